@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Finds SuiteSparse's CHOLMOD and AMD (versions 5 and 7); Debian's come without CMake or .pc files.
+# Defines the target CHOLMOD::CHOLMOD.
+find_path(CHOLMOD_INCLUDE_DIR cholmod.h PATH_SUFFIXES suitesparse)
+find_library(CHOLMOD_LIBRARY cholmod)
+find_library(AMD_LIBRARY amd)
+find_library(SUITESPARSECONFIG_LIBRARY suitesparseconfig)
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(CHOLMOD REQUIRED_VARS CHOLMOD_LIBRARY AMD_LIBRARY
+  SUITESPARSECONFIG_LIBRARY CHOLMOD_INCLUDE_DIR)
+if(CHOLMOD_FOUND AND NOT TARGET CHOLMOD::CHOLMOD)
+  add_library(CHOLMOD::CHOLMOD INTERFACE IMPORTED)
+  set_target_properties(CHOLMOD::CHOLMOD PROPERTIES
+    INTERFACE_INCLUDE_DIRECTORIES "${CHOLMOD_INCLUDE_DIR}"
+    INTERFACE_LINK_LIBRARIES "${CHOLMOD_LIBRARY};${AMD_LIBRARY};${SUITESPARSECONFIG_LIBRARY}")
+endif()
+mark_as_advanced(CHOLMOD_INCLUDE_DIR CHOLMOD_LIBRARY AMD_LIBRARY SUITESPARSECONFIG_LIBRARY)

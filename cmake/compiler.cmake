@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Warnings, sanitizers and floating-point rules that every target of ours shares.
+add_library(sapstep_warnings INTERFACE)
+target_compile_options(sapstep_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wdouble-promotion -Wundef
+  $<$<COMPILE_LANGUAGE:C>:-Wstrict-prototypes -Wmissing-prototypes>
+  $<$<BOOL:${SAPSTEP_WERROR}>:-Werror>)
+# No fused multiply-add behind our back: the same bits whatever the optimiser does.
+add_compile_options(-ffp-contract=off)
+if(SAPSTEP_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  add_link_options(-fsanitize=address,undefined)
+endif()

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Multibody models: a builder that collects definitions and an immutable model compiled from it.
+//
+// Body 0 is the world. A body hangs on its parent by a sequence of joints (none: welded); joint
+// frames follow MuJoCo's rule: the body starts at its pose in the parent and each joint in turn
+// moves it, with anchor and axis fixed in the body. A tree is the set of moving bodies below one
+// root; q, v and trees are numbered depth first, in the order in which bodies and joints came.
+//
+// Coordinates of a joint (same layout as MuJoCo's qpos and qvel):
+//   free   q = p_WB (3), quaternion (4)   v = velocity of B's origin in W (3), omega_WB in B (3)
+//   ball   q = quaternion (4)             v = omega in B (3)
+//   hinge  q = angle [rad]                v = rate [rad/s]
+//   slide  q = displacement [m]           v = rate [m/s]
+#ifndef SAPSTEP_MODEL_H
+#define SAPSTEP_MODEL_H
+
+#include <sapstep/base.h>
+#include <sapstep/contact.h>
+#include <sapstep/system.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sap_model sap_model;      // immutable; shared by threads
+typedef struct sap_builder sap_builder;  // collects definitions
+
+typedef enum sap_joint_type {
+  SAP_JOINT_FREE,
+  SAP_JOINT_BALL,
+  SAP_JOINT_HINGE,
+  SAP_JOINT_SLIDE,
+} sap_joint_type;
+
+typedef enum sap_shape_type {
+  SAP_SHAPE_PLANE,      // half space z <= 0 of its frame; on the world only
+  SAP_SHAPE_SPHERE,     // size = {radius}
+  SAP_SHAPE_CAPSULE,    // size = {radius, half length of the segment}, along z
+  SAP_SHAPE_CYLINDER,   // size = {radius, half length}, along z
+  SAP_SHAPE_BOX,        // size = half extents
+  SAP_SHAPE_ELLIPSOID,  // size = semi-axes
+} sap_shape_type;
+
+// Names may be NULL; those given must be unique among their kind. Strings are copied.
+typedef struct sap_body_def {
+  const char* name;
+  int32_t parent;      // id of an earlier body; 0: world                                (0)
+  double p_PB[3];      // pose in the parent before its joints [m]                       (0)
+  double q_PB[4];      // quaternion, normalised on entry, not zero                      (identity)
+  double mass;         // [kg] >= 0                                                      (0)
+  double p_BCo[3];     // centre of mass in B [m]                                        (0)
+  double I_BCo_B[6];   // inertia about the centre of mass in B's axes
+                       // [kg m^2]: xx yy zz xy xz yz; positive semidefinite             (0)
+} sap_body_def;
+
+typedef struct sap_joint_def {
+  const char* name;
+  sap_joint_type type;     //                                                            (hinge)
+  int32_t body;            // the body it moves; not the world
+  double p_BJ[3];          // anchor in B [m] (hinge, ball)                              (0)
+  double axis[3];          // in B, normalised on entry (hinge, slide)                   (0 0 1)
+  double reference;        // q at which the body sits at its defined pose [rad, m]      (0)
+  double lower, upper;     // limits [rad, m]; -INFINITY, INFINITY: none. ball: only upper,
+                           // the largest rotation angle, > 0                            (none)
+  double limit_stiffness;        // [N m/rad, N/m], > 0, may be INFINITY (near rigid)    (INFINITY)
+  double limit_relaxation_time;  // [s] >= 0                                             (0.01)
+  double stiffness;        // spring [N m/rad, N/m] >= 0; not for free                   (0)
+  double spring_reference; // q where the spring is relaxed; ball: ignored, identity     (0)
+  double damping;          // [N m s/rad, N s/m] >= 0; on every dof                      (0)
+  double armature;         // rotor inertia [kg m^2, kg] >= 0; on every dof              (0)
+  double friction_loss;    // dry friction [N m, N] >= 0; on every dof                   (0)
+} sap_joint_def;
+
+typedef struct sap_shape_def {
+  const char* name;
+  sap_shape_type type;
+  int32_t body;             //                                                           (0)
+  double p_BS[3];           // pose in the body [m]                                      (0)
+  double q_BS[4];           // normalised on entry                                       (identity)
+  double size[3];           // by type, > 0 [m]
+  sap_material material;    //                                                           (default)
+  int32_t condim;           // 1 or 3; a pair has the larger one                         (3)
+  int32_t contact_type;     // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)
+  int32_t contact_affinity; //                                                           (1)
+  int32_t priority;         // the higher one's friction and condim rule the pair        (0)
+} sap_shape_def;
+
+// Fixed tendon: length = sum coefficients[i] q(joints[i]) of hinge and slide joints.
+typedef struct sap_tendon_def {
+  const char* name;
+  int32_t njoints;
+  const int32_t* joints;       // ids                                                    (njoints)
+  const double* coefficients;  // [-, m/rad]                                             (njoints)
+  double lower, upper;         // limits of the length; infinite: none
+  double limit_stiffness;        //                                                      (INFINITY)
+  double limit_relaxation_time;  //                                                      (0.01)
+} sap_tendon_def;
+
+// Motor: force gear * clamp(control) on a hinge or slide joint, clamped to the force range.
+typedef struct sap_actuator_def {
+  const char* name;
+  int32_t joint;
+  double gear;                          //                                               (1)
+  double control_lower, control_upper;  // infinite: none
+  double force_lower, force_upper;      // infinite: none
+} sap_actuator_def;
+
+typedef struct sap_keyframe_def {
+  const char* name;
+  double t;
+  const double* q;        // (nq), NULL: the default pose; quaternions are normalised
+  const double* v;        // (nv), NULL: zero
+  const double* control;  // (nu), NULL: zero
+} sap_keyframe_def;
+
+typedef struct sap_model_options {
+  const char* name;
+  double gravity[3];                  // [m/s^2]                                   (0 0 -9.81)
+  double timestep;                    // suggested dt [s] > 0                      (0.002)
+  sap_friction_rule friction_rule;    //                                           (harmonic)
+  sap_regularization regularization;  // suggested beta, sigma                     (default)
+} sap_model_options;
+
+SAP_API sap_body_def sap_body_def_default(void);
+SAP_API sap_joint_def sap_joint_def_default(void);
+SAP_API sap_shape_def sap_shape_def_default(void);
+SAP_API sap_tendon_def sap_tendon_def_default(void);
+SAP_API sap_actuator_def sap_actuator_def_default(void);
+SAP_API sap_model_options sap_model_options_default(void);
+
+SAP_API sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
+                                      sap_error* error);
+SAP_API void sap_builder_destroy(sap_builder* builder);
+// Each checks its definition, names the element and field that is wrong, and on success stores
+// the new id (bodies from 1, the rest from 0) in *id (NULL allowed). A failed call adds nothing.
+SAP_API sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
+                                        sap_error* error);
+SAP_API sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
+                                         int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def,
+                                         int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* def,
+                                          int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def,
+                                            int32_t* id, sap_error* error);
+// The sizes of q, v, control are checked against the model when it is compiled; the arrays given
+// here must hold nq, nv, nu values of the model as it stands: add keyframes last.
+SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
+                                            int32_t* id, sap_error* error);
+// No contact between two bodies.
+SAP_API sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
+                                       sap_error* error);
+// Sizes of what has been added so far.
+SAP_API void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, int32_t* nu);
+// Builds the model; the builder stays as it is. Checks the whole: the mass matrix must be SPD
+// in the default pose (names the joint whose bodies have no inertia).
+SAP_API sap_status sap_builder_compile(const sap_builder* builder, sap_model** out,
+                                       sap_error* error);
+SAP_API void sap_model_destroy(sap_model* model);
+
+// What a model is made of.
+typedef struct sap_model_sizes {
+  int32_t bodies;  // with the world
+  int32_t joints, shapes, tendons, actuators, keyframes;
+  int32_t nq, nv, nu, trees;
+} sap_model_sizes;
+SAP_API sap_model_sizes sap_model_get_sizes(const sap_model* model);
+SAP_API const sap_model_options* sap_model_get_options(const sap_model* model);
+
+typedef enum sap_element {
+  SAP_ELEMENT_BODY,
+  SAP_ELEMENT_JOINT,
+  SAP_ELEMENT_SHAPE,
+  SAP_ELEMENT_TENDON,
+  SAP_ELEMENT_ACTUATOR,
+  SAP_ELEMENT_KEYFRAME,
+} sap_element;
+// Name of an element, "" when it has none or the id is out of range; and back: -1 when unknown.
+SAP_API const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id);
+SAP_API int32_t sap_model_find(const sap_model* model, sap_element kind, const char* name);
+// Where a joint's coordinates start; -1 when out of range. Any of the outputs may be NULL.
+SAP_API sap_status sap_model_joint(const sap_model* model, int32_t joint, sap_joint_type* type,
+                                   int32_t* body, int32_t* q_start, int32_t* v_start,
+                                   sap_error* error);
+SAP_API sap_status sap_model_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
+                                   sap_error* error);
+SAP_API double sap_model_body_mass(const sap_model* model, int32_t body);  // NaN out of range
+
+// Default pose at rest, t = 0; resizes the state.
+SAP_API sap_status sap_model_default_state(const sap_model* model, sap_state* state,
+                                           sap_error* error);
+// A keyframe's state; control (nu) may be NULL.
+SAP_API sap_status sap_model_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
+                                      double* control, sap_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

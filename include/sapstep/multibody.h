@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in multibody engine: a model made into a sap_system that the stepper steps.
+#ifndef SAPSTEP_MULTIBODY_H
+#define SAPSTEP_MULTIBODY_H
+
+#include <sapstep/base.h>
+#include <sapstep/contact.h>
+#include <sapstep/model.h>
+#include <sapstep/stepper.h>
+#include <sapstep/system.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sap_multibody sap_multibody;  // workspace; one per thread
+
+// The model must outlive it.
+SAP_API sap_status sap_multibody_create(const sap_model* model, sap_multibody** out,
+                                        sap_error* error);
+SAP_API void sap_multibody_destroy(sap_multibody* multibody);
+// The table to hand to sap_stepper_create; lives as long as the multibody.
+SAP_API const sap_system* sap_multibody_system(const sap_multibody* multibody);
+
+// Actuator controls, held until changed (nu); zero at first.
+SAP_API sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
+                                             sap_error* error);
+
+// Contacts of the last step that was made with this multibody, sorted by shapes and feature.
+// After sap_multibody_collect they carry R, vc and gamma of that step's solution.
+SAP_API int32_t sap_multibody_contact_count(const sap_multibody* multibody);
+SAP_API const sap_contact* sap_multibody_contacts(const sap_multibody* multibody);
+SAP_API sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
+                                         sap_error* error);
+
+// Pose of a body at q: p_WB (3) and quaternion (4).
+SAP_API sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
+                                           double p_WB[3], double q_WB[4], sap_error* error);
+// Collision detection alone, at q; the contacts are then what sap_multibody_contacts returns.
+SAP_API sap_status sap_multibody_detect(sap_multibody* multibody, const double* q,
+                                        sap_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

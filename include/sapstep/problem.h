@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The contact problem: A, v*, and constraint blocks. Every solver reads this and nothing else.
+//
+//   min over v of  l(v) = 1/2 |v - v*|_A^2 + sum_i l_i(J_i v)                       castro (24)
+//   gamma_i = P_C(y_i) in the R norm,  y_i = -R_i^-1 (J_i v - v_hat_i),
+//   l_i = 1/2 |gamma_i|_R^2 for cones;  in general the Moreau envelope whose gradient is -gamma_i.
+//
+// Velocities are ordered tree by tree. A has one SPD diagonal block per tree and, where a spring,
+// damper or bushing couples two trees, off-diagonal blocks.
+#ifndef SAPSTEP_PROBLEM_H
+#define SAPSTEP_PROBLEM_H
+
+#include <sapstep/base.h>
+#include <sapstep/contact.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sap_problem sap_problem;
+
+// The convex set C of a block's impulse.
+typedef enum sap_set {
+  SAP_SET_FRICTION_CONE,  // 3 rows [t1 t2 n]: |gamma_t| <= mu gamma_n
+  SAP_SET_NONNEGATIVE,    // each row >= 0: limits, unilateral cables, frictionless contact
+  SAP_SET_BOX,            // lower <= gamma <= upper: joint dry friction, limited actuators
+  SAP_SET_FREE,           // bilateral
+} sap_set;
+
+// One constraint block as the caller gives it; everything is copied.
+typedef struct sap_block {
+  sap_set set;
+  int32_t nrows;                   // rows of the block, >= 1; 3 for a friction cone
+  int32_t ntrees;                  // trees it acts on, >= 1
+  const int32_t* trees;            // distinct tree indices                              (ntrees)
+  const double* const* jacobians;  // J on trees[i]: nrows x tree size, column-major, ld nrows
+  const double* R;                 // regularization, > 0 [velocity/impulse]              (nrows)
+  const double* v_hat;             // stabilization velocity (bias)                       (nrows)
+  double friction;                 // mu of a friction cone, >= 0
+  const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)
+  const double* upper;
+  uint64_t key;                    // identity across steps for warm starts, 0: none
+} sap_block;
+
+// A contact in physical terms; R and v_hat follow from it and from A (castro (29)-(30)).
+typedef struct sap_contact_block {
+  int32_t ntrees;                  // 1 or more
+  const int32_t* trees;            //                                                    (ntrees)
+  const double* const* jacobians;  // 3 x tree size, column-major, rows [t1 t2 n]
+  sap_material material;           // of the pair
+  double phi0;                     // signed distance at the start of the step [m]
+  uint64_t key;
+} sap_contact_block;
+
+// An empty problem; dt 0 and no trees until sap_problem_reset.
+SAP_API sap_status sap_problem_create(sap_problem** out, sap_error* error);
+SAP_API void sap_problem_destroy(sap_problem* problem);
+
+// Starts a new problem in the same memory: `ntrees` trees of the given sizes (>= 1), time step
+// dt > 0 [s]; A, v* and the guess are zero until set, there are no blocks. Memory is kept, so
+// that refilling a problem of a size seen before allocates nothing.
+SAP_API sap_status sap_problem_reset(sap_problem* problem, double dt, int32_t ntrees,
+                                     const int32_t* tree_sizes, sap_error* error);
+
+// Sets A's block (a, b). a == b: the lower triangle of an SPD matrix (n_a x n_a). a != b: the
+// coupling block A_ab (n_a x n_b); A_ba is its transpose and must not be set as well.
+SAP_API sap_status sap_problem_set_momentum_block(sap_problem* problem, int32_t tree_a,
+                                                  int32_t tree_b, const double* block,
+                                                  int32_t leading_dimension, sap_error* error);
+// Both (nv). A guess that is not set is v*.
+SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_star,
+                                          sap_error* error);
+SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess,
+                                           sap_error* error);
+
+// Adds a block; its index is the number of blocks before. A call that fails adds nothing.
+SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block,
+                                         sap_error* error);
+// Adds a friction cone (mu > 0 or not: a cone with mu = 0 is frictionless and keeps 3 rows).
+// Needs the diagonal blocks of A of its trees: w = |sum_t J_t A_tt^-1 J_t'|_F/3.
+SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
+                                           const sap_regularization* regularization,
+                                           sap_error* error);
+// w of given Jacobians, the Frobenius norm of W_ii divided by nrows [1/kg for a contact]; from
+// the diagonal tree blocks of A only.
+SAP_API sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
+                                              const int32_t* trees,
+                                              const double* const* jacobians, double* w,
+                                              sap_error* error);
+
+// Whole-problem check: every tree has an SPD diagonal block and A as a whole is SPD, all finite.
+// Costs a factorization; sap_solver_solve does it when options.check_input says so.
+SAP_API sap_status sap_problem_check(const sap_problem* problem, sap_error* error);
+
+SAP_API double sap_problem_dt(const sap_problem* problem);
+SAP_API int32_t sap_problem_tree_count(const sap_problem* problem);
+SAP_API int32_t sap_problem_tree_size(const sap_problem* problem, int32_t tree);
+SAP_API int32_t sap_problem_velocity_count(const sap_problem* problem);  // nv
+SAP_API int32_t sap_problem_row_count(const sap_problem* problem);       // rows of all blocks
+SAP_API int32_t sap_problem_block_count(const sap_problem* problem);
+// Views into the problem, valid until it is changed.
+SAP_API const double* sap_problem_v_star(const sap_problem* problem);   // (nv)
+SAP_API const double* sap_problem_v_guess(const sap_problem* problem);  // (nv)
+// The diagonal (a == b: full square, both triangles, ld n_a) or coupling block of A, ld n_a; NULL
+// where A has none. For (b, a) of a stored coupling (a, b) NULL is returned.
+SAP_API const double* sap_problem_momentum_block(const sap_problem* problem, int32_t tree_a,
+                                                 int32_t tree_b);
+// Describes block `index`; pointers are views. `first_row` (may be NULL): its first row in gamma.
+SAP_API sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
+                                     int32_t* first_row, sap_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

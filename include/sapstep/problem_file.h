@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contact problems and solutions as text, several stacked in a file.
+#ifndef SAPSTEP_PROBLEM_FILE_H
+#define SAPSTEP_PROBLEM_FILE_H
+
+#include <sapstep/base.h>
+#include <sapstep/problem.h>
+#include <sapstep/solver.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Format "sapstep_problem 1", numbers with 17 digits:
+//   sapstep_problem 1
+//   dt ntrees
+//   n A(n*n, row by row)                      one line per tree
+//   v_star (nv)
+//   v_guess (nv)
+//   ncontacts
+//   treeA treeB mu  Rt Rt Rn  vhat_t1 vhat_t2 vhat_n  J_A(3*nA, row by row) [J_B(3*nB)]
+// treeB = -1: one tree. vc = J_A v_A + J_B v_B.
+typedef struct sap_problem_reader sap_problem_reader;
+
+SAP_API sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out,
+                                           sap_error* error);
+// Reads the next problem into `problem`. *found = false at the end of the file. Errors name
+// file:line and leave `problem` reset to empty.
+SAP_API sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* problem,
+                                           bool* found, sap_error* error);
+SAP_API void sap_problem_reader_close(sap_problem_reader* reader);
+
+// Format "sapstep_solution 1": cost, v (nv), gamma (nrows), a line each.
+typedef struct sap_solution_reader sap_solution_reader;
+SAP_API sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out,
+                                            sap_error* error);
+SAP_API sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* solution,
+                                            bool* found, sap_error* error);
+SAP_API void sap_solution_reader_close(sap_solution_reader* reader);
+
+// Writers collect in a temporary file beside `path`; commit puts it in place of `path` and
+// reports every write error (full disk) that happened; close without commit leaves no trace.
+typedef struct sap_problem_writer sap_problem_writer;
+SAP_API sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out,
+                                           sap_error* error);
+// UNSUPPORTED when the problem has blocks that the format cannot hold (only friction cones on one
+// or two trees, no couplings in A).
+SAP_API sap_status sap_problem_writer_problem(sap_problem_writer* writer,
+                                              const sap_problem* problem, sap_error* error);
+SAP_API sap_status sap_problem_writer_solution(sap_problem_writer* writer,
+                                               const sap_solution* solution, sap_error* error);
+SAP_API sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* error);
+SAP_API void sap_problem_writer_close(sap_problem_writer* writer);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

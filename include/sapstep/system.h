@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of functions that a system provides so that sapstep can step it.
+//
+//   M(q) dv/dt = k(t, q, v) + J' gamma,   k = k1 + k2
+// k1: force elements whose stiffness K and damping D are SPD (springs, dampers, PD); they are
+// treated implicitly, couplings between trees included. k2: all else (gravity, gyroscopic, ...).
+// The built-in multibody engine, an adapter to another engine and a user's own code are all such
+// systems. A callback returns 0, or anything else to say that it cannot: the step then ends with
+// SAP_STATUS_CALLBACK and the state is untouched.
+#ifndef SAPSTEP_SYSTEM_H
+#define SAPSTEP_SYSTEM_H
+
+#include <sapstep/base.h>
+#include <sapstep/problem.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// A symmetric matrix in A's pattern that a callback fills. It comes in zeroed.
+typedef struct sap_tree_matrix {
+  double* const* diagonal;  // diagonal[t]: lower triangle, n_t x n_t, column-major, ld n_t  (ntrees)
+  double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b}  (ncouplings)
+} sap_tree_matrix;
+
+typedef struct sap_system {
+  void* context;  // handed to every function
+
+  int32_t nq;                   // positions
+  int32_t nv;                   // velocities, the sum of tree_sizes
+  int32_t ntrees;
+  const int32_t* tree_sizes;    // velocities of each tree, >= 1                        (ntrees)
+  int32_t ncouplings;           // pairs of trees that K or D may couple
+  const int32_t (*couplings)[2];  // a != b, each pair once                             (ncouplings)
+
+  // --- required ---
+  // M(q): the diagonal blocks' lower triangles.
+  int (*mass_matrix)(void* context, const double* q, const sap_tree_matrix* M);
+  // k1 and k2 at (t, q, v), generalized forces [N, N m]. Both (nv), come in zeroed.
+  int (*forces)(void* context, double t, const double* q, const double* v, double* k1, double* k2);
+  // q = q0 (+) dt v on the manifold (q may not alias q0). Must be exact for v = 0.
+  int (*integrate_positions)(void* context, const double* q0, const double* v, double dt, double* q);
+
+  // --- optional: NULL means none ---
+  // K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro (16)-(17).
+  int (*stiffness_damping)(void* context, double t, const double* q, const double* v,
+                           const sap_tree_matrix* K, const sap_tree_matrix* D);
+  // M(q) a - k1 - k2 in one pass, where that is cheaper than M times a. (nv)
+  int (*inverse_dynamics)(void* context, double t, const double* q, const double* v,
+                          const double* a, double* residual);
+  // Adds the constraint blocks at the start of the step to a problem that already holds dt, A, v*
+  // and the guess. regularization: the stepper's beta and sigma.
+  int (*constraints)(void* context, double t, const double* q0, const double* v0,
+                     const sap_regularization* regularization, sap_problem* problem,
+                     sap_error* error);
+  // Kinetic and potential energy [J].
+  int (*energies)(void* context, double t, const double* q, const double* v, double* kinetic,
+                  double* potential);
+  // delta (nv) with q1 = q0 (+) delta: for convergence studies.
+  int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
+} sap_system;
+
+// Checks sizes, pairs and required functions.
+SAP_API sap_status sap_system_check(const sap_system* system, sap_error* error);
+
+// Plain data that the caller owns. Start with {0} and sap_state_resize, end with sap_state_clear.
+typedef struct sap_state {
+  double t;   // [s]
+  double* q;  // (nq)
+  double* v;  // (nv)
+  int32_t nq, nv;
+} sap_state;
+
+SAP_API sap_status sap_state_resize(sap_state* state, int32_t nq, int32_t nv, sap_error* error);
+SAP_API void sap_state_clear(sap_state* state);
+// Same sizes needed: ARGUMENT otherwise.
+SAP_API sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

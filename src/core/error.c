@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char* sap_status_text(sap_status status) {
+  static const char* const texts[] = {
+#define SAP_X(name, text) text,
+      SAP_STATUS_LIST(SAP_X)
+#undef SAP_X
+  };
+  const int index = (int)status;
+  return index >= 0 && index < (int)SAP_STATUS_COUNT ? texts[index] : "unknown status";
+}
+
+const char* sap_version(void) {
+  return SAPSTEP_VERSION;
+}
+
+sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) {
+  if (error != NULL) {
+    va_list arguments;
+    va_start(arguments, format);
+    error->status = status;
+    (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+    va_end(arguments);
+  }
+  return status;
+}
+
+void sap_error_prefix(sap_error* error, const char* format, ...) {
+  if (error == NULL) {
+    return;
+  }
+  char prefix[SAP_ERROR_MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(prefix, sizeof prefix, format, arguments);
+  va_end(arguments);
+  const size_t room = sizeof error->message;
+  const size_t length = strlen(prefix);
+  if (length + 3 > room) {
+    return;
+  }
+  size_t old = strlen(error->message);
+  if (old > room - length - 3) {
+    old = room - length - 3;
+  }
+  memmove(error->message + length + 2, error->message, old);
+  error->message[length + 2 + old] = '\0';
+  memcpy(error->message, prefix, length);
+  memcpy(error->message + length, ": ", 2);
+}

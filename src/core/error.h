@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a function says no: fill the caller's error object and return the status.
+#ifndef SAP_CORE_ERROR_H
+#define SAP_CORE_ERROR_H
+
+#include <sapstep/base.h>
+
+#if defined(__GNUC__)
+#define SAP_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define SAP_PRINTF(format_index, first)
+#endif
+
+// Returns `status`; writes it and the formatted line to `error` (NULL allowed).
+sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) SAP_PRINTF(3, 4);
+
+// Puts "prefix: " before the message of an error that a callee has filled.
+void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
+
+#endif

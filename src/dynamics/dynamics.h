@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Dynamics of a compiled model. One workspace holds the kinematics of one configuration; all
+// other functions use the configuration (and velocity) set last.
+#ifndef SAP_DYNAMICS_DYNAMICS_H
+#define SAP_DYNAMICS_DYNAMICS_H
+
+#include <sapstep/diagnostics.h>
+#include <sapstep/system.h>
+
+#include "model/model_data.h"
+
+typedef struct sap_dynamics sap_dynamics;
+
+sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error);
+void sap_dynamics_destroy(sap_dynamics* dynamics);
+
+// Forward kinematics at q: poses, dof axes, inertias in the world. Everything below needs it.
+void sap_dynamics_set_positions(sap_dynamics* dynamics, const double* q);
+
+// World poses by body id, valid until the next set_positions.
+const double* sap_dynamics_p_WB(const sap_dynamics* dynamics);  // (3 bodies)
+const double* sap_dynamics_R_WB(const sap_dynamics* dynamics);  // (9 bodies), column-major
+const double* sap_dynamics_q_WB(const sap_dynamics* dynamics);  // (4 bodies)
+
+// M by the composite-rigid-body algorithm, armature included: lower triangles per tree, ld n_t.
+void sap_dynamics_mass_matrix(sap_dynamics* dynamics, double* const* diagonal);
+// k1: joint springs and dampers. k2: gravity, Coriolis and gyroscopic, actuators. (nv) each.
+// q is the configuration set last; control (nu) may be NULL: zero.
+void sap_dynamics_forces(sap_dynamics* dynamics, const double* q, const double* v,
+                         const double* control, double* k1, double* k2);
+// M a - k1 - k2 in one Newton-Euler pass.
+void sap_dynamics_inverse(sap_dynamics* dynamics, const double* q, const double* v,
+                          const double* control, const double* a, double* residual);
+// Exact K and D of the joint springs and dampers (diagonal for hinge and slide; a ball spring's K
+// is the SPD projection of the exact one). Into tree blocks, lower triangles.
+void sap_dynamics_stiffness_damping(sap_dynamics* dynamics, const double* q, const double* v,
+                                    double* const* K, double* const* D);
+// q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.
+void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+                            double* q);
+// delta with q1 = q0 (+) delta.
+void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
+                             double* delta);
+
+// Adds sign * R_WC' (velocity of the point p_W of `body`) to J (3 x tree size, column-major,
+// ld 3) over the dofs of the body's tree. Does nothing for a body that does not move.
+void sap_dynamics_add_point_jacobian(const sap_dynamics* dynamics, int32_t body,
+                                     const double p_W[3], const double R_WC[9], double sign,
+                                     double* J);
+
+// Energies and momenta at (q set last, v).
+void sap_dynamics_diagnose(sap_dynamics* dynamics, const double* q, const double* v,
+                           sap_diagnostics* out);
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cholesky factorization of a symmetric block-sparse matrix: one interface, three back-ends
+// (LAPACK dense, our block Cholesky, CHOLMOD supernodal), chosen by one rule on size and fill.
+#ifndef SAP_LINALG_CHOLESKY_H
+#define SAP_LINALG_CHOLESKY_H
+
+#include <sapstep/solver.h>
+
+#include "core/error.h"
+
+// Lower triangle by block columns: column j holds its diagonal block first, then blocks (i, j)
+// with i > j ascending. Block k's entries are values[value_start[k] ...], column-major with
+// leading dimension = its row size; diagonal blocks hold the lower triangle (the rest is ignored).
+typedef struct sap_block_pattern {
+  int32_t nblocks;              // block rows = block columns (trees of an island)
+  const int32_t* sizes;         // scalar size of each block                       (nblocks)
+  const int32_t* column_start;  // first entry of a block column                   (nblocks + 1)
+  const int32_t* row;           // block row of each entry                         (entries)
+  const size_t* value_start;    // where an entry's values start                   (entries)
+} sap_block_pattern;
+
+typedef struct sap_cholesky sap_cholesky;
+
+sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error);
+void sap_cholesky_destroy(sap_cholesky* cholesky);
+
+// Symbolic analysis; does nothing when pattern and choice equal those analysed last (compared by
+// content). *analysed (NULL allowed) tells whether work was done. Memory is kept and reused.
+sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
+                                sap_linear_solver choice, bool* analysed, sap_error* error);
+// What AUTO chose.
+sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky);
+
+// Numeric factorization. NOT_SPD: *failed_block (NULL allowed) is the block row where it broke;
+// NOT_FINITE when a value is. No heap calls of ours.
+sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
+                                  int32_t* failed_block, sap_error* error);
+// Solves in place, x in the pattern's order (sum of sizes). Needs a successful factorization.
+void sap_cholesky_solve(sap_cholesky* cholesky, double* x);
+
+#endif

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The compiled model: flat arrays that dynamics, geometry and the contact assembly read.
+#ifndef SAP_MODEL_MODEL_DATA_H
+#define SAP_MODEL_MODEL_DATA_H
+
+#include <sapstep/model.h>
+
+#include "core/error.h"
+
+typedef struct sap_model_body {
+  int32_t parent;
+  int32_t tree;         // -1: does not move
+  int32_t first_joint;  // its joints are body_joints[first_joint ...], in the order of motion
+  int32_t njoints;
+  int32_t first_dof;    // its own dofs; -1 without any
+  int32_t ndofs;
+  int32_t last_dof;     // the last dof at or above it on the path to the root; -1: does not move
+  int32_t weld;         // the body whose motion it shares: itself, or an ancestor (0: the world)
+  double p_PB[3], q_PB[4];
+  double mass;
+  double p_BCo[3];
+  double I_BCo_B[6];    // about the centre of mass, body axes: xx yy zz xy xz yz
+} sap_model_body;
+
+typedef struct sap_model_joint_data {
+  sap_joint_type type;
+  int32_t body, tree;
+  int32_t q_start, v_start, nq, nv;
+  double p_BJ[3], axis[3];
+  double reference;
+  double lower, upper;
+  double limit_stiffness, limit_relaxation_time;
+  double stiffness, spring_reference, damping, armature, friction_loss;
+} sap_model_joint_data;
+
+typedef struct sap_model_tendon {
+  int32_t first, count;  // into tendon_joints, tendon_coefficients
+  double lower, upper, limit_stiffness, limit_relaxation_time;
+} sap_model_tendon;
+
+typedef struct sap_model_actuator {
+  int32_t joint;  // id
+  double gear, control_lower, control_upper, force_lower, force_upper;
+} sap_model_actuator;
+
+typedef struct sap_model_names {
+  char** text;  // one per id, NULL: none; owned
+  int32_t count;
+} sap_model_names;
+
+struct sap_model {
+  sap_model_options options;  // options.name is owned
+  sap_model_sizes sizes;
+
+  sap_model_body* bodies;          // by body id, the builder's                      (bodies)
+  int32_t* body_order;             // body ids, depth first, parents before children (bodies)
+  sap_model_joint_data* joints;    // by joint id, the builder's                     (joints)
+  int32_t* body_joints;            // joint ids grouped by body: bodies[b].first_joint indexes here
+  sap_shape_def* shapes;           // by shape id, names NULL, quaternions unit      (shapes)
+  sap_model_tendon* tendons;
+  int32_t* tendon_joints;
+  double* tendon_coefficients;
+  sap_model_actuator* actuators;
+  int32_t (*exclusions)[2];        // body pairs a < b, sorted
+  int32_t exclusion_count;
+
+  int32_t* tree_sizes;             // dofs of each tree                              (trees)
+  int32_t* tree_dofs;              // first dof of each tree                         (trees + 1)
+  int32_t* dof_body;               //                                                (nv)
+  int32_t* dof_joint;              // joint id                                       (nv)
+  int32_t* dof_parent;             // previous dof on the path to the root, -1       (nv)
+  int32_t* dof_tree;               //                                                (nv)
+
+  double* q_default;               //                                                (nq)
+  double* key_t;                   //                                                (keyframes)
+  double* key_q;                   //                                                (keyframes nq)
+  double* key_v;
+  double* key_control;
+  sap_model_names names[SAP_ELEMENT_KEYFRAME + 1];  // by sap_element
+};
+
+#endif
