@@ -35,22 +35,22 @@ extern "C" {
 // Why a call could not be done. Whether a solver converged is not a status: see sap_outcome.
 #define SAP_STATUS_LIST(X)                                                                     \
   X(OK, "ok")                                                                                  \
-  X(ARGUMENT, "invalid argument")            /* null, wrong size, out of range                */ \
-  X(NOT_FINITE, "value is not finite")       /* NaN or infinity where a number is needed      */ \
+  X(ARGUMENT, "invalid argument")      /* null, wrong size, out of range                */     \
+  X(NOT_FINITE, "value is not finite") /* NaN or infinity where a number is needed      */     \
   X(NOT_SPD, "matrix is not positive definite")                                                \
   X(MEMORY, "out of memory")                                                                   \
-  X(SYNTAX, "syntax error")                  /* a file's text is malformed                    */ \
-  X(UNSUPPORTED, "not supported")            /* understood, but this build cannot do it       */ \
-  X(IO, "input/output error")                /* file missing, unreadable, unwritable          */ \
-  X(STEP_FAILED, "step could not be done")   /* free motion did not converge, not finite      */ \
-  X(CALLBACK, "callback failed")             /* a user's function said no                     */ \
+  X(SYNTAX, "syntax error")                /* a file's text is malformed                    */ \
+  X(UNSUPPORTED, "not supported")          /* understood, but this build cannot do it       */ \
+  X(IO, "input/output error")              /* file missing, unreadable, unwritable          */ \
+  X(STEP_FAILED, "step could not be done") /* free motion did not converge, not finite      */ \
+  X(CALLBACK, "callback failed")           /* a user's function said no                     */ \
   X(INTERNAL, "internal error")
 
 typedef enum sap_status {
 #define SAP_X(name, text) SAP_STATUS_##name,
   SAP_STATUS_LIST(SAP_X)
 #undef SAP_X
-  SAP_STATUS_COUNT
+      SAP_STATUS_COUNT
 } sap_status;
 
 // Text of a status ("invalid argument"); never NULL, also for a value that is no status.

@@ -44,13 +44,13 @@ typedef enum sap_shape_type {
 // Names may be NULL; those given must be unique among their kind. Strings are copied.
 typedef struct sap_body_def {
   const char* name;
-  int32_t parent;      // id of an earlier body; 0: world                                (0)
-  double p_PB[3];      // pose in the parent before its joints [m]                       (0)
-  double q_PB[4];      // quaternion, normalised on entry, not zero                      (identity)
-  double mass;         // [kg] >= 0                                                      (0)
-  double p_BCo[3];     // centre of mass in B [m]                                        (0)
-  double I_BCo_B[6];   // inertia about the centre of mass in B's axes
-                       // [kg m^2]: xx yy zz xy xz yz; positive semidefinite             (0)
+  int32_t parent;     // id of an earlier body; 0: world                                (0)
+  double p_PB[3];     // pose in the parent before its joints [m]                       (0)
+  double q_PB[4];     // quaternion, normalised on entry, not zero                      (identity)
+  double mass;        // [kg] >= 0                                                      (0)
+  double p_BCo[3];    // centre of mass in B [m]                                        (0)
+  double I_BCo_B[6];  // inertia about the centre of mass in B's axes
+                      // [kg m^2]: xx yy zz xy xz yz; positive semidefinite             (0)
 } sap_body_def;
 
 typedef struct sap_joint_def {
@@ -62,36 +62,36 @@ typedef struct sap_joint_def {
   double reference;        // q at which the body sits at its defined pose [rad, m]      (0)
   double lower, upper;     // limits [rad, m]; -INFINITY, INFINITY: none. ball: only upper,
                            // the largest rotation angle, > 0                            (none)
-  double limit_stiffness;        // [N m/rad, N/m], > 0, may be INFINITY (near rigid)    (INFINITY)
+  double limit_stiffness;  // [N m/rad, N/m], > 0, may be INFINITY (near rigid)    (INFINITY)
   double limit_relaxation_time;  // [s] >= 0                                             (0.01)
-  double stiffness;        // spring [N m/rad, N/m] >= 0; not for free                   (0)
-  double spring_reference; // q where the spring is relaxed; ball: ignored, identity     (0)
-  double damping;          // [N m s/rad, N s/m] >= 0; on every dof                      (0)
-  double armature;         // rotor inertia [kg m^2, kg] >= 0; on every dof              (0)
-  double friction_loss;    // dry friction [N m, N] >= 0; on every dof                   (0)
+  double stiffness;              // spring [N m/rad, N/m] >= 0; not for free                   (0)
+  double spring_reference;       // q where the spring is relaxed; ball: ignored, identity     (0)
+  double damping;                // [N m s/rad, N s/m] >= 0; on every dof                      (0)
+  double armature;               // rotor inertia [kg m^2, kg] >= 0; on every dof              (0)
+  double friction_loss;          // dry friction [N m, N] >= 0; on every dof                   (0)
 } sap_joint_def;
 
 typedef struct sap_shape_def {
   const char* name;
   sap_shape_type type;
-  int32_t body;             //                                                           (0)
-  double p_BS[3];           // pose in the body [m]                                      (0)
-  double q_BS[4];           // normalised on entry                                       (identity)
-  double size[3];           // by type, > 0 [m]
-  sap_material material;    //                                                           (default)
-  int32_t condim;           // 1 or 3; a pair has the larger one                         (3)
-  int32_t contact_type;     // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)
-  int32_t contact_affinity; //                                                           (1)
-  int32_t priority;         // the higher one's friction and condim rule the pair        (0)
+  int32_t body;              //                                                           (0)
+  double p_BS[3];            // pose in the body [m]                                      (0)
+  double q_BS[4];            // normalised on entry                                       (identity)
+  double size[3];            // by type, > 0 [m]
+  sap_material material;     //                                                           (default)
+  int32_t condim;            // 1 or 3; a pair has the larger one                         (3)
+  int32_t contact_type;      // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)
+  int32_t contact_affinity;  //                                                           (1)
+  int32_t priority;          // the higher one's friction and condim rule the pair        (0)
 } sap_shape_def;
 
 // Fixed tendon: length = sum coefficients[i] q(joints[i]) of hinge and slide joints.
 typedef struct sap_tendon_def {
   const char* name;
   int32_t njoints;
-  const int32_t* joints;       // ids                                                    (njoints)
-  const double* coefficients;  // [-, m/rad]                                             (njoints)
-  double lower, upper;         // limits of the length; infinite: none
+  const int32_t* joints;         // ids                                                    (njoints)
+  const double* coefficients;    // [-, m/rad]                                             (njoints)
+  double lower, upper;           // limits of the length; infinite: none
   double limit_stiffness;        //                                                      (INFINITY)
   double limit_relaxation_time;  //                                                      (0.01)
 } sap_tendon_def;

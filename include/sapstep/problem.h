@@ -39,7 +39,7 @@ typedef struct sap_block {
   double friction;                 // mu of a friction cone, >= 0
   const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)
   const double* upper;
-  uint64_t key;                    // identity across steps for warm starts, 0: none
+  uint64_t key;  // identity across steps for warm starts, 0: none
 } sap_block;
 
 // A contact in physical terms; R and v_hat follow from it and from A (castro (29)-(30)).
@@ -84,9 +84,8 @@ SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_conta
 // w of given Jacobians, the Frobenius norm of W_ii divided by nrows [1/kg for a contact]; from
 // the diagonal tree blocks of A only.
 SAP_API sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
-                                              const int32_t* trees,
-                                              const double* const* jacobians, double* w,
-                                              sap_error* error);
+                                              const int32_t* trees, const double* const* jacobians,
+                                              double* w, sap_error* error);
 
 // Whole-problem check: every tree has an SPD diagonal block and A as a whole is SPD, all finite.
 // Costs a factorization; sap_solver_solve does it when options.check_input says so.

@@ -11,21 +11,24 @@ extern "C" {
 #endif
 
 // What the solver found. Not converging is not an error: the best iterate comes back.
-#define SAP_OUTCOME_LIST(X)                                                    \
-  X(CONVERGED, "converged")             /* the momentum test, castro (26)   */ \
-  X(ROUNDOFF, "converged_to_roundoff")  /* cost and gradient at round-off   */ \
-  X(ITERATION_LIMIT, "iteration_limit")                                        \
-  X(STALLED, "stalled")                 /* no descent although not at round-off */
+#define SAP_OUTCOME_LIST(X)                                                   \
+  X(CONVERGED, "converged")            /* the momentum test, castro (26)   */ \
+  X(ROUNDOFF, "converged_to_roundoff") /* cost and gradient at round-off   */ \
+  X(ITERATION_LIMIT, "iteration_limit")                                       \
+  X(STALLED, "stalled") /* no descent although not at round-off */
 
 typedef enum sap_outcome {
 #define SAP_X(name, text) SAP_OUTCOME_##name,
   SAP_OUTCOME_LIST(SAP_X)
 #undef SAP_X
-  SAP_OUTCOME_COUNT
+      SAP_OUTCOME_COUNT
 } sap_outcome;
 SAP_API const char* sap_outcome_text(sap_outcome outcome);
 
-typedef enum sap_line_search { SAP_LINE_SEARCH_EXACT, SAP_LINE_SEARCH_BACKTRACKING } sap_line_search;
+typedef enum sap_line_search {
+  SAP_LINE_SEARCH_EXACT,
+  SAP_LINE_SEARCH_BACKTRACKING
+} sap_line_search;
 
 // Linear algebra of one island's Newton system.
 typedef enum sap_linear_solver {
@@ -38,16 +41,16 @@ typedef enum sap_linear_solver {
 // The one list that the struct, the defaults, the check and the command line are made from:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
 // type is real, integer, boolean, or an enum's name (line_search, linear_solver).
-#define SAP_SOLVER_OPTIONS(X)                                                                    \
-  X(real, relative_tolerance, 1e-6, 0, 1, "momentum test: eps_r of castro (26) [-]")             \
-  X(real, absolute_tolerance, 1e-14, 0, 1e300, "momentum test: eps_a of castro (26) [sqrt(J)]")  \
-  X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                           \
-  X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, 1, "exact or backtracking")              \
-  X(real, backtracking_factor, 0.8, 0.01, 0.99, "backtracking: rho [-]")                         \
-  X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")              \
-  X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")              \
-  X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, 3, "auto, dense, block or sparse")         \
-  X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                  \
+#define SAP_SOLVER_OPTIONS(X)                                                                   \
+  X(real, relative_tolerance, 1e-6, 0, 1, "momentum test: eps_r of castro (26) [-]")            \
+  X(real, absolute_tolerance, 1e-14, 0, 1e300, "momentum test: eps_a of castro (26) [sqrt(J)]") \
+  X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                          \
+  X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, 1, "exact or backtracking")             \
+  X(real, backtracking_factor, 0.8, 0.01, 0.99, "backtracking: rho [-]")                        \
+  X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")             \
+  X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")             \
+  X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, 3, "auto, dense, block or sparse")        \
+  X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                 \
   X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
 
 typedef double sap_type_real;
@@ -69,26 +72,26 @@ SAP_API sap_status sap_solver_options_check(const sap_solver_options* options, s
 // One iteration as seen before its step; summed over islands (an island that ended keeps its last
 // values). Row 0 is the guess.
 typedef struct sap_iteration {
-  double cost;              // l(v) [J]
-  double momentum_error;    // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32)
-  double step_length;       // alpha of the step that led here, 0 in row 0; the largest of islands
-  int32_t evaluations;      // of the line search that led here
+  double cost;            // l(v) [J]
+  double momentum_error;  // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32)
+  double step_length;     // alpha of the step that led here, 0 in row 0; the largest of islands
+  int32_t evaluations;    // of the line search that led here
 } sap_iteration;
 
 // What happened. Memory of `history` belongs to the report; use sap_report_clear to free it.
 typedef struct sap_report {
-  sap_outcome outcome;           // the worst of all islands
-  int32_t iterations;            // Newton iterations, the most of any island
-  int32_t total_iterations;      // summed over islands
-  int32_t factorizations;        // numeric
-  int32_t symbolic_analyses;     // patterns analysed anew
-  int32_t evaluations;           // line-search evaluations
-  int32_t islands;               // solved (with at least one block)
-  int32_t largest_island;        // its velocities
-  double cost;                   // l(v) [J]
-  double momentum_error;         // castro (32) of the whole problem [-], from sap_residuals
-  double time;                   // wall clock [s]
-  sap_iteration* history;        // (history_count)
+  sap_outcome outcome;        // the worst of all islands
+  int32_t iterations;         // Newton iterations, the most of any island
+  int32_t total_iterations;   // summed over islands
+  int32_t factorizations;     // numeric
+  int32_t symbolic_analyses;  // patterns analysed anew
+  int32_t evaluations;        // line-search evaluations
+  int32_t islands;            // solved (with at least one block)
+  int32_t largest_island;     // its velocities
+  double cost;                // l(v) [J]
+  double momentum_error;      // castro (32) of the whole problem [-], from sap_residuals
+  double time;                // wall clock [s]
+  sap_iteration* history;     // (history_count)
   int32_t history_count;
   int32_t history_capacity;
 } sap_report;
@@ -130,18 +133,17 @@ SAP_API void sap_solver_destroy(sap_solver* solver);
 // unchanged pattern and sizes no memory is allocated. Starts from the problem's v_guess or v*,
 // whichever costs less per island.
 SAP_API sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem,
-                                    sap_solution* solution, sap_report* report,
-                                    sap_error* error);
+                                    sap_solution* solution, sap_report* report, sap_error* error);
 
 // The only judge: everything computed anew from (v, gamma).
 typedef struct sap_residual {
-  double cost;             // l(v) [J], gamma not used
-  double momentum;         // |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|)   (32)
+  double cost;               // l(v) [J], gamma not used
+  double momentum;           // |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|)   (32)
   double momentum_absolute;  // its numerator [sqrt(J)]
-  double projection;       // max |gamma - P_C(y(J v))|_R / max(|gamma|_R, 1e-300): inverse dynamics
-  double slackness;        // mean |g . gamma| / l over friction cones, g = J v - v_hat + R gamma  (33)
-  double set_violation;    // largest distance of a gamma from its set [N s]
-  double penetration;      // largest max(0, -(vc_n - v_hat_n)) of unilateral rows [m/s]
+  double projection;  // max |gamma - P_C(y(J v))|_R / max(|gamma|_R, 1e-300): inverse dynamics
+  double slackness;   // mean |g . gamma| / l over friction cones, g = J v - v_hat + R gamma  (33)
+  double set_violation;  // largest distance of a gamma from its set [N s]
+  double penetration;    // largest max(0, -(vc_n - v_hat_n)) of unilateral rows [m/s]
 } sap_residual;
 
 SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,

@@ -20,17 +20,17 @@ extern "C" {
 #endif
 
 // Named schemes: X(name, text, theta, theta_vq)
-#define SAP_SCHEME_LIST(X)                            \
-  X(EXPLICIT_EULER, "explicit-euler", 0.0, 0.0)       \
-  X(SYMPLECTIC_EULER, "symplectic-euler", 0.0, 1.0)   \
-  X(IMPLICIT_EULER, "implicit-euler", 1.0, 1.0)       \
+#define SAP_SCHEME_LIST(X)                          \
+  X(EXPLICIT_EULER, "explicit-euler", 0.0, 0.0)     \
+  X(SYMPLECTIC_EULER, "symplectic-euler", 0.0, 1.0) \
+  X(IMPLICIT_EULER, "implicit-euler", 1.0, 1.0)     \
   X(MIDPOINT, "midpoint", 0.5, 0.5)
 
 typedef enum sap_scheme {
 #define SAP_X(name, text, theta, theta_vq) SAP_SCHEME_##name,
   SAP_SCHEME_LIST(SAP_X)
 #undef SAP_X
-  SAP_SCHEME_COUNT
+      SAP_SCHEME_COUNT
 } sap_scheme;
 SAP_API const char* sap_scheme_text(sap_scheme scheme);
 
@@ -38,7 +38,7 @@ typedef struct sap_stepper_options {
   double dt;        // time step [s], finite and > 0                                      (0.005)
   double theta;     // [0, 1]                                                              (1)
   double theta_vq;  // [0, 1]                                                              (1)
-  sap_regularization regularization;  // beta, sigma
+  sap_regularization regularization;   // beta, sigma
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")
   sap_solver_options solver_options;   // check_input is off here: the stepper checks itself
@@ -53,11 +53,11 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 // What one step did.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
-  double free_motion_residual;  // |m(v*)|_inf scaled by |M (v* - v0)| and dt |k| [-]
+  double free_motion_residual;              // |m(v*)|_inf scaled by |M (v* - v0)| and dt |k| [-]
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
-  const sap_report* solver;      // NULL when there was no block
-  const sap_problem* problem;    // of this step; views, valid until the next step
+  const sap_report* solver;    // NULL when there was no block
+  const sap_problem* problem;  // of this step; views, valid until the next step
   const sap_solution* solution;
 } sap_step_report;
 
@@ -71,8 +71,8 @@ SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 // Advances `state` by one dt. On failure `state` is bitwise what it was: NOT_FINITE (input or
 // forces), STEP_FAILED (free motion does not converge, or the contact solver stalled far from the
 // minimum), NOT_SPD (M or A), CALLBACK. `report` may be NULL.
-SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state,
-                                    sap_step_report* report, sap_error* error);
+SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
+                                    sap_error* error);
 
 // The free motion alone: v* from (t, q0, v0), (nv).
 SAP_API sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,

@@ -19,18 +19,18 @@ extern "C" {
 
 // A symmetric matrix in A's pattern that a callback fills. It comes in zeroed.
 typedef struct sap_tree_matrix {
-  double* const* diagonal;  // diagonal[t]: lower triangle, n_t x n_t, column-major, ld n_t  (ntrees)
-  double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b}  (ncouplings)
+  double* const* diagonal;  // diagonal[t]: lower triangle, n_t x n_t, column-major, ld n_t (ntrees)
+  double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b} (ncouplings)
 } sap_tree_matrix;
 
 typedef struct sap_system {
   void* context;  // handed to every function
 
-  int32_t nq;                   // positions
-  int32_t nv;                   // velocities, the sum of tree_sizes
+  int32_t nq;  // positions
+  int32_t nv;  // velocities, the sum of tree_sizes
   int32_t ntrees;
-  const int32_t* tree_sizes;    // velocities of each tree, >= 1                        (ntrees)
-  int32_t ncouplings;           // pairs of trees that K or D may couple
+  const int32_t* tree_sizes;      // velocities of each tree, >= 1                        (ntrees)
+  int32_t ncouplings;             // pairs of trees that K or D may couple
   const int32_t (*couplings)[2];  // a != b, each pair once                             (ncouplings)
 
   // --- required ---
@@ -39,7 +39,8 @@ typedef struct sap_system {
   // k1 and k2 at (t, q, v), generalized forces [N, N m]. Both (nv), come in zeroed.
   int (*forces)(void* context, double t, const double* q, const double* v, double* k1, double* k2);
   // q = q0 (+) dt v on the manifold (q may not alias q0). Must be exact for v = 0.
-  int (*integrate_positions)(void* context, const double* q0, const double* v, double dt, double* q);
+  int (*integrate_positions)(void* context, const double* q0, const double* v, double dt,
+                             double* q);
 
   // --- optional: NULL means none ---
   // K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro (16)-(17).

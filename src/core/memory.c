@@ -35,8 +35,7 @@ char* sap_duplicate_string(const char* text) {
   return copy;
 }
 
-sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size,
-                    sap_error* error) {
+sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size, sap_error* error) {
   if (needed < 0) {
     return sap_fail(error, SAP_STATUS_MEMORY, "array size overflows");
   }

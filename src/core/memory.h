@@ -14,8 +14,7 @@ char* sap_duplicate_string(const char* text);  // NULL for NULL and for lack of 
 // Makes room for `needed` elements of `size` bytes in the array whose pointer stands at the address
 // `array` and whose capacity is *capacity; grows by at least a half, keeps the contents, zeroes
 // what is new. On failure all stays as it was.
-sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size,
-                    sap_error* error);
+sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size, sap_error* error);
 // The same, sized by the pointer: SAP_GROW(&p->blocks, &p->block_capacity, n, error)
 #define SAP_GROW(array, capacity, needed, error) \
   sap_grow((array), (capacity), (needed), sizeof(**(array)), (error))

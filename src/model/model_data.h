@@ -12,14 +12,14 @@ typedef struct sap_model_body {
   int32_t tree;         // -1: does not move
   int32_t first_joint;  // its joints are body_joints[first_joint ...], in the order of motion
   int32_t njoints;
-  int32_t first_dof;    // its own dofs; -1 without any
+  int32_t first_dof;  // its own dofs; -1 without any
   int32_t ndofs;
-  int32_t last_dof;     // the last dof at or above it on the path to the root; -1: does not move
-  int32_t weld;         // the body whose motion it shares: itself, or an ancestor (0: the world)
+  int32_t last_dof;  // the last dof at or above it on the path to the root; -1: does not move
+  int32_t weld;      // the body whose motion it shares: itself, or an ancestor (0: the world)
   double p_PB[3], q_PB[4];
   double mass;
   double p_BCo[3];
-  double I_BCo_B[6];    // about the centre of mass, body axes: xx yy zz xy xz yz
+  double I_BCo_B[6];  // about the centre of mass, body axes: xx yy zz xy xz yz
 } sap_model_body;
 
 typedef struct sap_model_joint_data {
@@ -52,28 +52,28 @@ struct sap_model {
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
 
-  sap_model_body* bodies;          // by body id, the builder's                      (bodies)
-  int32_t* body_order;             // body ids, depth first, parents before children (bodies)
-  sap_model_joint_data* joints;    // by joint id, the builder's                     (joints)
-  int32_t* body_joints;            // joint ids grouped by body: bodies[b].first_joint indexes here
-  sap_shape_def* shapes;           // by shape id, names NULL, quaternions unit      (shapes)
+  sap_model_body* bodies;        // by body id, the builder's                      (bodies)
+  int32_t* body_order;           // body ids, depth first, parents before children (bodies)
+  sap_model_joint_data* joints;  // by joint id, the builder's                     (joints)
+  int32_t* body_joints;          // joint ids grouped by body: bodies[b].first_joint indexes here
+  sap_shape_def* shapes;         // by shape id, names NULL, quaternions unit      (shapes)
   sap_model_tendon* tendons;
   int32_t* tendon_joints;
   double* tendon_coefficients;
   sap_model_actuator* actuators;
-  int32_t (*exclusions)[2];        // body pairs a < b, sorted
+  int32_t (*exclusions)[2];  // body pairs a < b, sorted
   int32_t exclusion_count;
 
-  int32_t* tree_sizes;             // dofs of each tree                              (trees)
-  int32_t* tree_dofs;              // first dof of each tree                         (trees + 1)
-  int32_t* dof_body;               //                                                (nv)
-  int32_t* dof_joint;              // joint id                                       (nv)
-  int32_t* dof_parent;             // previous dof on the path to the root, -1       (nv)
-  int32_t* dof_tree;               //                                                (nv)
+  int32_t* tree_sizes;  // dofs of each tree                              (trees)
+  int32_t* tree_dofs;   // first dof of each tree                         (trees + 1)
+  int32_t* dof_body;    //                                                (nv)
+  int32_t* dof_joint;   // joint id                                       (nv)
+  int32_t* dof_parent;  // previous dof on the path to the root, -1       (nv)
+  int32_t* dof_tree;    //                                                (nv)
 
-  double* q_default;               //                                                (nq)
-  double* key_t;                   //                                                (keyframes)
-  double* key_q;                   //                                                (keyframes nq)
+  double* q_default;  //                                                (nq)
+  double* key_t;      //                                                (keyframes)
+  double* key_q;      //                                                (keyframes nq)
   double* key_v;
   double* key_control;
   sap_model_names names[SAP_ELEMENT_KEYFRAME + 1];  // by sap_element
