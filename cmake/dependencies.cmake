@@ -1,14 +1,44 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# Everything that the library links, gathered in one interface target.
-find_package(PkgConfig REQUIRED)
-find_package(CHOLMOD REQUIRED)
-pkg_check_modules(SAPSTEP_BLAS REQUIRED IMPORTED_TARGET openblas)
-find_library(SAPSTEP_LAPACKE lapacke REQUIRED)
-pkg_check_modules(SAPSTEP_XML REQUIRED IMPORTED_TARGET libxml-2.0)
-pkg_check_modules(SAPSTEP_ODE REQUIRED IMPORTED_TARGET ode)
-pkg_check_modules(SAPSTEP_CCD REQUIRED IMPORTED_TARGET ccd)
+# Everything that the library links, as one imported target: sapstep::dependencies. The installed
+# package reads this file too, so that users of the static library link the same list. What could
+# not be found is named in SAPSTEP_MISSING, one "library (Debian package)" each.
+set(SAPSTEP_MISSING "")
 
-add_library(sapstep_dependencies INTERFACE)
-target_link_libraries(sapstep_dependencies INTERFACE
-  CHOLMOD::CHOLMOD ${SAPSTEP_LAPACKE} PkgConfig::SAPSTEP_BLAS PkgConfig::SAPSTEP_XML
-  PkgConfig::SAPSTEP_ODE PkgConfig::SAPSTEP_CCD m)
+find_package(PkgConfig QUIET)
+if(NOT PkgConfig_FOUND)
+  list(APPEND SAPSTEP_MISSING "pkg-config (pkg-config)")
+endif()
+
+find_package(CHOLMOD QUIET)
+if(NOT CHOLMOD_FOUND)
+  list(APPEND SAPSTEP_MISSING "CHOLMOD and AMD (libsuitesparse-dev)")
+endif()
+
+find_library(SAPSTEP_LAPACKE lapacke)
+mark_as_advanced(SAPSTEP_LAPACKE)
+if(NOT SAPSTEP_LAPACKE)
+  list(APPEND SAPSTEP_MISSING "LAPACKE (liblapacke-dev)")
+endif()
+
+# pkg-config module and Debian package of each library that has a .pc file.
+set(SAPSTEP_MODULES openblas libxml-2.0 ode ccd)
+set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libode-dev libccd-dev)
+set(SAPSTEP_MODULE_TARGETS "")
+if(PkgConfig_FOUND)
+  foreach(module package IN ZIP_LISTS SAPSTEP_MODULES SAPSTEP_MODULE_PACKAGES)
+    string(TOUPPER "SAPSTEP_${module}" name)
+    string(MAKE_C_IDENTIFIER ${name} name)
+    pkg_check_modules(${name} QUIET IMPORTED_TARGET ${module})
+    if(${name}_FOUND)
+      list(APPEND SAPSTEP_MODULE_TARGETS PkgConfig::${name})
+    else()
+      list(APPEND SAPSTEP_MISSING "${module} (${package})")
+    endif()
+  endforeach()
+endif()
+
+if(NOT SAPSTEP_MISSING AND NOT TARGET sapstep::dependencies)
+  add_library(sapstep::dependencies INTERFACE IMPORTED)
+  target_link_libraries(sapstep::dependencies INTERFACE
+    CHOLMOD::CHOLMOD ${SAPSTEP_LAPACKE} ${SAPSTEP_MODULE_TARGETS} m)
+endif()

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `cmake --install` puts in place: library, headers, program, and the two ways to find them,
+# find_package(sapstep) and pkg-config.
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/sapstep)
+
+install(TARGETS sapstep EXPORT sapstep-targets)
+install(DIRECTORY include/sapstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+if(TARGET sapstep_program)
+  set_target_properties(sapstep_program PROPERTIES INSTALL_RPATH
+    "$<$<BOOL:${BUILD_SHARED_LIBS}>:${CMAKE_INSTALL_FULL_LIBDIR}>")
+  install(TARGETS sapstep_program)
+endif()
+
+install(EXPORT sapstep-targets NAMESPACE sapstep:: DESTINATION ${package_dir})
+configure_package_config_file(cmake/sapstep-config.cmake.in ${CMAKE_BINARY_DIR}/sapstep-config.cmake
+                              INSTALL_DESTINATION ${package_dir})
+write_basic_package_version_file(${CMAKE_BINARY_DIR}/sapstep-config-version.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_BINARY_DIR}/sapstep-config.cmake
+              ${CMAKE_BINARY_DIR}/sapstep-config-version.cmake
+              cmake/dependencies.cmake cmake/FindCHOLMOD.cmake
+        DESTINATION ${package_dir})
+
+# An archive needs its dependencies at every link, without `pkg-config --static`, which would ask for
+# the dependencies' own archives as well.
+list(JOIN SAPSTEP_MODULES " " SAPSTEP_PC_MODULES)
+set(libraries "-lcholmod -lamd -lsuitesparseconfig -llapacke -lm")
+if(BUILD_SHARED_LIBS)
+  set(SAPSTEP_PC_REQUIRES Requires.private)
+  set(SAPSTEP_PC_LIBS "")
+  set(SAPSTEP_PC_LIBS_PRIVATE ${libraries})
+else()
+  set(SAPSTEP_PC_REQUIRES Requires)
+  set(SAPSTEP_PC_LIBS ${libraries})
+  set(SAPSTEP_PC_LIBS_PRIVATE "")
+endif()
+# Relative to the .pc file, so that an installed tree may be moved.
+file(RELATIVE_PATH SAPSTEP_PC_PREFIX ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+configure_file(cmake/sapstep.pc.in ${CMAKE_BINARY_DIR}/sapstep.pc @ONLY)
+install(FILES ${CMAKE_BINARY_DIR}/sapstep.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# headers.sh SOURCE_DIR CC CXX: each public header compiles alone as C17 and as C++17, and each header
+# of the rooms compiles alone as C17, without a warning.
+set -euo pipefail
+cd "$1"
+shopt -s nullglob
+cc=$2
+cxx=$3
+warnings=(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+bad=0
+for header in include/sapstep/*.h; do
+  echo "#include <sapstep/$(basename "$header")>" > "$scratch/one.c"
+  cp "$scratch/one.c" "$scratch/one.cpp"
+  "$cc" -std=c17 "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/one.c" || bad=1
+  "$cxx" -std=c++17 "${warnings[@]}" -Iinclude -fsyntax-only "$scratch/one.cpp" || bad=1
+  if ! grep -q "#include <sapstep/$(basename "$header")>" include/sapstep/sapstep.h &&
+    [ "$(basename "$header")" != sapstep.h ]; then
+    echo "include/sapstep/sapstep.h does not include $header"
+    bad=1
+  fi
+done
+while IFS= read -r header; do
+  echo "#include \"${header#src/}\"" > "$scratch/one.c"
+  "$cc" -std=c17 "${warnings[@]}" -Iinclude -Isrc -I. -fsyntax-only "$scratch/one.c" || bad=1
+done < <(find src integrators* -name '*.h' | sort)
+exit $bad
