@@ -19,18 +19,25 @@ extern "C" {
 //   v_guess (nv)
 //   ncontacts
 //   treeA treeB mu  Rt Rt Rn  vhat_t1 vhat_t2 vhat_n  J_A(3*nA, row by row) [J_B(3*nB)]
-// treeB = -1: one tree. vc = J_A v_A + J_B v_B.
+// treeB = -1: one tree. vc = J_A v_A + J_B v_B. Lines end where the text above ends them; blank
+// lines are skipped. A must be positive definite and symmetric, |A_ij - A_ji| <= 1e-10
+// sqrt(A_ii A_jj); its lower triangle counts. What a writer wrote comes back bit by bit.
 typedef struct sap_problem_reader sap_problem_reader;
 
 SAP_API sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out,
                                            sap_error* error);
-// Reads the next problem into `problem`. *found = false at the end of the file. Errors name
-// file:line and leave `problem` reset to empty.
+// Reads the next problem into `problem`. *found = false at the end of the file; a file without any
+// problem is an error. Errors name file:line, leave `problem` reset to empty and end the reading.
 SAP_API sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* problem,
                                            bool* found, sap_error* error);
 SAP_API void sap_problem_reader_close(sap_problem_reader* reader);
 
-// Format "sapstep_solution 1": cost, v (nv), gamma (nrows), a line each.
+// Format "sapstep_solution 1":
+//   sapstep_solution 1
+//   cost l(v)
+//   v (nv)
+//   gamma (nrows)
+// vc is not in the file and comes back as zeros.
 typedef struct sap_solution_reader sap_solution_reader;
 SAP_API sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out,
                                             sap_error* error);
@@ -39,7 +46,8 @@ SAP_API sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_sol
 SAP_API void sap_solution_reader_close(sap_solution_reader* reader);
 
 // Writers collect in a temporary file beside `path`; commit puts it in place of `path` and
-// reports every write error (full disk) that happened; close without commit leaves no trace.
+// reports every write error (full disk) that happened; close without commit leaves no trace. A
+// path that is no regular file (a pipe, /dev/stdout) receives everything at commit.
 typedef struct sap_problem_writer sap_problem_writer;
 SAP_API sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out,
                                            sap_error* error);

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _XOPEN_SOURCE 700
+#include "core/c_locale.h"
+
+#include <locale.h>
+
+sap_status sap_c_locale_begin(sap_c_locale* guard, sap_error* error) {
+  const locale_t mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (mine == (locale_t)0) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  guard->mine = mine;
+  guard->previous = uselocale(mine);
+  return SAP_STATUS_OK;
+}
+
+void sap_c_locale_end(sap_c_locale* guard) {
+  (void)uselocale((locale_t)guard->previous);
+  freelocale((locale_t)guard->mine);
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _XOPEN_SOURCE 700
+#include "core/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+enum {
+  SUFFIX_SIZE = 64,     // room for what makes the temporary name
+  NAME_ATTEMPTS = 100,  // names tried before giving up on a folder full of left-overs
+};
+
+struct sap_file {
+  FILE* stream;
+  bool direct;  // path is no regular file: commit copies
+  bool committed;
+  int error_number;                        // of the first write that failed, 0: none
+  char path[PATH_MAX];                     // symbolic links resolved
+  char temporary[PATH_MAX + SUFFIX_SIZE];  // "" without one
+};
+
+sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path) {
+  char text[128];
+  if (error_number == 0 || strerror_r(error_number, text, sizeof text) != 0) {
+    (void)snprintf(text, sizeof text, "unknown reason");
+  }
+  return sap_fail(error, SAP_STATUS_IO, "cannot %s '%s': %s", verb, path, text);
+}
+
+// Creates the temporary file under a free name and with the mode that open() would give the path.
+static FILE* open_temporary(sap_file* file) {
+  for (int attempt = 0; attempt < NAME_ATTEMPTS; ++attempt) {
+    (void)snprintf(file->temporary, sizeof file->temporary, "%s.%ld-%d.tmp", file->path,
+                   (long)getpid(), attempt);
+    const int descriptor = open(file->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor >= 0) {
+      FILE* stream = fdopen(descriptor, "w");
+      if (stream == NULL) {
+        const int saved = errno;
+        (void)close(descriptor);
+        (void)unlink(file->temporary);
+        errno = saved;
+      }
+      return stream;
+    }
+    if (errno != EEXIST) {
+      break;
+    }
+  }
+  file->temporary[0] = '\0';
+  return NULL;
+}
+
+// Opens the place where text is collected; 0 or an error number.
+static int open_collector(sap_file* file, const char* path) {
+  struct stat info;
+  const bool exists = lstat(path, &info) == 0;
+  if (!exists && errno != ENOENT) {
+    return errno;
+  }
+  if (exists) {
+    char resolved[PATH_MAX];
+    if (realpath(path, resolved) == NULL || stat(resolved, &info) != 0) {
+      return errno;
+    }
+    (void)snprintf(file->path, sizeof file->path, "%s", resolved);
+    if (S_ISDIR(info.st_mode)) {
+      return EISDIR;
+    }
+    if (access(resolved, W_OK) != 0) {
+      return errno;
+    }
+  } else if (strlen(path) >= PATH_MAX) {
+    return ENAMETOOLONG;
+  } else {
+    (void)snprintf(file->path, sizeof file->path, "%s", path);
+  }
+  file->direct = exists && !S_ISREG(info.st_mode);
+  file->stream = file->direct ? tmpfile() : open_temporary(file);
+  if (file->stream == NULL) {
+    return errno;
+  }
+  if (exists && !file->direct && fchmod(fileno(file->stream), info.st_mode & 07777) != 0) {
+    return errno;
+  }
+  return 0;
+}
+
+sap_status sap_file_create(const char* path, sap_file** out, sap_error* error) {
+  *out = NULL;
+  sap_file* file = sap_allocate(1, sizeof *file);
+  if (file == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const int error_number = open_collector(file, path);
+  if (error_number != 0) {
+    sap_file_close(file);
+    return sap_fail_io(error, error_number, "write", path);
+  }
+  *out = file;
+  return SAP_STATUS_OK;
+}
+
+FILE* sap_file_stream(sap_file* file) {
+  return file->stream;
+}
+
+static void note_error(sap_file* file) {
+  if (file->error_number == 0) {
+    file->error_number = errno != 0 ? errno : EIO;
+  }
+}
+
+sap_status sap_file_check(sap_file* file, sap_error* error) {
+  if (ferror(file->stream)) {
+    note_error(file);
+  }
+  if (file->error_number != 0) {
+    return sap_fail_io(error, file->error_number, "write", file->path);
+  }
+  return SAP_STATUS_OK;
+}
+
+static void copy_to_path(sap_file* file) {
+  FILE* target = fopen(file->path, "w");
+  if (target == NULL) {
+    note_error(file);
+    return;
+  }
+  rewind(file->stream);
+  char buffer[4096];
+  size_t count;
+  while ((count = fread(buffer, 1, sizeof buffer, file->stream)) > 0) {
+    if (fwrite(buffer, 1, count, target) != count) {
+      note_error(file);
+      break;
+    }
+  }
+  if (ferror(file->stream)) {
+    note_error(file);
+  }
+  if (fclose(target) != 0) {
+    note_error(file);
+  }
+}
+
+static void move_to_path(sap_file* file) {
+  // Some file systems report a full disk only when data is forced out.
+  if (fsync(fileno(file->stream)) != 0) {
+    note_error(file);
+    return;
+  }
+  if (rename(file->temporary, file->path) != 0) {
+    note_error(file);
+    return;
+  }
+  file->temporary[0] = '\0';
+}
+
+sap_status sap_file_commit(sap_file* file, sap_error* error) {
+  if (file->committed) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has been committed before", file->path);
+  }
+  if (fflush(file->stream) != 0) {
+    note_error(file);
+  }
+  sap_status status = sap_file_check(file, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (file->direct) {
+    copy_to_path(file);
+  } else {
+    move_to_path(file);
+  }
+  status = sap_file_check(file, error);
+  file->committed = status == SAP_STATUS_OK;
+  return status;
+}
+
+void sap_file_close(sap_file* file) {
+  if (file == NULL) {
+    return;
+  }
+  if (file->stream != NULL) {
+    (void)fclose(file->stream);
+  }
+  if (file->temporary[0] != '\0') {
+    (void)unlink(file->temporary);
+  }
+  sap_free(file);
+}
