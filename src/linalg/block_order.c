@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/block_order.h"
+
+#include <amd.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+void sap_block_order_clear(sap_block_order* order) {
+  sap_free(order->block_at);
+  sap_free(order->position_of);
+  sap_free(order->column_start);
+  sap_free(order->row);
+  sap_free(order->entry);
+  sap_free(order->work_start);
+  sap_free(order->work_index);
+  sap_free(order->work_entry);
+  *order = (sap_block_order){0};
+}
+
+static sap_status reserve(sap_block_order* order, int32_t nblocks, int32_t entries,
+                          sap_error* error) {
+  sap_status status;
+  if ((status = SAP_GROW(&order->block_at, &order->block_capacity, nblocks, error)) ||
+      (status = SAP_GROW(&order->position_of, &order->position_capacity, nblocks, error)) ||
+      (status = SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->row, &order->row_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->entry, &order->entry_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->work_start, &order->start_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->work_index, &order->index_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->work_entry, &order->work_capacity, entries, error))) {
+    return status;
+  }
+  return SAP_STATUS_OK;
+}
+
+// AMD takes one triangle; without the diagonal it needs less work.
+static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* pattern,
+                               sap_error* error) {
+  int32_t count = 0;
+  for (int32_t j = 0; j < pattern->nblocks; ++j) {
+    order->work_start[j] = count;
+    for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
+      order->work_index[count++] = pattern->row[k];
+    }
+  }
+  order->work_start[pattern->nblocks] = count;
+  const int result = amd_order(pattern->nblocks, order->work_start, order->work_index,
+                               order->block_at, NULL, NULL);
+  if (result == AMD_OUT_OF_MEMORY) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks",
+                    (int)pattern->nblocks);
+  }
+  if (result != AMD_OK) {
+    return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (AMD %d)",
+                    (int)pattern->nblocks, result);
+  }
+  for (int32_t k = 0; k < pattern->nblocks; ++k) {
+    order->position_of[order->block_at[k]] = k;
+  }
+  return SAP_STATUS_OK;
+}
+
+static void prefix_sum(int32_t* start, int32_t count) {
+  for (int32_t k = 0; k < count; ++k) {
+    start[k + 1] += start[k];
+  }
+}
+
+// First by rows, then by columns: the second pass meets the rows in ascending order. Both passes
+// count into start[x + 2], so that placing leaves start[x] and start[x + 1] as first and end.
+static void permute(sap_block_order* order, const sap_block_pattern* pattern) {
+  const int32_t n = pattern->nblocks;
+  int32_t* by_row = order->work_start;
+  int32_t* by_column = order->column_start;
+  memset(by_row, 0, ((size_t)n + 2) * sizeof *by_row);
+  memset(by_column, 0, ((size_t)n + 2) * sizeof *by_column);
+  for (int32_t pass = 0; pass < 2; ++pass) {
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
+        const int32_t a = order->position_of[pattern->row[k]];
+        const int32_t b = order->position_of[j];
+        const int32_t row = a > b ? a : b;
+        const int32_t column = a > b ? b : a;
+        if (pass == 0) {
+          ++by_row[row + 2];
+          ++by_column[column + 2];
+        } else {
+          order->work_index[by_row[row + 1]] = column;
+          order->work_entry[by_row[row + 1]++] = k;
+        }
+      }
+    }
+    if (pass == 0) {
+      prefix_sum(by_row, n + 1);
+      prefix_sum(by_column, n + 1);
+    }
+  }
+  for (int32_t row = 0; row < n; ++row) {
+    for (int32_t k = by_row[row]; k < by_row[row + 1]; ++k) {
+      const int32_t at = by_column[order->work_index[k] + 1]++;
+      order->row[at] = row;
+      order->entry[at] = order->work_entry[k];
+    }
+  }
+}
+
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error) {
+  sap_status status =
+      reserve(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error);
+  if (status == SAP_STATUS_OK) {
+    status = order_blocks(order, pattern, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    permute(order, pattern);
+    order->nblocks = pattern->nblocks;
+  }
+  return status;
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fill-reducing elimination order of the blocks (AMD on the block graph) and the pattern in that
+// order.
+#ifndef SAP_LINALG_BLOCK_ORDER_H
+#define SAP_LINALG_BLOCK_ORDER_H
+
+#include "linalg/block_pattern.h"
+
+typedef struct sap_block_order {
+  int32_t nblocks;
+  int32_t* block_at;     // block eliminated at a position            (nblocks)
+  int32_t* position_of;  // position at which a block is eliminated   (nblocks)
+
+  // Lower triangle of the permuted pattern: rows of a column ascend, the diagonal comes first.
+  int32_t* column_start;  // (nblocks + 1)
+  int32_t* row;           // position of the row                      (entries)
+  int32_t* entry;         // entry of the caller's pattern            (entries)
+
+  int32_t* work_start;  // AMD's graph, then the permuted pattern by rows
+  int32_t* work_index;
+  int32_t* work_entry;
+  int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
+  int32_t start_capacity, index_capacity, work_capacity;
+} sap_block_order;
+
+void sap_block_order_clear(sap_block_order* order);
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error);
+
+#endif
