@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trajectories as CSV (RFC 4180): one header line, one line per row, 17 digits, so that every
+// state can be read back bit by bit.
+#include <stdio.h>
+#include <string.h>
+
+#include <sapstep/output.h>
+
+#include "core/c_locale.h"
+#include "core/file.h"
+#include "core/memory.h"
+
+enum { NUMBER_SIZE = 32 };  // "joint_" and an id
+
+struct sap_trajectory {
+  sap_file* file;
+  int32_t nq, nv;
+};
+
+// Coordinates of each joint type: endings of the names of q and v.
+typedef struct joint_columns {
+  int32_t nq, nv;
+  const char* q[7];
+  const char* v[6];
+} joint_columns;
+
+static const joint_columns columns_of[] = {
+    [SAP_JOINT_FREE] = {7,
+                        6,
+                        {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"},
+                        {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_radps", "wz_radps"}},
+    [SAP_JOINT_BALL] = {4, 3, {"qw", "qx", "qy", "qz"}, {"wx_radps", "wy_radps", "wz_radps"}},
+    [SAP_JOINT_HINGE] = {1, 1, {"rad"}, {"radps"}},
+    [SAP_JOINT_SLIDE] = {1, 1, {"m"}, {"mps"}},
+};
+
+// The joint's name; a free joint without one goes by its body's, any other by its number, which
+// is printed into `number`.
+static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_type type,
+                               int32_t body, char number[NUMBER_SIZE]) {
+  const char* name = sap_model_name(model, SAP_ELEMENT_JOINT, joint);
+  if (name[0] == '\0' && type == SAP_JOINT_FREE) {
+    name = sap_model_name(model, SAP_ELEMENT_BODY, body);
+    if (sap_model_find(model, SAP_ELEMENT_JOINT, name) >= 0) {
+      name = "";
+    }
+  }
+  if (name[0] != '\0') {
+    return name;
+  }
+  (void)snprintf(number, NUMBER_SIZE, "joint_%ld", (long)joint);
+  return number;
+}
+
+// ",<kind>_<label>_<ending>", quoted where the label makes that necessary.
+static void print_column(FILE* stream, const char* kind, const char* label, const char* ending) {
+  if (strpbrk(label, ",\"\r\n") == NULL) {
+    (void)fprintf(stream, ",%s_%s_%s", kind, label, ending);
+    return;
+  }
+  (void)fprintf(stream, ",\"%s_", kind);
+  for (const char* c = label; *c != '\0'; ++c) {
+    (void)fprintf(stream, *c == '"' ? "\"%c" : "%c", *c);
+  }
+  (void)fprintf(stream, "_%s\"", ending);
+}
+
+// Columns of q (velocities false) or v of all joints, in the order of the coordinates; joint_at
+// [i]: the joint whose coordinates start at i, -1: none.
+static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool velocities,
+                                      const int32_t* joint_at, int32_t count, sap_error* error) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (joint_at[i] < 0) {
+      continue;
+    }
+    sap_joint_type type;
+    int32_t body;
+    const sap_status status = sap_model_joint(model, joint_at[i], &type, &body, NULL, NULL, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    char number[NUMBER_SIZE];
+    const char* label = joint_label(model, joint_at[i], type, body, number);
+    const joint_columns* columns = &columns_of[type];
+    const int32_t n = velocities ? columns->nv : columns->nq;
+    for (int32_t k = 0; k < n; ++k) {
+      print_column(stream, velocities ? "v" : "q", label,
+                   velocities ? columns->v[k] : columns->q[k]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status print_header(FILE* stream, const sap_model* model, sap_error* error) {
+  const sap_model_sizes sizes = sap_model_get_sizes(model);
+  int32_t* q_joint = sap_allocate((size_t)sizes.nq, sizeof *q_joint);
+  int32_t* v_joint = sap_allocate((size_t)sizes.nv, sizeof *v_joint);
+  sap_status status = SAP_STATUS_OK;
+  if (q_joint == NULL || v_joint == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    goto done;
+  }
+  for (int32_t i = 0; i < sizes.nq; ++i) {
+    q_joint[i] = -1;
+  }
+  for (int32_t i = 0; i < sizes.nv; ++i) {
+    v_joint[i] = -1;
+  }
+  for (int32_t joint = 0; joint < sizes.joints; ++joint) {
+    int32_t q_start, v_start;
+    status = sap_model_joint(model, joint, NULL, NULL, &q_start, &v_start, error);
+    if (status != SAP_STATUS_OK) {
+      goto done;
+    }
+    q_joint[q_start] = joint;
+    v_joint[v_start] = joint;
+  }
+  (void)fprintf(stream, "t_s");
+  status = print_joint_columns(stream, model, false, q_joint, sizes.nq, error);
+  if (status == SAP_STATUS_OK) {
+    status = print_joint_columns(stream, model, true, v_joint, sizes.nv, error);
+  }
+  (void)fprintf(stream, ",contacts,newton_iterations,kinetic_J,potential_J,penetration_m\n");
+done:
+  sap_free(q_joint);
+  sap_free(v_joint);
+  return status;
+}
+
+sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_trajectory** out,
+                                 sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  if (path == NULL || model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
+  }
+  sap_trajectory* trajectory = sap_allocate(1, sizeof *trajectory);
+  if (trajectory == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const sap_model_sizes sizes = sap_model_get_sizes(model);
+  trajectory->nq = sizes.nq;
+  trajectory->nv = sizes.nv;
+  sap_status status = sap_file_create(path, &trajectory->file, error);
+  if (status == SAP_STATUS_OK) {
+    status = print_header(sap_file_stream(trajectory->file), model, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_trajectory_close(trajectory);
+    return status;
+  }
+  *out = trajectory;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory_row* row,
+                                sap_error* error) {
+  if (trajectory == NULL || row == NULL || row->state == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "trajectory, row or row->state is NULL");
+  }
+  const sap_state* state = row->state;
+  if (state->nq != trajectory->nq || state->nv != trajectory->nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "row->state has nq = %ld, nv = %ld; the model has %ld, %ld", (long)state->nq,
+                    (long)state->nv, (long)trajectory->nq, (long)trajectory->nv);
+  }
+  sap_c_locale locale;
+  const sap_status status = sap_c_locale_begin(&locale, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  FILE* stream = sap_file_stream(trajectory->file);
+  (void)fprintf(stream, "%.17g", state->t);
+  for (int32_t i = 0; i < state->nq; ++i) {
+    (void)fprintf(stream, ",%.17g", state->q[i]);
+  }
+  for (int32_t i = 0; i < state->nv; ++i) {
+    (void)fprintf(stream, ",%.17g", state->v[i]);
+  }
+  (void)fprintf(stream, ",%ld,%ld,%.17g,%.17g,%.17g\n", (long)row->contacts,
+                (long)row->newton_iterations, row->kinetic, row->potential, row->penetration);
+  sap_c_locale_end(&locale);
+  return sap_file_check(trajectory->file, error);
+}
+
+sap_status sap_trajectory_commit(sap_trajectory* trajectory, sap_error* error) {
+  if (trajectory == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "trajectory is NULL");
+  }
+  return sap_file_commit(trajectory->file, error);
+}
+
+void sap_trajectory_close(sap_trajectory* trajectory) {
+  if (trajectory != NULL) {
+    sap_file_close(trajectory->file);
+    sap_free(trajectory);
+  }
+}
