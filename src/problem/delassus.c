@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Delassus scale and the contact block that follows from it.
+//   W_ii = sum_t J_t A_tt^-1 J_t' = sum_t X_t' X_t,  X_t = L_t^-1 J_t',  A_tt = L_t L_t'
+//   w = |W_ii|_F / nrows                                               castro (29)-(30)
+// Factors of the tree blocks are kept until the block is set again.
+// fails: NOT_SPD names the tree.
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+
+enum { SMALL_TREE = 6 };  // up to a free body: loops of our own, LAPACK beyond
+
+// Lower Cholesky in place of an n x n matrix with ld n, reciprocals on the diagonal; false when a
+// pivot is not positive.
+static inline bool factor_small(double* L, int32_t n) {
+  for (int32_t j = 0; j < n; ++j) {
+    double* Lj = L + j * n;
+    for (int32_t k = 0; k < j; ++k) {
+      const double* Lk = L + k * n;
+      for (int32_t i = j; i < n; ++i) {
+        Lj[i] -= Lk[i] * Lk[j];
+      }
+    }
+    if (!(Lj[j] > 0.0)) {
+      return false;
+    }
+    const double inverse = 1.0 / sqrt(Lj[j]);
+    for (int32_t i = j + 1; i < n; ++i) {
+      Lj[i] *= inverse;
+    }
+    Lj[j] = inverse;
+  }
+  return true;
+}
+
+static bool factor_large(double* L, int32_t n) {
+  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, L, n) != 0) {
+    return false;
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    double* diagonal = L + (size_t)j * (size_t)n + (size_t)j;
+    if (!(*diagonal > 0.0)) {
+      return false;
+    }
+    *diagonal = 1.0 / *diagonal;
+  }
+  return true;
+}
+
+sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
+                                   sap_error* error) {
+  double* L = p->cache->factor + p->diagonal_start[tree];
+  *factor = L;
+  if (p->cache->factor_valid[tree]) {
+    return SAP_STATUS_OK;
+  }
+  if (!p->diagonal_set[tree]) {
+    return sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not set", tree);
+  }
+  const int32_t n = p->tree_size[tree];
+  memcpy(L, p->diagonal + p->diagonal_start[tree], (size_t)n * (size_t)n * sizeof(double));
+  const bool good = n == SMALL_TREE  ? factor_small(L, SMALL_TREE)
+                    : n < SMALL_TREE ? factor_small(L, n)
+                                     : factor_large(L, n);
+  if (!good) {
+    return sap_fail(error, SAP_STATUS_NOT_SPD,
+                    "tree %d: its diagonal block of A is not positive definite", tree);
+  }
+  p->cache->factor_valid[tree] = true;
+  return SAP_STATUS_OK;
+}
+
+// x = L^-1 (row `row` of J)', n entries.
+static inline void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows,
+                                 double* x) {
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = J[(size_t)i * (size_t)nrows];
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    const double xj = x[j] * Lj[j];
+    x[j] = xj;
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= Lj[i] * xj;
+    }
+  }
+}
+
+// |W|_F^2 of sum_t X_t' X_t with X of three rows per block on trees of six velocities.
+static void add_free_body(const double* L, const double* J, double W[9]) {
+  double X[3][6];
+  for (int32_t r = 0; r < 3; ++r) {
+    forward_solve(L, 6, J + r, 3, X[r]);
+  }
+  for (int32_t c = 0; c < 3; ++c) {
+    for (int32_t r = c; r < 3; ++r) {
+      double sum = 0.0;
+      for (int32_t i = 0; i < 6; ++i) {
+        sum += X[r][i] * X[c][i];
+      }
+      W[3 * c + r] += sum;
+    }
+  }
+}
+
+static void add_tree(const double* L, int32_t n, const double* J, int32_t nrows, double* X,
+                     double* W) {
+  for (int32_t r = 0; r < nrows; ++r) {
+    forward_solve(L, n, J + r, nrows, X + (size_t)r * (size_t)n);
+  }
+  for (int32_t c = 0; c < nrows; ++c) {
+    const double* Xc = X + (size_t)c * (size_t)n;
+    for (int32_t r = c; r < nrows; ++r) {
+      const double* Xr = X + (size_t)r * (size_t)n;
+      double sum = 0.0;
+      for (int32_t i = 0; i < n; ++i) {
+        sum += Xr[i] * Xc[i];
+      }
+      W[(size_t)c * (size_t)nrows + (size_t)r] += sum;
+    }
+  }
+}
+
+// w of a block whose trees and Jacobians have been checked.
+static sap_status delassus_scale(const sap_problem* p, const sap_block* b, double* w,
+                                 sap_error* error) {
+  int32_t largest = 0;
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const int32_t n = p->tree_size[b->trees[t]];
+    largest = n > largest ? n : largest;
+  }
+  const size_t nrows = (size_t)b->nrows;
+  const int64_t needed = (int64_t)b->nrows * ((int64_t)b->nrows + largest);
+  sap_status status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double* W = p->cache->scratch;
+  double* X = W + nrows * nrows;
+  memset(W, 0, nrows * nrows * sizeof(double));
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const int32_t tree = b->trees[t];
+    const double* L;
+    status = sap_problem_tree_factor(p, tree, &L, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    if (b->nrows == 3 && p->tree_size[tree] == 6) {
+      add_free_body(L, b->jacobians[t], W);
+    } else {
+      add_tree(L, p->tree_size[tree], b->jacobians[t], b->nrows, X, W);
+    }
+  }
+  double sum = 0.0;
+  for (size_t c = 0; c < nrows; ++c) {
+    const double* Wc = W + c * nrows;
+    sum += Wc[c] * Wc[c];
+    for (size_t r = c + 1; r < nrows; ++r) {
+      sum += 2.0 * Wc[r] * Wc[r];
+    }
+  }
+  const double scale = sqrt(sum) / (double)b->nrows;
+  if (!isfinite(scale)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Delassus block overflows",
+                    p->nblocks);
+  }
+  *w = scale;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
+                                      const int32_t* trees, const double* const* jacobians,
+                                      double* w, sap_error* error) {
+  if (problem == NULL || w == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_delassus_scale: %s is NULL",
+                    problem == NULL ? "problem" : "w");
+  }
+  const sap_block block = {
+      .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
+  const sap_status status = sap_problem_check_jacobians(problem, &block, error);
+  return status == SAP_STATUS_OK ? delassus_scale(problem, &block, w, error) : status;
+}
+
+sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
+                                   const sap_regularization* regularization, sap_error* error) {
+  if (problem == NULL || contact == NULL || regularization == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
+  }
+  double R[3], v_hat[3], w = 0.0;
+  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                           .nrows = 3,
+                           .ntrees = contact->ntrees,
+                           .trees = contact->trees,
+                           .jacobians = contact->jacobians,
+                           .R = R,
+                           .v_hat = v_hat,
+                           .friction = contact->material.friction,
+                           .key = contact->key};
+  sap_status status = sap_problem_check_jacobians(problem, &block, error);
+  if (status == SAP_STATUS_OK) {
+    status = delassus_scale(problem, &block, &w, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  status = sap_contact_regularize(&contact->material, regularization, problem->dt, contact->phi0, w,
+                                  R, v_hat, error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", problem->nblocks);
+    return status;
+  }
+  return sap_problem_append_block(problem, &block, error);
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constraint blocks of a contact problem: checks, copy, view.
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "problem/problem_data.h"
+
+static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: ntrees = %d must be >= 1, with trees and jacobians given",
+                    p->nblocks, b->ntrees);
+  }
+  for (int32_t i = 0; i < b->ntrees; ++i) {
+    if (b->trees[i] < 0 || b->trees[i] >= p->ntrees) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: trees[%d] = %d must be in [0, %d)",
+                      p->nblocks, i, b->trees[i], p->ntrees);
+    }
+    for (int32_t j = 0; j < i; ++j) {
+      if (b->trees[i] == b->trees[j]) {
+        return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: tree %d is named twice", p->nblocks,
+                        b->trees[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->nrows < 1 || b->nrows > INT32_MAX / 2) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: nrows = %d must be >= 1", p->nblocks,
+                    b->nrows);
+  }
+  const sap_status status = check_trees(p, b, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const double* J = b->jacobians[t];
+    if (J == NULL) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
+    }
+    const int64_t count = (int64_t)b->nrows * p->tree_size[b->trees[t]];
+    for (int64_t i = 0; i < count; ++i) {
+      if (!isfinite(J[i])) {
+        return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                        "block %d: Jacobian of tree %d, entry (%lld, %lld) = %g must be finite",
+                        p->nblocks, b->trees[t], (long long)(i % b->nrows),
+                        (long long)(i / b->nrows), J[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->nrows != 3) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a friction cone has 3 rows, not %d",
+                    p->nblocks, b->nrows);
+  }
+  if (!isfinite(b->friction)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: friction = %g must be finite and >= 0",
+                    p->nblocks, b->friction);
+  }
+  if (!(b->friction >= 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: friction = %g must be >= 0", p->nblocks,
+                    b->friction);
+  }
+  if (b->R[0] != b->R[1]) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: R = (%g, %g, ...) of a friction cone must be equal in both tangents",
+                    p->nblocks, b->R[0], b->R[1]);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->lower == NULL || b->upper == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a box needs lower and upper",
+                    p->nblocks);
+  }
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    if (isnan(b->lower[i]) || isnan(b->upper[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: bounds [%g, %g] are NaN",
+                      p->nblocks, i, b->lower[i], b->upper[i]);
+    }
+    if (!(b->lower[i] <= b->upper[i]) || !(b->lower[i] < (double)INFINITY) ||
+        !(b->upper[i] > -(double)INFINITY)) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "block %d, row %d: bounds [%g, %g] must hold a finite number", p->nblocks, i,
+                      b->lower[i], b->upper[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
+  const int set = (int)b->set;
+  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_FREE) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
+                    set);
+  }
+  if (b->R == NULL || b->v_hat == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: %s is NULL", p->nblocks,
+                    b->R == NULL ? "R" : "v_hat");
+  }
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    if (!isfinite(b->R[i]) || !isfinite(b->v_hat[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: %s = %g must be finite",
+                      p->nblocks, i, isfinite(b->R[i]) ? "v_hat" : "R",
+                      isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
+    }
+    if (!(b->R[i] >= DBL_MIN)) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be > 0",
+                      p->nblocks, i, b->R[i]);
+    }
+  }
+  if (b->set == SAP_SET_FRICTION_CONE) {
+    return check_cone(p, b, error);
+  }
+  return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
+}
+
+// Room for one more block; moves the views of Jacobians along with their values.
+static sap_status reserve_block(sap_problem* p, const sap_block* b, sap_error* error) {
+  int64_t values = p->njacobian_values;
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    values += (int64_t)b->nrows * p->tree_size[b->trees[t]];
+  }
+  const int64_t trees = (int64_t)p->nblock_trees + b->ntrees;
+  const int64_t rows = (int64_t)p->nrows + b->nrows;
+  sap_status status = SAP_RESERVE(&p->blocks, &p->block_capacity, (int64_t)p->nblocks + 1, error);
+#define RESERVE(array, capacity, needed)                          \
+  if (status == SAP_STATUS_OK) {                                  \
+    status = SAP_RESERVE(&(array), &(capacity), (needed), error); \
+  }
+  RESERVE(p->block_trees, p->block_tree_capacity, trees)
+  RESERVE(p->jacobians, p->jacobian_capacity, trees)
+  RESERVE(p->R, p->R_capacity, rows)
+  RESERVE(p->v_hat, p->v_hat_capacity, rows)
+  RESERVE(p->lower, p->lower_capacity, rows)
+  RESERVE(p->upper, p->upper_capacity, rows)
+  const double* old = p->jacobian_values;
+  RESERVE(p->jacobian_values, p->jacobian_value_capacity, values)
+#undef RESERVE
+  if (status == SAP_STATUS_OK && p->jacobian_values != old) {
+    const double* J = p->jacobian_values;
+    for (int32_t i = 0; i < p->nblocks; ++i) {
+      const sap_block_data* block = &p->blocks[i];
+      for (int32_t t = block->first_tree; t < block->first_tree + block->ntrees; ++t) {
+        p->jacobians[t] = J;
+        J += (size_t)block->nrows * (size_t)p->tree_size[p->block_trees[t]];
+      }
+    }
+  }
+  return status;
+}
+
+// Bounds of each row: a nonnegative row is the interval [0, inf), a free one (-inf, inf).
+static void copy_bounds(sap_problem* p, const sap_block* b) {
+  const double infinity = (double)INFINITY;
+  double* lower = p->lower + p->nrows;
+  double* upper = p->upper + p->nrows;
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    const bool box = b->set == SAP_SET_BOX;
+    lower[i] = box ? b->lower[i] : (b->set == SAP_SET_NONNEGATIVE ? 0.0 : -infinity);
+    upper[i] = box ? b->upper[i] : infinity;
+  }
+}
+
+sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
+  const sap_status status = reserve_block(p, b, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  p->blocks[p->nblocks] = (sap_block_data){.set = b->set,
+                                           .nrows = b->nrows,
+                                           .ntrees = b->ntrees,
+                                           .first_row = p->nrows,
+                                           .first_tree = p->nblock_trees,
+                                           .friction = b->friction,
+                                           .key = b->key};
+  if (b->set != SAP_SET_FRICTION_CONE) {
+    p->blocks[p->nblocks].friction = 0.0;
+  }
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
+    double* J = p->jacobian_values + p->njacobian_values;
+    memcpy(J, b->jacobians[t], count * sizeof(double));
+    p->block_trees[p->nblock_trees + t] = b->trees[t];
+    p->jacobians[p->nblock_trees + t] = J;
+    p->njacobian_values += (int32_t)count;
+  }
+  memcpy(p->R + p->nrows, b->R, (size_t)b->nrows * sizeof(double));
+  memcpy(p->v_hat + p->nrows, b->v_hat, (size_t)b->nrows * sizeof(double));
+  copy_bounds(p, b);
+  p->nblock_trees += b->ntrees;
+  p->nrows += b->nrows;
+  p->nblocks += 1;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
+  if (problem == NULL || block == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_block: %s is NULL",
+                    problem == NULL ? "problem" : "block");
+  }
+  sap_status status = sap_problem_check_jacobians(problem, block, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_check_rows(problem, block, error);
+  }
+  return status == SAP_STATUS_OK ? sap_problem_append_block(problem, block, error) : status;
+}
+
+sap_status sap_problem_block(const sap_problem* p, int32_t index, sap_block* out,
+                             int32_t* first_row, sap_error* error) {
+  if (p == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_block: %s is NULL",
+                    p == NULL ? "problem" : "out");
+  }
+  if (index < 0 || index >= p->nblocks) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d must be in [0, %d)", index, p->nblocks);
+  }
+  const sap_block_data* block = &p->blocks[index];
+  const bool box = block->set == SAP_SET_BOX;
+  *out = (sap_block){.set = block->set,
+                     .nrows = block->nrows,
+                     .ntrees = block->ntrees,
+                     .trees = p->block_trees + block->first_tree,
+                     .jacobians = p->jacobians + block->first_tree,
+                     .R = p->R + block->first_row,
+                     .v_hat = p->v_hat + block->first_row,
+                     .friction = block->friction,
+                     .lower = box ? p->lower + block->first_row : NULL,
+                     .upper = box ? p->upper + block->first_row : NULL,
+                     .key = block->key};
+  if (first_row != NULL) {
+    *first_row = block->first_row;
+  }
+  return SAP_STATUS_OK;
+}

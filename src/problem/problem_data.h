@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a contact problem is made of: flat arrays that grow and keep their memory. Solvers read them
+// directly; all else goes through sapstep/problem.h.
+#ifndef SAP_PROBLEM_PROBLEM_DATA_H
+#define SAP_PROBLEM_PROBLEM_DATA_H
+
+#include <sapstep/problem.h>
+
+#include "linalg/cholesky.h"
+
+// A_ab of two trees, a != b; n_a x n_b, ld n_a.
+typedef struct sap_coupling {
+  int32_t tree_a, tree_b;
+  int32_t values;  // start in coupling_values
+  int32_t next;    // next coupling with the same smaller tree, -1: none
+} sap_coupling;
+
+typedef struct sap_block_data {
+  sap_set set;
+  int32_t nrows, ntrees;
+  int32_t first_row;   // in R, v_hat, lower, upper and gamma
+  int32_t first_tree;  // in block_trees and jacobians
+  double friction;     // cone only
+  uint64_t key;
+} sap_block_data;
+
+// What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
+// changes behind a const problem.
+typedef struct sap_problem_cache {
+  double* factor;       // L of each diagonal block, reciprocal diagonal; same starts as diagonal
+  bool* factor_valid;   // (ntrees)
+  double* scratch;      // Delassus products, residual vectors
+  sap_cholesky* whole;  // of A with couplings; made when first needed
+  int32_t* pair_order;  // couplings sorted by column, then row
+  int32_t* column_start;
+  int32_t* row;
+  size_t* value_start;
+  double* values;
+  int32_t factor_capacity, factor_valid_capacity, scratch_capacity;
+  int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
+  int32_t values_capacity;
+} sap_problem_cache;
+
+struct sap_problem {
+  double dt;
+  int32_t ntrees, nv, nrows, nblocks, ncouplings;
+  bool has_guess;
+  // trees
+  int32_t* tree_size;       // (ntrees)
+  int32_t* tree_start;      // first velocity (ntrees + 1)
+  int32_t* diagonal_start;  // start in diagonal (ntrees + 1)
+  bool* diagonal_set;       // (ntrees)
+  int32_t* coupling_head;   // first coupling whose smaller tree this is, -1: none (ntrees)
+  double* diagonal;         // full squares of A's diagonal blocks
+  double* v_star;           // (nv)
+  double* v_guess;          // (nv)
+  // couplings
+  sap_coupling* couplings;  // (ncouplings)
+  double* coupling_values;
+  int32_t ncoupling_values;
+  // blocks
+  sap_block_data* blocks;    // (nblocks)
+  int32_t* block_trees;      // (nblock_trees)
+  const double** jacobians;  // into jacobian_values (nblock_trees)
+  double* jacobian_values;
+  int32_t nblock_trees, njacobian_values;
+  double* R;      // rows (nrows)
+  double* v_hat;  // (nrows)
+  double* lower;  // bounds of gamma's rows; those of a cone are not used (nrows)
+  double* upper;
+  sap_problem_cache* cache;
+
+  int32_t tree_size_capacity, tree_start_capacity, diagonal_start_capacity, diagonal_set_capacity;
+  int32_t coupling_head_capacity, diagonal_capacity, v_star_capacity, v_guess_capacity;
+  int32_t coupling_capacity, coupling_value_capacity, block_capacity, block_tree_capacity;
+  int32_t jacobian_capacity, jacobian_value_capacity;
+  int32_t R_capacity, v_hat_capacity, lower_capacity, upper_capacity;
+};
+
+// sap_grow for a count that may be beyond int32_t: MEMORY then.
+sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, size_t size,
+                               sap_error* error);
+#define SAP_RESERVE(array, capacity, needed, error) \
+  sap_problem_reserve((array), (capacity), (needed), sizeof(**(array)), (error))
+
+// Trees in range and distinct, Jacobians given and finite. Messages begin with "block `index`: ".
+sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,
+                                       sap_error* error);
+// Copies a block that has been checked.
+sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
+// All but the Jacobians: set, R, v_hat, mu, bounds.
+sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* block,
+                                  sap_error* error);
+// L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the cache if
+// it is there.
+sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
+                                   sap_error* error);
+// Frees what the cache holds, NULL allowed.
+void sap_problem_cache_destroy(sap_problem_cache* cache);
+
+#endif
