@@ -46,7 +46,7 @@ static double combine_friction(double a, double b, sap_friction_rule rule) {
   // 2 a b/(a + b) without overflow: both divided by the larger first
   const double larger = a > b ? a : b;
   const double smaller = a > b ? b : a;
-  return larger > 0.0 ? 2.0 * smaller / (1.0 + smaller / larger) : 0.0;
+  return larger > 0.0 ? smaller / (0.5 + 0.5 * (smaller / larger)) : 0.0;
 }
 
 sap_status sap_material_combine(const sap_material* a, const sap_material* b,
