@@ -22,7 +22,9 @@ typedef struct sap_scene_options {
   bool floating_base;             // URDF: the root link moves freely instead of being
                                   // welded to the world                                 (false)
   sap_material default_material;  // k, tau_d (and mu for URDF) of shapes that name none
-  sap_message_function warning;   // may be NULL
+  const sap_material* override_material;  // replaces every shape's, but for fields that are NaN;
+                                          // NULL: none                                  (NULL)
+  sap_message_function warning;           // may be NULL
   void* warning_context;
 } sap_scene_options;
 
