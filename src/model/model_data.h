@@ -46,6 +46,9 @@ typedef struct sap_model_actuator {
 typedef struct sap_model_names {
   char** text;  // one per id, NULL: none; owned
   int32_t count;
+  int32_t capacity;    // of text
+  int32_t* slots;      // hash table: id + 1, 0: free           (slot_count)
+  int32_t slot_count;  // a power of two at least twice the count, or 0
 } sap_model_names;
 
 struct sap_model {

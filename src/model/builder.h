@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The builder's records: those of the compiled model before numbering.
+#ifndef SAP_MODEL_BUILDER_H
+#define SAP_MODEL_BUILDER_H
+
+#include "model/check.h"
+#include "model/model_data.h"
+
+typedef struct sap_builder_key {
+  double t;
+  int32_t nq, nv, nu;  // of the model when the keyframe was added
+  double* q;           // NULL: default pose
+  double* v;           // NULL: zero
+  double* control;     // NULL: zero
+} sap_builder_key;
+
+struct sap_builder {
+  sap_model_options options;  // options.name is owned
+  // Of a body only parent, pose, inertia, njoints and first_joint (here: the id of its first joint)
+  // are set; of a joint all but the numbering.
+  sap_model_body* bodies;
+  sap_model_joint_data* joints;
+  sap_shape_def* shapes;
+  sap_model_tendon* tendons;
+  int32_t* tendon_joints;
+  double* tendon_coefficients;
+  sap_model_actuator* actuators;
+  int32_t (*exclusions)[2];
+  sap_builder_key* keys;
+  int32_t nbodies, njoints, nshapes, ntendons, ntendon_joints, nactuators, nexclusions, nkeys;
+  int32_t body_capacity, joint_capacity, shape_capacity, tendon_capacity, tendon_joint_capacity,
+      tendon_coefficient_capacity, actuator_capacity, exclusion_capacity, key_capacity;
+  int32_t nq, nv;
+  sap_model_names names[SAP_ELEMENT_KEYFRAME + 1];
+};
+
+// Text of an element's kind: "body", "joint", ...
+const char* sap_element_text(sap_element kind);
+// A checker for the next element of a kind, or for an existing one.
+sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
+                                sap_error* error);
+// Registers the next id's name; tells the kind when the name is taken.
+sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const char* name,
+                                sap_error* error);
+// No joint on the path from the world to the body, the body itself included.
+bool sap_builder_is_static(const sap_builder* builder, int32_t body);
+
+static inline int32_t sap_joint_nq(sap_joint_type type) {
+  return type == SAP_JOINT_FREE ? 7 : type == SAP_JOINT_BALL ? 4 : 1;
+}
+static inline int32_t sap_joint_nv(sap_joint_type type) {
+  return type == SAP_JOINT_FREE ? 6 : type == SAP_JOINT_BALL ? 3 : 1;
+}
+
+#endif

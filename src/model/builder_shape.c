@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shapes of the builder.
+#include "core/memory.h"
+#include "model/builder.h"
+
+// Sizes that a shape's type uses.
+static int size_count(sap_shape_type type) {
+  switch (type) {
+    case SAP_SHAPE_PLANE:
+      return 0;
+    case SAP_SHAPE_SPHERE:
+      return 1;
+    case SAP_SHAPE_CAPSULE:
+    case SAP_SHAPE_CYLINDER:
+      return 2;
+    case SAP_SHAPE_BOX:
+    case SAP_SHAPE_ELLIPSOID:
+      return 3;
+  }
+  return -1;
+}
+
+static sap_status check_size(const sap_checker* checker, const sap_shape_def* def) {
+  static const char* const fields[] = {"size[0]", "size[1]", "size[2]"};
+  const int count = size_count(def->type);
+  if (count < 0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "type = %d must be plane (0), sphere (1), capsule (2), cylinder (3), "
+                          "box (4) or ellipsoid (5)",
+                          (int)def->type);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+    status = sap_check_positive(checker, fields[i], def->size[i]);
+  }
+  return status;
+}
+
+static sap_status check_material(const sap_checker* checker, const sap_material* material) {
+  sap_status status = sap_check_stiffness(checker, "material.stiffness", material->stiffness);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "material.relaxation_time", material->relaxation_time);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "material.friction", material->friction);
+  }
+  return status;
+}
+
+static sap_status check_shape(const sap_checker* checker, const sap_builder* builder,
+                              const sap_shape_def* def, sap_shape_def* shape) {
+  sap_status status = check_size(checker, def);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_id(checker, "body", def->body, 0, builder->nbodies);
+  }
+  if (status == SAP_STATUS_OK && def->type == SAP_SHAPE_PLANE &&
+      !sap_builder_is_static(builder, def->body)) {
+    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "body = %d moves, but a plane must be on the world or a static body",
+                            (int)def->body);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "p_BS", def->p_BS, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_quaternion(checker, "q_BS", def->q_BS, shape->q_BS);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_material(checker, &def->material);
+  }
+  if (status == SAP_STATUS_OK && def->condim != 1 && def->condim != 3) {
+    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT, "condim = %d must be 1 or 3",
+                            (int)def->condim);
+  }
+  return status;
+}
+
+sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def, int32_t* id,
+                                 sap_error* error) {
+  if (builder == NULL || def == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "shape: builder or definition is NULL");
+  }
+  const sap_checker checker = {"shape", def->name, builder->nshapes, error};
+  sap_shape_def shape = *def;
+  shape.name = NULL;
+  sap_status status = check_shape(&checker, builder, def, &shape);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&builder->shapes, &builder->shape_capacity, builder->nshapes + 1, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_name(builder, SAP_ELEMENT_SHAPE, def->name, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int i = size_count(def->type); i < 3; ++i) {
+    shape.size[i] = 0.0;
+  }
+  builder->shapes[builder->nshapes] = shape;
+  if (id != NULL) {
+    *id = builder->nshapes;
+  }
+  ++builder->nshapes;
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The steps that make a model of a builder. Each fills its part of a zeroed model, which
+// sap_model_destroy frees at any stage.
+#ifndef SAP_MODEL_COMPILE_H
+#define SAP_MODEL_COMPILE_H
+
+#include "model/builder.h"
+
+// Copies all records that need no numbering.
+sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_error* error);
+// Depth-first order, trees, coordinates, dof tables, default pose.
+sap_status sap_compile_number(sap_model* model, sap_error* error);
+// What later additions to the builder may have broken: free joints and planes need static bodies.
+sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error);
+sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
+// NOT_SPD unless the mass matrix is positive definite in the default pose.
+sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model* model,
+                                     sap_error* error);
+
+#endif

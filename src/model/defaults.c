@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Default-filled definitions.
+#include <math.h>
+
+#include <sapstep/model.h>
+
+sap_body_def sap_body_def_default(void) {
+  return (sap_body_def){.q_PB = {1.0, 0.0, 0.0, 0.0}};
+}
+
+sap_joint_def sap_joint_def_default(void) {
+  return (sap_joint_def){.type = SAP_JOINT_HINGE,
+                         .axis = {0.0, 0.0, 1.0},
+                         .lower = -(double)INFINITY,
+                         .upper = (double)INFINITY,
+                         .limit_stiffness = (double)INFINITY,
+                         .limit_relaxation_time = 0.01};
+}
+
+sap_shape_def sap_shape_def_default(void) {
+  return (sap_shape_def){.type = SAP_SHAPE_SPHERE,
+                         .q_BS = {1.0, 0.0, 0.0, 0.0},
+                         .material = sap_material_default(),
+                         .condim = 3,
+                         .contact_type = 1,
+                         .contact_affinity = 1};
+}
+
+sap_tendon_def sap_tendon_def_default(void) {
+  return (sap_tendon_def){.lower = -(double)INFINITY,
+                          .upper = (double)INFINITY,
+                          .limit_stiffness = (double)INFINITY,
+                          .limit_relaxation_time = 0.01};
+}
+
+sap_actuator_def sap_actuator_def_default(void) {
+  return (sap_actuator_def){.gear = 1.0,
+                            .control_lower = -(double)INFINITY,
+                            .control_upper = (double)INFINITY,
+                            .force_lower = -(double)INFINITY,
+                            .force_upper = (double)INFINITY};
+}
+
+sap_model_options sap_model_options_default(void) {
+  return (sap_model_options){.gravity = {0.0, 0.0, -9.81},
+                             .timestep = 0.002,
+                             .friction_rule = SAP_FRICTION_HARMONIC,
+                             .regularization = sap_regularization_default()};
+}
