@@ -3,7 +3,7 @@
 #if defined(SAP_KERNELS_X86)
 #define SAP_KERNELS_NAME "avx2"
 #define SAP_KERNELS_TABLE sap_block_kernels_avx2
-#include "linalg/block_kernels_body.h"
+#include "linalg/block_kernels.inc"
 #else
 typedef int sap_block_kernels_avx2_absent;  // C wants a declaration
 #endif

@@ -2,4 +2,4 @@
 // The block kernels for instruction set baseline; its flags stand in cmake/linalg.cmake.
 #define SAP_KERNELS_NAME "baseline"
 #define SAP_KERNELS_TABLE sap_block_kernels_baseline
-#include "linalg/block_kernels_body.h"
+#include "linalg/block_kernels.inc"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One table per file that block_kernels_body.h is compiled in. The build defines SAP_KERNELS_X86
+// One table per file that block_kernels.inc is compiled in. The build defines SAP_KERNELS_X86
 // when the compiler takes the flags of the sets beyond the baseline.
 #ifndef SAP_LINALG_BLOCK_KERNELS_SETS_H
 #define SAP_LINALG_BLOCK_KERNELS_SETS_H

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Eight doubles at once, in the widest registers that the including file is compiled for.
-// Only block_kernels_body.h includes this. Pointers to lanes are 64-byte aligned.
+// Only block_kernels.inc includes this. Pointers to lanes are 64-byte aligned.
 #ifndef SAP_LINALG_BLOCK_LANES_H
 #define SAP_LINALG_BLOCK_LANES_H
 
