@@ -22,7 +22,8 @@ const double* sap_dynamics_p_WB(const sap_dynamics* dynamics);  // (3 bodies)
 const double* sap_dynamics_R_WB(const sap_dynamics* dynamics);  // (9 bodies), column-major
 const double* sap_dynamics_q_WB(const sap_dynamics* dynamics);  // (4 bodies)
 
-// M by the composite-rigid-body algorithm, armature included: lower triangles per tree, ld n_t.
+// M by the composite-rigid-body algorithm, armature included: lower triangles per tree, ld n_t, all
+// of whose entries are written.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, double* const* diagonal);
 // k1: joint springs and dampers. k2: gravity, Coriolis and gyroscopic, actuators. (nv) each.
 // q is the configuration set last; control (nu) may be NULL: zero.
@@ -31,8 +32,8 @@ void sap_dynamics_forces(sap_dynamics* dynamics, const double* q, const double* 
 // M a - k1 - k2 in one Newton-Euler pass.
 void sap_dynamics_inverse(sap_dynamics* dynamics, const double* q, const double* v,
                           const double* control, const double* a, double* residual);
-// Exact K and D of the joint springs and dampers (diagonal for hinge and slide; a ball spring's K
-// is the SPD projection of the exact one). Into tree blocks, lower triangles.
+// Adds the exact K and D of the joint springs and dampers (diagonal for hinge and slide; a ball
+// spring's K is the SPD projection of the exact one). Into tree blocks, lower triangles.
 void sap_dynamics_stiffness_damping(sap_dynamics* dynamics, const double* q, const double* v,
                                     double* const* K, double* const* D);
 // q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workspace of the dynamics: links, tables, static poses.
+#include "dynamics/dynamics.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "dynamics/dynamics_data.h"
+#include "math/quaternion.h"
+
+void sap_dynamics_destroy(sap_dynamics* d) {
+  if (d == NULL) {
+    return;
+  }
+  void* const owned[] = {d->links,   d->moving,  d->tree_lone, d->tree_free, d->tree_root,
+                         d->springs, d->damping, d->armature,  d->p_WB,      d->R_WB,
+                         d->q_WB,    d->S,       d->inertia,   d->composite, d->V,
+                         d->A,       d->F};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
+    sap_free(owned[i]);
+  }
+  sap_free(d);
+}
+
+const double* sap_dynamics_p_WB(const sap_dynamics* d) {
+  return d->p_WB;
+}
+
+const double* sap_dynamics_R_WB(const sap_dynamics* d) {
+  return d->R_WB;
+}
+
+const double* sap_dynamics_q_WB(const sap_dynamics* d) {
+  return d->q_WB;
+}
+
+static bool allocate(sap_dynamics* d) {
+  const sap_model_sizes* sizes = &d->model->sizes;
+  const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
+  const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
+  return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
+         (d->moving = sap_allocate(bodies, sizeof *d->moving)) != NULL &&
+         (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
+         (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
+         (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
+         (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
+         (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
+         (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
+         (d->p_WB = sap_allocate(3 * bodies, sizeof *d->p_WB)) != NULL &&
+         (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
+         (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
+         (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
+         (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
+         (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
+         (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
+         (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
+         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL;
+}
+
+// Adds a body's inertia to that of its weld group; (p, q) is its pose in the group's body.
+static void weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
+                         const double q[4]) {
+  const double* c = body->p_BCo;
+  const double m = body->mass;
+  const double cc = sap_v3_dot(c, c);
+  sap_inertia own = {.mass = m, .h = {m * c[0], m * c[1], m * c[2]}};
+  for (int i = 0; i < 3; ++i) {
+    own.I[i] = body->I_BCo_B[i] + m * (cc - c[i] * c[i]);
+  }
+  own.I[3] = body->I_BCo_B[3] - m * c[0] * c[1];
+  own.I[4] = body->I_BCo_B[4] - m * c[0] * c[2];
+  own.I[5] = body->I_BCo_B[5] - m * c[1] * c[2];
+  double R[9];
+  sap_inertia moved;
+  sap_quaternion_to_matrix(R, q);
+  sap_inertia_move(&moved, &own, R, p);
+  sap_inertia_add(sum, &moved);
+}
+
+// Links in depth-first order, their inertias and the list of moving bodies. `link_of` (bodies) is
+// scratch.
+static void make_links(sap_dynamics* d, int32_t* link_of) {
+  const sap_model* model = d->model;
+  for (int32_t n = 1; n < model->sizes.bodies; ++n) {
+    const int32_t id = model->body_order[n];
+    const sap_model_body* body = &model->bodies[id];
+    if (body->tree < 0) {
+      continue;
+    }
+    d->moving[d->nmoving++] = id;
+    double p[3] = {0.0, 0.0, 0.0}, q[4] = {1.0, 0.0, 0.0, 0.0};
+    if (body->njoints > 0) {
+      const sap_model_body* parent = &model->bodies[body->parent];
+      const sap_joint_type type = model->joints[model->body_joints[body->first_joint]].type;
+      link_of[id] = d->nlinks;
+      d->links[d->nlinks++] = (sap_link){.body = id,
+                                         .parent = parent->tree < 0 ? -1 : link_of[parent->weld],
+                                         .tree = body->tree,
+                                         .first_dof = body->first_dof,
+                                         .ndofs = body->ndofs,
+                                         .free = type == SAP_JOINT_FREE};
+      if (parent->tree < 0) {
+        d->tree_root[body->tree] = id;
+        d->tree_free[body->tree] = type == SAP_JOINT_FREE;
+      }
+    }
+    for (int32_t b = id; b != body->weld; b = model->bodies[b].parent) {
+      sap_quaternion_rotate(p, model->bodies[b].q_PB, p);
+      sap_v3_add(p, p, model->bodies[b].p_PB);
+      sap_quaternion_multiply(q, model->bodies[b].q_PB, q);
+    }
+    weld_inertia(&d->links[link_of[body->weld]].body_inertia, body, p, q);
+  }
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    sap_link* link = &d->links[l];
+    link->lone = link->free && model->tree_sizes[link->tree] == 6;
+    d->tree_lone[link->tree] = link->lone;
+  }
+}
+
+static void make_tables(sap_dynamics* d) {
+  const sap_model* model = d->model;
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
+      d->damping[i] = joint->damping;
+      d->armature[i] = joint->armature;
+    }
+    if (joint->stiffness > 0.0) {
+      d->springs[d->nsprings++] = (sap_spring){.type = joint->type,
+                                               .q_start = joint->q_start,
+                                               .v_start = joint->v_start,
+                                               .stiffness = joint->stiffness,
+                                               .reference = joint->spring_reference};
+    }
+  }
+}
+
+// Poses of the world and of what is welded to it never change.
+static void place_static_bodies(sap_dynamics* d) {
+  const sap_model* model = d->model;
+  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
+    const int32_t id = model->body_order[n];
+    const sap_model_body* body = &model->bodies[id];
+    double* p = d->p_WB + 3 * id;
+    double* q = d->q_WB + 4 * id;
+    sap_v3_copy(p, body->p_PB);
+    memcpy(q, body->q_PB, 4 * sizeof *q);
+    if (id != 0 && body->tree < 0) {
+      const double* q_WP = d->q_WB + 4 * body->parent;
+      sap_quaternion_rotate(p, q_WP, p);
+      sap_v3_add(p, p, d->p_WB + 3 * body->parent);
+      sap_quaternion_multiply(q, q_WP, q);
+      (void)sap_quaternion_normalize(q);
+    }
+    sap_quaternion_to_matrix(d->R_WB + 9 * id, q);
+  }
+}
+
+sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error) {
+  if (out == NULL || model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "dynamics: model or out is NULL");
+  }
+  *out = NULL;
+  sap_dynamics* d = sap_allocate(1, sizeof *d);
+  int32_t* link_of = sap_allocate((size_t)model->sizes.bodies, sizeof *link_of);
+  if (d != NULL) {
+    d->model = model;
+  }
+  if (d == NULL || link_of == NULL || !allocate(d)) {
+    sap_dynamics_destroy(d);
+    sap_free(link_of);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics of %d bodies",
+                    (int)model->sizes.bodies);
+  }
+  make_links(d, link_of);
+  make_tables(d);
+  place_static_bodies(d);
+  sap_free(link_of);
+  sap_dynamics_set_positions(d, model->q_default);
+  *out = d;
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The workspace of the dynamics.
+//
+// A link is a body with joints together with the bodies welded to it. All spatial vectors of a tree
+// are in world axes about its point O, where the origin of the tree's first body is in the current
+// configuration: trees far from the world's origin lose no digits.
+// A lone link, a single free body, needs none of this: its M is constant but for the coupling of
+// translation and rotation, and its equations are written in its own axes.
+#ifndef SAP_DYNAMICS_DYNAMICS_DATA_H
+#define SAP_DYNAMICS_DYNAMICS_DATA_H
+
+#include "dynamics/dynamics.h"
+#include "dynamics/spatial.h"
+
+typedef struct sap_link {
+  int32_t body;
+  int32_t parent;  // link, -1: none that moves
+  int32_t tree;
+  int32_t first_dof, ndofs;
+  bool lone;                 // the only link of its tree, with a free joint
+  bool free;                 // its joint is a free one
+  sap_inertia body_inertia;  // with all that is welded to it; about B's origin, B's axes
+} sap_link;
+
+typedef struct sap_spring {
+  sap_joint_type type;
+  int32_t q_start, v_start;
+  double stiffness, reference;
+} sap_spring;
+
+struct sap_dynamics {
+  const sap_model* model;
+  int32_t nlinks;
+  sap_link* links;      // parents before children                                (nlinks)
+  int32_t nmoving;      // bodies that move, parents before children
+  int32_t* moving;      //                                                        (nmoving)
+  bool* tree_lone;      //                                                        (trees)
+  bool* tree_free;      // the first joint is a free one                          (trees)
+  int32_t* tree_root;   // first body                                             (trees)
+  int32_t nsprings;     // joints with a spring
+  sap_spring* springs;  //                                                        (nsprings)
+  double* damping;      // of each dof                                            (nv)
+  double* armature;     // of each dof                                            (nv)
+
+  // By the configuration set last.
+  double* p_WB;          //                                                       (3 bodies)
+  double* R_WB;          //                                                       (9 bodies)
+  double* q_WB;          //                                                       (4 bodies)
+  double (*S)[6];        // dof directions, not of lone links                     (nv)
+  sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
+
+  // Scratch.
+  sap_inertia* composite;  //                                                      (nlinks)
+  double (*V)[6];          // velocities of the links about O                      (nlinks)
+  double (*A)[6];          // accelerations                                        (nlinks)
+  double (*F)[6];          // forces                                               (nlinks)
+};
+
+// tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
+void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
+// k += sign times the springs' forces at q.
+void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
+// k += sign times the actuators' forces; control NULL: zero.
+void sap_dynamics_add_actuators(const sap_dynamics* d, const double* control, double sign,
+                                double* k);
+double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q);
+
+#endif

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Moving on the manifold of configurations, q (+) dt v, and back.
+#include <string.h>
+
+#include "dynamics/dynamics_data.h"
+#include "math/quaternion.h"
+
+// A rotation that does not turn leaves the quaternion bitwise as it is.
+static void integrate_rotation(const double* q0, const double w[3], double dt, double* q) {
+  double r[3];
+  sap_v3_scale(r, w, dt);
+  if (r[0] == 0.0 && r[1] == 0.0 && r[2] == 0.0) {
+    memcpy(q, q0, 4 * sizeof *q);
+  } else {
+    sap_quaternion_integrate(q, q0, r);
+  }
+}
+
+void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+                            double* q) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    const double* from = q0 + joint->q_start;
+    const double* rate = v + joint->v_start;
+    double* to = q + joint->q_start;
+    switch (joint->type) {
+      case SAP_JOINT_FREE:
+        for (int i = 0; i < 3; ++i) {
+          to[i] = from[i] + dt * rate[i];
+        }
+        integrate_rotation(from + 3, rate + 3, dt, to + 3);
+        break;
+      case SAP_JOINT_BALL:
+        integrate_rotation(from, rate, dt, to);
+        break;
+      case SAP_JOINT_HINGE:
+      case SAP_JOINT_SLIDE:
+        to[0] = from[0] + dt * rate[0];
+        break;
+    }
+  }
+}
+
+// log(q0^-1 q1)
+static void rotation_difference(const double* q0, const double* q1, double* delta) {
+  double inverse[4], relative[4];
+  sap_quaternion_conjugate(inverse, q0);
+  sap_quaternion_multiply(relative, inverse, q1);
+  (void)sap_quaternion_normalize(relative);
+  sap_quaternion_log(delta, relative);
+}
+
+void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
+                             double* delta) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    const double* from = q0 + joint->q_start;
+    const double* to = q1 + joint->q_start;
+    double* out = delta + joint->v_start;
+    switch (joint->type) {
+      case SAP_JOINT_FREE:
+        sap_v3_sub(out, to, from);
+        rotation_difference(from + 3, to + 3, out + 3);
+        break;
+      case SAP_JOINT_BALL:
+        rotation_difference(from, to, out);
+        break;
+      case SAP_JOINT_HINGE:
+      case SAP_JOINT_SLIDE:
+        out[0] = to[0] - from[0];
+        break;
+    }
+  }
+}
