@@ -12,9 +12,9 @@ void sap_block_order_clear(sap_block_order* order) {
   sap_free(order->column_start);
   sap_free(order->row);
   sap_free(order->entry);
-  sap_free(order->work_start);
-  sap_free(order->work_index);
-  sap_free(order->work_entry);
+  sap_free(order->by_row_start);
+  sap_free(order->by_row_column);
+  sap_free(order->by_row_entry);
   *order = (sap_block_order){0};
 }
 
@@ -26,9 +26,9 @@ static sap_status reserve(sap_block_order* order, int32_t nblocks, int32_t entri
       (status = SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error)) ||
       (status = SAP_GROW(&order->row, &order->row_capacity, entries, error)) ||
       (status = SAP_GROW(&order->entry, &order->entry_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->work_start, &order->start_capacity, nblocks + 2, error)) ||
-      (status = SAP_GROW(&order->work_index, &order->index_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->work_entry, &order->work_capacity, entries, error))) {
+      (status = SAP_GROW(&order->by_row_start, &order->start_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->by_row_column, &order->index_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->by_row_entry, &order->work_capacity, entries, error))) {
     return status;
   }
   return SAP_STATUS_OK;
@@ -39,13 +39,13 @@ static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* 
                                sap_error* error) {
   int32_t count = 0;
   for (int32_t j = 0; j < pattern->nblocks; ++j) {
-    order->work_start[j] = count;
+    order->by_row_start[j] = count;
     for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
-      order->work_index[count++] = pattern->row[k];
+      order->by_row_column[count++] = pattern->row[k];
     }
   }
-  order->work_start[pattern->nblocks] = count;
-  const int result = amd_order(pattern->nblocks, order->work_start, order->work_index,
+  order->by_row_start[pattern->nblocks] = count;
+  const int result = amd_order(pattern->nblocks, order->by_row_start, order->by_row_column,
                                order->block_at, NULL, NULL);
   if (result == AMD_OUT_OF_MEMORY) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks",
@@ -71,7 +71,7 @@ static void prefix_sum(int32_t* start, int32_t count) {
 // count into start[x + 2], so that placing leaves start[x] and start[x + 1] as first and end.
 static void permute(sap_block_order* order, const sap_block_pattern* pattern) {
   const int32_t n = pattern->nblocks;
-  int32_t* by_row = order->work_start;
+  int32_t* by_row = order->by_row_start;
   int32_t* by_column = order->column_start;
   memset(by_row, 0, ((size_t)n + 2) * sizeof *by_row);
   memset(by_column, 0, ((size_t)n + 2) * sizeof *by_column);
@@ -86,8 +86,8 @@ static void permute(sap_block_order* order, const sap_block_pattern* pattern) {
           ++by_row[row + 2];
           ++by_column[column + 2];
         } else {
-          order->work_index[by_row[row + 1]] = column;
-          order->work_entry[by_row[row + 1]++] = k;
+          order->by_row_column[by_row[row + 1]] = column;
+          order->by_row_entry[by_row[row + 1]++] = k;
         }
       }
     }
@@ -98,9 +98,9 @@ static void permute(sap_block_order* order, const sap_block_pattern* pattern) {
   }
   for (int32_t row = 0; row < n; ++row) {
     for (int32_t k = by_row[row]; k < by_row[row + 1]; ++k) {
-      const int32_t at = by_column[order->work_index[k] + 1]++;
+      const int32_t at = by_column[order->by_row_column[k] + 1]++;
       order->row[at] = row;
-      order->entry[at] = order->work_entry[k];
+      order->entry[at] = order->by_row_entry[k];
     }
   }
 }

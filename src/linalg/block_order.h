@@ -16,9 +16,9 @@ typedef struct sap_block_order {
   int32_t* row;           // position of the row                      (entries)
   int32_t* entry;         // entry of the caller's pattern            (entries)
 
-  int32_t* work_start;  // AMD's graph, then the permuted pattern by rows
-  int32_t* work_index;
-  int32_t* work_entry;
+  int32_t* by_row_start;  // the same by rows (AMD's graph stands here before)  (nblocks + 1)
+  int32_t* by_row_column;
+  int32_t* by_row_entry;
   int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
   int32_t start_capacity, index_capacity, work_capacity;
 } sap_block_order;

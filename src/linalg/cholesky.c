@@ -2,7 +2,7 @@
 #include "linalg/cholesky.h"
 
 #include "core/memory.h"
-#include "linalg/block_order.h"
+#include "linalg/block_kernels.h"
 #include "linalg/block_pattern.h"
 #include "linalg/cholesky_dense.h"
 #include "linalg/cholesky_sparse.h"
@@ -12,6 +12,8 @@ struct sap_cholesky {
   sap_linear_solver requested;  // the choice it was analysed for
   sap_linear_solver choice;     // never AUTO
   sap_block_order order;
+  sap_block_factor block;
+  const sap_block_kernels* kernels;
   sap_cholesky_dense dense;
   sap_cholesky_sparse* sparse;  // made when first needed
 };
@@ -21,6 +23,7 @@ sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
   if (*out == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Cholesky factorization");
   }
+  (*out)->kernels = sap_block_kernels_best();
   return SAP_STATUS_OK;
 }
 
@@ -30,17 +33,13 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
   }
   sap_pattern_clear(&cholesky->pattern);
   sap_block_order_clear(&cholesky->order);
+  sap_block_factor_clear(&cholesky->block);
   sap_cholesky_dense_clear(&cholesky->dense);
   sap_cholesky_sparse_destroy(cholesky->sparse);
   sap_free(cholesky);
 }
 
 static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
-  const sap_status status =
-      sap_block_order_compute(&cholesky->order, &cholesky->pattern.view, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
   if (cholesky->sparse == NULL) {
     cholesky->sparse = sap_cholesky_sparse_create();
     if (cholesky->sparse == NULL) {
@@ -50,8 +49,28 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   return sap_cholesky_sparse_analyze(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }
 
-// Below this scalar size dense wins whatever the fill.
-enum { DENSE_ALWAYS = 128 };
+static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
+  const sap_pattern_copy* pattern = &cholesky->pattern;
+  cholesky->choice = cholesky->requested;
+  sap_status status = SAP_STATUS_OK;
+  if (cholesky->choice != SAP_LINEAR_DENSE) {
+    status = sap_block_order_compute(&cholesky->order, &pattern->view, error);
+  }
+  if (status == SAP_STATUS_OK &&
+      (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK)) {
+    status = sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error);
+  }
+  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_AUTO) {
+    cholesky->choice = SAP_LINEAR_BLOCK;
+  }
+  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_DENSE) {
+    status = sap_cholesky_dense_analyze(&cholesky->dense, pattern, error);
+  }
+  if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_SPARSE) {
+    status = analyze_sparse(cholesky, error);
+  }
+  return status;
+}
 
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
                                 sap_linear_solver choice, bool* analysed, sap_error* error) {
@@ -66,13 +85,7 @@ sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern*
     return status;
   }
   cholesky->requested = choice;
-  cholesky->choice = choice;
-  if (choice == SAP_LINEAR_AUTO) {
-    cholesky->choice = cholesky->pattern.n <= DENSE_ALWAYS ? SAP_LINEAR_DENSE : SAP_LINEAR_SPARSE;
-  }
-  status = cholesky->choice == SAP_LINEAR_DENSE
-               ? sap_cholesky_dense_analyze(&cholesky->dense, &cholesky->pattern, error)
-               : analyze_sparse(cholesky, error);
+  status = analyze_choice(cholesky, error);
   if (status != SAP_STATUS_OK) {
     cholesky->pattern.view.nblocks = 0;
     return status;
@@ -105,16 +118,17 @@ static sap_status explain(const sap_cholesky* cholesky, const double* values, in
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error) {
   int32_t broken = -1;
-  if (cholesky->choice == SAP_LINEAR_DENSE) {
+  if (cholesky->choice == SAP_LINEAR_BLOCK) {
+    broken = cholesky->kernels->factorize(&cholesky->block, values);
+  } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     broken = sap_cholesky_dense_factorize(&cholesky->dense, &cholesky->pattern, values);
   } else {
     // CHOLMOD may answer OK for a NaN on the diagonal.
     sap_status status = sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
+    if (status == SAP_STATUS_OK) {
+      status = sap_cholesky_sparse_factorize(cholesky->sparse, &cholesky->pattern, values, &broken,
+                                             error);
     }
-    status =
-        sap_cholesky_sparse_factorize(cholesky->sparse, &cholesky->pattern, values, &broken, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -123,7 +137,9 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
 }
 
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
-  if (cholesky->choice == SAP_LINEAR_DENSE) {
+  if (cholesky->choice == SAP_LINEAR_BLOCK) {
+    cholesky->kernels->solve(&cholesky->block, x);
+  } else if (cholesky->choice == SAP_LINEAR_DENSE) {
     sap_cholesky_dense_solve(&cholesky->dense, &cholesky->pattern, x);
   } else {
     sap_cholesky_sparse_solve(cholesky->sparse, &cholesky->pattern, x);

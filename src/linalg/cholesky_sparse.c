@@ -2,7 +2,7 @@
 // Sparse Cholesky P A P^T = L L^T by CHOLMOD; the only file that knows it.
 // P is the block order expanded to scalars and applied by us, so that CHOLMOD sees a lower triangle
 // in natural order: no copy and few heap calls of its own per factorization.
-// SAPSTEP_SUPERNODAL 0: simplicial L L^T, and the GPL-2+ module is never entered.
+// SAPSTEP_SUPERNODAL not defined: simplicial L L^T, and the GPL-2+ module is never entered.
 #include "linalg/cholesky_sparse.h"
 
 #include <cholmod.h>
@@ -44,7 +44,7 @@ sap_cholesky_sparse* sap_cholesky_sparse_create(void) {
   common->method[0].ordering = CHOLMOD_NATURAL;
   common->postorder = 0;  // AMD has postordered; a second permutation would cost copies
   common->quick_return_if_not_posdef = 1;
-#if SAPSTEP_SUPERNODAL
+#ifdef SAPSTEP_SUPERNODAL
   common->supernodal = CHOLMOD_SUPERNODAL;
 #else
   common->supernodal = CHOLMOD_SIMPLICIAL;

@@ -142,6 +142,7 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
     }
     text->chunk_position += count + (complete ? 1 : 0);
   }
+  text->ended = complete;
   for (int32_t i = 0; i < text->text_length; ++i) {
     const unsigned char byte = (unsigned char)text->text[i];
     if (!is_text(byte)) {
@@ -276,6 +277,11 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
   if (expected >= 0 && text->value_count != expected) {
     return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s needs %lld numbers, found %ld", what,
                          (long long)expected, (long)text->value_count);
+  }
+  if (!text->ended) {  // its last number may have lost digits
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                         "the file ends within %s: it is truncated, or its last line has no end",
+                         what);
   }
   return SAP_STATUS_OK;
 }

@@ -17,6 +17,7 @@ typedef struct sap_text_reader {
   int64_t line;      // its number, from 1; 0 before the first
   int64_t sections;  // headers seen
   bool failed;       // an error ended the reading
+  bool ended;        // the current line ended with '\n', not with the file
   double* values;    // numbers of the current line                       (value_count)
   int32_t value_count, value_capacity;
 } sap_text_reader;

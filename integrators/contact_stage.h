@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage 2 of a step: the constraint problem around the free motion, castro (24).
+#ifndef SAP_INTEGRATORS_CONTACT_STAGE_H
+#define SAP_INTEGRATORS_CONTACT_STAGE_H
+
+#include <sapstep/solver.h>
+#include <sapstep/stepper.h>
+
+#include "core/error.h"
+#include "integrators/free_motion.h"
+
+typedef struct sap_contact_stage {
+  sap_problem* problem;
+  sap_solver* solver;
+  sap_solution solution;
+  sap_report report;
+  double accepted_momentum_error;  // of a solve that ended without converging [-]
+} sap_contact_stage;
+
+// Start from {0}.
+sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_contact_stage* stage,
+                                    sap_error* error);
+void sap_contact_stage_clear(sap_contact_stage* stage);
+
+// Fills the problem from the free motion's A and v* and the system's constraints at `state`.
+sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
+                                      const sap_stepper_options* options,
+                                      const sap_free_motion* free_motion, const sap_state* state,
+                                      sap_error* error);
+// Minimises; the result is in stage->solution. STEP_FAILED far from the minimum.
+sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
+
+#endif

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "integrators/dense.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <lapacke.h>
+
+// Trees up to here are factorized by plain loops; LAPACK's overhead pays beyond.
+enum { SMALL = 64 };
+
+static void subtract_scaled(int32_t n, double s, const double* restrict x, double* restrict y) {
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] -= s * x[i];
+  }
+}
+
+static bool cholesky_large(int32_t n, double* L) {
+  double sum = 0.0;  // 0 x is NaN unless x is finite; LAPACK would not say
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t i = j; i < n; ++i) {
+      sum += 0.0 * L[(size_t)j * (size_t)n + (size_t)i];
+    }
+  }
+  return sum == 0.0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, L, n) == 0;
+}
+
+bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
+  const size_t ld = (size_t)n;
+  memcpy(L, A, ld * ld * sizeof(double));
+  if (n > SMALL) {
+    return cholesky_large(n, L);
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    double* column = L + (size_t)j * ld;
+    const double pivot = sqrt(column[j]);
+    if (!(pivot > 0.0) || !isfinite(pivot)) {
+      return false;
+    }
+    column[j] = pivot;
+    for (int32_t i = j + 1; i < n; ++i) {
+      column[i] /= pivot;
+    }
+    for (int32_t k = j + 1; k < n; ++k) {
+      subtract_scaled(n - k, column[k], column + k, L + (size_t)k * ld + k);
+    }
+  }
+  return true;
+}
+
+void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
+  const size_t ld = (size_t)n;
+  for (int32_t j = 0; j < n; ++j) {
+    const double* column = L + (size_t)j * ld;
+    x[j] /= column[j];
+    subtract_scaled(n - j - 1, x[j], column + j + 1, x + j + 1);
+  }
+  for (int32_t j = n - 1; j >= 0; --j) {
+    const double* column = L + (size_t)j * ld;
+    double sum = x[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum -= column[i] * x[i];
+    }
+    x[j] = sum / column[j];
+  }
+}
+
+bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
+  double sum = 0.0;
+  for (size_t i = 0; i < (size_t)n * (size_t)n; ++i) {
+    sum += 0.0 * B[i];
+  }
+  if (!(sum == 0.0) || LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) != 0) {
+    return false;
+  }
+  return LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, B, n, pivots, x, n) == 0;
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Newton's method on m(v*) = 0, group by group, with A in place of the Jacobian.
+//   A s = -m(v),  v += s
+// A is evaluated at the first iterate and kept; what it misses (gravity's and the gyroscopic
+// terms' derivatives, O(dt) by castro's Proposition 1) Broyden's rank-one updates learn from the
+// iterates themselves, in the memory-saving form that keeps only the steps s (Kelley, Iterative
+// Methods for Linear and Nonlinear Equations, ch. 7), in the inner product of diag(A):
+//   z = -A^-1 m;  z += s_{j+1} (s_j, z)/(s_j, s_j) for j < n - 1;  s_n = z/(1 - (s_{n-1},
+//   z)/|s_{n-1}|^2)
+// A group whose residual does not fall gets a new A, then the true Jacobian.
+// cost: one inverse dynamics per iteration of all groups.
+#include "integrators/free_motion_data.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm, sap_error* error) {
+  const size_t nv = (size_t)system->nv;
+  fm->system = system;
+  sap_status status = sap_momentum_create(system, &fm->momentum, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_factor_create(system, &fm->factor, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_free_motion_clear(fm);
+    return status;
+  }
+  double** const vectors[] = {&fm->v_star, &fm->m, &fm->v_best, &fm->load, &fm->dv, &fm->weight};
+  bool complete = true;
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    *vectors[i] = sap_allocate(nv, sizeof(double));
+    complete = complete && *vectors[i] != NULL;
+  }
+  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
+    fm->steps[i] = sap_allocate(nv, sizeof(double));
+    complete = complete && fm->steps[i] != NULL;
+  }
+  fm->progress = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->progress);
+  if (!complete || fm->progress == NULL) {
+    sap_free_motion_clear(fm);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: free motion of %zu velocities", nv);
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_free_motion_clear(sap_free_motion* fm) {
+  double* const vectors[] = {fm->v_star, fm->m,      fm->v_best, fm->load,     fm->dv,
+                             fm->weight, fm->m_plus, fm->alpha,  fm->jacobian, fm->direction};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    sap_free(vectors[i]);
+  }
+  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
+    sap_free(fm->steps[i]);
+  }
+  sap_free(fm->pivots);
+  sap_free(fm->progress);
+  sap_momentum_clear(&fm->momentum);
+  sap_momentum_factor_clear(&fm->factor);
+  memset(fm, 0, sizeof *fm);
+}
+
+double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const double* x) {
+  double sum = 0.0;
+  SAP_FOR_GROUP(fm, group, i, sum += x[i] * x[i] / fm->weight[i])
+  return sqrt(sum);
+}
+
+// (x, y) = x' diag(A) y
+static double dot(const sap_free_motion* fm, int32_t group, const double* x, const double* y) {
+  double sum = 0.0;
+  SAP_FOR_GROUP(fm, group, i, sum += x[i] * fm->weight[i] * y[i])
+  return sum;
+}
+
+static void set_weights(sap_free_motion* fm) {
+  const sap_system* system = fm->system;
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    const int32_t n = system->tree_sizes[t];
+    const double* A = fm->momentum.A.view.diagonal[t];
+    for (int32_t i = 0; i < n; ++i) {
+      fm->weight[fm->factor.tree_dof[t] + i] = A[(size_t)i * (size_t)n + (size_t)i];
+    }
+  }
+}
+
+static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
+    if (fm->progress[g].phase != SAP_GROUP_DONE) {
+      status = sap_momentum_factor_group(&fm->factor, g, &fm->momentum.A, error);
+      fm->progress[g].depth = 0;
+    }
+  }
+  return status;
+}
+
+// A, its factors, and m at v0; the scale of every group's residual.
+static sap_status start(sap_free_motion* fm, sap_error* error) {
+  sap_momentum* momentum = &fm->momentum;
+  const size_t bytes = (size_t)fm->system->nv * sizeof(double);
+  memcpy(fm->v_star, momentum->v0, bytes);
+  memcpy(fm->v_best, momentum->v0, bytes);
+  sap_status status = sap_momentum_initial(momentum, fm->m, fm->load, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_matrix(momentum, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  set_weights(fm);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &momentum->A, momentum->v0, fm->dv);
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const double residual = sap_free_motion_norm(fm, g, fm->m);
+    const double scale = sap_free_motion_norm(fm, g, fm->load) +
+                         SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
+    fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
+                                           .residual = residual,
+                                           .previous = HUGE_VAL,
+                                           .best = residual,
+                                           .scale = scale};
+  }
+  return factor_unfinished(fm, error);
+}
+
+sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
+  sap_status status = sap_momentum_set_velocity(&fm->momentum, fm->v_star, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_residual(&fm->momentum, fm->factor.tree_dof, fm->v_star, fm->m, error);
+  }
+  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
+    fm->progress[g].previous = fm->progress[g].residual;
+    fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
+  }
+  return status;
+}
+
+// The step of one group from its m: v_star += s.
+static void quasi_newton_step(sap_free_motion* fm, int32_t group) {
+  sap_group_progress* p = &fm->progress[group];
+  double* z = fm->dv;
+  SAP_FOR_GROUP(fm, group, i, z[i] = -fm->m[i])
+  sap_momentum_factor_solve(&fm->factor, group, z);
+  if (p->depth == SAP_BROYDEN_DEPTH) {
+    p->depth = 0;
+  }
+  for (int32_t j = 0; j + 1 < p->depth; ++j) {
+    const double* s = fm->steps[j];
+    const double* next = fm->steps[j + 1];
+    const double c = dot(fm, group, s, z) / dot(fm, group, s, s);
+    SAP_FOR_GROUP(fm, group, i, z[i] += c * next[i])
+  }
+  if (p->depth > 0) {
+    const double* last = fm->steps[p->depth - 1];
+    const double c = dot(fm, group, last, z) / dot(fm, group, last, last);
+    // c is the factor by which the last step has contracted; near 1 nothing can be learnt from it.
+    const double stretch = c < SAP_POOR_CONTRACTION ? 1.0 / (1.0 - c) : 1.0;
+    SAP_FOR_GROUP(fm, group, i, z[i] *= stretch)
+  }
+  double* kept = fm->steps[p->depth++];
+  SAP_FOR_GROUP(fm, group, i, kept[i] = z[i])
+  SAP_FOR_GROUP(fm, group, i, fm->v_star[i] += z[i])
+}
+
+static void return_to_best(sap_free_motion* fm, int32_t group, sap_group_phase phase) {
+  SAP_FOR_GROUP(fm, group, i, fm->v_star[i] = fm->v_best[i])
+  fm->progress[group].residual = fm->progress[group].best;
+  fm->progress[group].phase = phase;
+  fm->moved = true;
+}
+
+// What the residual at the newest iterate says about a group. True: it wants a new A.
+static bool judge(sap_free_motion* fm, int32_t group) {
+  sap_group_progress* p = &fm->progress[group];
+  if (p->phase == SAP_GROUP_DONE && p->residual > SAP_ROUNDOFF_STALLED * p->scale) {
+    // Another group's motion has changed its forces.
+    p->phase = SAP_GROUP_QUASI_NEWTON;
+    p->depth = p->poor = 0;
+    p->previous = p->best = HUGE_VAL;
+  }
+  if (p->phase != SAP_GROUP_QUASI_NEWTON) {
+    return false;
+  }
+  if (p->residual < p->best) {
+    p->best = p->residual;
+    SAP_FOR_GROUP(fm, group, i, fm->v_best[i] = fm->v_star[i])
+  }
+  if (p->residual <= SAP_ROUNDOFF * p->scale) {
+    p->phase = SAP_GROUP_DONE;
+    return false;
+  }
+  const bool good = p->residual <= SAP_POOR_CONTRACTION * p->previous;
+  p->poor = good ? 0 : p->poor + 1;
+  const bool small = p->best <= SAP_ROUNDOFF_STALLED * p->scale;
+  if (small && p->poor >= 2) {
+    return_to_best(fm, group, SAP_GROUP_DONE);
+  } else if (p->poor >= 3 || !isfinite(p->residual)) {
+    return_to_best(fm, group, SAP_GROUP_TRUE_NEWTON);
+  }
+  return p->poor == 1 && !small;
+}
+
+static bool judge_all(sap_free_motion* fm, int32_t* active) {
+  bool renew = false;
+  *active = 0;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    renew = judge(fm, g) || renew;
+    *active += fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON;
+  }
+  return renew;
+}
+
+static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  while (status == SAP_STATUS_OK) {
+    int32_t active = 0;
+    const bool renew = judge_all(fm, &active);
+    if (active == 0 || fm->iterations >= max_iterations) {
+      break;
+    }
+    if (renew) {
+      status = sap_momentum_matrix(&fm->momentum, error);
+      if (status == SAP_STATUS_OK) {
+        status = factor_unfinished(fm, error);
+      }
+    }
+    for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
+      if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
+        quasi_newton_step(fm, g);
+      }
+    }
+    if (status == SAP_STATUS_OK) {
+      status = sap_free_motion_evaluate(fm, error);
+    }
+    fm->iterations += 1;
+  }
+  return status;
+}
+
+// theta = 0: m is linear in v and A = M(q0).
+static sap_status solve_linear(sap_free_motion* fm) {
+  const int32_t nv = fm->system->nv;
+  for (int32_t i = 0; i < nv; ++i) {
+    fm->dv[i] = -fm->m[i];
+  }
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    sap_momentum_factor_solve(&fm->factor, g, fm->dv);
+    fm->progress[g].phase = SAP_GROUP_DONE;
+  }
+  double* product = fm->v_best;
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->momentum.A, fm->dv, product);
+  for (int32_t i = 0; i < nv; ++i) {
+    fm->v_star[i] += fm->dv[i];
+    fm->m[i] += product[i];
+  }
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
+  }
+  fm->iterations = 1;
+  return SAP_STATUS_OK;
+}
+
+static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
+  sap_status status = iterate(fm, max_iterations, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_free_motion_true_newton(fm, max_iterations, error);
+  }
+  if (status == SAP_STATUS_OK && fm->moved) {
+    status = sap_momentum_set_velocity(&fm->momentum, fm->v_star, error);
+  }
+  return status == SAP_STATUS_OK ? sap_momentum_matrix(&fm->momentum, error) : status;
+}
+
+sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
+                                 int32_t max_iterations, const sap_state* state, sap_error* error) {
+  fm->iterations = 0;
+  fm->moved = false;
+  sap_momentum_begin(&fm->momentum, scheme, state->t, state->q, state->v);
+  sap_status status = start(fm, error);
+  if (status == SAP_STATUS_OK) {
+    status = scheme->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  fm->residual = 0.0;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_group_progress* p = &fm->progress[g];
+    const double relative = p->residual > 0.0 ? p->residual / p->scale : p->residual;
+    if (!(relative <= fm->residual)) {
+      fm->residual = relative;
+    }
+  }
+  return SAP_STATUS_OK;
+}

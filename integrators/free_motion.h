@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage 1 of a step: the free motion m(v*) = 0.
+#ifndef SAP_INTEGRATORS_FREE_MOTION_H
+#define SAP_INTEGRATORS_FREE_MOTION_H
+
+#include "integrators/momentum.h"
+#include "integrators/momentum_factor.h"
+
+enum { SAP_BROYDEN_DEPTH = 8 };  // steps remembered before the history starts anew
+
+typedef enum sap_group_phase {
+  SAP_GROUP_QUASI_NEWTON,  // A with Broyden's updates
+  SAP_GROUP_TRUE_NEWTON,   // A does not contract: differences of m
+  SAP_GROUP_DONE,
+} sap_group_phase;
+
+// How far a group of trees has come. Norms: |D m|, D = diag(A)^-1/2, [sqrt(J)].
+typedef struct sap_group_progress {
+  sap_group_phase phase;
+  double residual, previous, best;  // now, one iterate before, smallest so far
+  double scale;                     // what round-off is measured against
+  int32_t depth;                    // steps in the Broyden history
+  int32_t poor;                     // iterates with poor contraction in a row
+} sap_group_progress;
+
+typedef struct sap_free_motion {
+  const sap_system* system;
+  sap_momentum momentum;
+  sap_momentum_factor factor;
+  sap_group_progress* progress;      // (ngroups)
+  double* v_star;                    // the iterate, then the result   (nv)
+  double *m, *v_best, *load, *dv;    // (nv)
+  double* weight;                    // diag(A) of the first iterate   (nv)
+  double* steps[SAP_BROYDEN_DEPTH];  // Broyden steps                  (nv) each
+  // for true Jacobians, allocated when first needed
+  double *jacobian, *m_plus, *direction, *alpha;
+  int32_t* pivots;
+  // what the solve did
+  int32_t iterations;
+  double residual;  // the largest of |D m|/scale over the groups
+  bool moved;       // v_star is no longer where the theta point is
+} sap_free_motion;
+
+// Start from {0}.
+sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* free_motion,
+                                  sap_error* error);
+void sap_free_motion_clear(sap_free_motion* free_motion);
+
+// Leaves v* in v_star and A at its theta point in momentum.A. STEP_FAILED when the iteration does
+// not converge, NOT_FINITE for forces or matrices, NOT_SPD for A, CALLBACK.
+sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_theta* scheme,
+                                 int32_t max_iterations, const sap_state* state, sap_error* error);
+
+#endif

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the two iterations of stage 1, free_motion.c and true_newton.c, share.
+#ifndef SAP_INTEGRATORS_FREE_MOTION_DATA_H
+#define SAP_INTEGRATORS_FREE_MOTION_DATA_H
+
+#include "integrators/free_motion.h"
+
+// |D m| relative to the group's scale that counts as round-off.
+#define SAP_ROUNDOFF 1e-13
+// Below this a residual that no longer falls counts as round-off too.
+#define SAP_ROUNDOFF_STALLED 1e-10
+// A momentum is itself known to a few eps only: its share in the scale, SAP_ROUNDOFF * 0.01 =
+// 1e-15.
+#define SAP_MOMENTUM_SHARE 0.01
+// A residual that falls by less per iteration is poorly contracted.
+#define SAP_POOR_CONTRACTION 0.5
+
+// The velocities of a group, tree by tree: calls `body` with `i` as the velocity.
+#define SAP_FOR_GROUP(fm, group, i, body)                                                    \
+  for (int32_t k_ = 0; k_ < (fm)->factor.groups[group].ntrees; ++k_) {                       \
+    const int32_t t_ = (fm)->factor.group_trees[(fm)->factor.groups[group].first_tree + k_]; \
+    const int32_t end_ = (fm)->factor.tree_dof[t_ + 1];                                      \
+    for (int32_t i = (fm)->factor.tree_dof[t_]; i < end_; ++i) {                             \
+      body;                                                                                  \
+    }                                                                                        \
+  }
+
+// Norm of D x over a group's velocities.
+double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
+// Moves to v_star and evaluates m and every group's residual there.
+sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
+// Newton with the true Jacobian on the groups that ask for it, from v_best.
+sap_status sap_free_motion_true_newton(sap_free_motion* free_motion, int32_t max_iterations,
+                                       sap_error* error);
+
+#endif

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stepper's options: named (theta, theta_vq) pairs, defaults and the check.
+#include <math.h>
+
+#include <sapstep/stepper.h>
+
+#include "core/error.h"
+
+typedef struct scheme {
+  const char* text;
+  double theta, theta_vq;
+} scheme;
+
+static const scheme schemes[] = {
+#define SAP_X(name, text, theta, theta_vq) {text, theta, theta_vq},
+    SAP_SCHEME_LIST(SAP_X)
+#undef SAP_X
+};
+
+static bool is_scheme(sap_scheme s) {
+  return (int)s >= 0 && (int)s < (int)SAP_SCHEME_COUNT;
+}
+
+const char* sap_scheme_text(sap_scheme s) {
+  return is_scheme(s) ? schemes[s].text : "unknown scheme";
+}
+
+sap_stepper_options sap_stepper_options_default(void) {
+  sap_stepper_options options = {
+      .dt = 0.005,
+      .theta = 1.0,
+      .theta_vq = 1.0,
+      .regularization = sap_regularization_default(),
+      .free_motion_max_iterations = 50,
+      .solver = "sap",
+      .solver_options = sap_solver_options_default(),
+  };
+  options.solver_options.check_input = false;
+  return options;
+}
+
+sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme s,
+                                          sap_error* error) {
+  if (options == NULL || !is_scheme(s)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "scheme = %d must be 0 to %d, options not NULL",
+                    (int)s, (int)SAP_SCHEME_COUNT - 1);
+  }
+  options->theta = schemes[s].theta;
+  options->theta_vq = schemes[s].theta_vq;
+  return SAP_STATUS_OK;
+}
+
+// A real field and what is allowed: minimum (excluded when `open`) to maximum.
+typedef struct real_range {
+  const char* name;
+  double value, minimum, maximum;
+  bool open;
+  const char* allowed;
+} real_range;
+
+sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_error* error) {
+  if (options == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper options are NULL");
+  }
+  const real_range ranges[] = {
+      {"dt", options->dt, 0.0, HUGE_VAL, true, "finite and > 0 s"},
+      {"theta", options->theta, 0.0, 1.0, false, "in [0, 1]"},
+      {"theta_vq", options->theta_vq, 0.0, 1.0, false, "in [0, 1]"},
+      {"regularization.beta", options->regularization.beta, 0.0, HUGE_VAL, false,
+       "finite and >= 0"},
+      {"regularization.sigma", options->regularization.sigma, 0.0, HUGE_VAL, true,
+       "finite and > 0"},
+  };
+  for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; ++i) {
+    const real_range* r = &ranges[i];
+    const bool above = r->open ? r->value > r->minimum : r->value >= r->minimum;
+    if (!(isfinite(r->value) && above && r->value <= r->maximum)) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be %s", r->name, r->value,
+                      r->allowed);
+    }
+  }
+  if (options->free_motion_max_iterations < 1) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "free_motion_max_iterations = %d must be >= 1",
+                    options->free_motion_max_iterations);
+  }
+  if (options->solver == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "solver is NULL, must be a solver's name");
+  }
+  return sap_solver_options_check(&options->solver_options, error);
+}

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One step of castro's Algorithm 1: free motion, constraints, positions. The new state is made
+// aside and copied at the end, so that a step that fails leaves the caller's state alone.
+#include <math.h>
+#include <string.h>
+
+#include <sapstep/stepper.h>
+
+#include "core/clock.h"
+#include "core/error.h"
+#include "core/memory.h"
+#include "integrators/contact_stage.h"
+#include "integrators/free_motion.h"
+
+struct sap_stepper {
+  sap_system system;  // the caller's table, copied
+  sap_stepper_options options;
+  sap_free_motion free_motion;
+  sap_contact_stage contact;
+  double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
+};
+
+sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
+                              sap_stepper** out, sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  const sap_stepper_options defaults = sap_stepper_options_default();
+  options = options != NULL ? options : &defaults;
+  sap_status status = sap_system_check(system, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_options_check(options, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_stepper* stepper = sap_allocate(1, sizeof *stepper);
+  if (stepper == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
+  }
+  stepper->system = *system;
+  stepper->options = *options;
+  stepper->options.solver = NULL;  // the caller's text may not live as long
+  stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
+  stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
+  if (stepper->q == NULL || stepper->v_vq == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d numbers",
+                      system->nq, system->nv);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_free_motion_create(&stepper->system, &stepper->free_motion, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_contact_stage_create(options, &stepper->contact, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_stepper_destroy(stepper);
+    return status;
+  }
+  *out = stepper;
+  return SAP_STATUS_OK;
+}
+
+void sap_stepper_destroy(sap_stepper* stepper) {
+  if (stepper == NULL) {
+    return;
+  }
+  sap_free_motion_clear(&stepper->free_motion);
+  sap_contact_stage_clear(&stepper->contact);
+  sap_free(stepper->q);
+  sap_free(stepper->v_vq);
+  sap_free(stepper);
+}
+
+sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error) {
+  if (stepper == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper is NULL");
+  }
+  if (!(isfinite(dt) && dt > 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "dt = %g must be finite and > 0 s", dt);
+  }
+  stepper->options.dt = dt;
+  return SAP_STATUS_OK;
+}
+
+// Index of the first number that is not finite, -1 when all are.
+static int32_t first_not_finite(const double* x, int32_t n) {
+  for (int32_t i = 0; i < n; ++i) {
+    if (!isfinite(x[i])) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+static sap_status check_state(const sap_stepper* stepper, const sap_state* state,
+                              sap_error* error) {
+  if (stepper == NULL || state == NULL || state->q == NULL || state->v == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper, state or its arrays are NULL");
+  }
+  if (state->nq != stepper->system.nq || state->nv != stepper->system.nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
+                    stepper->system.nq, stepper->system.nv);
+  }
+  if (!isfinite(state->t)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
+  }
+  const int32_t iq = first_not_finite(state->q, state->nq);
+  const int32_t iv = first_not_finite(state->v, state->nv);
+  if (iq >= 0 || iv >= 0) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: %s[%d] = %g", iq >= 0 ? "q" : "v",
+                    iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status free_motion(sap_stepper* stepper, const sap_state* state, sap_error* error) {
+  const sap_theta scheme = {stepper->options.dt, stepper->options.theta, stepper->options.theta_vq};
+  return sap_free_motion_solve(&stepper->free_motion, &scheme,
+                               stepper->options.free_motion_max_iterations, state, error);
+}
+
+sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
+                                   sap_error* error) {
+  sap_status status = check_state(stepper, state, error);
+  if (status == SAP_STATUS_OK && v_star == NULL) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = free_motion(stepper, state, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    memcpy(v_star, stepper->free_motion.v_star, (size_t)state->nv * sizeof(double));
+  }
+  return status;
+}
+
+// q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0), in stepper->q.
+static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
+                                 sap_error* error) {
+  const sap_system* system = &stepper->system;
+  const double theta_vq = stepper->options.theta_vq;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * state->v[i];
+  }
+  const int code = system->integrate_positions(system->context, state->q, stepper->v_vq,
+                                               stepper->options.dt, stepper->q);
+  if (code != 0) {
+    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's integrate_positions returned %d",
+                    code);
+  }
+  const int32_t iv = first_not_finite(v, system->nv);
+  const int32_t iq = first_not_finite(stepper->q, system->nq);
+  if (iv >= 0 || iq >= 0) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's %s[%d] = %g", iv >= 0 ? "v" : "q",
+                    iv >= 0 ? iv : iq, iv >= 0 ? v[iv] : stepper->q[iq]);
+  }
+  return SAP_STATUS_OK;
+}
+
+static void fill_report(const sap_stepper* stepper, const double times[4],
+                        sap_step_report* report) {
+  const sap_contact_stage* contact = &stepper->contact;
+  const int32_t blocks = sap_problem_block_count(contact->problem);
+  *report = (sap_step_report){
+      .free_motion_iterations = stepper->free_motion.iterations,
+      .free_motion_residual = stepper->free_motion.residual,
+      .velocities = stepper->system.nv,
+      .trees = stepper->system.ntrees,
+      .blocks = blocks,
+      .rows = sap_problem_row_count(contact->problem),
+      .time_free_motion = times[1] - times[0],
+      .time_constraints = times[2] - times[1],
+      .time_solver = times[3] - times[2],
+      .time_total = sap_clock_seconds() - times[0],
+      .solver = blocks > 0 ? &contact->report : NULL,
+      .problem = contact->problem,
+      .solution = blocks > 0 ? &contact->solution : NULL,
+  };
+}
+
+sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
+                            sap_error* error) {
+  double times[4] = {sap_clock_seconds(), 0.0, 0.0, 0.0};
+  sap_status status = check_state(stepper, state, error);
+  if (status == SAP_STATUS_OK) {
+    status = free_motion(stepper, state, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  times[1] = sap_clock_seconds();
+  sap_contact_stage* contact = &stepper->contact;
+  status = sap_contact_stage_assemble(contact, &stepper->system, &stepper->options,
+                                      &stepper->free_motion, state, error);
+  times[2] = sap_clock_seconds();
+  const bool constrained = status == SAP_STATUS_OK && sap_problem_block_count(contact->problem) > 0;
+  if (constrained) {
+    status = sap_contact_stage_solve(contact, error);
+  }
+  times[3] = sap_clock_seconds();
+  const double* v = constrained ? contact->solution.v : stepper->free_motion.v_star;
+  if (status == SAP_STATUS_OK) {
+    status = move_positions(stepper, state, v, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
+  memcpy(state->v, v, (size_t)state->nv * sizeof(double));
+  state->t += stepper->options.dt;
+  if (report != NULL) {
+    fill_report(stepper, times, report);
+  }
+  return SAP_STATUS_OK;
+}

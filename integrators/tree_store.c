@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "integrators/tree_store.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+static size_t block_size(const sap_system* system, int32_t a, int32_t b) {
+  return (size_t)system->tree_sizes[a] * (size_t)system->tree_sizes[b];
+}
+
+sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store,
+                                 sap_error* error) {
+  const int32_t blocks = system->ntrees + system->ncouplings;
+  store->count = 0;
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    store->count += block_size(system, t, t);
+  }
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    store->count += block_size(system, system->couplings[c][0], system->couplings[c][1]);
+  }
+  store->values = sap_allocate(store->count, sizeof(double));
+  store->pointers = sap_allocate((size_t)blocks, sizeof(double*));
+  if (store->values == NULL || store->pointers == NULL) {
+    sap_tree_store_clear(store);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: matrix of %d velocities", system->nv);
+  }
+  double* next = store->values;
+  for (int32_t i = 0; i < blocks; ++i) {
+    const bool diagonal = i < system->ntrees;
+    const int32_t* pair = diagonal ? NULL : system->couplings[i - system->ntrees];
+    store->pointers[i] = next;
+    next += diagonal ? block_size(system, i, i) : block_size(system, pair[0], pair[1]);
+  }
+  store->view.diagonal = store->pointers;
+  store->view.coupling = store->pointers + system->ntrees;
+  return SAP_STATUS_OK;
+}
+
+void sap_tree_store_clear(sap_tree_store* store) {
+  sap_free(store->values);
+  sap_free(store->pointers);
+  memset(store, 0, sizeof *store);
+}
+
+void sap_tree_store_zero(sap_tree_store* store) {
+  memset(store->values, 0, store->count * sizeof(double));
+}
+
+void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b) {
+  for (size_t i = 0; i < a->count; ++i) {
+    a->values[i] += s * b->values[i];
+  }
+}
+
+static void multiply_triangle(int32_t n, const double* S, const double* x, double* y) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double* column = S + (size_t)j * (size_t)n;
+    double sum = column[j] * x[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum += column[i] * x[i];
+      y[i] += column[i] * x[j];
+    }
+    y[j] += sum;
+  }
+}
+
+static void multiply_coupling(int32_t rows, int32_t columns, const double* C, const double* x,
+                              double* y) {
+  for (int32_t j = 0; j < columns; ++j) {
+    for (int32_t i = 0; i < rows; ++i) {
+      y[i] += C[(size_t)j * (size_t)rows + (size_t)i] * x[j];
+    }
+  }
+}
+
+static void multiply_coupling_transposed(int32_t rows, int32_t columns, const double* C,
+                                         const double* x, double* y) {
+  for (int32_t j = 0; j < columns; ++j) {
+    double sum = 0.0;
+    for (int32_t i = 0; i < rows; ++i) {
+      sum += C[(size_t)j * (size_t)rows + (size_t)i] * x[i];
+    }
+    y[j] += sum;
+  }
+}
+
+void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
+                             const sap_tree_store* store, const double* x, double* y) {
+  memset(y, 0, (size_t)system->nv * sizeof(double));
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    const int32_t dof = tree_dof[t];
+    multiply_triangle(system->tree_sizes[t], store->view.diagonal[t], x + dof, y + dof);
+  }
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
+    const int32_t a = system->couplings[c][0];
+    const int32_t b = system->couplings[c][1];
+    const int32_t dof_a = tree_dof[a];
+    const int32_t dof_b = tree_dof[b];
+    const double* C = store->view.coupling[c];
+    multiply_coupling(system->tree_sizes[a], system->tree_sizes[b], C, x + dof_b, y + dof_a);
+    multiply_coupling_transposed(system->tree_sizes[a], system->tree_sizes[b], C, x + dof_a,
+                                 y + dof_b);
+  }
+}
+
+bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store,
+                              int32_t* tree) {
+  // 0 x is 0 for finite x and NaN otherwise: one pass without branches.
+  for (int32_t i = 0; i < system->ntrees + system->ncouplings; ++i) {
+    const bool diagonal = i < system->ntrees;
+    const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
+    const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
+    const int32_t rows = system->tree_sizes[a];
+    double sum = 0.0;
+    for (int32_t j = 0; j < system->tree_sizes[b]; ++j) {
+      for (int32_t k = diagonal ? j : 0; k < rows; ++k) {
+        sum += 0.0 * store->pointers[i][(size_t)j * (size_t)rows + (size_t)k];
+      }
+    }
+    if (!(sum == 0.0)) {
+      *tree = a;
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/block_kernels.h"
+
+#include "linalg/block_kernels_sets.h"
+
+#if defined(SAP_KERNELS_X86)
+static bool runs_avx512(void) {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq");
+}
+
+static bool runs_avx2(void) {
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#endif
+
+const sap_block_kernels* sap_block_kernels_get(int32_t index) {
+  const sap_block_kernels* sets[4] = {NULL};
+  int32_t count = 0;
+#if defined(SAP_KERNELS_X86)
+  if (runs_avx512()) {
+    sets[count++] = &sap_block_kernels_avx512;
+  }
+  if (runs_avx2()) {
+    sets[count++] = &sap_block_kernels_avx2;
+  }
+#endif
+  sets[count++] = &sap_block_kernels_baseline;
+  return index >= 0 && index < count ? sets[index] : NULL;
+}
+
+const sap_block_kernels* sap_block_kernels_best(void) {
+  return sap_block_kernels_get(0);
+}
