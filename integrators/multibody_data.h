@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the functions on a sap_multibody share.
+#ifndef SAP_INTEGRATORS_MULTIBODY_DATA_H
+#define SAP_INTEGRATORS_MULTIBODY_DATA_H
+
+#include <sapstep/multibody.h>
+
+#include "dynamics/dynamics.h"
+
+// The dynamics with kinematics at q.
+sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
+const sap_model* sap_multibody_model(const sap_multibody* multibody);
+// ARGUMENT when x is NULL, NOT_FINITE with "what[i] = x".
+sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
+                                       sap_error* error);
+
+#endif

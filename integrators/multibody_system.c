@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in multibody engine as a sap_system. Kinematics are computed when a callback comes with
+// other positions than the last one, compared bit by bit: the stepper asks several questions at
+// each point.
+#include <math.h>
+#include <string.h>
+
+#include <sapstep/multibody.h>
+
+#include "core/memory.h"
+#include "dynamics/dynamics.h"
+#include "geometry/collision.h"
+#include "integrators/multibody_data.h"
+#include "model/model_data.h"
+#include "problem/assembly.h"
+
+struct sap_multibody {
+  const sap_model* model;
+  sap_system system;
+  sap_dynamics* dynamics;
+  sap_collision* collision;
+  sap_assembly* assembly;
+  double* control;  // (nu)
+  double* q_set;    // where the kinematics stand (nq)
+  bool has_q;
+  sap_contact* contacts;
+  int32_t contact_count, contact_capacity;
+};
+
+sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
+  const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
+  if (!multibody->has_q || memcmp(multibody->q_set, q, bytes) != 0) {
+    sap_dynamics_set_positions(multibody->dynamics, q);
+    memcpy(multibody->q_set, q, bytes);
+    multibody->has_q = true;
+  }
+  return multibody->dynamics;
+}
+
+const sap_model* sap_multibody_model(const sap_multibody* multibody) {
+  return multibody->model;
+}
+
+static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
+  sap_dynamics_mass_matrix(sap_multibody_at(context, q), M->diagonal);
+  return 0;
+}
+
+static int forces(void* context, double t, const double* q, const double* v, double* k1,
+                  double* k2) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_dynamics_forces(sap_multibody_at(multibody, q), q, v, multibody->control, k1, k2);
+  return 0;
+}
+
+static int inverse_dynamics(void* context, double t, const double* q, const double* v,
+                            const double* a, double* residual) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->control, a, residual);
+  return 0;
+}
+
+static int stiffness_damping(void* context, double t, const double* q, const double* v,
+                             const sap_tree_matrix* K, const sap_tree_matrix* D) {
+  (void)t;
+  sap_dynamics_stiffness_damping(sap_multibody_at(context, q), q, v, K->diagonal, D->diagonal);
+  return 0;
+}
+
+static int integrate_positions(void* context, const double* q0, const double* v, double dt,
+                               double* q) {
+  const sap_multibody* multibody = context;
+  sap_dynamics_integrate(multibody->model, q0, v, dt, q);
+  return 0;
+}
+
+static int position_difference(void* context, const double* q0, const double* q1, double* delta) {
+  const sap_multibody* multibody = context;
+  sap_dynamics_difference(multibody->model, q0, q1, delta);
+  return 0;
+}
+
+static int energies(void* context, double t, const double* q, const double* v, double* kinetic,
+                    double* potential) {
+  sap_diagnostics diagnostics;
+  (void)t;
+  sap_dynamics_diagnose(sap_multibody_at(context, q), q, v, &diagnostics);
+  *kinetic = diagnostics.kinetic;
+  *potential = diagnostics.potential_gravity + diagnostics.potential_springs;
+  return 0;
+}
+
+static sap_status detect(sap_multibody* multibody, const double* q, sap_error* error) {
+  const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_contact* found = NULL;
+  int32_t count = 0;
+  sap_status status = sap_collision_detect(multibody->collision, sap_dynamics_p_WB(dynamics),
+                                           sap_dynamics_R_WB(dynamics), &found, &count, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    if (count > 0) {
+      memcpy(multibody->contacts, found, (size_t)count * sizeof *found);
+    }
+    multibody->contact_count = count;
+  }
+  return status;
+}
+
+static int constraints(void* context, double t, const double* q0, const double* v0,
+                       const sap_regularization* regularization, sap_problem* problem,
+                       sap_error* error) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_status status = detect(multibody, q0, error);
+  if (status == SAP_STATUS_OK) {
+    status =
+        sap_assembly_add_contacts(multibody->assembly, multibody->dynamics, multibody->contacts,
+                                  multibody->contact_count, regularization, problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_add_joints(multibody->assembly, q0, v0, regularization, problem, error);
+  }
+  return (int)status;
+}
+
+static bool has_springs_or_dampers(const sap_model* model) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    if (model->joints[j].stiffness > 0.0 || model->joints[j].damping > 0.0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void fill_table(sap_multibody* multibody) {
+  const sap_model* model = multibody->model;
+  multibody->system = (sap_system){
+      .context = multibody,
+      .nq = model->sizes.nq,
+      .nv = model->sizes.nv,
+      .ntrees = model->sizes.trees,
+      .tree_sizes = model->tree_sizes,
+      .mass_matrix = mass_matrix,
+      .forces = forces,
+      .integrate_positions = integrate_positions,
+      .stiffness_damping = has_springs_or_dampers(model) ? stiffness_damping : NULL,
+      .inverse_dynamics = inverse_dynamics,
+      .constraints = constraints,
+      .energies = energies,
+      .position_difference = position_difference,
+  };
+}
+
+sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
+  if (out != NULL) {
+    *out = NULL;
+  }
+  if (model == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
+  }
+  sap_multibody* multibody = sap_allocate(1, sizeof *multibody);
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  multibody->model = model;
+  multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  sap_status status = SAP_STATUS_OK;
+  if (multibody->control == NULL || multibody->q_set == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_dynamics_create(model, &multibody->dynamics, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_collision_create(model, &multibody->collision, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_create(model, &multibody->assembly, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_multibody_destroy(multibody);
+    return status;
+  }
+  fill_table(multibody);
+  *out = multibody;
+  return SAP_STATUS_OK;
+}
+
+void sap_multibody_destroy(sap_multibody* multibody) {
+  if (multibody == NULL) {
+    return;
+  }
+  sap_dynamics_destroy(multibody->dynamics);
+  sap_collision_destroy(multibody->collision);
+  sap_assembly_destroy(multibody->assembly);
+  sap_free(multibody->control);
+  sap_free(multibody->q_set);
+  sap_free(multibody->contacts);
+  sap_free(multibody);
+}
+
+const sap_system* sap_multibody_system(const sap_multibody* multibody) {
+  return multibody == NULL ? NULL : &multibody->system;
+}
+
+sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
+                                     sap_error* error) {
+  if (multibody == NULL || (control == NULL && multibody->model->sizes.nu > 0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
+                    multibody == NULL ? "multibody" : "control");
+  }
+  for (int32_t i = 0; i < multibody->model->sizes.nu; ++i) {
+    if (!isfinite(control[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "control[%d] = %g", i, control[i]);
+    }
+  }
+  if (multibody->model->sizes.nu > 0) {
+    memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
+  }
+  return SAP_STATUS_OK;
+}
+
+int32_t sap_multibody_contact_count(const sap_multibody* multibody) {
+  return multibody == NULL ? 0 : multibody->contact_count;
+}
+
+const sap_contact* sap_multibody_contacts(const sap_multibody* multibody) {
+  return multibody == NULL ? NULL : multibody->contacts;
+}
+
+sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
+                                 sap_error* error) {
+  if (multibody == NULL || report == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
+                    multibody == NULL ? "multibody" : "report");
+  }
+  if (multibody->contact_count == 0) {
+    return SAP_STATUS_OK;
+  }
+  if (report->solution == NULL || report->problem == NULL ||
+      sap_problem_block_count(report->problem) < multibody->contact_count) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "the report is not of the step that found these %d contacts",
+                    multibody->contact_count);
+  }
+  // Contacts were the first blocks to be added: block i is contact i.
+  for (int32_t i = 0; i < multibody->contact_count; ++i) {
+    sap_block block;
+    int32_t row = 0;
+    const sap_status status = sap_problem_block(report->problem, i, &block, &row, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    sap_contact* contact = &multibody->contacts[i];
+    for (int32_t r = 0; r < 3; ++r) {
+      contact->R[r] = block.R[r];
+      contact->vc[r] = report->solution->vc[row + r];
+      contact->gamma[r] = report->solution->gamma[row + r];
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
+                                       sap_error* error) {
+  if (x == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", what);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    if (!isfinite(x[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g", what, i, x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
+                                   double p_WB[3], double q_WB[4], sap_error* error) {
+  if (multibody == NULL || p_WB == NULL || q_WB == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_WB or q_WB is NULL");
+  }
+  if (body < 0 || body >= multibody->model->sizes.bodies) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "body = %d must be 0 to %d", body,
+                    multibody->model->sizes.bodies - 1);
+  }
+  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  if (status == SAP_STATUS_OK) {
+    const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+    memcpy(p_WB, sap_dynamics_p_WB(dynamics) + 3 * (size_t)body, 3 * sizeof(double));
+    memcpy(q_WB, sap_dynamics_q_WB(dynamics) + 4 * (size_t)body, 4 * sizeof(double));
+  }
+  return status;
+}
+
+sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  return status == SAP_STATUS_OK ? detect(multibody, q, error) : status;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a model's contacts, joint limits, tendon limits and joint dry friction to blocks of the
+// contact problem.
+#ifndef SAP_PROBLEM_ASSEMBLY_H
+#define SAP_PROBLEM_ASSEMBLY_H
+
+#include <sapstep/problem.h>
+
+#include "dynamics/dynamics.h"
+#include "model/model_data.h"
+
+typedef struct sap_assembly sap_assembly;  // scratch memory for one model
+
+sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error);
+void sap_assembly_destroy(sap_assembly* assembly);
+
+// One friction cone per contact, in their order; the kinematics set last in `dynamics` are those of
+// the contacts. A contact of two bodies that cannot move is refused (ARGUMENT).
+sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics* dynamics,
+                                     const sap_contact* contacts, int32_t count,
+                                     const sap_regularization* regularization, sap_problem* problem,
+                                     sap_error* error);
+// Limits of joints and tendons at (q0, v0) that may act within the step, then dry friction of
+// joints. The problem holds A and v*.
+sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, const double* v0,
+                                   const sap_regularization* regularization, sap_problem* problem,
+                                   sap_error* error);
+
+#endif

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks of one row: limits of joints and tendons, dry friction of joints.
+//   limit     J v >= 0 as the distance g to the limit closes:  R = max(beta^2/(4 pi^2) w,
+//             1/(dt k (dt + tau_d))),  v_hat = -g/(dt + tau_d): the normal row of a contact
+//   friction  |gamma| <= dt tau_f on one velocity, R = sigma w, v_hat = 0: below break-away it
+//             creeps by at most sigma w dt tau_f
+// w = J A^-1 J' of the block from the diagonal blocks of A.
+// A limit pushes only if J v < v_hat at the end of the step. It is left out when it is far: g above
+// a tenth of the range, and the larger of |v0| and |v*| times four (dt + tau_d) does not bridge it.
+// Only a blow within this very step could then have made it act, at a distance; the joint itself
+// stays inside and the next step sees the limit. Limits on one side only are always there.
+#include <math.h>
+
+#include "math/quaternion.h"
+#include "problem/assembly_data.h"
+
+#define FOUR_PI_SQUARED 39.478417604357434475
+// A limit nearer than this share of its range is always there.
+#define LIMIT_RANGE_SHARE 0.1
+// And so is one that the faster of v0 and v* reaches within so many times dt + tau_d.
+#define LIMIT_HORIZONS 4.0
+
+// What all blocks of one call share.
+typedef struct blocks {
+  sap_assembly* assembly;
+  const sap_regularization* regularization;
+  sap_problem* problem;
+  double dt;
+  sap_error* error;
+} blocks;
+
+// A block of one row whose entries stand in assembly->row on trees assembly->trees[0 ... ntrees).
+typedef struct row_block {
+  int32_t ntrees;
+  uint64_t key;
+} row_block;
+
+static void point_at_parts(const blocks* to, int32_t ntrees) {
+  sap_assembly* assembly = to->assembly;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    assembly->parts[i] = assembly->row + assembly->model->tree_dofs[assembly->trees[i]];
+  }
+}
+
+typedef struct limit {
+  double g;  // distance to the limit [rad, m], < 0 beyond it
+  double stiffness, relaxation_time;
+} limit;
+
+static sap_status add_limit(const blocks* to, const row_block* row, const limit* l) {
+  sap_assembly* assembly = to->assembly;
+  point_at_parts(to, row->ntrees);
+  double w = 0.0;
+  const sap_status status = sap_problem_delassus_scale(to->problem, 1, row->ntrees, assembly->trees,
+                                                       assembly->parts, &w, to->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const double beta = to->regularization->beta;
+  const double horizon = to->dt + l->relaxation_time;
+  const double R = fmax(beta * beta / FOUR_PI_SQUARED * w, 1.0 / (to->dt * l->stiffness * horizon));
+  const double v_hat = -l->g / horizon;
+  const sap_block block = {.set = SAP_SET_NONNEGATIVE,
+                           .nrows = 1,
+                           .ntrees = row->ntrees,
+                           .trees = assembly->trees,
+                           .jacobians = assembly->parts,
+                           .R = &R,
+                           .v_hat = &v_hat,
+                           .key = row->key};
+  return sap_problem_add_block(to->problem, &block, to->error);
+}
+
+static bool may_act(const blocks* to, double g, double range, double speed, double tau_d) {
+  return g <= LIMIT_RANGE_SHARE * range || g <= LIMIT_HORIZONS * (to->dt + tau_d) * speed;
+}
+
+// Hinge and slide: one row of +-1 per side.
+static sap_status add_scalar_limits(const blocks* to, int32_t id, const double* q0,
+                                    const double* v0) {
+  sap_assembly* assembly = to->assembly;
+  const sap_model_joint_data* joint = &assembly->model->joints[id];
+  const double q = q0[joint->q_start];
+  const double v_star = sap_problem_v_star(to->problem)[joint->v_start];
+  const double speed = fmax(fabs(v0[joint->v_start]), fabs(v_star));
+  const double range = joint->upper - joint->lower;
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t side = 0; status == SAP_STATUS_OK && side < 2; ++side) {
+    const double bound = side == 0 ? joint->lower : joint->upper;
+    const double sign = side == 0 ? 1.0 : -1.0;
+    const double g = sign * (q - bound);
+    if (isinf(bound) || !may_act(to, g, range, speed, joint->limit_relaxation_time)) {
+      continue;
+    }
+    const row_block row = {1,
+                           sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
+    const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time};
+    assembly->trees[0] = joint->tree;
+    assembly->row[joint->v_start] = sign;
+    status = add_limit(to, &row, &l);
+    assembly->row[joint->v_start] = 0.0;
+  }
+  return status;
+}
+
+// Ball: the rotation angle a = |r|, r = log(quaternion), has da/dt = (r/a) . omega_body.
+static sap_status add_ball_limit(const blocks* to, int32_t id, const double* q0, const double* v0) {
+  sap_assembly* assembly = to->assembly;
+  const sap_model_joint_data* joint = &assembly->model->joints[id];
+  double r[3];
+  sap_quaternion_log(r, q0 + joint->q_start);
+  const double angle = sap_v3_norm(r);
+  const double* v_star = sap_problem_v_star(to->problem) + joint->v_start;
+  const double speed = fmax(sap_v3_norm(v0 + joint->v_start), sap_v3_norm(v_star));
+  const double g = joint->upper - angle;
+  if (isinf(joint->upper) || !(angle > 0.0) ||
+      !may_act(to, g, joint->upper, speed, joint->limit_relaxation_time)) {
+    return SAP_STATUS_OK;  // at angle 0 every direction leads away from it alike
+  }
+  const row_block row = {1, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0)};
+  const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time};
+  assembly->trees[0] = joint->tree;
+  sap_v3_scale(assembly->row + joint->v_start, r, -1.0 / angle);
+  const sap_status status = add_limit(to, &row, &l);
+  sap_v3_set(assembly->row + joint->v_start, 0.0, 0.0, 0.0);
+  return status;
+}
+
+// Adds c at a tendon's joint to the row; returns the number of trees in the row.
+static int32_t add_to_row(sap_assembly* assembly, int32_t ntrees, int32_t joint, double c) {
+  const sap_model_joint_data* data = &assembly->model->joints[joint];
+  assembly->row[data->v_start] += c;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    if (assembly->trees[i] == data->tree) {
+      return ntrees;
+    }
+  }
+  assembly->trees[ntrees] = data->tree;
+  return ntrees + 1;
+}
+
+static sap_status add_tendon_limits(const blocks* to, int32_t id, const double* q0,
+                                    const double* v0) {
+  sap_assembly* assembly = to->assembly;
+  const sap_model* model = assembly->model;
+  const sap_model_tendon* tendon = &model->tendons[id];
+  const int32_t* joints = model->tendon_joints + tendon->first;
+  const double* coefficients = model->tendon_coefficients + tendon->first;
+  const double* v_star = sap_problem_v_star(to->problem);
+  double length = 0.0, rate0 = 0.0, rate_star = 0.0;
+  for (int32_t k = 0; k < tendon->count; ++k) {
+    const sap_model_joint_data* joint = &model->joints[joints[k]];
+    length += coefficients[k] * q0[joint->q_start];
+    rate0 += coefficients[k] * v0[joint->v_start];
+    rate_star += coefficients[k] * v_star[joint->v_start];
+  }
+  const double speed = fmax(fabs(rate0), fabs(rate_star));
+  const double range = tendon->upper - tendon->lower;
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t side = 0; status == SAP_STATUS_OK && side < 2; ++side) {
+    const double bound = side == 0 ? tendon->lower : tendon->upper;
+    const double sign = side == 0 ? 1.0 : -1.0;
+    const double g = sign * (length - bound);
+    if (isinf(bound) || !may_act(to, g, range, speed, tendon->limit_relaxation_time)) {
+      continue;
+    }
+    row_block row = {
+        0, sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
+    for (int32_t k = 0; k < tendon->count; ++k) {
+      row.ntrees = add_to_row(assembly, row.ntrees, joints[k], sign * coefficients[k]);
+    }
+    const limit l = {g, tendon->limit_stiffness, tendon->limit_relaxation_time};
+    status = add_limit(to, &row, &l);
+    for (int32_t k = 0; k < tendon->count; ++k) {
+      assembly->row[model->joints[joints[k]].v_start] = 0.0;
+    }
+  }
+  return status;
+}
+
+static sap_status add_friction(const blocks* to, int32_t id) {
+  sap_assembly* assembly = to->assembly;
+  const sap_model_joint_data* joint = &assembly->model->joints[id];
+  const double upper = to->dt * joint->friction_loss;
+  const double lower = -upper;
+  const double v_hat = 0.0;
+  sap_status status = SAP_STATUS_OK;
+  assembly->trees[0] = joint->tree;
+  point_at_parts(to, 1);
+  for (int32_t d = 0; status == SAP_STATUS_OK && d < joint->nv; ++d) {
+    double w = 0.0;
+    assembly->row[joint->v_start + d] = 1.0;
+    status = sap_problem_delassus_scale(to->problem, 1, 1, assembly->trees, assembly->parts, &w,
+                                        to->error);
+    const double R = to->regularization->sigma * w;
+    const sap_block block = {.set = SAP_SET_BOX,
+                             .nrows = 1,
+                             .ntrees = 1,
+                             .trees = assembly->trees,
+                             .jacobians = assembly->parts,
+                             .R = &R,
+                             .v_hat = &v_hat,
+                             .lower = &lower,
+                             .upper = &upper,
+                             .key = sap_assembly_key(SAP_KEY_FRICTION, id, d, 0)};
+    if (status == SAP_STATUS_OK) {
+      status = sap_problem_add_block(to->problem, &block, to->error);
+    }
+    assembly->row[joint->v_start + d] = 0.0;
+  }
+  return status;
+}
+
+static sap_status add_joint_limits(const blocks* to, int32_t id, const double* q0,
+                                   const double* v0) {
+  switch (to->assembly->model->joints[id].type) {
+    case SAP_JOINT_HINGE:
+    case SAP_JOINT_SLIDE:
+      return add_scalar_limits(to, id, q0, v0);
+    case SAP_JOINT_BALL:
+      return add_ball_limit(to, id, q0, v0);
+    case SAP_JOINT_FREE:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, const double* v0,
+                                   const sap_regularization* regularization, sap_problem* problem,
+                                   sap_error* error) {
+  const sap_model* model = assembly->model;
+  const blocks to = {assembly, regularization, problem, sap_problem_dt(problem), error};
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
+    status = add_joint_limits(&to, id, q0, v0);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "limit of joint %d '%s'", id,
+                       sap_model_name(model, SAP_ELEMENT_JOINT, id));
+    }
+  }
+  for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.tendons; ++id) {
+    status = add_tendon_limits(&to, id, q0, v0);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "limit of tendon %d '%s'", id,
+                       sap_model_name(model, SAP_ELEMENT_TENDON, id));
+    }
+  }
+  for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
+    if (model->joints[id].friction_loss > 0.0) {
+      status = add_friction(&to, id);
+      if (status != SAP_STATUS_OK) {
+        sap_error_prefix(error, "friction of joint %d '%s'", id,
+                         sap_model_name(model, SAP_ELEMENT_JOINT, id));
+      }
+    }
+  }
+  return status;
+}
