@@ -61,26 +61,23 @@ static FILE* open_temporary(sap_file* file) {
 // Opens the place where text is collected; 0 or an error number.
 static int open_collector(sap_file* file, const char* path) {
   struct stat info;
-  const bool exists = lstat(path, &info) == 0;
-  if (!exists && errno != ENOENT) {
+  const bool exists = stat(path, &info) == 0;
+  if (!exists && (errno != ENOENT || path[0] == '\0' || lstat(path, &info) == 0)) {
+    return errno != 0 ? errno : ENOENT;  // also a symbolic link to nowhere
+  }
+  if (strlen(path) >= PATH_MAX) {
+    return ENAMETOOLONG;
+  }
+  (void)snprintf(file->path, sizeof file->path, "%s", path);
+  if (exists && S_ISDIR(info.st_mode)) {
+    return EISDIR;
+  }
+  if (exists && access(path, W_OK) != 0) {
     return errno;
   }
-  if (exists) {
-    char resolved[PATH_MAX];
-    if (realpath(path, resolved) == NULL || stat(resolved, &info) != 0) {
-      return errno;
-    }
-    (void)snprintf(file->path, sizeof file->path, "%s", resolved);
-    if (S_ISDIR(info.st_mode)) {
-      return EISDIR;
-    }
-    if (access(resolved, W_OK) != 0) {
-      return errno;
-    }
-  } else if (strlen(path) >= PATH_MAX) {
-    return ENAMETOOLONG;
-  } else {
-    (void)snprintf(file->path, sizeof file->path, "%s", path);
+  // What a link leads to is replaced, not the link.
+  if (exists && S_ISREG(info.st_mode) && realpath(path, file->path) == NULL) {
+    return errno;
   }
   file->direct = exists && !S_ISREG(info.st_mode);
   file->stream = file->direct ? tmpfile() : open_temporary(file);

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program's command line: help, versions, hints, exit codes.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <sapstep/base.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM_FILE;
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void assert_prints(scratch* s, const char* arguments, const char* expected) {
+  command_result r = command_run(s, program, "", arguments);
+  assert_int_equal(r.exit_code, 0);
+  assert_string_equal(r.err, "");
+  if (strstr(r.out, expected) == NULL) {
+    fail_msg("'%s' does not print '%s' but '%s'", arguments, expected, r.out);
+  }
+  command_clear(&r);
+}
+
+static void test_help(void** state) {
+  scratch* s = *state;
+  static const char* const commands[] = {"solve", "solvers"};
+  char arguments[64], usage[64];
+  assert_prints(s, "--help", "Usage: sapstep COMMAND");
+  assert_prints(s, "-h", "Usage: sapstep COMMAND");
+  assert_prints(s, "help", "Usage: sapstep COMMAND");
+  for (size_t i = 0; i < sizeof commands / sizeof commands[0]; ++i) {
+    (void)snprintf(usage, sizeof usage, "Usage: sapstep %s [OPTION...]", commands[i]);
+    assert_prints(s, "--help", commands[i]);
+    (void)snprintf(arguments, sizeof arguments, "help %s", commands[i]);
+    assert_prints(s, arguments, usage);
+    assert_prints(s, arguments, "Examples:");
+    (void)snprintf(arguments, sizeof arguments, "%s --help", commands[i]);
+    assert_prints(s, arguments, usage);
+    (void)snprintf(arguments, sizeof arguments, "%s -h", commands[i]);
+    assert_prints(s, arguments, usage);
+  }
+  assert_prints(s, "help solve", "--relative-tolerance X");
+  assert_prints(s, "help solve", "--linear-solver NAME");
+  assert_prints(s, "help solve", "(auto)");
+}
+
+static void test_version(void** state) {
+  char expected[64];
+  (void)snprintf(expected, sizeof expected, "sapstep %s\n", sap_version());
+  assert_prints(*state, "--version", expected);
+}
+
+static void test_wrong_usage(void** state) {
+  scratch* s = *state;
+  command_expect(s, program, "", 2, "Usage: sapstep COMMAND");
+  command_expect(s, program, "sovle", 2, "unknown command 'sovle', did you mean 'solve'?");
+  command_expect(s, program, "frobnicate", 2, "unknown command 'frobnicate'\nTry 'sapstep --help'");
+  command_expect(s, program, "help frobnicate", 2, "unknown command 'frobnicate'");
+  command_expect(s, program, "--frobnicate", 2, "unknown option '--frobnicate'");
+  command_expect(s, program, "solve", 2, "no FILE given");
+  command_expect(s, program, "solve --fromat json x", 2, "did you mean '--format'?");
+  command_expect(s, program, "solve --frobnicate x", 2,
+                 "unknown option '--frobnicate'\nTry 'sapstep solve --help'");
+  command_expect(s, program, "solve -x x", 2, "unknown option '-x'");
+  command_expect(s, program, "solve --help=3", 2, "'--help' takes no argument");
+  command_expect(s, program, "solve x --output", 2, "'--output' needs an argument");
+  command_expect(s, program, "solve --format xml x", 2, "'xml' must be table, csv or json");
+  command_expect(s, program, "solve --repeat 0 x", 2, "--repeat '0' must be an integer from 1");
+  command_expect(s, program, "solve --repeat 1.5 x", 2, "--repeat '1.5'");
+  command_expect(s, program, "solve --solver magic x", 2, "magic");
+  command_expect(s, program, "solve --tolerance 1e-6x x", 2,
+                 "--tolerance '1e-6x' must be a number");
+  command_expect(s, program, "solve --tolerance nan x", 2, "must be a number");
+  command_expect(s, program, "solve --tolerance inf x", 2, "must be a number");
+  command_expect(s, program, "solve --tolerance '' x", 2, "must be a number");
+  command_expect(s, program, "solve --tolerance ' 1' x", 2, "must be a number");
+  command_expect(s, program, "solve --tolerance 0x1 x", 2, "must be a number");
+  command_expect(s, program, "solve --tolerance -1 x", 2, "relative_tolerance = -1");
+  command_expect(s, program, "solve --max-iterations 3.5 x", 2, "must be an integer");
+  command_expect(s, program, "solve --max-iterations 99999999999999999999 x", 2,
+                 "must be an integer");
+  command_expect(s, program, "solve --max-iterations -1 x", 2, "max_iterations");
+  command_expect(s, program, "solve --line-search fast x", 2, "exact or backtracking");
+  command_expect(s, program, "solve --linear-solver magic x", 2, "auto, dense, block or sparse");
+  command_expect(s, program, "solve --islands maybe x", 2, "on or off");
+  command_expect(s, program, "solvers extra", 2, "takes no argument, found 'extra'");
+  command_expect(s, program, "solvers --format xml", 2, "'xml' must be table, csv or json");
+  assert_int_equal(scratch_count(s), 0);
+}
+
+static void test_solvers(void** state) {
+  scratch* s = *state;
+  assert_prints(s, "solvers", "name  ");
+  assert_prints(s, "solvers", "\nsap ");
+  assert_prints(s, "solvers --format csv", "name,model,reference\n");
+  command_result r = command_run(s, program, "", "solvers --format json");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_valid(r.out));
+  assert_non_null(strstr(r.out, "{\"name\": \"sap\", \"model\": \""));
+  command_clear(&r);
+}
+
+// What cannot be written is not silently lost.
+static void test_full_standard_output(void** state) {
+  scratch* s = *state;
+  if (access("/dev/full", W_OK) != 0) {
+    print_message("/dev/full is missing: skipped\n");
+    skip();
+  }
+  static const char message[] = "cannot write to standard output: No space left on device";
+  command_expect(s, program, "--help > /dev/full", 3, message);
+  command_expect(s, program, "--version > /dev/full", 3, message);
+  command_expect(s, program, "solvers > /dev/full", 3, message);
+  command_expect(s, program, "solvers --format json > /dev/full", 3, message);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_help, begin, end),
+      cmocka_unit_test_setup_teardown(test_version, begin, end),
+      cmocka_unit_test_setup_teardown(test_wrong_usage, begin, end),
+      cmocka_unit_test_setup_teardown(test_solvers, begin, end),
+      cmocka_unit_test_setup_teardown(test_full_standard_output, begin, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

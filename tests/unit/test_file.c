@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files appear whole or not at all, whatever goes wrong.
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/file.h"
+#include "support/scratch.h"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void assert_content(const char* path, const char* expected) {
+  char* content = scratch_read(path, NULL);
+  assert_non_null(content);
+  assert_string_equal(content, expected);
+  free(content);
+}
+
+static void write_text(const char* path, const char* text) {
+  sap_file* file;
+  assert_int_equal(sap_file_create(path, &file, NULL), SAP_STATUS_OK);
+  assert_true(fputs(text, sap_file_stream(file)) >= 0);
+  assert_int_equal(sap_file_check(file, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_file_commit(file, NULL), SAP_STATUS_OK);
+  sap_file_close(file);
+}
+
+static void test_appears_at_commit(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE];
+  sap_file* file;
+  assert_int_equal(sap_file_create(scratch_path(s, "a", path), &file, NULL), SAP_STATUS_OK);
+  assert_true(fputs("new", sap_file_stream(file)) >= 0);
+  assert_int_equal(access(path, F_OK), -1);
+  assert_int_equal(sap_file_commit(file, NULL), SAP_STATUS_OK);
+  assert_content(path, "new");
+  assert_int_equal(sap_file_commit(file, NULL), SAP_STATUS_ARGUMENT);
+  sap_file_close(file);
+  assert_content(path, "new");
+  assert_int_equal(scratch_count(s), 1);
+  // the mode is the one that a plain open gives
+  char plain[SCRATCH_PATH_SIZE];
+  scratch_write(s, "plain", "", 0, plain);
+  struct stat info, expected;
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(stat(plain, &expected), 0);
+  assert_int_equal(info.st_mode, expected.st_mode);
+}
+
+static void test_close_leaves_no_trace(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(s, "a", "old", 3, path);
+  assert_int_equal(chmod(path, 0640), 0);
+  sap_file* file;
+  assert_int_equal(sap_file_create(path, &file, NULL), SAP_STATUS_OK);
+  assert_true(fputs("new", sap_file_stream(file)) >= 0);
+  assert_int_equal(scratch_count(s), 2);
+  sap_file_close(file);
+  assert_int_equal(scratch_count(s), 1);
+  assert_content(path, "old");
+  write_text(path, "new");
+  struct stat info;
+  assert_int_equal(stat(path, &info), 0);
+  assert_int_equal(info.st_mode & 07777, 0640);  // replaced, with the old permissions
+  sap_file_close(NULL);
+}
+
+static void test_symbolic_link(void** state) {
+  scratch* s = *state;
+  char target[SCRATCH_PATH_SIZE], link[SCRATCH_PATH_SIZE];
+  scratch_write(s, "target", "old", 3, target);
+  assert_int_equal(symlink("target", scratch_path(s, "link", link)), 0);
+  write_text(link, "new");
+  assert_content(target, "new");
+  struct stat info;
+  assert_int_equal(lstat(link, &info), 0);
+  assert_true(S_ISLNK(info.st_mode));
+  assert_int_equal(unlink(target), 0);
+  sap_file* file;
+  assert_int_equal(sap_file_create(link, &file, NULL), SAP_STATUS_IO);  // it leads nowhere
+}
+
+static void test_refused_at_once(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE], lock[SCRATCH_PATH_SIZE];
+  sap_error error = {0};
+  sap_file* file = (sap_file*)s;
+  assert_int_equal(sap_file_create(s->folder, &file, &error), SAP_STATUS_IO);
+  assert_null(file);
+  assert_non_null(strstr(error.message, "Is a directory"));
+  scratch_path(s, "no/such/folder", path);
+  assert_int_equal(sap_file_create(path, &file, &error), SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, path));
+  assert_non_null(strstr(error.message, "No such file or directory"));
+  assert_int_equal(sap_file_create("", &file, &error), SAP_STATUS_IO);
+  char* longest = calloc(10001, 1);
+  assert_non_null(longest);
+  memset(longest, 'x', 10000);
+  assert_int_equal(sap_file_create(longest, &file, &error), SAP_STATUS_IO);
+  free(longest);
+  if (geteuid() != 0) {  // root may write everything
+    scratch_write(s, "protected", "old", 3, lock);
+    assert_int_equal(chmod(lock, 0444), 0);
+    assert_int_equal(sap_file_create(lock, &file, &error), SAP_STATUS_IO);
+  }
+}
+
+// A file size limit stands in for a full disk: the write fails half way.
+static void test_disk_fills_up(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(s, "a", "old", 3, path);
+  struct rlimit before;
+  assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const struct rlimit small = {.rlim_cur = 10000, .rlim_max = before.rlim_max};
+  void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+  sap_file* file;
+  assert_int_equal(sap_file_create(path, &file, NULL), SAP_STATUS_OK);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+  for (int i = 0; i < 20000; ++i) {
+    (void)fputc('x', sap_file_stream(file));
+  }
+  sap_error error = {0};
+  const sap_status status = sap_file_commit(file, &error);
+  assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+  (void)signal(SIGXFSZ, handler);
+  assert_int_equal(status, SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, path));
+  assert_int_equal(sap_file_commit(file, &error), SAP_STATUS_IO);  // still
+  sap_file_close(file);
+  assert_content(path, "old");
+  assert_int_equal(scratch_count(s), 1);
+}
+
+static void test_devices(void** state) {
+  (void)state;
+  write_text("/dev/null", "text");
+  if (access("/dev/full", W_OK) != 0) {
+    print_message("/dev/full is missing: skipped\n");
+    skip();
+  }
+  sap_file* file;
+  sap_error error = {0};
+  assert_int_equal(sap_file_create("/dev/full", &file, NULL), SAP_STATUS_OK);
+  assert_true(fputs("text", sap_file_stream(file)) >= 0);
+  assert_int_equal(sap_file_commit(file, &error), SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, "'/dev/full': No space left on device"));
+  sap_file_close(file);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_appears_at_commit, begin, end),
+      cmocka_unit_test_setup_teardown(test_close_leaves_no_trace, begin, end),
+      cmocka_unit_test_setup_teardown(test_symbolic_link, begin, end),
+      cmocka_unit_test_setup_teardown(test_refused_at_once, begin, end),
+      cmocka_unit_test_setup_teardown(test_disk_fills_up, begin, end),
+      cmocka_unit_test(test_devices),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
