@@ -21,7 +21,7 @@ fi
 # Writable data: objects in .data, .bss or thread-local storage. Sanitizers add some of their own.
 if ! grep -q __asan_init <<< "$names"; then
   if objdump -t "$archive" | grep -E '^[0-9a-f]+ [ a-zA-Z]+ ' |
-    grep -E ' (\.data|\.bss|\.tdata|\.tbss)(\.[A-Za-z0-9_]+)*[[:space:]]' | grep -v '\.data\.rel\.ro'; then
+    grep -E ' (\.data|\.bss|\.tdata|\.tbss)(\.[A-Za-z0-9_]+)*[[:space:]]' | grep -vE '\.data\.rel\.ro| d  ?\.'; then
     echo "the library must not keep state of its own"
     bad=1
   fi
