@@ -32,7 +32,7 @@ while IFS= read -r file; do
       bad=1
     fi
   done < <(sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file")
-done < <(find "${rooms[@]}" -name '*.[ch]' | sort)
+done < <(find "${rooms[@]}" \( -name '*.[ch]' -o -name '*.inc' \) | sort)
 if [ "$count" -eq 0 ]; then
   echo "only $count includes found: this check reads the wrong place"
   bad=1

@@ -22,7 +22,7 @@ while IFS= read -r file; do
     bad=1
   fi
 done < <(find src integrators* include tests examples cmake .ci -type f \
-  \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' -o -name '*.py' \
+  \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' -o -name '*.py' \
   -o -name 'CMakeLists.txt' -o -path '.ci/run' \) ! -path 'tests/structure/sources.sh' | sort)
 
 for entry in *; do
