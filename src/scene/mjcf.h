@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MJCF reader's parts. Element order, numbering and names are MuJoCo's.
+#ifndef SAP_SCENE_MJCF_H
+#define SAP_SCENE_MJCF_H
+
+#include <sapstep/scene.h>
+
+#include "scene/lookup.h"
+#include "scene/xml.h"
+
+// A pose of a frame B in its parent P.
+typedef struct sap_pose {
+  double p[3];  // [m]
+  double q[4];
+} sap_pose;
+
+extern const sap_pose sap_pose_identity;
+// out = a b: b given in a. out may alias a or b.
+void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b);
+
+// --- one MJCF model: a file with its includes ---------------------------------------------------
+
+typedef enum sap_mjcf_tristate {
+  SAP_MJCF_FALSE,
+  SAP_MJCF_TRUE,
+  SAP_MJCF_AUTO,
+} sap_mjcf_tristate;
+
+typedef struct sap_mjcf_compiler {
+  double angle_unit;  // [rad] per unit of the file's angles
+  char euler_sequence[4];
+  bool auto_limits;
+  bool balance_inertia;
+  sap_mjcf_tristate inertia_from_geom;
+  int32_t group_range[2];
+  double bound_mass, bound_inertia;  // lower bounds [kg, kg m^2]
+} sap_mjcf_compiler;
+
+typedef struct sap_mjcf_class {
+  const char* name;
+  int32_t parent;  // -1: none
+  const sap_xml_node* node;
+} sap_mjcf_class;
+
+typedef struct sap_mjcf_model sap_mjcf_model;
+struct sap_mjcf_model {
+  const sap_xml_node* root;
+  sap_mjcf_compiler compiler;
+  sap_mjcf_class* classes;
+  int32_t class_count, class_capacity;
+  int32_t main_class;  // -1: no defaults
+  // Models named in <asset>, as a list in the reader's store.
+  const char* name;            // of this one as an asset
+  const sap_mjcf_model* user;  // the model whose asset this is; NULL: the main file
+  sap_mjcf_model* assets;
+  sap_mjcf_model* next;
+};
+
+// --- reader -------------------------------------------------------------------------------------
+
+// Where names live: a model (the main file or one attached), or one copy of a replicate in it.
+// A name n of the file becomes prefix n suffix.
+typedef struct sap_mjcf_space {
+  const sap_mjcf_model* model;
+  int32_t parent;  // enclosing space, -1
+  const char *prefix, *suffix;
+  // Of a whole model only, for its keyframes (see mjcf_keyframe.c):
+  bool is_model;
+  bool in_copy;            // is it, or something around it, a copy other than the first
+  int32_t q_skip, v_skip;  // coordinates of the model before what is attached
+  int32_t q_first, v_first;
+  int32_t nq, nv;  // coordinates that came of it
+} sap_mjcf_space;
+
+// Where an element stands.
+typedef struct sap_mjcf_scope {
+  const sap_mjcf_model* model;
+  int32_t space;
+  int32_t child_class;  // class index, -1
+  sap_pose frame;       // of the enclosing frames, in the body
+} sap_mjcf_scope;
+
+typedef struct sap_mjcf_item {
+  const sap_xml_node* node;
+  sap_mjcf_scope scope;
+} sap_mjcf_item;
+
+typedef struct sap_mjcf_joint {
+  const sap_xml_node* node;
+  int32_t space;
+  sap_joint_type type;
+  int32_t q_start, v_start;
+  int32_t motors;
+  double force_lower, force_upper;  // actuatorfrcrange
+} sap_mjcf_joint;
+
+typedef struct sap_mjcf_control {
+  const sap_xml_node* node;
+  int32_t space;
+  int32_t id;  // the builder's, -1: not supported and left out
+} sap_mjcf_control;
+
+typedef struct sap_mjcf_reader {
+  const sap_scene_options* options;
+  sap_error* error;
+  const char* path;
+  sap_xml_store* store;
+  sap_builder* builder;
+  sap_mjcf_model* main;
+
+  sap_mjcf_item* items;  // a stack: elements of the bodies being read
+  int32_t item_count, item_capacity;
+  int64_t total;  // elements instantiated so far
+
+  sap_mjcf_space* spaces;
+  int32_t space_count, space_capacity;
+  sap_mjcf_joint* joints;  // by joint id
+  int32_t joint_count, joint_capacity;
+  sap_mjcf_control* controls;  // in MuJoCo's order of actuators
+  int32_t control_count, control_capacity;
+  double* q_default;  // MuJoCo's qpos0
+  int32_t nq, q_capacity, nv;
+  sap_lookup body_names, joint_names;
+  sap_lookup used_settings;  // names of <numeric> that set something for one geom
+} sap_mjcf_reader;
+
+sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
+                         const sap_scene_options* options, sap_model** out, sap_error* error);
+
+// mjcf_model.c: includes, schema, compiler, classes, assets. `user` as in sap_mjcf_model.
+sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_node* root,
+                               const sap_mjcf_model* user, sap_mjcf_model** out);
+void sap_mjcf_free_model(sap_mjcf_model* model);
+// include.c: replaces <include> by what the named files hold.
+sap_status sap_mjcf_include(sap_xml_store* store, const char* path, sap_xml_node* root,
+                            sap_error* error);
+// `file` as seen from the folder of `path`; NULL for lack of memory.
+const char* sap_mjcf_sibling(sap_xml_store* store, const char* path, const char* file);
+
+// mjcf_attribute.c: attributes of an element after those of its default classes.
+enum { SAP_MJCF_MAX_SOURCES = 256 };
+typedef struct sap_mjcf_sources {
+  const sap_xml_node* nodes[SAP_MJCF_MAX_SOURCES];  // outermost class first, the element last
+  int32_t count;
+} sap_mjcf_sources;
+// kind: the element's name in <default> ("geom"); "motor" takes those of all actuators.
+sap_status sap_mjcf_find_sources(sap_mjcf_reader* r, const sap_xml_node* node, const char* kind,
+                                 const sap_mjcf_scope* scope, sap_mjcf_sources* out);
+// The node that has the last word on an attribute, NULL: none has it.
+const sap_xml_node* sap_mjcf_source(const sap_mjcf_sources* sources, const char* attribute);
+// Later sources overwrite the first values of earlier ones; *count (NULL allowed): the most given.
+sap_status sap_mjcf_numbers(sap_mjcf_reader* r, const sap_mjcf_sources* s, const char* attribute,
+                            const int32_t least_most[2], double* values, int32_t* count);
+sap_status sap_mjcf_number(sap_mjcf_reader* r, const sap_mjcf_sources* s, const char* attribute,
+                           double* value);
+sap_status sap_mjcf_integer(sap_mjcf_reader* r, const sap_mjcf_sources* s, const char* attribute,
+                            int32_t* value);
+sap_status sap_mjcf_choice(sap_mjcf_reader* r, const sap_mjcf_sources* s, const char* attribute,
+                           const char* choices, int32_t* value);
+// range and limited/auto: leaves lower, upper alone when not limited.
+typedef struct sap_mjcf_range {
+  const char *range, *limited;  // attributes
+  double unit;
+  double lower, upper;
+} sap_mjcf_range;
+sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                               const sap_mjcf_scope* scope, sap_mjcf_range* range);
+// Negative solreflimit: {-k, -d} becomes stiffness and relaxation time d/k.
+sap_status sap_mjcf_read_limit_material(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                                        const sap_mjcf_scope* scope, double* stiffness,
+                                        double* relaxation_time);
+// Index of a class by name, -1.
+int32_t sap_mjcf_find_class(const sap_mjcf_model* model, const char* name);
+// prefix name suffix; NULL for NULL.
+sap_status sap_mjcf_full_name(sap_mjcf_reader* r, int32_t space, const char* name,
+                              const char** out);
+
+// orientation.c
+sap_status sap_mjcf_orientation(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                                const sap_mjcf_scope* scope, double q[4]);
+sap_status sap_mjcf_euler(const sap_mjcf_compiler* compiler, const double angles[3], double q[4]);
+void sap_quaternion_from_z(double q[4], const double z[3]);
+void sap_quaternion_from_rotation(double q[4], const double r[9]);
+// pos and orientation of an element without defaults.
+sap_status sap_mjcf_pose(sap_mjcf_reader* r, const sap_xml_node* node, const sap_mjcf_scope* scope,
+                         sap_pose* pose);
+
+// mjcf_geom.c, mjcf_inertia.c
+typedef struct sap_mjcf_geom {
+  const sap_xml_node* node;
+  sap_shape_def def;  // pose in the body, names full
+  bool supported;     // not a mesh or the like
+  bool collides;
+  double mass;        // [kg], from mass or density; NaN: it needs a mesh
+  double inertia[3];  // principal, about its centre, in its own axes [kg m^2]
+  int32_t group;
+} sap_mjcf_geom;
+sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out);
+// Mass, centre and inertia of a body from <inertial> (NULL: none) or its geoms.
+sap_status sap_mjcf_body_inertia(sap_mjcf_reader* r, const sap_mjcf_item* body,
+                                 const sap_mjcf_item* inertial, const sap_mjcf_geom* geoms,
+                                 int32_t geom_count, sap_body_def* def);
+
+// mjcf_joint.c
+sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
+                               const sap_mjcf_scope* scope, sap_joint_type* type);
+sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
+                              const sap_body_def* body_def);
+// mjcf_settings.c: <custom><numeric name="sapstep:..."/>
+sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options);
+sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
+                                  const sap_mjcf_sources* s, const char* full_name,
+                                  sap_material* material);
+sap_status sap_mjcf_limit_settings(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                   double* stiffness, double* relaxation_time);
+sap_status sap_mjcf_check_settings(sap_mjcf_reader* r);
+
+// mjcf_collect.c: frames, replicates and attached models flattened.
+sap_status sap_mjcf_collect(sap_mjcf_reader* r, const sap_xml_node* node,
+                            const sap_mjcf_scope* scope);
+sap_status sap_mjcf_add_space(sap_mjcf_reader* r, const sap_mjcf_space* space, int32_t* index);
+// Coordinates that a model has on its own before `stop` (NULL: in all).
+sap_status sap_mjcf_count_coordinates(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                      const sap_xml_node* stop, int32_t* nq, int32_t* nv);
+sap_status sap_mjcf_replicate_count(sap_mjcf_reader* r, const sap_xml_node* node, int32_t* count);
+// The model and the element below its worldbody (NULL: all) that an <attach> names.
+sap_status sap_mjcf_attached(sap_mjcf_reader* r, const sap_xml_node* node,
+                             const sap_mjcf_model* user, const sap_mjcf_model** model,
+                             const sap_xml_node** element);
+// mjcf_body.c
+sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r);
+// mjcf_reference.c: contact exclusions, tendons, actuators, equality.
+sap_status sap_mjcf_read_references(sap_mjcf_reader* r);
+// mjcf_keyframe.c
+sap_status sap_mjcf_read_keyframes(sap_mjcf_reader* r);
+
+#endif

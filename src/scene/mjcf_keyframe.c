@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <keyframe>. A key of the main file is written for the whole scene. A key of an attached model is
+// written for that model: it sets what came of it and leaves the rest at its default; as in
+// MuJoCo only the first copy of a replicate brings keys along.
+#include <string.h>
+
+#include "core/memory.h"
+#include "scene/mjcf.h"
+#include "scene/number.h"
+#include "scene/schema.h"
+
+typedef struct key_arrays {
+  double *q, *v, *control;
+  int32_t nq, nv, nu;  // of the whole scene
+} key_arrays;
+
+// Where the values of an attribute belong: values [skip, skip + count) of `given` in all.
+typedef struct key_part {
+  const char* attribute;
+  int32_t given, skip, count;
+  double* target;
+} key_part;
+
+static sap_status read_part(sap_mjcf_reader* r, const sap_xml_node* node, const key_part* part) {
+  if (sap_xml_get(node, part->attribute) == NULL) {
+    return SAP_STATUS_OK;
+  }
+  double* values = sap_allocate((size_t)part->given, sizeof *values);
+  if (values == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const sap_status status =
+      sap_xml_numbers(node, part->attribute, part->given, part->given, values, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    memcpy(part->target, values + part->skip, (size_t)part->count * sizeof *values);
+  }
+  sap_free(values);
+  return status;
+}
+
+static int32_t actuator_elements(const sap_mjcf_model* model) {
+  int32_t count = 0;
+  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
+    const sap_xml_node* n = sap_xml_is(s, "actuator") ? s->first_child : NULL;
+    for (; n != NULL; n = n->next) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+static int32_t element_index(const sap_mjcf_model* model, const sap_xml_node* node) {
+  int32_t count = 0;
+  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
+    const sap_xml_node* n = sap_xml_is(s, "actuator") ? s->first_child : NULL;
+    for (; n != NULL; n = n->next, ++count) {
+      if (n == node) {
+        return count;
+      }
+    }
+  }
+  return -1;
+}
+
+// The main file's key: one value per actuator, those left out included.
+static sap_status read_main_control(sap_mjcf_reader* r, const sap_xml_node* node,
+                                    key_arrays* arrays) {
+  double* values = sap_allocate((size_t)r->control_count, sizeof *values);
+  if (values == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const key_part part = {"ctrl", r->control_count, 0, r->control_count, values};
+  const sap_status status = read_part(r, node, &part);
+  for (int32_t i = 0; i < r->control_count && status == SAP_STATUS_OK; ++i) {
+    if (r->controls[i].id >= 0) {
+      arrays->control[r->controls[i].id] = values[i];
+    }
+  }
+  sap_free(values);
+  return status;
+}
+
+static sap_status read_attached_control(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
+                                        key_arrays* arrays) {
+  const sap_mjcf_model* model = r->spaces[space].model;
+  const int32_t count = actuator_elements(model);
+  double* values = sap_allocate((size_t)count, sizeof *values);
+  if (values == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const key_part part = {"ctrl", count, 0, count, values};
+  const sap_status status = read_part(r, node, &part);
+  for (int32_t i = 0; i < r->control_count && status == SAP_STATUS_OK; ++i) {
+    const sap_mjcf_control* c = &r->controls[i];
+    const int32_t index = c->space == space ? element_index(model, c->node) : -1;
+    if (c->id >= 0 && index >= 0) {
+      arrays->control[c->id] = values[index];
+    }
+  }
+  sap_free(values);
+  return status;
+}
+
+static sap_status read_state(sap_mjcf_reader* r, const sap_xml_node* node, int32_t index,
+                             key_arrays* arrays) {
+  const sap_mjcf_space* space = &r->spaces[index];
+  int32_t nq = arrays->nq, nv = arrays->nv;
+  sap_status status = SAP_STATUS_OK;
+  if (index != 0) {
+    status = sap_mjcf_count_coordinates(r, space->model, NULL, &nq, &nv);
+  }
+  const bool main = index == 0;
+  const key_part q = {"qpos", nq, main ? 0 : space->q_skip, main ? nq : space->nq,
+                      arrays->q + (main ? 0 : space->q_first)};
+  const key_part v = {"qvel", nv, main ? 0 : space->v_skip, main ? nv : space->nv,
+                      arrays->v + (main ? 0 : space->v_first)};
+  if (status == SAP_STATUS_OK) {
+    status = read_part(r, node, &q);
+  }
+  return status == SAP_STATUS_OK ? read_part(r, node, &v) : status;
+}
+
+static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
+                          key_arrays* arrays) {
+  memcpy(arrays->q, r->q_default, (size_t)arrays->nq * sizeof *arrays->q);
+  memset(arrays->v, 0, (size_t)arrays->nv * sizeof *arrays->v);
+  memset(arrays->control, 0, (size_t)arrays->nu * sizeof *arrays->control);
+  sap_keyframe_def def = {.q = arrays->q, .v = arrays->v, .control = arrays->control};
+  sap_status status = SAP_STATUS_OK;
+  const char* name = sap_xml_get(node, "name");
+  if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
+    def.name = sap_xml_join(r->store, r->spaces[space].prefix, name, NULL);
+  }
+  if (sap_xml_get(node, "time") != NULL) {
+    status = sap_xml_numbers(node, "time", 1, 1, &def.t, NULL, r->error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_state(r, node, space, arrays);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = space == 0 ? read_main_control(r, node, arrays)
+                        : read_attached_control(r, node, space, arrays);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_keyframe(r->builder, &def, NULL, r->error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(r->error, "%.200s:%d: <key>", node->file, (int)node->line);
+    }
+  }
+  return status;
+}
+
+static sap_status add_model_keys(sap_mjcf_reader* r, int32_t space, key_arrays* arrays) {
+  sap_status status = SAP_STATUS_OK;
+  for (const sap_xml_node* s = r->spaces[space].model->root->first_child;
+       s && status == SAP_STATUS_OK; s = s->next) {
+    const sap_xml_node* n = sap_xml_is(s, "keyframe") ? s->first_child : NULL;
+    for (; n && status == SAP_STATUS_OK; n = n->next) {
+      status = add_key(r, n, space, arrays);
+    }
+  }
+  return status;
+}
+
+sap_status sap_mjcf_read_keyframes(sap_mjcf_reader* r) {
+  key_arrays arrays = {0};
+  sap_builder_counts(r->builder, &arrays.nq, &arrays.nv, &arrays.nu);
+  if (arrays.nq != r->nq || arrays.nv != r->nv) {
+    return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
+  }
+  arrays.q = sap_allocate((size_t)arrays.nq, sizeof *arrays.q);
+  arrays.v = sap_allocate((size_t)arrays.nv, sizeof *arrays.v);
+  arrays.control = sap_allocate((size_t)arrays.nu, sizeof *arrays.control);
+  sap_status status = SAP_STATUS_OK;
+  if (arrays.q == NULL || arrays.v == NULL || arrays.control == NULL) {
+    status = sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  for (int32_t i = 0; i < r->space_count && status == SAP_STATUS_OK; ++i) {
+    if (r->spaces[i].is_model && !r->spaces[i].in_copy) {
+      status = add_model_keys(r, i, &arrays);
+    }
+  }
+  sap_free(arrays.q);
+  sap_free(arrays.v);
+  sap_free(arrays.control);
+  return status;
+}

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MJCF as this reader knows it. Order of the lists in each row: used, skipped, only zero,
+// unsupported (see schema.h).
+#include "scene/schema.h"
+
+#define ORIENTATION "quat axisangle xyaxes zaxis euler "
+// MuJoCo's own solver tuning of limits and dry friction; a negative solreflimit is read as k, d.
+#define LIMIT_TUNING "solimplimit solreffriction solimpfriction "
+
+static const sap_schema_value compiler_values[] = {
+    {"coordinate", "local", false},
+    {"alignfree", "false", false},
+    {0},
+};
+static const sap_schema_child compiler_children[] = {{"lengthrange", NULL, NULL}, {0}};
+static const sap_schema_element compiler = {
+    .used =
+        "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
+        "balanceinertia settotalmass",
+    .skipped =
+        "assetdir meshdir texturedir discardvisual convexhull fitaabb fusestatic strippath "
+        "usethread saveinertial savecanonical savecompiled conflict passthrough",
+    .value = compiler_values,
+    .child = compiler_children,
+};
+
+static const sap_schema_value flag_values[] = {
+    {"actuation", "enable", false},    {"constraint", "enable", false},
+    {"contact", "enable", false},      {"damper", "enable", false},
+    {"equality", "enable", false},     {"filterparent", "enable", false},
+    {"frictionloss", "enable", false}, {"gravity", "enable disable", false},
+    {"limit", "enable", false},        {"override", "disable", false},
+    {"passive", "enable", false},      {"spring", "enable", false},
+    {"clampctrl", "enable", false},    {0},
+};
+static const sap_schema_element flag = {
+    .skipped =
+        "autoreset diagexact energy eulerdamp fwdinv invdiscrete ipc island midphase "
+        "multiccd nativeccd refsafe sensor sleep speculative warmstart sensornoise",
+    .value = flag_values,
+};
+static const sap_schema_child option_children[] = {{"flag", &flag, NULL}, {0}};
+static const sap_schema_element option = {
+    .used = "timestep gravity",
+    .skipped =
+        "apirate ccd_iterations ccd_tolerance cone impratio integrator iterations jacobian "
+        "ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
+        "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
+        "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance collision",
+    .zero = "density viscosity wind",
+    .unsupported = "actuatorgroupdisable",
+    .child = option_children,
+};
+
+#define JOINT_USED                                                                            \
+  "name class type pos axis range limited stiffness springref damping armature frictionloss " \
+  "ref actuatorfrcrange actuatorfrclimited solreflimit "
+static const sap_schema_value joint_values[] = {{"actuatorgravcomp", "false", false}, {0}};
+static const sap_schema_element joint = {
+    .used = JOINT_USED,
+    .skipped = LIMIT_TUNING "group user",
+    .zero = "margin springdamper springyield",
+    .value = joint_values,
+};
+static const sap_schema_value freejoint_values[] = {{"align", "false auto", false}, {0}};
+static const sap_schema_element freejoint = {
+    .used = "name",
+    .skipped = "group",
+    .value = freejoint_values,
+};
+
+static const sap_schema_value geom_values[] = {
+    {"condim", "1 3", true},
+    {"fluidshape", "none", false},
+    {"shellinertia", "false", false},
+    {0},
+};
+static const sap_schema_child geom_children[] = {
+    {"plugin", NULL, "plugins are not supported"},
+    {0},
+};
+static const sap_schema_element geom = {
+    .used = ORIENTATION
+    "name class type pos size fromto mass density friction contype conaffinity condim priority "
+    "solref group mesh hfield",
+    .skipped = "solimp solmix castshadow material rgba user fluidcoef fitscale",
+    .zero = "adhesion gap margin surfacevel",
+    .value = geom_values,
+    .child = geom_children,
+};
+
+static const sap_schema_element inertial = {
+    .used = ORIENTATION "pos mass diaginertia fullinertia",
+};
+
+#define TENDON_USED "name class range limited solreflimit "
+#define TENDON_SKIPPED                                                          \
+  LIMIT_TUNING                                                                  \
+  "springlength actuatorfrcrange actuatorfrclimited group material rgba width " \
+  "user"
+#define TENDON_ZERO "stiffness damping frictionloss armature margin springyield"
+static const sap_schema_element tendon_joint = {.used = "joint coef"};
+static const sap_schema_child fixed_children[] = {{"joint", &tendon_joint, NULL}, {0}};
+static const sap_schema_element tendon_defaults = {
+    .used = TENDON_USED,
+    .skipped = TENDON_SKIPPED,
+    .zero = TENDON_ZERO,
+};
+static const sap_schema_element fixed = {
+    .used = TENDON_USED,
+    .skipped = TENDON_SKIPPED,
+    .zero = TENDON_ZERO,
+    .child = fixed_children,
+};
+static const sap_schema_child tendon_children[] = {
+    {"fixed", &fixed, NULL},
+    {"spatial", NULL, "spatial tendons are not supported"},
+    {0},
+};
+static const sap_schema_element tendon = {.child = tendon_children};
+
+#define MOTOR_USED \
+  "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited "
+static const sap_schema_element motor = {
+    .used = MOTOR_USED,
+    .skipped = "group user lengthrange interp",
+    .zero = "armature damping delay nsample",
+    .unsupported = "tendon site refsite slidersite cranksite cranklength",
+};
+// Unsupported kinds stay in the tree: controls of keyframes are counted by them.
+static const sap_schema_child actuator_children[] = {
+    {"motor", &motor, NULL},
+    {"general position velocity intvelocity orientation pid damper cylinder muscle adhesion "
+     "dcmotor plugin",
+     NULL, NULL},
+    {0},
+};
+static const sap_schema_element actuator = {.child = actuator_children};
+
+static const sap_schema_element defaults;  // nests in itself
+static const sap_schema_child default_children[] = {
+    {"default", &defaults, NULL},
+    {"joint", &joint, NULL},
+    {"geom", &geom, NULL},
+    {"tendon", &tendon_defaults, NULL},
+    {"motor", &motor, NULL},
+    {"equality", NULL, NULL},
+    // Defaults of what is skipped, or refused where it is used.
+    {"mesh texture material site camera light pair general position velocity intvelocity "
+     "orientation pid damper cylinder muscle adhesion dcmotor",
+     NULL, NULL},
+    {0},
+};
+static const sap_schema_element defaults = {.used = "class", .child = default_children};
+
+static const sap_schema_element attach = {.used = "model body frame prefix"};
+static const sap_schema_element body, frame, replicate;  // nest in each other
+static const sap_schema_child body_children[] = {
+    {"body", &body, NULL},
+    {"joint", &joint, NULL},
+    {"freejoint", &freejoint, NULL},
+    {"geom", &geom, NULL},
+    {"frame", &frame, NULL},
+    {"replicate", &replicate, NULL},
+    {"attach", &attach, NULL},
+    {"inertial", &inertial, NULL},
+    {"site camera light", NULL, NULL},
+    {"plugin", NULL, "plugins are not supported"},
+    {"flexcomp", NULL, "deformable bodies are not supported"},
+    {"composite", NULL, "composite bodies are not supported"},
+    {0},
+};
+static const sap_schema_value body_values[] = {{"mocap", "false", false}, {0}};
+static const sap_schema_element body = {
+    .used = ORIENTATION "name childclass pos",
+    .skipped = "user sleep simple fuse",
+    .zero = "gravcomp",
+    .value = body_values,
+    .child = body_children,
+};
+static const sap_schema_element frame = {
+    .used = ORIENTATION "name childclass pos",
+    .child = body_children,
+};
+static const sap_schema_element replicate = {
+    .used = "count offset euler sep childclass",
+    .child = body_children,
+};
+
+static const sap_schema_element exclude = {.used = "name body1 body2"};
+static const sap_schema_child contact_children[] = {
+    {"exclude", &exclude, NULL},
+    {"pair", NULL, "explicit contact pairs are not supported"},
+    {0},
+};
+static const sap_schema_element contact = {.child = contact_children};
+
+static const sap_schema_element asset_model = {.used = "name file", .skipped = "content_type"};
+static const sap_schema_child asset_children[] = {
+    {"model", &asset_model, NULL},
+    {"mesh hfield skin texture material", NULL, NULL},
+    {0},
+};
+static const sap_schema_element asset = {.child = asset_children};
+
+// Whether one is active is looked at where defaults are known.
+static const sap_schema_child equality_children[] = {
+    {"connect weld joint tendon flex flexvert flexstrain distance", NULL, NULL},
+    {0},
+};
+static const sap_schema_element equality = {.child = equality_children};
+
+static const sap_schema_element key = {
+    .used = "name time qpos qvel ctrl",
+    .skipped = "act mpos mquat plastic",
+};
+static const sap_schema_child keyframe_children[] = {{"key", &key, NULL}, {0}};
+static const sap_schema_element keyframe = {.child = keyframe_children};
+
+static const sap_schema_element numeric = {.used = "name data size"};
+static const sap_schema_child custom_children[] = {
+    {"numeric", &numeric, NULL},
+    {"text tuple", NULL, NULL},
+    {0},
+};
+static const sap_schema_element custom = {.child = custom_children};
+
+static const sap_schema_child deformable_children[] = {
+    {"flex", NULL, "deformable bodies are not supported"},
+    {"skin", NULL, NULL},
+    {0},
+};
+static const sap_schema_element deformable = {.child = deformable_children};
+
+static const sap_schema_child mujoco_children[] = {
+    {"compiler", &compiler, NULL},
+    {"option", &option, NULL},
+    {"default", &defaults, NULL},
+    {"asset", &asset, NULL},
+    {"worldbody", &body, NULL},
+    {"contact", &contact, NULL},
+    {"tendon", &tendon, NULL},
+    {"actuator", &actuator, NULL},
+    {"equality", &equality, NULL},
+    {"keyframe", &keyframe, NULL},
+    {"custom", &custom, NULL},
+    {"deformable", &deformable, NULL},
+    {"size statistic visual sensor extension", NULL, NULL},
+    {0},
+};
+const sap_schema_element sap_mjcf_schema = {.used = "model", .child = mujoco_children};

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _POSIX_C_SOURCE 200809L
+#include <sapstep/scene.h>
+
+#include <locale.h>
+#include <math.h>
+
+#include "scene/mjcf.h"
+#include "scene/xml.h"
+
+sap_scene_options sap_scene_options_default(void) {
+  return (sap_scene_options){.format = SAP_SCENE_AUTO, .default_material = sap_material_default()};
+}
+
+// Fields that are NaN are allowed where `optional`.
+static sap_status check_material(const sap_material* m, const char* name, bool optional,
+                                 sap_error* error) {
+  if (!(m->stiffness > 0.0) && !(optional && isnan(m->stiffness))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.stiffness = %g must be > 0 N/m", name,
+                    m->stiffness);
+  }
+  if (!(m->relaxation_time >= 0.0 && isfinite(m->relaxation_time)) &&
+      !(optional && isnan(m->relaxation_time))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.relaxation_time = %g must be finite and >= 0 s",
+                    name, m->relaxation_time);
+  }
+  if (!(m->friction >= 0.0 && isfinite(m->friction)) && !(optional && isnan(m->friction))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.friction = %g must be finite and >= 0", name,
+                    m->friction);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_options(const char* path, const sap_scene_options* options,
+                                sap_error* error) {
+  if (path == NULL || path[0] == '\0') {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is empty");
+  }
+  const sap_status status =
+      check_material(&options->default_material, "default_material", false, error);
+  return status == SAP_STATUS_OK && options->override_material != NULL
+             ? check_material(options->override_material, "override_material", true, error)
+             : status;
+}
+
+static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_node* root,
+                              const sap_scene_options* options, sap_model** out, sap_error* error) {
+  const bool mjcf = sap_xml_is(root, "mujoco");
+  if (options->format != SAP_SCENE_URDF && mjcf) {
+    return sap_mjcf_read(path, store, root, options, out, error);
+  }
+  const char* wanted = options->format == SAP_SCENE_MJCF   ? "<mujoco>"
+                       : options->format == SAP_SCENE_URDF ? "<robot>"
+                                                           : "<mujoco> or <robot>";
+  return sap_xml_fail(root, NULL, SAP_STATUS_SYNTAX, error, "the root element must be %s", wanted);
+}
+
+static sap_status read_scene(const char* path, const sap_scene_options* options, sap_model** out,
+                             sap_error* error) {
+  sap_xml_store* store = NULL;
+  sap_xml_node* root = NULL;
+  sap_status status = sap_xml_store_create(&store, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_read(store, path, &root, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_format(path, store, root, options, out, error);
+  }
+  sap_xml_store_destroy(store);
+  return status;
+}
+
+sap_status sap_scene_read(const char* path, const sap_scene_options* options, sap_model** out,
+                          sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  const sap_scene_options defaults = sap_scene_options_default();
+  options = options != NULL ? options : &defaults;
+  sap_status status = check_options(path, options, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  // Numbers have a decimal point whatever the program's locale says; this thread only.
+  const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  if (plain == (locale_t)0) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const locale_t before = uselocale(plain);
+  status = read_scene(path, options, out, error);
+  (void)uselocale(before);
+  freelocale(plain);
+  return status;
+}
