@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cost, impulses and gradient of castro (24) at v, and what a direction does to the rows.
+//   l = 1/2 (v - v*)' A (v - v*) + sum l_i,  grad l = A (v - v*) - J' gamma
+// cost: one pass over J, one over A.
+#include <math.h>
+#include <string.h>
+
+#include "problem/problem_data.h"
+#include "solvers/primal/patch_vector.h"
+
+// y += A x of one tree block; A is a full square, so its columns serve as rows.
+static inline void add_square(const double* A, int32_t size, const double* x, double* y) {
+  for (int32_t i = 0; i < size; ++i) {
+    y[i] += sap_row_dot(A + (size_t)i * (size_t)size, x, size);
+  }
+}
+
+void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
+  const sap_problem* p = n->problem;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const double* A = p->diagonal + p->diagonal_start[n->trees[t]];
+    const int32_t at = n->start[t];
+    if (n->size[t] == 6) {
+      add_square(A, 6, x + at, y + at);
+    } else {
+      add_square(A, n->size[t], x + at, y + at);
+    }
+  }
+  for (int32_t c = 0; c < n->ncouplings; ++c) {
+    const sap_coupling* coupling = &p->couplings[n->couplings[c]];
+    const int32_t a = n->local[coupling->tree_a], b = n->local[coupling->tree_b];
+    const double* C = p->coupling_values + coupling->values;
+    const double *xa = x + n->start[a], *xb = x + n->start[b];
+    double *ya = y + n->start[a], *yb = y + n->start[b];
+    for (int32_t j = 0; j < n->size[b]; ++j, C += n->size[a]) {
+      for (int32_t i = 0; i < n->size[a]; ++i) {
+        ya[i] += C[i] * xb[j];
+      }
+      yb[j] += sap_row_dot(C, xa, n->size[a]);
+    }
+  }
+}
+
+// Cost of a patch, |cost| summed into *scale, and y = J' gamma.
+static inline double evaluate_cones(sap_newton* n, const sap_patch* patch, int32_t ncols,
+                                    const double* x, double* y) {
+  const size_t nc = (size_t)n->ncones;
+  const double* J = n->jacobian + patch->jacobian;
+  double cost = 0.0;
+  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols) {
+    const size_t c = (size_t)(patch->first + k);
+    double u[3], gamma[3];
+    for (size_t r = 0; r < 3; ++r) {
+      const double vc = sap_row_dot(J + r * (size_t)ncols, x, ncols);
+      n->cone_vc[r * nc + c] = vc;
+      u[r] = n->cone_v_hat[r * nc + c] - vc;
+      n->cone_u[r * nc + c] = u[r];
+    }
+    cost += sap_cone_impulse(&n->cones[c], u, gamma);
+    for (size_t r = 0; r < 3; ++r) {
+      n->cone_gamma[r * nc + c] = gamma[r];
+    }
+    if (gamma[2] != 0.0) {
+      for (int32_t i = 0; i < ncols; ++i) {
+        y[i] += J[i] * gamma[0] + J[ncols + i] * gamma[1] + J[2 * ncols + i] * gamma[2];
+      }
+    }
+  }
+  return cost;
+}
+
+static double interval_cost(const sap_interval* interval, double u, double gamma) {
+  return gamma * (u - 0.5 * interval->R * gamma);
+}
+
+static double evaluate_intervals(sap_newton* n, const sap_patch* patch, const double* x, double* y,
+                                 double* scale) {
+  const int32_t ncols = patch->ncols;
+  const double* J = n->jacobian + patch->jacobian;
+  double cost = 0.0;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += ncols) {
+    const sap_interval* interval = &n->intervals[k];
+    const double vc = sap_row_dot(J, x, ncols);
+    const double u = n->interval_v_hat[k] - vc;
+    const double gamma =
+        sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper);
+    n->interval_vc[k] = vc;
+    n->interval_u[k] = u;
+    n->interval_gamma[k] = gamma;
+    const double part = interval_cost(interval, u, gamma);
+    cost += part;
+    *scale += fabs(part);
+    if (gamma != 0.0) {
+      for (int32_t i = 0; i < ncols; ++i) {
+        y[i] += J[i] * gamma;
+      }
+    }
+  }
+  return cost;
+}
+
+// Cost of all blocks; impulse = J' gamma.
+static double evaluate_patches(sap_newton* n, double* scale) {
+  double* x = n->scratch;
+  double* y = n->scratch + n->largest_patch;
+  double cost = 0.0;
+  memset(n->impulse, 0, (size_t)n->nv * sizeof(double));
+  for (int32_t q = 0; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    sap_patch_gather(n, patch, n->v, x);
+    memset(y, 0, (size_t)patch->ncols * sizeof(double));
+    double part;
+    if (!patch->is_cone) {
+      part = evaluate_intervals(n, patch, x, y, scale);
+    } else {
+      part = patch->ncols == SAP_ONE_FREE_BODY ? evaluate_cones(n, patch, SAP_ONE_FREE_BODY, x, y)
+             : patch->ncols == SAP_TWO_FREE_BODIES
+                 ? evaluate_cones(n, patch, SAP_TWO_FREE_BODIES, x, y)
+                 : evaluate_cones(n, patch, patch->ncols, x, y);
+      *scale += part;
+    }
+    cost += part;
+    sap_patch_scatter_add(n, patch, y, n->impulse);
+  }
+  return cost;
+}
+
+void sap_newton_evaluate(sap_newton* n) {
+  double scale = 0.0;
+  const double contact_cost = evaluate_patches(n, &scale);
+  double* step = n->dv;  // v - v*; a direction is not needed here
+  for (int32_t i = 0; i < n->nv; ++i) {
+    step[i] = n->v[i] - n->v_star[i];
+  }
+  memset(n->momentum, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, step, n->momentum);
+  double energy = 0.0, gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, speed_2 = 0.0;
+  for (int32_t i = 0; i < n->nv; ++i) {
+    const double inverse = 1.0 / n->mass[i];
+    const double g = n->momentum[i] - n->impulse[i];
+    const double absolute = n->momentum[i] + n->momentum_star[i];
+    n->gradient[i] = g;
+    energy += step[i] * n->momentum[i];
+    gradient_2 += g * g * inverse;
+    momentum_2 += absolute * absolute * inverse;
+    impulse_2 += n->impulse[i] * n->impulse[i] * inverse;
+    speed_2 += n->mass[i] * n->v[i] * n->v[i];
+  }
+  energy *= 0.5;
+  n->state.cost = energy + contact_cost;
+  n->state.gradient = sqrt(gradient_2);
+  n->state.momentum = sqrt(momentum_2);
+  n->state.impulse = sqrt(impulse_2);
+  // l_i = l_i(v_hat - J v): an error eps |J| |v| of its argument moves it by gamma times that
+  n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
+}
+
+double sap_newton_contact_cost(const sap_newton* n, const double* v) {
+  const size_t nc = (size_t)n->ncones;
+  double* x = n->scratch;
+  double cost = 0.0;
+  for (int32_t q = 0; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    const double* J = n->jacobian + patch->jacobian;
+    sap_patch_gather(n, patch, v, x);
+    for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+      if (patch->is_cone) {
+        double u[3], gamma[3];
+        for (size_t r = 0; r < 3; ++r, J += patch->ncols) {
+          u[r] = n->cone_v_hat[r * nc + (size_t)k] - sap_row_dot(J, x, patch->ncols);
+        }
+        cost += sap_cone_impulse(&n->cones[k], u, gamma);
+      } else {
+        const sap_interval* interval = &n->intervals[k];
+        const double u = n->interval_v_hat[k] - sap_row_dot(J, x, patch->ncols);
+        J += patch->ncols;
+        cost += interval_cost(
+            interval, u,
+            sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper));
+      }
+    }
+  }
+  return cost;
+}
+
+static inline void apply_cones(sap_newton* n, const sap_patch* patch, int32_t ncols,
+                               const double* x) {
+  const size_t nc = (size_t)n->ncones;
+  const double* J = n->jacobian + patch->jacobian;
+  for (int32_t k = 0; k < patch->count; ++k) {
+    for (size_t r = 0; r < 3; ++r, J += ncols) {
+      n->cone_d[r * nc + (size_t)(patch->first + k)] = sap_row_dot(J, x, ncols);
+    }
+  }
+}
+
+double sap_newton_apply_direction(sap_newton* n) {
+  double* x = n->scratch;
+  for (int32_t q = 0; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    sap_patch_gather(n, patch, n->dv, x);
+    if (!patch->is_cone) {
+      for (int32_t k = 0; k < patch->count; ++k) {
+        n->interval_d[patch->first + k] = sap_row_dot(
+            n->jacobian + patch->jacobian + (size_t)k * (size_t)patch->ncols, x, patch->ncols);
+      }
+    } else if (patch->ncols == SAP_ONE_FREE_BODY) {
+      apply_cones(n, patch, SAP_ONE_FREE_BODY, x);
+    } else if (patch->ncols == SAP_TWO_FREE_BODIES) {
+      apply_cones(n, patch, SAP_TWO_FREE_BODIES, x);
+    } else {
+      apply_cones(n, patch, patch->ncols, x);
+    }
+  }
+  memset(n->product, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, n->dv, n->product);
+  return sap_row_dot(n->dv, n->product, n->nv);
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Gathers one island of a problem: trees, patches, Jacobian rows, cone and interval parameters.
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/primal/newton_memory.h"
+
+sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
+  *newton = (sap_newton){0};
+  newton->memory = sap_allocate(1, sizeof *newton->memory);
+  return newton->memory == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver")
+                                : SAP_STATUS_OK;
+}
+
+void sap_newton_clear(sap_newton* newton) {
+  if (newton->memory != NULL) {
+    sap_free(newton->memory->integers);
+    sap_free(newton->memory->reals);
+    sap_free(newton->memory->keys);
+    sap_free(newton->memory->patches);
+    sap_free(newton->memory->cones);
+    sap_free(newton->memory->intervals);
+    sap_free(newton->memory->column_start);
+    sap_free(newton->memory->row);
+    sap_free(newton->memory->value_start);
+    sap_free(newton->memory->pairs);
+    sap_free(newton->memory->pair_values);
+    sap_free(newton->memory->values);
+    sap_free(newton->memory);
+  }
+  *newton = (sap_newton){0};
+}
+
+// Sizes that are known from the blocks alone.
+static void count(sap_newton* n) {
+  const sap_problem* p = n->problem;
+  n->nv = n->ncones = n->nintervals = n->npatch_trees = n->ncouplings = 0;
+  n->njacobian = 0;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    n->nv += p->tree_size[n->trees[t]];
+    for (int32_t c = p->coupling_head[n->trees[t]]; c >= 0; c = p->couplings[c].next) {
+      n->ncouplings += 1;
+    }
+  }
+  n->largest_patch = 0;
+  for (int32_t b = 0; b < n->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[n->blocks[b]];
+    int32_t ncols = 0;
+    for (int32_t t = 0; t < block->ntrees; ++t) {
+      ncols += p->tree_size[p->block_trees[block->first_tree + t]];
+    }
+    n->ncones += block->set == SAP_SET_FRICTION_CONE ? 1 : 0;
+    n->nintervals += block->set == SAP_SET_FRICTION_CONE ? 0 : block->nrows;
+    n->npatch_trees += block->ntrees;
+    n->njacobian += (size_t)block->nrows * (size_t)ncols;
+    n->largest_patch = ncols > n->largest_patch ? ncols : n->largest_patch;
+  }
+}
+
+static sap_status reserve(sap_newton* n, sap_error* error) {
+  struct sap_newton_memory* m = n->memory;
+  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
+  const int64_t columns = n->largest_patch;
+  const int64_t integers =
+      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
+  const int64_t reals =
+      (int64_t)n->njacobian + 15 * nc + 5 * ni + 10 * nv + columns * columns + 5 * columns;
+  sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
+#define RESERVE(array, needed)                                              \
+  if (status == SAP_STATUS_OK) {                                            \
+    status = SAP_RESERVE(&m->array, &m->array##_capacity, (needed), error); \
+  }
+  RESERVE(reals, reals)
+  RESERVE(keys, 2 * (int64_t)n->nblocks)
+  RESERVE(patches, n->nblocks)
+  RESERVE(cones, nc)
+  RESERVE(intervals, ni)
+#undef RESERVE
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  n->patches = m->patches;
+  n->cones = m->cones;
+  n->intervals = m->intervals;
+  int32_t* next = m->integers;
+#define CARVE(array, count_of) \
+  n->array = next;             \
+  next += (count_of);
+  CARVE(size, nt)
+  CARVE(start, nt + 1)
+  CARVE(couplings, n->ncouplings)
+  CARVE(coupling_pair, n->ncouplings)
+  CARVE(patch_trees, n->npatch_trees)
+  CARVE(tree_order, n->npatch_trees)
+  CARVE(cone_row, nc)
+  CARVE(interval_row, ni)
+#undef CARVE
+  double* real = m->reals;
+#define CARVE(array, count_of) \
+  n->array = real;             \
+  real += (count_of);
+  CARVE(jacobian, n->njacobian)
+  CARVE(cone_v_hat, 3 * nc)
+  CARVE(cone_vc, 3 * nc)
+  CARVE(cone_u, 3 * nc)
+  CARVE(cone_d, 3 * nc)
+  CARVE(cone_gamma, 3 * nc)
+  CARVE(interval_v_hat, ni)
+  CARVE(interval_vc, ni)
+  CARVE(interval_u, ni)
+  CARVE(interval_d, ni)
+  CARVE(interval_gamma, ni)
+  CARVE(v, nv)
+  CARVE(v_star, nv)
+  CARVE(v_best, nv)
+  CARVE(dv, nv)
+  CARVE(gradient, nv)
+  CARVE(momentum, nv)
+  CARVE(momentum_star, nv)
+  CARVE(impulse, nv)
+  CARVE(mass, nv)
+  CARVE(product, nv)
+  CARVE(scratch, columns * columns + 5 * columns)
+#undef CARVE
+  return SAP_STATUS_OK;
+}
+
+static sap_status gather_trees(sap_newton* n, sap_error* error) {
+  const sap_problem* p = n->problem;
+  n->start[0] = 0;
+  int32_t ncouplings = 0;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const int32_t tree = n->trees[t];
+    const int32_t size = p->tree_size[tree];
+    const double* A = p->diagonal + p->diagonal_start[tree];
+    n->size[t] = size;
+    n->start[t + 1] = n->start[t] + size;
+    memcpy(n->v_star + n->start[t], p->v_star + p->tree_start[tree], (size_t)size * sizeof(double));
+    for (int32_t i = 0; i < size; ++i) {
+      const double mass = A[(size_t)i * (size_t)(size + 1)];
+      if (!(mass > 0.0)) {
+        return sap_fail(error, SAP_STATUS_NOT_SPD,
+                        "tree %d: diagonal entry %d of A = %g must be > 0", tree, i, mass);
+      }
+      n->mass[n->start[t] + i] = mass;
+    }
+    for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {
+      n->couplings[ncouplings++] = c;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// A block's place in the order: cones first, then by its first two trees in ascending order.
+static uint64_t sort_key(const sap_newton* n, const sap_block_data* block, const int32_t* order) {
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  const uint64_t first = (uint64_t)n->local[trees[order[0]]];
+  const uint64_t second = block->ntrees > 1 ? (uint64_t)n->local[trees[order[1]]] + 1 : 0;
+  const uint64_t interval = block->set == SAP_SET_FRICTION_CONE ? 0 : 1;
+  return interval << 62 | first << 31 | second;
+}
+
+// Stable bottom-up merge sort; blocks mostly come in order already.
+static void sort_keys(sap_block_key* keys, sap_block_key* other, int32_t count_of) {
+  bool sorted = true;
+  for (int32_t i = 1; i < count_of; ++i) {
+    sorted = sorted && keys[i - 1].key <= keys[i].key;
+  }
+  if (sorted) {
+    return;
+  }
+  sap_block_key *from = keys, *to = other;
+  for (int64_t width = 1; width < count_of; width *= 2) {
+    for (int64_t low = 0; low < count_of; low += 2 * width) {
+      const int64_t middle = low + width < count_of ? low + width : count_of;
+      const int64_t high = middle + width < count_of ? middle + width : count_of;
+      int64_t i = low, j = middle;
+      for (int64_t k = low; k < high; ++k) {
+        const bool left = j >= high || (i < middle && from[i].key <= from[j].key);
+        to[k] = left ? from[i++] : from[j++];
+      }
+    }
+    sap_block_key* swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != keys) {
+    memcpy(keys, from, (size_t)count_of * sizeof *keys);
+  }
+}
+
+// Sorts each block's trees, then the blocks.
+static void sort_blocks(sap_newton* n) {
+  const sap_problem* p = n->problem;
+  int32_t* order = n->tree_order;
+  for (int32_t b = 0; b < n->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[n->blocks[b]];
+    const int32_t* trees = p->block_trees + block->first_tree;
+    for (int32_t i = 0; i < block->ntrees; ++i) {
+      int32_t k = i;
+      for (; k > 0 && trees[order[k - 1]] > trees[i]; --k) {
+        order[k] = order[k - 1];
+      }
+      order[k] = i;
+    }
+    n->memory->keys[b] =
+        (sap_block_key){sort_key(n, block, order), n->blocks[b], (int32_t)(order - n->tree_order)};
+    order += block->ntrees;
+  }
+  sort_keys(n->memory->keys, n->memory->keys + n->nblocks, n->nblocks);
+}
+
+static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
+                       const int32_t* order) {
+  if (patch->is_cone != (block->set == SAP_SET_FRICTION_CONE) || patch->ntrees != block->ntrees) {
+    return false;
+  }
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    if (n->patch_trees[patch->first_tree + i] != n->local[trees[order[i]]]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                       size_t jacobian, int32_t first) {
+  sap_patch* patch = &n->patches[n->npatches++];
+  *patch = (sap_patch){.is_cone = block->set == SAP_SET_FRICTION_CONE,
+                       .first = first,
+                       .ntrees = block->ntrees,
+                       .first_tree = n->npatch_trees,
+                       .first_pair = n->npairs,
+                       .jacobian = jacobian};
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    const int32_t tree = n->local[trees[order[i]]];
+    n->patch_trees[n->npatch_trees++] = tree;
+    patch->ncols += n->size[tree];
+  }
+  n->npairs += block->ntrees * (block->ntrees + 1) / 2;
+}
+
+// Column-major blocks of the problem to rows over the patch's trees.
+static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
+                          int32_t ncols, double* rows) {
+  const size_t nrows = (size_t)block->nrows, stride = (size_t)ncols;
+  size_t column = 0;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t at = block->first_tree + order[t];
+    const double* J = n->problem->jacobians[at];
+    const size_t size = (size_t)n->problem->tree_size[n->problem->block_trees[at]];
+    for (size_t i = 0; i < size; ++i) {
+      for (size_t r = 0; r < nrows; ++r) {
+        rows[r * stride + column + i] = J[i * nrows + r];
+      }
+    }
+    column += size;
+  }
+}
+
+static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
+  const double* R = n->problem->R + block->first_row;
+  const double* v_hat = n->problem->v_hat + block->first_row;
+  n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
+  n->cone_row[cone] = block->first_row;
+  for (int32_t i = 0; i < 3; ++i) {
+    n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
+  }
+}
+
+static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t first) {
+  const sap_problem* p = n->problem;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const int32_t row = block->first_row + i;
+    n->intervals[first + i] =
+        (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
+    n->interval_v_hat[first + i] = p->v_hat[row];
+    n->interval_row[first + i] = row;
+  }
+}
+
+static void gather_blocks(sap_newton* n) {
+  size_t jacobian = 0;
+  int32_t cones = 0, intervals = 0;
+  n->npatches = n->npatch_trees = n->npairs = 0;
+  for (int32_t b = 0; b < n->nblocks; ++b) {
+    const sap_block_key* key = &n->memory->keys[b];
+    const sap_block_data* block = &n->problem->blocks[key->block];
+    const int32_t* order = n->tree_order + key->order;
+    const bool is_cone = block->set == SAP_SET_FRICTION_CONE;
+    if (n->npatches == 0 || !same_trees(n, &n->patches[n->npatches - 1], block, order)) {
+      open_patch(n, block, order, jacobian, is_cone ? cones : intervals);
+    }
+    sap_patch* patch = &n->patches[n->npatches - 1];
+    copy_jacobian(n, block, order, patch->ncols, n->jacobian + jacobian);
+    jacobian += (size_t)block->nrows * (size_t)patch->ncols;
+    if (is_cone) {
+      gather_cone(n, block, cones++);
+      patch->count += 1;
+    } else {
+      gather_intervals(n, block, intervals);
+      intervals += block->nrows;
+      patch->count += block->nrows;
+    }
+  }
+}
+
+sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,
+                             int32_t index, sap_error* error) {
+  n->problem = problem;
+  n->trees = islands->trees + islands->tree_start[index];
+  n->ntrees = islands->tree_start[index + 1] - islands->tree_start[index];
+  n->blocks = islands->blocks + islands->block_start[index];
+  n->nblocks = islands->block_start[index + 1] - islands->block_start[index];
+  n->local = islands->local;
+  count(n);
+  sap_status status = reserve(n, error);
+  if (status == SAP_STATUS_OK) {
+    status = gather_trees(n, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sort_blocks(n);
+  gather_blocks(n);
+  memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, n->v_star, n->momentum_star);
+  return sap_newton_build_pattern(n, error);
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Line searches of SAP along dv, with l(a) = l(v + a dv):
+//   l(a)   = e0 + a a0 + a^2/2 a1 + sum l_i(u - a d)          [J]      Castro et al. 2022, Sec.
+//   IV-C l'(a)  = a0 + a a1 - d . gamma(a)                         [J] l''(a) = a1 + d . G(a) d > 0
+//   [J]
+// with a0 = dv . A (v - v*), a1 = dv . A dv, u = v_hat - J v, d = J dv all known beforehand.
+// cost: O(rows) per evaluation.
+#include <float.h>
+#include <math.h>
+
+#include "solvers/primal/patch_vector.h"
+#include "solvers/primal/root.h"
+
+typedef struct line {
+  const sap_newton* n;
+  double a0, a1;
+  double magnitude;  // sum of |terms| of the last l': its round-off is a few eps of that
+} line;
+
+// gamma . d of a cone at u; adds d' G d.
+static inline double cone_slope(const sap_cone* cone, const double u[3], const double d[3],
+                                double* curvature) {
+  const double ur2 = u[0] * u[0] + u[1] * u[1];
+  const double ud = u[0] * d[0] + u[1] * d[1];
+  const double dd = d[0] * d[0] + d[1] * d[1];
+  switch (sap_cone_classify(cone, ur2, u[2])) {
+    case SAP_CONE_STICTION:
+      *curvature += dd * cone->inverse_Rt + d[2] * d[2] * cone->inverse_Rn;
+      return ud * cone->inverse_Rt + u[2] * d[2] * cone->inverse_Rn;
+    case SAP_CONE_NONE:
+      return 0.0;
+    case SAP_CONE_SLIDING:
+      break;
+  }
+  const double inverse = 1.0 / sqrt(ur2);
+  const double along = ud * inverse;  // t^ . d
+  const double gamma_n = sap_cone_sliding_normal(cone, ur2 * inverse, u[2]);
+  const double push = d[2] + cone->mu * along;
+  *curvature += cone->k * push * push + cone->mu * gamma_n * inverse * (dd - along * along);
+  return gamma_n * push;
+}
+
+static double evaluate_slope(void* context, double alpha, double* derivative) {
+  line* l = context;
+  const sap_newton* n = l->n;
+  const int32_t nc = n->ncones;
+  double curvature = l->a1, slope = 0.0, magnitude = 0.0;
+  for (int32_t c = 0; c < nc; ++c) {
+    const double d[3] = {n->cone_d[c], n->cone_d[nc + c], n->cone_d[2 * nc + c]};
+    const double u[3] = {n->cone_u[c] - alpha * d[0], n->cone_u[nc + c] - alpha * d[1],
+                         n->cone_u[2 * nc + c] - alpha * d[2]};
+    const double part = cone_slope(&n->cones[c], u, d, &curvature);
+    slope += part;
+    magnitude += fabs(part);
+  }
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    const sap_interval* interval = &n->intervals[k];
+    const double d = n->interval_d[k];
+    const double u = n->interval_u[k] - alpha * d;
+    const double part =
+        d * sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper);
+    slope += part;
+    magnitude += fabs(part);
+    if (sap_interval_is_inside(u, interval->inverse_R, interval->lower, interval->upper)) {
+      curvature += d * d * interval->inverse_R;
+    }
+  }
+  l->magnitude = fabs(l->a0) + alpha * l->a1 + magnitude;
+  *derivative = curvature;
+  return l->a0 + alpha * l->a1 - slope;
+}
+
+sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curvature) {
+  line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature, 0.0};
+  double derivative;
+  const double f = evaluate_slope(&l, 1.0, &derivative);
+  // l' >= slope + a a1 since G >= 0: the minimum is before this
+  const double bound = 2.0 * fmax(1.0, -slope / curvature);
+  const sap_root_problem problem = {.f = evaluate_slope,
+                                    .context = &l,
+                                    .lower = 0.0,
+                                    .upper = f > 0.0 ? 1.0 : bound,
+                                    .f_lower = slope,
+                                    .x = 1.0,
+                                    .f_x = f,
+                                    .derivative_x = derivative,
+                                    .f_tolerance = 4.0 * DBL_EPSILON * l.magnitude,
+                                    .x_tolerance = 0.0};
+  const sap_root root = sap_find_root(&problem);
+  return (sap_step){root.x, root.evaluations + 1};
+}
+
+// l(alpha) - e0.
+static double evaluate_cost(const line* l, double alpha) {
+  const sap_newton* n = l->n;
+  const int32_t nc = n->ncones;
+  double cost = alpha * (l->a0 + 0.5 * alpha * l->a1);
+  for (int32_t c = 0; c < nc; ++c) {
+    double u[3], gamma[3];
+    for (int32_t r = 0; r < 3; ++r) {
+      u[r] = n->cone_u[r * nc + c] - alpha * n->cone_d[r * nc + c];
+    }
+    cost += sap_cone_impulse(&n->cones[c], u, gamma);
+  }
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    const sap_interval* interval = &n->intervals[k];
+    const double u = n->interval_u[k] - alpha * n->interval_d[k];
+    const double gamma =
+        sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper);
+    cost += gamma * (u - 0.5 * interval->R * gamma);
+  }
+  return cost;
+}
+
+// Goes down the steps a_max, rho a_max, ... to the first that satisfies Armijo's rule and after
+// which l rises again. Armijo's rule alone would take a_max > 1 for ever and spoil the quadratic
+// convergence.
+sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_options* options,
+                                        double slope, double curvature) {
+  const line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature, 0.0};
+  const double start = evaluate_cost(&l, 0.0);
+  double alpha = options->backtracking_maximum;
+  double cost = evaluate_cost(&l, alpha);
+  int32_t evaluations = 2;
+  while (alpha > DBL_EPSILON) {
+    const double shorter = alpha * options->backtracking_factor;
+    const double shorter_cost = evaluate_cost(&l, shorter);
+    ++evaluations;
+    const bool armijo = cost < start + options->backtracking_decrease * alpha * slope;
+    if (armijo && shorter_cost >= cost) {
+      break;
+    }
+    alpha = shorter;
+    cost = shorter_cost;
+  }
+  return (sap_step){alpha, evaluations};
+}

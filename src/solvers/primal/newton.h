@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Newton's method of SAP on one island: the island's data gathered into contiguous arrays, and the
+// steps of an iteration. The same object serves one island after the other and keeps its memory.
+//
+// A patch is what acts on the same set of trees: its cones, or its interval rows (limits, boxes,
+// bilateral rows). Its Jacobian is one dense matrix, row by row over the patch's trees in ascending
+// order, so that J x, J' gamma and J' G J run over contiguous rows.
+#ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
+#define SAP_SOLVERS_PRIMAL_NEWTON_H
+
+#include <sapstep/solver.h>
+
+#include "linalg/cholesky.h"
+#include "problem/sets.h"
+#include "solvers/primal/islands.h"
+
+typedef struct sap_patch {
+  bool is_cone;
+  int32_t first, count;  // cones, or interval rows
+  int32_t ntrees;
+  int32_t first_tree;  // in patch_trees: island's tree indices, ascending
+  int32_t first_pair;  // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
+  int32_t ncols;       // velocities of its trees
+  size_t jacobian;     // start of its rows, ncols each
+} sap_patch;
+
+// One row of an interval set.
+typedef struct sap_interval {
+  double inverse_R, R, lower, upper;
+} sap_interval;
+
+// Sums that the stopping tests need, all of them of the current v.
+typedef struct sap_newton_state {
+  double cost;        // l(v) [J]
+  double cost_scale;  // what l(v)'s round-off is relative to [J]
+  double gradient;    // |D grad l| [sqrt(J)]
+  double momentum;    // |D A v|
+  double impulse;     // |D J' gamma|
+} sap_newton_state;
+
+typedef struct sap_newton {
+  // the island
+  const sap_problem* problem;
+  const int32_t* trees;  // the problem's indices
+  const int32_t* blocks;
+  const int32_t* local;  // island's index of a problem's tree
+  int32_t ntrees, nblocks, nv, ncones, nintervals, npatches, npatch_trees, npairs, ncouplings;
+  int32_t largest_patch;  // ncols
+  size_t njacobian, nvalues;
+
+  // integers
+  int32_t* size;           // of trees (ntrees)
+  int32_t* start;          // first velocity (ntrees + 1)
+  int32_t* couplings;      // the problem's indices (ncouplings)
+  int32_t* coupling_pair;  // where they stand in pair_values (ncouplings)
+  int32_t* patch_trees;    // (npatch_trees)
+  int32_t* tree_order;     // of each block: its trees in ascending order, block by block
+  int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
+  int32_t* interval_row;   // (nintervals)
+  sap_patch* patches;      // (npatches)
+  // block pattern of H
+  int32_t* column_start;  // (ntrees + 1)
+  int32_t* row;           // (entries)
+  size_t* value_start;    // (entries)
+  size_t* pair_values;    // of patches' tree pairs, then of couplings: start in values
+  double* values;         // H (nvalues)
+
+  // reals
+  double* jacobian;         // (njacobian)
+  sap_cone* cones;          // (ncones)
+  sap_interval* intervals;  // (nintervals)
+  double* cone_v_hat;       // 3 arrays of ncones: t1, t2, n; likewise below
+  double* cone_vc;
+  double* cone_u;
+  double* cone_d;  // J dv
+  double* cone_gamma;
+  double* interval_v_hat;  // (nintervals)
+  double* interval_vc;
+  double* interval_u;
+  double* interval_d;
+  double* interval_gamma;
+  double *v, *v_star, *v_best, *dv, *gradient;  // (nv)
+  double* momentum;                             // A (v - v*)
+  double* momentum_star;                        // A v*
+  double* impulse;                              // J' gamma
+  double* mass;                                 // diag(A)
+  double* product;                              // A dv
+  double* scratch;                              // patch vectors and J' G J of a patch
+
+  sap_newton_state state;
+  sap_cholesky* cholesky;  // of this island's pattern
+
+  // memory that the pointers above are carved from
+  struct sap_newton_memory* memory;
+} sap_newton;
+
+sap_status sap_newton_create(sap_newton* newton, sap_error* error);
+void sap_newton_clear(sap_newton* newton);
+
+// Gathers island `index`. fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.
+sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
+                             const sap_islands* islands, int32_t index, sap_error* error);
+// Pattern of H from patches and couplings.
+sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
+sap_block_pattern sap_newton_pattern(const sap_newton* newton);
+
+// vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
+void sap_newton_evaluate(sap_newton* newton);
+// sum l_i at v (the energy is not in it); nothing is kept.
+double sap_newton_contact_cost(const sap_newton* newton, const double* v);
+// cone_d, interval_d = J dv; returns dv' A dv.
+double sap_newton_apply_direction(sap_newton* newton);
+// y += A x
+void sap_newton_add_momentum(const sap_newton* newton, const double* x, double* y);
+// values = A + J' G J at the evaluated point, or A alone.
+void sap_newton_assemble(sap_newton* newton, bool with_constraints);
+
+// One step length along dv.
+typedef struct sap_step {
+  double alpha;
+  int32_t evaluations;
+} sap_step;
+// slope = l'(0) < 0, curvature = dv' A dv.
+sap_step sap_newton_exact_search(const sap_newton* newton, double slope, double curvature);
+sap_step sap_newton_backtracking_search(const sap_newton* newton, const sap_solver_options* options,
+                                        double slope, double curvature);
+
+#endif

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory behind a sap_newton: grows, never shrinks, so that a size seen before allocates nothing.
+#ifndef SAP_SOLVERS_PRIMAL_NEWTON_MEMORY_H
+#define SAP_SOLVERS_PRIMAL_NEWTON_MEMORY_H
+
+#include "solvers/primal/newton.h"
+
+typedef struct sap_block_key {
+  uint64_t key;   // blocks of a patch are equal in it
+  int32_t block;  // the problem's index
+  int32_t order;  // start of the block's trees in tree_order
+} sap_block_key;
+
+// Two trees of the island that H links, and where that was said.
+typedef struct sap_tree_pair {
+  int32_t row, column;  // row >= column
+  int32_t index;        // in pair_values
+} sap_tree_pair;
+
+struct sap_newton_memory {
+  int32_t* integers;
+  double* reals;
+  sap_block_key* keys;  // twice the blocks: the second half is for sorting
+  sap_patch* patches;
+  sap_cone* cones;
+  sap_interval* intervals;
+  int32_t* column_start;
+  int32_t* row;
+  size_t* value_start;
+  sap_tree_pair* pairs;  // twice the pairs
+  size_t* pair_values;
+  double* values;
+  int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, cones_capacity;
+  int32_t intervals_capacity, column_start_capacity, row_capacity, value_start_capacity;
+  int32_t pairs_capacity, pair_values_capacity, values_capacity;
+};
+
+#endif

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A patch's view of a vector over the island's velocities, and products of fixed summation order.
+#ifndef SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
+#define SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
+
+#include <string.h>
+
+#include "solvers/primal/newton.h"
+
+enum {
+  SAP_ONE_FREE_BODY = 6,    // columns of a patch on one free body: loops of fixed length
+  SAP_TWO_FREE_BODIES = 12  // on two
+};
+
+// to (ncols) = parts of x (nv)
+static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
+                                    double* to) {
+  const int32_t* trees = n->patch_trees + patch->first_tree;
+  for (int32_t t = 0; t < patch->ntrees; ++t) {
+    const int32_t size = n->size[trees[t]];
+    const double* from = x + n->start[trees[t]];
+    for (int32_t i = 0; i < size; ++i) {
+      to[i] = from[i];
+    }
+    to += size;
+  }
+}
+
+// x (nv) += from (ncols)
+static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
+                                         const double* from, double* x) {
+  const int32_t* trees = n->patch_trees + patch->first_tree;
+  for (int32_t t = 0; t < patch->ntrees; ++t) {
+    const int32_t size = n->size[trees[t]];
+    double* to = x + n->start[trees[t]];
+    for (int32_t i = 0; i < size; ++i) {
+      to[i] += from[i];
+    }
+    from += size;
+  }
+}
+
+static inline double sap_row_dot(const double* row, const double* x, int32_t ncols) {
+  double s0 = 0.0, s1 = 0.0;
+  int32_t i = 0;
+  for (; i + 1 < ncols; i += 2) {
+    s0 += row[i] * x[i];
+    s1 += row[i + 1] * x[i + 1];
+  }
+  if (i < ncols) {
+    s0 += row[i] * x[i];
+  }
+  return s0 + s1;
+}
+
+#endif

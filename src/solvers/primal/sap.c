@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SAP over all islands of a problem. Results are collected in the workspace and handed over only
+// when every island has been solved, so that a failure leaves solution and report as they were.
+#include "solvers/primal/sap.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/primal/cholesky_pool.h"
+#include "solvers/primal/iterate.h"
+#include "solvers/residuals.h"
+#include "solvers/solver_table.h"
+
+enum { HISTORY_RESERVE = 512 };  // rows kept ready, so that a longer solve allocates nothing
+
+typedef struct sap_primal {
+  sap_islands islands;
+  sap_newton newton;
+  sap_cholesky_pool pool;
+  sap_history history;
+  double *v, *gamma, *vc;  // of the whole problem
+  int32_t v_capacity, gamma_capacity, vc_capacity;
+} sap_primal;
+
+// Totals over islands.
+typedef struct totals {
+  sap_outcome outcome;
+  int32_t iterations, total_iterations, factorizations, evaluations, analyses, largest;
+  double cost;
+} totals;
+
+sap_status sap_primal_create(void** workspace, sap_error* error) {
+  *workspace = NULL;
+  sap_primal* s = sap_allocate(1, sizeof *s);
+  if (s == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
+  }
+  const sap_status status = sap_newton_create(&s->newton, error);
+  if (status != SAP_STATUS_OK) {
+    sap_free(s);
+    return status;
+  }
+  *workspace = s;
+  return SAP_STATUS_OK;
+}
+
+void sap_primal_destroy(void* workspace) {
+  sap_primal* s = workspace;
+  if (s == NULL) {
+    return;
+  }
+  sap_islands_clear(&s->islands);
+  sap_newton_clear(&s->newton);
+  sap_cholesky_pool_clear(&s->pool);
+  sap_history_clear(&s->history);
+  sap_free(s->v);
+  sap_free(s->gamma);
+  sap_free(s->vc);
+  sap_free(s);
+}
+
+static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error) {
+  sap_status status = SAP_GROW(&s->v, &s->v_capacity, p->nv, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error);
+  }
+  return status == SAP_STATUS_OK ? SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error) : status;
+}
+
+// |D A v*|^2 of the trees in no island.
+static double free_momentum(const sap_primal* s, const sap_problem* p) {
+  double sum = 0.0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const size_t n = (size_t)p->tree_size[t];
+    const double* A = p->diagonal + p->diagonal_start[t];
+    const double* v = p->v_star + p->tree_start[t];
+    for (size_t i = 0; s->islands.local[t] < 0 && i < n; ++i) {
+      double momentum = 0.0;
+      for (size_t j = 0; j < n; ++j) {
+        momentum += A[i * n + j] * v[j];
+      }
+      const double mass = A[i * (n + 1)];
+      sum += mass > 0.0 ? momentum * momentum / mass : 0.0;
+    }
+  }
+  return sum;
+}
+
+// Island's velocities, impulses and contact velocities to their places in the problem.
+static void scatter(sap_primal* s, const sap_problem* p) {
+  const sap_newton* n = &s->newton;
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t],
+           (size_t)n->size[t] * sizeof(double));
+  }
+  for (int32_t c = 0; c < n->ncones; ++c) {
+    for (int32_t r = 0; r < 3; ++r) {
+      s->gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
+      s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
+    }
+  }
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    s->gamma[n->interval_row[k]] = n->interval_gamma[k];
+    s->vc[n->interval_row[k]] = n->interval_vc[k];
+  }
+}
+
+static sap_status solve_island(sap_primal* s, const sap_solver_options* options,
+                               const sap_problem* p, int32_t index, bool keep_history, totals* sum,
+                               sap_error* error) {
+  sap_newton* n = &s->newton;
+  sap_status status = sap_newton_gather(n, p, &s->islands, index, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_block_pattern pattern = sap_newton_pattern(n);
+  bool analysed = false;
+  status = sap_cholesky_pool_get(&s->pool, &pattern, options->linear_solver, &n->cholesky,
+                                 &analysed, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_iterate_result result;
+  status = sap_newton_iterate(n, options, keep_history ? &s->history : NULL, &result, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (keep_history) {
+    sap_history_end_island(&s->history);
+  }
+  scatter(s, p);
+  sum->outcome = result.outcome > sum->outcome ? result.outcome : sum->outcome;
+  sum->iterations = result.iterations > sum->iterations ? result.iterations : sum->iterations;
+  sum->total_iterations += result.iterations;
+  sum->factorizations += result.factorizations;
+  sum->evaluations += result.evaluations;
+  sum->analyses += analysed ? 1 : 0;
+  sum->largest = n->nv > sum->largest ? n->nv : sum->largest;
+  sum->cost += n->state.cost;
+  return SAP_STATUS_OK;
+}
+
+static void copy(double* to, const double* from, int32_t count) {
+  if (count > 0) {
+    memcpy(to, from, (size_t)count * sizeof(double));
+  }
+}
+
+// Fails before it writes anything that the caller sees.
+static sap_status hand_over(const sap_primal* s, const sap_problem* p, const totals* sum,
+                            sap_solution* solution, sap_report* report, sap_error* error) {
+  sap_momentum momentum = {0};
+  sap_status status = sap_solution_reserve(solution, p->nv, p->nrows, error);
+  if (status == SAP_STATUS_OK && report != NULL) {
+    status = sap_momentum_residual(p, s->v, s->gamma, &momentum, error);
+    if (status == SAP_STATUS_OK) {
+      const int32_t wanted = s->history.capacity;
+      status = SAP_GROW(&report->history, &report->history_capacity, wanted, error);
+    }
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  solution->nv = p->nv;
+  solution->nrows = p->nrows;
+  solution->cost = sum->cost;
+  copy(solution->v, s->v, p->nv);
+  copy(solution->gamma, s->gamma, p->nrows);
+  copy(solution->vc, s->vc, p->nrows);
+  if (report == NULL) {
+    return SAP_STATUS_OK;
+  }
+  report->outcome = sum->outcome;
+  report->iterations = sum->iterations;
+  report->total_iterations = sum->total_iterations;
+  report->factorizations = sum->factorizations;
+  report->symbolic_analyses = sum->analyses;
+  report->evaluations = sum->evaluations;
+  report->islands = s->islands.count;
+  report->largest_island = sum->largest;
+  report->cost = sum->cost;
+  report->momentum_error = momentum.relative;
+  report->history_count = s->history.count;
+  for (int32_t i = 0; i < s->history.count; ++i) {
+    report->history[i] = sap_history_iteration(&s->history, i);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
+                            const sap_problem* p, sap_solution* solution, sap_report* report,
+                            sap_error* error) {
+  sap_primal* s = workspace;
+  sap_status status = reserve(s, p, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_islands_find(&s->islands, p, !options->islands, error);
+  }
+  if (status == SAP_STATUS_OK && report != NULL) {
+    const int32_t rows =
+        options->max_iterations < HISTORY_RESERVE ? options->max_iterations + 1 : HISTORY_RESERVE;
+    status = sap_history_begin(&s->history, rows, free_momentum(s, p), error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_cholesky_pool_begin_solve(&s->pool);
+  copy(s->v, p->v_star, p->nv);
+  totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
+  for (int32_t i = 0; i < s->islands.count; ++i) {
+    status = solve_island(s, options, p, i, report != NULL, &sum, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  return hand_over(s, p, &sum, solution, report, error);
+}

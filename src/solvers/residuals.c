@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The judge: residuals of (v, gamma) on a problem, everything computed anew.
+//   momentum     D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                         castro (32)
+//   slackness    mean |g . gamma|/l over cones,  g = J v - v_hat + R gamma            castro (33)
+//   projection   gamma against P_C(y(J v)) in the R norm                              castro (23)
+// cost: one pass over A and J.  fails: ARGUMENT, NOT_FINITE, NOT_SPD (no positive diagonal).
+#include "solvers/residuals.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "problem/sets.h"
+
+// out += A x
+static void add_momentum(const sap_problem* p, const double* x, double* out) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    const double* A = p->diagonal + p->diagonal_start[t];
+    const double* xt = x + p->tree_start[t];
+    double* yt = out + p->tree_start[t];
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t i = 0; i < n; ++i) {
+        yt[i] += A[j * n + i] * xt[j];
+      }
+    }
+  }
+  for (int32_t c = 0; c < p->ncouplings; ++c) {
+    const sap_coupling* coupling = &p->couplings[c];
+    const int32_t a = coupling->tree_a, b = coupling->tree_b;
+    const int32_t na = p->tree_size[a], nb = p->tree_size[b];
+    const double* C = p->coupling_values + coupling->values;
+    for (int32_t j = 0; j < nb; ++j) {
+      const double xb = x[p->tree_start[b] + j];
+      double sum = 0.0;
+      for (int32_t i = 0; i < na; ++i) {
+        out[p->tree_start[a] + i] += C[j * na + i] * xb;
+        sum += C[j * na + i] * x[p->tree_start[a] + i];
+      }
+      out[p->tree_start[b] + j] += sum;
+    }
+  }
+}
+
+// out = J v of one block, rows of the block.
+static void block_velocity(const sap_problem* p, const sap_block_data* block, const double* v,
+                           double* vc) {
+  const int32_t nrows = block->nrows;
+  for (int32_t r = 0; r < nrows; ++r) {
+    vc[r] = 0.0;
+  }
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t];
+    const double* J = p->jacobians[block->first_tree + t];
+    const double* vt = v + p->tree_start[tree];
+    for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
+      for (int32_t r = 0; r < nrows; ++r) {
+        vc[r] += J[r] * vt[i];
+      }
+    }
+  }
+}
+
+// out += J' gamma of one block.
+static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
+                              const double* gamma, double* out) {
+  const int32_t nrows = block->nrows;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t];
+    const double* J = p->jacobians[block->first_tree + t];
+    double* to = out + p->tree_start[tree];
+    for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
+      double sum = 0.0;
+      for (int32_t r = 0; r < nrows; ++r) {
+        sum += J[r] * gamma[r];
+      }
+      to[i] += sum;
+    }
+  }
+}
+
+void sap_contact_velocity(const sap_problem* p, const double* v, double* vc) {
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    block_velocity(p, &p->blocks[b], v, vc + p->blocks[b].first_row);
+  }
+}
+
+sap_status sap_momentum_residual(const sap_problem* p, const double* v, const double* gamma,
+                                 sap_momentum* out, sap_error* error) {
+  const size_t nv = (size_t)p->nv;
+  const sap_status status =
+      SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double* step = p->cache->scratch;  // v - v*
+  double* momentum = step + nv;      // A (v - v*)
+  double* absolute = momentum + nv;  // A v
+  double* impulse = absolute + nv;   // J' gamma
+  memset(momentum, 0, 3 * nv * sizeof(double));
+  for (size_t i = 0; i < nv; ++i) {
+    step[i] = v[i] - p->v_star[i];
+  }
+  add_momentum(p, step, momentum);
+  add_momentum(p, v, absolute);
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    add_block_impulse(p, &p->blocks[b], gamma + p->blocks[b].first_row, impulse);
+  }
+  double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double mass = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
+      const size_t at = (size_t)(p->tree_start[t] + i);
+      if (!(mass > 0.0)) {
+        return sap_fail(error, SAP_STATUS_NOT_SPD,
+                        "tree %d: diagonal entry %d of A = %g must be > 0", t, i, mass);
+      }
+      const double g = momentum[at] - impulse[at];
+      gradient_2 += g * g / mass;
+      momentum_2 += absolute[at] * absolute[at] / mass;
+      impulse_2 += impulse[at] * impulse[at] / mass;
+      energy += 0.5 * step[at] * momentum[at];
+    }
+  }
+  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
+  out->absolute = sqrt(gradient_2);
+  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
+  out->energy = energy;
+  return SAP_STATUS_OK;
+}
+
+// Sums over blocks.
+typedef struct block_sums {
+  double cost;           // sum of l_i
+  double projection;     // max |gamma - P|_R
+  double gamma_norm_2;   // |gamma|_R^2
+  double slackness;      // sum |g . gamma|
+  double set_violation;  // max distance
+  double penetration;
+  int32_t ncones;
+} block_sums;
+
+static void judge_block(const sap_block* block, const double* vc, const double* gamma,
+                        double* projected, block_sums* sums) {
+  sums->cost += sap_set_impulse(block, vc, projected);
+  double distance_2 = 0.0, product = 0.0;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const double difference = gamma[i] - projected[i];
+    distance_2 += block->R[i] * difference * difference;
+    sums->gamma_norm_2 += block->R[i] * gamma[i] * gamma[i];
+    product += (vc[i] - block->v_hat[i] + block->R[i] * gamma[i]) * gamma[i];
+    const bool unilateral =
+        block->set == SAP_SET_NONNEGATIVE || (block->set == SAP_SET_FRICTION_CONE && i == 2);
+    sums->penetration =
+        unilateral ? fmax(sums->penetration, block->v_hat[i] - vc[i]) : sums->penetration;
+  }
+  sums->projection = fmax(sums->projection, sqrt(distance_2));
+  sums->set_violation = fmax(sums->set_violation, sap_set_distance(block, gamma));
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    sums->slackness += fabs(product);
+    sums->ncones += 1;
+  }
+}
+
+static sap_status check_vector(const char* name, const double* x, int32_t count, sap_error* error) {
+  if (x == NULL && count > 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL", name);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (!isfinite(x[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, i, x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
+                         sap_residual* out, sap_error* error) {
+  if (p == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
+                    p == NULL ? "problem" : "out");
+  }
+  sap_status status = check_vector("v", v, p->nv, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_vector("gamma", gamma, p->nrows, error);
+  }
+  sap_momentum momentum;
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_residual(p, v, gamma, &momentum, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status =
+        SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 2 * (int64_t)p->nrows, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  block_sums sums = {0};
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    double* vc = p->cache->scratch;
+    double* projected = vc + p->blocks[b].nrows;
+    sap_block block;
+    int32_t first_row;
+    (void)sap_problem_block(p, b, &block, &first_row, NULL);
+    block_velocity(p, &p->blocks[b], v, vc);
+    judge_block(&block, vc, gamma + first_row, projected, &sums);
+  }
+  const double cost = momentum.energy + sums.cost;
+  const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
+  *out = (sap_residual){.cost = cost,
+                        .momentum = momentum.relative,
+                        .momentum_absolute = momentum.absolute,
+                        .projection = sums.projection / fmax(sqrt(sums.gamma_norm_2), 1e-300),
+                        .slackness = mean > 0.0 ? mean / cost : 0.0,
+                        .set_violation = sums.set_violation,
+                        .penetration = sums.penetration};
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A solver is a row of the table in registry.c.
+#ifndef SAP_SOLVERS_SOLVER_TABLE_H
+#define SAP_SOLVERS_SOLVER_TABLE_H
+
+#include <sapstep/solver.h>
+
+typedef struct sap_solver_row {
+  sap_solver_info info;
+  sap_status (*create)(void** workspace, sap_error* error);
+  void (*destroy)(void* workspace);
+  // Writes solution and report (NULL allowed) only on success; outcome and history, times aside.
+  sap_status (*solve)(void* workspace, const sap_solver_options* options,
+                      const sap_problem* problem, sap_solution* solution, sap_report* report,
+                      sap_error* error);
+} sap_solver_row;
+
+// Grows the arrays of a solution without touching what it shows.
+sap_status sap_solution_reserve(sap_solution* solution, int32_t nv, int32_t nrows,
+                                sap_error* error);
+
+#endif
