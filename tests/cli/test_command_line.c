@@ -14,7 +14,7 @@
 
 #include "support/command.h"
 
-static const char* const program = SAPSTEP_PROGRAM_FILE;
+static const char* const program = SAPSTEP_PROGRAM;
 
 static int begin(void** state) {
   static scratch s;

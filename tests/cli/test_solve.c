@@ -17,7 +17,7 @@
 #include "support/command.h"
 #include "support/near.h"
 
-static const char* const program = SAPSTEP_PROGRAM_FILE;
+static const char* const program = SAPSTEP_PROGRAM;
 
 // A point of 2 kg that hits the ground with 1 m/s; Rn = 1/2, v_hat = 0:
 //   2 (v + 1) = -v/Rn  ->  v = -1/2 m/s, gamma = 1 N s, l = 2/2 (1/2)^2 + Rn/2 1^2 = 1/2 J

@@ -243,7 +243,7 @@ static void test_locale(void** state) {
   static const char* const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE"};
   const char* set = NULL;
   for (size_t i = 0; i < sizeof names / sizeof names[0] && set == NULL; ++i) {
-    set = setlocale(LC_ALL, names[i]);
+    set = setlocale(LC_NUMERIC, names[i]);
   }
   if (set == NULL) {
     print_message("no locale with a decimal comma is installed: skipped\n");
@@ -258,7 +258,7 @@ static void test_locale(void** state) {
   write_all(scratch_path(&s, "b", path), problems, 1);
   assert_int_equal(read_all(path, problems + 1, 1), 1);
   check_text_problem(problems[1]);
-  (void)setlocale(LC_ALL, "C");
+  (void)setlocale(LC_NUMERIC, "C");
   sap_problem_destroy(problems[0]);
   sap_problem_destroy(problems[1]);
   scratch_end(&s);

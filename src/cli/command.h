@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a command of the program is, and what all commands share. Results go to standard output,
+// messages to standard error.
+#ifndef SAP_CLI_COMMAND_H
+#define SAP_CLI_COMMAND_H
+
+#include <sapstep/base.h>
+
+#if defined(__GNUC__)
+#define CLI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
+#else
+#define CLI_PRINTF(format_index, first)
+#endif
+
+// Exit codes of the program.
+enum {
+  CLI_OK = 0,
+  CLI_UNCONVERGED = 1,  // it ran, but did not converge or a check failed
+  CLI_USAGE = 2,        // command line
+  CLI_FILE = 3,         // an input file, or writing an output
+  CLI_INTERNAL = 4,     // out of memory, a fault of the program
+};
+
+// One option; help and parser are made from the same list.
+typedef struct cli_option {
+  const char* name;      // without the dashes
+  const char* argument;  // its name in the help, NULL: the option takes none
+  int id;                // > 0, what cli_parse_next returns
+  const char* help;      // lines after the first are separated by '\n'
+} cli_option;
+
+typedef struct cli_command cli_command;
+struct cli_command {
+  const char* name;
+  const char* operands;       // "FILE..."; "" for none
+  const char* summary;        // a line for the list of commands
+  const char* description;    // a paragraph, lines separated by '\n'
+  const char* examples;       // lines
+  const cli_option* options;  // ended by a name NULL
+  bool solver_options;        // takes an option for each of SAP_SOLVER_OPTIONS
+  int (*run)(const cli_command* command, int argc, char** argv);  // argv[0]: the command's name
+};
+
+// A command is a constant in a file of its own and a row of the table in main.c.
+extern const cli_command cli_command_solve;
+extern const cli_command cli_command_solvers;
+
+// "sapstep: message" on standard error.
+void cli_message(const char* format, ...) CLI_PRINTF(1, 2);
+// Prints the error's message and returns the exit code that its status stands for.
+int cli_report(const sap_error* error);
+// Flushes standard output: CLI_FILE and a message when something could not be written.
+int cli_flush(void);
+// The candidate that `word` is most likely a misspelling of; NULL: none is near.
+const char* cli_suggest(const char* word, const char* const* candidates, int count);
+
+#endif

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program: finds the command in a table and runs it.
+#define _XOPEN_SOURCE 700
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+
+static const cli_command* const commands[] = {
+    &cli_command_solve,
+    &cli_command_solvers,
+};
+enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+#if defined(__GNUC__)
+// Weak: another BLAS may stand in for OpenBLAS.
+extern void openblas_set_num_threads(int count) __attribute__((weak));
+#endif
+
+// One thread, so that a run is reproducible; OPENBLAS_NUM_THREADS says otherwise.
+static void limit_threads(void) {
+#if defined(__GNUC__)
+  if (getenv("OPENBLAS_NUM_THREADS") == NULL && openblas_set_num_threads != NULL) {
+    openblas_set_num_threads(1);
+  }
+#endif
+}
+
+static void print_usage(FILE* stream) {
+  (void)fprintf(stream,
+                "Usage: sapstep COMMAND [OPTION...] [ARGUMENT...]\n\n"
+                "Steps robot simulations with frictional contact.\n\n"
+                "Commands:\n");
+  for (int i = 0; i < COMMAND_COUNT; ++i) {
+    (void)fprintf(stream, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+  }
+  (void)fprintf(stream,
+                "  %-10s print the help of a command\n\n"
+                "Options:\n"
+                "  -h, --help     print this help\n"
+                "  --version      print the version\n\n"
+                "Exit status: 0 done; 1 it ran, but did not converge or a check failed; 2 wrong\n"
+                "command line; 3 an input file is missing or wrong, or an output could not be\n"
+                "written; 4 internal error.\n\n"
+                "Example:\n"
+                "  sapstep solve --tolerance 1e-9 pile.problem\n",
+                "help");
+}
+
+static const cli_command* find(const char* name) {
+  for (int i = 0; i < COMMAND_COUNT; ++i) {
+    if (strcmp(commands[i]->name, name) == 0) {
+      return commands[i];
+    }
+  }
+  return NULL;
+}
+
+static int unknown_command(const char* name) {
+  const char* names[COMMAND_COUNT + 1];
+  for (int i = 0; i < COMMAND_COUNT; ++i) {
+    names[i] = commands[i]->name;
+  }
+  names[COMMAND_COUNT] = "help";
+  const char* suggestion = cli_suggest(name, names, COMMAND_COUNT + 1);
+  if (suggestion != NULL) {
+    cli_message("unknown command '%s', did you mean '%s'?", name, suggestion);
+  } else {
+    cli_message("unknown command '%s'", name);
+  }
+  (void)fputs("Try 'sapstep --help'.\n", stderr);
+  return CLI_USAGE;
+}
+
+static int help(int argc, char** argv) {
+  if (argc == 0) {
+    print_usage(stdout);
+    return CLI_OK;
+  }
+  const cli_command* command = find(argv[0]);
+  if (command == NULL) {
+    return unknown_command(argv[0]);
+  }
+  cli_print_help(command);
+  return CLI_OK;
+}
+
+static int dispatch(int argc, char** argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return CLI_USAGE;
+  }
+  const char* word = argv[1];
+  if (strcmp(word, "--version") == 0) {
+    (void)printf("sapstep %s\n", sap_version());
+    return CLI_OK;
+  }
+  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+    return help(argc - 2, argv + 2);
+  }
+  const cli_command* command = find(word);
+  if (command != NULL) {
+    return command->run(command, argc - 1, argv + 1);
+  }
+  if (word[0] == '-') {
+    cli_message("unknown option '%s'\nTry 'sapstep --help'.", word);
+    return CLI_USAGE;
+  }
+  return unknown_command(word);
+}
+
+int main(int argc, char** argv) {
+  // A file that grows too large is a write error to report, not a reason to die.
+  (void)signal(SIGXFSZ, SIG_IGN);
+  limit_threads();
+  const int exit_code = dispatch(argc, argv);
+  const int flushed = cli_flush();
+  return exit_code == CLI_OK || exit_code == CLI_UNCONVERGED
+             ? (flushed != CLI_OK ? flushed : exit_code)
+             : exit_code;
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/command.h"
+
+void cli_message(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  (void)fputs("sapstep: ", stderr);
+  (void)vfprintf(stderr, format, arguments);
+  (void)fputc('\n', stderr);
+  va_end(arguments);
+}
+
+int cli_report(const sap_error* error) {
+  cli_message("%s", error->message);
+  switch (error->status) {
+    case SAP_STATUS_ARGUMENT:
+    case SAP_STATUS_NOT_FINITE:
+    case SAP_STATUS_NOT_SPD:
+    case SAP_STATUS_SYNTAX:
+    case SAP_STATUS_UNSUPPORTED:
+    case SAP_STATUS_IO:
+      return CLI_FILE;
+    case SAP_STATUS_STEP_FAILED:
+      return CLI_UNCONVERGED;
+    default:
+      return CLI_INTERNAL;
+  }
+}
+
+int cli_flush(void) {
+  errno = 0;
+  const bool failed = fflush(stdout) != 0 || ferror(stdout);
+  if (failed) {
+    cli_message("cannot write to standard output: %s",
+                errno != 0 ? strerror(errno) : "a write failed");
+    return CLI_FILE;
+  }
+  return CLI_OK;
+}
+
+enum { WORD_SIZE = 64 };  // longer words are no misspellings of ours
+
+// Levenshtein's distance: insertions, deletions and replacements that turn a into b.
+static int distance(const char* a, const char* b) {
+  const size_t na = strlen(a), nb = strlen(b);
+  if (na >= WORD_SIZE || nb >= WORD_SIZE) {
+    return WORD_SIZE;
+  }
+  int row[WORD_SIZE + 1];
+  for (size_t j = 0; j <= nb; ++j) {
+    row[j] = (int)j;
+  }
+  for (size_t i = 1; i <= na; ++i) {
+    int diagonal = row[0];
+    row[0] = (int)i;
+    for (size_t j = 1; j <= nb; ++j) {
+      const int replaced = diagonal + (a[i - 1] != b[j - 1] ? 1 : 0);
+      const int shorter = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+      diagonal = row[j];
+      row[j] = replaced < shorter ? replaced : shorter;
+    }
+  }
+  return row[nb];
+}
+
+const char* cli_suggest(const char* word, const char* const* candidates, int count) {
+  const char* best = NULL;
+  int nearest = 1 + (int)strlen(word) / 3;  // a third of the letters may be wrong
+  for (int i = 0; i < count; ++i) {
+    const int d = distance(word, candidates[i]);
+    if (d <= nearest) {
+      nearest = d - 1;  // the first of equals
+      best = candidates[i];
+    }
+  }
+  return best;
+}

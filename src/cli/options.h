@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Command-line options: those of a command, and one for each field of sap_solver_options
+// (relative_tolerance becomes --relative-tolerance).
+#ifndef SAP_CLI_OPTIONS_H
+#define SAP_CLI_OPTIONS_H
+
+#include <getopt.h>
+
+#include <sapstep/solver.h>
+
+#include "cli/command.h"
+
+enum {
+  CLI_OPTION_MAX = 64,
+  CLI_NAME_SIZE = 48,
+  CLI_PARSE_END = 0,    // operands follow
+  CLI_PARSE_LEAVE = -1  // return parser.exit_code: help was printed, or the command line is wrong
+};
+
+typedef struct cli_parser {
+  const cli_command* command;
+  sap_solver_options* solver;  // filled by the solver options; NULL if there are none
+  int argc;
+  char** argv;
+  char** operands;  // after CLI_PARSE_END: what is no option       (noperands)
+  int noperands;
+  int exit_code;
+  struct option list[CLI_OPTION_MAX + 1];
+  char names[CLI_OPTION_MAX][CLI_NAME_SIZE];
+  int count;
+} cli_parser;
+
+// `solver` holds the defaults already. One command line is parsed at a time (getopt).
+void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver_options* solver,
+                      int argc, char** argv);
+// The id of the next option of the command and its argument (NULL without one), or CLI_PARSE_END or
+// CLI_PARSE_LEAVE. Solver options and --help are dealt with inside.
+int cli_parse_next(cli_parser* parser, const char** argument);
+// "command: message" and a hint at the help; returns CLI_USAGE.
+int cli_usage_error(const cli_command* command, const char* format, ...) CLI_PRINTF(2, 3);
+
+// Prints the help of a command to standard output.
+void cli_print_help(const cli_command* command);
+// Prints the options of the X-macro list for the help.
+void cli_print_solver_options(void);
+
+// Strict readers of arguments: all of the text is the value, decimal and finite; false: it is not.
+bool cli_read_real(const char* text, double* out);
+bool cli_read_integer(const char* text, int32_t* out);
+bool cli_read_boolean(const char* text, bool* out);  // on off, yes no, true false, 1 0
+// The index of `text` in a list that ends with NULL; -1: not there.
+int cli_read_choice(const char* text, const char* const* choices);
+
+// Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.
+enum { CLI_ALLOWED_SIZE = 80 };
+bool cli_set_solver_option(sap_solver_options* options, int index, const char* text,
+                           char allowed[CLI_ALLOWED_SIZE]);
+int cli_solver_option_count(void);
+// Writes the option's name, with dashes.
+void cli_solver_option_name(int index, char name[CLI_NAME_SIZE]);
+
+#endif

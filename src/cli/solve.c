@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep solve: solves the contact problems of files.
+#include <stdio.h>
+
+#include <sapstep/problem_file.h>
+#include <sapstep/solver.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/table.h"
+
+enum { ID_SOLVER = 1, ID_FORMAT, ID_OUTPUT, ID_REPEAT };
+enum { REPEAT_MAXIMUM = 1000000 };
+
+static const cli_option options[] = {
+    {"solver", "NAME", ID_SOLVER, "the solver, see 'sapstep solvers' (sap)"},
+    {"format", "table|csv|json", ID_FORMAT,
+     "how to print (table); json is one array with an object\nper problem"},
+    {"output", "FILE", ID_OUTPUT,
+     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing"},
+    {"repeat", "N", ID_REPEAT,
+     "solve each problem N times from the same start and\nprint the shortest time (1)"},
+    {0},
+};
+
+static const cli_column columns[] = {
+    {"file", CLI_CELL_TEXT, 0},    {"index", CLI_CELL_INTEGER, 0},
+    {"nv", CLI_CELL_INTEGER, 0},   {"nc", CLI_CELL_INTEGER, 0},
+    {"outcome", CLI_CELL_TEXT, 0}, {"iterations", CLI_CELL_INTEGER, 0},
+    {"cost", CLI_CELL_REAL, 10},   {"momentum_error", CLI_CELL_REAL, 3},
+    {"time_us", CLI_CELL_REAL, 4},
+};
+
+typedef struct solve_job {
+  const char* solver_name;
+  sap_solver_options options;
+  cli_format format;
+  const char* output;  // NULL: none
+  int32_t repeat;
+
+  sap_solver* solver;
+  sap_problem* problem;
+  sap_problem_writer* writer;
+  cli_table* table;
+  sap_solution solution;
+  sap_report report;
+  bool unconverged;
+} solve_job;
+
+// Solves the problem at hand `repeat` times; *time is the shortest [s].
+static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* error) {
+  for (int32_t i = 0; i < job->repeat; ++i) {
+    const sap_status status =
+        sap_solver_solve(job->solver, job->problem, &job->solution, &job->report, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    *time = i == 0 || job->report.time < *time ? job->report.time : *time;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status solve_problem(solve_job* job, const char* path, int64_t index, sap_error* error) {
+  double time = 0.0;
+  sap_residual residual;
+  sap_status status = solve_repeatedly(job, &time, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error);
+  }
+  if (status == SAP_STATUS_OK && job->writer != NULL) {
+    status = sap_problem_writer_solution(job->writer, &job->solution, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_outcome outcome = job->report.outcome;
+  cli_table_text(job->table, path);
+  cli_table_integer(job->table, index);
+  cli_table_integer(job->table, sap_problem_velocity_count(job->problem));
+  cli_table_integer(job->table, sap_problem_block_count(job->problem));
+  cli_table_text(job->table, sap_outcome_text(outcome));
+  cli_table_integer(job->table, job->report.iterations);
+  cli_table_real(job->table, residual.cost);
+  cli_table_real(job->table, residual.momentum);
+  cli_table_real(job->table, 1e6 * time);
+  if (outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF) {
+    job->unconverged = true;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Solves all problems of a file. The message of an error names the file and the problem.
+static int solve_file(solve_job* job, const char* path) {
+  sap_error error;
+  sap_problem_reader* reader;
+  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  int exit_code = CLI_OK;
+  for (int64_t index = 0;; ++index) {
+    bool found = false;
+    if (sap_problem_reader_next(reader, job->problem, &found, &error) != SAP_STATUS_OK) {
+      exit_code = cli_report(&error);
+      break;
+    }
+    if (!found) {
+      break;
+    }
+    if (solve_problem(job, path, index, &error) != SAP_STATUS_OK) {
+      cli_message("%s: problem %lld cannot be solved:", path, (long long)index);
+      exit_code = cli_report(&error);
+      break;
+    }
+  }
+  sap_problem_reader_close(reader);
+  return exit_code;
+}
+
+// CLI_OK: go on; otherwise return it.
+static int create(solve_job* job, const cli_command* command) {
+  sap_error error;
+  if (sap_solver_options_check(&job->options, &error) != SAP_STATUS_OK) {
+    return cli_usage_error(command, "%s", error.message);
+  }
+  sap_status status = sap_solver_create(job->solver_name, &job->options, &job->solver, &error);
+  if (status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED) {
+    return cli_usage_error(command, "%s", error.message);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_create(&job->problem, &error);
+  }
+  if (status == SAP_STATUS_OK && job->output != NULL) {
+    status = sap_problem_writer_open(job->output, &job->writer, &error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
+  if (job->table == NULL) {
+    cli_message("out of memory");
+    return CLI_INTERNAL;
+  }
+  return CLI_OK;
+}
+
+static void destroy(solve_job* job) {
+  cli_table_destroy(job->table);
+  sap_problem_writer_close(job->writer);
+  sap_problem_destroy(job->problem);
+  sap_solver_destroy(job->solver);
+  sap_solution_clear(&job->solution);
+  sap_report_clear(&job->report);
+}
+
+// Prints the table and only then puts the output in place, so that it never appears after a
+// failure.
+static int finish(solve_job* job) {
+  if (!cli_table_print(job->table, job->format, stdout)) {
+    cli_message("out of memory");
+    return CLI_INTERNAL;
+  }
+  const int exit_code = cli_flush();
+  if (exit_code != CLI_OK) {
+    return exit_code;
+  }
+  sap_error error;
+  if (job->writer != NULL && sap_problem_writer_commit(job->writer, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  return job->unconverged ? CLI_UNCONVERGED : CLI_OK;
+}
+
+// CLI_PARSE_END: go on; CLI_PARSE_LEAVE: return parser->exit_code.
+static int parse(solve_job* job, cli_parser* parser) {
+  const char* argument;
+  int id;
+  while ((id = cli_parse_next(parser, &argument)) > 0) {
+    parser->exit_code = CLI_OK;
+    if (id == ID_SOLVER) {
+      job->solver_name = argument;
+    } else if (id == ID_OUTPUT) {
+      job->output = argument;
+    } else if (id == ID_FORMAT) {
+      const int choice = cli_read_choice(argument, cli_format_names);
+      if (choice < 0) {
+        parser->exit_code =
+            cli_usage_error(parser->command, "--format '%s' must be table, csv or json", argument);
+        return CLI_PARSE_LEAVE;
+      }
+      job->format = (cli_format)choice;
+    } else if (!cli_read_integer(argument, &job->repeat) || job->repeat < 1 ||
+               job->repeat > REPEAT_MAXIMUM) {
+      parser->exit_code =
+          cli_usage_error(parser->command, "--repeat '%s' must be an integer from 1 to %d",
+                          argument, REPEAT_MAXIMUM);
+      return CLI_PARSE_LEAVE;
+    }
+  }
+  return id;
+}
+
+static int run(const cli_command* command, int argc, char** argv) {
+  solve_job job = {.solver_name = "sap", .options = sap_solver_options_default(), .repeat = 1};
+  cli_parser parser;
+  cli_parser_begin(&parser, command, &job.options, argc, argv);
+  if (parse(&job, &parser) == CLI_PARSE_LEAVE) {
+    return parser.exit_code;
+  }
+  if (parser.noperands == 0) {
+    return cli_usage_error(command, "no FILE given");
+  }
+  int exit_code = create(&job, command);
+  for (int i = 0; i < parser.noperands && exit_code == CLI_OK; ++i) {
+    exit_code = solve_file(&job, parser.operands[i]);
+  }
+  if (exit_code == CLI_OK) {
+    exit_code = finish(&job);
+  }
+  destroy(&job);
+  return exit_code;
+}
+
+const cli_command cli_command_solve = {
+    .name = "solve",
+    .operands = "FILE...",
+    .summary = "solve the contact problems of files",
+    .description =
+        "Solves every contact problem ('sapstep_problem 1', several may be stacked in a\n"
+        "file) and prints a row for each: file, index in the file from 0, velocities nv,\n"
+        "contacts nc, outcome, Newton iterations, cost l(v) [J], relative momentum error\n"
+        "|D grad l| / max(|D A v|, |D J' gamma|) computed anew from the solution, and\n"
+        "time [us]. Exit status 1 when a problem did not converge. After an error (exit\n"
+        "status 3) nothing is printed and nothing written.",
+    .examples =
+        "  sapstep solve pile.problem\n"
+        "  sapstep solve --tolerance 1e-12 --output pile.solution pile.problem\n"
+        "  sapstep solve --linear-solver sparse --repeat 10 --format json *.problem\n",
+    .options = options,
+    .solver_options = true,
+    .run = run,
+};

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep solvers: the table of contact solvers.
+#include <sapstep/solver.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+#include "cli/table.h"
+
+enum { ID_FORMAT = 1 };
+
+static const cli_option options[] = {
+    {"format", "table|csv|json", ID_FORMAT, "how to print (table)"},
+    {0},
+};
+
+static int run(const cli_command* command, int argc, char** argv) {
+  cli_format format = CLI_FORMAT_TABLE;
+  cli_parser parser;
+  cli_parser_begin(&parser, command, NULL, argc, argv);
+  const char* argument;
+  int id;
+  while ((id = cli_parse_next(&parser, &argument)) > 0) {
+    const int choice = cli_read_choice(argument, cli_format_names);
+    if (choice < 0) {
+      return cli_usage_error(command, "--format '%s' must be table, csv or json", argument);
+    }
+    format = (cli_format)choice;
+  }
+  if (id == CLI_PARSE_LEAVE) {
+    return parser.exit_code;
+  }
+  if (parser.noperands > 0) {
+    return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
+  }
+  static const cli_column columns[] = {
+      {"name", CLI_CELL_TEXT, 0}, {"model", CLI_CELL_TEXT, 0}, {"reference", CLI_CELL_TEXT, 0}};
+  cli_table* table = cli_table_create(columns, 3);
+  bool printed = table != NULL;
+  for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
+    const sap_solver_info* info = sap_solver_get_info(i);
+    cli_table_text(table, info->name);
+    cli_table_text(table, info->model);
+    cli_table_text(table, info->reference);
+  }
+  printed = printed && cli_table_print(table, format, stdout);
+  cli_table_destroy(table);
+  if (!printed) {
+    cli_message("out of memory");
+    return CLI_INTERNAL;
+  }
+  return CLI_OK;
+}
+
+const cli_command cli_command_solvers = {
+    .name = "solvers",
+    .operands = "",
+    .summary = "list the contact solvers",
+    .description =
+        "Lists the solvers that 'solve --solver' takes, the contact model of each and\n"
+        "where it was published.",
+    .examples =
+        "  sapstep solvers\n"
+        "  sapstep solvers --format json\n",
+    .options = options,
+    .run = run,
+};

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/table.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char* const cli_format_names[] = {"table", "csv", "json", NULL};
+
+typedef struct cell {
+  char* text;
+  int64_t integer;
+  double real;
+} cell;
+
+struct cli_table {
+  const cli_column* columns;
+  int ncolumns;
+  cell* cells;  // row by row
+  size_t count, capacity;
+  bool failed;
+};
+
+enum { NUMBER_SIZE = 40 };  // characters of a printed number
+
+cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
+  cli_table* table = calloc(1, sizeof *table);
+  if (table != NULL) {
+    table->columns = columns;
+    table->ncolumns = ncolumns;
+  }
+  return table;
+}
+
+void cli_table_destroy(cli_table* table) {
+  if (table != NULL) {
+    for (size_t i = 0; i < table->count; ++i) {
+      free(table->cells[i].text);
+    }
+    free(table->cells);
+    free(table);
+  }
+}
+
+static void add(cli_table* table, cell value) {
+  if (table->count == table->capacity) {
+    const size_t capacity = 2 * table->capacity + 64;
+    cell* grown = realloc(table->cells, capacity * sizeof *grown);
+    if (grown == NULL) {
+      table->failed = true;
+      free(value.text);
+      return;
+    }
+    table->cells = grown;
+    table->capacity = capacity;
+  }
+  table->cells[table->count++] = value;
+}
+
+void cli_table_text(cli_table* table, const char* text) {
+  const size_t size = strlen(text) + 1;
+  char* copy = malloc(size);
+  if (copy == NULL) {
+    table->failed = true;
+    return;
+  }
+  memcpy(copy, text, size);
+  add(table, (cell){.text = copy});
+}
+
+void cli_table_integer(cli_table* table, int64_t value) {
+  add(table, (cell){.integer = value});
+}
+
+void cli_table_real(cli_table* table, double value) {
+  add(table, (cell){.real = value});
+}
+
+// Length of the UTF-8 sequence at `text`; 0: not valid.
+static int sequence_length(const char* text) {
+  const unsigned char* s = (const unsigned char*)text;
+  int length = 0;
+  uint32_t code = 0;
+  if (s[0] < 0x80) {
+    return 1;
+  } else if ((s[0] & 0xe0) == 0xc0) {
+    length = 2;
+    code = s[0] & 0x1fu;
+  } else if ((s[0] & 0xf0) == 0xe0) {
+    length = 3;
+    code = s[0] & 0x0fu;
+  } else if ((s[0] & 0xf8) == 0xf0) {
+    length = 4;
+    code = s[0] & 0x07u;
+  }
+  for (int i = 1; i < length; ++i) {
+    if ((s[i] & 0xc0) != 0x80) {
+      return 0;
+    }
+    code = (code << 6) | (s[i] & 0x3fu);
+  }
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  const bool surrogate = code >= 0xd800 && code <= 0xdfff;
+  return code >= least[length] && code <= 0x10ffff && !surrogate ? length : 0;
+}
+
+void cli_print_json_string(FILE* stream, const char* text) {
+  (void)fputc('"', stream);
+  while (*text != '\0') {
+    const int length = sequence_length(text);
+    if (length == 0) {
+      (void)fputs("\\ufffd", stream);
+    } else if (*text == '"' || *text == '\\') {
+      (void)fprintf(stream, "\\%c", *text);
+    } else if ((unsigned char)*text < 0x20 || *text == 0x7f) {
+      (void)fprintf(stream, "\\u%04x", (unsigned)(unsigned char)*text);
+    } else {
+      (void)fwrite(text, 1, (size_t)length, stream);
+    }
+    text += length > 0 ? length : 1;
+  }
+  (void)fputc('"', stream);
+}
+
+void cli_print_json_real(FILE* stream, double value) {
+  if (isfinite(value)) {
+    (void)fprintf(stream, "%.17g", value);
+  } else {
+    (void)fputs("null", stream);
+  }
+}
+
+static void print_json(const cli_table* table, FILE* stream) {
+  const size_t n = (size_t)table->ncolumns;
+  (void)fputs("[", stream);
+  for (size_t i = 0; i < table->count; ++i) {
+    const cli_column* column = &table->columns[i % n];
+    const cell* c = &table->cells[i];
+    (void)fputs(i % n != 0 ? ", " : i == 0 ? "\n{" : "},\n{", stream);
+    cli_print_json_string(stream, column->name);
+    (void)fputs(": ", stream);
+    if (column->kind == CLI_CELL_TEXT) {
+      cli_print_json_string(stream, c->text);
+    } else if (column->kind == CLI_CELL_INTEGER) {
+      (void)fprintf(stream, "%lld", (long long)c->integer);
+    } else {
+      cli_print_json_real(stream, c->real);
+    }
+  }
+  (void)fputs(table->count > 0 ? "}\n]\n" : "]\n", stream);
+}
+
+static void print_csv_text(FILE* stream, const char* text) {
+  if (strpbrk(text, ",\"\r\n") == NULL) {
+    (void)fputs(text, stream);
+    return;
+  }
+  (void)fputc('"', stream);
+  for (; *text != '\0'; ++text) {
+    if (*text == '"') {
+      (void)fputc('"', stream);
+    }
+    (void)fputc(*text, stream);
+  }
+  (void)fputc('"', stream);
+}
+
+static void print_csv(const cli_table* table, FILE* stream) {
+  const size_t n = (size_t)table->ncolumns;
+  for (size_t j = 0; j < n; ++j) {
+    (void)fprintf(stream, "%s%c", table->columns[j].name, j + 1 < n ? ',' : '\n');
+  }
+  for (size_t i = 0; i < table->count; ++i) {
+    const cell* c = &table->cells[i];
+    switch (table->columns[i % n].kind) {
+      case CLI_CELL_TEXT:
+        print_csv_text(stream, c->text);
+        break;
+      case CLI_CELL_INTEGER:
+        (void)fprintf(stream, "%lld", (long long)c->integer);
+        break;
+      case CLI_CELL_REAL:
+        (void)fprintf(stream, "%.17g", c->real);
+        break;
+    }
+    (void)fputc((i + 1) % n == 0 ? '\n' : ',', stream);
+  }
+}
+
+// The text of a cell that is a number, or its own.
+static const char* show(const cli_column* column, const cell* c, char number[NUMBER_SIZE]) {
+  if (column->kind == CLI_CELL_TEXT) {
+    return c->text;
+  }
+  if (column->kind == CLI_CELL_INTEGER) {
+    (void)snprintf(number, NUMBER_SIZE, "%lld", (long long)c->integer);
+  } else {
+    (void)snprintf(number, NUMBER_SIZE, "%.*g", column->digits, c->real);
+  }
+  return number;
+}
+
+// Columns that a text takes on a terminal, one per UTF-8 character.
+static int width_of(const char* text) {
+  int width = 0;
+  for (; *text != '\0'; ++text) {
+    width += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
+  }
+  return width;
+}
+
+static void print_padded(FILE* stream, const char* text, int width, bool right, bool last) {
+  const int blanks = width - width_of(text);
+  if (right) {
+    (void)fprintf(stream, "%*s", blanks, "");
+  }
+  for (; *text != '\0'; ++text) {  // a control character would spoil the terminal
+    (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+  }
+  if (!right && !last) {
+    (void)fprintf(stream, "%*s", blanks, "");
+  }
+  (void)fputs(last ? "\n" : "  ", stream);
+}
+
+static bool print_aligned(const cli_table* table, FILE* stream) {
+  const size_t n = (size_t)table->ncolumns;
+  int* widths = calloc(n, sizeof *widths);
+  char number[NUMBER_SIZE];
+  if (widths == NULL) {
+    return false;
+  }
+  for (size_t j = 0; j < n; ++j) {
+    widths[j] = width_of(table->columns[j].name);
+  }
+  for (size_t i = 0; i < table->count; ++i) {
+    const int width = width_of(show(&table->columns[i % n], &table->cells[i], number));
+    widths[i % n] = width > widths[i % n] ? width : widths[i % n];
+  }
+  for (size_t j = 0; j < n; ++j) {
+    const cli_column* column = &table->columns[j];
+    print_padded(stream, column->name, widths[j], column->kind != CLI_CELL_TEXT, j + 1 == n);
+  }
+  for (size_t i = 0; i < table->count; ++i) {
+    const size_t j = i % n;
+    const cli_column* column = &table->columns[j];
+    print_padded(stream, show(column, &table->cells[i], number), widths[j],
+                 column->kind != CLI_CELL_TEXT, j + 1 == n);
+  }
+  free(widths);
+  return true;
+}
+
+bool cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
+  if (table->failed) {
+    return false;
+  }
+  switch (format) {
+    case CLI_FORMAT_TABLE:
+      return print_aligned(table, stream);
+    case CLI_FORMAT_CSV:
+      print_csv(table, stream);
+      break;
+    case CLI_FORMAT_JSON:
+      print_json(table, stream);
+      break;
+  }
+  return true;
+}

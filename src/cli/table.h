@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rows of results, printed as an aligned table, as CSV (RFC 4180) or as JSON (an array of objects,
+// one per line; numbers that are not finite are null).
+#ifndef SAP_CLI_TABLE_H
+#define SAP_CLI_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_CSV, CLI_FORMAT_JSON } cli_format;
+// The names in the order of cli_format, ended by NULL.
+extern const char* const cli_format_names[];
+
+typedef enum cli_cell_kind { CLI_CELL_TEXT, CLI_CELL_INTEGER, CLI_CELL_REAL } cli_cell_kind;
+
+typedef struct cli_column {
+  const char* name;  // unit as suffix: time_us
+  cli_cell_kind kind;
+  int digits;  // of a real in an aligned table; CSV and JSON have all 17
+} cli_column;
+
+typedef struct cli_table cli_table;
+
+// NULL without memory. `columns` must outlive the table.
+cli_table* cli_table_create(const cli_column* columns, int ncolumns);
+void cli_table_destroy(cli_table* table);
+// Cells are added row by row, from left to right, in the kind of their column. Texts are copied.
+void cli_table_text(cli_table* table, const char* text);
+void cli_table_integer(cli_table* table, int64_t value);
+void cli_table_real(cli_table* table, double value);
+// False when memory ran out, also while cells were added: nothing is printed then.
+bool cli_table_print(const cli_table* table, cli_format format, FILE* stream);
+
+// A JSON string, quoted and escaped; bytes that are no UTF-8 become U+FFFD.
+void cli_print_json_string(FILE* stream, const char* text);
+// A JSON number, 17 digits; null when not finite.
+void cli_print_json_real(FILE* stream, double value);
+
+#endif
