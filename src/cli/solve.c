@@ -28,7 +28,7 @@ static const cli_column columns[] = {
     {"nv", CLI_CELL_INTEGER, 0},   {"nc", CLI_CELL_INTEGER, 0},
     {"outcome", CLI_CELL_TEXT, 0}, {"iterations", CLI_CELL_INTEGER, 0},
     {"cost", CLI_CELL_REAL, 10},   {"momentum_error", CLI_CELL_REAL, 3},
-    {"time_us", CLI_CELL_REAL, 4},
+    {"time_us", CLI_CELL_REAL, 6},
 };
 
 typedef struct solve_job {
