@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any two convex shapes through convex.h; then the features that face each other.
+#include "geometry/collide.h"
+#include "geometry/convex.h"
+
+// Sine to the nearest direction that has more than one support point: an edge's or a face's.
+static double distinctness(const sap_placed_shape* s, const double n[3]) {
+  double m[3];
+  sap_m3_tmul_v3(m, s->R, n);
+  switch (s->type) {
+    case SAP_SHAPE_CAPSULE:
+      return fabs(m[2]);
+    case SAP_SHAPE_CYLINDER:
+      return fmin(fabs(m[2]), hypot(m[0], m[1]));
+    case SAP_SHAPE_BOX:
+      return fmin(fabs(m[0]), fmin(fabs(m[1]), fabs(m[2])));
+    case SAP_SHAPE_PLANE:
+      return 0.0;
+    case SAP_SHAPE_SPHERE:
+    case SAP_SHAPE_ELLIPSOID:
+      break;
+  }
+  return 1.0;
+}
+
+// A support point that is the only one is the witness, more exactly than a polytope knows it.
+static void refine_witness(const sap_convex_pair* pair, const double n[3], double f, double p[3]) {
+  static const double distinct = 0.01;
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, n);
+  if (of_a >= of_b && of_a > distinct) {
+    sap_shape_support(pair->a, n, p);
+  } else if (of_b > distinct) {
+    sap_shape_support(pair->b, back, p);
+    sap_v3_add(p, p, pair->ab);
+    sap_v3_add_scaled(p, n, f);
+  }
+}
+
+void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
+                        sap_manifold* out) {
+  const double margin = a->margin + b->margin;
+  const sap_convex_pair pair = {.a = a, .b = b, .ab = ab, .scale = fmin(a->bound, b->bound)};
+  sap_simplex simplex;
+  sap_manifold_point witness;
+  const sap_gjk_result result = sap_gjk(&pair, margin, &simplex, witness.n);
+  if (result == SAP_GJK_APART) {
+    return;
+  }
+  if (result == SAP_GJK_NEAR) {
+    sap_v3_set(witness.p, 0.0, 0.0, 0.0);
+    for (int32_t i = 0; i < simplex.count; ++i) {
+      sap_v3_add_scaled(witness.p, simplex.vertices[i].a, simplex.weights[i]);
+    }
+  } else {
+    sap_epa(&pair, &simplex, witness.n, witness.p);
+  }
+  const double f = sap_convex_polish(&pair, witness.n);
+  witness.phi = -f - margin;
+  if (!(witness.phi < 0.0)) {
+    return;
+  }
+  refine_witness(&pair, witness.n, f, witness.p);
+  sap_v3_add_scaled(witness.p, witness.n, a->margin);
+  sap_collide_features(a, b, ab, &witness, out);
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "geometry/collision.h"
+
+#include "core/memory.h"
+#include "geometry/broadphase.h"
+#include "geometry/collide.h"
+#include "geometry/filter.h"
+#include "geometry/identity.h"
+#include "geometry/sort.h"
+#include "math/quaternion.h"
+
+typedef struct collision_shape {
+  sap_placed_shape placed;
+  sap_filter_shape filter;
+  double R_BS[9];
+} collision_shape;
+
+struct sap_collision {
+  const sap_model* model;
+  int32_t shape_count, plane_count, box_count;
+  collision_shape* shapes;    // by shape id                                     (shape_count)
+  int32_t* planes;            // shape ids                                       (plane_count)
+  int32_t* boxed;             // shape ids of the broadphase's boxes, ascending  (box_count)
+  sap_broadphase broadphase;  // over `boxed`
+  uint64_t* pairs;            // shape_A << 32 | shape_B, ascending              (pair_count)
+  uint64_t* pair_scratch;
+  sap_contact* contacts;        // the result being built                        (contact_count)
+  sap_identity* identities[2];  // one per contact: of the last call and of this one
+  int32_t pair_count, pair_capacity, scratch_capacity;
+  int32_t contact_count, contact_capacity, identity_capacity[2];
+  int32_t last, last_count;  // which of `identities` is the last call's; its points
+};
+
+static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
+  c->model = model;
+  c->shape_count = model->sizes.shapes;
+  const size_t n = (size_t)c->shape_count;
+  c->shapes = sap_allocate(n, sizeof *c->shapes);
+  c->planes = sap_allocate(n, sizeof *c->planes);
+  c->boxed = sap_allocate(n, sizeof *c->boxed);
+  if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
+  }
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    const sap_shape_def* def = &model->shapes[i];
+    sap_shape_init(&c->shapes[i].placed, def);
+    sap_filter_init(model, i, &c->shapes[i].filter);
+    sap_quaternion_to_matrix(c->shapes[i].R_BS, def->q_BS);
+    if (def->type == SAP_SHAPE_PLANE) {
+      c->planes[c->plane_count++] = i;
+    } else {
+      c->boxed[c->box_count++] = i;
+    }
+  }
+  return sap_broadphase_create(&c->broadphase, c->box_count, error);
+}
+
+sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {
+  *out = NULL;
+  sap_collision* c = sap_allocate(1, sizeof *c);
+  if (c == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: collision detection");
+  }
+  const sap_status status = init(c, model, error);
+  if (status != SAP_STATUS_OK) {
+    sap_collision_destroy(c);
+    return status;
+  }
+  *out = c;
+  return SAP_STATUS_OK;
+}
+
+void sap_collision_destroy(sap_collision* collision) {
+  if (collision == NULL) {
+    return;
+  }
+  sap_broadphase_destroy(&collision->broadphase);
+  sap_free(collision->shapes);
+  sap_free(collision->planes);
+  sap_free(collision->boxed);
+  sap_free(collision->pairs);
+  sap_free(collision->pair_scratch);
+  sap_free(collision->contacts);
+  sap_free(collision->identities[0]);
+  sap_free(collision->identities[1]);
+  sap_free(collision);
+}
+
+static sap_status check_poses(const sap_model* model, const double* p_WB, const double* R_WB,
+                              sap_error* error) {
+  for (int32_t b = 0; b < model->sizes.bodies; ++b) {
+    double zero = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      zero += 0.0 * p_WB[3 * b + k];
+    }
+    for (int k = 0; k < 9; ++k) {
+      zero += 0.0 * R_WB[9 * b + k];
+    }
+    if (!(zero == 0.0)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                      "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
+                      sap_model_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
+                      p_WB[3 * b + 2]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static void place_shapes(sap_collision* c, const double* p_WB, const double* R_WB) {
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    collision_shape* shape = &c->shapes[i];
+    const double* R = R_WB + 9 * shape->filter.body;
+    sap_m3_mul_v3(shape->placed.p, R, c->model->shapes[i].p_BS);
+    sap_v3_add(shape->placed.p, shape->placed.p, p_WB + 3 * shape->filter.body);
+    if (shape->placed.type != SAP_SHAPE_SPHERE) {
+      sap_m3_mul(shape->placed.R, R, shape->R_BS);
+    }
+  }
+  for (int32_t i = 0; i < c->box_count; ++i) {
+    const sap_placed_shape* placed = &c->shapes[c->boxed[i]].placed;
+    sap_aabb* box = &c->broadphase.boxes[i];
+    double extent[3];
+    sap_shape_extent(placed, extent);
+    sap_v3_sub(box->lower, placed->p, extent);
+    sap_v3_add(box->upper, placed->p, extent);
+  }
+}
+
+static bool accept_boxes(const void* context, int32_t a, int32_t b) {
+  const sap_collision* c = context;
+  return sap_filter_collides(c->model, &c->shapes[c->boxed[a]].filter,
+                             &c->shapes[c->boxed[b]].filter);
+}
+
+static sap_status add_pair(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
+  if (c->pair_count >= c->pair_capacity) {
+    const int32_t needed = c->pair_count < INT32_MAX ? c->pair_count + 1 : -1;
+    const sap_status status = SAP_GROW(&c->pairs, &c->pair_capacity, needed, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+  c->pairs[c->pair_count++] = low << 32 | high;
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* error) {
+  const collision_shape* ground = &c->shapes[plane];
+  const double* n = ground->placed.R + 6;
+  const double offset = sap_v3_dot(n, ground->placed.p);
+  for (int32_t i = 0; i < c->box_count; ++i) {
+    const collision_shape* shape = &c->shapes[c->boxed[i]];
+    // Slack for the cancellation far from the origin; the pair itself is tested without it.
+    const double height = sap_v3_dot(n, shape->placed.p) - offset;
+    if (height * (1.0 - 1e-9) - 1e-9 * fabs(offset) >= shape->placed.bound ||
+        !sap_filter_collides(c->model, &ground->filter, &shape->filter)) {
+      continue;
+    }
+    const sap_status status = add_pair(c, plane, c->boxed[i], error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status find_pairs(sap_collision* c, sap_error* error) {
+  c->pair_count = 0;
+  sap_status status = sap_broadphase_find(&c->broadphase, accept_boxes, c, error);
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < c->plane_count; ++i) {
+    status = add_plane_pairs(c, c->planes[i], error);
+  }
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < c->broadphase.pair_count; ++i) {
+    const uint64_t key = c->broadphase.pairs[i];
+    status = add_pair(c, c->boxed[key >> 32], c->boxed[key & UINT32_MAX], error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->pair_scratch, &c->scratch_capacity, c->pair_count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    sap_sort_keys(c->pairs, c->pair_count, c->pair_scratch);
+  }
+  return status;
+}
+
+// What all points of a pair share.
+static sap_status combine(const sap_collision* c, int32_t a, int32_t b, sap_contact* contact,
+                          sap_error* error) {
+  const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
+  *contact =
+      (sap_contact){.body_A = shape_a->body, .body_B = shape_b->body, .shape_A = a, .shape_B = b};
+  const sap_status status =
+      sap_material_combine(&shape_a->material, &shape_b->material, c->model->options.friction_rule,
+                           &contact->material, error);
+  contact->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
+  if (shape_a->priority != shape_b->priority) {
+    const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
+    contact->condim = ruler->condim;
+    contact->material.friction = ruler->material.friction;
+  }
+  return status;
+}
+
+// Share of the penetration that A's surface gives way: A's compliance over that of both.
+static double share_of_A(double stiffness_a, double stiffness_b) {
+  const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
+  return isfinite(share) ? share : 0.5;  // both rigid
+}
+
+typedef struct poses {
+  const double *p_WB, *R_WB;
+} poses;
+
+static void to_body(const poses* at, int32_t body, const double p[3], double p_B[3]) {
+  double d[3];
+  sap_v3_sub(d, p, at->p_WB + 3 * body);
+  sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
+}
+
+// The last call's points of the pair; `cursor` moves along its sorted list.
+static int32_t last_points(const sap_collision* c, uint64_t pair, int32_t* cursor) {
+  const sap_identity* old = c->identities[c->last];
+  while (*cursor < c->last_count && old[*cursor].pair < pair) {
+    ++*cursor;
+  }
+  int32_t count = 0;
+  while (*cursor + count < c->last_count && old[*cursor + count].pair == pair) {
+    ++count;
+  }
+  return count;
+}
+
+static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    contacts[i].feature = points[i].feature;
+  }
+  for (int32_t i = 1; i < count; ++i) {
+    for (int32_t j = i; j > 0 && contacts[j - 1].feature > contacts[j].feature; --j) {
+      const sap_contact contact = contacts[j];
+      const sap_identity point = points[j];
+      contacts[j] = contacts[j - 1];
+      points[j] = points[j - 1];
+      contacts[j - 1] = contact;
+      points[j - 1] = point;
+    }
+  }
+}
+
+static sap_status add_manifold(sap_collision* c, const poses* at, uint64_t pair,
+                               const sap_manifold* manifold, int32_t* cursor, sap_error* error) {
+  const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
+  const int32_t next = 1 - c->last, first = c->contact_count;
+  const int32_t needed = first <= INT32_MAX - manifold->count ? first + manifold->count : -1;
+  sap_contact contact;
+  sap_status status = combine(c, a, b, &contact, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->contacts, &c->contact_capacity, needed, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], needed, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
+  const double share =
+      share_of_A(c->model->shapes[a].material.stiffness, c->model->shapes[b].material.stiffness);
+  sap_identity* points = c->identities[next] + first;
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    const sap_manifold_point* point = &manifold->points[i];
+    contact.phi = point->phi;
+    sap_m3_from_normal(contact.R_WC, point->n);
+    sap_v3_add(contact.point, shape_a->p, point->p);
+    sap_v3_add_scaled(contact.point, point->n, share * point->phi);
+    c->contacts[first + i] = contact;
+    points[i].pair = pair;
+    to_body(at, contact.body_A, contact.point, points[i].p_A);
+    to_body(at, contact.body_B, contact.point, points[i].p_B);
+  }
+  const int32_t old_count = last_points(c, pair, cursor);
+  sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
+                     fmin(shape_a->bound, shape_b->bound), points, manifold->count);
+  sort_by_feature(c->contacts + first, points, manifold->count);
+  c->contact_count += manifold->count;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, const double* R_WB,
+                                const sap_contact** contacts, int32_t* count, sap_error* error) {
+  sap_collision* c = collision;
+  sap_status status = check_poses(c->model, p_WB, R_WB, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  place_shapes(c, p_WB, R_WB);
+  status = find_pairs(c, error);
+  const poses at = {p_WB, R_WB};
+  int32_t cursor = 0;
+  c->contact_count = 0;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < c->pair_count; ++i) {
+    const uint64_t pair = c->pairs[i];
+    sap_manifold manifold;
+    sap_collide(&c->shapes[pair >> 32].placed, &c->shapes[pair & UINT32_MAX].placed, &manifold);
+    if (manifold.count > 0) {
+      status = add_manifold(c, &at, pair, &manifold, &cursor, error);
+    }
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  c->last = 1 - c->last;
+  c->last_count = c->contact_count;
+  *contacts = c->contacts;
+  *count = c->contact_count;
+  return SAP_STATUS_OK;
+}

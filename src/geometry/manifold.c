@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "geometry/manifold.h"
+
+static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
+static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
+
+void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi) {
+  if (!(phi < 0.0) || list->count >= SAP_CANDIDATE_POINTS) {
+    return;
+  }
+  sap_manifold_point* point = &list->points[list->count++];
+  sap_v3_copy(point->p, p);
+  sap_v3_copy(point->n, n);
+  point->phi = phi;
+}
+
+static double distance2(const double a[3], const double b[3]) {
+  double d[3];
+  sap_v3_sub(d, a, b);
+  return sap_v3_dot(d, d);
+}
+
+static int32_t deepest(const sap_candidates* list, double scale) {
+  int32_t best = 0;
+  for (int32_t i = 1; i < list->count; ++i) {
+    if (list->points[i].phi < list->points[best].phi - same_depth * scale) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+// Ties go to the earlier point: a later one has to be better by this factor.
+static const double clearly = 1.0 + 1e-9;
+
+static int32_t farthest(const sap_candidates* list, int32_t from, double minimum2) {
+  int32_t best = -1;
+  double best2 = minimum2;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const double d2 = distance2(list->points[i].p, list->points[from].p);
+    if (d2 > best2 * clearly) {
+      best2 = d2;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// Twice the signed area of (a, b, point) seen along n.
+static double signed_area(const sap_candidates* list, int32_t a, int32_t b, int32_t i) {
+  const double* n = list->points[a].n;
+  double e[3], f[3], c[3];
+  sap_v3_sub(e, list->points[b].p, list->points[a].p);
+  sap_v3_sub(f, list->points[i].p, list->points[a].p);
+  sap_v3_cross(c, e, f);
+  return sap_v3_dot(c, n);
+}
+
+// The point that spans the largest triangle with a and b.
+static int32_t widest(const sap_candidates* list, int32_t a, int32_t b, double minimum) {
+  int32_t best = -1;
+  double best_area = minimum;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const double area = fabs(signed_area(list, a, b, i));
+    if (area > best_area * clearly) {
+      best_area = area;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// The fourth point: the one that adds the largest triangle outside of (a, b, c).
+static int32_t outermost(const sap_candidates* list, const int32_t abc[3], double minimum) {
+  const double turn = signed_area(list, abc[0], abc[1], abc[2]) > 0.0 ? 1.0 : -1.0;
+  int32_t best = -1;
+  double best_area = minimum;
+  for (int k = 0; k < 3; ++k) {
+    for (int32_t i = 0; i < list->count; ++i) {
+      const double area = -turn * signed_area(list, abc[k], abc[(k + 1) % 3], i);
+      if (area > best_area * clearly) {
+        best_area = area;
+        best = i;
+      }
+    }
+  }
+  return best;
+}
+
+void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
+  out->count = 0;
+  if (list->count == 0) {
+    return;
+  }
+  int32_t chosen[SAP_MANIFOLD_POINTS];
+  int32_t count = 0;
+  chosen[count++] = deepest(list, scale);
+  const double gap = same_point * scale;
+  int32_t next = list->count > 1 ? farthest(list, chosen[0], gap * gap) : -1;
+  if (next >= 0) {
+    chosen[count++] = next;
+    const double base = sqrt(distance2(list->points[chosen[0]].p, list->points[next].p));
+    next = list->count > 2 ? widest(list, chosen[0], chosen[1], base * gap) : -1;
+    if (next >= 0) {
+      chosen[count++] = next;
+      next = list->count > 3 ? outermost(list, chosen, base * gap) : -1;
+      if (next >= 0) {
+        chosen[count++] = next;
+      }
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    out->points[i] = list->points[chosen[i]];
+  }
+  out->count = count;
+}

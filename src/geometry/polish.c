@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Least overlap f(n) = h_A(n) + h_B(-n) near a given n (see convex.h).
+//
+// f is smooth but for kinks where a support set is an edge or a face, and minima like to sit there:
+// on a face's normal, on the common normal of two edges, on the great circle n . k = 0 of an edge
+// k. Each is tried. On the sphere, with w = grad f, P = I - n n':  gradient P w, Hessian P (H - (n
+// . w) I) P; h's Hessian is r (P_z - m m')/|n_xy| for a cylinder's side with m = n_xy/|n_xy|, E/h -
+// E n n' E/h^3 for an ellipsoid n' E n = h^2, 0 for vertices.
+#include "geometry/convex.h"
+
+enum { MAX_KINKS = 6, NEWTON_STEPS = 8 };
+// Sine of the angle to a kink below which it is tried.
+static const double near_kink = 0.1;
+// Ties, of the pair's size, go to kinks.
+static const double tie = 1e-11;
+
+static int32_t edge_axes(const sap_placed_shape* s, const double* axes[3]) {
+  if (s->type == SAP_SHAPE_BOX) {
+    for (int i = 0; i < 3; ++i) {
+      axes[i] = s->R + 3 * i;
+    }
+    return 3;
+  }
+  axes[0] = s->R + 6;
+  return s->type == SAP_SHAPE_CAPSULE || s->type == SAP_SHAPE_CYLINDER ? 1 : 0;
+}
+
+static void add_hessian(const sap_placed_shape* s, const double n[3], double H[9]) {
+  const double* R = s->R;
+  if (s->type == SAP_SHAPE_CYLINDER) {
+    const double x = sap_v3_dot(n, R), y = sap_v3_dot(n, R + 3);
+    const double rho = sqrt(x * x + y * y);
+    if (rho > 0.0) {
+      for (int k = 0; k < 9; ++k) {
+        const int i = k % 3, j = k / 3;
+        const double across_i = (x * R[3 + i] - y * R[i]) / rho;
+        const double across_j = (x * R[3 + j] - y * R[j]) / rho;
+        H[k] += s->size[0] / rho * across_i * across_j;
+      }
+    }
+  } else if (s->type == SAP_SHAPE_ELLIPSOID) {
+    double local[3], En[3];
+    sap_m3_tmul_v3(local, R, n);
+    double h2 = 0.0;
+    for (int i = 0; i < 3; ++i) {
+      h2 += s->size[i] * s->size[i] * local[i] * local[i];
+      local[i] *= s->size[i] * s->size[i];
+    }
+    sap_m3_mul_v3(En, R, local);
+    const double h = sqrt(h2);
+    for (int k = 0; k < 9 && h > 0.0; ++k) {
+      const int i = k % 3, j = k / 3;
+      double E = 0.0;
+      for (int l = 0; l < 3; ++l) {
+        E += s->size[l] * s->size[l] * R[3 * l + i] * R[3 * l + j];
+      }
+      H[k] += E / h - En[i] * En[j] / (h * h2);
+    }
+  }
+}
+
+static double overlap(const sap_convex_pair* pair, const double n[3]) {
+  sap_convex_vertex vertex;
+  return sap_convex_support(pair, n, &vertex);
+}
+
+static bool unit(double n[3]) {
+  const double norm = sap_v3_norm(n);
+  if (!(norm > 1e-6)) {
+    return false;
+  }
+  sap_v3_scale(n, n, 1.0 / norm);
+  return true;
+}
+
+// Takes `trial` when it is as good as n up to `allowance`.
+static bool take(const sap_convex_pair* pair, const double trial[3], double allowance, double n[3],
+                 double* f) {
+  const double value = overlap(pair, trial);
+  if (!(value <= *f + allowance)) {
+    return false;
+  }
+  *f = value;
+  sap_v3_copy(n, trial);
+  return true;
+}
+
+// Newton step from n in the span of the `count` tangents; false when the Hessian says no.
+static bool newton_step(const sap_convex_pair* pair, const double n[3], const double* const t[2],
+                        int count, double step[3]) {
+  double H[9] = {0.0};
+  sap_convex_vertex vertex;
+  const double f = sap_convex_support(pair, n, &vertex);
+  add_hessian(pair->a, n, H);
+  add_hessian(pair->b, n, H);
+  double g[2] = {0.0, 0.0}, h[2][2] = {{0.0, 0.0}, {0.0, 0.0}};
+  for (int i = 0; i < count; ++i) {
+    g[i] = sap_v3_dot(t[i], vertex.w);
+    double Ht[3];
+    sap_m3_mul_v3(Ht, H, t[i]);
+    for (int j = 0; j < count; ++j) {
+      h[i][j] = sap_v3_dot(t[j], Ht) - (i == j ? f : 0.0);
+    }
+  }
+  sap_v3_set(step, 0.0, 0.0, 0.0);
+  if (count == 1) {
+    if (!(h[0][0] > 0.0)) {
+      return false;
+    }
+    sap_v3_add_scaled(step, t[0], -g[0] / h[0][0]);
+    return true;
+  }
+  const double det = h[0][0] * h[1][1] - h[0][1] * h[0][1];
+  if (!(det > 0.0) || !(h[0][0] > 0.0)) {
+    return false;
+  }
+  sap_v3_add_scaled(step, t[0], -(h[1][1] * g[0] - h[0][1] * g[1]) / det);
+  sap_v3_add_scaled(step, t[1], -(h[0][0] * g[1] - h[0][1] * g[0]) / det);
+  return true;
+}
+
+// Newton's method on the sphere, or on the great circle n . k = 0 for k != NULL.
+static void newton(const sap_convex_pair* pair, const double* k, double n[3], double* f) {
+  for (int iteration = 0; iteration < NEWTON_STEPS; ++iteration) {
+    double frame[9], across[3], step[3], trial[3];
+    const double* t[2] = {frame, frame + 3};
+    sap_m3_from_normal(frame, n);
+    if (k != NULL) {
+      sap_v3_cross(across, k, n);
+      t[0] = across;
+    }
+    if (!newton_step(pair, n, t, k != NULL ? 1 : 2, step)) {
+      return;
+    }
+    sap_v3_add(trial, n, step);
+    if (!unit(trial) || !take(pair, trial, 0.0, n, f) || sap_v3_norm(step) < 1e-12) {
+      return;
+    }
+  }
+}
+
+static void try_faces(const sap_convex_pair* pair, const double* const* axes, int32_t count,
+                      double n[3], double* f) {
+  for (int32_t i = 0; i < count; ++i) {
+    const double c = sap_v3_dot(axes[i], n);
+    if (c * c > 1.0 - near_kink * near_kink) {
+      double trial[3];
+      sap_v3_scale(trial, axes[i], copysign(1.0, c));
+      (void)take(pair, trial, tie * pair->scale, n, f);
+    }
+  }
+}
+
+double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
+  const double* axes[MAX_KINKS];
+  const int32_t count_a = edge_axes(pair->a, axes);
+  const int32_t count = count_a + edge_axes(pair->b, axes + count_a);
+  const double start[3] = {n[0], n[1], n[2]};
+  double f = overlap(pair, n);
+  const double f0 = f;
+  double smooth[3] = {n[0], n[1], n[2]};
+  double f_smooth = f0;
+  newton(pair, NULL, smooth, &f_smooth);
+  (void)take(pair, smooth, 0.0, n, &f);
+  for (int32_t i = 0; i < count; ++i) {
+    const double c = sap_v3_dot(axes[i], start);
+    if (fabs(c) > near_kink) {
+      continue;
+    }
+    double trial[3] = {start[0], start[1], start[2]};
+    sap_v3_add_scaled(trial, axes[i], -c);
+    if (unit(trial)) {
+      double value = overlap(pair, trial);
+      newton(pair, axes[i], trial, &value);
+      (void)take(pair, trial, tie * pair->scale, n, &f);
+    }
+    for (int32_t j = i < count_a ? count_a : count; j < count; ++j) {
+      double cross[3];
+      sap_v3_cross(cross, axes[i], axes[j]);
+      if (unit(cross)) {
+        const double side = sap_v3_dot(cross, start);
+        sap_v3_scale(cross, cross, copysign(1.0, side));
+        if (fabs(side) > 1.0 - near_kink) {
+          (void)take(pair, cross, tie * pair->scale, n, &f);
+        }
+      }
+    }
+  }
+  try_faces(pair, axes, count, n, &f);
+  return f;
+}

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stable merge sort of 64-bit keys; nearly sorted input costs O(n).
+#ifndef SAP_GEOMETRY_SORT_H
+#define SAP_GEOMETRY_SORT_H
+
+#include <stdint.h>
+
+// scratch: (count).
+void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch);
+
+#endif
