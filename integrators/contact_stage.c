@@ -79,7 +79,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   if (status != SAP_STATUS_OK || system->constraints == NULL) {
     return status;
   }
-  status = set_momentum_matrix(problem, system, &free_motion->momentum.A, error);
+  status = set_momentum_matrix(problem, system, &free_motion->balance.A, error);
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_v_star(problem, free_motion->v_star, error);
   }

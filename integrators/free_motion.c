@@ -19,7 +19,7 @@
 sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm, sap_error* error) {
   const size_t nv = (size_t)system->nv;
   fm->system = system;
-  sap_status status = sap_momentum_create(system, &fm->momentum, error);
+  sap_status status = sap_balance_create(system, &fm->balance, error);
   if (status == SAP_STATUS_OK) {
     status = sap_momentum_factor_create(system, &fm->factor, error);
   }
@@ -56,7 +56,7 @@ void sap_free_motion_clear(sap_free_motion* fm) {
   }
   sap_free(fm->pivots);
   sap_free(fm->progress);
-  sap_momentum_clear(&fm->momentum);
+  sap_balance_clear(&fm->balance);
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }
@@ -78,7 +78,7 @@ static void set_weights(sap_free_motion* fm) {
   const sap_system* system = fm->system;
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t n = system->tree_sizes[t];
-    const double* A = fm->momentum.A.view.diagonal[t];
+    const double* A = fm->balance.A.view.diagonal[t];
     for (int32_t i = 0; i < n; ++i) {
       fm->weight[fm->factor.tree_dof[t] + i] = A[(size_t)i * (size_t)n + (size_t)i];
     }
@@ -89,7 +89,7 @@ static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
     if (fm->progress[g].phase != SAP_GROUP_DONE) {
-      status = sap_momentum_factor_group(&fm->factor, g, &fm->momentum.A, error);
+      status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error);
       fm->progress[g].depth = 0;
     }
   }
@@ -98,36 +98,45 @@ static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
 
 // A, its factors, and m at v0; the scale of every group's residual.
 static sap_status start(sap_free_motion* fm, sap_error* error) {
-  sap_momentum* momentum = &fm->momentum;
+  sap_balance* balance = &fm->balance;
   const size_t bytes = (size_t)fm->system->nv * sizeof(double);
-  memcpy(fm->v_star, momentum->v0, bytes);
-  memcpy(fm->v_best, momentum->v0, bytes);
-  sap_status status = sap_momentum_initial(momentum, fm->m, fm->load, error);
+  memcpy(fm->v_star, balance->v0, bytes);
+  memcpy(fm->v_best, balance->v0, bytes);
+  sap_status status = sap_balance_initial(balance, fm->m, fm->load, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_momentum_matrix(momentum, error);
+    status = sap_balance_matrix(balance, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  memset(fm->progress, 0, (size_t)fm->factor.ngroups * sizeof *fm->progress);
+  status = factor_unfinished(fm, error);  // before the norms: a diagonal that is not positive
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   set_weights(fm);
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &momentum->A, momentum->v0, fm->dv);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &balance->A, balance->v0, fm->dv);
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = sap_free_motion_norm(fm, g, fm->m);
     const double scale = sap_free_motion_norm(fm, g, fm->load) +
                          SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
+    if (!isfinite(residual) || !isfinite(scale)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "momentum of tree %d overflows: |D dt k| = %g",
+                      fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
+    }
     fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
                                            .residual = residual,
                                            .previous = HUGE_VAL,
                                            .best = residual,
                                            .scale = scale};
   }
-  return factor_unfinished(fm, error);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
-  sap_status status = sap_momentum_set_velocity(&fm->momentum, fm->v_star, error);
+  sap_status status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_momentum_residual(&fm->momentum, fm->factor.tree_dof, fm->v_star, fm->m, error);
+    status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error);
   }
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
     fm->progress[g].previous = fm->progress[g].residual;
@@ -220,7 +229,7 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
       break;
     }
     if (renew) {
-      status = sap_momentum_matrix(&fm->momentum, error);
+      status = sap_balance_matrix(&fm->balance, error);
       if (status == SAP_STATUS_OK) {
         status = factor_unfinished(fm, error);
       }
@@ -249,7 +258,7 @@ static sap_status solve_linear(sap_free_motion* fm) {
     fm->progress[g].phase = SAP_GROUP_DONE;
   }
   double* product = fm->v_best;
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->momentum.A, fm->dv, product);
+  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, product);
   for (int32_t i = 0; i < nv; ++i) {
     fm->v_star[i] += fm->dv[i];
     fm->m[i] += product[i];
@@ -267,16 +276,16 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
     status = sap_free_motion_true_newton(fm, max_iterations, error);
   }
   if (status == SAP_STATUS_OK && fm->moved) {
-    status = sap_momentum_set_velocity(&fm->momentum, fm->v_star, error);
+    status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   }
-  return status == SAP_STATUS_OK ? sap_momentum_matrix(&fm->momentum, error) : status;
+  return status == SAP_STATUS_OK ? sap_balance_matrix(&fm->balance, error) : status;
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
                                  int32_t max_iterations, const sap_state* state, sap_error* error) {
   fm->iterations = 0;
   fm->moved = false;
-  sap_momentum_begin(&fm->momentum, scheme, state->t, state->q, state->v);
+  sap_balance_begin(&fm->balance, scheme, state->t, state->q, state->v);
   sap_status status = start(fm, error);
   if (status == SAP_STATUS_OK) {
     status = scheme->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm);

@@ -3,7 +3,7 @@
 #ifndef SAP_INTEGRATORS_FREE_MOTION_H
 #define SAP_INTEGRATORS_FREE_MOTION_H
 
-#include "integrators/momentum.h"
+#include "integrators/balance.h"
 #include "integrators/momentum_factor.h"
 
 enum { SAP_BROYDEN_DEPTH = 8 };  // steps remembered before the history starts anew
@@ -25,7 +25,7 @@ typedef struct sap_group_progress {
 
 typedef struct sap_free_motion {
   const sap_system* system;
-  sap_momentum momentum;
+  sap_balance balance;
   sap_momentum_factor factor;
   sap_group_progress* progress;      // (ngroups)
   double* v_star;                    // the iterate, then the result   (nv)

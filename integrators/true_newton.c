@@ -71,9 +71,9 @@ static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double 
       fm->v_star[i] = fm->v_best[i] + sign * fm->dv[i];
     }
   }
-  sap_status status = sap_momentum_set_velocity(&fm->momentum, fm->v_star, error);
+  sap_status status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_momentum_residual(&fm->momentum, fm->factor.tree_dof, fm->v_star, m, error);
+    status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, m, error);
   }
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     if (pending(fm, g) && local < fm->factor.groups[g].ndofs) {
@@ -88,7 +88,7 @@ static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double 
 static sap_status differentiate(sap_free_motion* fm, int32_t largest, sap_error* error) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     const double v = fm->v_best[i];
-    const double size = fabs(v) + fabs(v - fm->momentum.v0[i]) + fm->load[i] / fm->weight[i] + 1e-6;
+    const double size = fabs(v) + fabs(v - fm->balance.v0[i]) + fm->load[i] / fm->weight[i] + 1e-6;
     fm->dv[i] = cbrt(DBL_EPSILON) * size;
   }
   for (int32_t j = 0; j < largest; ++j) {

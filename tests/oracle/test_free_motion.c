@@ -158,7 +158,7 @@ static void test_matrix_is_at_v_star(void** state) {
   const double q0 = s.q[0] + h.dt * fm.v_star[0];
   const double q1 = s.q[1] + h.dt * fm.v_star[1];
   const double expected = toy.m[1] * toy.length[0] * toy.length[1] * cos(q0 - q1);
-  ASSERT_NEAR(fm.momentum.A.view.diagonal[0][1], expected, 1e-15);
+  ASSERT_NEAR(fm.balance.A.view.diagonal[0][1], expected, 1e-15);
   assert_true(fabs(expected - toy.m[1] * toy.length[0] * toy.length[1] * cos(1.0)) > 1e-3);
   sap_free_motion_clear(&fm);
   sap_state_clear(&s);

@@ -2,8 +2,8 @@
 // The momentum balance of one step, and its matrix A:
 //   m(v) = M(q^theta)(v - v0) - dt k(t^theta, q^theta, v^theta)       [N s, N m s]   castro (14)
 //   A(v) = M + dt^2 theta theta_vq K + dt theta D   at the same point                castro (15)
-#ifndef SAP_INTEGRATORS_MOMENTUM_H
-#define SAP_INTEGRATORS_MOMENTUM_H
+#ifndef SAP_INTEGRATORS_BALANCE_H
+#define SAP_INTEGRATORS_BALANCE_H
 
 #include <sapstep/system.h>
 
@@ -13,7 +13,7 @@ typedef struct sap_theta {
   double dt, theta, theta_vq;
 } sap_theta;
 
-typedef struct sap_momentum {
+typedef struct sap_balance {
   const sap_system* system;
   // the step
   sap_theta scheme;
@@ -25,22 +25,22 @@ typedef struct sap_momentum {
   double *v_vq, *k1, *k2, *a;  // (nv)
   sap_tree_store A, K, D;      // K and D only where the system has them
   sap_tree_store M;            // only where the system has no inverse dynamics
-} sap_momentum;
+} sap_balance;
 
 // Start from {0}.
-sap_status sap_momentum_create(const sap_system* system, sap_momentum* momentum, sap_error* error);
-void sap_momentum_clear(sap_momentum* momentum);
+sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sap_error* error);
+void sap_balance_clear(sap_balance* balance);
 
-void sap_momentum_begin(sap_momentum* momentum, const sap_theta* scheme, double t0,
-                        const double* q0, const double* v0);
+void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
+                       const double* v0);
 // Moves the theta point to that of the end velocity v (nv).
-sap_status sap_momentum_set_velocity(sap_momentum* momentum, const double* v, sap_error* error);
+sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_error* error);
 // m(v) at the velocity set last.
-sap_status sap_momentum_residual(sap_momentum* momentum, const int32_t* tree_dof, const double* v,
-                                 double* m, sap_error* error);
+sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
+                                double* m, sap_error* error);
 // m(v0), where M does not matter, and the load dt (|k1| + |k2|) that its round-off scales with.
-sap_status sap_momentum_initial(sap_momentum* momentum, double* m, double* load, sap_error* error);
+sap_status sap_balance_initial(sap_balance* balance, double* m, double* load, sap_error* error);
 // A at the velocity set last. NOT_FINITE names the tree.
-sap_status sap_momentum_matrix(sap_momentum* momentum, sap_error* error);
+sap_status sap_balance_matrix(sap_balance* balance, sap_error* error);
 
 #endif

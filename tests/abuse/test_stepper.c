@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps that cannot be done say why and leave the state bitwise as it was.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/stepper.h>
+
+#include "support/toy_system.h"
+
+// Two trees of two, a spring between them, a limit on velocity 0.
+static void make(toy_linear* toy) {
+  toy_linear_init(toy, 2, 2);
+  toy_linear_connect(toy, 0, 2, 100.0, 1.0);
+  toy->f[1] = -9.81;
+  toy->limit = true;
+}
+
+static sap_state start(const toy_linear* toy) {
+  sap_state state = toy_state(&toy->system);
+  for (int32_t i = 0; i < toy->system.nv; ++i) {
+    state.q[i] = 0.1 * (i + 1);
+    state.v[i] = 1.0 - 0.3 * i;
+  }
+  state.t = 2.0;
+  return state;
+}
+
+// One step of every scheme gives `status`, a message with `text`, and changes nothing.
+static void refuse(const toy_linear* toy, sap_state* state, sap_status status, const char* text) {
+  for (int s = 0; s < (int)SAP_SCHEME_COUNT; ++s) {
+    sap_stepper_options options = sap_stepper_options_default();
+    assert_int_equal(sap_stepper_options_set_scheme(&options, (sap_scheme)s, NULL), SAP_STATUS_OK);
+    sap_stepper* stepper = NULL;
+    assert_int_equal(sap_stepper_create(&toy->system, &options, &stepper, NULL), SAP_STATUS_OK);
+    double q[TOY_MAX], v[TOY_MAX];
+    const double t = state->t;
+    memcpy(q, state->q, sizeof(double) * (size_t)state->nq);
+    memcpy(v, state->v, sizeof(double) * (size_t)state->nv);
+    sap_error error = {0};
+    const sap_status got = sap_stepper_step(stepper, state, NULL, &error);
+    if (got != status) {
+      fail_msg("%s: %s (%s), expected %s", sap_scheme_text((sap_scheme)s), sap_status_text(got),
+               error.message, sap_status_text(status));
+    }
+    assert_int_equal(error.status, status);
+    if (strstr(error.message, text) == NULL) {
+      fail_msg("\"%s\" does not mention \"%s\"", error.message, text);
+    }
+    assert_memory_equal(q, state->q, sizeof(double) * (size_t)state->nq);
+    assert_memory_equal(v, state->v, sizeof(double) * (size_t)state->nv);
+    assert_memory_equal(&t, &state->t, sizeof t);
+    assert_int_equal(sap_stepper_step(stepper, state, NULL, NULL), status);
+    sap_stepper_destroy(stepper);
+  }
+}
+
+static void test_callbacks_that_fail(void** unused) {
+  (void)unused;
+  const char* const callbacks[] = {"mass_matrix", "forces", "integrate_positions", "constraints"};
+  for (size_t i = 0; i < sizeof callbacks / sizeof callbacks[0]; ++i) {
+    toy_linear toy;
+    make(&toy);
+    toy.fail = callbacks[i];
+    sap_state state = start(&toy);
+    refuse(&toy, &state, SAP_STATUS_CALLBACK, callbacks[i]);
+    sap_state_clear(&state);
+  }
+}
+
+static void test_stiffness_that_fails(void** unused) {
+  (void)unused;
+  toy_linear toy;
+  make(&toy);
+  toy.fail = "stiffness_damping";
+  sap_state state = start(&toy);
+  sap_stepper* stepper = NULL;
+  assert_int_equal(sap_stepper_create(&toy.system, NULL, &stepper, NULL), SAP_STATUS_OK);
+  sap_error error = {0};
+  assert_int_equal(sap_stepper_step(stepper, &state, NULL, &error), SAP_STATUS_CALLBACK);
+  assert_non_null(strstr(error.message, "stiffness_damping returned 7"));
+  sap_stepper_destroy(stepper);
+  sap_state_clear(&state);
+}
+
+static void test_callbacks_that_return_nan(void** unused) {
+  (void)unused;
+  const struct {
+    const char* callback;
+    sap_status status;
+    const char* text;
+  } cases[] = {{"mass_matrix", SAP_STATUS_NOT_FINITE, "A of tree 0"},
+               {"forces", SAP_STATUS_NOT_FINITE, "force on velocity 0"},
+               {"constraints", SAP_STATUS_CALLBACK, "constraints"}};
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    toy_linear toy;
+    make(&toy);
+    toy.nan = cases[i].callback;
+    sap_state state = start(&toy);
+    refuse(&toy, &state, cases[i].status, cases[i].text);
+    sap_state_clear(&state);
+  }
+  // Positions that turn NaN show in the forces of implicit schemes, in the result of explicit ones.
+  toy_linear toy;
+  make(&toy);
+  toy.nan = "integrate_positions";
+  sap_state state = start(&toy);
+  refuse(&toy, &state, SAP_STATUS_NOT_FINITE, "0");
+  sap_state_clear(&state);
+}
+
+static void test_mass_matrix_that_is_not_spd(void** unused) {
+  (void)unused;
+  toy_linear toy;
+  make(&toy);
+  toy.M[3][3] = -1e3;
+  sap_state state = start(&toy);
+  refuse(&toy, &state, SAP_STATUS_NOT_SPD, "tree");
+  toy.M[3][3] = 1.0;
+  toy.system.ncouplings = 0;
+  toy.M[0][0] = 0.0;
+  toy.K[0][0] = toy.D[0][0] = 0.0;
+  refuse(&toy, &state, SAP_STATUS_NOT_SPD, "tree 0");
+  sap_state_clear(&state);
+}
+
+static void test_states_that_do_not_fit(void** unused) {
+  (void)unused;
+  toy_linear toy;
+  make(&toy);
+  sap_state state = start(&toy);
+  state.q[2] = (double)NAN;
+  refuse(&toy, &state, SAP_STATUS_NOT_FINITE, "q[2]");
+  state.q[2] = 0.0;
+  state.v[3] = (double)INFINITY;
+  refuse(&toy, &state, SAP_STATUS_NOT_FINITE, "v[3] = inf");
+  state.v[3] = 0.0;
+  state.t = (double)NAN;
+  refuse(&toy, &state, SAP_STATUS_NOT_FINITE, "t = ");
+  state.t = 0.0;
+  state.nv = 3;
+  refuse(&toy, &state, SAP_STATUS_ARGUMENT, "nv = 3");
+  state.nv = 4;
+  sap_stepper* stepper = NULL;
+  assert_int_equal(sap_stepper_create(&toy.system, NULL, &stepper, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_step(stepper, NULL, NULL, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_step(NULL, &state, NULL, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_free_motion(stepper, &state, NULL, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_set_dt(stepper, 0.0, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_set_dt(stepper, (double)NAN, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_set_dt(NULL, 0.1, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_set_dt(stepper, 0.1, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_create(&toy.system, NULL, NULL, NULL), SAP_STATUS_ARGUMENT);
+  sap_stepper_destroy(NULL);
+  sap_stepper_destroy(stepper);
+  sap_state_clear(&state);
+}
+
+// Forces that send the step beyond the largest double.
+static void test_overflow(void** unused) {
+  (void)unused;
+  toy_linear toy;
+  make(&toy);
+  toy.M[1][1] = 1e-10;
+  toy.f[1] = 1e308;
+  sap_state state = start(&toy);
+  sap_stepper* stepper = NULL;
+  assert_int_equal(sap_stepper_create(&toy.system, NULL, &stepper, NULL), SAP_STATUS_OK);
+  const double before = state.v[1];
+  assert_int_not_equal(sap_stepper_step(stepper, &state, NULL, NULL), SAP_STATUS_OK);
+  assert_true(state.v[1] == before && state.t == 2.0);
+  sap_stepper_destroy(stepper);
+  sap_state_clear(&state);
+}
+
+// A pendulum too fast for implicit Euler: the residual is named, the midpoint rule goes on.
+static void test_free_motion_that_has_no_root(void** unused) {
+  (void)unused;
+  toy_pendulum toy;
+  toy_pendulum_init(&toy);
+  sap_state state = toy_state(&toy.system);
+  const double q[2] = {2.0, -0.7}, v[2] = {60.0, -30.0};
+  memcpy(state.q, q, sizeof q);
+  memcpy(state.v, v, sizeof v);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 0.01;
+  sap_stepper* stepper = NULL;
+  sap_error error = {0};
+  assert_int_equal(sap_stepper_create(&toy.system, &options, &stepper, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_step(stepper, &state, NULL, &error), SAP_STATUS_STEP_FAILED);
+  assert_non_null(strstr(error.message, "free motion of tree 0"));
+  assert_memory_equal(state.q, q, sizeof q);
+  assert_memory_equal(state.v, v, sizeof v);
+  sap_stepper_destroy(stepper);
+  sap_state_clear(&state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_callbacks_that_fail),
+      cmocka_unit_test(test_stiffness_that_fails),
+      cmocka_unit_test(test_callbacks_that_return_nan),
+      cmocka_unit_test(test_mass_matrix_that_is_not_spd),
+      cmocka_unit_test(test_states_that_do_not_fit),
+      cmocka_unit_test(test_overflow),
+      cmocka_unit_test(test_free_motion_that_has_no_root),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
