@@ -6,9 +6,9 @@
 
 #include "dynamics/dynamics_data.h"
 
-// Velocity of a link about its tree's O (a lone link: its origin), and its inertia there.
+// Velocity of a link, whose parent is done, about its tree's O (a lone link: its origin), and its
+// inertia there.
 static void link_state(sap_dynamics* d, int32_t l, const double* v, sap_inertia* inertia) {
-  const sap_model* model = d->model;
   const sap_link* link = &d->links[l];
   double* V = d->V[l];
   if (link->lone) {
@@ -21,7 +21,10 @@ static void link_state(sap_dynamics* d, int32_t l, const double* v, sap_inertia*
   }
   *inertia = d->inertia[l];
   memset(V, 0, 6 * sizeof *V);
-  for (int32_t i = link->first_dof + link->ndofs - 1; i >= 0; i = model->dof_parent[i]) {
+  if (link->parent >= 0) {
+    memcpy(V, d->V[link->parent], 6 * sizeof *V);
+  }
+  for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
     sap_spatial_add_scaled(V, d->S[i], v[i]);
   }
 }
