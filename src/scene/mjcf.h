@@ -6,17 +6,8 @@
 #include <sapstep/scene.h>
 
 #include "scene/lookup.h"
+#include "scene/pose.h"
 #include "scene/xml.h"
-
-// A pose of a frame B in its parent P.
-typedef struct sap_pose {
-  double p[3];  // [m]
-  double q[4];
-} sap_pose;
-
-extern const sap_pose sap_pose_identity;
-// out = a b: b given in a. out may alias a or b.
-void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b);
 
 // --- one MJCF model: a file with its includes ---------------------------------------------------
 
@@ -178,9 +169,7 @@ sap_status sap_mjcf_full_name(sap_mjcf_reader* r, int32_t space, const char* nam
 // orientation.c
 sap_status sap_mjcf_orientation(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                 const sap_mjcf_scope* scope, double q[4]);
-sap_status sap_mjcf_euler(const sap_mjcf_compiler* compiler, const double angles[3], double q[4]);
-void sap_quaternion_from_z(double q[4], const double z[3]);
-void sap_quaternion_from_rotation(double q[4], const double r[9]);
+void sap_mjcf_euler(const sap_mjcf_compiler* compiler, const double angles[3], double q[4]);
 // pos and orientation of an element without defaults.
 sap_status sap_mjcf_pose(sap_mjcf_reader* r, const sap_xml_node* node, const sap_mjcf_scope* scope,
                          sap_pose* pose);

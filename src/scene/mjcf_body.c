@@ -11,8 +11,7 @@
 // A body on the way down.
 typedef struct place {
   int32_t id;
-  bool is_static;   // no joint between it and the world
-  sap_pose pose_W;  // of a static body
+  bool is_static;  // no joint between it and the world
 } place;
 
 typedef struct contents {
@@ -64,21 +63,11 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
   }
   sap_shape_def* def = &geom->def;
   def->body = at->id;
-  if (def->type == SAP_SHAPE_PLANE && at->id != 0) {
-    if (!at->is_static) {
-      return sap_scene_unsupported(r->options, geom->node, NULL,
-                                   "a plane on a moving body is not supported", r->error);
-    }
-    sap_pose pose;
-    memcpy(pose.p, def->p_BS, sizeof pose.p);
-    memcpy(pose.q, def->q_BS, sizeof pose.q);
-    sap_pose_compose(&pose, &at->pose_W, &pose);
-    memcpy(def->p_BS, pose.p, sizeof pose.p);
-    memcpy(def->q_BS, pose.q, sizeof pose.q);
-    def->body = 0;
+  if (def->type == SAP_SHAPE_PLANE && !at->is_static) {
+    return sap_scene_unsupported(r->options, geom->node, NULL,
+                                 "a plane on a moving body is not supported", r->error);
   }
-  int32_t id = -1;
-  sap_status status = sap_builder_add_shape(r->builder, def, &id, r->error);
+  const sap_status status = sap_builder_add_shape(r->builder, def, NULL, r->error);
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(r->error, "%.200s:%d: <geom>", geom->node->file, (int)geom->node->line);
   }
@@ -114,6 +103,14 @@ static sap_status name_body(sap_mjcf_reader* r, const sap_xml_node* node, const 
                                            : status;
 }
 
+static bool needs_mesh(const contents* c) {
+  bool needs = false;
+  for (int32_t i = 0; i < c->geom_count && c->inertial == NULL; ++i) {
+    needs = needs || isnan(c->geoms[i].mass);
+  }
+  return needs;
+}
+
 // Adds the body itself: mass, pose, name.
 static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
                            const contents* c, sap_body_def* def, place* at) {
@@ -127,8 +124,8 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   memcpy(def->q_PB, pose.q, sizeof pose.q);
   def->parent = parent->id;
   at->is_static = parent->is_static && c->joints == 0;
-  sap_pose_compose(&at->pose_W, &parent->pose_W, &pose);
-  if (status == SAP_STATUS_OK && !at->is_static) {
+  // The mass of a static body means nothing to the motion: no matter if it would need a mesh.
+  if (status == SAP_STATUS_OK && !(at->is_static && needs_mesh(c))) {
     status = sap_mjcf_body_inertia(r, item, c->inertial, c->geoms, c->geom_count, def);
   }
   if (status == SAP_STATUS_OK) {
@@ -188,7 +185,7 @@ static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const
 
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r) {
   sap_status status = sap_lookup_add(&r->body_names, "world", 0, NULL, r->error);
-  const place world = {.id = 0, .is_static = true, .pose_W = sap_pose_identity};
+  const place world = {.id = 0, .is_static = true};
   contents c = {.first = 0};
   for (const sap_xml_node* s = r->main->root->first_child; s && status == SAP_STATUS_OK;
        s = s->next) {

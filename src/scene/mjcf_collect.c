@@ -116,9 +116,7 @@ static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node
   if (status == SAP_STATUS_OK) {
     status = child_class(r, node, &inner);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_euler(&scope->model->compiler, angles, step.q);
-  }
+  sap_mjcf_euler(&scope->model->compiler, angles, step.q);
   sap_pose pose = sap_pose_identity;
   for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
     sap_pose_compose(&inner.frame, &scope->frame, &pose);

@@ -190,6 +190,10 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  if (def.type == SAP_JOINT_FREE && body_def->parent != 0) {
+    return sap_xml_fail(item->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "only a body of the world can move freely");
+  }
   def.body = body;
   int32_t id = -1;
   status = sap_builder_add_joint(r->builder, &def, &id, r->error);

@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "scene/mjcf.h"
+#include "scene/urdf.h"
 #include "scene/xml.h"
 
 sap_scene_options sap_scene_options_default(void) {
@@ -45,9 +46,12 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
 
 static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_node* root,
                               const sap_scene_options* options, sap_model** out, sap_error* error) {
-  const bool mjcf = sap_xml_is(root, "mujoco");
+  const bool mjcf = sap_xml_is(root, "mujoco"), urdf = sap_xml_is(root, "robot");
   if (options->format != SAP_SCENE_URDF && mjcf) {
     return sap_mjcf_read(path, store, root, options, out, error);
+  }
+  if (options->format != SAP_SCENE_MJCF && urdf) {
+    return sap_urdf_read(path, store, root, options, out, error);
   }
   const char* wanted = options->format == SAP_SCENE_MJCF   ? "<mujoco>"
                        : options->format == SAP_SCENE_URDF ? "<robot>"

@@ -49,5 +49,6 @@ void sap_scene_warn(const sap_scene_options* options, const sap_xml_node* node,
 void sap_scene_override(const sap_scene_options* options, sap_material* material);
 
 extern const sap_schema_element sap_mjcf_schema;
+extern const sap_schema_element sap_urdf_schema;
 
 #endif

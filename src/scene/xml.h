@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XML files as a small tree of our own: elements and attributes with file and line, no text, no
-// entities, no network. The only file that knows libxml2 is xml.c.
+// entities, no network. The only file that knows libxml2 is xml_parse.c.
 #ifndef SAP_SCENE_XML_H
 #define SAP_SCENE_XML_H
 

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Elements that name others exist once per copy of what they name: in each copy of a replicate, for
+// each attachment of a model. One that names what did not come along is left out.
+#ifndef SAP_SCENE_MJCF_INSTANCE_H
+#define SAP_SCENE_MJCF_INSTANCE_H
+
+#include "scene/mjcf.h"
+
+enum { SAP_MJCF_MAX_NAMES = 64 };  // that one element may hold
+
+// One existence of an element, in a space.
+typedef struct sap_mjcf_instance {
+  const sap_xml_node* node;
+  int32_t space;
+  int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named bodies or joints, in the file's order
+} sap_mjcf_instance;
+
+typedef sap_status (*sap_mjcf_adder)(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+
+// Calls `add` for every existence of the elements (blank-separated names, NULL: all) in a section
+// of the main file and of all attached models, space by space.
+sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const char* elements,
+                                sap_mjcf_adder add);
+
+// Puts "file:line: <element>" before the builder's message.
+sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_status status);
+
+// mjcf_actuator.c
+sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+
+#endif

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// URDF: links become bodies, depth first in the order of the joints in the file. The root link is
+// welded to the world, or moves freely (options); a root link called "world" is the world.
+#include "scene/urdf.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "scene/schema.h"
+
+static sap_status prefix_line(sap_urdf_reader* r, const sap_xml_node* node, sap_status status) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(r->error, "%.200s:%d: <%.40s>", node->file, (int)node->line, node->name);
+  }
+  return status;
+}
+
+static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def* def) {
+  def->name = link->name;
+  sap_status status = sap_urdf_inertial(r, link, def);
+  if (status == SAP_STATUS_OK) {
+    status =
+        prefix_line(r, link->node, sap_builder_add_body(r->builder, def, &link->body, r->error));
+  }
+  return status;
+}
+
+static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
+  if (strcmp(link->name, "world") == 0) {
+    link->body = 0;
+    link->is_static = true;
+    return sap_urdf_shapes(r, link);
+  }
+  sap_body_def def = sap_body_def_default();
+  link->is_static = !r->options->floating_base;
+  sap_status status = add_body(r, link, &def);
+  if (status == SAP_STATUS_OK && r->options->floating_base) {
+    sap_joint_def joint = sap_joint_def_default();
+    joint.type = SAP_JOINT_FREE;
+    joint.body = link->body;
+    status = prefix_line(r, link->node, sap_builder_add_joint(r->builder, &joint, NULL, r->error));
+  }
+  return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
+}
+
+static sap_status add_child(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+  const sap_urdf_link* parent = &r->links[joint->parent];
+  sap_urdf_link* link = &r->links[joint->child];
+  sap_pose pose;
+  bool fixed = false;
+  sap_body_def def = sap_body_def_default();
+  sap_status status = sap_urdf_origin(r, joint->node, &pose);
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_is_fixed(r, joint, &fixed);
+  }
+  def.parent = parent->body;
+  memcpy(def.p_PB, pose.p, sizeof pose.p);
+  memcpy(def.q_PB, pose.q, sizeof pose.q);
+  link->is_static = parent->is_static && fixed;
+  if (status == SAP_STATUS_OK) {
+    status = add_body(r, link, &def);
+  }
+  if (status == SAP_STATUS_OK && !fixed) {
+    status = sap_urdf_add_joint(r, joint, link->body);
+  }
+  return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
+}
+
+// Depth first without recursion: a chain may have any number of links.
+static sap_status add_links(sap_urdf_reader* r, int32_t root) {
+  sap_status status = add_root(r, &r->links[root]);
+  int32_t j = r->links[root].children;
+  while (j >= 0 && status == SAP_STATUS_OK) {
+    status = add_child(r, &r->joints[j]);
+    int32_t next = r->links[r->joints[j].child].children;
+    while (next < 0 && j >= 0) {
+      next = r->joints[j].next;
+      j = r->links[r->joints[j].parent].joint;
+    }
+    j = next;
+  }
+  return status;
+}
+
+static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
+  sap_model_options options = sap_model_options_default();
+  options.name = sap_xml_get(root, "name");
+  int32_t root_link = -1;
+  sap_status status = sap_schema_check(&sap_urdf_schema, root, r->options, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_create(&options, &r->builder, r->error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_read_tree(r, root, &root_link);
+  }
+  return status == SAP_STATUS_OK ? add_links(r, root_link) : status;
+}
+
+sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
+                         const sap_scene_options* options, sap_model** out, sap_error* error) {
+  sap_urdf_reader r = {.options = options, .error = error, .store = store};
+  sap_status status = build(&r, root);
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_compile(r.builder, out, error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "%.200s", path);
+    }
+  }
+  sap_builder_destroy(r.builder);
+  sap_free(r.links);
+  sap_free(r.joints);
+  sap_lookup_clear(&r.link_names);
+  sap_lookup_clear(&r.joint_names);
+  return status;
+}

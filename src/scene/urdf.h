@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The URDF reader's parts.
+#ifndef SAP_SCENE_URDF_H
+#define SAP_SCENE_URDF_H
+
+#include <sapstep/scene.h>
+
+#include "scene/lookup.h"
+#include "scene/pose.h"
+#include "scene/xml.h"
+
+typedef struct sap_urdf_link {
+  const sap_xml_node* node;
+  const char* name;
+  int32_t joint;     // that moves it, -1: a root
+  int32_t children;  // first joint that hangs on it, -1
+  int32_t body;      // the model's, -1: not yet reached
+  bool is_static;
+} sap_urdf_link;
+
+typedef struct sap_urdf_joint {
+  const sap_xml_node* node;
+  const char* name;
+  int32_t parent, child;  // links
+  int32_t next;           // joint of the same parent, in the file's order; -1
+} sap_urdf_joint;
+
+typedef struct sap_urdf_reader {
+  const sap_scene_options* options;
+  sap_error* error;
+  sap_xml_store* store;
+  sap_builder* builder;
+  sap_urdf_link* links;
+  int32_t link_count, link_capacity;
+  sap_urdf_joint* joints;
+  int32_t joint_count, joint_capacity;
+  sap_lookup link_names, joint_names;
+} sap_urdf_reader;
+
+sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
+                         const sap_scene_options* options, sap_model** out, sap_error* error);
+
+// urdf_value.c
+// Pose of a node's <origin>; the identity without one.
+sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose);
+// A number of an attribute; `required` or left alone when absent.
+sap_status sap_urdf_number(sap_urdf_reader* r, const sap_xml_node* node, const char* attribute,
+                           bool required, double* value);
+// The only child of that name, NULL: none; SYNTAX for two.
+sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                          const sap_xml_node** out);
+
+// urdf_link.c: mass properties into `def`; collision shapes of a body.
+sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def);
+sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
+// urdf_joint.c: adds the joint (none if fixed) to `body`.
+sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
+sap_status sap_urdf_add_joint(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t body);
+// urdf_tree.c: reads links and joints, finds the root.
+sap_status sap_urdf_read_tree(sap_urdf_reader* r, const sap_xml_node* root, int32_t* root_link);
+
+#endif

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <joint>. Limits are read as they stand: lower = upper = 0, which exporters write for a joint
+// whose limits nobody set, locks the joint. A continuous joint has none, whatever <limit> says.
+// Effort and velocity limits are checked but not used: they are meant for controllers.
+#include <math.h>
+
+#include "math/vector3.h"
+#include "scene/number.h"
+#include "scene/schema.h"
+#include "scene/urdf.h"
+
+static const char types[] = "revolute continuous prismatic fixed floating planar";
+enum { REVOLUTE, CONTINUOUS, PRISMATIC, FIXED, FLOATING, PLANAR };
+
+static sap_status read_type(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t* type) {
+  if (sap_xml_get(joint->node, "type") == NULL) {
+    return sap_xml_fail(joint->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "attribute 'type' is missing");
+  }
+  sap_status status = sap_xml_choice(joint->node, "type", types, type, r->error);
+  if (status == SAP_STATUS_OK && *type == PLANAR) {
+    status = sap_scene_unsupported(r->options, joint->node, "type",
+                                   "not supported; read as fixed if lenient", r->error);
+    *type = FIXED;
+  }
+  return status;
+}
+
+sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed) {
+  int32_t type = FIXED;
+  const sap_status status = read_type(r, joint, &type);
+  *fixed = type == FIXED;
+  return status;
+}
+
+static sap_status read_axis(sap_urdf_reader* r, const sap_xml_node* node, sap_joint_def* def) {
+  const sap_xml_node* axis = NULL;
+  sap_v3_set(def->axis, 1.0, 0.0, 0.0);
+  sap_status status = sap_urdf_child(r, node, "axis", &axis);
+  if (status != SAP_STATUS_OK || axis == NULL) {
+    return status;
+  }
+  status = sap_xml_numbers(axis, "xyz", 3, 3, def->axis, NULL, r->error);
+  if (status == SAP_STATUS_OK && !(sap_v3_norm(def->axis) > 1e-15)) {
+    return sap_xml_fail(axis, "xyz", SAP_STATUS_SYNTAX, r->error, "the axis is zero");
+  }
+  return status;
+}
+
+static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool bounded,
+                             sap_joint_def* def) {
+  const sap_xml_node* limit = NULL;
+  sap_status status = sap_urdf_child(r, node, "limit", &limit);
+  if (status == SAP_STATUS_OK && limit == NULL && bounded) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "a %s joint must have a <limit>",
+                        sap_xml_get(node, "type"));
+  }
+  if (status != SAP_STATUS_OK || limit == NULL) {
+    return status;
+  }
+  double lower = 0.0, upper = 0.0, unused;
+  static const char* const names[4] = {"lower", "upper", "effort", "velocity"};
+  double* const values[4] = {&lower, &upper, &unused, &unused};
+  for (int i = 0; i < 4 && status == SAP_STATUS_OK; ++i) {
+    status = sap_urdf_number(r, limit, names[i], false, values[i]);
+  }
+  if (status == SAP_STATUS_OK && !(lower <= upper)) {
+    return sap_xml_fail(limit, "lower", SAP_STATUS_SYNTAX, r->error, "is above upper = %g", upper);
+  }
+  if (bounded) {
+    def->lower = lower;
+    def->upper = upper;
+  }
+  return status;
+}
+
+static sap_status read_dynamics(sap_urdf_reader* r, const sap_xml_node* node, sap_joint_def* def) {
+  const sap_xml_node* dynamics = NULL;
+  sap_status status = sap_urdf_child(r, node, "dynamics", &dynamics);
+  static const char* const names[2] = {"damping", "friction"};
+  double* const values[2] = {&def->damping, &def->friction_loss};
+  for (int i = 0; i < 2 && status == SAP_STATUS_OK && dynamics != NULL; ++i) {
+    status = sap_urdf_number(r, dynamics, names[i], false, values[i]);
+    if (status == SAP_STATUS_OK && !(*values[i] >= 0.0)) {
+      return sap_xml_fail(dynamics, names[i], SAP_STATUS_SYNTAX, r->error, "must be >= 0");
+    }
+  }
+  return status;
+}
+
+// Drake's reflected inertia: gear_ratio^2 rotor_inertia.
+static sap_status read_rotor(sap_urdf_reader* r, const sap_xml_node* node, sap_joint_def* def) {
+  const sap_xml_node *inertia = NULL, *ratio = NULL;
+  double rotor = 0.0, gear = 1.0;
+  sap_status status = sap_urdf_child(r, node, "drake:rotor_inertia", &inertia);
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_child(r, node, "drake:gear_ratio", &ratio);
+  }
+  if (status == SAP_STATUS_OK && inertia != NULL) {
+    status = sap_urdf_number(r, inertia, "value", true, &rotor);
+  }
+  if (status == SAP_STATUS_OK && ratio != NULL) {
+    status = sap_urdf_number(r, ratio, "value", true, &gear);
+  }
+  if (status == SAP_STATUS_OK && !(rotor >= 0.0)) {
+    return sap_xml_fail(inertia, "value", SAP_STATUS_SYNTAX, r->error, "must be >= 0");
+  }
+  def->armature = gear * gear * rotor;
+  return status;
+}
+
+sap_status sap_urdf_add_joint(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t body) {
+  int32_t type = FIXED;
+  sap_status status = read_type(r, joint, &type);
+  if (status != SAP_STATUS_OK || type == FIXED) {
+    return status;
+  }
+  sap_joint_def def = sap_joint_def_default();
+  def.name = joint->name;
+  def.body = body;
+  def.type = type == FLOATING    ? SAP_JOINT_FREE
+             : type == PRISMATIC ? SAP_JOINT_SLIDE
+                                 : SAP_JOINT_HINGE;
+  if (type != FLOATING) {
+    status = read_axis(r, joint->node, &def);
+    if (status == SAP_STATUS_OK) {
+      status = read_limit(r, joint->node, type == REVOLUTE || type == PRISMATIC, &def);
+    }
+    if (status == SAP_STATUS_OK) {
+      status = read_dynamics(r, joint->node, &def);
+    }
+    if (status == SAP_STATUS_OK) {
+      status = read_rotor(r, joint->node, &def);
+    }
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_joint(r->builder, &def, NULL, r->error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(r->error, "%.200s:%d: <joint>", joint->node->file, (int)joint->node->line);
+    }
+  }
+  return status;
+}
