@@ -20,13 +20,14 @@ static const double COST_ROUNDOFF = 16.0 * DBL_EPSILON;
 // Below this part, costs at different step lengths cannot be told apart: their differences are
 // about 1/50 of the decrease. The full Newton step is right there.
 static const double COST_BLUR = 1000.0 * DBL_EPSILON;
-// The gradient has fallen when it is below this part of the best one so far.
-static const double GRADIENT_FALL = 0.9;
+// The gradient has fallen when it is below this part of what it was at the last progress. Noise
+// halves itself ever more rarely, so that this ends.
+static const double GRADIENT_FALL = 0.5;
 // First raise of H's diagonal, relative to it, when H does not factorize; the factor of the next.
 static const double FIRST_RAISE = 1e-14;
 static const double NEXT_RAISE = 100.0;
 enum {
-  ROUNDOFF_PATIENCE = 2,  // steps without progress that end the iterations
+  ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
   MAXIMUM_RAISES = 12     // the last raise makes dv the scaled gradient
 };
 
@@ -150,8 +151,10 @@ static bool move(sap_newton* n, double alpha) {
 
 // Watches for the floor of round-off.
 typedef struct floor_watch {
-  double cost, gradient;  // cost of the iterate before; gradient of v_best
-  int32_t idle;           // steps in a row without progress
+  double cost;      // of the iterate before
+  double gradient;  // of v_best
+  double mark;      // gradient at the last progress
+  int32_t idle;     // steps in a row without progress
 } floor_watch;
 
 static void keep_best(sap_newton* n, floor_watch* watch) {
@@ -161,9 +164,13 @@ static void keep_best(sap_newton* n, floor_watch* watch) {
 
 static void watch_floor(sap_newton* n, floor_watch* watch) {
   const bool descends = watch->cost - n->state.cost > COST_ROUNDOFF * n->state.cost_scale;
-  const bool falls = n->state.gradient < GRADIENT_FALL * watch->gradient;
-  watch->idle = descends || falls ? 0 : watch->idle + 1;
+  const bool falls = n->state.gradient < GRADIENT_FALL * watch->mark;
+  watch->idle += 1;
   watch->cost = n->state.cost;
+  if (descends || falls) {
+    watch->idle = 0;
+    watch->mark = n->state.gradient;
+  }
   if (descends || n->state.gradient < watch->gradient) {
     keep_best(n, watch);
   }
@@ -199,7 +206,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   if (status == SAP_STATUS_OK) {
     status = record(n, &step, history, error);
   }
-  floor_watch watch = {.cost = n->state.cost};
+  floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
   while (status == SAP_STATUS_OK) {
     if (is_converged(&n->state, options)) {
