@@ -47,7 +47,9 @@ extern const cli_command cli_command_solvers;
 
 // "sapstep: message" on standard error.
 void cli_message(const char* format, ...) CLI_PRINTF(1, 2);
-// Prints the error's message and returns the exit code that its status stands for.
+// The exit code that a status stands for.
+int cli_exit_code(sap_status status);
+// Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
 // Flushes standard output: CLI_FILE and a message when something could not be written.
 int cli_flush(void);

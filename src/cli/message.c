@@ -15,9 +15,10 @@ void cli_message(const char* format, ...) {
   va_end(arguments);
 }
 
-int cli_report(const sap_error* error) {
-  cli_message("%s", error->message);
-  switch (error->status) {
+int cli_exit_code(sap_status status) {
+  switch (status) {
+    case SAP_STATUS_OK:
+      return CLI_OK;
     case SAP_STATUS_ARGUMENT:
     case SAP_STATUS_NOT_FINITE:
     case SAP_STATUS_NOT_SPD:
@@ -30,6 +31,11 @@ int cli_report(const sap_error* error) {
     default:
       return CLI_INTERNAL;
   }
+}
+
+int cli_report(const sap_error* error) {
+  cli_message("%s", error->message);
+  return cli_exit_code(error->status);
 }
 
 int cli_flush(void) {

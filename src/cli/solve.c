@@ -107,8 +107,8 @@ static int solve_file(solve_job* job, const char* path) {
       break;
     }
     if (solve_problem(job, path, index, &error) != SAP_STATUS_OK) {
-      cli_message("%s: problem %lld cannot be solved:", path, (long long)index);
-      exit_code = cli_report(&error);
+      cli_message("%s: problem %lld: %s", path, (long long)index, error.message);
+      exit_code = cli_exit_code(error.status);
       break;
     }
   }

@@ -211,6 +211,7 @@ static const wrong_file wrong_files[] = {
     {"sapstep_problem 1\n0 1\n" MASS VELOCITIES "0\n", "x.problem:2: dt = 0 must be > 0 s"},
     {"sapstep_problem 1\n-1 1\n" MASS VELOCITIES "0\n", "x.problem:2: dt = -1 must be > 0 s"},
     {HEAD MASS VELOCITIES "1\n0 -1 0.5 0.01 0.01 0.5 0 0 0 1 0 0 0 1 0", "x.problem:7: "},
+    {HEAD MASS "0 0 -1e200\n0 0 -1e200\n1\n" CONTACT, "x.problem: problem 0: cost overflows"},
 };
 
 static void test_wrong_files(void** state) {
