@@ -5,7 +5,7 @@
 
 enum { MAX_VERTICES = 68, MAX_FACES = 2 * MAX_VERTICES, MAX_EDGES = 3 * MAX_VERTICES };
 // Gap between the bounds of the depth, of the pair's size, at which the search ends.
-static const double gap_tolerance = 1e-9;
+static const double gap_tolerance = 1e-6;
 // What counts as a point off a line, plane or face, of the pair's size.
 static const double flat = 1e-10;
 
