@@ -113,7 +113,7 @@ static void test_refused(void** state) {
 // A number that is not finite is not written, and what was written before can be committed.
 static void test_writer_refuses(void** state) {
   (void)state;
-  double v[1] = {1.0}, bad[1] = {NAN};
+  double v[1] = {1.0}, bad[1] = {(double)NAN};
   const sap_solution good = {.nv = 1, .v = v, .cost = 2.0};
   const sap_solution wrong = {.nv = 1, .v = bad, .cost = 2.0};
   scratch s;
