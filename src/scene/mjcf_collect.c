@@ -100,15 +100,16 @@ static sap_status collect_copy(sap_mjcf_reader* r, const sap_xml_node* node,
   return status == SAP_STATUS_OK ? sap_mjcf_collect(r, node, &inner) : status;
 }
 
+// Copy i is turned by i times the angles (not by the i-th power of one turn) and stands one offset
+// beyond copy i - 1, in that copy's axes.
 static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node,
                                     const sap_mjcf_scope* scope) {
   int32_t count = 0;
-  double angles[3] = {0.0, 0.0, 0.0};
-  sap_pose step = sap_pose_identity;  // from one copy to the next
+  double angles[3] = {0.0, 0.0, 0.0}, offset[3] = {0.0, 0.0, 0.0};
   sap_mjcf_scope inner = *scope;
   sap_status status = sap_mjcf_replicate_count(r, node, &count);
   if (status == SAP_STATUS_OK && sap_xml_get(node, "offset") != NULL) {
-    status = sap_xml_numbers(node, "offset", 3, 3, step.p, NULL, r->error);
+    status = sap_xml_numbers(node, "offset", 3, 3, offset, NULL, r->error);
   }
   if (status == SAP_STATUS_OK && sap_xml_get(node, "euler") != NULL) {
     status = sap_xml_numbers(node, "euler", 3, 3, angles, NULL, r->error);
@@ -116,12 +117,15 @@ static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node
   if (status == SAP_STATUS_OK) {
     status = child_class(r, node, &inner);
   }
-  sap_mjcf_euler(&scope->model->compiler, angles, step.q);
   sap_pose pose = sap_pose_identity;
   for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+    double turned[3], step[3];
+    sap_v3_scale(turned, angles, (double)i);
+    sap_mjcf_euler(&scope->model->compiler, turned, pose.q);
     sap_pose_compose(&inner.frame, &scope->frame, &pose);
     status = collect_copy(r, node, &inner, (const int32_t[]){i, count});
-    sap_pose_compose(&pose, &pose, &step);
+    sap_quaternion_rotate(step, pose.q, offset);
+    sap_v3_add(pose.p, pose.p, step);
   }
   return status;
 }
