@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Times every function of the dynamics, as JSON lines: min and median over batches [us].
 //   humanoid: the topology of MuJoCo's humanoid (16 bodies, a free joint, 21 hinges with springs,
-//   dampers and armature, 27 dofs); free40: 40 free bodies.
+//   dampers and armature, 27 dofs); free40: 40 free bodies. Scene files given as arguments follow.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <sapstep/scene.h>
 
 #include "core/clock.h"
 #include "dynamics/dynamics.h"
@@ -171,10 +173,25 @@ static bool bench_model(const char* scene, const sap_model* model) {
   return true;
 }
 
-int main(void) {
+static bool bench_file(const char* path) {
+  sap_model* model = NULL;
+  sap_error error = {0};
+  if (sap_scene_read(path, NULL, &model, &error) != SAP_STATUS_OK) {
+    (void)fprintf(stderr, "%s\n", error.message);
+    return false;
+  }
+  const bool done = bench_model(path, model);
+  sap_model_destroy(model);
+  return done;
+}
+
+int main(int count, char** arguments) {
   sap_model* models[] = {humanoid(), free_bodies(40)};
-  const bool done = bench_model("humanoid", models[0]) && bench_model("free40", models[1]);
+  bool done = bench_model("humanoid", models[0]) && bench_model("free40", models[1]);
   sap_model_destroy(models[0]);
   sap_model_destroy(models[1]);
+  for (int i = 1; i < count; ++i) {
+    done = bench_file(arguments[i]) && done;
+  }
   return done ? 0 : 1;
 }

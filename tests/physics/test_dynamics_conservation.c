@@ -226,12 +226,15 @@ static void quaternions_stay_unit(void** state) {
   assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_OK);
   double* q = x.q;
   double next[MAX_N];
+  const double rest[MAX_N] = {0.0};
   for (int n = 0; n < 100000; ++n) {
     for (int i = 0; i < x.nv; ++i) {
       x.v[i] = 10.0 * sin(0.37 * n + i);
     }
     sap_dynamics_integrate(model, q, x.v, 0.01, next);
     memcpy(q, next, (size_t)x.nq * sizeof *q);
+    sap_dynamics_integrate(model, q, rest, 0.01, next);  // exact: no rounding creeps in at rest
+    assert_memory_equal(next, q, (size_t)x.nq * sizeof *q);
     for (int j = 0; j < model->sizes.joints; ++j) {
       const sap_model_joint_data* joint = &model->joints[j];
       if (joint->nq >= 4) {
