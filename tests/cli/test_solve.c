@@ -45,15 +45,6 @@ static void put(scratch* s, const char* name, const char* text) {
   (void)scratch_write(s, name, text, strlen(text), path);
 }
 
-// The number after "name": in a JSON object.
-static double json_member(const char* object, const char* name) {
-  char key[64];
-  (void)snprintf(key, sizeof key, "\"%s\": ", name);
-  const char* found = strstr(object, key);
-  assert_non_null(found);
-  return strtod(found + strlen(key), NULL);
-}
-
 static void test_formats(void** state) {
   scratch* s = *state;
   put(s, "a b.problem", falling);

@@ -154,3 +154,14 @@ bool json_valid(const char* text) {
   const char* end = json_value(text, 0);
   return end != NULL && *skip_blanks(end) == '\0';
 }
+
+double json_member(const char* object, const char* name) {
+  char key[64];
+  (void)snprintf(key, sizeof key, "\"%s\": ", name);
+  const char* found = strstr(object, key);
+  if (found == NULL) {
+    fail_msg("no member '%s' in %s", name, object);
+    return 0.0;
+  }
+  return strtod(found + strlen(key), NULL);
+}

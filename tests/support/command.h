@@ -26,5 +26,7 @@ void command_expect(scratch* s, const char* program, const char* arguments, int 
 
 // Whether the text is one valid JSON value (RFC 8259).
 bool json_valid(const char* text);
+// The number after "name": in a JSON object; the test fails without one.
+double json_member(const char* object, const char* name);
 
 #endif

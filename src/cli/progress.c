@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _POSIX_C_SOURCE 200809L
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { BAR_WIDTH = 30 };                 // characters
+static const double redraw_after = 0.1;  // [s]: smooth for the eye, nothing for the run
+
+static double now(void) {
+  struct timespec t;
+  (void)clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+void progress_begin(progress* bar) {
+  bar->shown = isatty(STDERR_FILENO) == 1;
+  bar->start = now();
+  bar->next_draw = bar->start + redraw_after;
+}
+
+bool progress_due(progress* bar) {
+  return bar->shown && now() >= bar->next_draw;
+}
+
+void progress_draw(progress* bar, double fraction, const char* note) {
+  const double time = now();
+  bar->next_draw = time + redraw_after;
+  char line[BAR_WIDTH + 1];
+  const int filled = (int)(fraction * BAR_WIDTH);
+  for (int i = 0; i < BAR_WIDTH; ++i) {
+    line[i] = i < filled ? '#' : '.';
+  }
+  line[BAR_WIDTH] = '\0';
+  const double left = fraction > 0.0 ? (time - bar->start) * (1.0 / fraction - 1.0) : 0.0;
+  (void)fprintf(stderr, "\r[%s] %3d %%  %s  %.0f s left\033[K", line, (int)(100.0 * fraction), note,
+                left);
+  (void)fflush(stderr);
+}
+
+void progress_end(progress* bar) {
+  if (bar->shown) {
+    (void)fputs("\r\033[K", stderr);
+    (void)fflush(stderr);
+  }
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep run: steps a scene and says how it went.
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sapstep/sapstep.h>
+
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/run_options.h"
+#include "cli/run_statistics.h"
+
+// Everything that a run owns.
+typedef struct run {
+  run_options options;
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_trajectory* trajectory;  // NULL: none
+  sap_state state;
+  run_statistics statistics;
+} run;
+
+// The only thing that a signal handler may touch.
+static volatile sig_atomic_t interrupted;
+
+static void interrupt(int signal_number) {
+  (void)signal_number;
+  interrupted = 1;
+}
+
+static void print_warning(void* context, const char* message) {
+  (void)context;
+  cli_message("warning: %s", message);
+}
+
+static sap_status read_scene(run* r, sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = r->options.lenient;
+  options.floating_base = r->options.floating_base;
+  options.override_material = &r->options.override;
+  options.warning = print_warning;
+  return sap_scene_read(r->options.scene, &options, &r->model, error);
+}
+
+// Fills the state from the keyframe or the default pose.
+static sap_status set_start(run* r, sap_error* error) {
+  const char* name = r->options.keyframe;
+  if (name == NULL) {
+    return sap_model_default_state(r->model, &r->state, error);
+  }
+  int32_t index = sap_model_find(r->model, SAP_ELEMENT_KEYFRAME, name);
+  const int32_t count = sap_model_get_sizes(r->model).keyframes;
+  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
+    error->status = SAP_STATUS_ARGUMENT;
+    (void)snprintf(error->message, sizeof error->message,
+                   "%.200s has no keyframe '%.200s' (it has %ld)", r->options.scene, name,
+                   (long)count);
+    return SAP_STATUS_ARGUMENT;
+  }
+  return sap_model_keyframe(r->model, index, &r->state, NULL, error);
+}
+
+static sap_status create_stepper(run* r, sap_error* error) {
+  const sap_model_options* scene = sap_model_get_options(r->model);
+  sap_stepper_options* options = &r->options.stepper;
+  if (!r->options.has_dt) {
+    options->dt = scene->timestep;
+  }
+  if (!r->options.has_sigma) {
+    options->regularization.sigma = scene->regularization.sigma;
+  }
+  if (!r->options.has_beta) {
+    options->regularization.beta = scene->regularization.beta;
+  }
+  const sap_status status = sap_multibody_create(r->model, &r->multibody, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
+}
+
+static sap_status measure_energy(run* r, run_energy* out, sap_error* error) {
+  sap_diagnostics diagnostics;
+  const sap_status status = sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error);
+  if (status == SAP_STATUS_OK) {
+    out->kinetic = diagnostics.kinetic;
+    out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
+  }
+  return status;
+}
+
+// Contacts are those of the step that led to the state; at the start those found there.
+static sap_status write_row(run* r, int32_t newton_iterations, sap_error* error) {
+  if (r->trajectory == NULL) {
+    return SAP_STATUS_OK;
+  }
+  run_energy energy;
+  const sap_status status = measure_energy(r, &energy, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int32_t contacts = sap_multibody_contact_count(r->multibody);
+  const sap_trajectory_row row = {
+      .state = &r->state,
+      .contacts = contacts,
+      .newton_iterations = newton_iterations,
+      .kinetic = energy.kinetic,
+      .potential = energy.potential,
+      .penetration = run_penetration(sap_multibody_contacts(r->multibody), contacts),
+  };
+  return sap_trajectory_write(r->trajectory, &row, error);
+}
+
+static int64_t planned_steps(const run_options* options) {
+  // A duration that is a multiple of dt up to round-off takes that many steps.
+  return (int64_t)ceil(options->duration / options->stepper.dt * (1.0 - 1e-12));
+}
+
+static sap_status prepare(run* r, sap_error* error) {
+  sap_status status = read_scene(r, error);
+  if (status == SAP_STATUS_OK) {
+    status = set_start(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = create_stepper(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = measure_energy(r, &r->statistics.start, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_detect(r->multibody, r->state.q, error);
+  }
+  if (status == SAP_STATUS_OK && r->options.output != NULL) {
+    status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
+    if (status == SAP_STATUS_OK) {
+      status = write_row(r, 0, error);
+    }
+  }
+  r->statistics.dt = r->options.stepper.dt;
+  r->statistics.end = r->statistics.start;
+  return status;
+}
+
+// One step with all that is recorded of it.
+static sap_status step(run* r, sap_error* error) {
+  run_statistics* statistics = &r->statistics;
+  sap_step_report report;
+  sap_status status = sap_stepper_step(r->stepper, &r->state, &report, error);
+  if (status != SAP_STATUS_OK) {
+    statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
+    return status;
+  }
+  status = sap_multibody_collect(r->multibody, &report, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int32_t contacts = sap_multibody_contact_count(r->multibody);
+  if (!run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts)) {
+    error->status = SAP_STATUS_MEMORY;
+    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    return SAP_STATUS_MEMORY;
+  }
+  if (statistics->steps % r->options.every == 0 || statistics->steps == statistics->planned) {
+    return write_row(r, run_newton_iterations(&report), error);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status advance(run* r, sap_error* error) {
+  run_statistics* statistics = &r->statistics;
+  statistics->planned = planned_steps(&r->options);
+  progress bar;
+  progress_begin(&bar);
+  sap_status status = SAP_STATUS_OK;
+  while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupted) {
+    status = step(r, error);
+    if (progress_due(&bar)) {
+      char note[64];
+      (void)snprintf(note, sizeof note, "t %.3g of %.3g s", r->state.t, r->options.duration);
+      progress_draw(&bar, (double)statistics->steps / (double)statistics->planned, note);
+    }
+  }
+  progress_end(&bar);
+  return status;
+}
+
+// What is measured where the run ended.
+static sap_status finish(run* r, sap_error* error) {
+  run_statistics* statistics = &r->statistics;
+  statistics->time = (double)statistics->steps * statistics->dt;
+  sap_status status = measure_energy(r, &statistics->end, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_detect(r->multibody, r->state.q, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    statistics->penetration_end = run_penetration(sap_multibody_contacts(r->multibody),
+                                                  sap_multibody_contact_count(r->multibody));
+  }
+  return status;
+}
+
+static void clear(run* r) {
+  sap_trajectory_close(r->trajectory);
+  sap_stepper_destroy(r->stepper);
+  sap_multibody_destroy(r->multibody);
+  sap_model_destroy(r->model);
+  sap_state_clear(&r->state);
+  run_statistics_clear(&r->statistics);
+}
+
+// From the first step to the closing table; the exit code.
+static int execute(run* r) {
+  sap_error error = {0};
+  int code = CLI_OK;
+  const sap_status status = advance(r, &error);
+  if (status != SAP_STATUS_OK && r->statistics.failures == 0) {
+    return cli_report(&error);
+  }
+  if (status != SAP_STATUS_OK) {
+    cli_message("step %lld at t = %.9g s: %s", (long long)r->statistics.steps + 1, r->state.t,
+                error.message);
+    code = CLI_UNCONVERGED;
+  } else if (interrupted) {
+    cli_message("interrupted at t = %.9g s", r->state.t);
+    code = CLI_UNCONVERGED;
+  } else if (r->statistics.unconverged > 0) {
+    cli_message("%lld of %lld steps did not converge", (long long)r->statistics.unconverged,
+                (long long)r->statistics.steps);
+    code = CLI_UNCONVERGED;
+  }
+  if (finish(r, &error) != SAP_STATUS_OK ||
+      (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
+    return cli_report(&error);
+  }
+  run_statistics_print(&r->statistics, r->options.scene, r->options.format, r->options.stats,
+                       stdout);
+  return cli_flush() == CLI_OK ? code : CLI_FILE;
+}
+
+static int run_scene(const cli_command* command, int argc, char** argv) {
+  run r = {0};
+  int code;
+  if (!run_options_read(command, argc, argv, &r.options, &code)) {
+    return code;
+  }
+  struct sigaction action = {.sa_handler = interrupt};
+  (void)sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGINT, &action, NULL);
+  (void)sigaction(SIGTERM, &action, NULL);
+
+  sap_error error = {0};
+  if (prepare(&r, &error) == SAP_STATUS_OK) {
+    code = execute(&r);
+  } else {
+    code = cli_report(&error);
+  }
+  clear(&r);
+  return code;
+}
+
+const cli_command cli_command_run = {
+    .name = "run",
+    .operands = "SCENE",
+    .summary = "step a scene (MJCF or URDF) and report how it went",
+    .description =
+        "Steps the scene from its default pose or a keyframe and prints a closing table: time per\n"
+        "step, contacts, Newton iterations, penetration, slip and energies. A failed step or "
+        "Ctrl-C\n"
+        "ends the run; the table and the trajectory so far are kept, and the exit code is 1.",
+    .examples =
+        "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
+        "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n",
+    .options = run_option_list,
+    .solver_options = true,
+    .run = run_scene,
+};

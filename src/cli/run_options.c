@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/run_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+enum {
+  OPTION_DURATION = 1,
+  OPTION_DT,
+  OPTION_SCHEME,
+  OPTION_THETA,
+  OPTION_THETA_VQ,
+  OPTION_SOLVER,
+  OPTION_KEYFRAME,
+  OPTION_STIFFNESS,
+  OPTION_RELAXATION_TIME,
+  OPTION_FRICTION,
+  OPTION_SIGMA,
+  OPTION_BETA,
+  OPTION_OUTPUT,
+  OPTION_EVERY,
+  OPTION_FLOATING_BASE,
+  OPTION_LENIENT,
+  OPTION_STATS,
+  OPTION_FORMAT,
+};
+
+const cli_option run_option_list[] = {
+    {"duration", "S", OPTION_DURATION, "simulated time [s] (5)"},
+    {"dt", "S", OPTION_DT, "time step [s] (the scene's)"},
+    {"scheme", "NAME", OPTION_SCHEME,
+     "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler)"},
+    {"theta", "X", OPTION_THETA, "theta of any scheme, with --theta-vq: 0 to 1"},
+    {"theta-vq", "X", OPTION_THETA_VQ, "theta of the velocity that moves the positions: 0 to 1"},
+    {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
+    {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
+    {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
+    {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
+    {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
+    {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
+    {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
+    {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
+    {"every", "N", OPTION_EVERY, "a row of the trajectory every N steps (1)"},
+    {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
+    {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
+    {"stats", NULL, OPTION_STATS, "tell where the time goes"},
+    {"format", "NAME", OPTION_FORMAT, "table or json (table)"},
+    {NULL, NULL, 0, NULL},
+};
+
+static bool set_scheme(run_options* options, const char* name) {
+  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
+    if (strcmp(name, sap_scheme_text((sap_scheme)i)) == 0) {
+      return sap_stepper_options_set_scheme(&options->stepper, (sap_scheme)i, NULL) ==
+             SAP_STATUS_OK;
+    }
+  }
+  return false;
+}
+
+// A real option: where its value goes and what is allowed, in words and in numbers.
+typedef struct real_option {
+  int id;
+  double* target;
+  double low;   // least value
+  bool open;    // low itself is not allowed
+  double high;  //
+  const char* allowed;
+} real_option;
+
+static bool read_real(const real_option* option, const char* text) {
+  double value;
+  if (!cli_read_real(text, &value) || !(value <= option->high) ||
+      !(option->open ? value > option->low : value >= option->low)) {
+    return false;
+  }
+  *option->target = value;
+  return true;
+}
+
+// What the option must be, where its argument is not that; NULL: it was taken.
+static const char* take(run_options* o, int id, const char* argument) {
+  const real_option reals[] = {
+      {OPTION_DURATION, &o->duration, 0.0, false, 1e9, "between 0 and 1e9 s"},
+      {OPTION_DT, &o->stepper.dt, 0.0, true, 1e9, "finite and > 0 s"},
+      {OPTION_THETA, &o->stepper.theta, 0.0, false, 1.0, "between 0 and 1"},
+      {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, false, 1.0, "between 0 and 1"},
+      {OPTION_STIFFNESS, &o->override.stiffness, 0.0, true, 1e300, "finite and > 0 N/m"},
+      {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, false, 1e300,
+       "finite and >= 0 s"},
+      {OPTION_FRICTION, &o->override.friction, 0.0, false, 1e300, "finite and >= 0"},
+      {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, true, 1e300, "finite and > 0"},
+      {OPTION_BETA, &o->stepper.regularization.beta, 0.0, false, 1e300, "finite and >= 0"},
+  };
+  for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
+    if (reals[i].id == id) {
+      return read_real(&reals[i], argument) ? NULL : reals[i].allowed;
+    }
+  }
+  switch (id) {
+    case OPTION_SCHEME:
+      return set_scheme(o, argument)
+                 ? NULL
+                 : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
+    case OPTION_EVERY:
+      return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
+    case OPTION_FORMAT: {
+      const int format = cli_read_choice(argument, cli_format_names);
+      o->format = (cli_format)format;
+      return format == CLI_FORMAT_TABLE || format == CLI_FORMAT_JSON ? NULL : "table or json";
+    }
+    case OPTION_SOLVER:
+      o->stepper.solver = argument;
+      for (int32_t i = 0; i < sap_solver_count(); ++i) {
+        if (strcmp(argument, sap_solver_get_info(i)->name) == 0) {
+          return NULL;
+        }
+      }
+      return "one of those that 'sapstep solvers' lists";
+    case OPTION_KEYFRAME:
+      o->keyframe = argument;
+      return NULL;
+    case OPTION_OUTPUT:
+      o->output = argument;
+      return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_FLOATING_BASE:
+      o->floating_base = true;
+      return NULL;
+    case OPTION_LENIENT:
+      o->lenient = true;
+      return NULL;
+    default:
+      o->stats = true;
+      return NULL;
+  }
+}
+
+static const char* option_name(int id) {
+  const cli_option* option = run_option_list;
+  while (option->id != id) {
+    ++option;
+  }
+  return option->name;
+}
+
+// What only the whole command line can tell.
+static int check(const cli_command* command, const cli_parser* parser, const bool* given,
+                 run_options* options) {
+  if (parser->noperands != 1) {
+    return cli_usage_error(
+        command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
+  }
+  if (given[OPTION_SCHEME] && (given[OPTION_THETA] || given[OPTION_THETA_VQ])) {
+    return cli_usage_error(command, "--scheme excludes --theta and --theta-vq");
+  }
+  if (given[OPTION_THETA] != given[OPTION_THETA_VQ]) {
+    return cli_usage_error(command, "--theta and --theta-vq belong together");
+  }
+  if (given[OPTION_EVERY] && !given[OPTION_OUTPUT]) {
+    return cli_usage_error(command, "--every needs --output");
+  }
+  sap_error error;
+  if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {
+    return cli_usage_error(command, "%s", error.message);
+  }
+  options->scene = parser->operands[0];
+  options->has_dt = given[OPTION_DT];
+  options->has_sigma = given[OPTION_SIGMA];
+  options->has_beta = given[OPTION_BETA];
+  return CLI_OK;
+}
+
+bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
+                      int* exit_code) {
+  const double nan = (double)NAN;
+  *options = (run_options){.duration = 5.0, .every = 1, .override = {nan, nan, nan}};
+  options->stepper = sap_stepper_options_default();
+  cli_parser parser;
+  cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
+  bool given[OPTION_FORMAT + 1] = {false};
+  const char* argument;
+  int id;
+  while ((id = cli_parse_next(&parser, &argument)) > 0) {
+    const char* allowed = take(options, id, argument);
+    if (allowed != NULL) {
+      *exit_code =
+          cli_usage_error(command, "--%s '%s' must be %s", option_name(id), argument, allowed);
+      return false;
+    }
+    given[id] = true;
+  }
+  *exit_code = id == CLI_PARSE_LEAVE ? parser.exit_code : check(command, &parser, given, options);
+  return id != CLI_PARSE_LEAVE && *exit_code == CLI_OK;
+}

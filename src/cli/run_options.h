@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `sapstep run`.
+#ifndef SAP_CLI_RUN_OPTIONS_H
+#define SAP_CLI_RUN_OPTIONS_H
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+typedef struct run_options {
+  const char* scene;         // path
+  const char* keyframe;      // name or index, NULL: the default pose
+  const char* output;        // path of the trajectory, NULL: none
+  int32_t every;             // steps per row of the trajectory
+  double duration;           // [s]
+  bool has_dt;               // else the scene's timestep
+  bool has_sigma, has_beta;  // else the scene's
+  bool lenient, floating_base, stats;
+  cli_format format;
+  sap_material override;        // NaN: as the scene says
+  sap_stepper_options stepper;  // dt and regularization only where given
+} run_options;
+
+extern const cli_option run_option_list[];
+
+// True: all is read. False: *exit_code is what the program must return.
+bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
+                      int* exit_code);
+
+#endif

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep run with bad command lines, bad scenes and outputs that cannot be written: the right exit
+// code, a message that names the fault, and nothing written.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define BOX SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void bad_command_lines(void** state) {
+  static const struct {
+    const char* arguments;
+    const char* message;
+  } cases[] = {
+      {"", "a scene file is needed"},
+      {"'" BOX "' '" BOX "'", "one scene file"},
+      {"'" BOX "' --dt 0", "--dt '0' must be finite and > 0 s"},
+      {"'" BOX "' --dt -0.01", "--dt '-0.01' must be"},
+      {"'" BOX "' --dt nan", "--dt 'nan' must be"},
+      {"'" BOX "' --dt 1e400", "--dt '1e400' must be"},
+      {"'" BOX "' --dt 0.01s", "--dt '0.01s' must be"},
+      {"'" BOX "' --duration -1", "--duration '-1' must be"},
+      {"'" BOX "' --duration inf", "--duration 'inf' must be"},
+      {"'" BOX "' --scheme leapfrog", "--scheme 'leapfrog' must be explicit-euler"},
+      {"'" BOX "' --theta 0.5", "belong together"},
+      {"'" BOX "' --theta 1.5 --theta-vq 1", "--theta '1.5' must be between 0 and 1"},
+      {"'" BOX "' --scheme midpoint --theta 1 --theta-vq 1", "excludes"},
+      {"'" BOX "' --solver sep", "--solver 'sep' must be"},
+      {"'" BOX "' --stiffness 0", "--stiffness '0' must be"},
+      {"'" BOX "' --relaxation-time -1", "--relaxation-time '-1' must be"},
+      {"'" BOX "' --friction -0.1", "--friction '-0.1' must be"},
+      {"'" BOX "' --sigma 0", "--sigma '0' must be"},
+      {"'" BOX "' --beta -1", "--beta '-1' must be"},
+      {"'" BOX "' --every 0 --output t.csv", "--every '0' must be"},
+      {"'" BOX "' --every 10", "needs --output"},
+      {"'" BOX "' --format csv", "--format 'csv' must be table or json"},
+      {"'" BOX "' --max-iterations -1", "max_iterations"},
+      {"'" BOX "' --output ''", "--output '' must be"},
+      {"'" BOX "' --outptu t.csv", "did you mean '--output'"},
+      {"'" BOX "' --dt", "needs an argument"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char line[2048];
+    (void)snprintf(line, sizeof line, "run %s", cases[i].arguments);
+    command_expect(*state, program, line, 2, cases[i].message);
+    assert_int_equal(scratch_count(*state), 0);
+  }
+}
+
+#define BODY(inside)                                              \
+  "<mujoco>\n<worldbody>\n<body name='b'>\n<freejoint/>\n" inside \
+  "\n</body></worldbody></"                                       \
+  "mujoco>\n"
+
+// Every one is a file that somebody will feed to the program some day.
+static void bad_scenes(void** state) {
+  static const struct {
+    const char* name;
+    const char* text;
+    const char* message;  // what must be named
+  } cases[] = {
+      {"empty.xml", "", "empty.xml"},
+      {"blank.xml", " \n\n", "blank.xml"},
+      {"garbage.xml", "\x7f\x45\x4c\x46\x02\x01\x01\x80\xff\xfe\x10", "garbage.xml"},
+      {"text.xml", "this is no scene\n", "text.xml"},
+      {"truncated.xml", "<mujoco>\n<worldbody>\n<body name='b'>\n<geom size='0.",
+       "truncated.xml:4"},
+      {"unclosed.xml", "<mujoco>\n<worldbody>\n</mujoco>\n", "unclosed.xml:3"},
+      {"root.xml", "<html><body/></html>", "html"},
+      {"nan.xml", BODY("<geom size='0.1' pos='0 nan 0'/>"), "nan.xml:5"},
+      {"number.xml", BODY("<geom size='0.1x'/>"), "number.xml:5"},
+      {"infinite.xml", BODY("<geom size='1e999'/>"), "infinite.xml:5"},
+      {"element.xml", BODY("<geom size='0.1'/><geometry/>"), "geometry"},
+      {"attribute.xml", BODY("<geom size='0.1' colour='1'/>"), "colour"},
+      {"mass.xml", BODY("<geom size='0.1' mass='-1'/>"), "mass"},
+      {"inertial.xml", BODY("<inertial pos='0 0 0' mass='-2' diaginertia='1 1 1'/>"), "mass"},
+      {"spd.xml", BODY("<inertial pos='0 0 0' mass='1' fullinertia='1 1 1 2 0 0'/>"), "inertia"},
+      {"massless.xml", BODY("<inertial pos='0 0 0' mass='0' diaginertia='0 0 0'/>"), "b"},
+      {"timestep.xml",
+       "<mujoco>\n<option timestep='0'/><worldbody><geom size='1'/></worldbody></mujoco>",
+       "timestep"},
+      {"cycle.xml", "<mujoco>\n<include file='cycle.xml'/></mujoco>", "cycle.xml"},
+      {"include.xml", "<mujoco>\n<include file='not_there.xml'/></mujoco>", "not_there.xml"},
+      {"robot.urdf", "<robot name='r'><link name='a'/><joint name='j' type='hinge'/></robot>",
+       "robot.urdf"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char line[256], path[SCRATCH_PATH_SIZE];
+    (void)scratch_write(*state, cases[i].name, cases[i].text, strlen(cases[i].text), path);
+    (void)snprintf(line, sizeof line, "run %s --duration 0.01 --output t.csv", cases[i].name);
+    command_expect(*state, program, line, 3, cases[i].message);
+    assert_int_equal(scratch_count(*state), 1);
+    assert_int_equal(remove(path), 0);
+  }
+  command_expect(*state, program, "run missing.xml --output t.csv", 3, "missing.xml");
+  command_expect(*state, program, "run . --output t.csv", 3, "directory");
+  assert_int_equal(scratch_count(*state), 0);
+}
+
+// What stood at the path before stays there.
+static void outputs_that_cannot_be_written(void** state) {
+  command_expect(*state, program, "run '" BOX "' --duration 0.1 --output nowhere/t.csv", 3,
+                 "nowhere/t.csv");
+  command_expect(*state, program, "run '" BOX "' --duration 0.1 --output .", 3, "directory");
+  command_expect(*state, program, "run '" BOX "' --duration 0.1 --output /dev/full", 3, "space");
+  assert_int_equal(scratch_count(*state), 0);
+
+  // A disk that fills up while the run goes on: 8 blocks of 512 bytes.
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "t.csv", "old\n", 4, path);
+  command_result r =
+      command_run(*state, program, "ulimit -f 8;", "run '" BOX "' --duration 1 --output t.csv");
+  assert_int_equal(r.exit_code, 3);
+  assert_string_equal(r.out, "");
+  assert_non_null(strstr(r.err, "t.csv"));
+  command_clear(&r);
+  assert_int_equal(scratch_count(*state), 1);
+  char* text = scratch_read(path, NULL);
+  assert_string_equal(text, "old\n");
+  free(text);
+
+  r = command_run(*state, program, "", "run '" BOX "' --duration 0.1 > /dev/full");
+  assert_int_equal(r.exit_code, 3);
+  assert_non_null(strstr(r.err, "standard output"));
+  command_clear(&r);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+  const struct CMUnitTest tests[] = {
+      TEST(bad_command_lines),
+      TEST(bad_scenes),
+      TEST(outputs_that_cannot_be_written),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
