@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A steady-state step makes no heap call: resting boxes, a hinge at its limit, a coupled pair.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/heap_count.h"
+#include "support/simulation.h"
+#include "support/toy_system.h"
+
+static void test_multibody(void** state) {
+  (void)state;
+  for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
+    const double none[3] = {0.0, 0.0, 0.0}, half[3] = {0.1, 0.1, 0.1};
+    sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+    simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, sap_material_default());
+    for (int i = 0; i < 4; ++i) {
+      const double p[3] = {0.15 * (i % 2), 0.0, 0.1 + 0.2 * i};
+      const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
+      simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+      simulation_shape(builder, body, SAP_SHAPE_BOX, half, sap_material_default());
+    }
+    sap_joint_def hinge = sap_joint_def_default();
+    const double far[3] = {3.0, 0.0, 1.0};
+    hinge.body = simulation_body(builder, 0, 1.0, 0.01, far);
+    hinge.axis[1] = 1.0;
+    hinge.axis[2] = 0.0;
+    hinge.p_BJ[0] = 0.3;
+    hinge.upper = 0.2;
+    hinge.damping = 0.5;
+    hinge.stiffness = 1.0;
+    hinge.friction_loss = 0.1;
+    assert_int_equal(sap_builder_add_joint(builder, &hinge, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, (sap_scheme)scheme, 2e-3);
+    simulation_step(&s, 400);
+    const int64_t before = heap_calls();
+    simulation_step(&s, 50);
+    assert_int_equal(heap_calls() - before, 0);
+    assert_true(s.report.blocks > 0);
+    simulation_end(&s);
+  }
+  assert_int_equal(heap_live(), 0);
+}
+
+static void test_coupled(void** state) {
+  (void)state;
+  toy_linear toy;
+  toy_linear_init(&toy, 3, 2);
+  toy_linear_connect(&toy, 0, 3, 100.0, 1.0);
+  toy_linear_connect(&toy, 2, 5, 1e5, 1.0);
+  toy.f[0] = -1.0;
+  toy.limit = true;
+  sap_state s = toy_state(&toy.system);
+  sap_stepper* stepper = NULL;
+  assert_int_equal(sap_stepper_create(&toy.system, NULL, &stepper, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 60; ++i) {
+    const int64_t before = heap_calls();
+    assert_int_equal(sap_stepper_step(stepper, &s, NULL, NULL), SAP_STATUS_OK);
+    if (i >= 10) {
+      assert_int_equal(heap_calls() - before, 0);
+    }
+  }
+  sap_stepper_destroy(stepper);
+  sap_state_clear(&s);
+  assert_int_equal(heap_live(), 0);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_multibody),
+      cmocka_unit_test(test_coupled),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

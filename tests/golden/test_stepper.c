@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same run gives the same bits, scheme by scheme.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/simulation.h"
+
+// FNV-1a over the bytes of the state.
+static uint64_t hash(const sap_state* state) {
+  uint64_t h = 14695981039346656037u;
+  const struct {
+    const void* bytes;
+    size_t count;
+  } parts[2] = {{state->q, sizeof(double) * (size_t)state->nq},
+                {state->v, sizeof(double) * (size_t)state->nv}};
+  for (int i = 0; i < 2; ++i) {
+    for (size_t k = 0; k < parts[i].count; ++k) {
+      h = (h ^ ((const unsigned char*)parts[i].bytes)[k]) * 1099511628211u;
+    }
+  }
+  return h;
+}
+
+static uint64_t run(const char* path, sap_scheme scheme, int32_t steps) {
+  simulation s;
+  sap_error error = {0};
+  if (!simulation_read(&s, path, scheme, 0.005, &error)) {
+    fail_msg("%s", error.message);
+  }
+  simulation_step(&s, steps);
+  const uint64_t h = hash(&s.state);
+  simulation_end(&s);
+  return h;
+}
+
+static void test_run_to_run(void** state) {
+  (void)state;
+  const char* const scenes[] = {SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml",
+                                SAPSTEP_SOURCE_DIR "/examples/scenes/quadruped.xml"};
+  for (int i = 0; i < 2; ++i) {
+    for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
+      const uint64_t first = run(scenes[i], (sap_scheme)scheme, 120);
+      assert_true(run(scenes[i], (sap_scheme)scheme, 120) == first);
+      assert_true(run(scenes[i], (sap_scheme)scheme, 119) != first);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_run_to_run),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/simulation.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/scene.h>
+
+static void require(sap_status status, const sap_error* error) {
+  if (status != SAP_STATUS_OK) {
+    fail_msg("%s: %s", sap_status_text(status), error->message);
+  }
+}
+
+sap_builder* simulation_builder(double gx, double gy, double gz) {
+  sap_builder* builder = NULL;
+  sap_error error = {0};
+  sap_model_options options = sap_model_options_default();
+  options.gravity[0] = gx;
+  options.gravity[1] = gy;
+  options.gravity[2] = gz;
+  require(sap_builder_create(&options, &builder, &error), &error);
+  return builder;
+}
+
+static void complete(simulation* s, sap_scheme scheme, double dt) {
+  sap_error error = {0};
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = dt;
+  options.solver_options.relative_tolerance = 1e-12;  // the physics is on trial, not the solver
+  require(sap_stepper_options_set_scheme(&options, scheme, &error), &error);
+  require(sap_multibody_create(s->model, &s->multibody, &error), &error);
+  require(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, &error),
+          &error);
+  require(sap_model_default_state(s->model, &s->state, &error), &error);
+}
+
+simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt) {
+  simulation s;
+  sap_error error = {0};
+  memset(&s, 0, sizeof s);
+  require(sap_builder_compile(builder, &s.model, &error), &error);
+  sap_builder_destroy(builder);
+  complete(&s, scheme, dt);
+  return s;
+}
+
+bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
+                     sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  memset(s, 0, sizeof *s);
+  options.lenient = true;
+  if (sap_scene_read(path, &options, &s->model, error) != SAP_STATUS_OK) {
+    return false;
+  }
+  complete(s, scheme, dt);
+  return true;
+}
+
+void simulation_end(simulation* s) {
+  sap_stepper_destroy(s->stepper);
+  sap_multibody_destroy(s->multibody);
+  sap_model_destroy(s->model);
+  sap_state_clear(&s->state);
+}
+
+void simulation_step(simulation* s, int32_t n) {
+  sap_error error = {0};
+  for (int32_t i = 0; i < n; ++i) {
+    require(sap_stepper_step(s->stepper, &s->state, &s->report, &error), &error);
+  }
+  require(sap_multibody_collect(s->multibody, &s->report, &error), &error);
+}
+
+sap_diagnostics simulation_diagnose(simulation* s) {
+  sap_error error = {0};
+  sap_diagnostics out;
+  require(sap_multibody_diagnose(s->multibody, &s->state, &out, &error), &error);
+  return out;
+}
+
+int32_t simulation_body(sap_builder* builder, int32_t parent, double mass, double inertia,
+                        const double p[3]) {
+  sap_error error = {0};
+  sap_body_def body = sap_body_def_default();
+  int32_t id = -1;
+  body.parent = parent;
+  body.mass = mass;
+  for (int i = 0; i < 3; ++i) {
+    body.I_BCo_B[i] = inertia;
+    body.p_PB[i] = p[i];
+  }
+  require(sap_builder_add_body(builder, &body, &id, &error), &error);
+  return id;
+}
+
+int32_t simulation_joint(sap_builder* builder, int32_t body, sap_joint_type type, double ax,
+                         double ay, double az) {
+  sap_error error = {0};
+  sap_joint_def joint = sap_joint_def_default();
+  int32_t id = -1;
+  joint.type = type;
+  joint.body = body;
+  joint.axis[0] = ax;
+  joint.axis[1] = ay;
+  joint.axis[2] = az;
+  require(sap_builder_add_joint(builder, &joint, &id, &error), &error);
+  return id;
+}
+
+void simulation_shape(sap_builder* builder, int32_t body, sap_shape_type type, const double size[3],
+                      sap_material material) {
+  sap_error error = {0};
+  sap_shape_def shape = sap_shape_def_default();
+  shape.body = body;
+  shape.type = type;
+  memcpy(shape.size, size, sizeof shape.size);
+  shape.material = material;
+  require(sap_builder_add_shape(builder, &shape, NULL, &error), &error);
+}

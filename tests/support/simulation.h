@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A model with everything that steps it, for tests: any failure fails the test.
+#ifndef SAP_TESTS_SUPPORT_SIMULATION_H
+#define SAP_TESTS_SUPPORT_SIMULATION_H
+
+#include <sapstep/diagnostics.h>
+#include <sapstep/model.h>
+#include <sapstep/multibody.h>
+#include <sapstep/stepper.h>
+
+typedef struct simulation {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;         // the model's default at first
+  sap_step_report report;  // of the last step
+} simulation;
+
+// A builder with this gravity.
+sap_builder* simulation_builder(double gx, double gy, double gz);
+// Compiles and destroys the builder.
+simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt);
+// From a scene file, read leniently; false when it cannot be read (message in error).
+bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
+                     sap_error* error);
+void simulation_end(simulation* s);
+// Steps n times and collects the last step's contacts.
+void simulation_step(simulation* s, int32_t n);
+sap_diagnostics simulation_diagnose(simulation* s);
+
+// A body on the world with one joint; returns its id. Inertia about its centre of mass is
+// diag(inertia).
+int32_t simulation_body(sap_builder* builder, int32_t parent, double mass, double inertia,
+                        const double p[3]);
+int32_t simulation_joint(sap_builder* builder, int32_t body, sap_joint_type type, double ax,
+                         double ay, double az);
+void simulation_shape(sap_builder* builder, int32_t body, sap_shape_type type, const double size[3],
+                      sap_material material);
+
+#endif
