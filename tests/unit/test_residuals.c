@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The judge on numbers worked out by hand.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sapstep/solver.h>
+
+#include "support/near.h"
+
+// Tree 0: mass 4, three velocities, a cone of mu 0.5. Tree 1: mass 1, a nonnegative row. Coupling
+// 0.5 between velocity 0 of tree 0 and tree 1.
+static sap_problem* make(void) {
+  const int32_t sizes[2] = {3, 1}, tree_0[1] = {0}, tree_1[1] = {1};
+  const double A[9] = {4, 0, 0, 0, 4, 0, 0, 0, 4}, one[1] = {1}, C[3] = {0.5, 0, 0};
+  const double I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const double* J_0[1] = {I};
+  const double* J_1[1] = {one};
+  const double v_star[4] = {1, 0, -1, 2};
+  const double R[3] = {0.1, 0.1, 0.2}, v_hat[3] = {0, 0, 0.3};
+  sap_problem* p;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 2, sizes, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 1, 1, one, 1, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 1, C, 3, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                     .nrows = 3,
+                     .ntrees = 1,
+                     .trees = tree_0,
+                     .jacobians = J_0,
+                     .R = R,
+                     .v_hat = v_hat,
+                     .friction = 0.5};
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  block.set = SAP_SET_NONNEGATIVE;
+  block.nrows = 1;
+  block.trees = tree_1;
+  block.jacobians = J_1;
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  return p;
+}
+
+static void test_by_hand(void** state) {
+  (void)state;
+  sap_problem* p = make();
+  const double v[4] = {0, 0, -0.1, -0.5}, gamma[4] = {0.3, 0, 0.4, -0.1};
+  sap_residual out;
+  assert_int_equal(sap_residuals(p, v, gamma, &out, NULL), SAP_STATUS_OK);
+  // v - v* = (-1, 0, .9, -2.5); A (v - v*) = (-4 - 1.25, 0, 3.6, -2.5 - .5)
+  const double momentum[4] = {-5.25, 0, 3.6, -3.0};
+  // A v = (-.25, 0, -.4, -.5);  J' gamma = gamma
+  const double D_2[4] = {0.25, 0.25, 0.25, 1};
+  const double Av[4] = {-0.25, 0, -0.4, -0.5};
+  double g_2 = 0, a_2 = 0, j_2 = 0;
+  for (int i = 0; i < 4; ++i) {
+    g_2 += D_2[i] * (momentum[i] - gamma[i]) * (momentum[i] - gamma[i]);
+    a_2 += D_2[i] * Av[i] * Av[i];
+    j_2 += D_2[i] * gamma[i] * gamma[i];
+  }
+  ASSERT_NEAR(out.momentum_absolute, sqrt(g_2), 1e-14);
+  ASSERT_NEAR(out.momentum, sqrt(g_2 / fmax(a_2, j_2)), 1e-13);
+  // P: cone u = (0, 0, .4): stiction (0, 0, 2), cost .4; row u = .5, R .1: 5, cost 1.25
+  const double energy = 0.5 * (5.25 + 0.9 * 3.6 + 2.5 * 3.0);
+  ASSERT_NEAR(out.cost, energy + 0.4 + 1.25, 1e-13);
+  const double cone_distance = sqrt(0.1 * 0.09 + 0.2 * 1.6 * 1.6), row_distance = sqrt(0.1) * 5.1;
+  const double gamma_R = sqrt(0.1 * 0.09 + 0.2 * 0.16 + 0.1 * 0.01);
+  ASSERT_NEAR(out.projection, fmax(cone_distance, row_distance) / gamma_R, 1e-13);
+  // g = vc - v_hat + R gamma = (.03, 0, -.4 + .08)
+  ASSERT_NEAR(out.slackness, fabs(0.03 * 0.3 - 0.32 * 0.4) / out.cost, 1e-15);
+  // (.3, 0, .4) is (.3 - .5 .4)/sqrt(1.25) outside, the row .1
+  ASSERT_NEAR(out.set_violation, 0.1, 1e-15);
+  ASSERT_NEAR(out.penetration, 0.5, 1e-15);
+  sap_problem_destroy(p);
+}
+
+static void test_at_rest(void** state) {
+  (void)state;
+  const int32_t sizes[1] = {1};
+  const double one[1] = {1}, v[1] = {0};
+  sap_problem* p;
+  sap_residual out;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 1, sizes, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, one, 1, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_residuals(p, v, NULL, &out, NULL), SAP_STATUS_OK);
+  assert_true(out.cost == 0.0 && out.momentum == 0.0 && out.projection == 0.0 &&
+              out.slackness == 0.0 && out.set_violation == 0.0 && out.penetration == 0.0);
+  sap_problem_destroy(p);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_by_hand),
+      cmocka_unit_test(test_at_rest),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
