@@ -43,7 +43,7 @@ void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
 
 // Cost of a patch, |cost| summed into *scale, and y = J' gamma.
 static inline double evaluate_cones(sap_newton* n, const sap_patch* patch, int32_t ncols,
-                                    const double* x, double* y) {
+                                    const double* restrict x, double* restrict y) {
   const size_t nc = (size_t)n->ncones;
   const double* J = n->jacobian + patch->jacobian;
   double cost = 0.0;

@@ -9,10 +9,14 @@
 #include "solvers/primal/patch_vector.h"
 
 // S (ld ncols) += J' G J for three rows; columns of `first` tree only need rows from their tree on.
-static inline void add_cone(double* S, const double* J, const double G[6], int32_t ncols,
-                            int32_t split, double* W) {
-  const double *J0 = J, *J1 = J + ncols, *J2 = J + 2 * ncols;
-  double *W0 = W, *W1 = W + ncols, *W2 = W + 2 * ncols;
+static inline void add_cone(double* restrict S, const double* restrict J, const double G[6],
+                            int32_t ncols, int32_t split, double* restrict W) {
+  const double* J0 = J;
+  const double* J1 = J + ncols;
+  const double* J2 = J + 2 * ncols;
+  double* W0 = W;
+  double* W1 = W + ncols;
+  double* W2 = W + 2 * ncols;
   for (int32_t i = 0; i < ncols; ++i) {
     W0[i] = G[0] * J0[i] + G[1] * J1[i] + G[3] * J2[i];
     W1[i] = G[1] * J0[i] + G[2] * J1[i] + G[4] * J2[i];
@@ -20,7 +24,7 @@ static inline void add_cone(double* S, const double* J, const double G[6], int32
   }
   for (int32_t j = 0; j < ncols; ++j) {
     const double w0 = W0[j], w1 = W1[j], w2 = W2[j];
-    double* Sj = S + (size_t)j * (size_t)ncols;
+    double* restrict Sj = S + (size_t)j * (size_t)ncols;
     for (int32_t i = j < split ? 0 : split; i < ncols; ++i) {
       Sj[i] += J0[i] * w0 + J1[i] * w1 + J2[i] * w2;
     }
@@ -77,6 +81,16 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
   return active;
 }
 
+// to (rows x columns, ld rows) += part of S (ld ncols)
+static inline void add_block(double* restrict to, const double* restrict S, size_t rows,
+                             size_t columns, size_t ncols) {
+  for (size_t j = 0; j < columns; ++j) {
+    for (size_t i = 0; i < rows; ++i) {
+      to[j * rows + i] += S[j * ncols + i];
+    }
+  }
+}
+
 static void scatter(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   const size_t* pair = n->pair_values + patch->first_pair;
@@ -88,11 +102,11 @@ static void scatter(const sap_newton* n, const sap_patch* patch, const double* S
     for (int32_t l = k; l < patch->ntrees; ++l) {
       const size_t size_l = (size_t)n->size[trees[l]];
       double* to = n->values + *pair++;
-      for (size_t j = 0; j < size_k; ++j) {
-        const double* from = S + (column + j) * ncols + row;
-        for (size_t i = 0; i < size_l; ++i) {
-          to[j * size_l + i] += from[i];
-        }
+      const double* from = S + column * ncols + row;
+      if (size_k == SAP_ONE_FREE_BODY && size_l == SAP_ONE_FREE_BODY) {
+        add_block(to, from, SAP_ONE_FREE_BODY, SAP_ONE_FREE_BODY, ncols);
+      } else {
+        add_block(to, from, size_l, size_k, ncols);
       }
       row += size_l;
     }
