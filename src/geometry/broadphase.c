@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "geometry/shape.h"
+
 // Fewer boxes are swept in one cell; a box over more cells than this is swept against all.
 enum { ONE_CELL_BOXES = 48, WIDE_CELLS = 64, MAX_CELLS_PER_AXIS = 4096 };
 
@@ -110,14 +112,14 @@ static void choose_cells(sap_broadphase* bp) {
     double low = INFINITY, high = -INFINITY, width = 0.0;
     for (int32_t i = 0; i < bp->count; ++i) {
       const sap_aabb* box = &bp->boxes[i];
-      low = fmin(low, box->lower[axis + 1]);
-      high = fmax(high, box->upper[axis + 1]);
+      low = sap_least(low, box->lower[axis + 1]);
+      high = sap_most(high, box->upper[axis + 1]);
       width += box->upper[axis + 1] - box->lower[axis + 1];
     }
     // Twice the mean box; and no more cells than boxes, in all.
-    width = fmax(2.0 * width / bp->count, (high - low) / sqrt((double)bp->count));
+    width = sap_most(2.0 * width / bp->count, (high - low) / sqrt((double)bp->count));
     const double cells = bp->count <= ONE_CELL_BOXES ? 1.0 : floor((high - low) / width);
-    bp->cells[axis] = cells > 1.0 ? (int32_t)fmin(cells, MAX_CELLS_PER_AXIS) : 1;
+    bp->cells[axis] = cells > 1.0 ? (int32_t)sap_least(cells, MAX_CELLS_PER_AXIS) : 1;
     bp->origin[axis] = low;
     bp->inverse_width[axis] = bp->cells[axis] > 1 ? bp->cells[axis] / (high - low) : 0.0;
   }
@@ -125,7 +127,7 @@ static void choose_cells(sap_broadphase* bp) {
 
 static int32_t cell_of(const sap_broadphase* bp, int axis, double x) {
   const double cell = (x - bp->origin[axis]) * bp->inverse_width[axis];
-  return cell > 0.0 ? (int32_t)fmin(cell, bp->cells[axis] - 1) : 0;
+  return cell > 0.0 ? (int32_t)sap_least(cell, bp->cells[axis] - 1) : 0;
 }
 
 typedef struct cell_range {
@@ -230,8 +232,8 @@ static sap_status sweep_cell(const sweep* s, int32_t cell) {
       if (!overlaps(box_a, box_b)) {
         continue;
       }
-      const int32_t y = cell_of(bp, 0, fmax(box_a->lower[1], box_b->lower[1]));
-      const int32_t z = cell_of(bp, 1, fmax(box_a->lower[2], box_b->lower[2]));
+      const int32_t y = cell_of(bp, 0, sap_most(box_a->lower[1], box_b->lower[1]));
+      const int32_t z = cell_of(bp, 1, sap_most(box_a->lower[2], box_b->lower[2]));
       if (only || z * bp->cells[0] + y == cell) {
         const sap_status status = add_pair(s, a, b);
         if (status != SAP_STATUS_OK) {

@@ -49,7 +49,7 @@ void sap_collide_features(const sap_placed_shape* a, const sap_placed_shape* b, 
   // Depth [of the pair's size] that the features may miss before the witness is added.
   static const double missed = 1e-7;
   static const double origin[3] = {0.0, 0.0, 0.0};
-  const double scale = fmin(a->bound, b->bound);
+  const double scale = sap_least(a->bound, b->bound);
   const double back[3] = {-witness->n[0], -witness->n[1], -witness->n[2]};
   sap_feature feature_a, feature_b;
   sap_candidates list;
@@ -57,11 +57,16 @@ void sap_collide_features(const sap_placed_shape* a, const sap_placed_shape* b, 
   sap_feature_facing(a, origin, witness->n, &feature_a);
   sap_feature_facing(b, ab, back, &feature_b);
   sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
-  double deepest = 0.0;
+  sap_manifold_point* deepest = NULL;
   for (int32_t i = 0; i < list.count; ++i) {
-    deepest = fmin(deepest, list.points[i].phi);
+    // The slack of "inside" lets corners reach a little too deep.
+    sap_manifold_point* point = &list.points[i];
+    point->phi = sap_most(point->phi, witness->phi);
+    deepest = deepest == NULL || point->phi < deepest->phi ? point : deepest;
   }
-  if (!(deepest <= witness->phi + missed * scale) || list.count == 0) {
+  if (deepest != NULL && deepest->phi <= witness->phi + missed * scale) {
+    deepest->phi = witness->phi;
+  } else {
     sap_candidates_add(&list, witness->p, witness->n, witness->phi);
   }
   sap_candidates_reduce(&list, scale, out);

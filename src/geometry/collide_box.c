@@ -14,15 +14,17 @@ typedef struct box_pair {
   double depth, n[3];  // least overlap so far and its axis in a, from a to b
 } box_pair;
 
-// False when the axis (of length `norm`) separates. An edge axis must beat the faces clearly, or
-// round-off decides between a face's four points and an edge's one.
-static bool test(box_pair* p, const double axis[3], double norm, double reach, double gain) {
+// False when the axis (of squared length `norm2`) separates. An edge axis must beat the faces
+// clearly, or round-off decides between a face's four points and an edge's one.
+static bool test(box_pair* p, const double axis[3], double norm2, double reach, double gain) {
   const double along = sap_v3_dot(axis, p->c);
   const double overlap = reach - fabs(along);
   if (!(overlap > 0.0)) {
     return false;
   }
-  if (overlap < gain * p->depth * norm) {
+  const double limit = gain * p->depth;
+  if (overlap * overlap < limit * limit * norm2) {
+    const double norm = sqrt(norm2);
     p->depth = overlap / norm;
     sap_v3_scale(p->n, axis, (along < 0.0 ? -1.0 : 1.0) / norm);
   }
@@ -63,7 +65,7 @@ static bool test_edges(box_pair* p) {
       }
       const double reach = p->ha[i1] * fabs(axis[i1]) + p->ha[i2] * fabs(axis[i2]) +
                            p->hb[j1] * p->absC[3 * j2 + i] + p->hb[j2] * p->absC[3 * j1 + i];
-      if (!test(p, axis, sqrt(norm2), reach, 1.0 - 1e-6)) {
+      if (!test(p, axis, norm2, reach, 1.0 - 1e-6)) {
         return false;
       }
     }

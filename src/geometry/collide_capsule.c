@@ -3,7 +3,7 @@
 #include "geometry/collide.h"
 
 static double clamp(double x, double limit) {
-  return fmax(-limit, fmin(limit, x));
+  return sap_most(-limit, sap_least(limit, x));
 }
 
 // Parameters [m] of the nearest points of the segments s u, |s| <= length_a, and ab + t w,

@@ -11,9 +11,9 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
     case SAP_SHAPE_CAPSULE:
       return fabs(m[2]);
     case SAP_SHAPE_CYLINDER:
-      return fmin(fabs(m[2]), hypot(m[0], m[1]));
+      return sap_least(fabs(m[2]), hypot(m[0], m[1]));
     case SAP_SHAPE_BOX:
-      return fmin(fabs(m[0]), fmin(fabs(m[1]), fabs(m[2])));
+      return sap_least(fabs(m[0]), sap_least(fabs(m[1]), fabs(m[2])));
     case SAP_SHAPE_PLANE:
       return 0.0;
     case SAP_SHAPE_SPHERE:
@@ -40,7 +40,7 @@ static void refine_witness(const sap_convex_pair* pair, const double n[3], doubl
 void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
                         sap_manifold* out) {
   const double margin = a->margin + b->margin;
-  const sap_convex_pair pair = {.a = a, .b = b, .ab = ab, .scale = fmin(a->bound, b->bound)};
+  const sap_convex_pair pair = {.a = a, .b = b, .ab = ab, .scale = sap_least(a->bound, b->bound)};
   sap_simplex simplex;
   sap_manifold_point witness;
   const sap_gjk_result result = sap_gjk(&pair, margin, &simplex, witness.n);

@@ -41,7 +41,7 @@ void sap_collide_sphere_capsule(const sap_placed_shape* a, const sap_placed_shap
   const double t = -sap_v3_dot(ab, axis);
   double q[3];
   sap_v3_copy(q, ab);
-  sap_v3_add_scaled(q, axis, fmax(-b->size[1], fmin(b->size[1], t)));
+  sap_v3_add_scaled(q, axis, sap_most(-b->size[1], sap_least(b->size[1], t)));
   touch_point(a, q, b->size[0], b->R, out);
 }
 
@@ -63,7 +63,7 @@ void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_sha
   const double radial[3] = {rho > 0.0 ? x[0] / rho : 1.0, rho > 0.0 ? x[1] / rho : 0.0, 0.0};
   const double out_r = rho - b->size[0], out_z = fabs(x[2]) - b->size[1];
   double m[3] = {0.0, 0.0, 0.0};
-  double distance = fmax(out_r, out_z);
+  double distance = sap_most(out_r, out_z);
   if (out_r > 0.0 && out_z > 0.0) {
     distance = hypot(out_r, out_z);
     sap_v3_scale(m, radial, out_r / distance);
@@ -83,7 +83,7 @@ void sap_collide_sphere_box(const sap_placed_shape* a, const sap_placed_shape* b
   sap_v3_scale(x, x, -1.0);
   int nearest = 0;
   for (int i = 0; i < 3; ++i) {
-    m[i] = copysign(fmax(fabs(x[i]) - b->size[i], 0.0), x[i]);
+    m[i] = copysign(sap_most(fabs(x[i]) - b->size[i], 0.0), x[i]);
     if (fabs(x[i]) - b->size[i] > fabs(x[nearest]) - b->size[nearest]) {
       nearest = i;
     }

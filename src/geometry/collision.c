@@ -1,35 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/collision.h"
 
-#include "core/memory.h"
-#include "geometry/broadphase.h"
-#include "geometry/collide.h"
-#include "geometry/filter.h"
-#include "geometry/identity.h"
+#include "geometry/collision_data.h"
 #include "geometry/sort.h"
 #include "math/quaternion.h"
-
-typedef struct collision_shape {
-  sap_placed_shape placed;
-  sap_filter_shape filter;
-  double R_BS[9];
-} collision_shape;
-
-struct sap_collision {
-  const sap_model* model;
-  int32_t shape_count, plane_count, box_count;
-  collision_shape* shapes;    // by shape id                                     (shape_count)
-  int32_t* planes;            // shape ids                                       (plane_count)
-  int32_t* boxed;             // shape ids of the broadphase's boxes, ascending  (box_count)
-  sap_broadphase broadphase;  // over `boxed`
-  uint64_t* pairs;            // shape_A << 32 | shape_B, ascending              (pair_count)
-  uint64_t* pair_scratch;
-  sap_contact* contacts;        // the result being built                        (contact_count)
-  sap_identity* identities[2];  // one per contact: of the last call and of this one
-  int32_t pair_count, pair_capacity, scratch_capacity;
-  int32_t contact_count, contact_capacity, identity_capacity[2];
-  int32_t last, last_count;  // which of `identities` is the last call's; its points
-};
 
 static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
@@ -108,7 +82,7 @@ static sap_status check_poses(const sap_model* model, const double* p_WB, const 
 
 static void place_shapes(sap_collision* c, const double* p_WB, const double* R_WB) {
   for (int32_t i = 0; i < c->shape_count; ++i) {
-    collision_shape* shape = &c->shapes[i];
+    sap_collision_shape* shape = &c->shapes[i];
     const double* R = R_WB + 9 * shape->filter.body;
     sap_m3_mul_v3(shape->placed.p, R, c->model->shapes[i].p_BS);
     sap_v3_add(shape->placed.p, shape->placed.p, p_WB + 3 * shape->filter.body);
@@ -146,11 +120,11 @@ static sap_status add_pair(sap_collision* c, int32_t a, int32_t b, sap_error* er
 }
 
 static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* error) {
-  const collision_shape* ground = &c->shapes[plane];
+  const sap_collision_shape* ground = &c->shapes[plane];
   const double* n = ground->placed.R + 6;
   const double offset = sap_v3_dot(n, ground->placed.p);
   for (int32_t i = 0; i < c->box_count; ++i) {
-    const collision_shape* shape = &c->shapes[c->boxed[i]];
+    const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
     // Slack for the cancellation far from the origin; the pair itself is tested without it.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     if (height * (1.0 - 1e-9) - 1e-9 * fabs(offset) >= shape->placed.bound ||
@@ -184,108 +158,6 @@ static sap_status find_pairs(sap_collision* c, sap_error* error) {
   return status;
 }
 
-// What all points of a pair share.
-static sap_status combine(const sap_collision* c, int32_t a, int32_t b, sap_contact* contact,
-                          sap_error* error) {
-  const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
-  *contact =
-      (sap_contact){.body_A = shape_a->body, .body_B = shape_b->body, .shape_A = a, .shape_B = b};
-  const sap_status status =
-      sap_material_combine(&shape_a->material, &shape_b->material, c->model->options.friction_rule,
-                           &contact->material, error);
-  contact->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
-  if (shape_a->priority != shape_b->priority) {
-    const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
-    contact->condim = ruler->condim;
-    contact->material.friction = ruler->material.friction;
-  }
-  return status;
-}
-
-// Share of the penetration that A's surface gives way: A's compliance over that of both.
-static double share_of_A(double stiffness_a, double stiffness_b) {
-  const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
-  return isfinite(share) ? share : 0.5;  // both rigid
-}
-
-typedef struct poses {
-  const double *p_WB, *R_WB;
-} poses;
-
-static void to_body(const poses* at, int32_t body, const double p[3], double p_B[3]) {
-  double d[3];
-  sap_v3_sub(d, p, at->p_WB + 3 * body);
-  sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
-}
-
-// The last call's points of the pair; `cursor` moves along its sorted list.
-static int32_t last_points(const sap_collision* c, uint64_t pair, int32_t* cursor) {
-  const sap_identity* old = c->identities[c->last];
-  while (*cursor < c->last_count && old[*cursor].pair < pair) {
-    ++*cursor;
-  }
-  int32_t count = 0;
-  while (*cursor + count < c->last_count && old[*cursor + count].pair == pair) {
-    ++count;
-  }
-  return count;
-}
-
-static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    contacts[i].feature = points[i].feature;
-  }
-  for (int32_t i = 1; i < count; ++i) {
-    for (int32_t j = i; j > 0 && contacts[j - 1].feature > contacts[j].feature; --j) {
-      const sap_contact contact = contacts[j];
-      const sap_identity point = points[j];
-      contacts[j] = contacts[j - 1];
-      points[j] = points[j - 1];
-      contacts[j - 1] = contact;
-      points[j - 1] = point;
-    }
-  }
-}
-
-static sap_status add_manifold(sap_collision* c, const poses* at, uint64_t pair,
-                               const sap_manifold* manifold, int32_t* cursor, sap_error* error) {
-  const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
-  const int32_t next = 1 - c->last, first = c->contact_count;
-  const int32_t needed = first <= INT32_MAX - manifold->count ? first + manifold->count : -1;
-  sap_contact contact;
-  sap_status status = combine(c, a, b, &contact, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->contacts, &c->contact_capacity, needed, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], needed, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
-  const double share =
-      share_of_A(c->model->shapes[a].material.stiffness, c->model->shapes[b].material.stiffness);
-  sap_identity* points = c->identities[next] + first;
-  for (int32_t i = 0; i < manifold->count; ++i) {
-    const sap_manifold_point* point = &manifold->points[i];
-    contact.phi = point->phi;
-    sap_m3_from_normal(contact.R_WC, point->n);
-    sap_v3_add(contact.point, shape_a->p, point->p);
-    sap_v3_add_scaled(contact.point, point->n, share * point->phi);
-    c->contacts[first + i] = contact;
-    points[i].pair = pair;
-    to_body(at, contact.body_A, contact.point, points[i].p_A);
-    to_body(at, contact.body_B, contact.point, points[i].p_B);
-  }
-  const int32_t old_count = last_points(c, pair, cursor);
-  sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
-                     fmin(shape_a->bound, shape_b->bound), points, manifold->count);
-  sort_by_feature(c->contacts + first, points, manifold->count);
-  c->contact_count += manifold->count;
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, const double* R_WB,
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
@@ -295,7 +167,7 @@ sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, co
   }
   place_shapes(c, p_WB, R_WB);
   status = find_pairs(c, error);
-  const poses at = {p_WB, R_WB};
+  const sap_body_poses at = {p_WB, R_WB};
   int32_t cursor = 0;
   c->contact_count = 0;
   for (int32_t i = 0; status == SAP_STATUS_OK && i < c->pair_count; ++i) {
@@ -303,7 +175,7 @@ sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, co
     sap_manifold manifold;
     sap_collide(&c->shapes[pair >> 32].placed, &c->shapes[pair & UINT32_MAX].placed, &manifold);
     if (manifold.count > 0) {
-      status = add_manifold(c, &at, pair, &manifold, &cursor, error);
+      status = sap_collision_add_manifold(c, &at, pair, &manifold, &cursor, error);
     }
   }
   if (status != SAP_STATUS_OK) {

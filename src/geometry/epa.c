@@ -177,7 +177,7 @@ static void witness(const polytope* p, const face* f, double out[3]) {
   double total = 0.0;
   for (int i = 0; i < 3; ++i) {
     sap_v3_cross(n, r[(i + 1) % 3], r[(i + 2) % 3]);
-    weight[i] = fmax(0.0, sap_v3_dot(n, f->n));
+    weight[i] = sap_most(0.0, sap_v3_dot(n, f->n));
     total += weight[i];
   }
   sap_v3_set(out, 0.0, 0.0, 0.0);

@@ -163,8 +163,8 @@ static bool clip_quad(const double e[2], const double d[2], double t[2]) {
       continue;
     }
     const double ta = (-one - e[i]) / d[i], tb = (one - e[i]) / d[i];
-    t[0] = fmax(t[0], fmin(ta, tb));
-    t[1] = fmin(t[1], fmax(ta, tb));
+    t[0] = sap_most(t[0], sap_least(ta, tb));
+    t[1] = sap_least(t[1], sap_most(ta, tb));
   }
   return t[0] <= t[1];
 }
@@ -180,8 +180,8 @@ static bool clip_disc(const double e[2], const double d[2], double t[2]) {
   if (!(root >= 0.0)) {
     return false;
   }
-  t[0] = fmax(t[0], (-b - sqrt(root)) / a);
-  t[1] = fmin(t[1], (-b + sqrt(root)) / a);
+  t[0] = sap_most(t[0], (-b - sqrt(root)) / a);
+  t[1] = sap_least(t[1], (-b + sqrt(root)) / a);
   return t[0] <= t[1];
 }
 

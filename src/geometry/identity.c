@@ -5,20 +5,25 @@ static double distance2(const sap_identity* a, const sap_identity* b) {
   double d_A[3], d_B[3];
   sap_v3_sub(d_A, a->p_A, b->p_A);
   sap_v3_sub(d_B, a->p_B, b->p_B);
-  return fmin(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
+  return sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
 }
 
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count) {
   bool matched[SAP_MANIFOLD_POINTS] = {false}, taken[SAP_MANIFOLD_POINTS] = {false};
+  double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
+  for (int32_t i = 0; i < count; ++i) {
+    for (int32_t j = 0; j < old_count; ++j) {
+      apart2[i][j] = distance2(&points[i], &old[j]);
+    }
+  }
   for (int32_t round = 0; round < count && round < old_count; ++round) {
     double best = tolerance * tolerance;
     int32_t best_point = -1, best_old = -1;
     for (int32_t i = 0; i < count; ++i) {
       for (int32_t j = 0; j < old_count && !matched[i]; ++j) {
-        const double d2 = taken[j] ? best : distance2(&points[i], &old[j]);
-        if (d2 < best) {
-          best = d2;
+        if (!taken[j] && apart2[i][j] < best) {
+          best = apart2[i][j];
           best_point = i;
           best_old = j;
         }

@@ -24,7 +24,7 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
       shape->bound = sap_v3_norm(s);
       break;
     case SAP_SHAPE_ELLIPSOID:
-      shape->bound = fmax(s[0], fmax(s[1], s[2]));
+      shape->bound = sap_most(s[0], sap_most(s[1], s[2]));
       break;
   }
 }

@@ -8,6 +8,15 @@
 
 #include "math/vector3.h"
 
+// Without fmin's care for NaN, which costs a call: poses are finite here.
+static inline double sap_least(double a, double b) {
+  return a < b ? a : b;
+}
+
+static inline double sap_most(double a, double b) {
+  return a > b ? a : b;
+}
+
 typedef struct sap_placed_shape {
   sap_shape_type type;
   double size[3];  // as in sap_shape_def [m]
