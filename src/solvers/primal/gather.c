@@ -2,38 +2,11 @@
 // Gathers one island of a problem: trees, patches, Jacobian rows, cone and interval parameters.
 #include <string.h>
 
-#include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/newton_memory.h"
 
-sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
-  *newton = (sap_newton){0};
-  newton->memory = sap_allocate(1, sizeof *newton->memory);
-  return newton->memory == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver")
-                                : SAP_STATUS_OK;
-}
-
-void sap_newton_clear(sap_newton* newton) {
-  if (newton->memory != NULL) {
-    sap_free(newton->memory->integers);
-    sap_free(newton->memory->reals);
-    sap_free(newton->memory->keys);
-    sap_free(newton->memory->patches);
-    sap_free(newton->memory->cones);
-    sap_free(newton->memory->intervals);
-    sap_free(newton->memory->column_start);
-    sap_free(newton->memory->row);
-    sap_free(newton->memory->value_start);
-    sap_free(newton->memory->pairs);
-    sap_free(newton->memory->pair_values);
-    sap_free(newton->memory->values);
-    sap_free(newton->memory);
-  }
-  *newton = (sap_newton){0};
-}
-
 // Sizes that are known from the blocks alone.
-static void count(sap_newton* n) {
+static sap_status count(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
   n->nv = n->ncones = n->nintervals = n->npatch_trees = n->ncouplings = 0;
   n->njacobian = 0;
@@ -44,6 +17,7 @@ static void count(sap_newton* n) {
     }
   }
   n->largest_patch = 0;
+  int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
     int32_t ncols = 0;
@@ -53,77 +27,13 @@ static void count(sap_newton* n) {
     n->ncones += block->set == SAP_SET_FRICTION_CONE ? 1 : 0;
     n->nintervals += block->set == SAP_SET_FRICTION_CONE ? 0 : block->nrows;
     n->npatch_trees += block->ntrees;
+    pairs += (int64_t)block->ntrees * (block->ntrees + 1) / 2;
     n->njacobian += (size_t)block->nrows * (size_t)ncols;
     n->largest_patch = ncols > n->largest_patch ? ncols : n->largest_patch;
   }
-}
-
-static sap_status reserve(sap_newton* n, sap_error* error) {
-  struct sap_newton_memory* m = n->memory;
-  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
-  const int64_t columns = n->largest_patch;
-  const int64_t integers =
-      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
-  const int64_t reals =
-      (int64_t)n->njacobian + 15 * nc + 5 * ni + 10 * nv + columns * columns + 5 * columns;
-  sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
-#define RESERVE(array, needed)                                              \
-  if (status == SAP_STATUS_OK) {                                            \
-    status = SAP_RESERVE(&m->array, &m->array##_capacity, (needed), error); \
-  }
-  RESERVE(reals, reals)
-  RESERVE(keys, 2 * (int64_t)n->nblocks)
-  RESERVE(patches, n->nblocks)
-  RESERVE(cones, nc)
-  RESERVE(intervals, ni)
-#undef RESERVE
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  n->patches = m->patches;
-  n->cones = m->cones;
-  n->intervals = m->intervals;
-  int32_t* next = m->integers;
-#define CARVE(array, count_of) \
-  n->array = next;             \
-  next += (count_of);
-  CARVE(size, nt)
-  CARVE(start, nt + 1)
-  CARVE(couplings, n->ncouplings)
-  CARVE(coupling_pair, n->ncouplings)
-  CARVE(patch_trees, n->npatch_trees)
-  CARVE(tree_order, n->npatch_trees)
-  CARVE(cone_row, nc)
-  CARVE(interval_row, ni)
-#undef CARVE
-  double* real = m->reals;
-#define CARVE(array, count_of) \
-  n->array = real;             \
-  real += (count_of);
-  CARVE(jacobian, n->njacobian)
-  CARVE(cone_v_hat, 3 * nc)
-  CARVE(cone_vc, 3 * nc)
-  CARVE(cone_u, 3 * nc)
-  CARVE(cone_d, 3 * nc)
-  CARVE(cone_gamma, 3 * nc)
-  CARVE(interval_v_hat, ni)
-  CARVE(interval_vc, ni)
-  CARVE(interval_u, ni)
-  CARVE(interval_d, ni)
-  CARVE(interval_gamma, ni)
-  CARVE(v, nv)
-  CARVE(v_star, nv)
-  CARVE(v_best, nv)
-  CARVE(dv, nv)
-  CARVE(gradient, nv)
-  CARVE(momentum, nv)
-  CARVE(momentum_star, nv)
-  CARVE(impulse, nv)
-  CARVE(mass, nv)
-  CARVE(product, nv)
-  CARVE(scratch, columns * columns + 5 * columns)
-#undef CARVE
-  return SAP_STATUS_OK;
+  return pairs <= INT32_MAX ? SAP_STATUS_OK
+                            : sap_fail(error, SAP_STATUS_MEMORY,
+                                       "blocks link too many tree pairs: %lld", (long long)pairs);
 }
 
 static sap_status gather_trees(sap_newton* n, sap_error* error) {
@@ -316,8 +226,10 @@ sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sa
   n->blocks = islands->blocks + islands->block_start[index];
   n->nblocks = islands->block_start[index + 1] - islands->block_start[index];
   n->local = islands->local;
-  count(n);
-  sap_status status = reserve(n, error);
+  sap_status status = count(n, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_newton_reserve(n, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = gather_trees(n, error);
   }

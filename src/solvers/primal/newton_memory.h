@@ -35,4 +35,7 @@ struct sap_newton_memory {
   int32_t pairs_capacity, pair_values_capacity, values_capacity;
 };
 
+// Room for an island whose counts are known; sets all pointers but those of the pattern.
+sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
+
 #endif
