@@ -236,6 +236,45 @@ static void test_couplings(void** state) {
   }
 }
 
+// Bilateral rows only: the cost is quadratic, so one Newton step ends it if H is right, couplings
+// between trees of different size and blocks on three trees included.
+static void test_quadratic_takes_one_step(void** state) {
+  (void)state;
+  const int32_t sizes[3] = {2, 3, 1};
+  const double A_0[4] = {2, 0.3, 0.3, 1}, A_1[9] = {3, 0.2, 0.1, 0.2, 2, 0.4, 0.1, 0.4, 2};
+  const double A_2[1] = {1.5}, C_01[6] = {0.1, 0.2, -0.3, 0.4, 0.15, -0.25};
+  const double C_10[6] = {0.1, -0.3, 0.15, 0.2, 0.4, -0.25}, v_star[6] = {1, -2, 3, -4, 5, -6};
+  const double J[3][6] = {{1, 2, 3, 4, 5, -6}, {-1, 0.5, 2, 1, 0, 1}, {2, -3, 1, 1, 1, 1}};
+  const double* jacobians[3] = {J[0], J[1], J[2]};
+  const int32_t trees[2][3] = {{2, 0, 1}, {1, 2, 0}};
+  const double R[2] = {0.01, 0.1}, v_hat[2] = {0.5, -0.5};
+  for (int order = 0; order < 2; ++order) {
+    fixture f = make(0.01, 3, sizes);
+    assert_int_equal(sap_problem_set_momentum_block(f.problem, 0, 0, A_0, 2, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_momentum_block(f.problem, 1, 1, A_1, 3, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_momentum_block(f.problem, 2, 2, A_2, 1, NULL), SAP_STATUS_OK);
+    assert_int_equal(order == 0 ? sap_problem_set_momentum_block(f.problem, 0, 1, C_01, 2, NULL)
+                                : sap_problem_set_momentum_block(f.problem, 1, 0, C_10, 3, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_v_star(f.problem, v_star, NULL), SAP_STATUS_OK);
+    for (int i = 0; i < 2; ++i) {
+      const sap_block block = {.set = SAP_SET_FREE,
+                               .nrows = 2,
+                               .ntrees = 3,
+                               .trees = trees[i],
+                               .jacobians = jacobians,
+                               .R = R,
+                               .v_hat = v_hat};
+      assert_int_equal(sap_problem_add_block(f.problem, &block, NULL), SAP_STATUS_OK);
+    }
+    const sap_solver_options options = sap_solver_options_default();
+    solve_with(&f, &options);
+    assert_int_equal(f.report.iterations, 1);
+    assert_true(f.report.momentum_error <= 1e-11);  // cond(H) eps
+    end(&f);
+  }
+}
+
 static void fill_two_bodies(fixture* f) {
   const double masses[6] = {0.4, 0.5, 0.6, 2, 2, 2};
   const double J0[18] = {0, 0.3, 0, -0.3, 0, 0.1, 0, -0.1, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -327,10 +366,15 @@ static void test_no_blocks(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_rigid_contact), cmocka_unit_test(test_limit),
-      cmocka_unit_test(test_bilateral),     cmocka_unit_test(test_limited_actuator),
-      cmocka_unit_test(test_dry_friction),  cmocka_unit_test(test_couplings),
-      cmocka_unit_test(test_exact_guess),   cmocka_unit_test(test_bad_guess),
+      cmocka_unit_test(test_rigid_contact),
+      cmocka_unit_test(test_limit),
+      cmocka_unit_test(test_bilateral),
+      cmocka_unit_test(test_limited_actuator),
+      cmocka_unit_test(test_dry_friction),
+      cmocka_unit_test(test_couplings),
+      cmocka_unit_test(test_quadratic_takes_one_step),
+      cmocka_unit_test(test_exact_guess),
+      cmocka_unit_test(test_bad_guess),
       cmocka_unit_test(test_no_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
