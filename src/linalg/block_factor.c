@@ -113,26 +113,45 @@ static void walk_rows(sap_block_factor* f, const sap_block_order* order, bool co
   }
 }
 
-// A supernode whose parent follows it joins it when the zeros that this stores cost less than the
-// shorter loops gain; bounds measured with sapstep_bench_cholesky.
-static const double join_zeros = 0.2;  // of the tiles of the joined supernode
-static bool worth_joining(const sap_block_factor* f, int32_t first, int32_t middle, int32_t end) {
-  const int32_t left = middle - first;  // chunk columns of the child
+// A supernode whose parent follows it may join it. That stores zeros, which cost arithmetic, and
+// saves short loops. Bounds on the share of zeros among all tiles of the joined supernode, measured
+// with sapstep_bench_cholesky.
+static const double join_zeros_narrow = 0.2;
+static const double join_zeros_wide = 0.05;
+enum {
+  JOIN_NARROW = 4,  // chunk columns
+  JOIN_MOST = 16    // so that a panel of a thousand rows stays in a core's cache
+};
+
+// Zero tiles when the supernodes [first, middle) and [middle, end) join; -1: they should not.
+// before: those that the two have stored already.
+static int32_t join(const sap_block_factor* f, int32_t first, int32_t middle, int32_t end,
+                    int32_t before) {
   const int32_t below = f->count[end - 1];
-  const int32_t zeros = left * (end - middle + below - f->count[middle - 1]);
   const int32_t width = end - first;
   const int32_t tiles = width * (width + 1) / 2 + width * below;
-  return zeros == 0 || (double)zeros <= join_zeros * (double)tiles;
+  const int32_t zeros = before + (middle - first) * (end - middle + below - f->count[middle - 1]);
+  if (width > JOIN_MOST) {
+    return -1;
+  }
+  const double bound = width <= JOIN_NARROW ? join_zeros_narrow : join_zeros_wide;
+  return zeros == before || (double)zeros <= bound * (double)tiles ? zeros : -1;
 }
 
 static void find_supernodes(sap_block_factor* f) {
   int32_t* first = f->super_first;
+  int32_t* zeros = f->mark;  // free until the next walk
   int32_t count = 0;
   for (int32_t k = 0; k < f->nchunks; ++k) {
-    first[count++] = k;
-    while (count > 1 && f->parent[first[count - 1] - 1] == first[count - 1] &&
-           worth_joining(f, first[count - 2], first[count - 1], k + 1)) {
-      --count;
+    first[count] = k;
+    zeros[count++] = 0;
+    while (count > 1 && f->parent[first[count - 1] - 1] == first[count - 1]) {
+      const int32_t joined =
+          join(f, first[count - 2], first[count - 1], k + 1, zeros[count - 2] + zeros[count - 1]);
+      if (joined < 0) {
+        break;
+      }
+      zeros[--count - 1] = joined;
     }
   }
   first[count] = f->nchunks;

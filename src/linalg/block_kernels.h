@@ -8,6 +8,7 @@
 
 typedef struct sap_block_kernels {
   const char* name;  // instruction set
+  double rate;       // multiply-adds of a whole lane per second on large patterns, measured  [1/s]
   // The caller's block row whose pivot is not positive and finite, -1 when there is none.
   int32_t (*factorize)(sap_block_factor* factor, const double* values);
   void (*solve)(const sap_block_factor* factor, double* x);

@@ -2,6 +2,7 @@
 // The block kernels for instruction set avx512; its flags stand in cmake/linalg.cmake.
 #if defined(SAP_KERNELS_X86)
 #define SAP_KERNELS_NAME "avx512"
+#define SAP_KERNELS_RATE 1.75e9
 #define SAP_KERNELS_TABLE sap_block_kernels_avx512
 #include "linalg/block_kernels.inc"
 #else

@@ -17,6 +17,10 @@ static inline lanes lanes_load(const double* a) {
 static inline void lanes_store(double* a, lanes x) {
   _mm512_store_pd(a, x);
 }
+// Six doubles from anywhere, then zeros.
+static inline lanes lanes_load_six(const double* a) {
+  return _mm512_maskz_loadu_pd(0x3f, a);
+}
 static inline lanes lanes_zero(void) {
   return _mm512_setzero_pd();
 }
@@ -47,6 +51,9 @@ static inline lanes lanes_load(const double* a) {
 static inline void lanes_store(double* a, lanes x) {
   _mm256_store_pd(a, x.low);
   _mm256_store_pd(a + 4, x.high);
+}
+static inline lanes lanes_load_six(const double* a) {
+  return (lanes){_mm256_loadu_pd(a), _mm256_zextpd128_pd256(_mm_loadu_pd(a + 4))};
 }
 static inline lanes lanes_zero(void) {
   return (lanes){_mm256_setzero_pd(), _mm256_setzero_pd()};
@@ -82,6 +89,9 @@ static inline void lanes_store(double* a, lanes x) {
   for (int r = 0; r < 8; ++r) {
     a[r] = x.v[r];
   }
+}
+static inline lanes lanes_load_six(const double* a) {
+  return (lanes){{a[0], a[1], a[2], a[3], a[4], a[5], 0, 0}};
 }
 static inline lanes lanes_zero(void) {
   return (lanes){{0}};

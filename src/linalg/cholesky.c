@@ -49,6 +49,19 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   return sap_cholesky_sparse_analyze(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }
 
+// AUTO: predicted times, from sapstep_bench_cholesky on one core of a 2.5 GHz server processor.
+//   block  lane_work / rate + 0.1 us per chunk (its pivots)
+//   dense  (n^3 / 3) / (45e9 n / (n + 500)): dpotrf's rate rises with n towards 45 GF/s
+// So dense wins where almost everything fills and n is above about 800 (100 for the baseline set).
+// CHOLMOD lost to the better of the two everywhere; it is there for whoever asks for it.
+static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
+  const double n = cholesky->pattern.n;
+  const double block =
+      cholesky->block.lane_work / cholesky->kernels->rate + 1e-7 * cholesky->block.nchunks;
+  const double dense = n * n * (n + 500) / (3 * 45e9);
+  return dense < block ? SAP_LINEAR_DENSE : SAP_LINEAR_BLOCK;
+}
+
 static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   const sap_pattern_copy* pattern = &cholesky->pattern;
   cholesky->choice = cholesky->requested;
@@ -61,7 +74,7 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
     status = sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error);
   }
   if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_AUTO) {
-    cholesky->choice = SAP_LINEAR_BLOCK;
+    cholesky->choice = predict_faster(cholesky);
   }
   if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_DENSE) {
     status = sap_cholesky_dense_analyze(&cholesky->dense, pattern, error);

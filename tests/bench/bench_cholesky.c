@@ -18,7 +18,7 @@ typedef struct pile {
 } pile;
 
 static pile make_pile(int32_t count) {
-  static const double room = 0.42;    // volume per body: 8 to 10 neighbours inside
+  static const double room = 0.7;     // volume per body: six neighbours inside
   static const double slender = 0.6;  // width / cube root of the volume
   pile p = {0};
   uint64_t state = (uint64_t)count;
@@ -188,7 +188,7 @@ static void run_case(const char* kind, int32_t count, int32_t size, const char* 
 // sapstep_bench_cholesky [PART OF A CASE'S NAME]
 int main(int argc, char** argv) {
   static const int32_t piles[] = {2, 4, 8, 20, 40, 80, 160, 320, 640};
-  static const int32_t dense_trees[] = {1, 6, 12, 27, 64, 128, 300};
+  static const int32_t dense_trees[] = {1, 6, 12, 27, 64, 128, 300, 600, 1000};
   const char* only = argc > 1 ? argv[1] : NULL;
   for (size_t k = 0; k < sizeof piles / sizeof *piles; ++k) {
     run_case("pile", piles[k], 6, only);

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "linalg/block_kernels.h"
 #include "support/block_matrix.h"
 
 static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK,
@@ -120,10 +121,100 @@ static void test_piles(void** unused) {
   sap_cholesky_destroy(cholesky);
 }
 
+// Each instruction set of this processor, on tiles of every width.
+static void test_kernels(void** unused) {
+  (void)unused;
+  const int32_t width = 3;
+  for (int32_t index = 0; sap_block_kernels_get(index) != NULL; ++index) {
+    const sap_block_kernels* kernels = sap_block_kernels_get(index);
+    for (int32_t size = 1; size <= 17; ++size) {
+      int32_t sizes[MAX_BLOCKS];
+      for (int32_t k = 0; k < 20; ++k) {
+        sizes[k] = k % 2 == 0 ? size : 18 - size;
+      }
+      block_matrix matrix = block_matrix_create(20, sizes, pile_link, &width);
+      block_matrix_fill_spd(&matrix, NULL, (uint64_t)size);
+      sap_pattern_copy copy = {0};
+      sap_block_order order = {0};
+      sap_block_factor factor = {0};
+      assert_int_equal(sap_pattern_assign(&copy, &matrix.pattern, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_block_order_compute(&order, &copy.view, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_block_factor_analyze(&factor, &copy, &order, NULL), SAP_STATUS_OK);
+      double x[20 * 18];
+      double expected[20 * 18];
+      for (int32_t k = 0; k < matrix.n; ++k) {
+        expected[k] = x[k] = 1 + k % 7;
+      }
+      assert_true(block_matrix_solve(&matrix, expected));
+      assert_int_equal(kernels->factorize(&factor, matrix.values), -1);
+      kernels->solve(&factor, x);
+      for (int32_t k = 0; k < matrix.n; ++k) {
+        assert_true(fabs(x[k] - expected[k]) < 1e-11);  // condition below 1e3, numbers below 10
+      }
+      sap_block_factor_clear(&factor);
+      sap_block_order_clear(&order);
+      sap_pattern_clear(&copy);
+      block_matrix_destroy(&matrix);
+    }
+  }
+}
+
+// AUTO: block where it is sparse, dense where everything fills and n is large.
+static bool all_linked(int32_t i, int32_t j, const void* context) {
+  (void)i;
+  (void)j;
+  (void)context;
+  return true;
+}
+
+static bool chain_linked(int32_t i, int32_t j, const void* context) {
+  (void)context;
+  return i - j == 1;
+}
+
+static void test_automatic_choice(void** unused) {
+  (void)unused;
+  int32_t sizes[MAX_BLOCKS];
+  for (int32_t k = 0; k < MAX_BLOCKS; ++k) {
+    sizes[k] = 36;
+  }
+  block_matrix chain = block_matrix_create(MAX_BLOCKS, sizes, chain_linked, NULL);
+  block_matrix full = block_matrix_create(MAX_BLOCKS, sizes, all_linked, NULL);
+  sap_cholesky* cholesky = NULL;
+  assert_int_equal(sap_cholesky_create(&cholesky, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_cholesky_analyze(cholesky, &chain.pattern, SAP_LINEAR_AUTO, NULL, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_cholesky_choice(cholesky), SAP_LINEAR_BLOCK);
+  assert_int_equal(sap_cholesky_analyze(cholesky, &full.pattern, SAP_LINEAR_AUTO, NULL, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_cholesky_choice(cholesky), SAP_LINEAR_DENSE);
+  bool analysed = true;
+  assert_int_equal(sap_cholesky_analyze(cholesky, &full.pattern, SAP_LINEAR_AUTO, &analysed, NULL),
+                   SAP_STATUS_OK);
+  assert_false(analysed);
+  // The same content elsewhere in memory is the same pattern.
+  int32_t* moved = malloc(sizeof(int32_t) * MAX_BLOCKS);
+  assert_non_null(moved);
+  for (int32_t k = 0; k < MAX_BLOCKS; ++k) {
+    moved[k] = sizes[k];
+  }
+  sap_block_pattern elsewhere = full.pattern;
+  elsewhere.sizes = moved;
+  assert_int_equal(sap_cholesky_analyze(cholesky, &elsewhere, SAP_LINEAR_AUTO, &analysed, NULL),
+                   SAP_STATUS_OK);
+  assert_false(analysed);
+  free(moved);
+  sap_cholesky_destroy(cholesky);
+  block_matrix_destroy(&chain);
+  block_matrix_destroy(&full);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_random_patterns),
       cmocka_unit_test(test_piles),
+      cmocka_unit_test(test_kernels),
+      cmocka_unit_test(test_automatic_choice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
