@@ -51,14 +51,14 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
 
 // AUTO: predicted times, from sapstep_bench_cholesky on one core of a 2.5 GHz server processor.
 //   block  lane_work / rate + 0.1 us per chunk (its pivots)
-//   dense  (n^3 / 3) / (45e9 n / (n + 500)): dpotrf's rate rises with n towards 45 GF/s
+//   dense  0.2 us + (n^3 / 3) / (45e9 n / (n + 500)): dpotrf's rate rises with n towards 45 GF/s
 // So dense wins where almost everything fills and n is above about 800 (100 for the baseline set).
 // CHOLMOD lost to the better of the two everywhere; it is there for whoever asks for it.
 static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
   const double n = cholesky->pattern.n;
   const double block =
       cholesky->block.lane_work / cholesky->kernels->rate + 1e-7 * cholesky->block.nchunks;
-  const double dense = n * n * (n + 500) / (3 * 45e9);
+  const double dense = 2e-7 + n * n * (n + 500) / (3 * 45e9);
   return dense < block ? SAP_LINEAR_DENSE : SAP_LINEAR_BLOCK;
 }
 

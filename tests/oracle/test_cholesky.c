@@ -188,7 +188,16 @@ static void test_automatic_choice(void** unused) {
   assert_int_equal(sap_cholesky_analyze(cholesky, &full.pattern, SAP_LINEAR_AUTO, NULL, NULL),
                    SAP_STATUS_OK);
   assert_int_equal(sap_cholesky_choice(cholesky), SAP_LINEAR_DENSE);
-  bool analysed = true;
+  const int32_t body = 6;
+  block_matrix one = block_matrix_create(1, &body, all_linked, NULL);
+  assert_int_equal(sap_cholesky_analyze(cholesky, &one.pattern, SAP_LINEAR_AUTO, NULL, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_cholesky_choice(cholesky), SAP_LINEAR_BLOCK);
+  block_matrix_destroy(&one);
+  bool analysed = false;
+  assert_int_equal(sap_cholesky_analyze(cholesky, &full.pattern, SAP_LINEAR_AUTO, &analysed, NULL),
+                   SAP_STATUS_OK);
+  assert_true(analysed);
   assert_int_equal(sap_cholesky_analyze(cholesky, &full.pattern, SAP_LINEAR_AUTO, &analysed, NULL),
                    SAP_STATUS_OK);
   assert_false(analysed);
