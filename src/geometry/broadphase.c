@@ -109,7 +109,7 @@ static void sort_boxes(sap_broadphase* bp) {
 
 static void choose_cells(sap_broadphase* bp) {
   for (int axis = 0; axis < 2; ++axis) {
-    double low = INFINITY, high = -INFINITY, width = 0.0;
+    double low = HUGE_VAL, high = -HUGE_VAL, width = 0.0;
     for (int32_t i = 0; i < bp->count; ++i) {
       const sap_aabb* box = &bp->boxes[i];
       low = sap_least(low, box->lower[axis + 1]);

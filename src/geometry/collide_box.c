@@ -75,7 +75,7 @@ static bool test_edges(box_pair* p) {
 
 void sap_collide_box_box(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
                          sap_manifold* out) {
-  box_pair p = {.ha = a->size, .hb = b->size, .depth = INFINITY};
+  box_pair p = {.ha = a->size, .hb = b->size, .depth = HUGE_VAL};
   sap_m3_tmul_v3(p.c, a->R, ab);
   for (int j = 0; j < 3; ++j) {
     sap_m3_tmul_v3(p.C + 3 * j, a->R, b->R + 3 * j);

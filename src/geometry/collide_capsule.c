@@ -100,7 +100,7 @@ static double nearest_on_segment(const segment_box* p) {
 // Outward normal m of the box along which the segment leaves it soonest; returns the way [m].
 // Box plus segment is a zonotope: its faces are the box's and those of edge times segment.
 static double leave_box(const segment_box* p, double m[3]) {
-  double best = INFINITY;
+  double best = HUGE_VAL;
   for (int k = 0; k < 6; ++k) {
     double axis[3] = {0.0, 0.0, 0.0};
     if (k < 3) {

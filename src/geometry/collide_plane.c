@@ -27,7 +27,7 @@ static void add_corners(const sap_placed_shape* b, const double ab[3], const dou
   // Of a disc's eight rim points every second one, from the lowest.
   int first = 0;
   const int step = feature.kind == SAP_FEATURE_DISC ? 2 : 1;
-  double lowest = INFINITY;
+  double lowest = HUGE_VAL;
   for (int i = 0; i < count && step == 2; ++i) {
     double x[3];
     sap_feature_point(&feature, corners[i], x);

@@ -196,7 +196,7 @@ void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
   if (!start(&p, simplex)) {
     return;  // both cores are flat, and in one plane
   }
-  double best = INFINITY;
+  double best = HUGE_VAL;
   for (;;) {
     int32_t nearest = 0;
     for (int32_t k = 1; k < p.nfaces; ++k) {

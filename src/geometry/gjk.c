@@ -144,7 +144,7 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     sap_v3_copy(v, pair->a->R);
   }
   const double small = touching * pair->scale;
-  double best2 = INFINITY;
+  double best2 = HUGE_VAL;
   simplex->count = 0;
   for (int iteration = 0; iteration < MAX_ITERATIONS; ++iteration) {
     const double v2 = sap_v3_dot(v, v);

@@ -7,7 +7,7 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
   sap_v3_copy(shape->size, s);
   switch (def->type) {
     case SAP_SHAPE_PLANE:
-      shape->bound = INFINITY;
+      shape->bound = HUGE_VAL;
       break;
     case SAP_SHAPE_SPHERE:
       shape->margin = s[0];

@@ -21,7 +21,7 @@ typedef struct sap_placed_shape {
   sap_shape_type type;
   double size[3];  // as in sap_shape_def [m]
   double margin;   // radius of the swept sphere [m]
-  double bound;    // radius of a sphere about p that holds the shape [m]; a plane: INFINITY
+  double bound;    // radius of a sphere about p that holds the shape [m]; a plane: HUGE_VAL
   double p[3];     // p_WS [m]
   double R[9];     // R_WS, column-major
 } sap_placed_shape;

@@ -153,7 +153,7 @@ static void needles_and_plates(void** state) {
 
 static void poses_that_are_not_finite(void** state) {
   (void)state;
-  static const double bad[3] = {NAN, INFINITY, -INFINITY};
+  static const double bad[3] = {(double)NAN, HUGE_VAL, -HUGE_VAL};
   collision_scene s;
   scene_begin(&s);
   sap_body_def def = sap_body_def_default();

@@ -97,7 +97,7 @@ double oracle_distance(const sap_placed_shape* a, const sap_placed_shape* b, dou
   enum { DIRECTIONS = 3000, STARTS = 4 };
   double starts[STARTS][3], gaps[STARTS];
   for (int k = 0; k < STARTS; ++k) {
-    gaps[k] = -INFINITY;
+    gaps[k] = -HUGE_VAL;
   }
   for (int i = 0; i < DIRECTIONS; ++i) {
     const double z = 1.0 - (2.0 * i + 1.0) / DIRECTIONS, r = sqrt(1.0 - z * z);
@@ -119,7 +119,7 @@ double oracle_distance(const sap_placed_shape* a, const sap_placed_shape* b, dou
       sap_v3_copy(starts[slot], d);
     }
   }
-  double best = -INFINITY;
+  double best = -HUGE_VAL;
   for (int k = 0; k < STARTS && gaps[k] > -HUGE_VAL; ++k) {
     const double gap = climb(a, b, starts[k]);
     if (gap > best) {

@@ -119,8 +119,8 @@ static void point_lies_between_by_compliance(void** state) {
   static const struct {
     double k_plane, k_sphere, height;  // of the point over the plane for a depth of 1 mm
   } rows[] = {
-      {1e6, 1e6, -0.5e-3},           {INFINITY, 1e6, 0.0}, {1e6, INFINITY, -1e-3},
-      {INFINITY, INFINITY, -0.5e-3}, {3e6, 1e6, -0.25e-3}, {1e300, 1e300, -0.5e-3},
+      {1e6, 1e6, -0.5e-3},           {HUGE_VAL, 1e6, 0.0}, {1e6, HUGE_VAL, -1e-3},
+      {HUGE_VAL, HUGE_VAL, -0.5e-3}, {3e6, 1e6, -0.25e-3}, {1e300, 1e300, -0.5e-3},
   };
   for (size_t r = 0; r < sizeof rows / sizeof rows[0]; ++r) {
     collision_scene s;
