@@ -50,7 +50,9 @@ typedef struct sap_body_def {
   double mass;        // [kg] >= 0                                                      (0)
   double p_BCo[3];    // centre of mass in B [m]                                        (0)
   double I_BCo_B[6];  // inertia about the centre of mass in B's axes
-                      // [kg m^2]: xx yy zz xy xz yz; positive semidefinite             (0)
+                      // [kg m^2]: xx yy zz xy xz yz; positive semidefinite and no
+                      // principal moment above the sum of the others, both to 1e-6
+                      // of the largest                                                 (0)
 } sap_body_def;
 
 typedef struct sap_joint_def {
@@ -89,7 +91,7 @@ typedef struct sap_shape_def {
 typedef struct sap_tendon_def {
   const char* name;
   int32_t njoints;
-  const int32_t* joints;         // ids                                                    (njoints)
+  const int32_t* joints;         // ids, each once                                         (njoints)
   const double* coefficients;    // [-, m/rad]                                             (njoints)
   double lower, upper;           // limits of the length; infinite: none
   double limit_stiffness;        //                                                      (INFINITY)
@@ -143,8 +145,9 @@ SAP_API sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon
                                           int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def,
                                             int32_t* id, sap_error* error);
-// The sizes of q, v, control are checked against the model when it is compiled; the arrays given
-// here must hold nq, nv, nu values of the model as it stands: add keyframes last.
+// The sizes of q, v, control and the quaternions in q are checked against the model when it is
+// compiled; the arrays given here must hold nq, nv, nu values of the model as it stands: add
+// keyframes last.
 SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
                                             int32_t* id, sap_error* error);
 // No contact between two bodies.

@@ -7,12 +7,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
 #include <sapstep/model.h>
 
-#include "core/clock.h"
 #include "model/model_data.h"
 
 static int32_t add_body(sap_builder* b, const char* name, int32_t parent, double x) {
@@ -195,10 +195,10 @@ static void keyframes_are_normalised(void** state) {
   sap_builder_destroy(builder);
 }
 
-// A model of 10 000 named bodies in well under a second; a quadratic name search takes several.
+// A model of 10 000 named bodies takes well under a second, names being hashed.
 static void builds_large_models(void** state) {
   (void)state;
-  const double start = sap_clock_seconds();
+  const clock_t start = clock();  // processor time: others may use the machine
   sap_builder* builder = create();
   for (int i = 0; i < 10000; ++i) {
     char name[32];
@@ -209,7 +209,10 @@ static void builds_large_models(void** state) {
   sap_model* model = compile(builder);
   assert_int_equal(sap_model_get_sizes(model).trees, 10000);
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_BODY, "body9999"), 10000);
-  assert_true(sap_clock_seconds() - start < 1.0);
+  const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+  if (!(seconds < 1.0)) {
+    fail_msg("%g s", seconds);
+  }
   sap_model_destroy(model);
   sap_builder_destroy(builder);
 }
