@@ -134,26 +134,6 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   return SAP_STATUS_OK;
 }
 
-sap_status sap_balance_initial(sap_balance* balance, double* m, double* load, sap_error* error) {
-  const double dt = balance->scheme.dt;
-  sap_status status = sap_balance_set_velocity(balance, balance->v0, error);
-  if (status == SAP_STATUS_OK) {
-    status = evaluate_forces(balance, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  for (int32_t i = 0; i < balance->system->nv; ++i) {
-    m[i] = -dt * (balance->k1[i] + balance->k2[i]);
-    load[i] = dt * (fabs(balance->k1[i]) + fabs(balance->k2[i]));
-    if (!isfinite(m[i]) || !isfinite(load[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g + %g", i,
-                      balance->k1[i], balance->k2[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 static sap_status add_stiffness_damping(sap_balance* balance, sap_error* error) {
   const sap_system* system = balance->system;
   const sap_theta* s = &balance->scheme;
@@ -169,9 +149,10 @@ static sap_status add_stiffness_damping(sap_balance* balance, sap_error* error) 
   return SAP_STATUS_OK;
 }
 
-sap_status sap_balance_matrix(sap_balance* balance, sap_error* error) {
-  sap_status status = mass_matrix(balance, &balance->A, error);
-  if (status == SAP_STATUS_OK && balance->scheme.theta > 0.0 && balance->K.values != NULL) {
+// A holds M; adds the rest of A.
+static sap_status complete_matrix(sap_balance* balance, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  if (balance->scheme.theta > 0.0 && balance->K.values != NULL) {
     status = add_stiffness_damping(balance, error);
   }
   if (status != SAP_STATUS_OK) {
@@ -183,4 +164,38 @@ sap_status sap_balance_matrix(sap_balance* balance, sap_error* error) {
                     tree);
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_balance_matrix(sap_balance* balance, sap_error* error) {
+  const sap_status status = mass_matrix(balance, &balance->A, error);
+  return status == SAP_STATUS_OK ? complete_matrix(balance, error) : status;
+}
+
+sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
+                             double* m, double* load, sap_error* error) {
+  const double dt = balance->scheme.dt;
+  sap_status status = sap_balance_set_velocity(balance, v, error);
+  if (status == SAP_STATUS_OK) {
+    status = evaluate_forces(balance, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = mass_matrix(balance, &balance->A, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    balance->a[i] = v[i] - balance->v0[i];
+  }
+  sap_tree_store_multiply(balance->system, tree_dof, &balance->A, balance->a, m);
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    const double k1 = balance->k1[i];
+    const double k2 = balance->k2[i];
+    m[i] -= dt * (k1 + k2);
+    load[i] = dt * (fabs(k1) + fabs(k2));
+    if (!isfinite(load[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g + %g", i, k1, k2);
+    }
+  }
+  return complete_matrix(balance, error);
 }

@@ -38,8 +38,9 @@ sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_e
 // m(v) at the velocity set last.
 sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
                                 double* m, sap_error* error);
-// m(v0), where M does not matter, and the load dt (|k1| + |k2|) that its round-off scales with.
-sap_status sap_balance_initial(sap_balance* balance, double* m, double* load, sap_error* error);
+// Moves to v, and m and A there; the load dt (|k1| + |k2|) that the round-off of m scales with.
+sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
+                             double* m, double* load, sap_error* error);
 // A at the velocity set last. NOT_FINITE names the tree.
 sap_status sap_balance_matrix(sap_balance* balance, sap_error* error);
 

@@ -7,7 +7,8 @@
 // Methods for Linear and Nonlinear Equations, ch. 7), in the inner product of diag(A):
 //   z = -A^-1 m;  z += s_{j+1} (s_j, z)/(s_j, s_j) for j < n - 1;  s_n = z/(1 - (s_{n-1},
 //   z)/|s_{n-1}|^2)
-// A group whose residual does not fall gets a new A, then the true Jacobian.
+// A group whose residual does not fall gets a new A, then the true Jacobian. The first iterate
+// comes from the steps before, where they help (prediction.h).
 // cost: one inverse dynamics per iteration of all groups.
 #include "integrators/free_motion_data.h"
 
@@ -22,6 +23,9 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
   sap_status status = sap_balance_create(system, &fm->balance, error);
   if (status == SAP_STATUS_OK) {
     status = sap_momentum_factor_create(system, &fm->factor, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_prediction_create(system->nv, &fm->prediction, error);
   }
   if (status != SAP_STATUS_OK) {
     sap_free_motion_clear(fm);
@@ -57,6 +61,7 @@ void sap_free_motion_clear(sap_free_motion* fm) {
   sap_free(fm->pivots);
   sap_free(fm->progress);
   sap_balance_clear(&fm->balance);
+  sap_prediction_clear(&fm->prediction);
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }
@@ -74,15 +79,21 @@ static double dot(const sap_free_motion* fm, int32_t group, const double* x, con
   return sum;
 }
 
-static void set_weights(sap_free_motion* fm) {
+static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
   const sap_system* system = fm->system;
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t n = system->tree_sizes[t];
     const double* A = fm->balance.A.view.diagonal[t];
     for (int32_t i = 0; i < n; ++i) {
-      fm->weight[fm->factor.tree_dof[t] + i] = A[(size_t)i * (size_t)n + (size_t)i];
+      const double weight = A[(size_t)i * (size_t)n + (size_t)i];
+      fm->weight[fm->factor.tree_dof[t] + i] = weight;
+      if (!(weight > 0.0)) {
+        return sap_fail(error, SAP_STATUS_NOT_SPD, "A of tree %d: its entry (%d, %d) is %g", t, i,
+                        i, weight);
+      }
     }
   }
+  return SAP_STATUS_OK;
 }
 
 static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
@@ -96,26 +107,19 @@ static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
   return status;
 }
 
-// A, its factors, and m at v0; the scale of every group's residual.
-static sap_status start(sap_free_motion* fm, sap_error* error) {
+// m, A and the residuals at v_star, where the iteration starts.
+static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   sap_balance* balance = &fm->balance;
-  const size_t bytes = (size_t)fm->system->nv * sizeof(double);
-  memcpy(fm->v_star, balance->v0, bytes);
-  memcpy(fm->v_best, balance->v0, bytes);
-  sap_status status = sap_balance_initial(balance, fm->m, fm->load, error);
+  const int32_t* tree_dof = fm->factor.tree_dof;
+  sap_status status = sap_balance_start(balance, tree_dof, fm->v_star, fm->m, fm->load, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_balance_matrix(balance, error);
+    status = set_weights(fm, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  memset(fm->progress, 0, (size_t)fm->factor.ngroups * sizeof *fm->progress);
-  status = factor_unfinished(fm, error);  // before the norms: a diagonal that is not positive
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  set_weights(fm);
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &balance->A, balance->v0, fm->dv);
+  memcpy(fm->v_best, fm->v_star, (size_t)fm->system->nv * sizeof(double));
+  sap_tree_store_multiply(fm->system, tree_dof, &balance->A, balance->v0, fm->dv);
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = sap_free_motion_norm(fm, g, fm->m);
     const double scale = sap_free_motion_norm(fm, g, fm->load) +
@@ -130,7 +134,28 @@ static sap_status start(sap_free_motion* fm, sap_error* error) {
                                            .best = residual,
                                            .scale = scale};
   }
+  fm->matrix_is_current = true;
   return SAP_STATUS_OK;
+}
+
+// Starts at the prediction; groups for which it is worse than v0 (the state was changed between
+// steps) start at v0.
+static sap_status start(sap_free_motion* fm, sap_error* error) {
+  const double* v0 = fm->balance.v0;
+  const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);
+  const sap_status status = start_here(fm, error);
+  if (!predicted || (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_FINITE)) {
+    return status;
+  }
+  int32_t bad = 0;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_group_progress* p = &fm->progress[g];
+    if (status != SAP_STATUS_OK || p->residual > p->scale) {
+      SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = v0[i])
+      ++bad;
+    }
+  }
+  return bad > 0 ? start_here(fm, error) : status;
 }
 
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
@@ -230,9 +255,9 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
     }
     if (renew) {
       status = sap_balance_matrix(&fm->balance, error);
-      if (status == SAP_STATUS_OK) {
-        status = factor_unfinished(fm, error);
-      }
+    }
+    if (status == SAP_STATUS_OK && (renew || fm->iterations == 0)) {
+      status = factor_unfinished(fm, error);
     }
     for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
       if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
@@ -242,14 +267,19 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
     if (status == SAP_STATUS_OK) {
       status = sap_free_motion_evaluate(fm, error);
     }
+    fm->matrix_is_current = false;
     fm->iterations += 1;
   }
   return status;
 }
 
 // theta = 0: m is linear in v and A = M(q0).
-static sap_status solve_linear(sap_free_motion* fm) {
+static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   const int32_t nv = fm->system->nv;
+  const sap_status status = factor_unfinished(fm, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   for (int32_t i = 0; i < nv; ++i) {
     fm->dv[i] = -fm->m[i];
   }
@@ -278,7 +308,10 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
   if (status == SAP_STATUS_OK && fm->moved) {
     status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   }
-  return status == SAP_STATUS_OK ? sap_balance_matrix(&fm->balance, error) : status;
+  if (status != SAP_STATUS_OK || fm->matrix_is_current) {
+    return status;
+  }
+  return sap_balance_matrix(&fm->balance, error);
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
@@ -288,7 +321,8 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
   sap_balance_begin(&fm->balance, scheme, state->t, state->q, state->v);
   sap_status status = start(fm, error);
   if (status == SAP_STATUS_OK) {
-    status = scheme->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm);
+    status =
+        scheme->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -302,4 +336,8 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
     }
   }
   return SAP_STATUS_OK;
+}
+
+void sap_free_motion_record(sap_free_motion* fm) {
+  sap_prediction_record(&fm->prediction, &fm->balance.scheme, fm->balance.v0, fm->v_star);
 }

@@ -5,6 +5,7 @@
 
 #include "integrators/balance.h"
 #include "integrators/momentum_factor.h"
+#include "integrators/prediction.h"
 
 enum { SAP_BROYDEN_DEPTH = 8 };  // steps remembered before the history starts anew
 
@@ -27,6 +28,7 @@ typedef struct sap_free_motion {
   const sap_system* system;
   sap_balance balance;
   sap_momentum_factor factor;
+  sap_prediction prediction;
   sap_group_progress* progress;      // (ngroups)
   double* v_star;                    // the iterate, then the result   (nv)
   double *m, *v_best, *load, *dv;    // (nv)
@@ -37,8 +39,9 @@ typedef struct sap_free_motion {
   int32_t* pivots;
   // what the solve did
   int32_t iterations;
-  double residual;  // the largest of |D m|/scale over the groups
-  bool moved;       // v_star is no longer where the theta point is
+  double residual;         // the largest of |D m|/scale over the groups
+  bool moved;              // v_star is no longer where the theta point is
+  bool matrix_is_current;  // balance.A is that of v_star
 } sap_free_motion;
 
 // Start from {0}.
@@ -50,5 +53,8 @@ void sap_free_motion_clear(sap_free_motion* free_motion);
 // not converge, NOT_FINITE for forces or matrices, NOT_SPD for A, CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_theta* scheme,
                                  int32_t max_iterations, const sap_state* state, sap_error* error);
+// The step whose free motion was solved last is made: remembers it for the next guess. The state
+// that it began from must still be there.
+void sap_free_motion_record(sap_free_motion* free_motion);
 
 #endif

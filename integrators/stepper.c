@@ -208,6 +208,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  sap_free_motion_record(&stepper->free_motion);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
   state->t += stepper->options.dt;

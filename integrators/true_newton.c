@@ -234,6 +234,7 @@ sap_status sap_free_motion_true_newton(sap_free_motion* fm, int32_t max_iteratio
                            error);
     }
     fm->moved = true;
+    fm->matrix_is_current = false;
     sap_status status = allocate(fm, error);
     if (status == SAP_STATUS_OK) {
       status = differentiate(fm, largest, error);

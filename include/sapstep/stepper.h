@@ -8,6 +8,10 @@
 // by Newton to round-off with A = M + dt^2 theta theta_vq K + dt theta D              castro (15).
 // Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24).
 // Then q = q0 (+) dt v^theta_vq.
+//
+// The free motion of the last steps is the first guess of the next: from the same state a stepper
+// that has come here and a fresh one agree to round-off, not to the bit. The same run with the same
+// calls always gives the same bits.
 #ifndef SAPSTEP_STEPPER_H
 #define SAPSTEP_STEPPER_H
 
@@ -53,7 +57,8 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 // What one step did.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
-  double free_motion_residual;              // |m(v*)|_inf scaled by |M (v* - v0)| and dt |k| [-]
+  double free_motion_residual;              // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
+                                            // D = diag(A)^-1/2, the largest of all coupled trees
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
   const sap_report* solver;    // NULL when there was no block

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// First guess of the free motion from what it was in the steps before: v* - v0 = dt a changes
+// little from step to step, not at all in a body at rest.
+#ifndef SAP_INTEGRATORS_PREDICTION_H
+#define SAP_INTEGRATORS_PREDICTION_H
+
+#include "core/error.h"
+#include "integrators/balance.h"
+
+typedef struct sap_prediction {
+  int32_t nv;
+  int32_t count;  // of the steps remembered, at most 2
+  sap_theta scheme;
+  double *last, *before;  // v* - v0 of the last step and of the one before   (nv)
+  double* guess;          // of the next step's                               (nv)
+} sap_prediction;
+
+// Start from {0}.
+sap_status sap_prediction_create(int32_t nv, sap_prediction* prediction, sap_error* error);
+void sap_prediction_clear(sap_prediction* prediction);
+
+// v = v0 + guess; v = v0, and false, when there is none for this scheme and dt.
+bool sap_prediction_guess(const sap_prediction* prediction, const sap_theta* scheme,
+                          const double* v0, double* v);
+// A step was made from v0 with free motion v*.
+void sap_prediction_record(sap_prediction* prediction, const sap_theta* scheme, const double* v0,
+                           const double* v_star);
+
+#endif
