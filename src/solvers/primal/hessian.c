@@ -8,7 +8,8 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 
-// S (ld ncols) += J' G J for three rows; columns of `first` tree only need rows from their tree on.
+// S (ld ncols) += J' G J for three rows, at least on and below the diagonal. `split`: columns of
+// the first of two trees whose blocks are done as fixed-length rows; 0: from the diagonal on.
 static inline void add_cone(double* restrict S, const double* restrict J, const double G[6],
                             int32_t ncols, int32_t split, double* restrict W) {
   const double* J0 = J;
@@ -25,7 +26,8 @@ static inline void add_cone(double* restrict S, const double* restrict J, const 
   for (int32_t j = 0; j < ncols; ++j) {
     const double w0 = W0[j], w1 = W1[j], w2 = W2[j];
     double* restrict Sj = S + (size_t)j * (size_t)ncols;
-    for (int32_t i = j < split ? 0 : split; i < ncols; ++i) {
+    const int32_t first = split == 0 ? j : (j < split ? 0 : split);
+    for (int32_t i = first; i < ncols; ++i) {
       Sj[i] += J0[i] * w0 + J1[i] * w1 + J2[i] * w2;
     }
   }
@@ -72,7 +74,7 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
       const double w = interval->inverse_R * J[j];
       if (w != 0.0) {
         double* Sj = S + (size_t)j * (size_t)ncols;
-        for (int32_t i = 0; i < ncols; ++i) {
+        for (int32_t i = j; i < ncols; ++i) {
           Sj[i] += J[i] * w;
         }
       }
@@ -152,7 +154,7 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     } else if (patch->ntrees == 2 && ncols == SAP_TWO_FREE_BODIES && split == SAP_ONE_FREE_BODY) {
       active = add_cones(n, patch, SAP_TWO_FREE_BODIES, SAP_ONE_FREE_BODY, S, W);
     } else {
-      active = add_cones(n, patch, ncols, split, S, W);
+      active = add_cones(n, patch, ncols, 0, S, W);
     }
     if (active) {
       scatter(n, patch, S);
