@@ -1,5 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Readers of scene files: MJCF and URDF become a model.
+//
+// MJCF. Elements are numbered and named as MuJoCo does: depth first, a body's joints and geoms
+// before its child bodies; copies of a replicate get its suffix, attached models their prefix. The
+// friction of a pair follows MuJoCo's rule (the maximum, or the higher priority's). A file that is
+// included may be included once. Read are: compiler, option (timestep, gravity), default, include,
+// body, frame, replicate, attach, inertial, joint, freejoint, geom, exclude, fixed tendons with
+// limits, motors on joints, keyframes. Positive solref and solimp are MuJoCo's own solver tuning
+// and are skipped. What MJCF has no words for is given by <custom><numeric name="..." data="..."/>:
+//   sapstep:stiffness               k of all geoms [N/m]
+//   sapstep:relaxation_time         tau_d of all geoms [s]
+//   sapstep:stiffness:GEOM          of one geom, by its name in its own file or in the whole scene
+//   sapstep:relaxation_time:GEOM    of one geom
+//   sapstep:limit_stiffness         of all joint and tendon limits [N m/rad, N/m]
+//   sapstep:limit_relaxation_time   of all joint and tendon limits [s]
+//   sapstep:beta, sapstep:sigma     near-rigid and slip parameters of the scene [-]
+// A geom's solref="-k -d" says k [N/m] and tau_d = d/k literally, solreflimit the same for a limit;
+// it goes before the settings for all and behind those for one geom. An attached model may bring
+// its own settings for all (not beta and sigma).
+//
+// URDF. Joints: revolute, continuous, prismatic, fixed, floating. Shapes of <collision>: box,
+// sphere, cylinder, capsule, drake:capsule, drake:ellipsoid; one that has a name is called
+// "LINK/NAME". The root link is welded to the world unless options say otherwise; a root link
+// called "world" is the world. Limits are read as they stand: lower = upper = 0, which exporters
+// write when nobody has set them, locks the joint (say type="continuous" instead). Effort and
+// velocity limits are for controllers: they are checked and not used. Material:
+// <drake:proximity_properties> with drake:point_contact_stiffness, drake:relaxation_time,
+// drake:mu_dynamic (or drake:mu_static), or Bullet's <contact><lateral_friction/>; pairs combine
+// harmonically. drake:rotor_inertia and drake:gear_ratio make the armature gear_ratio^2
+// rotor_inertia.
 #ifndef SAPSTEP_SCENE_H
 #define SAPSTEP_SCENE_H
 
@@ -31,8 +60,12 @@ typedef struct sap_scene_options {
 SAP_API sap_scene_options sap_scene_options_default(void);
 
 // Reads the file, and those it includes. What is purely visual is skipped. What would change the
-// physics and is not supported is UNSUPPORTED, "file:line: <element attribute=...>: why", or a
-// warning if lenient. IO: missing or unreadable file; SYNTAX: malformed XML or value.
+// physics and is not supported is UNSUPPORTED, "file:line: <element attribute="value">: why", or a
+// warning if lenient; the line is that where the element's start tag ends. IO: missing or
+// unreadable file; SYNTAX: malformed XML or value, unknown element or attribute, a document type
+// definition; NOT_FINITE: nan, inf or a number too large; NOT_SPD: no body has such an inertia;
+// MEMORY; ARGUMENT: options, or what the builder says. On failure *out is NULL. options NULL:
+// defaults.
 SAP_API sap_status sap_scene_read(const char* path, const sap_scene_options* options,
                                   sap_model** out, sap_error* error);
 

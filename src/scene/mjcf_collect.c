@@ -12,7 +12,7 @@
 #include "scene/schema.h"
 
 // More elements than any scene has: nested replicates multiply quickly.
-static const int64_t max_elements = 4000000;
+static const int64_t max_elements = 1000000;
 
 static sap_status count_element(sap_mjcf_reader* r, const sap_xml_node* node) {
   return ++r->total <= max_elements

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Wrong scene files: each is refused with the right status and a message that says where and what.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/scene.h>
+
+#include "support/scratch.h"
+
+typedef struct bad_input {
+  const char* text;
+  sap_status status;
+  const char* where;  // "file:line: <element ...", after the folder
+  const char* what;   // somewhere in the message
+} bad_input;
+
+#define MJ(body) "<mujoco>\n<worldbody>\n" body "\n</worldbody>\n</mujoco>"
+#define BODY(inside) MJ("<body name='b'><freejoint/>\n" inside "\n</body>")
+#define SPHERE "<geom size='.1'/>"
+#define TOP(inside) "<mujoco>\n" inside "\n<worldbody/></mujoco>"
+#define JOINT(attributes) MJ("<body>" SPHERE "\n<joint name='j' " attributes "/></body>")
+#define WITH_JOINT(inside)                                                                    \
+  "<mujoco><worldbody><body name='b'>" SPHERE "<joint name='j'/></body></worldbody>\n" inside \
+  "\n</mujoco>"
+
+static const bad_input mjcf[] = {
+    // not XML
+    {"\x7f"
+     "ELF\x01\x02\x03\x04",
+     SAP_STATUS_SYNTAX, "a:1: XML:", ""},
+    {"hello", SAP_STATUS_SYNTAX, "a:1: XML:", ""},
+    {"<mujoco>\n<worldbody>\n<body>", SAP_STATUS_SYNTAX, "a:3: XML:", ""},
+    {"<mujoco>\n<worldbody a='1' a='2'/></mujoco>", SAP_STATUS_SYNTAX, "a:2: XML:", "redefined"},
+    {"<!DOCTYPE m [<!ENTITY a 'b'>]>\n<mujoco/>", SAP_STATUS_SYNTAX,
+     "a:1: XML:", "document type definition"},
+    {"<!DOCTYPE m SYSTEM 'http://127.0.0.1/x.dtd'>\n<mujoco/>", SAP_STATUS_SYNTAX,
+     "a:1: XML:", "document type definition"},
+    {"<mujoco>&lol;</mujoco>", SAP_STATUS_SYNTAX, "a:1: XML:", "lol"},
+    {"<scene/>", SAP_STATUS_SYNTAX, "a:1: <scene>", "<mujoco> or <robot>"},
+    // unknown and unsupported
+    {TOP("<worldboby/>"), SAP_STATUS_SYNTAX, "a:2: <worldboby>", "unknown element in <mujoco>"},
+    {BODY("<geom sise='.1'/>"), SAP_STATUS_SYNTAX, "a:4: <geom sise=\".1\">", "unknown attribute"},
+    {BODY("<geom size='.1' condim='6'/>"), SAP_STATUS_UNSUPPORTED, "a:4: <geom condim=\"6\">",
+     "only: 1 3"},
+    {BODY("<geom size='.1' margin='.01'/>"), SAP_STATUS_UNSUPPORTED, "a:4: <geom margin=", "zero"},
+    {TOP("<option wind='1 0 0'/>"), SAP_STATUS_UNSUPPORTED, "a:2: <option wind=", "zero"},
+    {TOP("<option><flag contact='disable'/></option>"), SAP_STATUS_UNSUPPORTED,
+     "a:2: <flag contact=", "enable"},
+    {TOP("<compiler coordinate='global'/>"), SAP_STATUS_UNSUPPORTED,
+     "a:2: <compiler coordinate=", "local"},
+    {TOP("<compiler settotalmass='3'/>"), SAP_STATUS_UNSUPPORTED,
+     "a:2: <compiler settotalmass=", "scaling"},
+    {BODY("<geom type='mesh' mesh='m'/>"), SAP_STATUS_UNSUPPORTED, "a:4: <geom>", "mesh"},
+    {BODY("<geom type='plane' size='1 1 1'/>" SPHERE), SAP_STATUS_UNSUPPORTED, "a:4: <geom>",
+     "plane on a moving body"},
+    {MJ("<body gravcomp='1'>" SPHERE "</body>"), SAP_STATUS_UNSUPPORTED,
+     "a:3: <body gravcomp=", "zero"},
+    {WITH_JOINT("<actuator><position joint='j'/></actuator>"), SAP_STATUS_UNSUPPORTED,
+     "a:2: <position>", "motors"},
+    {WITH_JOINT("<tendon><spatial/></tendon>"), SAP_STATUS_UNSUPPORTED, "a:2: <spatial>",
+     "spatial"},
+    {WITH_JOINT("<equality><joint joint1='j'/></equality>"), SAP_STATUS_UNSUPPORTED, "a:2: <joint>",
+     "equality"},
+    // numbers
+    {BODY("<geom size='nan'/>"), SAP_STATUS_NOT_FINITE, "a:4: <geom size=\"nan\">", "not finite"},
+    {BODY("<geom size='1e999'/>"), SAP_STATUS_NOT_FINITE, "a:4: <geom size=", "not finite"},
+    {BODY("<geom size='.1' pos='1 inf 2'/>"), SAP_STATUS_NOT_FINITE, "a:4: <geom pos=", "'inf'"},
+    {BODY("<geom size='.1x'/>"), SAP_STATUS_SYNTAX, "a:4: <geom size=", "'.1x' is not a number"},
+    {BODY("<geom size='0x10'/>"), SAP_STATUS_SYNTAX, "a:4: <geom size=", "decimal"},
+    {BODY("<geom size='.1' pos='1 2'/>"), SAP_STATUS_SYNTAX, "a:4: <geom pos=", "must be 3"},
+    {BODY("<geom size='.1' pos=''/>"), SAP_STATUS_SYNTAX, "a:4: <geom pos=", "0 numbers"},
+    {BODY("<geom size='1 2 3 4'/>"), SAP_STATUS_SYNTAX, "a:4: <geom size=", "1 to 3"},
+    {BODY("<geom size='.1' contype='1.5'/>"), SAP_STATUS_SYNTAX, "a:4: <geom contype=", "integer"},
+    {BODY("<geom size='.1' contype='9999999999'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom contype=", "integer"},
+    {BODY("<geom size='.1' type='cube'/>"), SAP_STATUS_SYNTAX, "a:4: <geom type=", "plane sphere"},
+    // geoms
+    {BODY("<geom size='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <geom size=", "must be > 0"},
+    {BODY("<geom/>"), SAP_STATUS_SYNTAX, "a:4: <geom>", "must be > 0"},
+    {BODY("<geom size='.1' mass='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <geom mass=", ">= 0"},
+    {BODY("<geom size='.1' density='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <geom density=", ">= 0"},
+    {BODY("<geom size='.1' friction='-1'/>"), SAP_STATUS_ARGUMENT, "a:4: <geom>", "friction"},
+    {BODY("<geom size='.1' fromto='0 0 0 1 1 1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom fromto=", "capsule"},
+    {BODY("<geom type='capsule' size='.1' fromto='1 1 1 1 1 1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom fromto=", "equal"},
+    {BODY("<geom size='.1' quat='0 0 0 0'/>"), SAP_STATUS_SYNTAX, "a:4: <geom quat=", "zero"},
+    {BODY("<geom size='.1' quat='1 0 0 0' euler='0 0 0'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom euler=", "second orientation"},
+    {BODY("<geom size='.1' xyaxes='1 0 0 2 0 0'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom xyaxes=", "along x"},
+    {BODY("<geom size='.1' class='none'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <geom class=", "unknown default"},
+    {BODY("<geom name='g' size='.1'/>\n<geom name='g' size='.1'/>"), SAP_STATUS_ARGUMENT,
+     "a:5: <geom>", "'g'"},
+    // bodies and inertia
+    {MJ("<body name='x'>" SPHERE "</body>\n<body name='x'>" SPHERE "</body>"), SAP_STATUS_ARGUMENT,
+     "a:4: <body>", "'x'"},
+    {MJ("<body childclass='none'/>"), SAP_STATUS_SYNTAX, "a:3: <body childclass=", "unknown"},
+    {BODY("<inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <inertial mass=\"-1\">", ">= 0"},
+    {BODY("<inertial pos='0 0 0' diaginertia='1 1 1'/>"), SAP_STATUS_SYNTAX, "a:4: <inertial>",
+     "'mass' is missing"},
+    {BODY("<inertial pos='0 0 0' mass='1' fullinertia='1 1 1 2 0 0'/>"), SAP_STATUS_NOT_SPD,
+     "a:4: <inertial>", "principal"},
+    {BODY("<inertial pos='0 0 0' mass='1' diaginertia='1 1 -1'/>"), SAP_STATUS_NOT_SPD,
+     "a:4: <inertial>", "principal"},
+    {BODY("<inertial pos='0 0 0' mass='1' diaginertia='1 1 3'/>"), SAP_STATUS_NOT_SPD,
+     "a:4: <inertial>", "exceeds"},
+    {BODY("<inertial pos='0 0 0' mass='1' fullinertia='1 1 1 0 0 0' quat='1 0 0 0'/>"),
+     SAP_STATUS_SYNTAX, "a:4: <inertial quat=", "fullinertia"},
+    {BODY(""), SAP_STATUS_NOT_SPD, "a: ", ""},
+    {MJ("<joint/>"), SAP_STATUS_SYNTAX, "a:3: <joint>", "world"},
+    // joints
+    {JOINT("axis='0 0 0'"), SAP_STATUS_SYNTAX, "a:4: <joint axis=", "zero"},
+    {JOINT("range='1 -1'"), SAP_STATUS_SYNTAX, "a:4: <joint range=", "not below"},
+    {JOINT("limited='true'"), SAP_STATUS_SYNTAX, "a:4: <joint>", "'range'"},
+    {JOINT("limited='yes'"), SAP_STATUS_SYNTAX, "a:4: <joint limited=", "false true auto"},
+    {JOINT("damping='-1'"), SAP_STATUS_SYNTAX, "a:4: <joint damping=", ">= 0"},
+    {JOINT("type='ball' range='10 20'"), SAP_STATUS_SYNTAX, "a:4: <joint range=", "begin with 0"},
+    {JOINT("type='free' stiffness='1'"), SAP_STATUS_UNSUPPORTED, "a:4: <joint stiffness=", "free"},
+    {MJ("<body>" SPHERE "<joint/><body>\n<freejoint/>" SPHERE "</body></body>"), SAP_STATUS_SYNTAX,
+     "a:4: <freejoint>", "world"},
+    // sections
+    {TOP("<compiler angle='grad'/>"), SAP_STATUS_SYNTAX, "a:2: <compiler angle=", "radian degree"},
+    {TOP("<compiler eulerseq='xyw'/>"), SAP_STATUS_SYNTAX, "a:2: <compiler eulerseq=", "xyzXYZ"},
+    {TOP("<option timestep='0'/>"), SAP_STATUS_SYNTAX, "a:2: <option timestep=", "> 0"},
+    {TOP("<default><default/></default>"), SAP_STATUS_SYNTAX, "a:2: <default>", "'class'"},
+    {TOP("<default><default class='a'/>\n<default class='a'/></default>"), SAP_STATUS_SYNTAX,
+     "a:3: <default class=", "twice"},
+    {TOP("<custom><numeric name='sapstep:stifness' data='1'/></custom>"), SAP_STATUS_SYNTAX,
+     "a:2: <numeric name=", "unknown setting"},
+    {TOP("<custom><numeric name='sapstep:stiffness:g' data='1'/></custom>"), SAP_STATUS_SYNTAX,
+     "a:2: <numeric name=", "no such geom"},
+    {TOP("<custom><numeric name='sapstep:sigma' data='0'/></custom>"), SAP_STATUS_SYNTAX,
+     "a:2: <numeric data=", "> 0"},
+    {WITH_JOINT("<contact><exclude body1='b' body2='c'/></contact>"), SAP_STATUS_SYNTAX,
+     "a:2: <exclude>", "no 'c'"},
+    {WITH_JOINT("<contact><exclude body1='b'/></contact>"), SAP_STATUS_SYNTAX, "a:2: <exclude>",
+     "body2"},
+    {WITH_JOINT("<actuator><motor joint='k'/></actuator>"), SAP_STATUS_SYNTAX, "a:2: <motor>",
+     "no 'k'"},
+    {WITH_JOINT("<tendon><fixed><joint joint='j'/></fixed></tendon>"), SAP_STATUS_SYNTAX,
+     "a:2: <joint>", "'coef'"},
+    {WITH_JOINT("<keyframe><key qpos='1 2'/></keyframe>"), SAP_STATUS_SYNTAX,
+     "a:2: <key qpos=", "must be 1"},
+    {WITH_JOINT("<keyframe><key qvel='nan'/></keyframe>"), SAP_STATUS_NOT_FINITE,
+     "a:2: <key qvel=", "nan"},
+    {MJ("<replicate count='0'>" SPHERE "</replicate>"), SAP_STATUS_SYNTAX,
+     "a:3: <replicate count=", ">= 1"},
+    {MJ("<replicate count='100000'><replicate count='100000'/></replicate>"),
+     SAP_STATUS_UNSUPPORTED, "a:3: <replicate>", "elements"},
+    {MJ("<attach model='m'/>"), SAP_STATUS_SYNTAX, "a:3: <attach model=", "asset"},
+    {TOP("<asset><model name='m' file='a'/></asset>"), SAP_STATUS_SYNTAX,
+     "a:2: <model file=", "contains itself"},
+    {TOP("<asset><model name='m' file='none'/></asset>"), SAP_STATUS_IO, "a:2: <model>",
+     "none: cannot open"},
+    {TOP("<include file='a'/>"), SAP_STATUS_SYNTAX, "a:2: <include file=", "in itself"},
+    {TOP("<include file='none'/>"), SAP_STATUS_IO, "a:2: <include>", "none: cannot open"},
+    {TOP("<include/>"), SAP_STATUS_SYNTAX, "a:2: <include>", "'file'"},
+};
+
+#define ROBOT(inside) "<robot name='r'>\n" inside "\n</robot>"
+#define LINKS                                                  \
+  "<link name='a'/><link name='b'><inertial><mass value='1'/>" \
+  "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>\n"
+#define ARM(type, inside)                                                                    \
+  ROBOT(LINKS "<joint name='j' type='" type "'><parent link='a'/><child link='b'/>\n" inside \
+              "</joint>")
+#define COLLISION(inside) ROBOT("<link name='a'><collision>\n" inside "</collision></link>")
+
+static const bad_input urdf[] = {
+    {"<robot name='r'/>", SAP_STATUS_SYNTAX, "a:1: <robot>", "no links"},
+    {ROBOT("<link/>"), SAP_STATUS_SYNTAX, "a:2: <link>", "no name"},
+    {ROBOT("<lnk name='a'/>"), SAP_STATUS_SYNTAX, "a:2: <lnk>", "unknown element"},
+    {ROBOT("<link name='a' mass='1'/>"), SAP_STATUS_SYNTAX, "a:2: <link mass=", "unknown attr"},
+    {ROBOT("<link name='a'/>\n<link name='a'/>"), SAP_STATUS_SYNTAX,
+     "a:3: <link name=", "of that name"},
+    {ROBOT("<link name='a'/>\n<link name='b'/>"), SAP_STATUS_SYNTAX,
+     "a:3: <link name=", "second root"},
+    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='c'/></joint>"),
+     SAP_STATUS_SYNTAX, "a:3: <child link=", "unknown link"},
+    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/></joint>"), SAP_STATUS_SYNTAX,
+     "a:3: <joint>", "child"},
+    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>\n"
+                 "<joint name='k' type='fixed'><parent link='b'/><child link='a'/></joint>"),
+     SAP_STATUS_SYNTAX, "a:1: <robot>", "cycle"},
+    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='b'/><child link='b'/></joint>"),
+     SAP_STATUS_SYNTAX, "a:2: <link name=\"b\">", "cycle"},
+    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>\n"
+                 "<joint name='k' type='fixed'><parent link='a'/><child link='b'/></joint>"),
+     SAP_STATUS_SYNTAX, "a:4: <joint name=", "loops"},
+    {ARM("revolute", ""), SAP_STATUS_SYNTAX, "a:3: <joint>", "<limit>"},
+    {ARM("revolute", "<limit lower='1' upper='-1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <limit lower=", "above"},
+    {ARM("revolute", "<limit lower='x' upper='1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <limit lower=", "number"},
+    {ARM("continuous", "<axis xyz='0 0 0'/>"), SAP_STATUS_SYNTAX, "a:4: <axis xyz=", "zero"},
+    {ARM("continuous", "<dynamics damping='-1'/>"), SAP_STATUS_SYNTAX,
+     "a:4: <dynamics damping=", ">= 0"},
+    {ARM("continuous", "<mimic joint='k'/>"), SAP_STATUS_UNSUPPORTED, "a:4: <mimic>", "coupled"},
+    {ARM("continuous", "<origin xyz='0 0 nan'/>"), SAP_STATUS_NOT_FINITE,
+     "a:4: <origin xyz=", "nan"},
+    {ARM("planar", ""), SAP_STATUS_UNSUPPORTED, "a:3: <joint type=\"planar\">", "not supported"},
+    {ARM("hinge", ""), SAP_STATUS_SYNTAX, "a:3: <joint type=\"hinge\">", "revolute"},
+    {ROBOT("<link name='a'><inertial>\n<mass value='-1'/></inertial></link>"), SAP_STATUS_SYNTAX,
+     "a:3: <mass value=\"-1\">", ">= 0"},
+    {ROBOT("<link name='a'><inertial><mass value='1'/>\n<inertia ixx='1' iyy='1' izz='1' "
+           "ixy='2'/></inertial></link>"),
+     SAP_STATUS_NOT_SPD, "a:3: <inertia>", "principal"},
+    {COLLISION(""), SAP_STATUS_SYNTAX, "a:", "<geometry>"},
+    {COLLISION("<geometry><mesh filename='x'/></geometry>"), SAP_STATUS_UNSUPPORTED, "a:3: <mesh>",
+     "mesh"},
+    {COLLISION("<geometry><sphere radius='0'/></geometry>"), SAP_STATUS_SYNTAX,
+     "a:3: <sphere radius=", "> 0"},
+    {COLLISION("<geometry><sphere radius='1'/><box size='1 1 1'/></geometry>"), SAP_STATUS_SYNTAX,
+     "a:3: <box>", "second shape"},
+    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
+               "<drake:hunt_crossley_dissipation value='1'/></drake:proximity_properties>"),
+     SAP_STATUS_UNSUPPORTED, "a:4: <drake:hunt_crossley_dissipation>", "Hunt"},
+    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
+               "<drake:mu_dynamic value='-1'/></drake:proximity_properties>"),
+     SAP_STATUS_SYNTAX, "a:4: <drake:mu_dynamic value=", ">= 0"},
+};
+
+static void check_refused(scratch* s, const bad_input* input) {
+  char path[SCRATCH_PATH_SIZE], where[SCRATCH_PATH_SIZE + 64];
+  scratch_write(s, "a", input->text, strlen(input->text), path);
+  sap_model* model = (sap_model*)s;
+  sap_error error = {0};
+  const sap_status status = sap_scene_read(path, NULL, &model, &error);
+  if (status != input->status) {
+    fail_msg("%s: status %d (%s), expected %d, for\n%s", error.message, (int)status,
+             sap_status_text(status), (int)input->status, input->text);
+  }
+  assert_null(model);
+  assert_int_equal(error.status, status);
+  const char* file = strrchr(path, '/') + 1;
+  (void)snprintf(where, sizeof where, "%.*s%s", (int)(file - path), path, input->where);
+  if (strstr(error.message, where) != error.message || strstr(error.message, input->what) == NULL) {
+    fail_msg("message: %s\nexpected: %s ... %s", error.message, input->where, input->what);
+  }
+}
+
+static void test_mjcf(void** state) {
+  (void)state;
+  scratch s;
+  scratch_begin(&s);
+  for (size_t i = 0; i < sizeof mjcf / sizeof mjcf[0]; ++i) {
+    check_refused(&s, &mjcf[i]);
+  }
+  scratch_end(&s);
+}
+
+static void test_urdf(void** state) {
+  (void)state;
+  scratch s;
+  scratch_begin(&s);
+  for (size_t i = 0; i < sizeof urdf / sizeof urdf[0]; ++i) {
+    check_refused(&s, &urdf[i]);
+  }
+  scratch_end(&s);
+}
+
+static void test_files(void** state) {
+  (void)state;
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  sap_model* model = NULL;
+  sap_error error = {0};
+  scratch_path(&s, "none", path);
+  assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, "none: cannot open: "));
+  scratch_write(&s, "empty", "", 0, path);
+  assert_int_equal(sap_scene_read(path, NULL, &model, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "empty:1: the file is empty"));
+  assert_int_equal(sap_scene_read(s.folder, NULL, &model, &error), SAP_STATUS_IO);
+  assert_int_equal(sap_scene_read(NULL, NULL, &model, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_scene_read("", NULL, &model, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_scene_read(path, NULL, NULL, &error), SAP_STATUS_ARGUMENT);
+  scratch_end(&s);
+}
+
+static void test_cyclic_include(void** state) {
+  (void)state;
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE], first[SCRATCH_PATH_SIZE];
+  static const char a[] = "<mujoco>\n<include file='b'/></mujoco>";
+  static const char b[] = "<mujoco>\n\n<worldbody><include file='c'/></worldbody></mujoco>";
+  static const char c[] = "<mujoco>\n\n\n<include file='b'/></mujoco>";
+  scratch_write(&s, "b", b, sizeof b - 1, path);
+  scratch_write(&s, "c", c, sizeof c - 1, path);
+  scratch_write(&s, "a", a, sizeof a - 1, first);
+  sap_model* model = NULL;
+  sap_error error = {0};
+  assert_int_equal(sap_scene_read(first, NULL, &model, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "c:4: <include file=\"b\">"));
+  scratch_end(&s);
+}
+
+static void test_options(void** state) {
+  (void)state;
+  sap_model* model = NULL;
+  sap_error error = {0};
+  sap_scene_options options = sap_scene_options_default();
+  options.default_material.stiffness = -1.0;
+  assert_int_equal(sap_scene_read("x", &options, &model, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "default_material.stiffness = -1 must be > 0"));
+  options = sap_scene_options_default();
+  const sap_material override = {1.0, -1.0, 0.5};
+  options.override_material = &override;
+  assert_int_equal(sap_scene_read("x", &options, &model, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "override_material.relaxation_time = -1"));
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_mjcf),    cmocka_unit_test(test_urdf),
+      cmocka_unit_test(test_files),   cmocka_unit_test(test_cyclic_include),
+      cmocka_unit_test(test_options),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

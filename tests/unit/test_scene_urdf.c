@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// URDF: what becomes of links, joints, inertias, shapes and materials. Expected numbers are worked
+// out by hand from the text.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/scene.h>
+
+#include "math/quaternion.h"
+#include "model/model_data.h"
+#include "support/near.h"
+#include "support/scratch.h"
+
+static const double eps = 1e-15;  // a few roundings of numbers of size one
+
+static sap_model* read_text(const char* text, const sap_scene_options* options) {
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  sap_model* model = NULL;
+  sap_error error = {0};
+  scratch_write(&s, "a.urdf", text, strlen(text), path);
+  if (sap_scene_read(path, options, &model, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  scratch_end(&s);
+  return model;
+}
+
+static const char robot[] =
+    "<robot name='arm' xmlns:drake='http://drake.mit.edu'>\n"
+    "<material name='x'><color rgba='1 0 0 1'/></material>\n"
+    "<link name='tip'/>\n"
+    "<link name='base'><inertial><mass value='2'/></inertial></link>\n"
+    "<link name='upper'>\n"
+    "  <inertial><origin xyz='0.1 0.2 0.3' rpy='0 0 1.5707963267948966'/><mass value='3'/>\n"
+    "    <inertia ixx='1' iyy='2' izz='2.5' ixy='0.1' ixz='0' iyz='0'/></inertial>\n"
+    "  <visual><geometry><mesh filename='x.stl'/></geometry></visual>\n"
+    "  <collision name='c'><origin xyz='0 0 0.5'/><geometry><cylinder radius='0.1' length='1'/>\n"
+    "    </geometry><drake:proximity_properties><drake:point_contact_stiffness value='5e4'/>\n"
+    "    <drake:relaxation_time value='0.03'/><drake:mu_static value='0.9'/>\n"
+    "    <drake:mu_dynamic value='0.8'/></drake:proximity_properties></collision>\n"
+    "  <collision><geometry><box size='0.2 0.4 0.6'/></geometry></collision>\n"
+    "  <contact><lateral_friction value='0.3'/></contact></link>\n"
+    "<link name='slider'><inertial><mass value='1'/></inertial>\n"
+    "  <collision><geometry><sphere radius='0.2'/></geometry></collision>\n"
+    "  <collision><geometry><drake:capsule radius='0.1' length='0.5'/></geometry></collision>\n"
+    "  <collision><geometry><drake:ellipsoid a='1' b='2' c='3'/></geometry></collision></link>\n"
+    "<link name='wheel'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>\n"
+    "  </link>\n"
+    "<transmission name='t'/><gazebo reference='base'><anything/></gazebo>\n"
+    "<joint name='shoulder' type='revolute'><parent link='base'/><child link='upper'/>\n"
+    "  <origin xyz='0 0 1' rpy='0.1 0.2 0.3'/><axis xyz='0 0 2'/>\n"
+    "  <limit lower='-1' upper='0.5' effort='10' velocity='3'/>\n"
+    "  <dynamics damping='0.4' friction='0.2'/>\n"
+    "  <drake:rotor_inertia value='1e-3'/><drake:gear_ratio value='10'/></joint>\n"
+    "<joint name='rail' type='prismatic'><parent link='upper'/><child link='slider'/>\n"
+    "  <limit upper='0.7' effort='1' velocity='1'/></joint>\n"
+    "<joint name='glue' type='fixed'><parent link='slider'/><child link='tip'/></joint>\n"
+    "<joint name='spin' type='continuous'><parent link='upper'/><child link='wheel'/>\n"
+    "  <axis xyz='0 1 0'/><limit lower='0' upper='0' effort='0' velocity='0'/></joint>\n"
+    "</robot>";
+
+static void test_tree(void** state) {
+  (void)state;
+  sap_model* m = read_text(robot, NULL);
+  const sap_model_sizes n = sap_model_get_sizes(m);
+  assert_int_equal(n.bodies, 6);
+  assert_int_equal(n.joints, 3);
+  assert_int_equal(n.nq, 3);
+  assert_int_equal(n.nu, 0);
+  assert_string_equal(sap_model_get_options(m)->name, "arm");
+  assert_int_equal(sap_model_get_options(m)->friction_rule, SAP_FRICTION_HARMONIC);
+  static const char* const names[] = {"world", "base", "upper", "slider", "tip", "wheel"};
+  static const int32_t parents[] = {-1, 0, 1, 2, 3, 2};
+  for (int32_t i = 0; i < 6; ++i) {
+    assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, i), names[i]);
+    assert_int_equal(m->bodies[i].parent, parents[i]);
+  }
+  assert_int_equal(m->bodies[1].tree, -1);  // welded to the world
+  assert_int_equal(m->bodies[4].weld, 3);
+  sap_model_destroy(m);
+}
+
+static void test_joints(void** state) {
+  (void)state;
+  sap_model* m = read_text(robot, NULL);
+  const sap_model_joint_data* j = m->joints;
+  assert_int_equal(j[0].type, SAP_JOINT_HINGE);
+  ASSERT_NEAR(j[0].axis[2], 1.0, 0.0);
+  ASSERT_NEAR(j[0].lower, -1.0, 0.0);
+  ASSERT_NEAR(j[0].upper, 0.5, 0.0);
+  ASSERT_NEAR(j[0].damping, 0.4, 0.0);
+  ASSERT_NEAR(j[0].friction_loss, 0.2, 0.0);
+  ASSERT_NEAR(j[0].armature, 0.1, eps);  // 10^2 1e-3
+  assert_int_equal(j[1].type, SAP_JOINT_SLIDE);
+  ASSERT_NEAR(j[1].axis[0], 1.0, 0.0);  // URDF's default axis
+  ASSERT_NEAR(j[1].lower, 0.0, 0.0);
+  ASSERT_NEAR(j[1].upper, 0.7, 0.0);
+  assert_int_equal(j[2].type, SAP_JOINT_HINGE);
+  assert_true(isinf(j[2].lower) && isinf(j[2].upper));  // continuous: <limit> means nothing
+  // rpy: R = Rz(yaw) Ry(pitch) Rx(roll); its first column is (cy cp, sy cp, -sp).
+  double r[9];
+  sap_quaternion_to_matrix(r, m->bodies[2].q_PB);
+  ASSERT_NEAR(r[0], cos(0.3) * cos(0.2), eps);
+  ASSERT_NEAR(r[1], sin(0.3) * cos(0.2), eps);
+  ASSERT_NEAR(r[2], -sin(0.2), eps);
+  ASSERT_NEAR(r[5], cos(0.2) * sin(0.1), eps);
+  ASSERT_NEAR(m->bodies[2].p_PB[2], 1.0, 0.0);
+  sap_model_destroy(m);
+}
+
+static void test_inertia(void** state) {
+  (void)state;
+  sap_model* m = read_text(robot, NULL);
+  const sap_model_body* b = &m->bodies[2];
+  ASSERT_NEAR(b->mass, 3.0, 0.0);
+  ASSERT_NEAR(b->p_BCo[1], 0.2, 0.0);
+  // A quarter turn about z swaps xx and yy and the sign of xy.
+  const double expected[6] = {2.0, 1.0, 2.5, -0.1, 0.0, 0.0};
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_NEAR(b->I_BCo_B[i], expected[i], 1e-15);
+  }
+  sap_model_destroy(m);
+}
+
+static void test_shapes(void** state) {
+  (void)state;
+  sap_model* m = read_text(robot, NULL);
+  assert_int_equal(m->sizes.shapes, 5);
+  const sap_shape_def* s = m->shapes;
+  assert_string_equal(sap_model_name(m, SAP_ELEMENT_SHAPE, 0), "upper/c");
+  assert_int_equal(s[0].type, SAP_SHAPE_CYLINDER);
+  ASSERT_NEAR(s[0].size[0], 0.1, 0.0);
+  ASSERT_NEAR(s[0].size[1], 0.5, 0.0);  // half of the length
+  ASSERT_NEAR(s[0].p_BS[2], 0.5, 0.0);
+  ASSERT_NEAR(s[0].material.stiffness, 5e4, 0.0);
+  ASSERT_NEAR(s[0].material.relaxation_time, 0.03, 0.0);
+  ASSERT_NEAR(s[0].material.friction, 0.8, 0.0);
+  assert_int_equal(s[1].type, SAP_SHAPE_BOX);
+  ASSERT_NEAR(s[1].size[2], 0.3, 0.0);
+  ASSERT_NEAR(s[1].material.friction, 0.3, 0.0);  // of the link
+  ASSERT_NEAR(s[1].material.stiffness, sap_material_default().stiffness, 0.0);
+  assert_int_equal(s[2].type, SAP_SHAPE_SPHERE);
+  assert_int_equal(s[3].type, SAP_SHAPE_CAPSULE);
+  ASSERT_NEAR(s[3].size[1], 0.25, 0.0);
+  assert_int_equal(s[4].type, SAP_SHAPE_ELLIPSOID);
+  ASSERT_NEAR(s[4].size[2], 3.0, 0.0);
+  sap_model_destroy(m);
+}
+
+static void test_options(void** state) {
+  (void)state;
+  sap_scene_options options = sap_scene_options_default();
+  options.floating_base = true;
+  options.default_material.friction = 0.25;
+  const sap_material override = {7e3, (double)NAN, (double)NAN};
+  options.override_material = &override;
+  static const char text[] =
+      "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
+      "izz='1'/></inertial><collision><geometry><sphere radius='1'/></geometry></collision>"
+      "</link></robot>";
+  sap_model* m = read_text(text, &options);
+  assert_int_equal(m->sizes.nq, 7);
+  ASSERT_NEAR(m->shapes[0].material.friction, 0.25, 0.0);
+  ASSERT_NEAR(m->shapes[0].material.stiffness, 7e3, 0.0);
+  ASSERT_NEAR(m->shapes[0].material.relaxation_time, sap_material_default().relaxation_time, 0.0);
+  sap_model_destroy(m);
+}
+
+static void test_world_link(void** state) {
+  (void)state;
+  static const char text[] =
+      "<robot name='r'><link name='world'><collision><geometry><box size='1 1 1'/></geometry>"
+      "</collision></link><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
+      "izz='1'/></inertial></link><joint name='f' type='floating'><parent link='world'/>"
+      "<child link='a'/><origin xyz='0 0 3'/></joint></robot>";
+  sap_model* m = read_text(text, NULL);
+  assert_int_equal(m->sizes.bodies, 2);
+  assert_int_equal(m->shapes[0].body, 0);
+  assert_int_equal(m->joints[0].type, SAP_JOINT_FREE);
+  ASSERT_NEAR(m->q_default[2], 3.0, 0.0);
+  sap_model_destroy(m);
+}
+
+// Limits of zero width are read as they stand; the same robot with continuous joints moves.
+static void test_double_pendulum(void** state) {
+  (void)state;
+  static const char folder[] =
+      SAPSTEP_SHARED "/models/urdf/robots/double_pendulum_description/urdf";
+  char path[1024];
+  sap_model* m = NULL;
+  sap_error error = {0};
+  (void)snprintf(path, sizeof path, "%s/double_pendulum_simple.urdf", folder);
+  FILE* probe = fopen(path, "r");
+  if (probe == NULL) {
+    print_message("skipped: %s is absent\n", path);
+    skip();
+  }
+  assert_int_equal(fclose(probe), 0);
+  assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.nv, 2);
+  ASSERT_NEAR(m->joints[0].lower, 0.0, 0.0);
+  ASSERT_NEAR(m->joints[0].upper, 0.0, 0.0);
+  ASSERT_NEAR(sap_model_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link2")), 0.3, 0.0);
+  ASSERT_NEAR(sap_model_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link3")), 0.0, 0.0);
+  sap_model_destroy(m);
+  (void)snprintf(path, sizeof path, "%s/double_pendulum_continuous.urdf", folder);
+  assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_UNSUPPORTED);  // meshes
+  sap_scene_options lenient = sap_scene_options_default();
+  lenient.lenient = true;
+  assert_int_equal(sap_scene_read(path, &lenient, &m, &error), SAP_STATUS_OK);
+  assert_true(isinf(m->joints[0].upper));
+  assert_int_equal(m->sizes.shapes, 0);
+  sap_model_destroy(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_tree),
+      cmocka_unit_test(test_joints),
+      cmocka_unit_test(test_inertia),
+      cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_options),
+      cmocka_unit_test(test_world_link),
+      cmocka_unit_test(test_double_pendulum),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
