@@ -11,8 +11,8 @@ static sap_status read_motor(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
   sap_mjcf_sources s;
   double gear[6] = {1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
-  sap_mjcf_range control = {"ctrlrange", "ctrllimited", 1.0, -INFINITY, INFINITY};
-  sap_mjcf_range force = {"forcerange", "forcelimited", 1.0, -INFINITY, INFINITY};
+  sap_mjcf_range control = {"ctrlrange", "ctrllimited", 1.0, -(double)INFINITY, (double)INFINITY};
+  sap_mjcf_range force = {"forcerange", "forcelimited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_status status = sap_mjcf_find_sources(r, i->node, "motor", &scope, &s);
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, &s, "gear", (const int32_t[]){1, 6}, gear, NULL);

@@ -97,7 +97,7 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
 }
 
 static sap_status read_mass(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_mjcf_geom* out) {
-  double density = 1000.0, mass = NAN;
+  double density = 1000.0, mass = (double)NAN;
   sap_status status = sap_mjcf_number(r, s, "density", &density);
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_number(r, s, "mass", &mass);

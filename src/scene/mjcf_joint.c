@@ -52,7 +52,7 @@ static sap_status read_forces(sap_mjcf_reader* r, const sap_mjcf_sources* s, dou
 
 static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                               const sap_mjcf_scope* scope, double unit, sap_joint_def* def) {
-  sap_mjcf_range range = {"range", "limited", unit, -INFINITY, INFINITY};
+  sap_mjcf_range range = {"range", "limited", unit, -(double)INFINITY, (double)INFINITY};
   sap_status status = sap_mjcf_read_range(r, s, scope, &range);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -64,10 +64,10 @@ static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
       return sap_xml_fail(sap_mjcf_source(s, "range"), "range", SAP_STATUS_SYNTAX, r->error,
                           "of a ball joint must begin with 0");
     }
-    def->lower = -INFINITY;
+    def->lower = -(double)INFINITY;
   } else if (def->type == SAP_JOINT_FREE) {
-    def->lower = -INFINITY;
-    def->upper = INFINITY;
+    def->lower = -(double)INFINITY;
+    def->upper = (double)INFINITY;
   }
   return sap_mjcf_read_limit_material(r, s, scope, &def->limit_stiffness,
                                       &def->limit_relaxation_time);
@@ -112,7 +112,8 @@ static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_
   if (status == SAP_STATUS_OK) {
     status = read_limits(r, &s, &item->scope, unit, def);
   }
-  sap_mjcf_range range = {"actuatorfrcrange", "actuatorfrclimited", 1.0, -INFINITY, INFINITY};
+  sap_mjcf_range range = {"actuatorfrcrange", "actuatorfrclimited", 1.0, -(double)INFINITY,
+                          (double)INFINITY};
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, &s, &item->scope, &range);
   }
@@ -176,7 +177,7 @@ static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* 
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def) {
   sap_joint_def def = sap_joint_def_default();
-  double force_range[2] = {-INFINITY, INFINITY};
+  double force_range[2] = {-(double)INFINITY, (double)INFINITY};
   sap_status status;
   if (sap_xml_is(item->node, "freejoint")) {  // takes no defaults
     def.type = SAP_JOINT_FREE;

@@ -26,7 +26,7 @@ static sap_status tendon_limits(sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                 sap_tendon_def* def) {
   const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
   sap_mjcf_sources s;
-  sap_mjcf_range range = {"range", "limited", 1.0, -INFINITY, INFINITY};
+  sap_mjcf_range range = {"range", "limited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_status status = sap_mjcf_find_sources(r, i->node, "tendon", &scope, &s);
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, &s, &scope, &range);
