@@ -43,7 +43,7 @@ static void test_reset(void** state) {
   const int32_t good[2] = {1, 2}, zero[2] = {1, 0}, negative[2] = {-4, 1}, huge[2] = {3, 100000};
   expect_reset(0.0, 2, good, SAP_STATUS_ARGUMENT, "dt = 0");
   expect_reset(-1.0, 2, good, SAP_STATUS_ARGUMENT, "dt = -1");
-  expect_reset(NAN, 2, good, SAP_STATUS_NOT_FINITE, "dt");
+  expect_reset((double)NAN, 2, good, SAP_STATUS_NOT_FINITE, "dt");
   expect_reset(INFINITE, 2, good, SAP_STATUS_NOT_FINITE, "dt");
   expect_reset(0.01, -1, good, SAP_STATUS_ARGUMENT, "ntrees = -1");
   expect_reset(0.01, 2, NULL, SAP_STATUS_ARGUMENT, "ntrees");
@@ -59,7 +59,7 @@ static void test_momentum(void** state) {
   (void)state;
   sap_problem* p = make();
   sap_error error = {0};
-  const double A[4] = {4, 1, 1, 5}, bad[4] = {4, NAN, 1, 5}, C[2] = {1, 2},
+  const double A[4] = {4, 1, 1, 5}, bad[4] = {4, (double)NAN, 1, 5}, C[2] = {1, 2},
                bad_C[2] = {1, INFINITE};
   assert_int_equal(sap_problem_set_momentum_block(p, 1, 1, A, 2, NULL), SAP_STATUS_OK);
   expect(sap_problem_set_momentum_block(p, 1, 1, bad, 2, &error), SAP_STATUS_NOT_FINITE, &error,
@@ -87,7 +87,7 @@ static void test_velocities(void** state) {
   (void)state;
   sap_problem* p = make();
   sap_error error = {0};
-  const double good[6] = {1, 2, 3, 4, 5, 6}, bad[6] = {0, 0, NAN, 0, 0, 0};
+  const double good[6] = {1, 2, 3, 4, 5, 6}, bad[6] = {0, 0, (double)NAN, 0, 0, 0};
   assert_int_equal(sap_problem_set_v_star(p, good, NULL), SAP_STATUS_OK);
   expect(sap_problem_set_v_star(p, bad, &error), SAP_STATUS_NOT_FINITE, &error, "v_star[2]");
   assert_non_null(strstr(error.message, "tree 1"));
@@ -110,7 +110,7 @@ static void reject(const sap_block* block, sap_status wanted, const char* words)
 }
 
 static const double J_GOOD[9] = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-static const double J_BAD[9] = {1, 2, 3, 4, NAN, 6, 7, 8, 9};
+static const double J_BAD[9] = {1, 2, 3, 4, (double)NAN, 6, 7, 8, 9};
 static const double* const JACOBIANS[2] = {J_GOOD, J_GOOD};
 static const double* const BAD_JACOBIANS[2] = {J_GOOD, J_BAD};
 static const double* const MISSING[2] = {J_GOOD, NULL};
@@ -152,12 +152,12 @@ static void test_blocks(void** state) {
   CASE(R = ((const double[3]){0.1, 0.1, 0.0}), ARGUMENT, "row 2: R = 0");
   CASE(R = ((const double[3]){-0.1, 0.1, 0.1}), ARGUMENT, "row 0: R = -0.1");
   CASE(R = ((const double[3]){0.1, 0.2, 0.1}), ARGUMENT, "equal in both tangents");
-  CASE(R = ((const double[3]){0.1, 0.1, NAN}), NOT_FINITE, "row 2: R");
-  CASE(R = ((const double[3]){0.1, 0.1, INFINITY}), NOT_FINITE, "row 2: R");
+  CASE(R = ((const double[3]){0.1, 0.1, (double)NAN}), NOT_FINITE, "row 2: R");
+  CASE(R = ((const double[3]){0.1, 0.1, (double)INFINITY}), NOT_FINITE, "row 2: R");
   CASE(v_hat = NULL, ARGUMENT, "v_hat is NULL");
-  CASE(v_hat = ((const double[3]){0, NAN, 0}), NOT_FINITE, "row 1: v_hat");
+  CASE(v_hat = ((const double[3]){0, (double)NAN, 0}), NOT_FINITE, "row 1: v_hat");
   CASE(friction = -0.1, ARGUMENT, "friction = -0.1");
-  CASE(friction = NAN, NOT_FINITE, "friction");
+  CASE(friction = (double)NAN, NOT_FINITE, "friction");
   CASE(friction = INFINITE, NOT_FINITE, "friction");
 #undef CASE
 #define CASE(change, wanted, words) \
@@ -167,14 +167,14 @@ static void test_blocks(void** state) {
   CASE(lower = NULL, ARGUMENT, "lower and upper");
   CASE(upper = NULL, ARGUMENT, "lower and upper");
   CASE(lower = ((const double[3]){-1, 2, -1}), ARGUMENT, "row 1: bounds [2, 1]");
-  CASE(lower = ((const double[3]){-1, NAN, -1}), NOT_FINITE, "row 1: bounds");
-  CASE(upper = ((const double[3]){1, 1, -INFINITY}), ARGUMENT, "row 2");
+  CASE(lower = ((const double[3]){-1, (double)NAN, -1}), NOT_FINITE, "row 1: bounds");
+  CASE(upper = ((const double[3]){1, 1, -(double)INFINITY}), ARGUMENT, "row 2");
 #undef CASE
   sap_problem* p = make();
   sap_error error = {0};
   expect(sap_problem_add_block(p, NULL, &error), SAP_STATUS_ARGUMENT, &error, "block");
   b = good_block(SAP_SET_BOX);
-  b.lower = (const double[3]){-INFINITY, 1, -1};  // half-open and single points are fine
+  b.lower = (const double[3]){-(double)INFINITY, 1, -1};  // half-open and single points are fine
   assert_int_equal(sap_problem_add_block(p, &b, NULL), SAP_STATUS_OK);
   sap_block out;
   expect(sap_problem_block(p, 1, &out, NULL, &error), SAP_STATUS_ARGUMENT, &error, "[0, 1)");
@@ -200,7 +200,7 @@ static void test_contacts(void** state) {
   expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_ARGUMENT, &error,
          "block 0: friction = -1");
   contact.material.friction = 0.5;
-  contact.phi0 = NAN;
+  contact.phi0 = (double)NAN;
   expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
          &error, "phi0");
   contact.phi0 = 0.0;

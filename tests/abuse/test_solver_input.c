@@ -28,7 +28,7 @@ static void test_options(void** state) {
   o.change;                         \
   expect(sap_solver_options_check(&o, &error), SAP_STATUS_##wanted, &error, words)
   CASE(relative_tolerance = -1e-9, ARGUMENT, "relative_tolerance = -1e-09");
-  CASE(relative_tolerance = NAN, NOT_FINITE, "relative_tolerance");
+  CASE(relative_tolerance = (double)NAN, NOT_FINITE, "relative_tolerance");
   CASE(absolute_tolerance = -1.0, ARGUMENT, "absolute_tolerance");
   CASE(max_iterations = -1, ARGUMENT, "max_iterations = -1");
   CASE(line_search = (sap_line_search)2, ARGUMENT, "line_search = 2");
@@ -149,7 +149,7 @@ static void test_null(void** state) {
          "gamma is NULL");
   expect(sap_residuals(NULL, solution.v, solution.gamma, &residual, &error), SAP_STATUS_ARGUMENT,
          &error, "problem");
-  solution.v[3] = NAN;
+  solution.v[3] = (double)NAN;
   expect(sap_residuals(p, solution.v, solution.gamma, &residual, &error), SAP_STATUS_NOT_FINITE,
          &error, "v[3]");
   sap_solver_destroy(solver);

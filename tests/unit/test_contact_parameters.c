@@ -92,15 +92,15 @@ static void test_bad_input(void** state) {
   const sap_regularization one = {1.0, 1e-3};
   const double fine[3] = {5e-3, 0.0, 3.0};
   expect(SAP_STATUS_ARGUMENT, (sap_material){0.0, 0.01, 1.0}, one, fine, "stiffness = 0");
-  expect(SAP_STATUS_NOT_FINITE, (sap_material){NAN, 0.01, 1.0}, one, fine, "stiffness");
+  expect(SAP_STATUS_NOT_FINITE, (sap_material){(double)NAN, 0.01, 1.0}, one, fine, "stiffness");
   expect(SAP_STATUS_ARGUMENT, (sap_material){1e5, -0.01, 1.0}, one, fine, "relaxation_time");
   expect(SAP_STATUS_ARGUMENT, (sap_material){1e5, 0.01, -1.0}, one, fine, "friction = -1");
-  expect(SAP_STATUS_NOT_FINITE, (sap_material){1e5, 0.01, NAN}, one, fine, "friction");
+  expect(SAP_STATUS_NOT_FINITE, (sap_material){1e5, 0.01, (double)NAN}, one, fine, "friction");
   expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){-1.0, 1e-3}, fine, "beta");
   expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){1.0, 0.0}, fine, "sigma");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){0.0, 0.0, 3.0}, "dt");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){5e-3, 0.0, 0.0}, "w = 0");
-  expect(SAP_STATUS_NOT_FINITE, good, one, (double[3]){5e-3, NAN, 3.0}, "phi0");
+  expect(SAP_STATUS_NOT_FINITE, good, one, (double[3]){5e-3, (double)NAN, 3.0}, "phi0");
   // rigid without the near-rigid limit: R would be 0
   expect(SAP_STATUS_ARGUMENT, (sap_material){(double)INFINITY, 0.01, 1.0},
          (sap_regularization){0.0, 1e-3}, fine, "Rn = 0");

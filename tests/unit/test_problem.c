@@ -27,7 +27,7 @@ static void test_momentum_blocks(void** state) {
   sap_problem* p = make(0.01, 2, sizes);
   assert_null(sap_problem_momentum_block(p, 0, 0));
   // lower triangle inside a larger matrix; the upper triangle must not be read
-  const double A[6] = {4.0, 1.0, NAN, NAN, 5.0, NAN};
+  const double A[6] = {4.0, 1.0, (double)NAN, (double)NAN, 5.0, (double)NAN};
   assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, A, 3, NULL), SAP_STATUS_OK);
   const double expected[4] = {4.0, 1.0, 1.0, 5.0};
   assert_memory_equal(sap_problem_momentum_block(p, 0, 0), expected, sizeof expected);
@@ -78,7 +78,7 @@ static void test_blocks_survive_growth(void** state) {
       const double* jacobians[2] = {Ja, Jb};
       const int32_t trees[2] = {2, 1};
       const double R[2] = {1.0 + b, 2.0}, v_hat[2] = {3.0, b}, lower[2] = {-1, -b},
-                   upper[2] = {b, INFINITY};
+                   upper[2] = {b, (double)INFINITY};
       const sap_block block = {.set = b % 2 == 0 ? SAP_SET_BOX : SAP_SET_FREE,
                                .nrows = 2,
                                .ntrees = b % 3 == 0 ? 1 : 2,
