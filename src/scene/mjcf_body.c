@@ -196,6 +196,9 @@ sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r) {
     const char* class_name = sap_xml_get(s, "childclass");
     if (class_name != NULL) {
       scope.child_class = sap_mjcf_find_class(r->main, class_name);
+      if (scope.child_class < 0) {
+        return sap_xml_fail(s, "childclass", SAP_STATUS_SYNTAX, r->error, "unknown default class");
+      }
     }
     status = sap_mjcf_collect(r, s, &scope);
   }

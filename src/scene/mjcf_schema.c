@@ -187,6 +187,8 @@ static const sap_schema_element replicate = {
     .child = body_children,
 };
 
+static const sap_schema_element worldbody = {.used = "childclass", .child = body_children};
+
 static const sap_schema_element exclude = {.used = "name body1 body2"};
 static const sap_schema_child contact_children[] = {
     {"exclude", &exclude, NULL},
@@ -237,7 +239,7 @@ static const sap_schema_child mujoco_children[] = {
     {"option", &option, NULL},
     {"default", &defaults, NULL},
     {"asset", &asset, NULL},
-    {"worldbody", &body, NULL},
+    {"worldbody", &worldbody, NULL},
     {"contact", &contact, NULL},
     {"tendon", &tendon, NULL},
     {"actuator", &actuator, NULL},

@@ -102,6 +102,10 @@ static const bad_input mjcf[] = {
     // bodies and inertia
     {MJ("<body name='x'>" SPHERE "</body>\n<body name='x'>" SPHERE "</body>"), SAP_STATUS_ARGUMENT,
      "a:4: <body>", "'x'"},
+    {"<mujoco>\n<worldbody pos='1 0 0'/></mujoco>", SAP_STATUS_SYNTAX,
+     "a:2: <worldbody pos=", "unknown attribute"},
+    {"<mujoco>\n<worldbody childclass='none'/></mujoco>", SAP_STATUS_SYNTAX,
+     "a:2: <worldbody childclass=", "unknown default"},
     {MJ("<body childclass='none'/>"), SAP_STATUS_SYNTAX, "a:3: <body childclass=", "unknown"},
     {BODY("<inertial pos='0 0 0' mass='-1' diaginertia='1 1 1'/>"), SAP_STATUS_SYNTAX,
      "a:4: <inertial mass=\"-1\">", ">= 0"},
