@@ -134,7 +134,7 @@ int main(void) {
   for (int friction = 0; friction <= 1; ++friction) {
     const cylinder c = {0.5, 0.05, 100.0, 9.81, {1e4, 0.02, friction}};
     for (int s = 0; s < 3; ++s) {
-      double last = NAN;  // no order for the first
+      double last = (double)NAN;  // no order for the first
       for (double dt = 0.02; dt > 5e-4; dt *= 0.5) {
         outcome o;
         sap_error error;
