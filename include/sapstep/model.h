@@ -39,9 +39,10 @@ typedef enum sap_shape_type {
   SAP_SHAPE_CYLINDER,   // size = {radius, half length}, along z
   SAP_SHAPE_BOX,        // size = half extents
   SAP_SHAPE_ELLIPSOID,  // size = semi-axes
+  SAP_SHAPE_MESH,       // the convex hull of a mesh; size is not used
 } sap_shape_type;
 
-// Names may be NULL; those given must be unique among their kind. Strings are copied.
+// Names may be NULL; those given must be unique among their kind. Strings and arrays are copied.
 typedef struct sap_body_def {
   const char* name;
   int32_t parent;     // id of an earlier body; 0: world                                (0)
@@ -53,6 +54,7 @@ typedef struct sap_body_def {
                       // [kg m^2]: xx yy zz xy xz yz; positive semidefinite and no
                       // principal moment above the sum of the others, both to 1e-6
                       // of the largest                                                 (0)
+  double gravity_compensation;  // fraction of its weight that is held against gravity  (0)
 } sap_body_def;
 
 typedef struct sap_joint_def {
@@ -71,6 +73,11 @@ typedef struct sap_joint_def {
   double damping;                // [N m s/rad, N s/m] >= 0; on every dof                      (0)
   double armature;               // rotor inertia [kg m^2, kg] >= 0; on every dof              (0)
   double friction_loss;          // dry friction [N m, N] >= 0; on every dof                   (0)
+  double stiffness_cubic;        // force -k3 (q - spring_reference)^3 [N m/rad^3, N/m^3] >= 0;
+                                 // hinge and slide                                            (0)
+  double effort_lower, effort_upper;  // bounds of the sum of its actuators' efforts [N m, N];
+                                      // hinge and slide                                    (none)
+  bool locked;  // removed from the solve: its velocity is exactly zero                    (false)
 } sap_joint_def;
 
 typedef struct sap_shape_def {
@@ -81,31 +88,121 @@ typedef struct sap_shape_def {
   double q_BS[4];            // normalised on entry                                       (identity)
   double size[3];            // by type, > 0 [m]
   sap_material material;     //                                                           (default)
-  int32_t condim;            // 1 or 3; a pair has the larger one                         (3)
+  int32_t condim;            // 1 normal only; 3 and sliding; 4 and spin about the normal;
+                             // 6 and rolling. a pair has the larger one                  (3)
   int32_t contact_type;      // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)
   int32_t contact_affinity;  //                                                           (1)
   int32_t priority;          // the higher one's friction and condim rule the pair        (0)
+  int32_t mesh;              // id, of SAP_SHAPE_MESH                                     (-1)
+  double margin;  // contacts are found at phi < margin [m] >= 0; a pair has the larger one (0)
+  double friction_torsional;   // condim 4, 6: friction moment about the normal per normal force
+                               // [m] >= 0; a pair's as its friction                      (0)
+  double friction_rolling;     // condim 6: the same about the tangents [m] >= 0          (0)
+  double surface_velocity[3];  // of a conveyor: velocity of its surface relative to the shape,
+                               // in the shape's axes [m/s]                               (0)
 } sap_shape_def;
 
-// Fixed tendon: length = sum coefficients[i] q(joints[i]) of hinge and slide joints.
+// A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.
+typedef struct sap_pair_def {
+  int32_t shape_a, shape_b;   // two shapes of different bodies
+  sap_material material;      //                                                     (default)
+  int32_t condim;             // 1, 3, 4 or 6                                              (3)
+  double margin;              // [m] >= 0                                                  (0)
+  double friction_torsional;  // [m] >= 0                                                  (0)
+  double friction_rolling;    // [m] >= 0                                                  (0)
+} sap_pair_def;
+
+// Triangle mesh; its convex hull is what collides.
+typedef struct sap_mesh_def {
+  const char* name;
+  int32_t vertex_count;
+  const double* vertices;  // in the frame of the shapes that use it [m]       (3 vertex_count)
+  int32_t face_count;      // 0: the faces are those of the hull
+  const int32_t* faces;    // vertex numbers, counter-clockwise from outside     (3 face_count)
+} sap_mesh_def;
+
+// Tendon: fixed, length = sum coefficients[i] q(joints[i]) of hinge and slide joints; or spatial,
+// the length of the straight segments through points of bodies.
 typedef struct sap_tendon_def {
   const char* name;
-  int32_t njoints;
-  const int32_t* joints;         // ids, each once                                         (njoints)
-  const double* coefficients;    // [-, m/rad]                                             (njoints)
-  double lower, upper;           // limits of the length; infinite: none
-  double limit_stiffness;        //                                                      (INFINITY)
+  int32_t njoints;             // 0: spatial
+  const int32_t* joints;       // ids, each once                                           (njoints)
+  const double* coefficients;  // [-, m/rad]                                             (njoints)
+  double lower, upper;         // limits of the length; infinite: none
+  double limit_stiffness;      //                                                      (INFINITY)
   double limit_relaxation_time;  //                                                      (0.01)
+  int32_t npoints;               // 0: fixed; otherwise >= 2                               (0)
+  const int32_t* point_bodies;   // ids                                                    (npoints)
+  const double* points;          // p_BP, in their bodies [m]                            (3 npoints)
+  double stiffness;              // [N/m] >= 0                                             (0)
+  double damping;                // [N s/m] >= 0                                           (0)
+  double friction_loss;          // dry friction [N] >= 0                                  (0)
+  double spring_lower, spring_upper;  // the spring is relaxed between them [m]; NaN, NaN: at
+                                      // the length in the default pose                   (NaN)
 } sap_tendon_def;
 
-// Motor: force gear * clamp(control) on a hinge or slide joint, clamped to the force range.
+typedef enum sap_transmission {
+  SAP_TRANSMISSION_JOINT,   // hinge or slide; length = gear q
+  SAP_TRANSMISSION_TENDON,  // length = gear times the tendon's length
+} sap_transmission;
+
+// Actuator: force = clamp(gain clamp(control) + bias[0] + bias[1] length + bias[2] rate), to the
+// control's and the force's range; generalized force gear * force on the joint or tendon. With
+// bias[1] < 0 or bias[2] < 0 it is a servo, whose law holds at the end of the step.
 typedef struct sap_actuator_def {
   const char* name;
-  int32_t joint;
-  double gear;                          //                                               (1)
-  double control_lower, control_upper;  // infinite: none
-  double force_lower, force_upper;      // infinite: none
+  sap_transmission transmission;        //                                               (joint)
+  int32_t target;                       // id of the joint or tendon                     (0)
+  double gear;                          // not 0                                         (1)
+  double control_lower, control_upper;  // infinite: none                                (none)
+  double force_lower, force_upper;      // infinite: none                                (none)
+  double gain;                          //                                               (1)
+  double bias[3];                       // [N, N/m, N s/m]; bias[1], bias[2] <= 0        (0)
 } sap_actuator_def;
+
+typedef enum sap_equality_type {
+  SAP_EQUALITY_CONNECT,   // anchor_A of body a and anchor_B of body b coincide
+  SAP_EQUALITY_WELD,      // so do they, and b's rotation in a is q_AB
+  SAP_EQUALITY_JOINT,     // q_a - ref_a = polynomial(q_b - ref_b) of hinge or slide joints
+  SAP_EQUALITY_TENDON,    // length_a - length0_a = polynomial(length_b - length0_b)
+  SAP_EQUALITY_DISTANCE,  // the anchors of bodies a and b are `distance` apart
+} sap_equality_type;
+
+typedef struct sap_equality_def {
+  const char* name;
+  sap_equality_type type;  //                                                        (connect)
+  int32_t a, b;            // bodies, joints or tendons; b = -1: the world, or a constant  (0, -1)
+  double anchor_A[3];      // in a [m]                                                     (0)
+  double anchor_B[3];      // in b [m]                                                     (0)
+  double q_AB[4];          // weld                                                  (identity)
+  double polynomial[5];    // a0 + a1 x + ... + a4 x^4; of x only a0 with b = -1   (0 1 0 0 0)
+  double distance;         // [m] > 0                                                      (1)
+  double torque_scale;     // weld: the length that makes angles comparable [m] > 0        (1)
+  double stiffness;        // > 0 [N/m, N m/rad], INFINITY: near rigid              (INFINITY)
+  double relaxation_time;  // [s] >= 0                                                  (0.01)
+  bool active;             //                                                           (true)
+} sap_equality_def;
+
+// Spring and damper between two points: force k (length - rest_length) + d rate along the line.
+typedef struct sap_spring_def {
+  const char* name;
+  int32_t body_a, body_b;  // two different bodies                                         (0)
+  double point_A[3];       // in a [m]                                                     (0)
+  double point_B[3];       // in b [m]                                                     (0)
+  double stiffness;        // [N/m] >= 0                                                   (0)
+  double damping;          // [N s/m] >= 0                                                 (0)
+  double rest_length;      // [m] >= 0                                                     (0)
+} sap_spring_def;
+
+// Bushing: a spring and damper for all six motions of frame G of b in frame F of a.
+typedef struct sap_bushing_def {
+  const char* name;
+  int32_t body_a, body_b;   // two different bodies                                         (0)
+  double p_AF[3], q_AF[4];  // frame F in a; the quaternion is normalised          (0, identity)
+  double p_BG[3], q_BG[4];  // frame G in b                                        (0, identity)
+  double stiffness[6];      // rotation xyz [N m/rad], translation xyz [N/m], in F, >= 0   (0)
+  double damping[6];        // [N m s/rad], [N s/m] >= 0                                   (0)
+} sap_bushing_def;
 
 typedef struct sap_keyframe_def {
   const char* name;
@@ -128,6 +225,10 @@ SAP_API sap_joint_def sap_joint_def_default(void);
 SAP_API sap_shape_def sap_shape_def_default(void);
 SAP_API sap_tendon_def sap_tendon_def_default(void);
 SAP_API sap_actuator_def sap_actuator_def_default(void);
+SAP_API sap_equality_def sap_equality_def_default(void);
+SAP_API sap_spring_def sap_spring_def_default(void);
+SAP_API sap_bushing_def sap_bushing_def_default(void);
+SAP_API sap_pair_def sap_pair_def_default(void);
 SAP_API sap_model_options sap_model_options_default(void);
 
 SAP_API sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
@@ -145,6 +246,14 @@ SAP_API sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon
                                           int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def,
                                             int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def* def,
+                                            int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* def,
+                                          int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* def,
+                                           int32_t* id, sap_error* error);
+SAP_API sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, int32_t* id,
+                                        sap_error* error);
 // The sizes of q, v, control and the quaternions in q are checked against the model when it is
 // compiled; the arrays given here must hold nq, nv, nu values of the model as it stands: add
 // keyframes last.
@@ -166,6 +275,7 @@ typedef struct sap_model_sizes {
   int32_t bodies;  // with the world
   int32_t joints, shapes, tendons, actuators, keyframes;
   int32_t nq, nv, nu, trees;
+  int32_t meshes, equalities, springs, bushings, pairs;
 } sap_model_sizes;
 SAP_API sap_model_sizes sap_model_get_sizes(const sap_model* model);
 SAP_API const sap_model_options* sap_model_get_options(const sap_model* model);
@@ -177,6 +287,11 @@ typedef enum sap_element {
   SAP_ELEMENT_TENDON,
   SAP_ELEMENT_ACTUATOR,
   SAP_ELEMENT_KEYFRAME,
+  SAP_ELEMENT_MESH,
+  SAP_ELEMENT_EQUALITY,
+  SAP_ELEMENT_SPRING,
+  SAP_ELEMENT_BUSHING,
+  SAP_ELEMENT_COUNT,
 } sap_element;
 // Name of an element, "" when it has none or the id is out of range; and back: -1 when unknown.
 SAP_API const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id);

@@ -54,8 +54,9 @@ void sap_dynamics_add_actuators(const sap_dynamics* d, const double* control, do
     const sap_model_actuator* actuator = &model->actuators[i];
     const double u =
         clamp(control != NULL ? control[i] : 0.0, actuator->control_lower, actuator->control_upper);
-    const double force = clamp(actuator->gear * u, actuator->force_lower, actuator->force_upper);
-    k[model->joints[actuator->joint].v_start] += sign * force;
+    const double force = clamp(actuator->gain * u + actuator->bias[0], actuator->force_lower,
+                               actuator->force_upper);
+    k[model->joints[actuator->target].v_start] += sign * actuator->gear * force;
   }
 }
 

@@ -18,6 +18,7 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
       return 0.0;
     case SAP_SHAPE_SPHERE:
     case SAP_SHAPE_ELLIPSOID:
+    case SAP_SHAPE_MESH:  // compiling refuses it
       break;
   }
   return 1.0;

@@ -26,6 +26,8 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
     case SAP_SHAPE_ELLIPSOID:
       shape->bound = sap_most(s[0], sap_most(s[1], s[2]));
       break;
+    case SAP_SHAPE_MESH:  // compiling refuses it
+      break;
   }
 }
 
@@ -49,6 +51,7 @@ void sap_shape_extent(const sap_placed_shape* shape, double extent[3]) {
         break;
       case SAP_SHAPE_PLANE:
       case SAP_SHAPE_SPHERE:
+      case SAP_SHAPE_MESH:  // compiling refuses it
         extent[i] = shape->bound;
         break;
     }

@@ -67,6 +67,7 @@ static inline void sap_shape_support(const sap_placed_shape* s, const double d[3
     }
     case SAP_SHAPE_PLANE:
     case SAP_SHAPE_SPHERE:
+    case SAP_SHAPE_MESH:  // compiling refuses it
       break;
   }
   sap_v3_set(out, 0.0, 0.0, 0.0);

@@ -9,7 +9,9 @@
 #include "model/names.h"
 
 const char* sap_element_text(sap_element kind) {
-  static const char* const texts[] = {"body", "joint", "shape", "tendon", "actuator", "keyframe"};
+  static const char* const texts[SAP_ELEMENT_COUNT] = {"body",     "joint",    "shape", "tendon",
+                                                       "actuator", "keyframe", "mesh",  "equality",
+                                                       "spring",   "bushing"};
   return texts[kind];
 }
 
@@ -109,7 +111,7 @@ void sap_builder_destroy(sap_builder* builder) {
   for (int32_t i = 0; i < builder->nkeys; ++i) {
     free_key(&builder->keys[i]);
   }
-  for (int kind = 0; kind <= SAP_ELEMENT_KEYFRAME; ++kind) {
+  for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     sap_names_clear(&builder->names[kind]);
   }
   sap_free((char*)builder->options.name);
@@ -119,7 +121,13 @@ void sap_builder_destroy(sap_builder* builder) {
   sap_free(builder->tendons);
   sap_free(builder->tendon_joints);
   sap_free(builder->tendon_coefficients);
+  sap_free(builder->tendon_point_bodies);
+  sap_free(builder->tendon_points);
   sap_free(builder->actuators);
+  sap_free(builder->equalities);
+  sap_free(builder->springs);
+  sap_free(builder->bushings);
+  sap_free(builder->pairs);
   sap_free(builder->exclusions);
   sap_free(builder->keys);
   sap_free(builder);
@@ -155,6 +163,9 @@ static sap_status check_body(const sap_checker* checker, const sap_builder* buil
   if (status == SAP_STATUS_OK) {
     status = sap_check_inertia(checker, "I_BCo_B", def->I_BCo_B);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_finite(checker, "gravity_compensation", def->gravity_compensation);
+  }
   return status;
 }
 
@@ -164,7 +175,10 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
     return sap_fail(error, SAP_STATUS_ARGUMENT, "body: builder or definition is NULL");
   }
   const sap_checker checker = {"body", def->name, builder->nbodies, error};
-  sap_model_body body = {.parent = def->parent, .mass = def->mass, .first_joint = -1};
+  sap_model_body body = {.parent = def->parent,
+                         .mass = def->mass,
+                         .first_joint = -1,
+                         .gravity_compensation = def->gravity_compensation};
   sap_status status = check_body(&checker, builder, def, &body);
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&builder->bodies, &builder->body_capacity, builder->nbodies + 1, error);

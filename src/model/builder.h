@@ -24,14 +24,23 @@ struct sap_builder {
   sap_model_tendon* tendons;
   int32_t* tendon_joints;
   double* tendon_coefficients;
+  int32_t* tendon_point_bodies;
+  double* tendon_points;
   sap_model_actuator* actuators;
+  sap_equality_def* equalities;
+  sap_spring_def* springs;
+  sap_bushing_def* bushings;
+  sap_pair_def* pairs;
   int32_t (*exclusions)[2];
   sap_builder_key* keys;
   int32_t nbodies, njoints, nshapes, ntendons, ntendon_joints, nactuators, nexclusions, nkeys;
+  int32_t ntendon_points, nequalities, nsprings, nbushings, npairs;
   int32_t body_capacity, joint_capacity, shape_capacity, tendon_capacity, tendon_joint_capacity,
       tendon_coefficient_capacity, actuator_capacity, exclusion_capacity, key_capacity;
+  int32_t tendon_point_body_capacity, tendon_point_capacity, equality_capacity, spring_capacity,
+      bushing_capacity, pair_capacity;
   int32_t nq, nv;
-  sap_model_names names[SAP_ELEMENT_KEYFRAME + 1];
+  sap_model_names names[SAP_ELEMENT_COUNT];
 };
 
 // Text of an element's kind: "body", "joint", ...
@@ -42,9 +51,22 @@ sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, in
 // Registers the next id's name; tells the kind when the name is taken.
 sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const char* name,
                                 sap_error* error);
+// `field` names an existing hinge or slide joint.
+sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
+                                          const char* field, int32_t joint);
+// Material and condim of a shape or a pair, and the rest that they share.
+typedef struct sap_contact_fields {
+  const sap_material* material;
+  int32_t condim;
+  double margin, friction_torsional, friction_rolling;
+} sap_contact_fields;
+sap_status sap_builder_check_contact(const sap_checker* checker, const sap_contact_fields* fields);
 // No joint on the path from the world to the body, the body itself included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
+static inline bool sap_joint_is_scalar(sap_joint_type type) {
+  return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
+}
 static inline int32_t sap_joint_nq(sap_joint_type type) {
   return type == SAP_JOINT_FREE ? 7 : type == SAP_JOINT_BALL ? 4 : 1;
 }

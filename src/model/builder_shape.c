@@ -7,6 +7,7 @@
 static int size_count(sap_shape_type type) {
   switch (type) {
     case SAP_SHAPE_PLANE:
+    case SAP_SHAPE_MESH:
       return 0;
     case SAP_SHAPE_SPHERE:
       return 1;
@@ -26,23 +27,12 @@ static sap_status check_size(const sap_checker* checker, const sap_shape_def* de
   if (count < 0) {
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
                           "type = %d must be plane (0), sphere (1), capsule (2), cylinder (3), "
-                          "box (4) or ellipsoid (5)",
+                          "box (4), ellipsoid (5) or mesh (6)",
                           (int)def->type);
   }
   sap_status status = SAP_STATUS_OK;
   for (int i = 0; i < count && status == SAP_STATUS_OK; ++i) {
     status = sap_check_positive(checker, fields[i], def->size[i]);
-  }
-  return status;
-}
-
-static sap_status check_material(const sap_checker* checker, const sap_material* material) {
-  sap_status status = sap_check_stiffness(checker, "material.stiffness", material->stiffness);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(checker, "material.relaxation_time", material->relaxation_time);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(checker, "material.friction", material->friction);
   }
   return status;
 }
@@ -65,14 +55,15 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   if (status == SAP_STATUS_OK) {
     status = sap_check_quaternion(checker, "q_BS", def->q_BS, shape->q_BS);
   }
+  if (status == SAP_STATUS_OK && def->type == SAP_SHAPE_MESH) {
+    status = sap_check_id(checker, "mesh", def->mesh, 0, builder->names[SAP_ELEMENT_MESH].count);
+  }
   if (status == SAP_STATUS_OK) {
-    status = check_material(checker, &def->material);
+    status = sap_check_vector(checker, "surface_velocity", def->surface_velocity, 3);
   }
-  if (status == SAP_STATUS_OK && def->condim != 1 && def->condim != 3) {
-    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT, "condim = %d must be 1 or 3",
-                            (int)def->condim);
-  }
-  return status;
+  const sap_contact_fields fields = {&def->material, def->condim, def->margin,
+                                     def->friction_torsional, def->friction_rolling};
+  return status == SAP_STATUS_OK ? sap_builder_check_contact(checker, &fields) : status;
 }
 
 sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def, int32_t* id,
@@ -96,6 +87,7 @@ sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def,
   for (int i = size_count(def->type); i < 3; ++i) {
     shape.size[i] = 0.0;
   }
+  shape.mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
   builder->shapes[builder->nshapes] = shape;
   if (id != NULL) {
     *id = builder->nshapes;

@@ -31,6 +31,13 @@ static int compare_pairs(const void* a, const void* b) {
   return (p[i] > q[i]) - (p[i] < q[i]);
 }
 
+static int compare_pair_defs(const void* a, const void* b) {
+  const sap_pair_def* p = a;
+  const sap_pair_def* q = b;
+  const int32_t pair_p[2] = {p->shape_a, p->shape_b}, pair_q[2] = {q->shape_a, q->shape_b};
+  return compare_pairs(pair_p, pair_q);
+}
+
 // Sorted, each pair once.
 static void sort_exclusions(sap_model* model, int32_t count) {
   qsort(model->exclusions, (size_t)count, sizeof *model->exclusions, compare_pairs);
@@ -55,7 +62,10 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
                                    .keyframes = builder->nkeys,
                                    .nq = builder->nq,
                                    .nv = builder->nv,
-                                   .nu = builder->nactuators};
+                                   .nu = builder->nactuators,
+                                   .equalities = builder->nequalities,
+                                   .springs = builder->nsprings,
+                                   .bushings = builder->nbushings};
   const bool copied =
       (builder->options.name == NULL || model->options.name != NULL) &&
       COPY(builder->bodies, builder->nbodies, model->bodies) &&
@@ -64,13 +74,21 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
       COPY(builder->tendons, builder->ntendons, model->tendons) &&
       COPY(builder->tendon_joints, builder->ntendon_joints, model->tendon_joints) &&
       COPY(builder->tendon_coefficients, builder->ntendon_joints, model->tendon_coefficients) &&
+      COPY(builder->tendon_point_bodies, builder->ntendon_points, model->tendon_point_bodies) &&
+      COPY(builder->tendon_points, 3 * builder->ntendon_points, model->tendon_points) &&
       COPY(builder->actuators, builder->nactuators, model->actuators) &&
+      COPY(builder->equalities, builder->nequalities, model->equalities) &&
+      COPY(builder->springs, builder->nsprings, model->springs) &&
+      COPY(builder->bushings, builder->nbushings, model->bushings) &&
+      COPY(builder->pairs, builder->npairs, model->pairs) &&
       COPY(builder->exclusions, builder->nexclusions, model->exclusions);
   if (!copied) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
   sort_exclusions(model, builder->nexclusions);
-  for (int kind = 0; kind <= SAP_ELEMENT_KEYFRAME; ++kind) {
+  qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, compare_pair_defs);
+  model->sizes.pairs = builder->npairs;
+  for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     const sap_status status = sap_names_copy(&builder->names[kind], &model->names[kind], error);
     if (status != SAP_STATUS_OK) {
       return status;
@@ -178,6 +196,12 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
   }
   if (status == SAP_STATUS_OK) {
     status = sap_compile_check(builder, model, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_compile_supported(builder, model, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_compile_tendons(model, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_compile_keyframes(builder, model, error);

@@ -12,6 +12,11 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
 sap_status sap_compile_number(sap_model* model, sap_error* error);
 // What later additions to the builder may have broken: free joints and planes need static bodies.
 sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error);
+// UNSUPPORTED for what the builder takes but dynamics, collision or assembly cannot do yet.
+sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
+                                 sap_error* error);
+// The tendons' lengths in the default pose; springs without a length are relaxed there.
+sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.
 sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model* model,

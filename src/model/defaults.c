@@ -14,7 +14,9 @@ sap_joint_def sap_joint_def_default(void) {
                          .lower = -(double)INFINITY,
                          .upper = (double)INFINITY,
                          .limit_stiffness = (double)INFINITY,
-                         .limit_relaxation_time = 0.01};
+                         .limit_relaxation_time = 0.01,
+                         .effort_lower = -(double)INFINITY,
+                         .effort_upper = (double)INFINITY};
 }
 
 sap_shape_def sap_shape_def_default(void) {
@@ -23,14 +25,17 @@ sap_shape_def sap_shape_def_default(void) {
                          .material = sap_material_default(),
                          .condim = 3,
                          .contact_type = 1,
-                         .contact_affinity = 1};
+                         .contact_affinity = 1,
+                         .mesh = -1};
 }
 
 sap_tendon_def sap_tendon_def_default(void) {
   return (sap_tendon_def){.lower = -(double)INFINITY,
                           .upper = (double)INFINITY,
                           .limit_stiffness = (double)INFINITY,
-                          .limit_relaxation_time = 0.01};
+                          .limit_relaxation_time = 0.01,
+                          .spring_lower = (double)NAN,
+                          .spring_upper = (double)NAN};
 }
 
 sap_actuator_def sap_actuator_def_default(void) {
@@ -38,7 +43,32 @@ sap_actuator_def sap_actuator_def_default(void) {
                             .control_lower = -(double)INFINITY,
                             .control_upper = (double)INFINITY,
                             .force_lower = -(double)INFINITY,
-                            .force_upper = (double)INFINITY};
+                            .force_upper = (double)INFINITY,
+                            .gain = 1.0};
+}
+
+sap_equality_def sap_equality_def_default(void) {
+  return (sap_equality_def){.type = SAP_EQUALITY_CONNECT,
+                            .b = -1,
+                            .q_AB = {1.0, 0.0, 0.0, 0.0},
+                            .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
+                            .distance = 1.0,
+                            .torque_scale = 1.0,
+                            .stiffness = (double)INFINITY,
+                            .relaxation_time = 0.01,
+                            .active = true};
+}
+
+sap_spring_def sap_spring_def_default(void) {
+  return (sap_spring_def){.body_a = 0};
+}
+
+sap_bushing_def sap_bushing_def_default(void) {
+  return (sap_bushing_def){.q_AF = {1.0, 0.0, 0.0, 0.0}, .q_BG = {1.0, 0.0, 0.0, 0.0}};
+}
+
+sap_pair_def sap_pair_def_default(void) {
+  return (sap_pair_def){.material = sap_material_default(), .condim = 3};
 }
 
 sap_model_options sap_model_options_default(void) {

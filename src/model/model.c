@@ -11,7 +11,7 @@ void sap_model_destroy(sap_model* model) {
   if (model == NULL) {
     return;
   }
-  for (int kind = 0; kind <= SAP_ELEMENT_KEYFRAME; ++kind) {
+  for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     sap_names_clear(&model->names[kind]);
   }
   void* const owned[] = {(char*)model->options.name,
@@ -23,7 +23,20 @@ void sap_model_destroy(sap_model* model) {
                          model->tendons,
                          model->tendon_joints,
                          model->tendon_coefficients,
+                         model->tendon_point_bodies,
+                         model->tendon_points,
                          model->actuators,
+                         model->equalities,
+                         model->springs,
+                         model->bushings,
+                         model->pairs,
+                         model->meshes,
+                         model->mesh_vertices,
+                         model->mesh_neighbor_start,
+                         model->mesh_neighbors,
+                         model->mesh_planes,
+                         model->mesh_face_start,
+                         model->mesh_face_vertices,
                          model->exclusions,
                          model->tree_sizes,
                          model->tree_dofs,
@@ -51,7 +64,7 @@ const sap_model_options* sap_model_get_options(const sap_model* model) {
 }
 
 const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id) {
-  if (model == NULL || (int)kind < 0 || (int)kind > SAP_ELEMENT_KEYFRAME || id < 0 ||
+  if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT || id < 0 ||
       id >= model->names[kind].count || model->names[kind].text[id] == NULL) {
     return "";
   }
@@ -59,7 +72,7 @@ const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id)
 }
 
 int32_t sap_model_find(const sap_model* model, sap_element kind, const char* name) {
-  if (model == NULL || (int)kind < 0 || (int)kind > SAP_ELEMENT_KEYFRAME) {
+  if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT) {
     return -1;
   }
   return sap_names_find(&model->names[kind], name);

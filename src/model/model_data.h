@@ -20,6 +20,7 @@ typedef struct sap_model_body {
   double mass;
   double p_BCo[3];
   double I_BCo_B[6];  // about the centre of mass, body axes: xx yy zz xy xz yz
+  double gravity_compensation;
 } sap_model_body;
 
 typedef struct sap_model_joint_data {
@@ -31,17 +32,35 @@ typedef struct sap_model_joint_data {
   double lower, upper;
   double limit_stiffness, limit_relaxation_time;
   double stiffness, spring_reference, damping, armature, friction_loss;
+  double stiffness_cubic;
+  double effort_lower, effort_upper;  // infinite: none
+  bool locked;
 } sap_model_joint_data;
 
 typedef struct sap_model_tendon {
-  int32_t first, count;  // into tendon_joints, tendon_coefficients
+  int32_t first, count;          // into tendon_joints, tendon_coefficients; count 0: spatial
+  int32_t first_point, npoints;  // into tendon_point_bodies, tendon_points; npoints 0: fixed
   double lower, upper, limit_stiffness, limit_relaxation_time;
+  double stiffness, damping, friction_loss;
+  double spring_lower, spring_upper;  // numbers, once compiled
+  double length0;                     // in the default pose (compiled)
 } sap_model_tendon;
 
 typedef struct sap_model_actuator {
-  int32_t joint;  // id
+  sap_transmission transmission;
+  int32_t target;  // joint or tendon
+  bool servo;      // bias[1] < 0 or bias[2] < 0
   double gear, control_lower, control_upper, force_lower, force_upper;
+  double gain, bias[3];
 } sap_model_actuator;
+
+// Convex hull of a mesh. Its numbers count from its own first vertex and face.
+typedef struct sap_model_mesh {
+  int32_t first_vertex, nvertices;  // into mesh_vertices, mesh_neighbor_start
+  int32_t first_face, nfaces;       // into mesh_planes, mesh_face_start
+  double center[3];                 // mean of its vertices
+  double radius;                    // of the ball about its frame's origin that holds it
+} sap_model_mesh;
 
 typedef struct sap_model_names {
   char** text;  // one per id, NULL: none; owned
@@ -63,8 +82,22 @@ struct sap_model {
   sap_model_tendon* tendons;
   int32_t* tendon_joints;
   double* tendon_coefficients;
+  int32_t* tendon_point_bodies;
+  double* tendon_points;
   sap_model_actuator* actuators;
-  int32_t (*exclusions)[2];  // body pairs a < b, sorted
+  sap_equality_def* equalities;  // names NULL, quaternions unit; of bodies b >= 0
+  sap_spring_def* springs;       // names NULL
+  sap_bushing_def* bushings;     // names NULL, quaternions unit
+  sap_pair_def* pairs;           // shape_a < shape_b, sorted, each pair once
+
+  sap_model_mesh* meshes;        // by mesh id                                    (meshes)
+  double* mesh_vertices;         // of all hulls, in the mesh's frame             (3 vertices)
+  int32_t* mesh_neighbor_start;  // of each vertex, into mesh_neighbors           (vertices + 1)
+  int32_t* mesh_neighbors;       // vertices one edge away
+  double* mesh_planes;           // outward unit normal n and d: n.x <= d inside  (4 faces)
+  int32_t* mesh_face_start;      // of each face, into mesh_face_vertices         (faces + 1)
+  int32_t* mesh_face_vertices;   // convex polygons, counter-clockwise from outside
+  int32_t (*exclusions)[2];      // body pairs a < b, sorted
   int32_t exclusion_count;
 
   int32_t* tree_sizes;  // dofs of each tree                              (trees)
@@ -79,7 +112,7 @@ struct sap_model {
   double* key_q;      //                                                (keyframes nq)
   double* key_v;
   double* key_control;
-  sap_model_names names[SAP_ELEMENT_KEYFRAME + 1];  // by sap_element
+  sap_model_names names[SAP_ELEMENT_COUNT];  // by sap_element
 };
 
 #endif

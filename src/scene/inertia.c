@@ -22,6 +22,7 @@ double sap_shape_volume(sap_shape_type type, const double size[3]) {
     case SAP_SHAPE_ELLIPSOID:
       return 4.0 / 3.0 * pi * a * b * c;
     case SAP_SHAPE_PLANE:
+    case SAP_SHAPE_MESH:
       break;
   }
   return 0.0;
@@ -65,6 +66,7 @@ void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, d
       box_like(inertia, mass / 5.0, size);
       return;
     case SAP_SHAPE_PLANE:
+    case SAP_SHAPE_MESH:
       return;
   }
 }

@@ -23,12 +23,8 @@ static sap_status read_motor(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, &s, &scope, &force);
   }
-  // MuJoCo limits the force before the gear, the model behind it.
-  const double a = force.lower * gear[0], b = force.upper * gear[0];
-  if (isfinite(force.lower)) {
-    def->force_lower = fmin(a, b);
-    def->force_upper = fmax(a, b);
-  }
+  def->force_lower = force.lower;
+  def->force_upper = force.upper;
   def->gear = gear[0];
   def->control_lower = control.lower;
   def->control_upper = control.upper;
@@ -44,15 +40,19 @@ static sap_status apply_joint_range(sap_mjcf_reader* r, const sap_xml_node* node
                                  "a second motor on a joint with actuatorfrcrange is not supported",
                                  r->error);
   }
-  def->force_lower = fmin(fmax(def->force_lower, joint->force_lower), joint->force_upper);
-  def->force_upper = fmax(fmin(def->force_upper, joint->force_upper), joint->force_lower);
+  if (bounded && def->gear != 0.0) {  // a zero gear is refused with the actuator
+    const double a = joint->force_lower / def->gear, b = joint->force_upper / def->gear;
+    const double lower = fmin(a, b), upper = fmax(a, b);
+    def->force_lower = fmin(fmax(def->force_lower, lower), upper);
+    def->force_upper = fmax(fmin(def->force_upper, upper), lower);
+  }
   return SAP_STATUS_OK;
 }
 
 static sap_status add_motor(sap_mjcf_reader* r, const sap_mjcf_instance* i, int32_t* id) {
   sap_actuator_def def = sap_actuator_def_default();
-  def.joint = i->ids[0];
-  sap_mjcf_joint* joint = &r->joints[def.joint];
+  def.target = i->ids[0];
+  sap_mjcf_joint* joint = &r->joints[def.target];
   if (joint->type == SAP_JOINT_FREE || joint->type == SAP_JOINT_BALL) {
     return sap_scene_unsupported(r->options, i->node, NULL,
                                  "motors on free and ball joints are not supported", r->error);

@@ -174,7 +174,7 @@ static void joints(void** state) {
 
 static void shapes(void** state) {
   (void)state;
-  REJECT(shape, def.type = (sap_shape_type)6, ARGUMENT, "type = 6 must be plane (0)");
+  REJECT(shape, def.type = (sap_shape_type)7, ARGUMENT, "type = 7 must be plane (0)");
   REJECT(shape, def.size[0] = 0.0, ARGUMENT, "size[0] = 0 must be > 0");
   REJECT(shape, (def.type = SAP_SHAPE_CAPSULE, def.size[1] = -1.0), ARGUMENT, "size[1] = -1");
   REJECT(shape, (def.type = SAP_SHAPE_BOX, def.size[2] = nan_value), NOT_FINITE, "size[2] = ");
@@ -185,7 +185,7 @@ static void shapes(void** state) {
   REJECT(shape, def.material.stiffness = 0.0, ARGUMENT, "material.stiffness = 0");
   REJECT(shape, def.material.relaxation_time = -1.0, ARGUMENT, "material.relaxation_time = -1");
   REJECT(shape, def.material.friction = -0.5, ARGUMENT, "material.friction = -0.5");
-  REJECT(shape, def.condim = 4, ARGUMENT, "condim = 4 must be 1 or 3");
+  REJECT(shape, def.condim = 5, ARGUMENT, "condim = 5 must be 1, 3, 4 or 6");
   ACCEPT(shape, def.size[1] = -1.0);  // a sphere has one size
   ACCEPT(shape, (def.type = SAP_SHAPE_PLANE, def.body = 1, def.size[0] = 0.0));
   ACCEPT(shape, def.material.stiffness = (double)INFINITY);
@@ -209,8 +209,16 @@ static void tendons(void** state) {
 
 static void actuators(void** state) {
   (void)state;
-  REJECT(actuator, def.joint = 99, ARGUMENT, "joint = 99 must be in [0, ");
-  REJECT(actuator, def.joint = 5, ARGUMENT, "joint = 5 must be a hinge or slide joint");
+  REJECT(actuator, def.target = 99, ARGUMENT, "target = 99 must be in [0, ");
+  REJECT(actuator, def.target = 5, ARGUMENT, "target = 5 must be a hinge or slide joint");
+  REJECT(actuator, (def.transmission = SAP_TRANSMISSION_TENDON, def.target = 9), ARGUMENT,
+         "target = 9");
+  REJECT(actuator, def.transmission = (sap_transmission)7, ARGUMENT, "transmission = 7 must be");
+  REJECT(actuator, def.gear = 0.0, ARGUMENT, "gear = 0 must not be zero");
+  REJECT(actuator, def.gain = nan_value, NOT_FINITE, "gain = ");
+  REJECT(actuator, def.bias[0] = nan_value, NOT_FINITE, "bias[0] = ");
+  REJECT(actuator, def.bias[1] = 5.0, ARGUMENT, "bias[1] = 5 must be <= 0");
+  REJECT(actuator, def.bias[2] = 1.0, ARGUMENT, "bias[2] = 1 must be <= 0");
   REJECT(actuator, def.gear = nan_value, NOT_FINITE, "gear = ");
   REJECT(actuator, (def.control_lower = 1.0, def.control_upper = -1.0), ARGUMENT,
          "control_lower = 1 must be <= control_upper = -1");

@@ -95,7 +95,7 @@ static void test_prismatic_limit(void** state) {
     joint.lower = 0.0;
     joint.upper = 0.1;
     sap_actuator_def motor = sap_actuator_def_default();
-    assert_int_equal(sap_builder_add_joint(builder, &joint, &motor.joint, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_builder_add_joint(builder, &joint, &motor.target, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
     simulation s = simulation_begin(builder, SAP_SCHEME_SYMPLECTIC_EULER, dt);
     const double control = 10.0 * sign;

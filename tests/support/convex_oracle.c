@@ -45,6 +45,7 @@ static double support(const sap_placed_shape* s, const double n[3]) {
       return sqrt(e[0] * e[0] * m[0] * m[0] + e[1] * e[1] * m[1] * m[1] +
                   e[2] * e[2] * m[2] * m[2]);
     case SAP_SHAPE_PLANE:
+    case SAP_SHAPE_MESH:
       break;
   }
   return 0.0;
@@ -154,6 +155,8 @@ bool oracle_holds(const sap_placed_shape* s, const double x[3], double tolerance
       const double u[3] = {m[0] / e[0], m[1] / e[1], m[2] / e[2]};
       return sap_v3_norm(u) <= 1.0 + tolerance / smallest;
     }
+    case SAP_SHAPE_MESH:
+      break;
   }
   return false;
 }

@@ -119,7 +119,7 @@ static bool add_actuators(sap_builder* b) {
   bool done = true;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     sap_actuator_def def = sap_actuator_def_default();
-    def.joint = rows[i].joint;
+    def.target = rows[i].joint;
     def.gear = rows[i].gear;
     def.control_lower = -rows[i].limit;
     def.control_upper = rows[i].limit;

@@ -82,7 +82,7 @@ static void actuator_row(const sap_model* m, int32_t i, model_row* row) {
   const sap_model_actuator* a = &m->actuators[i];
   const double values[5] = {a->gear, a->control_lower, a->control_upper, a->force_lower,
                             a->force_upper};
-  put_int(row, a->joint);
+  put_int(row, a->target);
   put(row, values, 5);
 }
 

@@ -13,7 +13,7 @@ enum { MODEL_ROW_INTS = 72, MODEL_ROW_VALUES = 2048 };
 //             spring_reference damping armature friction_loss
 //   shape     type body condim contact_type contact_affinity priority | p_BS R_BS size friction
 //   tendon    count joints... | lower upper coefficients...
-//   actuator  joint | gear control_lower control_upper force_lower force_upper
+//   actuator  target | gear control_lower control_upper force_lower force_upper
 //   exclude   body body |
 //   key       | t q v control
 //   options   | gravity timestep

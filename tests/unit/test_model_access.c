@@ -89,7 +89,7 @@ static void exclusions_are_sorted_pairs(void** state) {
   sap_model_destroy(model);
 }
 
-// force = clamp(gear clamp(control)) at the joint's dof.
+// gear clamp(gain clamp(control) + bias) at the joint's dof.
 static void actuators_clamp(void** state) {
   (void)state;
   sap_builder* builder = NULL;
@@ -98,21 +98,24 @@ static void actuators_clamp(void** state) {
   sap_joint_def joint = sap_joint_def_default();
   sap_actuator_def motor = sap_actuator_def_default();
   assert_int_equal(sap_builder_add_body(builder, &body, &joint.body, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_builder_add_joint(builder, &joint, &motor.joint, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_joint(builder, &joint, &motor.target, NULL), SAP_STATUS_OK);
   motor.gear = -2.0;
   motor.control_lower = -1.0;
   motor.control_upper = 4.0;
-  motor.force_lower = -5.0;
+  motor.force_upper = 2.5;
   assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
   motor.force_lower = motor.control_lower = 10.0;
-  motor.control_upper = (double)INFINITY;
+  motor.force_upper = motor.control_upper = (double)INFINITY;
   motor.gear = 1.0;
+  motor.gain = 0.5;
+  motor.bias[0] = 5.0;
   assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
   sap_model* model = compile(builder);
   sap_dynamics* dynamics = NULL;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
   // {control 0, control 1, force}: within, below, above the control range, beyond the force range.
-  const double cases[][3] = {{1, 11, 9}, {-3, 12, 14}, {2.25, 0, 5.5}, {9, 10, 5}};
+  // The second: max(0.5 max(u, 10) + 5, 10).
+  const double cases[][3] = {{1, 12, 9}, {-3, 14, 14}, {2.25, 0, 5.5}, {9, 10, 5}};
   const double q = 0.3, v = 0.0;
   for (size_t i = 0; i < 4; ++i) {
     double k1, k2;

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Actuators of the builder.
+#include <string.h>
+
+#include "core/memory.h"
+#include "model/builder.h"
+
+static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
+                               const sap_actuator_def* def) {
+  switch (def->transmission) {
+    case SAP_TRANSMISSION_JOINT:
+      return sap_builder_check_scalar_joint(checker, builder, "target", def->target);
+    case SAP_TRANSMISSION_TENDON:
+      return sap_check_id(checker, "target", def->target, 0, builder->ntendons);
+  }
+  return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                        "transmission = %d must be joint (0) or tendon (1)",
+                        (int)def->transmission);
+}
+
+// Positive feedback of length or rate has no stable implicit law.
+static sap_status check_law(const sap_checker* checker, const sap_actuator_def* def) {
+  sap_status status = sap_check_finite(checker, "gear", def->gear);
+  if (status == SAP_STATUS_OK && !(def->gear != 0.0)) {
+    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT, "gear = 0 must not be zero");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_finite(checker, "gain", def->gain);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "bias", def->bias, 3);
+  }
+  for (int i = 1; i < 3 && status == SAP_STATUS_OK; ++i) {
+    if (!(def->bias[i] <= 0.0)) {
+      status = sap_check_fail(checker, SAP_STATUS_ARGUMENT, "bias[%d] = %g must be <= 0", i,
+                              def->bias[i]);
+    }
+  }
+  return status;
+}
+
+sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def, int32_t* id,
+                                    sap_error* error) {
+  if (builder == NULL || def == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "actuator: builder or definition is NULL");
+  }
+  const sap_checker checker = {"actuator", def->name, builder->nactuators, error};
+  sap_status status = check_target(&checker, builder, def);
+  if (status == SAP_STATUS_OK) {
+    status = check_law(&checker, def);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_limits(&checker, "control_", def->control_lower, def->control_upper);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_limits(&checker, "force_", def->force_lower, def->force_upper);
+  }
+  if (status == SAP_STATUS_OK) {
+    status =
+        SAP_GROW(&builder->actuators, &builder->actuator_capacity, builder->nactuators + 1, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_name(builder, SAP_ELEMENT_ACTUATOR, def->name, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_model_actuator actuator = {.transmission = def->transmission,
+                                 .target = def->target,
+                                 .servo = def->bias[1] < 0.0 || def->bias[2] < 0.0,
+                                 .gear = def->gear,
+                                 .control_lower = def->control_lower,
+                                 .control_upper = def->control_upper,
+                                 .force_lower = def->force_lower,
+                                 .force_upper = def->force_upper,
+                                 .gain = def->gain};
+  memcpy(actuator.bias, def->bias, sizeof actuator.bias);
+  builder->actuators[builder->nactuators] = actuator;
+  if (id != NULL) {
+    *id = builder->nactuators;
+  }
+  ++builder->nactuators;
+  return SAP_STATUS_OK;
+}

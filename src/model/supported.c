@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a builder takes but the engine cannot do yet: compiling refuses it by name, so that nothing
+// is silently ignored. One row each, which goes when dynamics, collision and assembly do it.
+#include <math.h>
+
+#include "model/compile.h"
+
+typedef struct feature {
+  bool used;
+  const char* text;
+} feature;
+
+static bool is_nonzero(const double a[3]) {
+  return a[0] != 0.0 || a[1] != 0.0 || a[2] != 0.0;
+}
+
+// The first of `count` features that is used.
+static const char* first_used(const feature* features, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (features[i].used) {
+      return features[i].text;
+    }
+  }
+  return NULL;
+}
+
+#define FIRST_USED(features) first_used(features, sizeof(features) / sizeof *(features))
+
+static const char* of_body(const sap_model* model, int32_t id) {
+  const sap_model_body* body = &model->bodies[id];
+  const feature features[] = {
+      {body->gravity_compensation != 0.0, "gravity_compensation"},
+  };
+  return FIRST_USED(features);
+}
+
+static const char* of_joint(const sap_model* model, int32_t id) {
+  const sap_model_joint_data* joint = &model->joints[id];
+  const feature features[] = {
+      {joint->stiffness_cubic > 0.0, "stiffness_cubic"},
+      {isfinite(joint->effort_lower) || isfinite(joint->effort_upper), "effort_lower/upper"},
+      {joint->locked, "locked"},
+  };
+  return FIRST_USED(features);
+}
+
+static const char* of_shape(const sap_model* model, int32_t id) {
+  const sap_shape_def* shape = &model->shapes[id];
+  const feature features[] = {
+      {shape->type == SAP_SHAPE_MESH, "type mesh"},
+      {shape->margin > 0.0, "margin"},
+      {shape->condim > 3, "condim 4 and 6"},
+      {is_nonzero(shape->surface_velocity), "surface_velocity"},
+  };
+  return FIRST_USED(features);
+}
+
+static const char* of_tendon(const sap_model* model, int32_t id) {
+  const sap_model_tendon* tendon = &model->tendons[id];
+  const feature features[] = {
+      {tendon->npoints > 0, "a path through points"},
+      {tendon->stiffness > 0.0, "stiffness"},
+      {tendon->damping > 0.0, "damping"},
+      {tendon->friction_loss > 0.0, "friction_loss"},
+  };
+  return FIRST_USED(features);
+}
+
+static const char* of_actuator(const sap_model* model, int32_t id) {
+  const sap_model_actuator* actuator = &model->actuators[id];
+  const feature features[] = {
+      {actuator->transmission == SAP_TRANSMISSION_TENDON, "transmission tendon"},
+      {actuator->servo, "bias[1], bias[2]"},
+  };
+  return FIRST_USED(features);
+}
+
+static const char* always(const sap_model* model, int32_t id) {
+  (void)model;
+  (void)id;
+  return "this kind of element";
+}
+
+sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
+                                 sap_error* error) {
+  const struct {
+    sap_element kind;
+    int32_t count;
+    const char* (*unsupported)(const sap_model* model, int32_t id);
+  } rows[] = {
+      {SAP_ELEMENT_BODY, model->sizes.bodies, of_body},
+      {SAP_ELEMENT_JOINT, model->sizes.joints, of_joint},
+      {SAP_ELEMENT_SHAPE, model->sizes.shapes, of_shape},
+      {SAP_ELEMENT_TENDON, model->sizes.tendons, of_tendon},
+      {SAP_ELEMENT_ACTUATOR, model->sizes.actuators, of_actuator},
+      {SAP_ELEMENT_EQUALITY, model->sizes.equalities, always},
+      {SAP_ELEMENT_SPRING, model->sizes.springs, always},
+      {SAP_ELEMENT_BUSHING, model->sizes.bushings, always},
+  };
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
+    for (int32_t i = 0; i < rows[r].count; ++i) {
+      const char* text = rows[r].unsupported(model, i);
+      if (text != NULL) {
+        const sap_checker checker = sap_builder_checker(builder, rows[r].kind, i, error);
+        return sap_check_fail(&checker, SAP_STATUS_UNSUPPORTED, "%s is not supported", text);
+      }
+    }
+  }
+  if (model->sizes.pairs > 0) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "pair 0: contact pairs are not supported");
+  }
+  return SAP_STATUS_OK;
+}
