@@ -3,9 +3,9 @@
 #include <sapstep/sapstep.h>
 
 #include <iostream>
-#include <string>
 
 int main() {
-  std::cout << "sapstep " << sap_version() << ": " << sap_status_text(SAP_STATUS_OK) << '\n';
-  return sap_status_text(SAP_STATUS_OK) == std::string("ok") ? 0 : 1;
+  const sap_material material = sap_material_default();
+  std::cout << "sapstep " << sap_version() << ": friction " << material.friction << '\n';
+  return material.friction == 0.5 ? 0 : 1;
 }
