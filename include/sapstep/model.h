@@ -83,11 +83,14 @@ typedef struct sap_joint_def {
 typedef struct sap_shape_def {
   const char* name;
   sap_shape_type type;
-  int32_t body;              //                                                           (0)
-  double p_BS[3];            // pose in the body [m]                                      (0)
-  double q_BS[4];            // normalised on entry                                       (identity)
-  double size[3];            // by type, > 0 [m]
-  sap_material material;     //                                                           (default)
+  int32_t body;    //                                                           (0)
+  double p_BS[3];  // pose in the body [m]                                      (0)
+  double q_BS[4];  // normalised on entry                                       (identity)
+  double size[3];  // by type, > 0 [m]
+  // material.stiffness 0 chooses one: a static body's shape is rigid (INFINITY), a moving body's
+  // has max(1e6 N/m, 1e5 s^-2 m), m the mass of what it is welded to: its own weight sinks it by
+  // at most 0.1 mm, whatever its mass.
+  sap_material material;     //                                                 (0, 0.01 s, 0.5)
   int32_t condim;            // 1 normal only; 3 and sliding; 4 and spin about the normal;
                              // 6 and rolling. a pair has the larger one                  (3)
   int32_t contact_type;      // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)

@@ -50,7 +50,8 @@ typedef struct sap_scene_options {
   bool lenient;                   // what is not supported becomes a warning             (false)
   bool floating_base;             // URDF: the root link moves freely instead of being
                                   // welded to the world                                 (false)
-  sap_material default_material;  // k, tau_d (and mu for URDF) of shapes that name none
+  sap_material default_material;  // k, tau_d (and mu for URDF) of shapes that name none; k = 0:
+                                  // by mass, see sap_shape_def                 (0, 0.01 s, 0.5)
   const sap_material* override_material;  // replaces every shape's, but for fields that are NaN;
                                           // NULL: none                                  (NULL)
   sap_message_function warning;           // may be NULL

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Shapes of the builder.
+#include <math.h>
+
 #include "core/memory.h"
 #include "model/builder.h"
 
@@ -61,8 +63,12 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   if (status == SAP_STATUS_OK) {
     status = sap_check_vector(checker, "surface_velocity", def->surface_velocity, 3);
   }
-  const sap_contact_fields fields = {&def->material, def->condim, def->margin,
-                                     def->friction_torsional, def->friction_rolling};
+  sap_material material = def->material;
+  if (material.stiffness == 0.0) {
+    material.stiffness = HUGE_VAL;  // chosen when the model is compiled
+  }
+  const sap_contact_fields fields = {&material, def->condim, def->margin, def->friction_torsional,
+                                     def->friction_rolling};
   return status == SAP_STATUS_OK ? sap_builder_check_contact(checker, &fields) : status;
 }
 

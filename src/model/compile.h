@@ -16,6 +16,8 @@ sap_status sap_compile_check(const sap_builder* builder, const sap_model* model,
 sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
                                  sap_error* error);
 // The tendons' lengths in the default pose; springs without a length are relaxed there.
+// Stiffness of shapes that name none.
+sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
 sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.

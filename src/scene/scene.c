@@ -10,14 +10,18 @@
 #include "scene/xml.h"
 
 sap_scene_options sap_scene_options_default(void) {
-  return (sap_scene_options){.format = SAP_SCENE_AUTO, .default_material = sap_material_default()};
+  sap_scene_options options = {.format = SAP_SCENE_AUTO,
+                               .default_material = sap_material_default()};
+  options.default_material.stiffness = 0.0;
+  return options;
 }
 
-// Fields that are NaN are allowed where `optional`.
+// Fields that are NaN are allowed where `optional`; a stiffness of 0 chooses one.
 static sap_status check_material(const sap_material* m, const char* name, bool optional,
                                  sap_error* error) {
-  if (!(m->stiffness > 0.0) && !(optional && isnan(m->stiffness))) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.stiffness = %g must be > 0 N/m", name,
+  if (!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass", name,
                     m->stiffness);
   }
   if (!(m->relaxation_time >= 0.0 && isfinite(m->relaxation_time)) &&

@@ -182,7 +182,8 @@ static void shapes(void** state) {
   REJECT(shape, (def.type = SAP_SHAPE_PLANE, def.body = 3), ARGUMENT, "body = 3 moves");
   REJECT(shape, def.p_BS[0] = nan_value, NOT_FINITE, "p_BS[0] = ");
   REJECT(shape, def.q_BS[0] = 0.0, ARGUMENT, "q_BS = 0 must not be zero");
-  REJECT(shape, def.material.stiffness = 0.0, ARGUMENT, "material.stiffness = 0");
+  REJECT(shape, def.material.stiffness = -1.0, ARGUMENT, "material.stiffness = -1");
+  ACCEPT(shape, def.material.stiffness = 0.0);
   REJECT(shape, def.material.relaxation_time = -1.0, ARGUMENT, "material.relaxation_time = -1");
   REJECT(shape, def.material.friction = -0.5, ARGUMENT, "material.friction = -0.5");
   REJECT(shape, def.condim = 5, ARGUMENT, "condim = 5 must be 1, 3, 4 or 6");

@@ -53,6 +53,7 @@ int32_t scene_add_shape(collision_scene* scene, int32_t body, sap_shape_type typ
   def.size[0] = x;
   def.size[1] = y;
   def.size[2] = z;
+  def.material.stiffness = 1e6;  // also on the world: points lie midway
   return scene_add_shape_def(scene, &def);
 }
 

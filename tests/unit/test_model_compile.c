@@ -267,6 +267,42 @@ static void needs_independent_joints(void** state) {
   }
 }
 
+// A body of mass m sinks at most m g/k = 0.1 mm; what is given is kept, what is static is rigid.
+static void chooses_stiffness_by_mass(void** state) {
+  (void)state;
+  sap_builder* builder = create();
+  const int32_t light = add_body(builder, "light", 0, 0.0);
+  add_joint(builder, "free", light, SAP_JOINT_FREE, 0.0);
+  sap_body_def stone = sap_body_def_default();
+  stone.parent = light;  // welded: its mass counts for both
+  stone.mass = 98.0;
+  stone.I_BCo_B[0] = stone.I_BCo_B[1] = stone.I_BCo_B[2] = 1.0;
+  int32_t welded;
+  assert_int_equal(sap_builder_add_body(builder, &stone, &welded, NULL), SAP_STATUS_OK);
+  const int32_t arm = add_body(builder, "arm", welded, 1.0);
+  add_joint(builder, "hinge", arm, SAP_JOINT_HINGE, 0.0);
+  const struct {
+    int32_t body;
+    double given, expected;
+  } rows[] = {{0, 0.0, HUGE_VAL}, {0, 3e5, 3e5},     {light, 0.0, 1e7},
+              {welded, 0.0, 1e7}, {light, 2e4, 2e4}, {arm, 0.0, 1e6}};
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    sap_shape_def shape = sap_shape_def_default();
+    shape.body = rows[i].body;
+    shape.size[0] = 0.1;
+    shape.material.stiffness = rows[i].given;
+    assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+  }
+  sap_model* model = compile(builder);
+  for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
+    sap_shape_def shape;
+    assert_int_equal(sap_model_shape(model, (int32_t)i, &shape, NULL), SAP_STATUS_OK);
+    assert_true(shape.material.stiffness == rows[i].expected);
+  }
+  sap_model_destroy(model);
+  sap_builder_destroy(builder);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(numbers_depth_first),
@@ -277,6 +313,7 @@ int main(void) {
       cmocka_unit_test(builds_large_models),
       cmocka_unit_test(needs_inertia),
       cmocka_unit_test(needs_independent_joints),
+      cmocka_unit_test(chooses_stiffness_by_mass),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
