@@ -124,6 +124,14 @@ static int constraints(void* context, double t, const double* q0, const double* 
   if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_joints(multibody->assembly, q0, v0, regularization, problem, error);
   }
+  const sap_assembly_start start = {multibody->dynamics, q0, v0, multibody->control,
+                                    regularization};
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_add_tendons(multibody->assembly, &start, problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_add_servos(multibody->assembly, &start, problem, error);
+  }
   return (int)status;
 }
 

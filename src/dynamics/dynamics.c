@@ -15,7 +15,7 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   void* const owned[] = {d->links,   d->moving,  d->tree_lone, d->tree_free, d->tree_root,
                          d->springs, d->damping, d->armature,  d->p_WB,      d->R_WB,
                          d->q_WB,    d->S,       d->inertia,   d->composite, d->V,
-                         d->A,       d->F};
+                         d->A,       d->F,       d->effort};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
   }
@@ -50,6 +50,7 @@ static bool allocate(sap_dynamics* d) {
          (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
          (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
+         (d->effort = sap_allocate(joints, sizeof *d->effort)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
          (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
          (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&

@@ -7,6 +7,7 @@
 #include <sapstep/diagnostics.h>
 #include <sapstep/system.h>
 
+#include "dynamics/rows.h"
 #include "model/model_data.h"
 
 typedef struct sap_dynamics sap_dynamics;
@@ -48,6 +49,19 @@ void sap_dynamics_difference(const sap_model* model, const double* q0, const dou
 void sap_dynamics_add_point_jacobian(const sap_dynamics* dynamics, int32_t body,
                                      const double p_W[3], const double R_WC[9], double sign,
                                      double* J);
+
+// p_W of a point of a body.
+void sap_dynamics_point(const sap_dynamics* dynamics, int32_t body, const double p_BP[3],
+                        double p_W[3]);
+// Generalized force of a force f at p_W and a moment m (NULL: none) on a body, added to tau (nv).
+void sap_dynamics_add_wrench(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
+                             const double f[3], const double m[3], double* tau);
+// The same added to row r: the row then gives f . pdot_W + m . omega as well.
+void sap_dynamics_add_wrench_row(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
+                                 const double f[3], const double m[3], sap_rows* rows, int32_t r);
+// Adds s to row r at the velocity of a hinge or slide joint.
+void sap_dynamics_add_joint_row(const sap_dynamics* dynamics, int32_t joint, double s,
+                                sap_rows* rows, int32_t r);
 
 // Energies and momenta at (q set last, v).
 void sap_dynamics_diagnose(sap_dynamics* dynamics, const double* q, const double* v,

@@ -54,15 +54,13 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
+  double* effort;          // of motors                                            (joints)
 };
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
 void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
 // k += sign times the springs' forces at q.
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
-// k += sign times the actuators' forces; control NULL: zero.
-void sap_dynamics_add_actuators(const sap_dynamics* d, const double* control, double sign,
-                                double* k);
 double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q);
 
 #endif

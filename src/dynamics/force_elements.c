@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joint springs, dampers and actuators.
+// Joint springs and dampers.
 //   hinge, slide  tau = -k (q - q0),  K = k
 //   ball          tau = -k phi in body axes, phi = log(q);  K = k Jr^-1(phi), Jr the right Jacobian
 //     of the exponential map:  Jr^-1 = 1 + phi~/2 + c phi~^2,  1 - c |phi|^2 = e
@@ -41,23 +41,6 @@ double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q) {
     energy += 0.5 * spring->stiffness * sap_v3_dot(phi, phi);
   }
   return energy;
-}
-
-static double clamp(double value, double lower, double upper) {
-  return value < lower ? lower : value > upper ? upper : value;
-}
-
-void sap_dynamics_add_actuators(const sap_dynamics* d, const double* control, double sign,
-                                double* k) {
-  const sap_model* model = d->model;
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    const sap_model_actuator* actuator = &model->actuators[i];
-    const double u =
-        clamp(control != NULL ? control[i] : 0.0, actuator->control_lower, actuator->control_upper);
-    const double force = clamp(actuator->gain * u + actuator->bias[0], actuator->force_lower,
-                               actuator->force_upper);
-    k[model->joints[actuator->target].v_start] += sign * actuator->gear * force;
-  }
 }
 
 // K's 3x3 block of a ball spring: k (e 1 + (1 - e) phi^ phi^').

@@ -38,7 +38,6 @@ static const char* of_joint(const sap_model* model, int32_t id) {
   const sap_model_joint_data* joint = &model->joints[id];
   const feature features[] = {
       {joint->stiffness_cubic > 0.0, "stiffness_cubic"},
-      {isfinite(joint->effort_lower) || isfinite(joint->effort_upper), "effort_lower/upper"},
       {joint->locked, "locked"},
   };
   return FIRST_USED(features);
@@ -58,19 +57,8 @@ static const char* of_shape(const sap_model* model, int32_t id) {
 static const char* of_tendon(const sap_model* model, int32_t id) {
   const sap_model_tendon* tendon = &model->tendons[id];
   const feature features[] = {
-      {tendon->npoints > 0, "a path through points"},
       {tendon->stiffness > 0.0, "stiffness"},
       {tendon->damping > 0.0, "damping"},
-      {tendon->friction_loss > 0.0, "friction_loss"},
-  };
-  return FIRST_USED(features);
-}
-
-static const char* of_actuator(const sap_model* model, int32_t id) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  const feature features[] = {
-      {actuator->transmission == SAP_TRANSMISSION_TENDON, "transmission tendon"},
-      {actuator->servo, "bias[1], bias[2]"},
   };
   return FIRST_USED(features);
 }
@@ -92,7 +80,6 @@ sap_status sap_compile_supported(const sap_builder* builder, const sap_model* mo
       {SAP_ELEMENT_JOINT, model->sizes.joints, of_joint},
       {SAP_ELEMENT_SHAPE, model->sizes.shapes, of_shape},
       {SAP_ELEMENT_TENDON, model->sizes.tendons, of_tendon},
-      {SAP_ELEMENT_ACTUATOR, model->sizes.actuators, of_actuator},
       {SAP_ELEMENT_EQUALITY, model->sizes.equalities, always},
       {SAP_ELEMENT_SPRING, model->sizes.springs, always},
       {SAP_ELEMENT_BUSHING, model->sizes.bushings, always},

@@ -21,9 +21,13 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
     assembly->row = sap_allocate((size_t)model->sizes.nv, sizeof(double));
     assembly->trees = sap_allocate((size_t)model->sizes.trees, sizeof(int32_t));
     assembly->parts = sap_allocate((size_t)model->sizes.trees, sizeof(double*));
+    assembly->joint_servos =
+        sap_allocate((size_t)model->sizes.joints, sizeof *assembly->joint_servos);
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
-      assembly->row == NULL || assembly->trees == NULL || assembly->parts == NULL) {
+      assembly->row == NULL || assembly->trees == NULL || assembly->parts == NULL ||
+      assembly->joint_servos == NULL ||
+      sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
   }
@@ -40,6 +44,8 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->row);
   sap_free(assembly->trees);
   sap_free(assembly->parts);
+  sap_free(assembly->joint_servos);
+  sap_rows_clear(&assembly->rows);
   sap_free(assembly);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a model's contacts, joint limits, tendon limits and joint dry friction to blocks of the
-// contact problem.
+// From a model's contacts, joints, tendons, actuators and equalities to blocks of the contact
+// problem.
 #ifndef SAP_PROBLEM_ASSEMBLY_H
 #define SAP_PROBLEM_ASSEMBLY_H
 
@@ -20,10 +20,25 @@ sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics*
                                      const sap_contact* contacts, int32_t count,
                                      const sap_regularization* regularization, sap_problem* problem,
                                      sap_error* error);
-// Limits of joints and tendons at (q0, v0) that may act within the step, then dry friction of
-// joints. The problem holds A and v*.
+// Limits of joints at (q0, v0) that may act within the step, then dry friction of joints. The
+// problem holds A and v*.
 sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, const double* v0,
                                    const sap_regularization* regularization, sap_problem* problem,
                                    sap_error* error);
+
+// Where a step begins.
+typedef struct sap_assembly_start {
+  const sap_dynamics* dynamics;  // with kinematics at q0
+  const double *q0, *v0;
+  const double* control;  // NULL: zero
+  const sap_regularization* regularization;
+} sap_assembly_start;
+
+// Limits of tendons that may act within the step, then their dry friction.
+sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_start* start,
+                                    sap_problem* problem, sap_error* error);
+// Servos.
+sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
+                                   sap_problem* problem, sap_error* error);
 
 #endif

@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What assembly.c and assembly_joints.c share.
+// What the files of the assembly share.
 #ifndef SAP_PROBLEM_ASSEMBLY_DATA_H
 #define SAP_PROBLEM_ASSEMBLY_DATA_H
 
+#include "dynamics/rows.h"
 #include "problem/assembly.h"
+
+// 4 pi^2 of the near-rigid limit, castro (29).
+#define SAP_FOUR_PI_SQUARED 39.478417604357434475
+// A limit nearer than this share of its range is always there.
+#define SAP_LIMIT_RANGE_SHARE 0.1
+// And so is one that the faster of v0 and v* reaches within so many times dt + tau_d.
+#define SAP_LIMIT_HORIZONS 4.0
 
 // Kinds of block identities, the top four bits of a key; the ids follow, 20 bits each.
 enum sap_key_kind {
@@ -13,6 +21,10 @@ enum sap_key_kind {
   SAP_KEY_TENDON_LOWER,
   SAP_KEY_TENDON_UPPER,
   SAP_KEY_FRICTION,
+  SAP_KEY_TENDON_FRICTION,
+  SAP_KEY_SERVO,
+  SAP_KEY_JOINT_SERVOS,
+  SAP_KEY_EQUALITY,
 };
 
 static inline uint64_t sap_assembly_key(int kind, int32_t a, int32_t b, int32_t c) {
@@ -21,12 +33,48 @@ static inline uint64_t sap_assembly_key(int kind, int32_t a, int32_t b, int32_t 
          ((uint64_t)c & mask);
 }
 
+// Law of the servo or servos that act along one length l:
+//   force = clamp(offset - kp l - kd dl/dt, lower, upper) at the end of the step
+typedef struct sap_servo_law {
+  double offset, kp, kd, lower, upper;
+  bool used;
+} sap_servo_law;
+
 struct sap_assembly {
   const sap_model* model;
-  double* jacobians[2];  // of a contact's trees             (3 x largest tree)
-  double* row;           // one row, zero between calls      (nv)
-  int32_t* trees;        // of one row                       (ntrees)
-  const double** parts;  // of the row, tree by tree         (ntrees)
+  double* jacobians[2];         // of a contact's trees             (3 x largest tree)
+  double* row;                  // one row, zero between calls      (nv)
+  int32_t* trees;               // of one row                       (ntrees)
+  const double** parts;         // of the row, tree by tree         (ntrees)
+  sap_rows rows;                // of any other block
+  sap_servo_law* joint_servos;  // all of a joint that bounds their sum  (joints)
 };
+
+// What all blocks of one call share.
+typedef struct sap_assembly_call {
+  sap_assembly* assembly;
+  const sap_assembly_start* start;
+  sap_problem* problem;
+  double dt;
+  sap_error* error;
+} sap_assembly_call;
+
+// R, v_hat and bounds (box) of the block made of assembly->rows.
+typedef struct sap_row_law {
+  sap_set set;
+  double R[SAP_ROWS_MAX], v_hat[SAP_ROWS_MAX], lower[SAP_ROWS_MAX], upper[SAP_ROWS_MAX];
+  uint64_t key;
+} sap_row_law;
+
+// w = |W|_F/count of rows first ... first + count - 1; 0 when nothing can move along them.
+sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
+                                   double* w);
+// Adds the block of all rows.
+sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law);
+// The smallest R that a block of scale w may have: beta^2/(4 pi^2) w.
+static inline double sap_assembly_near_rigid(const sap_assembly_call* call, double w) {
+  const double beta = call->start->regularization->beta;
+  return beta * beta / SAP_FOUR_PI_SQUARED * w;
+}
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocks of one row: limits of joints and tendons, dry friction of joints.
+// Blocks of one row: limits and dry friction of joints.
 //   limit     J v >= 0 as the distance g to the limit closes:  R = max(beta^2/(4 pi^2) w,
 //             1/(dt k (dt + tau_d))),  v_hat = -g/(dt + tau_d): the normal row of a contact
 //   friction  |gamma| <= dt tau_f on one velocity, R = sigma w, v_hat = 0: below break-away it
@@ -13,12 +13,6 @@
 
 #include "math/quaternion.h"
 #include "problem/assembly_data.h"
-
-#define FOUR_PI_SQUARED 39.478417604357434475
-// A limit nearer than this share of its range is always there.
-#define LIMIT_RANGE_SHARE 0.1
-// And so is one that the faster of v0 and v* reaches within so many times dt + tau_d.
-#define LIMIT_HORIZONS 4.0
 
 // What all blocks of one call share.
 typedef struct blocks {
@@ -58,7 +52,8 @@ static sap_status add_limit(const blocks* to, const row_block* row, const limit*
   }
   const double beta = to->regularization->beta;
   const double horizon = to->dt + l->relaxation_time;
-  const double R = fmax(beta * beta / FOUR_PI_SQUARED * w, 1.0 / (to->dt * l->stiffness * horizon));
+  const double R =
+      fmax(beta * beta / SAP_FOUR_PI_SQUARED * w, 1.0 / (to->dt * l->stiffness * horizon));
   const double v_hat = -l->g / horizon;
   const sap_block block = {.set = SAP_SET_NONNEGATIVE,
                            .nrows = 1,
@@ -72,7 +67,7 @@ static sap_status add_limit(const blocks* to, const row_block* row, const limit*
 }
 
 static bool may_act(const blocks* to, double g, double range, double speed, double tau_d) {
-  return g <= LIMIT_RANGE_SHARE * range || g <= LIMIT_HORIZONS * (to->dt + tau_d) * speed;
+  return g <= SAP_LIMIT_RANGE_SHARE * range || g <= SAP_LIMIT_HORIZONS * (to->dt + tau_d) * speed;
 }
 
 // Hinge and slide: one row of +-1 per side.
@@ -123,58 +118,6 @@ static sap_status add_ball_limit(const blocks* to, int32_t id, const double* q0,
   sap_v3_scale(assembly->row + joint->v_start, r, -1.0 / angle);
   const sap_status status = add_limit(to, &row, &l);
   sap_v3_set(assembly->row + joint->v_start, 0.0, 0.0, 0.0);
-  return status;
-}
-
-// Adds c at a tendon's joint to the row; returns the number of trees in the row.
-static int32_t add_to_row(sap_assembly* assembly, int32_t ntrees, int32_t joint, double c) {
-  const sap_model_joint_data* data = &assembly->model->joints[joint];
-  assembly->row[data->v_start] += c;
-  for (int32_t i = 0; i < ntrees; ++i) {
-    if (assembly->trees[i] == data->tree) {
-      return ntrees;
-    }
-  }
-  assembly->trees[ntrees] = data->tree;
-  return ntrees + 1;
-}
-
-static sap_status add_tendon_limits(const blocks* to, int32_t id, const double* q0,
-                                    const double* v0) {
-  sap_assembly* assembly = to->assembly;
-  const sap_model* model = assembly->model;
-  const sap_model_tendon* tendon = &model->tendons[id];
-  const int32_t* joints = model->tendon_joints + tendon->first;
-  const double* coefficients = model->tendon_coefficients + tendon->first;
-  const double* v_star = sap_problem_v_star(to->problem);
-  double length = 0.0, rate0 = 0.0, rate_star = 0.0;
-  for (int32_t k = 0; k < tendon->count; ++k) {
-    const sap_model_joint_data* joint = &model->joints[joints[k]];
-    length += coefficients[k] * q0[joint->q_start];
-    rate0 += coefficients[k] * v0[joint->v_start];
-    rate_star += coefficients[k] * v_star[joint->v_start];
-  }
-  const double speed = fmax(fabs(rate0), fabs(rate_star));
-  const double range = tendon->upper - tendon->lower;
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t side = 0; status == SAP_STATUS_OK && side < 2; ++side) {
-    const double bound = side == 0 ? tendon->lower : tendon->upper;
-    const double sign = side == 0 ? 1.0 : -1.0;
-    const double g = sign * (length - bound);
-    if (isinf(bound) || !may_act(to, g, range, speed, tendon->limit_relaxation_time)) {
-      continue;
-    }
-    row_block row = {
-        0, sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
-    for (int32_t k = 0; k < tendon->count; ++k) {
-      row.ntrees = add_to_row(assembly, row.ntrees, joints[k], sign * coefficients[k]);
-    }
-    const limit l = {g, tendon->limit_stiffness, tendon->limit_relaxation_time};
-    status = add_limit(to, &row, &l);
-    for (int32_t k = 0; k < tendon->count; ++k) {
-      assembly->row[model->joints[joints[k]].v_start] = 0.0;
-    }
-  }
   return status;
 }
 
@@ -236,13 +179,6 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "limit of joint %d '%s'", id,
                        sap_model_name(model, SAP_ELEMENT_JOINT, id));
-    }
-  }
-  for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.tendons; ++id) {
-    status = add_tendon_limits(&to, id, q0, v0);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "limit of tendon %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_TENDON, id));
     }
   }
   for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {

@@ -261,43 +261,6 @@ static void test_ball_limit(void** state) {
   end(&f);
 }
 
-// A tendon over two trees.
-static void test_tendon(void** state) {
-  (void)state;
-  sap_builder* builder = builder_create();
-  const sap_joint_def slide = limited(SAP_JOINT_SLIDE, -(double)INFINITY, (double)INFINITY, 1e5);
-  const int32_t a = add_joint(builder, slide);
-  const int32_t b = add_joint(builder, slide);
-  const int32_t joints[2] = {a, b};
-  const double coefficients[2] = {2.5, -1.0};
-  sap_tendon_def tendon = sap_tendon_def_default();
-  tendon.njoints = 2;
-  tendon.joints = joints;
-  tendon.coefficients = coefficients;
-  tendon.lower = -0.1;
-  tendon.upper = 0.28;
-  assert_int_equal(sap_builder_add_tendon(builder, &tendon, NULL, NULL), SAP_STATUS_OK);
-  fixture f = compile(builder);
-  const double q[2] = {0.2, 0.25}, v[2] = {1.0, 2.0};
-  add_joints(&f, q, v);
-  assert_int_equal(sap_problem_block_count(f.problem), 1);
-  const sap_block block = get(&f, 0);
-  const double length = 2.5 * 0.2 - 0.25;
-  double vc;
-  multiply(&f, &block, v, &vc);
-  assert_int_equal(block.ntrees, 2);
-  ASSERT_NEAR(vc, -(2.5 * 1.0 - 2.0), 1e-15);
-  ASSERT_NEAR(block.v_hat[0], -(0.28 - length) / 0.02, 1e-13);
-  const double w = 2.5 * 2.5 / diagonal_of_a(0) + 1.0 / diagonal_of_a(1);
-  ASSERT_NEAR(block.R[0], w / 39.47841760435743, 1e-13);
-  // The scratch row is zero again: a second call gives the same block.
-  add_joints(&f, q, v);
-  const sap_block again = get(&f, 1);
-  multiply(&f, &again, v, &vc);
-  ASSERT_NEAR(vc, -(2.5 * 1.0 - 2.0), 1e-15);
-  end(&f);
-}
-
 static void test_friction(void** state) {
   (void)state;
   sap_builder* builder = builder_create();
@@ -329,7 +292,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contacts),   cmocka_unit_test(test_limits),
       cmocka_unit_test(test_far_limits), cmocka_unit_test(test_ball_limit),
-      cmocka_unit_test(test_tendon),     cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_friction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

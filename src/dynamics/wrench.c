@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Forces on bodies as generalized forces, and so the rows of velocities they do work on.
+//   tau_i = S_i . [m + (p - O) x f; f]  for the dofs i on the path from the body to its root
+#include "dynamics/dynamics_data.h"
+
+void sap_dynamics_point(const sap_dynamics* d, int32_t body, const double p_BP[3], double p_W[3]) {
+  sap_m3_mul_v3(p_W, d->R_WB + 9 * (size_t)body, p_BP);
+  sap_v3_add(p_W, p_W, d->p_WB + 3 * (size_t)body);
+}
+
+void sap_dynamics_add_wrench(const sap_dynamics* d, int32_t body, const double p_W[3],
+                             const double f[3], const double m[3], double* tau) {
+  const sap_model* model = d->model;
+  const int32_t tree = model->bodies[body].tree;
+  if (tree < 0) {
+    return;
+  }
+  const int32_t root = d->tree_root[tree];
+  const int32_t first = model->tree_dofs[tree];
+  const int32_t end = d->tree_free[tree] ? first + 6 : first;
+  double arm[3], n[3];
+  sap_v3_sub(arm, p_W, d->p_WB + 3 * (size_t)root);
+  sap_v3_cross(n, arm, f);
+  if (m != NULL) {
+    sap_v3_add(n, n, m);
+  }
+  for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
+    tau[i] += sap_v3_dot(d->S[i], n) + sap_v3_dot(d->S[i] + 3, f);
+  }
+  for (int32_t k = 0; k < 3 && end > first; ++k) {
+    tau[first + k] += f[k];
+    tau[first + 3 + k] += sap_v3_dot(d->R_WB + 9 * (size_t)root + 3 * k, n);
+  }
+}
+
+void sap_dynamics_add_wrench_row(const sap_dynamics* d, int32_t body, const double p_W[3],
+                                 const double f[3], const double m[3], sap_rows* rows, int32_t r) {
+  const int32_t tree = d->model->bodies[body].tree;
+  if (tree >= 0) {
+    sap_rows_touch(rows, tree);
+    sap_dynamics_add_wrench(d, body, p_W, f, m, sap_rows_at(rows, r));
+  }
+}
+
+void sap_dynamics_add_joint_row(const sap_dynamics* d, int32_t joint, double s, sap_rows* rows,
+                                int32_t r) {
+  const sap_model_joint_data* data = &d->model->joints[joint];
+  sap_rows_touch(rows, data->tree);
+  sap_rows_at(rows, r)[data->v_start] += s;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Servos follow their law at the end of the step, up to their bounds.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/simulation.h"
+
+static const double origin[3] = {0.0, 0.0, 0.0};
+
+// A mass on a slide without gravity; inertia is irrelevant.
+static int32_t add_slide(sap_builder* builder, double mass, double effort) {
+  sap_joint_def joint = sap_joint_def_default();
+  joint.type = SAP_JOINT_SLIDE;
+  joint.body = simulation_body(builder, 0, mass, 1.0, origin);
+  joint.effort_lower = -effort;
+  joint.effort_upper = 0.5 * effort;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_joint(builder, &joint, &id, NULL), SAP_STATUS_OK);
+  return id;
+}
+
+static int32_t add_servo(sap_builder* builder, int32_t target, double offset, double kp,
+                         double kd) {
+  sap_actuator_def def = sap_actuator_def_default();
+  def.target = target;
+  def.gain = 0.0;
+  def.bias[0] = offset;
+  def.bias[1] = -kp;
+  def.bias[2] = -kd;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_actuator(builder, &def, &id, NULL), SAP_STATUS_OK);
+  return id;
+}
+
+static sap_block block_at(const simulation* s, int32_t index) {
+  sap_block block;
+  assert_int_equal(sap_problem_block(s->report.problem, index, &block, NULL, NULL), SAP_STATUS_OK);
+  return block;
+}
+
+static const double unlimited = (double)INFINITY;
+static const double pi2x4 = 39.47841760435743;
+
+// reference-cases.md, "PD with effort limit": Kp 1.1, Kd 1.2, limit 1.3, q0 .1, qd .2, vd .3, u .4.
+static void test_pd_with_effort_limit(void** unused) {
+  (void)unused;
+  const double kp = 1.1, kd = 1.2, bound = 1.3, qd = 0.2, vd = 0.3, u = 0.4, dt = 0.015, mass = 2.0;
+  const double speeds[] = {0.0, 0.4, 5.0, -5.0, 0.31};
+  for (size_t i = 0; i < sizeof speeds / sizeof *speeds; ++i) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    sap_actuator_def def = sap_actuator_def_default();
+    def.target = add_slide(builder, mass, unlimited);
+    def.gain = kp;
+    def.bias[0] = kd * vd + u;
+    def.bias[1] = -kp;
+    def.bias[2] = -kd;
+    def.force_lower = -bound;
+    def.force_upper = bound;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    assert_int_equal(sap_multibody_set_control(s.multibody, &qd, NULL), SAP_STATUS_OK);
+    s.state.q[0] = 0.1;
+    s.state.v[0] = speeds[i];
+    simulation_step(&s, 1);
+    const double v = s.state.v[0];
+    ASSERT_NEAR(s.state.q[0], 0.1 + dt * v, 1e-15);
+    const double law = -kp * (s.state.q[0] - qd) - kd * (v - vd) + u;
+    const double force = s.report.solution->gamma[0] / dt;
+    if (fabs(speeds[i]) > 2.0) {
+      assert_true(force == copysign(bound, -speeds[i]));  // exactly at its limit
+    } else {
+      ASSERT_NEAR(force, law, 1e-12);
+      assert_true(fabs(law) < bound);
+    }
+    ASSERT_NEAR(mass * (v - speeds[i]), dt * force, 1e-12);
+    simulation_end(&s);
+  }
+}
+
+// Gains beyond the near-rigid limit: R = beta^2/(4 pi^2) w, Kd/Kp stays, 0 stays 0.
+static void test_near_rigid(void** unused) {
+  (void)unused;
+  const double dt = 0.01, mass = 2.0, q0 = 0.3, target = 0.25;
+  const struct { double kp, kd; } rows[] = {{1e9, 1e7}, {1e9, 0.0}, {0.0, 1e9}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    const double kp = rows[i].kp, kd = rows[i].kd;
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    // a velocity servo's target is a rate
+    add_servo(builder, add_slide(builder, mass, unlimited), (kp > 0.0 ? kp : kd) * target, kp, kd);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    s.state.q[0] = q0;
+    simulation_step(&s, 1);
+    const sap_block block = block_at(&s, 0);
+    const double R = 1.0 / (mass * pi2x4);
+    ASSERT_NEAR(block.R[0], R, 1e-15);
+    // what the scaled gains are: R = 1/(dt (dt kp + kd)) with the same ratio
+    const double scale = 1.0 / (R * dt * (dt * kp + kd));
+    const double scaled_kp = scale * kp, scaled_kd = scale * kd;
+    const double v = s.state.v[0];
+    const double law =
+        scale * (kp > 0.0 ? kp : kd) * target - scaled_kp * (q0 + dt * v) - scaled_kd * v;
+    ASSERT_NEAR(s.report.solution->gamma[0], dt * law, 1e-10 * fabs(dt * law));
+    ASSERT_NEAR(mass * v, dt * law, 1e-10 * fabs(dt * law));
+    simulation_end(&s);
+  }
+}
+
+// gear * (gain u + ...): a servo at rest under a load F stands F/(gear^2 kp) off its target.
+static void test_rest_under_load(void** unused) {
+  (void)unused;
+  const double gear = -3.0, kp = 50.0, mass = 2.0, g = 10.0;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  sap_actuator_def def = sap_actuator_def_default();
+  def.target = add_slide(builder, mass, unlimited);
+  def.gear = gear;
+  def.gain = kp;
+  def.bias[1] = -kp;
+  def.bias[2] = -4.0;
+  assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+  const double target = 0.6;
+  assert_int_equal(sap_multibody_set_control(s.multibody, &target, NULL), SAP_STATUS_OK);
+  simulation_step(&s, 2000);
+  ASSERT_NEAR(s.state.q[0], target / gear - mass * g / (gear * gear * kp), 1e-9);
+  ASSERT_NEAR(s.state.v[0], 0.0, 1e-9);
+  simulation_end(&s);
+}
+
+// Motors first, servos in what is left of the range; each range binds exactly.
+static void test_effort_range(void** unused) {
+  (void)unused;
+  const double dt = 0.01, mass = 2.0;
+  const struct {
+    double motor, offset_a, offset_b, expected;
+  } rows[] = {
+      {3.0, 0.5, 0.25, 3.75},     // within -10 ... 5
+      {3.0, 4.0, 1.0, 5.0},       // servos cut
+      {7.0, -1.0, 0.0, 4.0},      // the motor is cut to 5 first
+      {-20.0, -3.0, 0.0, -10.0},  // both down
+      {-20.0, 3.0, 1.0, -6.0},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    const int32_t joint = add_slide(builder, mass, 10.0);
+    sap_actuator_def motor = sap_actuator_def_default();
+    motor.target = joint;
+    motor.gear = 2.0;
+    assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
+    add_servo(builder, joint, rows[i].offset_a, 1e-9, 0.0);
+    add_servo(builder, joint, rows[i].offset_b, 0.0, 1e-9);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    const double control[3] = {rows[i].motor / 2.0, 0.0, 0.0};
+    assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 1);
+    assert_int_equal(s.report.blocks, 1);
+    ASSERT_NEAR(mass * s.state.v[0] / dt, rows[i].expected, 1e-8);
+    simulation_end(&s);
+  }
+}
+
+// A servo on a tendon of two slides: the same force, each by its coefficient; law at the end.
+static void test_tendon_transmission(void** unused) {
+  (void)unused;
+  const double dt = 0.02, kp = 40.0, kd = 3.0, gear = 2.0, offset = 5.0;
+  const double coefficients[2] = {2.5, -1.0}, mass[2] = {2.0, 3.0};
+  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+  int32_t joints[2];
+  for (int i = 0; i < 2; ++i) {
+    joints[i] = add_slide(builder, mass[i], unlimited);
+  }
+  sap_tendon_def tendon = sap_tendon_def_default();
+  tendon.njoints = 2;
+  tendon.joints = joints;
+  tendon.coefficients = coefficients;
+  assert_int_equal(sap_builder_add_tendon(builder, &tendon, NULL, NULL), SAP_STATUS_OK);
+  sap_actuator_def def = sap_actuator_def_default();
+  def.transmission = SAP_TRANSMISSION_TENDON;
+  def.gear = gear;
+  def.gain = 0.0;
+  def.bias[0] = offset;
+  def.bias[1] = -kp;
+  def.bias[2] = -kd;
+  assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  def.bias[1] = def.bias[2] = 0.0;  // and a motor on the same tendon
+  def.bias[0] = 0.7;
+  assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  s.state.q[0] = 0.1;
+  s.state.q[1] = -0.2;
+  s.state.v[0] = 0.3;
+  simulation_step(&s, 1);
+  const double* q = s.state.q;
+  const double* v = s.state.v;
+  const double length = gear * (2.5 * q[0] - q[1]), rate = gear * (2.5 * v[0] - v[1]);
+  const double force = offset - kp * length - kd * rate + 0.7;
+  ASSERT_NEAR(mass[0] * (v[0] - 0.3), dt * gear * 2.5 * force, 1e-12);
+  ASSERT_NEAR(mass[1] * v[1], -dt * gear * force, 1e-12);
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_pd_with_effort_limit), cmocka_unit_test(test_near_rigid),
+      cmocka_unit_test(test_rest_under_load),      cmocka_unit_test(test_effort_range),
+      cmocka_unit_test(test_tendon_transmission),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
