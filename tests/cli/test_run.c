@@ -211,7 +211,8 @@ static void spring_cylinder_errors(void** state) {
 #define CYLINDER "--duration 5 --output t.csv --scheme "
   ASSERT_NEAR(cylinder_error(*state, CYLINDER "midpoint"), 1.03e-2, 0.005e-2);
   ASSERT_NEAR(cylinder_error(*state, CYLINDER "symplectic-euler"), 1.30e-2, 0.005e-2);
-  ASSERT_NEAR(cylinder_error(*state, CYLINDER "implicit-euler"), 6.2e-2, 0.05e-2);
+  // Its 6.2e-2 is cut, not rounded: 6.256e-2 in the C example as well.
+  ASSERT_NEAR(cylinder_error(*state, CYLINDER "implicit-euler"), 6.25e-2, 0.05e-2);
   ASSERT_NEAR(cylinder_error(*state, CYLINDER "midpoint --dt 0.005"), 6.5e-4, 0.05e-4);
 }
 
