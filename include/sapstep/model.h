@@ -124,6 +124,20 @@ typedef struct sap_mesh_def {
   const int32_t* faces;    // vertex numbers, counter-clockwise from outside     (3 face_count)
 } sap_mesh_def;
 
+// How the mass of a mesh is spread.
+typedef enum sap_mesh_solid {
+  SAP_MESH_CONVEX,  // evenly in its convex hull
+  SAP_MESH_EXACT,   // evenly in what its faces enclose; they must be closed
+  SAP_MESH_LEGACY,  // evenly in the cones from the faces' middle to each face, all counted positive
+  SAP_MESH_SHELL,   // evenly on its faces
+} sap_mesh_solid;
+
+typedef struct sap_mesh_mass {
+  double volume;      // [m^3]; of a shell its area [m^2]
+  double center[3];   // centre of mass [m]
+  double inertia[6];  // about it, per density [m^5, m^4]: xx yy zz xy xz yz
+} sap_mesh_mass;
+
 // Tendon: fixed, length = sum coefficients[i] q(joints[i]) of hinge and slide joints; or spatial,
 // the length of the straight segments through points of bodies.
 typedef struct sap_tendon_def {
@@ -234,6 +248,10 @@ SAP_API sap_bushing_def sap_bushing_def_default(void);
 SAP_API sap_pair_def sap_pair_def_default(void);
 SAP_API sap_model_options sap_model_options_default(void);
 
+// Mass properties of a mesh at density 1. Without faces those of the hull are meant.
+SAP_API sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid,
+                                     sap_mesh_mass* out, sap_error* error);
+
 SAP_API sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
                                       sap_error* error);
 SAP_API void sap_builder_destroy(sap_builder* builder);
@@ -249,6 +267,9 @@ SAP_API sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon
                                           int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def,
                                             int32_t* id, sap_error* error);
+// Builds the convex hull: vertices that are NaN, too few or in a plane are refused.
+SAP_API sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, int32_t* id,
+                                        sap_error* error);
 SAP_API sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def* def,
                                             int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* def,

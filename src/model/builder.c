@@ -128,6 +128,10 @@ void sap_builder_destroy(sap_builder* builder) {
   sap_free(builder->springs);
   sap_free(builder->bushings);
   sap_free(builder->pairs);
+  for (int32_t i = 0; i < builder->nmeshes; ++i) {
+    sap_hull_clear(&builder->hulls[i]);
+  }
+  sap_free(builder->hulls);
   sap_free(builder->exclusions);
   sap_free(builder->keys);
   sap_free(builder);

@@ -4,6 +4,7 @@
 #define SAP_MODEL_BUILDER_H
 
 #include "model/check.h"
+#include "model/hull.h"
 #include "model/model_data.h"
 
 typedef struct sap_builder_key {
@@ -31,14 +32,15 @@ struct sap_builder {
   sap_spring_def* springs;
   sap_bushing_def* bushings;
   sap_pair_def* pairs;
+  sap_hull* hulls;  // of the meshes
   int32_t (*exclusions)[2];
   sap_builder_key* keys;
   int32_t nbodies, njoints, nshapes, ntendons, ntendon_joints, nactuators, nexclusions, nkeys;
-  int32_t ntendon_points, nequalities, nsprings, nbushings, npairs;
+  int32_t ntendon_points, nequalities, nsprings, nbushings, npairs, nmeshes;
   int32_t body_capacity, joint_capacity, shape_capacity, tendon_capacity, tendon_joint_capacity,
       tendon_coefficient_capacity, actuator_capacity, exclusion_capacity, key_capacity;
   int32_t tendon_point_body_capacity, tendon_point_capacity, equality_capacity, spring_capacity,
-      bushing_capacity, pair_capacity;
+      bushing_capacity, pair_capacity, hull_capacity;
   int32_t nq, nv;
   sap_model_names names[SAP_ELEMENT_COUNT];
 };

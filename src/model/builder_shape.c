@@ -58,7 +58,7 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
     status = sap_check_quaternion(checker, "q_BS", def->q_BS, shape->q_BS);
   }
   if (status == SAP_STATUS_OK && def->type == SAP_SHAPE_MESH) {
-    status = sap_check_id(checker, "mesh", def->mesh, 0, builder->names[SAP_ELEMENT_MESH].count);
+    status = sap_check_id(checker, "mesh", def->mesh, 0, builder->nmeshes);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_check_vector(checker, "surface_velocity", def->surface_velocity, 3);

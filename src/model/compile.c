@@ -204,6 +204,9 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_stiffness(model, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_compile_meshes(builder, model, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_compile_tendons(model, error);
   }
   if (status == SAP_STATUS_OK) {

@@ -15,6 +15,8 @@ sap_status sap_compile_check(const sap_builder* builder, const sap_model* model,
 // UNSUPPORTED for what the builder takes but dynamics, collision or assembly cannot do yet.
 sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
                                  sap_error* error);
+// The hulls of all meshes, one after the other.
+sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
 // The tendons' lengths in the default pose; springs without a length are relaxed there.
 // Stiffness of shapes that name none.
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error);

@@ -58,8 +58,9 @@ typedef struct sap_model_actuator {
 typedef struct sap_model_mesh {
   int32_t first_vertex, nvertices;  // into mesh_vertices, mesh_neighbor_start
   int32_t first_face, nfaces;       // into mesh_planes, mesh_face_start
-  double center[3];                 // mean of its vertices
-  double radius;                    // of the ball about its frame's origin that holds it
+  double center[3];                 // of its bounding box, in its frame
+  double half[3];                   // half extents of that box
+  double radius;                    // of the ball about the center that holds it
 } sap_model_mesh;
 
 typedef struct sap_model_names {

@@ -50,8 +50,23 @@ static void adding(void** state) {
   tendon.joints = joints;
   tendon.coefficients = coefficients;
   tendon.njoints = 2;
-  for (int kind = 0; kind < 7; ++kind) {
+  sap_equality_def equality = sap_equality_def_default();
+  sap_spring_def spring = sap_spring_def_default();
+  sap_bushing_def bushing = sap_bushing_def_default();
+  sap_pair_def pair = sap_pair_def_default();
+  const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1};
+  const sap_mesh_def mesh = {.name = "x", .vertex_count = 5, .vertices = corners};
+  equality.name = spring.name = bushing.name = "x";
+  equality.a = spring.body_b = bushing.body_b = 1;
+  pair.shape_b = 1;
+  for (int kind = 0; kind < 12; ++kind) {
     sap_builder* builder = mixed_builder();
+    for (int32_t b = 1; kind == 11 && b < 3; ++b) {
+      sap_shape_def of_pair = sap_shape_def_default();
+      of_pair.body = b;
+      of_pair.size[0] = 1.0;
+      assert_int_equal(sap_builder_add_shape(builder, &of_pair, NULL, NULL), SAP_STATUS_OK);
+    }
     int64_t n = 0;
     sap_status status = SAP_STATUS_MEMORY;
     for (; n < MANY && status != SAP_STATUS_OK; ++n) {
@@ -75,6 +90,21 @@ static void adding(void** state) {
           break;
         case 5:
           status = sap_builder_add_keyframe(builder, &key, NULL, &error);
+          break;
+        case 6:
+          status = sap_builder_add_mesh(builder, &mesh, NULL, &error);
+          break;
+        case 7:
+          status = sap_builder_add_equality(builder, &equality, NULL, &error);
+          break;
+        case 8:
+          status = sap_builder_add_spring(builder, &spring, NULL, &error);
+          break;
+        case 9:
+          status = sap_builder_add_bushing(builder, &bushing, NULL, &error);
+          break;
+        case 11:
+          status = sap_builder_add_pair(builder, &pair, NULL, &error);
           break;
         default:
           status = sap_builder_exclude(builder, 1, 2, &error);
