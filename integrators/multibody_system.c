@@ -22,6 +22,7 @@ struct sap_multibody {
   sap_assembly* assembly;
   double* control;  // (nu)
   double* q_set;    // where the kinematics stand (nq)
+  double* q_next;   // scratch (nq)
   bool has_q;
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
@@ -110,11 +111,21 @@ static sap_status detect(sap_multibody* multibody, const double* q, sap_error* e
   return status;
 }
 
+// Where the equalities would be after a step with v0, before anything at q0 is looked at.
+static void predict(sap_multibody* multibody, const double* q0, const double* v0, double dt) {
+  if (multibody->model->sizes.equalities > 0) {
+    sap_dynamics_integrate(multibody->model, q0, v0, dt, multibody->q_next);
+    sap_assembly_predict(multibody->assembly, sap_multibody_at(multibody, multibody->q_next),
+                         multibody->q_next);
+  }
+}
+
 static int constraints(void* context, double t, const double* q0, const double* v0,
                        const sap_regularization* regularization, sap_problem* problem,
                        sap_error* error) {
   sap_multibody* multibody = context;
   (void)t;
+  predict(multibody, q0, v0, sap_problem_dt(problem));
   sap_status status = detect(multibody, q0, error);
   if (status == SAP_STATUS_OK) {
     status =
@@ -131,6 +142,9 @@ static int constraints(void* context, double t, const double* q0, const double* 
   }
   if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_servos(multibody->assembly, &start, problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_add_equalities(multibody->assembly, &start, problem, error);
   }
   return (int)status;
 }
@@ -177,8 +191,9 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->model = model;
   multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   sap_status status = SAP_STATUS_OK;
-  if (multibody->control == NULL || multibody->q_set == NULL) {
+  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_next == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -208,6 +223,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_assembly_destroy(multibody->assembly);
   sap_free(multibody->control);
   sap_free(multibody->q_set);
+  sap_free(multibody->q_next);
   sap_free(multibody->contacts);
   sap_free(multibody);
 }

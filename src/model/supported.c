@@ -80,7 +80,6 @@ sap_status sap_compile_supported(const sap_builder* builder, const sap_model* mo
       {SAP_ELEMENT_JOINT, model->sizes.joints, of_joint},
       {SAP_ELEMENT_SHAPE, model->sizes.shapes, of_shape},
       {SAP_ELEMENT_TENDON, model->sizes.tendons, of_tendon},
-      {SAP_ELEMENT_EQUALITY, model->sizes.equalities, always},
       {SAP_ELEMENT_SPRING, model->sizes.springs, always},
       {SAP_ELEMENT_BUSHING, model->sizes.bushings, always},
   };

@@ -23,13 +23,20 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
     assembly->parts = sap_allocate((size_t)model->sizes.trees, sizeof(double*));
     assembly->joint_servos =
         sap_allocate((size_t)model->sizes.joints, sizeof *assembly->joint_servos);
+    assembly->predicted =
+        sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
+    assembly->equality_active = sap_allocate((size_t)model->sizes.equalities, sizeof(bool));
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
       assembly->row == NULL || assembly->trees == NULL || assembly->parts == NULL ||
-      assembly->joint_servos == NULL ||
+      assembly->joint_servos == NULL || assembly->predicted == NULL ||
+      assembly->equality_active == NULL ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
+  }
+  for (int32_t i = 0; i < model->sizes.equalities; ++i) {
+    assembly->equality_active[i] = model->equalities[i].active;
   }
   *out = assembly;
   return SAP_STATUS_OK;
@@ -45,8 +52,14 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->trees);
   sap_free(assembly->parts);
   sap_free(assembly->joint_servos);
+  sap_free(assembly->predicted);
+  sap_free(assembly->equality_active);
   sap_rows_clear(&assembly->rows);
   sap_free(assembly);
+}
+
+bool* sap_assembly_equality_switches(sap_assembly* assembly) {
+  return assembly->equality_active;
 }
 
 static sap_status add_contact(const sap_assembly* assembly, const sap_dynamics* dynamics,

@@ -40,5 +40,12 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
 // Servos.
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
+// Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
+// q = q0 (+) dt v0.
+void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
+sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,
+                                       sap_problem* problem, sap_error* error);
+// The switches of the equalities, at first as the model has them       (equalities)
+bool* sap_assembly_equality_switches(sap_assembly* assembly);
 
 #endif

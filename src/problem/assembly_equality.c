@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Equalities g(q) = 0 as free blocks.
+//   connect   g = p_B - p_A in the world's axes                              (3 rows)
+//   weld      and L log(q_WD^-1 q_WB) in D's axes, q_WD = q_WA q_AB, L the torque scale (6 rows)
+//   distance  g = |p_B - p_A| - distance
+//   joint     g = (q_a - ref_a) - polynomial(q_b - ref_b);  tendon the same with lengths
+// A finite stiffness k with damping k tau_d, limited as a contact's is:
+//   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = RIGID w.
+// w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
+// nothing can move, as across a planar loop, keeps R > 0.
+// The position after the step is g0 + dt J v + c with the curvature c = O(dt^2), which a step that
+// closes only g0 + dt J v misses step by step: a loop in motion would hang open by dt a (dt +
+// tau_d)/2. Its estimate is what g at q0 (+) dt v0 differs by from g0 + dt J v0, hence
+//   v_hat = -g0/(dt + tau_d) - c/dt.
+#include <math.h>
+#include <string.h>
+
+#include "dynamics/tendon.h"
+#include "math/quaternion.h"
+#include "problem/assembly_data.h"
+
+// R of a rigid block relative to w: what a loop of mass m gives under a load F is of the order of
+// F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
+#define RIGID 1e-6
+
+static int32_t row_count(const sap_equality_def* e) {
+  return e->type == SAP_EQUALITY_CONNECT ? 3 : e->type == SAP_EQUALITY_WELD ? 6 : 1;
+}
+
+// q_WD of a weld.
+static void weld_frame(const sap_dynamics* d, const sap_equality_def* e, double q_WD[4]) {
+  sap_quaternion_multiply(q_WD, sap_dynamics_q_WB(d) + 4 * (size_t)e->a, e->q_AB);
+}
+
+// a0 + a1 x + ... + a4 x^4 and its derivative.
+static double polynomial(const double a[5], double x, double* slope) {
+  *slope = a[1] + x * (2.0 * a[2] + x * (3.0 * a[3] + x * 4.0 * a[4]));
+  return a[0] + x * (a[1] + x * (a[2] + x * (a[3] + x * a[4])));
+}
+
+// What a joint's or tendon's coordinate differs by from the default pose.
+static double offset(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
+                     const double* q, int32_t id) {
+  return e->type == SAP_EQUALITY_JOINT
+             ? q[model->joints[id].q_start] - model->joints[id].reference
+             : sap_dynamics_tendon_length(d, q, id) - model->tendons[id].length0;
+}
+
+// p_B - p_A; also both points.
+static void gap(const sap_dynamics* d, const sap_equality_def* e, double p[2][3], double out[3]) {
+  sap_dynamics_point(d, e->a, e->anchor_A, p[0]);
+  sap_dynamics_point(d, e->b, e->anchor_B, p[1]);
+  sap_v3_sub(out, p[1], p[0]);
+}
+
+// g at q, at which the kinematics stand.
+static void evaluate(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
+                     const double* q, double g[SAP_ROWS_MAX]) {
+  double p[2][3], slope, q_WD[4], relative[4];
+  switch (e->type) {
+    case SAP_EQUALITY_CONNECT:
+      gap(d, e, p, g);
+      break;
+    case SAP_EQUALITY_WELD:
+      gap(d, e, p, g);
+      weld_frame(d, e, q_WD);
+      sap_quaternion_conjugate(relative, q_WD);
+      sap_quaternion_multiply(relative, relative, sap_dynamics_q_WB(d) + 4 * (size_t)e->b);
+      (void)sap_quaternion_normalize(relative);
+      sap_quaternion_log(g + 3, relative);
+      sap_v3_scale(g + 3, g + 3, e->torque_scale);
+      break;
+    case SAP_EQUALITY_DISTANCE: {
+      double r[3];
+      gap(d, e, p, r);
+      g[0] = sap_v3_norm(r) - e->distance;
+      break;
+    }
+    case SAP_EQUALITY_JOINT:
+    case SAP_EQUALITY_TENDON:
+      g[0] = offset(d, model, e, q, e->a) -
+             (e->b < 0 ? e->polynomial[0]
+                       : polynomial(e->polynomial, offset(d, model, e, q, e->b), &slope));
+      break;
+  }
+}
+
+// Row r: s u . (v_B - v_A) at the anchors, or of the angular velocities.
+static void add_relative_row(const sap_dynamics* d, const sap_equality_def* e, double p[2][3],
+                             const double u[3], sap_rows* rows, int32_t r) {
+  double minus[3];
+  sap_v3_scale(minus, u, -1.0);
+  sap_dynamics_add_wrench_row(d, e->b, p[1], u, NULL, rows, r);
+  sap_dynamics_add_wrench_row(d, e->a, p[0], minus, NULL, rows, r);
+}
+
+static void add_turning_row(const sap_dynamics* d, const sap_equality_def* e, const double u[3],
+                            sap_rows* rows, int32_t r) {
+  const double zero[3] = {0.0, 0.0, 0.0};
+  double minus[3];
+  sap_v3_scale(minus, u, -1.0);
+  sap_dynamics_add_wrench_row(d, e->b, zero, zero, u, rows, r);
+  sap_dynamics_add_wrench_row(d, e->a, zero, zero, minus, rows, r);
+}
+
+static void add_coordinate_row(const sap_dynamics* d, const sap_equality_def* e, int32_t id,
+                               double s, sap_rows* rows) {
+  if (e->type == SAP_EQUALITY_JOINT) {
+    sap_dynamics_add_joint_row(d, id, s, rows, 0);
+  } else {
+    sap_dynamics_add_tendon_row(d, id, s, rows, 0);
+  }
+}
+
+// The rows of dg/dt.
+static void make_rows(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
+                      const double* q, sap_rows* rows) {
+  static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  double p[2][3], r[3];
+  sap_rows_begin(rows, row_count(e));
+  switch (e->type) {
+    case SAP_EQUALITY_WELD: {
+      double q_WD[4], R_WD[9];
+      weld_frame(d, e, q_WD);
+      sap_quaternion_to_matrix(R_WD, q_WD);
+      for (int32_t i = 0; i < 3; ++i) {
+        double u[3];
+        sap_v3_scale(u, R_WD + 3 * i, e->torque_scale);
+        add_turning_row(d, e, u, rows, 3 + i);
+      }
+    }  // fall through
+    case SAP_EQUALITY_CONNECT:
+      gap(d, e, p, r);
+      for (int32_t i = 0; i < 3; ++i) {
+        add_relative_row(d, e, p, axes[i], rows, i);
+      }
+      break;
+    case SAP_EQUALITY_DISTANCE: {
+      gap(d, e, p, r);
+      const double length = sap_v3_norm(r);
+      sap_v3_scale(r, r, length > 0.0 ? 1.0 / length : 0.0);
+      // Points that coincide part along any direction.
+      add_relative_row(d, e, p, length > 0.0 ? r : axes[2], rows, 0);
+      break;
+    }
+    case SAP_EQUALITY_JOINT:
+    case SAP_EQUALITY_TENDON:
+      add_coordinate_row(d, e, e->a, 1.0, rows);
+      if (e->b >= 0) {
+        double slope;
+        (void)polynomial(e->polynomial, offset(d, model, e, q, e->b), &slope);
+        add_coordinate_row(d, e, e->b, -slope, rows);
+      }
+      break;
+  }
+}
+
+void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q) {
+  const sap_model* model = assembly->model;
+  for (int32_t id = 0; id < model->sizes.equalities; ++id) {
+    evaluate(dynamics, model, &model->equalities[id], q,
+             assembly->predicted + SAP_ROWS_MAX * (size_t)id);
+  }
+}
+
+static double regularization(const sap_assembly_call* call, const sap_equality_def* e, double w) {
+  if (isinf(e->stiffness)) {
+    return RIGID * w;
+  }
+  return fmax(sap_assembly_near_rigid(call, w),
+              1.0 / (call->dt * e->stiffness * (call->dt + e->relaxation_time)));
+}
+
+static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
+  const sap_assembly_start* start = call->start;
+  const sap_model* model = call->assembly->model;
+  const sap_equality_def* e = &model->equalities[id];
+  const double* predicted = call->assembly->predicted + SAP_ROWS_MAX * (size_t)id;
+  sap_rows* rows = &call->assembly->rows;
+  const int32_t nrows = row_count(e);
+  double g[SAP_ROWS_MAX];
+  sap_row_law law = {.set = SAP_SET_FREE, .key = sap_assembly_key(SAP_KEY_EQUALITY, id, 0, 0)};
+  evaluate(start->dynamics, model, e, start->q0, g);
+  make_rows(start->dynamics, model, e, start->q0, rows);
+  double largest = 0.0;
+  for (int32_t first = 0; first < nrows; first += 3) {
+    const int32_t count = nrows < 3 ? nrows : 3;
+    double w = 0.0;
+    const sap_status status = sap_assembly_rows_scale(call, first, count, &w);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    largest = fmax(largest, w);
+    for (int32_t r = first; r < first + count; ++r) {
+      const double curvature = predicted[r] - g[r] - call->dt * sap_rows_times(rows, r, start->v0);
+      law.R[r] = regularization(call, e, w);
+      law.v_hat[r] = -g[r] / (call->dt + e->relaxation_time) - curvature / call->dt;
+    }
+  }
+  for (int32_t r = 0; r < nrows; ++r) {  // one half may be without any motion
+    law.R[r] = law.R[r] > 0.0 ? law.R[r] : regularization(call, e, largest);
+  }
+  return largest > 0.0 ? sap_assembly_add_rows(call, &law) : SAP_STATUS_OK;
+}
+
+sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,
+                                       sap_problem* problem, sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  for (int32_t id = 0; id < model->sizes.equalities; ++id) {
+    const sap_status status =
+        assembly->equality_active[id] ? add_equality(&call, id) : SAP_STATUS_OK;
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "equality %d '%s'", id,
+                       sap_model_name(model, SAP_ELEMENT_EQUALITY, id));
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
