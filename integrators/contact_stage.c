@@ -86,6 +86,10 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_v_guess(problem, state->v, error);
   }
+  if (status == SAP_STATUS_OK && options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 &&
+      options->theta_vq >= 0.5) {
+    status = sap_problem_set_stage(problem, options->theta, options->theta_vq, state->v, error);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -25,11 +25,22 @@ const char* sap_scheme_text(sap_scheme s) {
   return is_scheme(s) ? schemes[s].text : "unknown scheme";
 }
 
+static const char* const stages[] = {
+#define SAP_X(name, text) text,
+    SAP_STAGE_LIST(SAP_X)
+#undef SAP_X
+};
+
+const char* sap_stage_text(sap_stage stage) {
+  return (int)stage >= 0 && (int)stage < (int)SAP_STAGE_COUNT ? stages[stage] : "unknown stage";
+}
+
 sap_stepper_options sap_stepper_options_default(void) {
   sap_stepper_options options = {
       .dt = 0.005,
       .theta = 1.0,
       .theta_vq = 1.0,
+      .contact_stage = SAP_STAGE_AUTO,
       .regularization = sap_regularization_default(),
       .free_motion_max_iterations = 50,
       .solver = "sap",
@@ -78,6 +89,16 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
       return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be %s", r->name, r->value,
                       r->allowed);
     }
+  }
+  if ((int)options->contact_stage < 0 || (int)options->contact_stage >= (int)SAP_STAGE_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_stage = %d must be auto, end or theta",
+                    (int)options->contact_stage);
+  }
+  if (options->contact_stage == SAP_STAGE_THETA &&
+      !(options->theta >= 0.5 && options->theta_vq >= 0.5)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "contact_stage theta needs theta and theta_vq >= 0.5, not %g and %g",
+                    options->theta, options->theta_vq);
   }
   if (options->free_motion_max_iterations < 1) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "free_motion_max_iterations = %d must be >= 1",

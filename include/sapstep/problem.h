@@ -73,6 +73,15 @@ SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_
 SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess,
                                            sap_error* error);
 
+// Where within the step the laws of contacts and soft rows are evaluated: at the end (theta =
+// theta_vq = 1, which sap_problem_reset restores) or, for a scheme with both in [1/2, 1], at its
+// theta point, second order for the midpoint rule. Stiff rows that the step does not resolve, new
+// impacts and sticking friction are evaluated at the end all the same. v0 (nv): the velocities at
+// the start of the step. Concerns what is added afterwards by sap_problem_add_contact and
+// sap_problem_soften_row; sap_problem_add_block takes R and v_hat as they are.
+SAP_API sap_status sap_problem_set_stage(sap_problem* problem, double theta, double theta_vq,
+                                         const double* v0, sap_error* error);
+
 // Adds a block; its index is the number of blocks before. A call that fails adds nothing.
 SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block,
                                          sap_error* error);
@@ -86,6 +95,23 @@ SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_conta
 SAP_API sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
                                               const int32_t* trees, const double* const* jacobians,
                                               double* w, sap_error* error);
+
+// One row of a limit or a bilateral constraint in physical terms:
+// force = -k (g + tau_d dg/dt), never negative where unilateral.
+typedef struct sap_soft_row {
+  double stiffness;        // k [N/m, N m/rad], > 0, may be infinite
+  double relaxation_time;  // tau_d [s], >= 0
+  double g0;               // distance to the limit, or error, at the start of the step [m, rad]
+  double rate0;            // its rate J v0 [m/s, rad/s]
+  double curvature;        // g at q0 (+) dt v0 less g0 + dt rate0 [m, rad]; 0: J is constant
+  double w;                // Delassus scale of the row's block, > 0
+  bool unilateral;
+} sap_soft_row;
+// R and v_hat of the row: castro (29)-(30), or at the stage that sap_problem_set_stage named.
+SAP_API sap_status sap_problem_soften_row(const sap_problem* problem,
+                                          const sap_regularization* regularization,
+                                          const sap_soft_row* row, double* R, double* v_hat,
+                                          sap_error* error);
 
 // Whole-problem check: every tree has an SPD diagonal block and A as a whole is SPD, all finite.
 // Costs a factorization; sap_solver_solve does it when options.check_input says so.

@@ -38,10 +38,25 @@ typedef enum sap_scheme {
 } sap_scheme;
 SAP_API const char* sap_scheme_text(sap_scheme scheme);
 
+// Where within the step contact, limits and bilateral constraints are evaluated: X(name, text)
+#define SAP_STAGE_LIST(X)                                                                     \
+  X(AUTO, "auto")   /* theta where theta and theta_vq are in [1/2, 1], end elsewhere       */ \
+  X(END, "end")     /* at the end of the step: castro's, first order                       */ \
+  X(THETA, "theta") /* at the scheme's theta point; needs theta and theta_vq in [1/2, 1]   */
+
+typedef enum sap_stage {
+#define SAP_X(name, text) SAP_STAGE_##name,
+  SAP_STAGE_LIST(SAP_X)
+#undef SAP_X
+      SAP_STAGE_COUNT
+} sap_stage;
+SAP_API const char* sap_stage_text(sap_stage stage);
+
 typedef struct sap_stepper_options {
   double dt;        // time step [s], finite and > 0                                      (0.005)
   double theta;     // [0, 1]                                                              (1)
   double theta_vq;  // [0, 1]                                                              (1)
+  sap_stage contact_stage;             // see sap_problem_set_stage                       (auto)
   sap_regularization regularization;   // beta, sigma
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")

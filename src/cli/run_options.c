@@ -12,6 +12,7 @@ enum {
   OPTION_SCHEME,
   OPTION_THETA,
   OPTION_THETA_VQ,
+  OPTION_CONTACT_STAGE,
   OPTION_SOLVER,
   OPTION_KEYFRAME,
   OPTION_STIFFNESS,
@@ -34,6 +35,9 @@ const cli_option run_option_list[] = {
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler)"},
     {"theta", "X", OPTION_THETA, "theta of any scheme, with --theta-vq: 0 to 1"},
     {"theta-vq", "X", OPTION_THETA_VQ, "theta of the velocity that moves the positions: 0 to 1"},
+    {"contact-stage", "NAME", OPTION_CONTACT_STAGE,
+     "where in the step contact acts: end, theta for the scheme's\ntheta point, or auto (auto: "
+     "theta for midpoint)"},
     {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
     {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
     {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
@@ -55,6 +59,16 @@ static bool set_scheme(run_options* options, const char* name) {
     if (strcmp(name, sap_scheme_text((sap_scheme)i)) == 0) {
       return sap_stepper_options_set_scheme(&options->stepper, (sap_scheme)i, NULL) ==
              SAP_STATUS_OK;
+    }
+  }
+  return false;
+}
+
+static bool set_stage(run_options* options, const char* name) {
+  for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
+    if (strcmp(name, sap_stage_text((sap_stage)i)) == 0) {
+      options->stepper.contact_stage = (sap_stage)i;
+      return true;
     }
   }
   return false;
@@ -104,6 +118,8 @@ static const char* take(run_options* o, int id, const char* argument) {
       return set_scheme(o, argument)
                  ? NULL
                  : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
+    case OPTION_CONTACT_STAGE:
+      return set_stage(o, argument) ? NULL : "auto, end or theta";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
     case OPTION_FORMAT: {
@@ -157,6 +173,10 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   }
   if (given[OPTION_THETA] != given[OPTION_THETA_VQ]) {
     return cli_usage_error(command, "--theta and --theta-vq belong together");
+  }
+  if (options->stepper.contact_stage == SAP_STAGE_THETA &&
+      !(options->stepper.theta >= 0.5 && options->stepper.theta_vq >= 0.5)) {
+    return cli_usage_error(command, "--contact-stage theta needs theta and theta-vq >= 0.5");
   }
   if (given[OPTION_EVERY] && !given[OPTION_OUTPUT]) {
     return cli_usage_error(command, "--every needs --output");

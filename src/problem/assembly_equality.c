@@ -11,7 +11,8 @@
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2), which a step that
 // closes only g0 + dt J v misses step by step: a loop in motion would hang open by dt a (dt +
 // tau_d)/2. Its estimate is what g at q0 (+) dt v0 differs by from g0 + dt J v0, hence
-//   v_hat = -g0/(dt + tau_d) - c/dt.
+//   v_hat = -g0/(dt + tau_d) - c/dt;
+// at the theta point of a step that resolves a soft one: problem/stage.c.
 #include <math.h>
 #include <string.h>
 
@@ -163,12 +164,16 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, 
   }
 }
 
-static double regularization(const sap_assembly_call* call, const sap_equality_def* e, double w) {
+// R and v_hat of row r.
+static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
+                          const sap_soft_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
-    return RIGID * w;
+    law->R[r] = RIGID * row->w;
+    law->v_hat[r] = -row->g0 / (call->dt + e->relaxation_time) - row->curvature / call->dt;
+    return SAP_STATUS_OK;
   }
-  return fmax(sap_assembly_near_rigid(call, w),
-              1.0 / (call->dt * e->stiffness * (call->dt + e->relaxation_time)));
+  return sap_problem_soften_row(call->problem, call->start->regularization, row, &law->R[r],
+                                &law->v_hat[r], call->error);
 }
 
 static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
@@ -182,25 +187,32 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   sap_row_law law = {.set = SAP_SET_FREE, .key = sap_assembly_key(SAP_KEY_EQUALITY, id, 0, 0)};
   evaluate(start->dynamics, model, e, start->q0, g);
   make_rows(start->dynamics, model, e, start->q0, rows);
-  double largest = 0.0;
+  double w[2] = {0.0, 0.0};  // of translations and rotations
   for (int32_t first = 0; first < nrows; first += 3) {
     const int32_t count = nrows < 3 ? nrows : 3;
-    double w = 0.0;
-    const sap_status status = sap_assembly_rows_scale(call, first, count, &w);
+    const sap_status status = sap_assembly_rows_scale(call, first, count, &w[first / 3]);
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    largest = fmax(largest, w);
-    for (int32_t r = first; r < first + count; ++r) {
-      const double curvature = predicted[r] - g[r] - call->dt * sap_rows_times(rows, r, start->v0);
-      law.R[r] = regularization(call, e, w);
-      law.v_hat[r] = -g[r] / (call->dt + e->relaxation_time) - curvature / call->dt;
+  }
+  const double largest = fmax(w[0], w[1]);
+  if (!(largest > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  for (int32_t r = 0; r < nrows; ++r) {
+    const double rate0 = sap_rows_times(rows, r, start->v0);
+    const sap_soft_row row = {.stiffness = e->stiffness,
+                              .relaxation_time = e->relaxation_time,
+                              .g0 = g[r],
+                              .rate0 = rate0,
+                              .curvature = predicted[r] - g[r] - call->dt * rate0,
+                              .w = w[r / 3] > 0.0 ? w[r / 3] : largest};  // a half may not move
+    const sap_status status = set_law(call, e, r, &row, &law);
+    if (status != SAP_STATUS_OK) {
+      return status;
     }
   }
-  for (int32_t r = 0; r < nrows; ++r) {  // one half may be without any motion
-    law.R[r] = law.R[r] > 0.0 ? law.R[r] : regularization(call, e, largest);
-  }
-  return largest > 0.0 ? sap_assembly_add_rows(call, &law) : SAP_STATUS_OK;
+  return sap_assembly_add_rows(call, &law);
 }
 
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,

@@ -20,6 +20,7 @@ typedef struct blocks {
   const sap_regularization* regularization;
   sap_problem* problem;
   double dt;
+  const double* v0;
   sap_error* error;
 } blocks;
 
@@ -41,20 +42,39 @@ typedef struct limit {
   double stiffness, relaxation_time;
 } limit;
 
+// The row times v0.
+static double row_rate(const blocks* to, const row_block* row) {
+  const sap_model* model = to->assembly->model;
+  double rate = 0.0;
+  for (int32_t i = 0; i < row->ntrees; ++i) {
+    const int32_t tree = to->assembly->trees[i];
+    for (int32_t j = 0; j < model->tree_sizes[tree]; ++j) {
+      rate += to->assembly->parts[i][j] * to->v0[model->tree_dofs[tree] + j];
+    }
+  }
+  return rate;
+}
+
 static sap_status add_limit(const blocks* to, const row_block* row, const limit* l) {
   sap_assembly* assembly = to->assembly;
   point_at_parts(to, row->ntrees);
   double w = 0.0;
-  const sap_status status = sap_problem_delassus_scale(to->problem, 1, row->ntrees, assembly->trees,
-                                                       assembly->parts, &w, to->error);
+  sap_status status = sap_problem_delassus_scale(to->problem, 1, row->ntrees, assembly->trees,
+                                                 assembly->parts, &w, to->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const double beta = to->regularization->beta;
-  const double horizon = to->dt + l->relaxation_time;
-  const double R =
-      fmax(beta * beta / SAP_FOUR_PI_SQUARED * w, 1.0 / (to->dt * l->stiffness * horizon));
-  const double v_hat = -l->g / horizon;
+  const sap_soft_row soft = {.stiffness = l->stiffness,
+                             .relaxation_time = l->relaxation_time,
+                             .g0 = l->g,
+                             .rate0 = row_rate(to, row),
+                             .w = w,
+                             .unilateral = true};
+  double R, v_hat;
+  status = sap_problem_soften_row(to->problem, to->regularization, &soft, &R, &v_hat, to->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   const sap_block block = {.set = SAP_SET_NONNEGATIVE,
                            .nrows = 1,
                            .ntrees = row->ntrees,
@@ -172,7 +192,7 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
                                    const sap_regularization* regularization, sap_problem* problem,
                                    sap_error* error) {
   const sap_model* model = assembly->model;
-  const blocks to = {assembly, regularization, problem, sap_problem_dt(problem), error};
+  const blocks to = {assembly, regularization, problem, sap_problem_dt(problem), v0, error};
   sap_status status = SAP_STATUS_OK;
   for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
     status = add_joint_limits(&to, id, q0, v0);

@@ -18,18 +18,22 @@ static sap_status make_row(const sap_assembly_call* call, int32_t id, double s, 
 static sap_status add_side(const sap_assembly_call* call, int32_t id, int32_t side, double g) {
   const sap_model_tendon* tendon = &call->assembly->model->tendons[id];
   double w = 0.0;
-  const sap_status status = make_row(call, id, side == 0 ? 1.0 : -1.0, &w);
+  sap_status status = make_row(call, id, side == 0 ? 1.0 : -1.0, &w);
   if (status != SAP_STATUS_OK || !(w > 0.0)) {
     return status;
   }
-  const double horizon = call->dt + tendon->limit_relaxation_time;
-  const sap_row_law law = {
+  const sap_soft_row soft = {.stiffness = tendon->limit_stiffness,
+                             .relaxation_time = tendon->limit_relaxation_time,
+                             .g0 = g,
+                             .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+                             .w = w,
+                             .unilateral = true};
+  sap_row_law law = {
       .set = SAP_SET_NONNEGATIVE,
-      .R = {fmax(sap_assembly_near_rigid(call, w),
-                 1.0 / (call->dt * tendon->limit_stiffness * horizon))},
-      .v_hat = {-g / horizon},
       .key = sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
-  return sap_assembly_add_rows(call, &law);
+  status = sap_problem_soften_row(call->problem, call->start->regularization, &soft, law.R,
+                                  law.v_hat, call->error);
+  return status == SAP_STATUS_OK ? sap_assembly_add_rows(call, &law) : status;
 }
 
 static sap_status add_limits(const sap_assembly_call* call, int32_t id) {

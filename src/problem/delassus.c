@@ -212,5 +212,15 @@ sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block
     sap_error_prefix(error, "block %d", problem->nblocks);
     return status;
   }
+  double vc0[3];
+  sap_stage_velocity(problem, &block, vc0);
+  const sap_soft_row normal = {.stiffness = contact->material.stiffness,
+                               .relaxation_time = contact->material.relaxation_time,
+                               .g0 = contact->phi0,
+                               .rate0 = vc0[2],
+                               .w = w,
+                               .unilateral = true};
+  sap_stage_contact(problem, &normal, contact->material.friction, regularization->beta, vc0, R,
+                    v_hat);
   return sap_problem_append_block(problem, &block, error);
 }

@@ -45,6 +45,7 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem->diagonal);
   sap_free(problem->v_star);
   sap_free(problem->v_guess);
+  sap_free(problem->v0);
   sap_free(problem->couplings);
   sap_free(problem->coupling_values);
   sap_free(problem->blocks);
@@ -116,6 +117,7 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   p->nrows = p->nblocks = p->ncouplings = 0;
   p->ncoupling_values = p->nblock_trees = p->njacobian_values = 0;
   p->has_guess = false;
+  p->theta = p->theta_vq = 1.0;
   p->tree_start[0] = 0;
   p->diagonal_start[0] = 0;
   for (int32_t t = 0; t < ntrees; ++t) {

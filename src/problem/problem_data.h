@@ -54,6 +54,9 @@ struct sap_problem {
   double* diagonal;         // full squares of A's diagonal blocks
   double* v_star;           // (nv)
   double* v_guess;          // (nv)
+  // where soft laws are evaluated
+  double theta, theta_vq;  // 1, 1: the end of the step
+  double* v0;              // start of the step (nv); only where theta or theta_vq is below 1
   // couplings
   sap_coupling* couplings;  // (ncouplings)
   double* coupling_values;
@@ -74,7 +77,7 @@ struct sap_problem {
   int32_t coupling_head_capacity, diagonal_capacity, v_star_capacity, v_guess_capacity;
   int32_t coupling_capacity, coupling_value_capacity, block_capacity, block_tree_capacity;
   int32_t jacobian_capacity, jacobian_value_capacity;
-  int32_t R_capacity, v_hat_capacity, lower_capacity, upper_capacity;
+  int32_t v0_capacity, R_capacity, v_hat_capacity, lower_capacity, upper_capacity;
 };
 
 // sap_grow for a count that may be beyond int32_t: MEMORY then.
@@ -95,6 +98,14 @@ sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* b
 // it is there.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
                                    sap_error* error);
+// J v0 of a block, zero where all is evaluated at the end.
+void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
+// R and v_hat at the problem's stage; false, and nothing changed, where the end is right.
+bool sap_stage_normal(const sap_problem* problem, const sap_soft_row* row, double beta, double* R,
+                      double* v_hat);
+// The same for a contact's three rows, which hold those of the end; its velocity was vc0.
+void sap_stage_contact(const sap_problem* problem, const sap_soft_row* normal, double friction,
+                       double beta, const double vc0[3], double R[3], double v_hat[3]);
 // Frees what the cache holds, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);
 

@@ -46,6 +46,8 @@ static void bad_command_lines(void** state) {
       {"'" BOX "' --theta 0.5", "belong together"},
       {"'" BOX "' --theta 1.5 --theta-vq 1", "--theta '1.5' must be between 0 and 1"},
       {"'" BOX "' --scheme midpoint --theta 1 --theta-vq 1", "excludes"},
+      {"'" BOX "' --contact-stage start", "--contact-stage 'start' must be auto, end or theta"},
+      {"'" BOX "' --contact-stage theta --scheme symplectic-euler", "theta and theta-vq >= 0.5"},
       {"'" BOX "' --solver sep", "--solver 'sep' must be"},
       {"'" BOX "' --stiffness 0", "--stiffness '0' must be"},
       {"'" BOX "' --relaxation-time -1", "--relaxation-time '-1' must be"},

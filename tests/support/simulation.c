@@ -26,10 +26,11 @@ sap_builder* simulation_builder(double gx, double gy, double gz) {
   return builder;
 }
 
-static void complete(simulation* s, sap_scheme scheme, double dt) {
+static void complete(simulation* s, sap_scheme scheme, sap_stage stage, double dt) {
   sap_error error = {0};
   sap_stepper_options options = sap_stepper_options_default();
   options.dt = dt;
+  options.contact_stage = stage;
   options.solver_options.relative_tolerance = 1e-12;  // the physics is on trial, not the solver
   require(sap_stepper_options_set_scheme(&options, scheme, &error), &error);
   require(sap_multibody_create(s->model, &s->multibody, &error), &error);
@@ -39,12 +40,17 @@ static void complete(simulation* s, sap_scheme scheme, double dt) {
 }
 
 simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt) {
+  return simulation_begin_stage(builder, scheme, SAP_STAGE_AUTO, dt);
+}
+
+simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_stage stage,
+                                  double dt) {
   simulation s;
   sap_error error = {0};
   memset(&s, 0, sizeof s);
   require(sap_builder_compile(builder, &s.model, &error), &error);
   sap_builder_destroy(builder);
-  complete(&s, scheme, dt);
+  complete(&s, scheme, stage, dt);
   return s;
 }
 
@@ -56,7 +62,7 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
   if (sap_scene_read(path, &options, &s->model, error) != SAP_STATUS_OK) {
     return false;
   }
-  complete(s, scheme, dt);
+  complete(s, scheme, SAP_STAGE_AUTO, dt);
   return true;
 }
 

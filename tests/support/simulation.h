@@ -20,6 +20,8 @@ typedef struct simulation {
 sap_builder* simulation_builder(double gx, double gy, double gz);
 // Compiles and destroys the builder.
 simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt);
+simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_stage stage,
+                                  double dt);
 // From a scene file, read leniently; false when it cannot be read (message in error).
 bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
                      sap_error* error);

@@ -80,6 +80,13 @@ static void test_check(void** state) {
   bad.free_motion_max_iterations = 0;
   expect(&bad, "free_motion_max_iterations = 0");
   bad = good;
+  bad.contact_stage = (sap_stage)7;
+  expect(&bad, "contact_stage = 7 must be auto, end or theta");
+  bad = good;
+  bad.theta = 0.0;
+  bad.contact_stage = SAP_STAGE_THETA;
+  expect(&bad, "contact_stage theta needs theta and theta_vq >= 0.5, not 0 and 1");
+  bad = good;
   bad.solver = NULL;
   expect(&bad, "solver is NULL");
   bad = good;

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// R and v_hat at the theta point against the law they stand for, evaluated at that point.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <sapstep/problem.h>
+
+#include "support/near.h"
+
+static const double dt = 1e-3, theta = 0.6, theta_vq = 0.7;
+static const sap_regularization regularization = {1.0, 1e-3};
+
+// One tree of three velocities, mass m, v0 given; the contact's frame is turned about z by 30 deg.
+static sap_problem* begin(double m, const double v0[3], bool stage) {
+  const double A[9] = {m, 0.0, 0.0, 0.0, m, 0.0, 0.0, 0.0, m};
+  const int32_t size = 3;
+  sap_problem* problem = NULL;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+  if (stage) {
+    assert_int_equal(sap_problem_set_stage(problem, theta, theta_vq, v0, NULL), SAP_STATUS_OK);
+  }
+  return problem;
+}
+
+typedef struct rows {
+  double R[3], v_hat[3];
+} rows;
+
+static const double c30 = 0.86602540378443865, s30 = 0.5;
+
+static rows contact(const double v0[3], sap_material material, double phi0, bool stage) {
+  sap_problem* problem = begin(2.0, v0, stage);
+  const int32_t tree = 0;
+  const double J[9] = {c30, -s30, 0.0, s30, c30, 0.0, 0.0, 0.0, 1.0};
+  const double* jacobian = J;
+  const sap_contact_block block = {
+      .ntrees = 1, .trees = &tree, .jacobians = &jacobian, .material = material, .phi0 = phi0};
+  assert_int_equal(sap_problem_add_contact(problem, &block, &regularization, NULL), SAP_STATUS_OK);
+  sap_block view;
+  rows out;
+  assert_int_equal(sap_problem_block(problem, 0, &view, NULL, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 3; ++i) {
+    out.R[i] = view.R[i];
+    out.v_hat[i] = view.v_hat[i];
+  }
+  sap_problem_destroy(problem);
+  return out;
+}
+
+// The impulse of the normal row at end velocities, and by the law at the theta point.
+static void check_normal(rows r, double k, double tau_d, double phi0, double vn0) {
+  for (int i = -2; i <= 2; ++i) {
+    const double vn = 0.3 * i;
+    const double phi = phi0 + theta * dt * (theta_vq * vn + (1.0 - theta_vq) * vn0);
+    const double rate = theta * vn + (1.0 - theta) * vn0;
+    ASSERT_NEAR(-(vn - r.v_hat[2]) / r.R[2], -dt * k * (phi + tau_d * rate), 1e-12);
+  }
+}
+
+static void test_contact_law(void** state) {
+  (void)state;
+  const sap_material soft = {1e4, 0.003, 0.5};
+  const double v0[3] = {0.4, -0.7, -0.02};
+  const rows r = contact(v0, soft, -2e-4, true);
+  check_normal(r, soft.stiffness, soft.relaxation_time, -2e-4, v0[2]);
+  // sliding: y_t = -vt^theta/Rt with Rt = sigma w, w = |I/m|_F/3
+  const double Rt = 1e-3 * sqrt(3.0) / 2.0 / 3.0;
+  const double vt0[2] = {c30 * v0[0] + s30 * v0[1], -s30 * v0[0] + c30 * v0[1]};
+  for (int i = 0; i < 2; ++i) {
+    const double vt = 0.1 + i;
+    const double vt_theta = theta * vt + (1.0 - theta) * vt0[i];
+    ASSERT_NEAR(-(vt - r.v_hat[i]) / r.R[i], -vt_theta / Rt, 1e-9 / Rt);
+  }
+  // sticking: the tangent is evaluated at the end
+  const double slow[3] = {1e-6, 0.0, -0.02};
+  const rows stuck = contact(slow, soft, -2e-4, true);
+  assert_true(stuck.v_hat[0] == 0.0 && stuck.v_hat[1] == 0.0);
+  ASSERT_NEAR(stuck.R[0], Rt, 1e-15);
+  check_normal(stuck, soft.stiffness, soft.relaxation_time, -2e-4, slow[2]);
+}
+
+static void expect_end(const double v0[3], sap_material material, double phi0) {
+  const rows end = contact(v0, material, phi0, false);
+  const rows theta_stage = contact(v0, material, phi0, true);
+  assert_memory_equal(&end, &theta_stage, sizeof end);
+}
+
+static void test_what_stays_at_the_end(void** state) {
+  (void)state;
+  const double v0[3] = {0.4, -0.7, -0.02}, up[3] = {0.0, 0.0, 0.5};
+  expect_end(v0, (sap_material){1e9, 0.0, 0.5}, -1e-4);       // near rigid
+  expect_end(v0, (sap_material){1e4, 1.0, 0.5}, -1e-4);       // unresolved by damping
+  expect_end(v0, (sap_material){INFINITY, 0.0, 0.5}, -1e-4);  // rigid
+  expect_end(v0, (sap_material){1e4, 0.003, 0.5}, 1e-9);      // open
+  expect_end(v0, (sap_material){1e4, 0.003, 0.5}, -1.99e-5);  // open one step ago
+  const rows leaving = contact(up, (sap_material){1e4, 0.003, 0.5}, -1e-5, true);
+  check_normal(leaving, 1e4, 0.003, -1e-5, 0.5);
+}
+
+static void test_soft_row(void** state) {
+  (void)state;
+  const double v0[3] = {0.0, 0.0, 0.0};
+  sap_problem* problem = begin(2.0, v0, true);
+  sap_soft_row row = {
+      .stiffness = 1e4, .relaxation_time = 0.003, .g0 = 2e-4, .rate0 = -0.02, .w = 0.5};
+  rows r;
+  // bilateral: open or not is no matter
+  assert_int_equal(
+      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      SAP_STATUS_OK);
+  check_normal(r, 1e4, 0.003, 2e-4, -0.02);
+  // a curved path g = g0 + rate t + e (t/dt)^2 is as much nearer, and faster
+  row.curvature = 1e-5;
+  assert_int_equal(
+      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      SAP_STATUS_OK);
+  check_normal(r, 1e4, 0.003, 2e-4 + theta * theta * 1e-5 + 0.003 * 2.0 * theta * 1e-5 / dt, -0.02);
+  row.curvature = 0.0;
+  row.unilateral = true;
+  assert_int_equal(
+      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      SAP_STATUS_OK);
+  ASSERT_NEAR(r.R[2], 1.0 / (dt * 1e4 * (dt + 0.003)), 1e-12);
+  ASSERT_NEAR(r.v_hat[2], -2e-4 / (dt + 0.003), 1e-15);
+  row.rate0 = NAN;
+  assert_int_equal(
+      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      SAP_STATUS_NOT_FINITE);
+  row = (sap_soft_row){.stiffness = -1.0, .relaxation_time = 0.003, .g0 = 2e-4, .w = 0.5};
+  assert_int_equal(
+      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      SAP_STATUS_ARGUMENT);
+  sap_problem_destroy(problem);
+}
+
+static void test_refusals(void** state) {
+  (void)state;
+  const double v0[3] = {0.0, 0.0, 0.0}, bad[3] = {0.0, NAN, 0.0};
+  sap_problem* problem = begin(2.0, v0, false);
+  sap_error error = {0};
+  assert_int_equal(sap_problem_set_stage(problem, 0.4, 1.0, v0, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_problem_set_stage(problem, 0.5, NAN, v0, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, NULL, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, bad, &error), SAP_STATUS_NOT_FINITE);
+  assert_string_equal(error.message, "v0[1] = nan must be finite");
+  sap_problem_destroy(problem);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_contact_law),
+      cmocka_unit_test(test_what_stays_at_the_end),
+      cmocka_unit_test(test_soft_row),
+      cmocka_unit_test(test_refusals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
