@@ -9,6 +9,7 @@
 
 #include "core/memory.h"
 #include "dynamics/dynamics.h"
+#include "dynamics/elements.h"
 #include "geometry/collision.h"
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
@@ -66,7 +67,9 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
 static int stiffness_damping(void* context, double t, const double* q, const double* v,
                              const sap_tree_matrix* K, const sap_tree_matrix* D) {
   (void)t;
-  sap_dynamics_stiffness_damping(sap_multibody_at(context, q), q, v, K->diagonal, D->diagonal);
+  sap_dynamics* dynamics = sap_multibody_at(context, q);
+  sap_dynamics_stiffness_damping(dynamics, q, v, K->diagonal, D->diagonal);
+  sap_dynamics_element_matrices(dynamics, q, K, D);
   return 0;
 }
 
@@ -149,13 +152,15 @@ static int constraints(void* context, double t, const double* q0, const double* 
   return (int)status;
 }
 
-static bool has_springs_or_dampers(const sap_model* model) {
+static bool has_springs_or_dampers(const sap_multibody* multibody) {
+  const sap_model* model = multibody->model;
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    if (model->joints[j].stiffness > 0.0 || model->joints[j].damping > 0.0) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0 || joint->damping > 0.0) {
       return true;
     }
   }
-  return false;
+  return sap_dynamics_has_elements(multibody->dynamics);
 }
 
 static void fill_table(sap_multibody* multibody) {
@@ -169,12 +174,14 @@ static void fill_table(sap_multibody* multibody) {
       .mass_matrix = mass_matrix,
       .forces = forces,
       .integrate_positions = integrate_positions,
-      .stiffness_damping = has_springs_or_dampers(model) ? stiffness_damping : NULL,
+      .stiffness_damping = has_springs_or_dampers(multibody) ? stiffness_damping : NULL,
       .inverse_dynamics = inverse_dynamics,
       .constraints = constraints,
       .energies = energies,
       .position_difference = position_difference,
   };
+  multibody->system.couplings =
+      sap_dynamics_couplings(multibody->dynamics, &multibody->system.ncouplings);
 }
 
 sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {

@@ -13,7 +13,7 @@ extern "C" {
 typedef struct sap_diagnostics {
   double kinetic;              // 1/2 v' M v, armature included [J]
   double potential_gravity;    // -sum m g . p_Co [J]
-  double potential_springs;    // joint springs [J]
+  double potential_springs;    // springs of joints, tendons and bodies, bushings [J]
   double mass;                 // of all moving bodies [kg]
   double p_WCm[3];             // their centre of mass [m]
   double linear_momentum[3];   // [kg m/s], armature not included

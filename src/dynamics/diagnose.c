@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dynamics/dynamics_data.h"
+#include "dynamics/elements.h"
 
 // Velocity of a link, whose parent is done, about its tree's O (a lone link: its origin), and its
 // inertia there.
@@ -62,5 +63,12 @@ void sap_dynamics_diagnose(sap_dynamics* d, const double* q, const double* v,
   for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
     out->kinetic += 0.5 * d->armature[i] * v[i] * v[i];
   }
-  out->potential_springs = sap_dynamics_spring_energy(d, q);
+  for (int32_t n = 0; n < d->nfloating; ++n) {
+    const sap_model_body* body = &d->model->bodies[d->floating[n]];
+    double p[3];
+    sap_dynamics_point(d, d->floating[n], body->p_BCo, p);
+    out->potential_gravity +=
+        body->gravity_compensation * body->mass * sap_v3_dot(d->model->options.gravity, p);
+  }
+  out->potential_springs = sap_dynamics_spring_energy(d, q) + sap_dynamics_element_energy(d, q);
 }

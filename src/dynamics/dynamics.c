@@ -12,10 +12,29 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-  void* const owned[] = {d->links,   d->moving,  d->tree_lone, d->tree_free, d->tree_root,
-                         d->springs, d->damping, d->armature,  d->p_WB,      d->R_WB,
-                         d->q_WB,    d->S,       d->inertia,   d->composite, d->V,
-                         d->A,       d->F,       d->effort};
+  void* const owned[] = {d->links,
+                         d->moving,
+                         d->tree_lone,
+                         d->tree_free,
+                         d->tree_root,
+                         d->springs,
+                         d->damping,
+                         d->armature,
+                         d->p_WB,
+                         d->R_WB,
+                         d->q_WB,
+                         d->S,
+                         d->inertia,
+                         d->composite,
+                         d->V,
+                         d->A,
+                         d->F,
+                         d->effort,
+                         d->floating,
+                         d->couplings,
+                         d->spring_active,
+                         d->bushing_active};
+  sap_rows_clear(&d->rows);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
   }
@@ -50,6 +69,7 @@ static bool allocate(sap_dynamics* d) {
          (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
          (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
+         (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(joints, sizeof *d->effort)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
          (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
@@ -127,12 +147,19 @@ static void make_tables(sap_dynamics* d) {
       d->damping[i] = joint->damping;
       d->armature[i] = joint->armature;
     }
-    if (joint->stiffness > 0.0) {
+    if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0) {
       d->springs[d->nsprings++] = (sap_spring){.type = joint->type,
                                                .q_start = joint->q_start,
                                                .v_start = joint->v_start,
                                                .stiffness = joint->stiffness,
-                                               .reference = joint->spring_reference};
+                                               .reference = joint->spring_reference,
+                                               .cubic = joint->stiffness_cubic};
+    }
+  }
+  for (int32_t b = 1; b < model->sizes.bodies; ++b) {
+    const sap_model_body* body = &model->bodies[b];
+    if (body->tree >= 0 && body->gravity_compensation * body->mass != 0.0) {
+      d->floating[d->nfloating++] = b;
     }
   }
 }
@@ -179,6 +206,11 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   place_static_bodies(d);
   sap_free(link_of);
   sap_dynamics_set_positions(d, model->q_default);
+  const sap_status status = sap_dynamics_create_elements(d, error);
+  if (status != SAP_STATUS_OK) {
+    sap_dynamics_destroy(d);
+    return status;
+  }
   *out = d;
   return SAP_STATUS_OK;
 }

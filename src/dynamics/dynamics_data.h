@@ -25,7 +25,7 @@ typedef struct sap_link {
 typedef struct sap_spring {
   sap_joint_type type;
   int32_t q_start, v_start;
-  double stiffness, reference;
+  double stiffness, reference, cubic;
 } sap_spring;
 
 struct sap_dynamics {
@@ -41,6 +41,15 @@ struct sap_dynamics {
   sap_spring* springs;  //                                                        (nsprings)
   double* damping;      // of each dof                                            (nv)
   double* armature;     // of each dof                                            (nv)
+  int32_t nfloating;    // bodies with gravity compensation
+  int32_t* floating;    //                                                        (bodies)
+
+  // Force elements.
+  int32_t ncouplings;
+  int32_t (*couplings)[2];  // trees a < b, sorted                                (ncouplings)
+  bool* spring_active;      //                                                    (springs)
+  bool* bushing_active;     //                                                    (bushings)
+  sap_rows rows;            // of the element at hand
 
   // By the configuration set last.
   double* p_WB;          //                                                       (3 bodies)
@@ -61,6 +70,10 @@ struct sap_dynamics {
 void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
 // k += sign times the springs' forces at q.
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
+// k += sign times the forces that hold bodies against gravity.
+void sap_dynamics_add_gravity_compensation(const sap_dynamics* d, double sign, double* k);
+// Memory and couplings of the force elements, when the kinematics stand.
+sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error);
 double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q);
 
 #endif

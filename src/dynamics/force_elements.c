@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joint springs and dampers.
-//   hinge, slide  tau = -k (q - q0),  K = k
+// Joint springs and dampers, and gravity compensation.
+//   hinge, slide  tau = -k x - k3 x^3,  K = k + 3 k3 x^2,  x = q - q0
 //   ball          tau = -k phi in body axes, phi = log(q);  K = k Jr^-1(phi), Jr the right Jacobian
 //     of the exponential map:  Jr^-1 = 1 + phi~/2 + c phi~^2,  1 - c |phi|^2 = e
 //     e = (|phi|/2) cot(|phi|/2) in [0, 1], so its symmetric part e 1 + (1 - e) phi^ phi^' is
@@ -25,8 +25,19 @@ void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sig
       ball_rotation(phi, q + spring->q_start);
       sap_v3_add_scaled(k + spring->v_start, phi, -sign * spring->stiffness);
     } else {
-      k[spring->v_start] -= sign * spring->stiffness * (q[spring->q_start] - spring->reference);
+      const double x = q[spring->q_start] - spring->reference;
+      k[spring->v_start] -= sign * (spring->stiffness + spring->cubic * x * x) * x;
     }
+  }
+}
+
+void sap_dynamics_add_gravity_compensation(const sap_dynamics* d, double sign, double* k) {
+  for (int32_t n = 0; n < d->nfloating; ++n) {
+    const sap_model_body* body = &d->model->bodies[d->floating[n]];
+    double p[3], f[3];
+    sap_dynamics_point(d, d->floating[n], body->p_BCo, p);
+    sap_v3_scale(f, d->model->options.gravity, -sign * body->gravity_compensation * body->mass);
+    sap_dynamics_add_wrench(d, d->floating[n], p, f, NULL, k);
   }
 }
 
@@ -38,7 +49,8 @@ double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q) {
     if (spring->type == SAP_JOINT_BALL) {
       ball_rotation(phi, q + spring->q_start);
     }
-    energy += 0.5 * spring->stiffness * sap_v3_dot(phi, phi);
+    const double square = sap_v3_dot(phi, phi);
+    energy += (0.5 * spring->stiffness + 0.25 * spring->cubic * square) * square;
   }
   return energy;
 }
@@ -73,7 +85,8 @@ void sap_dynamics_stiffness_damping(sap_dynamics* d, const double* q, const doub
       ball_rotation(phi, q + spring->q_start);
       add_ball_stiffness(spring->stiffness, phi, ld, K[tree] + ld * i + i);
     } else {
-      K[tree][ld * i + i] += spring->stiffness;
+      const double x = q[spring->q_start] - spring->reference;
+      K[tree][ld * i + i] += spring->stiffness + 3.0 * spring->cubic * x * x;
     }
   }
   for (int32_t i = 0; i < model->sizes.nv; ++i) {

@@ -11,6 +11,7 @@
 
 #include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
+#include "dynamics/elements.h"
 
 static void lone_link(const sap_dynamics* d, const sap_link* link, const double* v, const double* a,
                       double* tau) {
@@ -120,7 +121,9 @@ void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, cons
     k2[i] = -k2[i];
   }
   sap_dynamics_add_springs(d, q, 1.0, k1);
+  sap_dynamics_add_elements(d, q, v, 1.0, k1);
   sap_dynamics_add_motors(d, control, 1.0, k2);
+  sap_dynamics_add_gravity_compensation(d, 1.0, k2);
 }
 
 void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, const double* control,
@@ -131,5 +134,7 @@ void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, con
     residual[i] += d->armature[i] * a[i] + d->damping[i] * v[i];
   }
   sap_dynamics_add_springs(d, q, -1.0, residual);
+  sap_dynamics_add_elements(d, q, v, -1.0, residual);
   sap_dynamics_add_motors(d, control, -1.0, residual);
+  sap_dynamics_add_gravity_compensation(d, -1.0, residual);
 }

@@ -26,18 +26,9 @@ static const char* first_used(const feature* features, size_t count) {
 
 #define FIRST_USED(features) first_used(features, sizeof(features) / sizeof *(features))
 
-static const char* of_body(const sap_model* model, int32_t id) {
-  const sap_model_body* body = &model->bodies[id];
-  const feature features[] = {
-      {body->gravity_compensation != 0.0, "gravity_compensation"},
-  };
-  return FIRST_USED(features);
-}
-
 static const char* of_joint(const sap_model* model, int32_t id) {
   const sap_model_joint_data* joint = &model->joints[id];
   const feature features[] = {
-      {joint->stiffness_cubic > 0.0, "stiffness_cubic"},
       {joint->locked, "locked"},
   };
   return FIRST_USED(features);
@@ -54,21 +45,6 @@ static const char* of_shape(const sap_model* model, int32_t id) {
   return FIRST_USED(features);
 }
 
-static const char* of_tendon(const sap_model* model, int32_t id) {
-  const sap_model_tendon* tendon = &model->tendons[id];
-  const feature features[] = {
-      {tendon->stiffness > 0.0, "stiffness"},
-      {tendon->damping > 0.0, "damping"},
-  };
-  return FIRST_USED(features);
-}
-
-static const char* always(const sap_model* model, int32_t id) {
-  (void)model;
-  (void)id;
-  return "this kind of element";
-}
-
 sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
                                  sap_error* error) {
   const struct {
@@ -76,12 +52,8 @@ sap_status sap_compile_supported(const sap_builder* builder, const sap_model* mo
     int32_t count;
     const char* (*unsupported)(const sap_model* model, int32_t id);
   } rows[] = {
-      {SAP_ELEMENT_BODY, model->sizes.bodies, of_body},
       {SAP_ELEMENT_JOINT, model->sizes.joints, of_joint},
       {SAP_ELEMENT_SHAPE, model->sizes.shapes, of_shape},
-      {SAP_ELEMENT_TENDON, model->sizes.tendons, of_tendon},
-      {SAP_ELEMENT_SPRING, model->sizes.springs, always},
-      {SAP_ELEMENT_BUSHING, model->sizes.bushings, always},
   };
   for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {
     for (int32_t i = 0; i < rows[r].count; ++i) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Force elements that may act between any bodies and trees: two-point springs, bushings, springs
+// and dampers of tendons. Each has a few rates J v, forces -s - D J v along them, and a stiffness K
+// there, so that  tau = J' (-s - D J v),  -dtau/dq ~ J' K J,  -dtau/dv = J' D J.
+#ifndef SAP_DYNAMICS_ELEMENTS_H
+#define SAP_DYNAMICS_ELEMENTS_H
+
+#include "dynamics/dynamics.h"
+
+typedef enum sap_element_force_kind {
+  SAP_FORCE_SPRING,
+  SAP_FORCE_BUSHING,
+  SAP_FORCE_TENDON,
+  SAP_FORCE_KINDS,
+} sap_element_force_kind;
+
+// Pairs of trees {a, b}, a < b, sorted, that elements couple.
+const int32_t (*sap_dynamics_couplings(const sap_dynamics* dynamics, int32_t* count))[2];
+bool sap_dynamics_has_elements(const sap_dynamics* dynamics);
+// k += sign times the elements' forces at (q set last, v).
+void sap_dynamics_add_elements(sap_dynamics* dynamics, const double* q, const double* v,
+                               double sign, double* k);
+// Adds the elements' K, positive semidefinite, and D: lower triangles of the trees, and couplings
+// in the order of sap_dynamics_couplings.
+void sap_dynamics_element_matrices(sap_dynamics* dynamics, const double* q,
+                                   const sap_tree_matrix* K, const sap_tree_matrix* D);
+double sap_dynamics_element_energy(sap_dynamics* dynamics, const double* q);
+// Switches of the springs and bushings, all on at first; NULL for tendons.
+bool* sap_dynamics_element_switches(sap_dynamics* dynamics, sap_element_force_kind kind);
+
+#endif
