@@ -5,6 +5,7 @@
 //   gamma_i = P_C(y_i) in the R norm,  y_i = -R_i^-1 (J_i v - v_hat_i),
 //   l_i = 1/2 |gamma_i|_R^2 for cones;  in general the Moreau envelope whose gradient is -gamma_i.
 //
+// R = 0 (rigid) is allowed; solvers that need R > 0 refuse it (UNSUPPORTED).
 // Velocities are ordered tree by tree. A has one SPD diagonal block per tree and, where a spring,
 // damper or bushing couples two trees, off-diagonal blocks.
 #ifndef SAPSTEP_PROBLEM_H
@@ -34,7 +35,7 @@ typedef struct sap_block {
   int32_t ntrees;                  // trees it acts on, >= 1
   const int32_t* trees;            // distinct tree indices                              (ntrees)
   const double* const* jacobians;  // J on trees[i]: nrows x tree size, column-major, ld nrows
-  const double* R;                 // regularization, > 0 [velocity/impulse]              (nrows)
+  const double* R;                 // regularization, >= 0 [velocity/impulse]              (nrows)
   const double* v_hat;             // stabilization velocity (bias)                       (nrows)
   double friction;                 // mu of a friction cone, >= 0
   const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)

@@ -15,6 +15,7 @@ extern "C" {
   X(CONVERGED, "converged")            /* the momentum test, castro (26)   */ \
   X(ROUNDOFF, "converged_to_roundoff") /* cost and gradient at round-off   */ \
   X(ITERATION_LIMIT, "iteration_limit")                                       \
+  X(TIME_LIMIT, "time_limit")                                                 \
   X(STALLED, "stalled") /* no descent although not at round-off */
 
 typedef enum sap_outcome {
@@ -38,9 +39,17 @@ typedef enum sap_linear_solver {
   SAP_LINEAR_SPARSE,  // CHOLMOD supernodal, AMD ordering
 } sap_linear_solver;
 
+// How ADMM chooses its penalty.
+typedef enum sap_penalty {
+  SAP_PENALTY_FIXED,
+  SAP_PENALTY_LINEAR,    // times or by 1.5 when the two residuals differ tenfold, tsounis (171)
+  SAP_PENALTY_SPECTRAL,  // a power of the condition number, tsounis (172)
+} sap_penalty;
+
 // The one list that the struct, the defaults, the check and the command line are made from:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
-// type is real, integer, boolean, or an enum's name (line_search, linear_solver).
+// type is real, integer, boolean, or an enum's name (line_search,
+// linear_solver, penalty).
 #define SAP_SOLVER_OPTIONS(X)                                                                   \
   X(real, relative_tolerance, 1e-6, 0, 1, "momentum test: eps_r of castro (26) [-]")            \
   X(real, absolute_tolerance, 1e-14, 0, 1e300, "momentum test: eps_a of castro (26) [sqrt(J)]") \
@@ -50,6 +59,12 @@ typedef enum sap_linear_solver {
   X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")             \
   X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")             \
   X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, 3, "auto, dense, block or sparse")        \
+  X(integer, max_sweeps, 10000, 0, 1000000000, "iterations of first-order solvers [-]")         \
+  X(real, time_limit, 0, 0, 1e9, "dual solvers: give up after this time, 0: never [s]")         \
+  X(boolean, warm_start, true, 0, 1, "dual solvers: start from the same blocks' last impulses") \
+  X(penalty, penalty, SAP_PENALTY_SPECTRAL, 0, 2, "ADMM: fixed, linear or spectral")            \
+  X(real, penalty_value, 0, 0, 1e12, "ADMM: (first) penalty, 0: from the eigenvalues [-]")      \
+  X(real, over_relaxation, 1, 0.01, 1.99, "PGS and ADMM: relaxation omega [-]")                 \
   X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                 \
   X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
 
@@ -58,6 +73,7 @@ typedef int32_t sap_type_integer;
 typedef bool sap_type_boolean;
 typedef sap_line_search sap_type_line_search;
 typedef sap_linear_solver sap_type_linear_solver;
+typedef sap_penalty sap_type_penalty;
 
 typedef struct sap_solver_options {
 #define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
@@ -72,8 +88,9 @@ SAP_API sap_status sap_solver_options_check(const sap_solver_options* options, s
 // One iteration as seen before its step; summed over islands (an island that ended keeps its last
 // values). Row 0 is the guess.
 typedef struct sap_iteration {
-  double cost;            // l(v) [J]
-  double momentum_error;  // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32)
+  double cost;            // l(v) [J]; dual solvers: the dual value -(1/2 gamma' D gamma + q' gamma)
+  double momentum_error;  // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32); of dual
+                          // solvers the relative natural map that they stop by, tsounis (163)
   double step_length;     // alpha of the step that led here, 0 in row 0; the largest of islands
   int32_t evaluations;    // of the line search that led here
 } sap_iteration;
@@ -118,6 +135,9 @@ typedef struct sap_solver_info {
   const char* name;       // "sap"
   const char* model;      // "convex (SAP)"
   const char* reference;  // "Castro, Permenter, Han 2022"
+  // Principles of rigid contact kept, lelidec Table II: "Signorini, Coulomb, maximum dissipation"
+  const char* principles;
+  const char* blocks;  // accepted: "cone, nonnegative, box, free; R > 0"
 } sap_solver_info;
 SAP_API int32_t sap_solver_count(void);
 SAP_API const sap_solver_info* sap_solver_get_info(int32_t index);  // NULL when out of range
@@ -144,6 +164,21 @@ typedef struct sap_residual {
   double slackness;   // mean |g . gamma| / l over friction cones, g = J v - v_hat + R gamma  (33)
   double set_violation;  // largest distance of a gamma from its set [N s]
   double penetration;    // largest max(0, -(vc_n - v_hat_n)) of unilateral rows [m/s]
+  // With g = J v - v_hat + R gamma; NCP: g_n + mu |g_t| in place of g_n (De Saxce). R may be 0.
+  // The natural map |gamma - P_C(gamma - rho g)|/|gamma| has rho = 1 or, scaled, rho_i =
+  // 1/lambda_max(W_ii + R_ii) of each block, W_ii from the diagonal tree blocks of A. Euclidean.
+  double ccp_natural_map;  // tsounis (164)
+  double ccp_natural_map_scaled;
+  double ccp_dual;             // largest distance of g from C's dual cone [m/s]
+  double ccp_complementarity;  // largest |g . gamma| of a block [J]
+  double ncp_natural_map;      // tsounis (163)
+  double ncp_natural_map_scaled;
+  double ncp_dual;
+  double ncp_complementarity;
+  double
+      ncp_absolute;    // lelidec's epsilon_abs: max of set_violation, ncp_dual, ncp_complementarity
+  double signorini;    // largest |g_n gamma_n| of friction cones and nonnegative rows [J]
+  double dissipation;  // -sum of gamma_t . vc_t over friction cones [J]
 } sap_residual;
 
 SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,

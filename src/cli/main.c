@@ -10,6 +10,7 @@
 #include "cli/options.h"
 
 static const cli_command* const commands[] = {
+    &cli_command_compare,
     &cli_command_run,
     &cli_command_solve,
     &cli_command_solvers,

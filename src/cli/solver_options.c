@@ -12,11 +12,15 @@ typedef enum field_kind {
   KIND_boolean,
   KIND_line_search,
   KIND_linear_solver,
+  KIND_penalty,
 } field_kind;
 
 // Names in the order of the enums' values.
 static const char* const line_search_names[] = {"exact", "backtracking", NULL};
 static const char* const linear_solver_names[] = {"auto", "dense", "block", "sparse", NULL};
+static const char* const penalty_names[] = {"fixed", "linear", "spectral", NULL};
+_Static_assert(SAP_PENALTY_FIXED == 0 && SAP_PENALTY_LINEAR == 1 && SAP_PENALTY_SPECTRAL == 2,
+               "names");
 _Static_assert(SAP_LINE_SEARCH_EXACT == 0 && SAP_LINE_SEARCH_BACKTRACKING == 1, "names");
 _Static_assert(SAP_LINEAR_AUTO == 0 && SAP_LINEAR_DENSE == 1 && SAP_LINEAR_BLOCK == 2 &&
                    SAP_LINEAR_SPARSE == 3,
@@ -57,6 +61,8 @@ static const char* const* choices_of(field_kind kind) {
       return line_search_names;
     case KIND_linear_solver:
       return linear_solver_names;
+    case KIND_penalty:
+      return penalty_names;
     default:
       return NULL;
   }
@@ -102,6 +108,14 @@ bool cli_set_solver_option(sap_solver_options* options, int index, const char* t
       }
       return choice >= 0;
     }
+    case KIND_penalty: {
+      const int choice = cli_read_choice(text, penalty_names);
+      list_choices(penalty_names, allowed);
+      if (choice >= 0) {
+        *(sap_penalty*)target = (sap_penalty)choice;
+      }
+      return choice >= 0;
+    }
   }
   return false;
 }
@@ -120,7 +134,7 @@ static void print_default(const field* f) {
 void cli_print_solver_options(void) {
   static const char* const arguments[] = {
       [KIND_real] = "X",           [KIND_integer] = "N",          [KIND_boolean] = "on|off",
-      [KIND_line_search] = "NAME", [KIND_linear_solver] = "NAME",
+      [KIND_line_search] = "NAME", [KIND_linear_solver] = "NAME", [KIND_penalty] = "NAME",
   };
   (void)printf("\nSolver options (default; range):\n");
   for (int i = 0; i < cli_solver_option_count(); ++i) {

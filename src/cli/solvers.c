@@ -32,14 +32,19 @@ static int run(const cli_command* command, int argc, char** argv) {
   if (parser.noperands > 0) {
     return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
   }
-  static const cli_column columns[] = {
-      {"name", CLI_CELL_TEXT, 0}, {"model", CLI_CELL_TEXT, 0}, {"reference", CLI_CELL_TEXT, 0}};
-  cli_table* table = cli_table_create(columns, 3);
+  static const cli_column columns[] = {{"name", CLI_CELL_TEXT, 0},
+                                       {"model", CLI_CELL_TEXT, 0},
+                                       {"principles", CLI_CELL_TEXT, 0},
+                                       {"blocks", CLI_CELL_TEXT, 0},
+                                       {"reference", CLI_CELL_TEXT, 0}};
+  cli_table* table = cli_table_create(columns, 5);
   bool printed = table != NULL;
   for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
     cli_table_text(table, info->name);
     cli_table_text(table, info->model);
+    cli_table_text(table, info->principles);
+    cli_table_text(table, info->blocks);
     cli_table_text(table, info->reference);
   }
   printed = printed && cli_table_print(table, format, stdout);
@@ -56,8 +61,9 @@ const cli_command cli_command_solvers = {
     .operands = "",
     .summary = "list the contact solvers",
     .description =
-        "Lists the solvers that 'solve --solver' takes, the contact model of each and\n"
-        "where it was published.",
+        "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
+        "principles of rigid contact it keeps, the blocks that it accepts and where it\n"
+        "was published.",
     .examples =
         "  sapstep solvers\n"
         "  sapstep solvers --format json\n",

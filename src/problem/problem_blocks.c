@@ -111,8 +111,8 @@ sap_status sap_problem_check_rows(const sap_problem* p, const sap_block* b, sap_
                       p->nblocks, i, isfinite(b->R[i]) ? "v_hat" : "R",
                       isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
     }
-    if (!(b->R[i] >= DBL_MIN)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be > 0",
+    if (!(b->R[i] >= DBL_MIN || b->R[i] == 0.0)) {  // 1/R of a subnormal number overflows
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be >= 0",
                       p->nblocks, i, b->R[i]);
     }
   }

@@ -1,20 +1,52 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of solvers, their options, and the calls that go through the table.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <sapstep/solver.h>
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/dual/admm.h"
+#include "solvers/dual/apgd.h"
+#include "solvers/dual/gauss_seidel.h"
+#include "solvers/ncp/local_ncp.h"
+#include "solvers/ncp/newton_ncp.h"
 #include "solvers/primal/sap.h"
 #include "solvers/solver_table.h"
 
+#define CONVEX "Coulomb, maximum dissipation"
+#define NONLINEAR "Signorini, Coulomb, maximum dissipation"
+#define ALL_BLOCKS "cone, nonnegative, box, free"
+
 static const sap_solver_row TABLE[] = {
-    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022"},
+    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX, ALL_BLOCKS "; R > 0"},
+     SAP_TAKES_ALL,
+     true,
      sap_primal_create,
      sap_primal_destroy,
      sap_primal_solve},
+#define DUAL(name, model, reference, principles, blocks, sets, solve)                             \
+  {                                                                                               \
+    {name, model, reference, principles, blocks}, sets, false, sap_dual_create, sap_dual_destroy, \
+        solve                                                                                     \
+  }
+#define DUAL_CCP(name, reference, solve) \
+  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL, solve)
+#define DUAL_NCP(name, reference, solve) \
+  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL, solve)
+    DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
+    DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
+    DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
+    DUAL("proximal", "bilateral", "Carpentier, Budhiraja, Mansard 2021", "", "free", SAP_TAKES_FREE,
+         sap_proximal_solve),
+    DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
+    DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
+    DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
+    DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
+    DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),
 };
 
 struct sap_solver {
@@ -85,6 +117,17 @@ static const sap_solver_row* find_row(const char* name) {
   return NULL;
 }
 
+// "sap, pgs-ccp, ..."
+static void list_names(char* out, size_t size) {
+  size_t length = 0;
+  out[0] = '\0';
+  for (int32_t i = 0; i < sap_solver_count() && length < size; ++i) {
+    const int n =
+        snprintf(out + length, size - length, "%s%s", i > 0 ? ", " : "", TABLE[i].info.name);
+    length += n > 0 ? (size_t)n : 0;
+  }
+}
+
 sap_status sap_solver_create(const char* name, const sap_solver_options* options, sap_solver** out,
                              sap_error* error) {
   if (out == NULL) {
@@ -93,8 +136,10 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   *out = NULL;
   const sap_solver_row* row = name == NULL ? NULL : find_row(name);
   if (row == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "solver '%s' is not known; there is: sap",
-                    name == NULL ? "(NULL)" : name);
+    char names[SAP_ERROR_MESSAGE_SIZE];
+    list_names(names, sizeof names);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "solver '%s' is not known; there is: %s",
+                    name == NULL ? "(NULL)" : name, names);
   }
   const sap_solver_options chosen = options == NULL ? sap_solver_options_default() : *options;
   sap_status status = sap_solver_options_check(&chosen, error);
@@ -124,6 +169,25 @@ void sap_solver_destroy(sap_solver* solver) {
   sap_free(solver);
 }
 
+// UNSUPPORTED names the first block that the solver does not take.
+static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
+  static const char* const names[] = {"friction cone", "nonnegative", "box", "free"};
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if ((row->sets & (1 << (int)block->set)) == 0) {
+      return sap_fail(error, SAP_STATUS_UNSUPPORTED, "block %d: solver '%s' takes %s, not %s", b,
+                      row->info.name, row->info.blocks, names[(int)block->set]);
+    }
+    for (int32_t i = 0; row->needs_R && i < block->nrows; ++i) {
+      if (!(p->R[block->first_row + i] > 0.0)) {
+        return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                        "block %d, row %d: R = 0, solver '%s' needs R > 0", b, i, row->info.name);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem, sap_solution* solution,
                             sap_report* report, sap_error* error) {
   const double start = sap_clock_seconds();
@@ -133,13 +197,17 @@ sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem, sap_
                     : problem == NULL ? "problem"
                                       : "solution");
   }
+  sap_status status = check_blocks(solver->row, problem, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   if (solver->options.check_input) {
-    const sap_status status = sap_problem_check(problem, error);
+    status = sap_problem_check(problem, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
   }
-  const sap_status status =
+  status =
       solver->row->solve(solver->workspace, &solver->options, problem, solution, report, error);
   if (status == SAP_STATUS_OK && report != NULL) {
     report->time = sap_clock_seconds() - start;

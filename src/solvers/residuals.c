@@ -3,15 +3,18 @@
 //   momentum     D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                         castro (32)
 //   slackness    mean |g . gamma|/l over cones,  g = J v - v_hat + R gamma            castro (33)
 //   projection   gamma against P_C(y(J v)) in the R norm                              castro (23)
+// Cost and projection leave out blocks that have an R = 0: theirs is 0 or infinite.
 // cost: one pass over A and J.  fails: ARGUMENT, NOT_FINITE, NOT_SPD (no positive diagonal).
 #include "solvers/residuals.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "problem/sets.h"
+#include "solvers/complementarity.h"
 
 // out += A x
 static void add_momentum(const sap_problem* p, const double* x, double* out) {
@@ -142,12 +145,24 @@ typedef struct block_sums {
   int32_t ncones;
 } block_sums;
 
+static bool is_compliant(const sap_block* block) {
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    if (!(block->R[i] > 0.0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static void judge_block(const sap_block* block, const double* vc, const double* gamma,
                         double* projected, block_sums* sums) {
-  sums->cost += sap_set_impulse(block, vc, projected);
+  const bool compliant = is_compliant(block);
+  if (compliant) {
+    sums->cost += sap_set_impulse(block, vc, projected);
+  }
   double distance_2 = 0.0, product = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {
-    const double difference = gamma[i] - projected[i];
+    const double difference = compliant ? gamma[i] - projected[i] : 0.0;
     distance_2 += block->R[i] * difference * difference;
     sums->gamma_norm_2 += block->R[i] * gamma[i] * gamma[i];
     product += (vc[i] - block->v_hat[i] + block->R[i] * gamma[i]) * gamma[i];
@@ -162,6 +177,11 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
     sums->slackness += fabs(product);
     sums->ncones += 1;
   }
+}
+
+// |map| / |gamma|; 0 when the map is.
+static double relative(double map_2, double gamma_2) {
+  return map_2 > 0.0 ? sqrt(map_2 / fmax(gamma_2, DBL_MIN)) : 0.0;
 }
 
 static sap_status check_vector(const char* name, const double* x, int32_t count, sap_error* error) {
@@ -190,14 +210,19 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
   if (status == SAP_STATUS_OK) {
     status = sap_momentum_residual(p, v, gamma, &momentum, error);
   }
+  int32_t largest = 0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
+  }
   if (status == SAP_STATUS_OK) {
-    status =
-        SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 2 * (int64_t)p->nrows, error);
+    const int64_t needed = 2 * (int64_t)p->nrows + 3 * (int64_t)largest;
+    status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   block_sums sums = {0};
+  sap_complementarity models = {0};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     double* vc = p->cache->scratch;
     double* projected = vc + p->blocks[b].nrows;
@@ -206,15 +231,32 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     (void)sap_problem_block(p, b, &block, &first_row, NULL);
     block_velocity(p, &p->blocks[b], v, vc);
     judge_block(&block, vc, gamma + first_row, projected, &sums);
+    status = sap_complementarity_add(p, b, vc, gamma + first_row, projected + p->blocks[b].nrows,
+                                     &models, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
   }
   const double cost = momentum.energy + sums.cost;
   const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
-  *out = (sap_residual){.cost = cost,
-                        .momentum = momentum.relative,
-                        .momentum_absolute = momentum.absolute,
-                        .projection = sums.projection / fmax(sqrt(sums.gamma_norm_2), 1e-300),
-                        .slackness = mean > 0.0 ? mean / cost : 0.0,
-                        .set_violation = sums.set_violation,
-                        .penetration = sums.penetration};
+  *out = (sap_residual){
+      .cost = cost,
+      .momentum = momentum.relative,
+      .momentum_absolute = momentum.absolute,
+      .projection = sums.projection / fmax(sqrt(sums.gamma_norm_2), 1e-300),
+      .slackness = mean > 0.0 ? mean / cost : 0.0,
+      .set_violation = sums.set_violation,
+      .penetration = sums.penetration,
+      .ccp_natural_map = relative(models.ccp.map_2, models.gamma_2),
+      .ccp_natural_map_scaled = relative(models.ccp.scaled_map_2, models.gamma_2),
+      .ccp_dual = models.ccp.dual,
+      .ccp_complementarity = models.ccp.complementarity,
+      .ncp_natural_map = relative(models.ncp.map_2, models.gamma_2),
+      .ncp_natural_map_scaled = relative(models.ncp.scaled_map_2, models.gamma_2),
+      .ncp_dual = models.ncp.dual,
+      .ncp_complementarity = models.ncp.complementarity,
+      .ncp_absolute = fmax(sums.set_violation, fmax(models.ncp.dual, models.ncp.complementarity)),
+      .signorini = models.signorini,
+      .dissipation = models.dissipation};
   return SAP_STATUS_OK;
 }

@@ -5,8 +5,18 @@
 
 #include <sapstep/solver.h>
 
+enum {  // bits of sap_solver_row.sets
+  SAP_TAKES_CONES = 1 << SAP_SET_FRICTION_CONE,
+  SAP_TAKES_NONNEGATIVE = 1 << SAP_SET_NONNEGATIVE,
+  SAP_TAKES_BOXES = 1 << SAP_SET_BOX,
+  SAP_TAKES_FREE = 1 << SAP_SET_FREE,
+  SAP_TAKES_ALL = SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE | SAP_TAKES_BOXES | SAP_TAKES_FREE,
+};
+
 typedef struct sap_solver_row {
   sap_solver_info info;
+  int sets;      // which sets of blocks it takes; others are refused before it is called
+  bool needs_R;  // R = 0 is refused
   sap_status (*create)(void** workspace, sap_error* error);
   void (*destroy)(void* workspace);
   // Writes solution and report (NULL allowed) only on success; outcome and history, times aside.

@@ -149,7 +149,7 @@ static void test_blocks(void** state) {
   CASE(jacobians = BAD_JACOBIANS, NOT_FINITE, "tree 2, entry (1, 1)");
   CASE(set = (sap_set)9, ARGUMENT, "set = 9");
   CASE(R = NULL, ARGUMENT, "R is NULL");
-  CASE(R = ((const double[3]){0.1, 0.1, 0.0}), ARGUMENT, "row 2: R = 0");
+  CASE(R = ((const double[3]){0.1, 0.1, 1e-310}), ARGUMENT, "row 2: R = 1e-310");
   CASE(R = ((const double[3]){-0.1, 0.1, 0.1}), ARGUMENT, "row 0: R = -0.1");
   CASE(R = ((const double[3]){0.1, 0.2, 0.1}), ARGUMENT, "equal in both tangents");
   CASE(R = ((const double[3]){0.1, 0.1, (double)NAN}), NOT_FINITE, "row 2: R");

@@ -56,9 +56,9 @@ static void test_registry(void** state) {
   solver = (sap_solver*)&error;
   expect(sap_solver_create("sap", &bad, &solver, &error), SAP_STATUS_ARGUMENT, &error, "-7");
   assert_null(solver);
-  assert_int_equal(sap_solver_count(), 1);
+  assert_true(sap_solver_count() > 1);
   assert_string_equal(sap_solver_get_info(0)->name, "sap");
-  assert_null(sap_solver_get_info(1));
+  assert_null(sap_solver_get_info(sap_solver_count()));
   assert_null(sap_solver_get_info(-1));
   assert_string_equal(sap_outcome_text(SAP_OUTCOME_STALLED), "stalled");
   assert_string_equal(sap_outcome_text((sap_outcome)99), "unknown outcome");

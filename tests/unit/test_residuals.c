@@ -76,6 +76,28 @@ static void test_by_hand(void** state) {
   // (.3, 0, .4) is (.3 - .5 .4)/sqrt(1.25) outside, the row .1
   ASSERT_NEAR(out.set_violation, 0.1, 1e-15);
   ASSERT_NEAR(out.penetration, 0.5, 1e-15);
+  // Cone: g = (.03, 0, -.32), gamma = (.3, 0, .4), mu .5; row: g = -.5 - .01
+  // gamma - g = (.27, 0, .72) is inside: the map is g. NCP: g_n + .5 .03 = -.305.
+  const double row_g = -0.5 - 0.0 + 0.1 * -0.1;
+  const double gamma_2 = 0.09 + 0.16 + 0.01, g_2_ccp = 0.03 * 0.03 + 0.32 * 0.32;
+  const double g_2_ncp = 0.03 * 0.03 + 0.305 * 0.305;
+  const double row_map = -0.1 - fmax(0.0, -0.1 - row_g);
+  ASSERT_NEAR(out.ccp_natural_map, sqrt((g_2_ccp + row_map * row_map) / gamma_2), 1e-14);
+  ASSERT_NEAR(out.ncp_natural_map, sqrt((g_2_ncp + row_map * row_map) / gamma_2), 1e-14);
+  // W = I/4 and 1 (tree blocks only): rho = 1/(.25 + .2) and 1/(1 + .1); gamma - rho g stays inside
+  const double rho = 1 / 0.45, row_scaled = -0.1 - fmax(0.0, -0.1 - row_g / 1.1);
+  ASSERT_NEAR(out.ccp_natural_map_scaled,
+              sqrt((rho * rho * g_2_ccp + row_scaled * row_scaled) / gamma_2), 1e-13);
+  ASSERT_NEAR(out.ncp_natural_map_scaled,
+              sqrt((rho * rho * g_2_ncp + row_scaled * row_scaled) / gamma_2), 1e-13);
+  // -g = (-.03, 0, .32) lies in the cone: its distance from the dual cone is its length
+  ASSERT_NEAR(out.ccp_dual, fmax(sqrt(g_2_ccp), 0.51), 1e-14);
+  ASSERT_NEAR(out.ncp_dual, fmax(sqrt(g_2_ncp), 0.51), 1e-14);
+  ASSERT_NEAR(out.ccp_complementarity, fabs(0.03 * 0.3 - 0.32 * 0.4), 1e-15);
+  ASSERT_NEAR(out.ncp_complementarity, fabs(0.03 * 0.3 - 0.305 * 0.4), 1e-15);
+  ASSERT_NEAR(out.ncp_absolute, 0.51, 1e-14);
+  ASSERT_NEAR(out.signorini, fmax(0.32 * 0.4, 0.51 * 0.1), 1e-15);
+  ASSERT_NEAR(out.dissipation, 0.0, 1e-15);  // vc_t = 0
   sap_problem_destroy(p);
 }
 

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products with D = J A^-1 J' + R, matrix-free and dense, its factors and eigenvalues.
+// cost: apply O(rows times velocities of a row's trees); dense rows times that; Cholesky n^3/3.
+#include "problem/delassus_operator.h"
+
+#include <cblas.h>
+#include <lapacke.h>
+#include <math.h>
+#include <string.h>
+
+#include "problem/problem_data.h"
+
+// Runs over the spans of velocities that a row of J (or, full, of Y') covers.
+static void add_row(const sap_delassus* d, const sap_delassus_item* item, const double* row,
+                    double factor, double* v) {
+  for (int32_t t = 0; t < item->ntrees; ++t) {
+    const int32_t tree = d->item_trees[item->first_tree + t];
+    const int32_t size = d->start[tree + 1] - d->start[tree];
+    double* to = v + d->start[tree];
+    for (int32_t i = 0; i < size; ++i) {
+      to[i] += factor * row[i];
+    }
+    row += size;
+  }
+}
+
+void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item, const double* x,
+                           double* v) {
+  const double* Y = d->lift + item->lift;
+  for (int32_t r = 0; r < item->nrows; ++r, Y += item->nlift) {
+    if (x[r] == 0.0) {
+      continue;
+    }
+    if (!d->coupled) {
+      add_row(d, item, Y, x[r], v);
+      continue;
+    }
+    for (int32_t i = 0; i < d->nv; ++i) {
+      v[i] += x[r] * Y[i];
+    }
+  }
+}
+
+void sap_delassus_item_velocity(const sap_delassus* d, const sap_delassus_item* item,
+                                const double* v, double* out) {
+  const double* J = d->jacobian + item->jacobian;
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    double sum = 0.0;
+    for (int32_t t = 0; t < item->ntrees; ++t) {
+      const int32_t tree = d->item_trees[item->first_tree + t];
+      const int32_t size = d->start[tree + 1] - d->start[tree];
+      const double* x = v + d->start[tree];
+      for (int32_t i = 0; i < size; ++i) {
+        sum += J[i] * x[i];
+      }
+      J += size;
+    }
+    out[r] = sum;
+  }
+}
+
+void sap_delassus_velocity(const sap_delassus* d, const double* z, double* v) {
+  memcpy(v, d->v_star, (size_t)d->nv * sizeof(double));
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    sap_delassus_add_item(d, &d->items[k], z + d->items[k].first, v);
+  }
+}
+
+void sap_delassus_gradient(const sap_delassus* d, const double* v, const double* z, double* g) {
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    sap_delassus_item_velocity(d, &d->items[k], v, g + d->items[k].first);
+  }
+  for (int32_t i = 0; i < d->n; ++i) {
+    g[i] += d->R[i] * z[i] - d->v_hat[i];
+  }
+}
+
+void sap_delassus_apply(const sap_delassus* d, const double* x, double* y) {
+  double* v = d->scratch;
+  memset(v, 0, (size_t)d->nv * sizeof(double));
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    sap_delassus_add_item(d, &d->items[k], x + d->items[k].first, v);
+  }
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    sap_delassus_item_velocity(d, &d->items[k], v, y + d->items[k].first);
+  }
+  for (int32_t i = 0; i < d->n; ++i) {
+    y[i] += d->R[i] * x[i];
+  }
+}
+
+void sap_delassus_dense(const sap_delassus* d, double* D) {
+  const size_t n = (size_t)d->n;
+  double* v = d->scratch;
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    const sap_delassus_item* item = &d->items[k];
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      double unit[3] = {0.0, 0.0, 0.0};
+      const size_t column = (size_t)(item->first + r);
+      unit[r] = 1.0;
+      memset(v, 0, (size_t)d->nv * sizeof(double));
+      sap_delassus_add_item(d, item, unit, v);
+      for (int32_t j = k; j < d->nitems; ++j) {
+        sap_delassus_item_velocity(d, &d->items[j], v, D + column * n + d->items[j].first);
+      }
+    }
+  }
+  for (size_t j = 0; j < n; ++j) {
+    D[j * n + j] += d->R[j];
+    for (size_t i = j + 1; i < n; ++i) {
+      D[i * n + j] = D[j * n + i];
+    }
+  }
+}
+
+double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work) {
+  enum { ITERATIONS = 60 };
+  static const double ENOUGH = 1e-3;  // relative change that ends
+  double *x = work, *y = work + d->n;
+  for (int32_t i = 0; i < d->n; ++i) {
+    x[i] = 1.0 + 0.3 * cos(2.4 * (double)i);  // no symmetry that a scene might have
+  }
+  double value = 0.0;
+  for (int i = 0; i < ITERATIONS; ++i) {
+    const double norm = cblas_dnrm2(d->n, x, 1);
+    if (!(norm > 0.0)) {
+      break;
+    }
+    cblas_dscal(d->n, 1.0 / norm, x, 1);
+    sap_delassus_apply(d, x, y);
+    const double before = value;
+    value = cblas_dnrm2(d->n, y, 1);
+    double* swap = x;
+    x = y;
+    y = swap;
+    if (fabs(value - before) <= ENOUGH * value) {
+      break;
+    }
+  }
+  return value;
+}
+
+// Trigonometric solution of the characteristic cubic.
+void sap_eigenvalues_3(const double a[9], double values[3]) {
+  const double m = (a[0] + a[4] + a[8]) / 3.0;
+  const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;
+  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
+  const double p = sqrt((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0);
+  if (!(p > 0.0)) {
+    values[0] = values[1] = values[2] = m;
+    return;
+  }
+  const double determinant = b0 * (b1 * b2 - a[5] * a[5]) - a[1] * (a[1] * b2 - a[5] * a[2]) +
+                             a[2] * (a[1] * a[5] - b1 * a[2]);
+  const double half = fmin(1.0, fmax(-1.0, 0.5 * determinant / (p * p * p)));
+  const double angle = acos(half) / 3.0;
+  const double third = 2.0943951023931953;  // 2 pi/3
+  values[2] = m + 2.0 * p * cos(angle);
+  values[0] = m + 2.0 * p * cos(angle + third);
+  values[1] = 3.0 * m - values[0] - values[2];
+}
+
+bool sap_delassus_factorize(double* D, int32_t n, double shift) {
+  for (int32_t i = 0; i < n; ++i) {
+    D[(size_t)i * (size_t)(n + 1)] += shift;
+  }
+  if (n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, D, n) != 0) {
+    return n == 0;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    if (!(D[(size_t)i * (size_t)(n + 1)] > 0.0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void sap_delassus_factor_solve(const double* L, int32_t n, double* x) {
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, L, n, x, 1);
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, n, x, 1);
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The constraints of one island in impulse space:
+//   g(gamma) = D gamma + q,   D = J A^-1 J' + diag(R),   q = J v* - v_hat
+// An item is a friction cone (three rows) or one row of an interval set. Each item is scaled by
+//   s = lambda_max(D_ii)^-1/2:   J <- s J, R <- s^2 R, v_hat <- s v_hat, gamma = s z, g = s^-1 g_z
+// so that every diagonal block of D has 1 as its largest eigenvalue; cones stay what they are.
+// Everything below is in scaled impulses z.
+#ifndef SAP_PROBLEM_DELASSUS_OPERATOR_H
+#define SAP_PROBLEM_DELASSUS_OPERATOR_H
+
+#include <sapstep/problem.h>
+
+#include "core/error.h"
+
+typedef struct sap_delassus_item {
+  bool is_cone;
+  int32_t block;               // the problem's index
+  int32_t problem_row;         // first row in the problem
+  int32_t first, nrows;        // rows of the operator; 3 or 1
+  double mu;                   // cone
+  double lower, upper;         // interval, scaled
+  double scale;                // s
+  double diagonal[9];          // D_ii, nrows x nrows
+  size_t jacobian, lift;       // start of its rows of J, of its columns of Y = A^-1 J'
+  int32_t ncols, nlift;        // length of each
+  int32_t first_tree, ntrees;  // in item_trees: island's indices
+} sap_delassus_item;
+
+typedef struct sap_delassus_memory sap_delassus_memory;
+
+typedef struct sap_delassus {
+  const sap_problem* problem;
+  const int32_t* trees;  // the problem's indices                     (ntrees)
+  int32_t ntrees, nv, n, nitems;
+  bool coupled;              // A has blocks off the diagonal: columns of Y are full
+  int32_t* start;            // first velocity of a tree               (ntrees + 1)
+  int32_t* item_trees;       // trees of the items
+  sap_delassus_item* items;  // (nitems)
+  double* jacobian;          // row by row
+  double* lift;              // Y, column by column
+  double* R;                 // scaled (n)
+  double* v_hat;             // scaled (n)
+  double* q;                 // J v* - v_hat (n)
+  double* v_star;            // (nv)
+  double* scratch;           // (nv)
+  sap_delassus_memory* memory;
+} sap_delassus;
+
+sap_status sap_delassus_create(sap_delassus* d, sap_error* error);
+void sap_delassus_clear(sap_delassus* d);
+
+// Gathers the blocks of an island, whose trees are all those that they act on or that A couples
+// with these. local: island's index of a problem's tree. fails: MEMORY; NOT_SPD names a tree.
+typedef struct sap_delassus_island {
+  const int32_t* trees;
+  const int32_t* blocks;
+  const int32_t* local;
+  int32_t ntrees, nblocks;
+} sap_delassus_island;
+sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
+                               const sap_delassus_island* island, sap_error* error);
+
+// v = v* + Y z
+void sap_delassus_velocity(const sap_delassus* d, const double* z, double* v);
+// v += Y_i x of one item
+void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item, const double* x,
+                           double* v);
+// out = J_i v of one item
+void sap_delassus_item_velocity(const sap_delassus* d, const sap_delassus_item* item,
+                                const double* v, double* out);
+// g = J v - v_hat + R z: D z + q when v = v* + Y z
+void sap_delassus_gradient(const sap_delassus* d, const double* v, const double* z, double* g);
+// y = D x, matrix-free: J (Y x) + R x
+void sap_delassus_apply(const sap_delassus* d, const double* x, double* y);
+// Dense D, both triangles, ld n.                                     (n n)
+void sap_delassus_dense(const sap_delassus* d, double* D);
+// Largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
+double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);
+// Eigenvalues of a symmetric 3x3 matrix (lower triangle), ascending.
+void sap_eigenvalues_3(const double a[9], double values[3]);
+
+// Dense Cholesky of D + shift I in place of a copy; false when it is not positive definite.
+bool sap_delassus_factorize(double* D, int32_t n, double shift);
+void sap_delassus_factor_solve(const double* L, int32_t n, double* x);
+
+#endif

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Natural map gamma - P_C(gamma - rho g), dual distance and complementarity of one block.
+//   g = J v - v_hat + R gamma;  NCP: g_n + mu |g_t|          tsounis (156)-(164), lelidec Sec. II
+// The distance of g from the dual cone of K_mu is |P_K(-g)| (Moreau). An interval's row wants
+// g >= 0 at its lower bound, g <= 0 at its upper one, g = 0 between them.
+#include "solvers/complementarity.h"
+
+#include <math.h>
+
+#include "problem/delassus_operator.h"
+#include "problem/problem_data.h"
+
+// x = L^-1 (row of J)'; L with reciprocals on the diagonal.
+static void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows, double* x) {
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = J[(size_t)i * (size_t)nrows];
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    x[j] *= L[(size_t)j * (size_t)n + (size_t)j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= L[(size_t)j * (size_t)n + (size_t)i] * x[j];
+    }
+  }
+}
+
+// W of `count` (1 or 3) rows from `row` on, by the diagonal tree blocks of A.
+static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
+                                int32_t count, double* work, double* W, sap_error* error) {
+  for (int32_t i = 0; i < count * count; ++i) {
+    W[i] = 0.0;
+  }
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t], n = p->tree_size[tree];
+    const double* L;
+    const sap_status status = sap_problem_tree_factor(p, tree, &L, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    for (int32_t r = 0; r < count; ++r) {
+      forward_solve(L, n, p->jacobians[block->first_tree + t] + row + r, block->nrows,
+                    work + r * n);
+      for (int32_t c = 0; c <= r; ++c) {
+        double sum = 0.0;
+        for (int32_t i = 0; i < n; ++i) {
+          sum += work[r * n + i] * work[c * n + i];
+        }
+        W[c * count + r] += sum;
+        W[r * count + c] = W[c * count + r];
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Euclidean projection on |x_t| <= mu x_n, in place.
+static void project_cone(double mu, double x[3]) {
+  const double xt = sqrt(x[0] * x[0] + x[1] * x[1]);
+  if (xt <= mu * x[2]) {
+    return;
+  }
+  const double normal = mu * xt <= -x[2] ? 0.0 : (x[2] + mu * xt) / (1.0 + mu * mu);
+  const double tangent = normal > 0.0 ? mu * normal / xt : 0.0;
+  x[0] *= tangent;
+  x[1] *= tangent;
+  x[2] = normal;
+}
+
+static double cone_map_2(double mu, const double* gamma, const double* g, double rho) {
+  double x[3], sum = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    x[i] = gamma[i] - rho * g[i];
+  }
+  project_cone(mu, x);
+  for (int i = 0; i < 3; ++i) {
+    sum += (gamma[i] - x[i]) * (gamma[i] - x[i]);
+  }
+  return sum;
+}
+
+static void add_cone(double mu, const double* gamma, const double* g, double rho,
+                     sap_model_sums* sums) {
+  double outside[3] = {-g[0], -g[1], -g[2]};
+  project_cone(mu, outside);
+  const double distance_2 =
+      outside[0] * outside[0] + outside[1] * outside[1] + outside[2] * outside[2];
+  sums->map_2 += cone_map_2(mu, gamma, g, 1.0);
+  sums->scaled_map_2 += cone_map_2(mu, gamma, g, rho);
+  sums->dual = fmax(sums->dual, sqrt(distance_2));
+  sums->complementarity =
+      fmax(sums->complementarity, fabs(g[0] * gamma[0] + g[1] * gamma[1] + g[2] * gamma[2]));
+}
+
+static double row_map_2(double lower, double upper, double gamma, double g, double rho) {
+  const double difference = gamma - fmin(upper, fmax(lower, gamma - rho * g));
+  return difference * difference;
+}
+
+static void add_row(double lower, double upper, double gamma, double g, double rho,
+                    sap_model_sums* sums) {
+  const double bound = g > 0.0 ? lower : upper;
+  sums->map_2 += row_map_2(lower, upper, gamma, g, 1.0);
+  sums->scaled_map_2 += row_map_2(lower, upper, gamma, g, rho);
+  if (isinf(bound)) {
+    sums->dual = fmax(sums->dual, fabs(g));
+  } else {
+    sums->complementarity = fmax(sums->complementarity, fabs(g * (gamma - bound)));
+  }
+}
+
+static double inverse(double x) {
+  return x > 0.0 ? 1.0 / x : 1.0;  // a row that moves nothing and has R = 0
+}
+
+static sap_status add_contact(const sap_problem* p, const sap_block_data* block, const double* vc,
+                              const double* gamma, double* work, sap_complementarity* sums,
+                              sap_error* error) {
+  const double* R = p->R + block->first_row;
+  double W[9], values[3], g[3];
+  const sap_status status = delassus_rows(p, block, 0, 3, work, W, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int i = 0; i < 3; ++i) {
+    W[4 * i] += R[i];
+    g[i] = vc[i] - p->v_hat[block->first_row + i] + R[i] * gamma[i];
+    sums->gamma_2 += gamma[i] * gamma[i];
+  }
+  sap_eigenvalues_3(W, values);
+  sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
+  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
+  add_cone(block->friction, gamma, g, inverse(values[2]), &sums->ccp);
+  g[2] += block->friction * sqrt(g[0] * g[0] + g[1] * g[1]);
+  add_cone(block->friction, gamma, g, inverse(values[2]), &sums->ncp);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_complementarity_add(const sap_problem* p, int32_t index, const double* vc,
+                                   const double* gamma, double* work, sap_complementarity* sums,
+                                   sap_error* error) {
+  const sap_block_data* block = &p->blocks[index];
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    return add_contact(p, block, vc, gamma, work, sums, error);
+  }
+  for (int32_t r = 0; r < block->nrows; ++r) {
+    const int32_t row = block->first_row + r;
+    double W;
+    const sap_status status = delassus_rows(p, block, r, 1, work, &W, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    const double g = vc[r] - p->v_hat[row] + p->R[row] * gamma[r];
+    const double rho = inverse(W + p->R[row]);
+    sums->gamma_2 += gamma[r] * gamma[r];
+    if (block->set == SAP_SET_NONNEGATIVE) {
+      sums->signorini = fmax(sums->signorini, fabs(g * gamma[r]));
+    }
+    add_row(p->lower[row], p->upper[row], gamma[r], g, rho, &sums->ccp);
+    add_row(p->lower[row], p->upper[row], gamma[r], g, rho, &sums->ncp);
+  }
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Projections, the natural map and the stopping test of solvers in impulse space.
+#include "solvers/dual/dual.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "problem/problem_data.h"
+
+sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
+  const sap_status status = SAP_RESERVE(&d->work, &d->work_capacity, count, error);
+  *out = d->work;
+  return status;
+}
+
+sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_error* error) {
+  const sap_status status = SAP_RESERVE(&d->integers, &d->integers_capacity, count, error);
+  *out = d->integers;
+  return status;
+}
+
+// |x_t| <= mu x_n: inside; the polar cone mu |x_t| <= -x_n: 0; else the nearest ray of the surface.
+static void project_cone(double mu, const double* x, double* out) {
+  const double xt = sqrt(x[0] * x[0] + x[1] * x[1]), xn = x[2];
+  if (xt <= mu * xn) {
+    out[0] = x[0];
+    out[1] = x[1];
+    out[2] = xn;
+    return;
+  }
+  if (mu * xt <= -xn) {
+    out[0] = out[1] = out[2] = 0.0;
+    return;
+  }
+  const double normal = (xn + mu * xt) / (1.0 + mu * mu);
+  const double tangent = mu * normal / xt;
+  out[0] = tangent * x[0];
+  out[1] = tangent * x[1];
+  out[2] = normal;
+}
+
+void sap_dual_project(const sap_delassus_item* item, const double* x, double* out) {
+  if (item->is_cone) {
+    project_cone(item->mu, x, out);
+  } else {
+    out[0] = x[0] < item->lower ? item->lower : (x[0] > item->upper ? item->upper : x[0]);
+  }
+}
+
+void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    sap_dual_project(item, x + item->first, out + item->first);
+  }
+}
+
+// z - P(z - g) of one item.
+static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
+                     double* out) {
+  double x[3];
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    x[r] = z[r] - g[r];
+  }
+  if (ncp && item->is_cone) {
+    x[2] -= item->mu * sqrt(g[0] * g[0] + g[1] * g[1]);
+  }
+  sap_dual_project(item, x, out);
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    out[r] = z[r] - out[r];
+  }
+}
+
+// Squares of |map|, |gamma| in impulses and of |map| in scaled impulses.
+typedef struct map_sums {
+  double map_2, gamma_2, scaled_2;
+} map_sums;
+
+static map_sums natural_map(sap_dual* d, const double* z, const double* g, bool ncp) {
+  map_sums sums = {0};
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    double* map = d->map + item->first;
+    item_map(item, z + item->first, g + item->first, ncp, map);
+    double map_2 = 0.0, z_2 = 0.0;
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      map_2 += map[r] * map[r];
+      z_2 += z[item->first + r] * z[item->first + r];
+    }
+    sums.scaled_2 += map_2;
+    sums.map_2 += item->scale * item->scale * map_2;
+    sums.gamma_2 += item->scale * item->scale * z_2;
+  }
+  return sums;
+}
+
+static double relative(const map_sums* sums) {
+  const double ratio = sqrt(sums->map_2) / sqrt(fmax(sums->gamma_2, DBL_MIN));
+  return ratio <= DBL_MAX ? ratio : DBL_MAX;
+}
+
+double sap_dual_natural_map(sap_dual* d, const double* z, const double* g, bool ncp) {
+  const map_sums sums = natural_map(d, z, g, ncp);
+  return relative(&sums);
+}
+
+// The natural map is near the precision of its sums and does not halve any more.
+static bool at_roundoff(sap_dual* d) {
+  static const double NEAR_ROUNDOFF =
+      1e-12;  // some thousand eps: sums over a block and its neighbours
+  enum { PATIENCE = 500 };
+  d->idle += 1;
+  if (d->residual <= 0.5 * d->mark) {
+    d->mark = d->residual;
+    d->idle = 0;
+  }
+  return d->idle >= PATIENCE && d->best <= NEAR_ROUNDOFF;
+}
+
+// Dual value -(1/2 z' D z + q' z), the cost at a convex solution.
+static double dual_value(const sap_dual* d) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    sum -= 0.5 * d->z[i] * (d->g[i] + d->op.q[i]);
+  }
+  return sum;
+}
+
+sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* done,
+                          sap_error* error) {
+  sap_delassus_velocity(&d->op, d->z, d->v);
+  sap_delassus_gradient(&d->op, d->v, d->z, d->g);
+  const map_sums sums = natural_map(d, d->z, d->g, d->ncp);
+  d->residual = relative(&sums);
+  if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
+    d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite
+    *done = true;
+    return SAP_STATUS_OK;
+  }
+  if (d->iterations == 0 || d->residual < d->best) {
+    d->best = d->residual;
+    memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
+  }
+  // Without a solution impulses grow for ever, and the relative map falls: what is left of q
+  // decides.
+  const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
+  const bool converged =
+      (d->residual <= d->options->relative_tolerance && meaningful) ||
+      sums.scaled_2 <= d->options->absolute_tolerance * d->options->absolute_tolerance;
+  *done = true;
+  if (converged) {
+    d->outcome = SAP_OUTCOME_CONVERGED;
+  } else if (at_roundoff(d)) {
+    d->outcome = SAP_OUTCOME_ROUNDOFF;
+  } else if (d->iterations >= limit) {
+    d->outcome = SAP_OUTCOME_ITERATION_LIMIT;
+  } else if (sap_clock_seconds() >= d->deadline) {
+    d->outcome = SAP_OUTCOME_TIME_LIMIT;
+  } else {
+    *done = false;
+  }
+  if (d->history == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const sap_history_row row = {.cost = dual_value(d),
+                               .gradient_2 = sums.map_2,
+                               .impulse_2 = sums.gamma_2,
+                               .step_length = step_length};
+  return sap_history_add(d->history, &row, error);
+}

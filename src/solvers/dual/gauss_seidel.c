@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Projected Gauss-Seidel, matrix-free: v = v* + Y z is kept up to date, so that an item costs two
+// products with its own rows.                                            lelidec Alg. 2, tsounis
+// Alg. 5 fails: with R = 0 and redundant contacts, or large mass ratios, it converges slowly or not
+// at all.
+#include "solvers/dual/gauss_seidel.h"
+
+#include <math.h>
+
+// Exact minimum of a scalar row, then the interval. D_ii is 1 after scaling, or 0.
+static void solve_row(const sap_delassus_item* item, const double* z, const double* g,
+                      double* next) {
+  const double x = z[0] - g[0];
+  sap_dual_project(item, &x, next);
+}
+
+static double sweep(sap_dual* d, sap_local_rule rule) {
+  const sap_delassus* op = &d->op;
+  const double omega = d->options->over_relaxation;
+  for (int32_t k = 0; k < op->nitems; ++k) {
+    const sap_delassus_item* item = &op->items[k];
+    double* z = d->z + item->first;
+    double g[3], next[3], change[3];
+    sap_delassus_item_velocity(op, item, d->v, g);
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      g[r] += op->R[item->first + r] * z[r] - op->v_hat[item->first + r];
+    }
+    if (item->is_cone) {
+      rule(item, z, g, next);
+    } else {
+      solve_row(item, z, g, next);
+    }
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      next[r] = z[r] + omega * (next[r] - z[r]);
+    }
+    if (omega > 1.0) {  // outside the set, maybe
+      sap_dual_project(item, next, next);
+    }
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      change[r] = next[r] - z[r];
+      z[r] = next[r];
+    }
+    sap_delassus_add_item(op, item, change, d->v);
+  }
+  return omega;
+}
+
+sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) {
+  bool done = false;
+  double step = 0.0;
+  for (;;) {
+    const sap_status status =
+        sap_dual_check(d, d->options->max_sweeps, step, &done, error);  // v anew: no drift
+    if (status != SAP_STATUS_OK || done) {
+      return status;
+    }
+    step = sweep(d, rule);
+    d->iterations += 1;
+  }
+}
+
+// A projected gradient step with the block's largest eigenvalue, which is 1.   tsounis Alg. 2
+static void convex_rule(const sap_delassus_item* item, const double z[3], const double g[3],
+                        double next[3]) {
+  const double x[3] = {z[0] - g[0], z[1] - g[1], z[2] - g[2]};
+  sap_dual_project(item, x, next);
+}
+
+static sap_status pgs_ccp(sap_dual* d, sap_error* error) {
+  return sap_gauss_seidel(d, convex_rule, error);
+}
+
+SAP_DUAL_ROW(sap_pgs_ccp_solve, false, pgs_ccp)
