@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/collide.h"
 
-enum { TYPES = SAP_SHAPE_ELLIPSOID + 1 };
+enum { TYPES = SAP_SHAPE_MESH + 1 };
 
 // By type of a (row) and b; only b >= a is used.
 static sap_collide_function* const table[TYPES][TYPES] = {
     [SAP_SHAPE_PLANE] = {NULL, sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any,
-                         sap_collide_plane_any, sap_collide_plane_any},
+                         sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any},
     [SAP_SHAPE_SPHERE] = {NULL, sap_collide_sphere_sphere, sap_collide_sphere_capsule,
-                          sap_collide_sphere_cylinder, sap_collide_sphere_box, sap_collide_convex},
+                          sap_collide_sphere_cylinder, sap_collide_sphere_box, sap_collide_convex,
+                          sap_collide_convex},
     [SAP_SHAPE_CAPSULE] = {NULL, NULL, sap_collide_capsule_capsule, sap_collide_convex,
-                           sap_collide_capsule_box, sap_collide_convex},
+                           sap_collide_capsule_box, sap_collide_convex, sap_collide_convex},
     [SAP_SHAPE_CYLINDER] = {NULL, NULL, NULL, sap_collide_convex, sap_collide_convex,
-                            sap_collide_convex},
-    [SAP_SHAPE_BOX] = {NULL, NULL, NULL, NULL, sap_collide_box_box, sap_collide_convex},
-    [SAP_SHAPE_ELLIPSOID] = {NULL, NULL, NULL, NULL, NULL, sap_collide_convex},
+                            sap_collide_convex, sap_collide_convex},
+    [SAP_SHAPE_BOX] = {NULL, NULL, NULL, NULL, sap_collide_box_box, sap_collide_convex,
+                       sap_collide_convex},
+    [SAP_SHAPE_ELLIPSOID] = {NULL, NULL, NULL, NULL, NULL, sap_collide_convex, sap_collide_convex},
+    [SAP_SHAPE_MESH] = {NULL, NULL, NULL, NULL, NULL, NULL, sap_collide_convex},
 };
 
 // The same manifold seen from b: p moves to b's surface and centre.
@@ -27,7 +30,8 @@ static void flip(const double ab[3], sap_manifold* manifold) {
   }
 }
 
-void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, sap_manifold* out) {
+void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
+                 sap_manifold* out) {
   out->count = 0;
   const bool swap = a->type > b->type;
   const sap_placed_shape* first = swap ? b : a;
@@ -38,25 +42,60 @@ void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, sap_manif
   }
   double ab[3];
   sap_v3_sub(ab, second->p, first->p);
-  collide(first, second, ab, out);
+  collide(first, second, ab, reach, out);
   if (swap) {
     flip(ab, out);
   }
 }
 
-void sap_collide_features(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
-                          const sap_manifold_point* witness, sap_manifold* out) {
+// Vertices of a hull that reach the other's flat feature, whether or not they are corners of the
+// face that faces it: facets that are flat but for a little hold as one.
+static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* other,
+                         const sap_manifold_point* witness, sap_candidates* list) {
+  const sap_placed_shape* shape = of_a ? pair->a : pair->b;
+  if (shape->type != SAP_SHAPE_MESH || other->kind == SAP_FEATURE_POINT ||
+      other->kind == SAP_FEATURE_SEGMENT) {
+    return;
+  }
+  double local[3];
+  sap_m3_tmul_v3(local, shape->R, witness->n);
+  if (!of_a) {
+    sap_v3_scale(local, local, -1.0);
+  }
+  int32_t hint = 0;
+  const sap_polytope* hull = shape->hull;
+  // Below it no vertex comes within the reach.
+  const double least =
+      sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) + witness->phi - pair->reach;
+  for (int32_t i = 0; i < hull->nvertices; ++i) {
+    const double* vertex = hull->vertices + 3 * (size_t)i;
+    if (sap_v3_dot(local, vertex) >= least) {
+      double x[3];
+      sap_m3_mul_v3(x, shape->R, vertex);
+      if (!of_a) {
+        sap_v3_add(x, x, pair->ab);
+      }
+      sap_feature_add_point(other, x, of_a, witness->n, list);
+    }
+  }
+}
+
+void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
+                          sap_manifold* out) {
   // Depth [of the pair's size] that the features may miss before the witness is added.
   static const double missed = 1e-7;
   static const double origin[3] = {0.0, 0.0, 0.0};
+  const sap_placed_shape *a = pair->a, *b = pair->b;
   const double scale = sap_least(a->bound, b->bound);
   const double back[3] = {-witness->n[0], -witness->n[1], -witness->n[2]};
   sap_feature feature_a, feature_b;
   sap_candidates list;
-  list.count = 0;
+  sap_candidates_start(&list, pair->reach);
   sap_feature_facing(a, origin, witness->n, &feature_a);
-  sap_feature_facing(b, ab, back, &feature_b);
+  sap_feature_facing(b, pair->ab, back, &feature_b);
   sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
+  add_vertices(pair, true, &feature_b, witness, &list);
+  add_vertices(pair, false, &feature_a, witness, &list);
   sap_manifold_point* deepest = NULL;
   for (int32_t i = 0; i < list.count; ++i) {
     // The slack of "inside" lets corners reach a little too deep.

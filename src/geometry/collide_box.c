@@ -3,7 +3,8 @@
 //
 // The difference of two boxes is a zonotope whose faces have 3 + 3 + 9 normals, so the least
 // overlap over these axes is the penetration depth, exactly. All in a's axes: C = R_A' R_B,
-// c = R_A' (p_B - p_A).
+// c = R_A' (p_B - p_A). Boxes apart by less than the reach go to GJK: their nearest points need not
+// lie along these axes.
 #include "geometry/collide.h"
 
 typedef struct box_pair {
@@ -12,15 +13,18 @@ typedef struct box_pair {
   double c[3];
   const double *ha, *hb;
   double depth, n[3];  // least overlap so far and its axis in a, from a to b
+  double reach;
+  bool apart;
 } box_pair;
 
-// False when the axis (of squared length `norm2`) separates. An edge axis must beat the faces
-// clearly, or round-off decides between a face's four points and an edge's one.
+// False when the axis (of squared length `norm2`) separates them by the reach. An edge axis must
+// beat the faces clearly, or round-off decides between a face's four points and an edge's one.
 static bool test(box_pair* p, const double axis[3], double norm2, double reach, double gain) {
   const double along = sap_v3_dot(axis, p->c);
   const double overlap = reach - fabs(along);
   if (!(overlap > 0.0)) {
-    return false;
+    p->apart = true;
+    return overlap > -p->reach * sqrt(norm2);
   }
   const double limit = gain * p->depth;
   if (overlap * overlap < limit * limit * norm2) {
@@ -74,8 +78,8 @@ static bool test_edges(box_pair* p) {
 }
 
 void sap_collide_box_box(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
-                         sap_manifold* out) {
-  box_pair p = {.ha = a->size, .hb = b->size, .depth = HUGE_VAL};
+                         double reach, sap_manifold* out) {
+  box_pair p = {.ha = a->size, .hb = b->size, .depth = HUGE_VAL, .reach = reach};
   sap_m3_tmul_v3(p.c, a->R, ab);
   for (int j = 0; j < 3; ++j) {
     sap_m3_tmul_v3(p.C + 3 * j, a->R, b->R + 3 * j);
@@ -86,6 +90,10 @@ void sap_collide_box_box(const sap_placed_shape* a, const sap_placed_shape* b, c
   if (!test_faces(&p) || !test_edges(&p)) {
     return;
   }
+  if (p.apart) {
+    sap_collide_convex(a, b, ab, reach, out);
+    return;
+  }
   sap_manifold_point witness = {.phi = -p.depth};
   sap_m3_mul_v3(witness.n, a->R, p.n);
   // b's deepest point, in case the features miss it by round-off.
@@ -93,5 +101,5 @@ void sap_collide_box_box(const sap_placed_shape* a, const sap_placed_shape* b, c
   sap_shape_support(b, back, witness.p);
   sap_v3_add(witness.p, witness.p, ab);
   sap_v3_add_scaled(witness.p, witness.n, p.depth);
-  sap_collide_features(a, b, ab, &witness, out);
+  sap_collide_features(&(sap_facing){a, b, ab, reach}, &witness, out);
 }

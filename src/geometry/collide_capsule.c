@@ -22,7 +22,7 @@ static void nearest_on_segments(const double u[3], double length_a, const double
 }
 
 void sap_collide_capsule_capsule(const sap_placed_shape* a, const sap_placed_shape* b,
-                                 const double ab[3], sap_manifold* out) {
+                                 const double ab[3], double reach, sap_manifold* out) {
   const double *u = a->R + 6, *w = b->R + 6;
   double s, t, d[3];
   nearest_on_segments(u, a->size[1], w, b->size[1], ab, &s, &t);
@@ -31,7 +31,7 @@ void sap_collide_capsule_capsule(const sap_placed_shape* a, const sap_placed_sha
   }
   const double distance = sap_v3_norm(d);
   sap_manifold_point witness = {.phi = distance - a->size[0] - b->size[0]};
-  if (!(witness.phi < 0.0)) {
+  if (!(witness.phi < reach)) {
     return;
   }
   sap_v3_scale(witness.n, d, 1.0 / distance);
@@ -48,7 +48,7 @@ void sap_collide_capsule_capsule(const sap_placed_shape* a, const sap_placed_sha
   }
   sap_v3_scale(witness.p, u, s);
   sap_v3_add_scaled(witness.p, witness.n, a->size[0]);
-  sap_collide_features(a, b, ab, &witness, out);
+  sap_collide_features(&(sap_facing){a, b, ab, reach}, &witness, out);
 }
 
 // The segment c + t d, |t| <= 1, and a box about the origin, all in the box's axes.
@@ -126,7 +126,7 @@ static double leave_box(const segment_box* p, double m[3]) {
 }
 
 void sap_collide_capsule_box(const sap_placed_shape* a, const sap_placed_shape* b,
-                             const double ab[3], sap_manifold* out) {
+                             const double ab[3], double reach, sap_manifold* out) {
   segment_box p = {.h = b->size};
   double m[3];
   sap_m3_tmul_v3(p.c, b->R, ab);
@@ -136,7 +136,7 @@ void sap_collide_capsule_box(const sap_placed_shape* a, const sap_placed_shape* 
   double t = nearest_on_segment(&p);
   (void)excess(&p, t, m);
   double distance = sap_v3_norm(m);
-  if (distance >= a->size[0]) {
+  if (distance >= a->size[0] + reach) {
     return;
   }
   if (distance > 1e-9 * (a->bound + b->bound)) {
@@ -151,5 +151,5 @@ void sap_collide_capsule_box(const sap_placed_shape* a, const sap_placed_shape* 
   sap_v3_scale(witness.n, witness.n, -1.0);
   sap_v3_scale(witness.p, a->R + 6, t * a->size[1]);
   sap_v3_add_scaled(witness.p, witness.n, a->size[0]);
-  sap_collide_features(a, b, ab, &witness, out);
+  sap_collide_features(&(sap_facing){a, b, ab, reach}, &witness, out);
 }

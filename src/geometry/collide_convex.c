@@ -3,6 +3,19 @@
 #include "geometry/collide.h"
 #include "geometry/convex.h"
 
+// Of a hull: sine to the nearest edge's plane, at the vertex that is farthest along m.
+static double vertex_distinctness(const sap_polytope* hull, const double m[3]) {
+  int32_t vertex = 0;
+  const double* x = sap_polytope_support(hull, m, &vertex);
+  double least = 1.0;
+  for (int32_t k = hull->neighbor_start[vertex]; k < hull->neighbor_start[vertex + 1]; ++k) {
+    double edge[3];
+    sap_v3_sub(edge, x, hull->vertices + 3 * (size_t)hull->neighbors[k]);
+    least = sap_least(least, sap_v3_dot(edge, m) / sap_v3_norm(edge));
+  }
+  return least;
+}
+
 // Sine to the nearest direction that has more than one support point: an edge's or a face's.
 static double distinctness(const sap_placed_shape* s, const double n[3]) {
   double m[3];
@@ -18,8 +31,9 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
       return 0.0;
     case SAP_SHAPE_SPHERE:
     case SAP_SHAPE_ELLIPSOID:
-    case SAP_SHAPE_MESH:  // compiling refuses it
       break;
+    case SAP_SHAPE_MESH:
+      return vertex_distinctness(s->hull, m);
   }
   return 1.0;
 }
@@ -28,7 +42,7 @@ static double distinctness(const sap_placed_shape* s, const double n[3]) {
 static void refine_witness(const sap_convex_pair* pair, const double n[3], double f, double p[3]) {
   static const double distinct = 0.01;
   const double back[3] = {-n[0], -n[1], -n[2]};
-  const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, n);
+  const double of_a = distinctness(pair->a, n), of_b = distinctness(pair->b, back);
   if (of_a >= of_b && of_a > distinct) {
     sap_shape_support(pair->a, n, p);
   } else if (of_b > distinct) {
@@ -39,12 +53,14 @@ static void refine_witness(const sap_convex_pair* pair, const double n[3], doubl
 }
 
 void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
-                        sap_manifold* out) {
-  const double margin = a->margin + b->margin;
-  const sap_convex_pair pair = {.a = a, .b = b, .ab = ab, .scale = sap_least(a->bound, b->bound)};
+                        double reach, sap_manifold* out) {
+  const double radii = a->radius + b->radius;
+  int32_t hints[2] = {0, 0};
+  const sap_convex_pair pair = {
+      .a = a, .b = b, .ab = ab, .scale = sap_least(a->bound, b->bound), .hints = hints};
   sap_simplex simplex;
   sap_manifold_point witness;
-  const sap_gjk_result result = sap_gjk(&pair, margin, &simplex, witness.n);
+  const sap_gjk_result result = sap_gjk(&pair, radii + reach, &simplex, witness.n);
   if (result == SAP_GJK_APART) {
     return;
   }
@@ -57,11 +73,11 @@ void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, co
     sap_epa(&pair, &simplex, witness.n, witness.p);
   }
   const double f = sap_convex_polish(&pair, witness.n);
-  witness.phi = -f - margin;
-  if (!(witness.phi < 0.0)) {
+  witness.phi = -f - radii;
+  if (!(witness.phi < reach)) {
     return;
   }
   refine_witness(&pair, witness.n, f, witness.p);
-  sap_v3_add_scaled(witness.p, witness.n, a->margin);
-  sap_collide_features(a, b, ab, &witness, out);
+  sap_v3_add_scaled(witness.p, witness.n, a->radius);
+  sap_collide_features(&(sap_facing){a, b, ab, reach}, &witness, out);
 }

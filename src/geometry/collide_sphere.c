@@ -4,8 +4,9 @@
 // phi = (signed distance of the centre from b) - r.
 #include "geometry/collide.h"
 
-static void set_point(const sap_placed_shape* a, const double n[3], double phi, sap_manifold* out) {
-  if (!(phi < 0.0)) {
+static void set_point(const sap_placed_shape* a, const double n[3], double phi, double reach,
+                      sap_manifold* out) {
+  if (!(phi < reach)) {
     return;
   }
   out->count = 1;
@@ -16,46 +17,46 @@ static void set_point(const sap_placed_shape* a, const double n[3], double phi, 
 
 // b is a sphere of radius r about q (from a's centre); `fallback` is n where they coincide.
 static void touch_point(const sap_placed_shape* a, const double q[3], double r,
-                        const double fallback[3], sap_manifold* out) {
+                        const double fallback[3], double reach, sap_manifold* out) {
   const double distance = sap_v3_norm(q);
   const double phi = distance - a->size[0] - r;
-  if (!(phi < 0.0)) {
+  if (!(phi < reach)) {
     return;
   }
   double n[3];
   sap_v3_scale(n, q, 1.0 / distance);
   // Not so for distance 0 (NaN) and for one so small that 1/distance overflows.
   const bool unit = fabs(sap_v3_dot(n, n) - 1.0) < 1e-6;
-  set_point(a, unit ? n : fallback, phi, out);
+  set_point(a, unit ? n : fallback, phi, reach, out);
 }
 
 void sap_collide_sphere_sphere(const sap_placed_shape* a, const sap_placed_shape* b,
-                               const double ab[3], sap_manifold* out) {
+                               const double ab[3], double reach, sap_manifold* out) {
   static const double up[3] = {0.0, 0.0, 1.0};
-  touch_point(a, ab, b->size[0], up, out);
+  touch_point(a, ab, b->size[0], up, reach, out);
 }
 
 void sap_collide_sphere_capsule(const sap_placed_shape* a, const sap_placed_shape* b,
-                                const double ab[3], sap_manifold* out) {
+                                const double ab[3], double reach, sap_manifold* out) {
   const double* axis = b->R + 6;
   const double t = -sap_v3_dot(ab, axis);
   double q[3];
   sap_v3_copy(q, ab);
   sap_v3_add_scaled(q, axis, sap_most(-b->size[1], sap_least(b->size[1], t)));
-  touch_point(a, q, b->size[0], b->R, out);
+  touch_point(a, q, b->size[0], b->R, reach, out);
 }
 
 // From b's axes to the world, n = -m.
 static void set_local(const sap_placed_shape* a, const sap_placed_shape* b, const double m[3],
-                      double distance, sap_manifold* out) {
+                      double distance, double reach, sap_manifold* out) {
   double n[3];
   sap_m3_mul_v3(n, b->R, m);
   sap_v3_scale(n, n, -1.0);
-  set_point(a, n, distance - a->size[0], out);
+  set_point(a, n, distance - a->size[0], reach, out);
 }
 
 void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_shape* b,
-                                 const double ab[3], sap_manifold* out) {
+                                 const double ab[3], double reach, sap_manifold* out) {
   double x[3];
   sap_m3_tmul_v3(x, b->R, ab);
   sap_v3_scale(x, x, -1.0);
@@ -73,11 +74,11 @@ void sap_collide_sphere_cylinder(const sap_placed_shape* a, const sap_placed_sha
   } else {
     m[2] = copysign(1.0, x[2]);
   }
-  set_local(a, b, m, distance, out);
+  set_local(a, b, m, distance, reach, out);
 }
 
 void sap_collide_sphere_box(const sap_placed_shape* a, const sap_placed_shape* b,
-                            const double ab[3], sap_manifold* out) {
+                            const double ab[3], double reach, sap_manifold* out) {
   double x[3], m[3];
   sap_m3_tmul_v3(x, b->R, ab);
   sap_v3_scale(x, x, -1.0);
@@ -96,5 +97,5 @@ void sap_collide_sphere_box(const sap_placed_shape* a, const sap_placed_shape* b
     sap_v3_set(m, 0.0, 0.0, 0.0);
     m[nearest] = copysign(1.0, x[nearest]);
   }
-  set_local(a, b, m, distance, out);
+  set_local(a, b, m, distance, reach, out);
 }

@@ -5,6 +5,45 @@
 #include "geometry/sort.h"
 #include "math/quaternion.h"
 
+static sap_status make_hulls(sap_collision* c, sap_error* error) {
+  const sap_model* model = c->model;
+  c->hulls = sap_allocate((size_t)model->sizes.meshes, sizeof *c->hulls);
+  if (c->hulls == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d hulls", (int)model->sizes.meshes);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < model->sizes.meshes; ++i) {
+    const sap_model_mesh* mesh = &model->meshes[i];
+    const sap_polytope_source source = {
+        .nvertices = mesh->nvertices,
+        .nfaces = mesh->nfaces,
+        .vertices = model->mesh_vertices + 3 * (size_t)mesh->first_vertex,
+        .neighbor_start = model->mesh_neighbor_start + mesh->first_vertex,
+        .neighbors = model->mesh_neighbors,
+        .planes = model->mesh_planes + 4 * (size_t)mesh->first_face,
+        .face_start = model->mesh_face_start + mesh->first_face,
+        .face_vertices = model->mesh_face_vertices,
+    };
+    status = sap_polytope_create(&source, &c->hulls[c->mesh_count++], error);
+  }
+  return status;
+}
+
+static void init_shape(sap_collision* c, int32_t id) {
+  const sap_shape_def* def = &c->model->shapes[id];
+  sap_collision_shape* shape = &c->shapes[id];
+  const sap_polytope* hull = def->type == SAP_SHAPE_MESH ? &c->hulls[def->mesh] : NULL;
+  sap_shape_init(&shape->placed, def, hull);
+  sap_filter_init(c->model, id, &shape->filter);
+  sap_quaternion_to_matrix(shape->R_BS, def->q_BS);
+  sap_v3_copy(shape->p_BS, def->p_BS);
+  if (hull != NULL) {
+    double center[3];
+    sap_m3_mul_v3(center, shape->R_BS, hull->center);
+    sap_v3_add(shape->p_BS, shape->p_BS, center);
+  }
+}
+
 static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
   c->shape_count = model->sizes.shapes;
@@ -15,12 +54,13 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
   if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
   }
+  const sap_status status = make_hulls(c, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   for (int32_t i = 0; i < c->shape_count; ++i) {
-    const sap_shape_def* def = &model->shapes[i];
-    sap_shape_init(&c->shapes[i].placed, def);
-    sap_filter_init(model, i, &c->shapes[i].filter);
-    sap_quaternion_to_matrix(c->shapes[i].R_BS, def->q_BS);
-    if (def->type == SAP_SHAPE_PLANE) {
+    init_shape(c, i);
+    if (model->shapes[i].type == SAP_SHAPE_PLANE) {
       c->planes[c->plane_count++] = i;
     } else {
       c->boxed[c->box_count++] = i;
@@ -49,6 +89,10 @@ void sap_collision_destroy(sap_collision* collision) {
     return;
   }
   sap_broadphase_destroy(&collision->broadphase);
+  for (int32_t i = 0; i < collision->mesh_count; ++i) {
+    sap_polytope_clear(&collision->hulls[i]);
+  }
+  sap_free(collision->hulls);
   sap_free(collision->shapes);
   sap_free(collision->planes);
   sap_free(collision->boxed);
@@ -84,7 +128,7 @@ static void place_shapes(sap_collision* c, const double* p_WB, const double* R_W
   for (int32_t i = 0; i < c->shape_count; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
     const double* R = R_WB + 9 * shape->filter.body;
-    sap_m3_mul_v3(shape->placed.p, R, c->model->shapes[i].p_BS);
+    sap_m3_mul_v3(shape->placed.p, R, shape->p_BS);
     sap_v3_add(shape->placed.p, shape->placed.p, p_WB + 3 * shape->filter.body);
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
@@ -93,10 +137,7 @@ static void place_shapes(sap_collision* c, const double* p_WB, const double* R_W
   for (int32_t i = 0; i < c->box_count; ++i) {
     const sap_placed_shape* placed = &c->shapes[c->boxed[i]].placed;
     sap_aabb* box = &c->broadphase.boxes[i];
-    double extent[3];
-    sap_shape_extent(placed, extent);
-    sap_v3_sub(box->lower, placed->p, extent);
-    sap_v3_add(box->upper, placed->p, extent);
+    sap_shape_bounds(placed, box->lower, box->upper);
   }
 }
 
@@ -173,7 +214,8 @@ sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, co
   for (int32_t i = 0; status == SAP_STATUS_OK && i < c->pair_count; ++i) {
     const uint64_t pair = c->pairs[i];
     sap_manifold manifold;
-    sap_collide(&c->shapes[pair >> 32].placed, &c->shapes[pair & UINT32_MAX].placed, &manifold);
+    sap_collide(&c->shapes[pair >> 32].placed, &c->shapes[pair & UINT32_MAX].placed, 0.0,
+                &manifold);
     if (manifold.count > 0) {
       status = sap_collision_add_manifold(c, &at, pair, &manifold, &cursor, error);
     }

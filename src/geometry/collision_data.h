@@ -13,12 +13,13 @@
 typedef struct sap_collision_shape {
   sap_placed_shape placed;
   sap_filter_shape filter;
-  double R_BS[9];
+  double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
 } sap_collision_shape;
 
 struct sap_collision {
   const sap_model* model;
-  int32_t shape_count, plane_count, box_count;
+  int32_t mesh_count, shape_count, plane_count, box_count;
+  sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)
   int32_t* planes;              // shape ids                                       (plane_count)
   int32_t* boxed;               // shape ids of the broadphase's boxes, ascending  (box_count)

@@ -16,6 +16,7 @@ typedef struct sap_convex_pair {
   const sap_placed_shape *a, *b;
   const double* ab;  // b's centre - a's centre [m]
   double scale;      // size of the pair [m]
+  int32_t* hints;    // the vertices of meshes where the last search ended           (2)
 } sap_convex_pair;
 
 typedef struct sap_convex_vertex {
@@ -28,11 +29,20 @@ static inline double sap_convex_support(const sap_convex_pair* pair, const doubl
                                         sap_convex_vertex* out) {
   const double back[3] = {-d[0], -d[1], -d[2]};
   double on_b[3];
-  sap_shape_support(pair->a, d, out->a);
-  sap_shape_support(pair->b, back, on_b);
+  sap_shape_support_from(pair->a, d, &pair->hints[0], out->a);
+  sap_shape_support_from(pair->b, back, &pair->hints[1], on_b);
   sap_v3_sub(out->w, out->a, pair->ab);
   sap_v3_sub(out->w, out->w, on_b);
   return sap_v3_dot(d, out->w);
+}
+
+static inline bool sap_shape_is_polytope(const sap_placed_shape* s) {
+  return s->type != SAP_SHAPE_CYLINDER && s->type != SAP_SHAPE_ELLIPSOID;
+}
+
+// Whether both cores, and so D, are polytopes.
+static inline bool sap_convex_is_polytope(const sap_convex_pair* pair) {
+  return sap_shape_is_polytope(pair->a) && sap_shape_is_polytope(pair->b);
 }
 
 typedef struct sap_simplex {

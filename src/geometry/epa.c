@@ -4,8 +4,9 @@
 #include "geometry/convex.h"
 
 enum { MAX_VERTICES = 68, MAX_FACES = 2 * MAX_VERTICES, MAX_EDGES = 3 * MAX_VERTICES };
-// Gap between the bounds of the depth, of the pair's size, at which the search ends.
-static const double gap_tolerance = 1e-6;
+// Gap between the bounds of the depth, of the pair's size, at which the search ends: the polish
+// does the rest. D of two polytopes is one, whose faces the search finds to round-off.
+static const double gap_tolerance = 1e-6, polytope_tolerance = 1e-13;
 // What counts as a point off a line, plane or face, of the pair's size.
 static const double flat = 1e-10;
 
@@ -167,23 +168,42 @@ static bool grow(polytope* p, const sap_convex_vertex* vertex, int32_t seen) {
   return p->nfaces >= 4;
 }
 
-// The point of A's core that lies over the origin's foot on the face.
-static void witness(const polytope* p, const face* f, double out[3]) {
-  double foot[3], r[3][3], n[3], weight[3];
+// Barycentric weights of the origin's foot on the face's plane, times the area; the least of them.
+static double foot_weights(const polytope* p, const face* f, double weight[3]) {
+  double foot[3], r[3][3], n[3];
   sap_v3_scale(foot, f->n, f->d);
   for (int i = 0; i < 3; ++i) {
     sap_v3_sub(r[i], p->vertices[f->v[i]].w, foot);
   }
-  double total = 0.0;
   for (int i = 0; i < 3; ++i) {
     sap_v3_cross(n, r[(i + 1) % 3], r[(i + 2) % 3]);
-    weight[i] = sap_most(0.0, sap_v3_dot(n, f->n));
+    weight[i] = sap_v3_dot(n, f->n);
+  }
+  return sap_least(weight[0], sap_least(weight[1], weight[2]));
+}
+
+// The point of A's core that lies over the origin's foot on the face: of several triangles in its
+// plane the one that holds the foot knows.
+static void witness(const polytope* p, const face* nearest, double out[3]) {
+  const face* holder = nearest;
+  double weight[3], other[3];
+  double least = foot_weights(p, nearest, weight);
+  for (int32_t k = 0; k < p->nfaces && least < 0.0; ++k) {
+    const face* f = &p->faces[k];
+    if (f->d <= nearest->d + flat * p->pair->scale && foot_weights(p, f, other) > least) {
+      holder = f;
+      least = foot_weights(p, f, weight);
+    }
+  }
+  double total = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    weight[i] = sap_most(0.0, weight[i]);
     total += weight[i];
   }
   sap_v3_set(out, 0.0, 0.0, 0.0);
   for (int i = 0; i < 3; ++i) {
     const double share = total > 0.0 ? weight[i] / total : 1.0 / 3.0;
-    sap_v3_add_scaled(out, p->vertices[f->v[i]].a, share);
+    sap_v3_add_scaled(out, p->vertices[holder->v[i]].a, share);
   }
 }
 
@@ -196,6 +216,8 @@ void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
   if (!start(&p, simplex)) {
     return;  // both cores are flat, and in one plane
   }
+  const double tolerance =
+      pair->scale * (sap_convex_is_polytope(pair) ? polytope_tolerance : gap_tolerance);
   double best = HUGE_VAL;
   for (;;) {
     int32_t nearest = 0;
@@ -212,7 +234,7 @@ void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
       sap_v3_copy(n, f->n);
       witness(&p, f, point);
     }
-    if (depth - f->d <= gap_tolerance * pair->scale || !grow(&p, &vertex, nearest)) {
+    if (depth - f->d <= tolerance || !grow(&p, &vertex, nearest)) {
       return;
     }
   }

@@ -8,6 +8,8 @@ enum { MAX_ITERATIONS = 64 };
 static const double gap_tolerance = 1e-12;
 // Distance, of the pair's size, below which its direction would be round-off.
 static const double touching = 1e-9;
+// Sine of a point's height over a triangle below which they are one plane.
+static const double flat = 1e-12;
 
 static void keep(sap_simplex* s, int32_t count, const int32_t* which, const double* weights) {
   sap_convex_vertex kept[4];
@@ -93,7 +95,9 @@ static bool nearest_on_tetrahedron(const sap_simplex* s, nearest* out) {
     sap_v3_sub(g, d, a);
     sap_v3_cross(n, e, f);
     const double opposite = sap_v3_dot(n, g), origin = -sap_v3_dot(n, a);
-    if (opposite * origin > 0.0) {
+    // A flat tetrahedron has no inside: the signs would be round-off.
+    const double span = flat * flat * sap_v3_dot(n, n) * sap_v3_dot(g, g);
+    if (opposite * opposite > span && opposite * origin > 0.0) {
       continue;
     }
     nearest face;
@@ -144,7 +148,6 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     sap_v3_copy(v, pair->a->R);
   }
   const double small = touching * pair->scale;
-  double best2 = HUGE_VAL;
   simplex->count = 0;
   for (int iteration = 0; iteration < MAX_ITERATIONS; ++iteration) {
     const double v2 = sap_v3_dot(v, v);
@@ -155,15 +158,20 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     if (vw > 0.0 && vw * vw >= margin * margin * v2) {
       return SAP_GJK_APART;
     }
-    if (simplex->count > 0) {
-      if (v2 - vw <= gap_tolerance * v2 || holds(simplex, vertex.w) || !(v2 < best2)) {
-        break;
-      }
-      best2 = v2;
+    if (simplex->count > 0 && (v2 - vw <= gap_tolerance * v2 || holds(simplex, vertex.w))) {
+      break;
     }
+    const sap_simplex last = *simplex;
+    const double last_v[3] = {v[0], v[1], v[2]};
     simplex->vertices[simplex->count++] = vertex;
     if (!reduce(simplex, v) || sap_v3_norm(v) <= small) {
       return SAP_GJK_OVERLAP;
+    }
+    // Near the end round-off may choose a worse simplex.
+    if (last.count > 0 && !(sap_v3_dot(v, v) < v2)) {
+      *simplex = last;
+      sap_v3_copy(v, last_v);
+      break;
     }
   }
   const double distance = sap_v3_norm(v);

@@ -4,9 +4,48 @@
 static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
 static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
 
+void sap_candidates_start(sap_candidates* list, double reach) {
+  list->count = 0;
+  list->reach = reach;
+}
+
+// Keeps the deepest and the farthest in sixteen directions across the first normal.
+static void thin_out(sap_candidates* list) {
+  enum { DIRECTIONS = 16 };
+  bool stays[SAP_CANDIDATE_POINTS] = {false};
+  double frame[9];
+  sap_m3_from_normal(frame, list->points[0].n);
+  for (int k = 0; k <= DIRECTIONS; ++k) {
+    const double angle = 0.39269908169872414 * k;  // pi/8
+    double d[3], top = -HUGE_VAL;
+    sap_v3_scale(d, frame, cos(angle));
+    sap_v3_add_scaled(d, frame + 3, sin(angle));
+    int32_t best = 0;
+    for (int32_t i = 0; i < list->count; ++i) {
+      const sap_manifold_point* point = &list->points[i];
+      const double height = k < DIRECTIONS ? sap_v3_dot(d, point->p) : -point->phi;
+      if (height > top) {
+        top = height;
+        best = i;
+      }
+    }
+    stays[best] = true;
+  }
+  int32_t kept = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    if (stays[i]) {
+      list->points[kept++] = list->points[i];
+    }
+  }
+  list->count = kept;
+}
+
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi) {
-  if (!(phi < 0.0) || list->count >= SAP_CANDIDATE_POINTS) {
+  if (!(phi < list->reach)) {
     return;
+  }
+  if (list->count >= SAP_CANDIDATE_POINTS) {
+    thin_out(list);
   }
   sap_manifold_point* point = &list->points[list->count++];
   sap_v3_copy(point->p, p);

@@ -8,21 +8,69 @@
 // E n n' E/h^3 for an ellipsoid n' E n = h^2, 0 for vertices.
 #include "geometry/convex.h"
 
-enum { MAX_KINKS = 6, NEWTON_STEPS = 8 };
+enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8 };
 // Sine of the angle to a kink below which it is tried.
 static const double near_kink = 0.1;
 // Ties, of the pair's size, go to kinks.
 static const double tie = 1e-11;
 
-static int32_t edge_axes(const sap_placed_shape* s, const double* axes[3]) {
-  if (s->type == SAP_SHAPE_BOX) {
-    for (int i = 0; i < 3; ++i) {
-      axes[i] = s->R + 3 * i;
+// Directions of a shape's edges and normals of its faces that may matter near n.
+typedef struct kinks {
+  int32_t nedges, nfaces;
+  double edges[SHAPE_KINKS][3], faces[SHAPE_KINKS][3];
+} kinks;
+
+// Of the edges at the hull's vertex that is farthest along n those most at right angles to it.
+static void find_hull_kinks(const sap_placed_shape* s, const double n[3], int32_t* hint,
+                            kinks* out) {
+  double m[3], sines[SHAPE_KINKS];
+  sap_m3_tmul_v3(m, s->R, n);
+  const sap_polytope* hull = s->hull;
+  sap_m3_mul_v3(out->faces[out->nfaces++], s->R,
+                hull->normals + 3 * (size_t)sap_polytope_facing(hull, m));
+  const double* x = sap_polytope_support(hull, m, hint);
+  for (int32_t k = hull->neighbor_start[*hint]; k < hull->neighbor_start[*hint + 1]; ++k) {
+    double edge[3];
+    sap_v3_sub(edge, hull->vertices + 3 * (size_t)hull->neighbors[k], x);
+    const double length = sap_v3_norm(edge), sine = fabs(sap_v3_dot(edge, m)) / length;
+    if (!(sine < near_kink) || (out->nedges == SHAPE_KINKS && !(sine < sines[SHAPE_KINKS - 1]))) {
+      continue;
     }
-    return 3;
+    int32_t at = out->nedges < SHAPE_KINKS ? out->nedges++ : SHAPE_KINKS - 1;
+    for (; at > 0 && sines[at - 1] > sine; --at) {
+      sines[at] = sines[at - 1];
+      sap_v3_copy(out->edges[at], out->edges[at - 1]);
+    }
+    sines[at] = sine;
+    sap_m3_mul_v3(out->edges[at], s->R, edge);
+    sap_v3_scale(out->edges[at], out->edges[at], 1.0 / length);
   }
-  axes[0] = s->R + 6;
-  return s->type == SAP_SHAPE_CAPSULE || s->type == SAP_SHAPE_CYLINDER ? 1 : 0;
+}
+
+static void find_kinks(const sap_placed_shape* s, const double n[3], int32_t* hint, kinks* out) {
+  out->nedges = out->nfaces = 0;
+  switch (s->type) {
+    case SAP_SHAPE_BOX:
+      for (int i = 0; i < 3; ++i) {
+        sap_v3_copy(out->edges[out->nedges++], s->R + 3 * i);
+        sap_v3_copy(out->faces[out->nfaces++], s->R + 3 * i);
+      }
+      return;
+    case SAP_SHAPE_CYLINDER:
+      sap_v3_copy(out->faces[out->nfaces++], s->R + 6);
+      sap_v3_copy(out->edges[out->nedges++], s->R + 6);
+      return;
+    case SAP_SHAPE_CAPSULE:
+      sap_v3_copy(out->edges[out->nedges++], s->R + 6);
+      return;
+    case SAP_SHAPE_MESH:
+      find_hull_kinks(s, n, hint, out);
+      return;
+    case SAP_SHAPE_PLANE:
+    case SAP_SHAPE_SPHERE:
+    case SAP_SHAPE_ELLIPSOID:
+      return;
+  }
 }
 
 static void add_hessian(const sap_placed_shape* s, const double n[3], double H[9]) {
@@ -139,53 +187,66 @@ static void newton(const sap_convex_pair* pair, const double* k, double n[3], do
   }
 }
 
-static void try_faces(const sap_convex_pair* pair, const double* const* axes, int32_t count,
-                      double n[3], double* f) {
-  for (int32_t i = 0; i < count; ++i) {
-    const double c = sap_v3_dot(axes[i], n);
+static void try_faces(const sap_convex_pair* pair, const kinks* k, double n[3], double* f) {
+  for (int32_t i = 0; i < k->nfaces; ++i) {
+    const double c = sap_v3_dot(k->faces[i], n);
     if (c * c > 1.0 - near_kink * near_kink) {
       double trial[3];
-      sap_v3_scale(trial, axes[i], copysign(1.0, c));
+      sap_v3_scale(trial, k->faces[i], copysign(1.0, c));
       (void)take(pair, trial, tie * pair->scale, n, f);
     }
   }
 }
 
-double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
-  const double* axes[MAX_KINKS];
-  const int32_t count_a = edge_axes(pair->a, axes);
-  const int32_t count = count_a + edge_axes(pair->b, axes + count_a);
-  const double start[3] = {n[0], n[1], n[2]};
-  double f = overlap(pair, n);
-  const double f0 = f;
-  double smooth[3] = {n[0], n[1], n[2]};
-  double f_smooth = f0;
-  newton(pair, NULL, smooth, &f_smooth);
-  (void)take(pair, smooth, 0.0, n, &f);
-  for (int32_t i = 0; i < count; ++i) {
-    const double c = sap_v3_dot(axes[i], start);
-    if (fabs(c) > near_kink) {
-      continue;
-    }
-    double trial[3] = {start[0], start[1], start[2]};
-    sap_v3_add_scaled(trial, axes[i], -c);
-    if (unit(trial)) {
-      double value = overlap(pair, trial);
-      newton(pair, axes[i], trial, &value);
-      (void)take(pair, trial, tie * pair->scale, n, &f);
-    }
-    for (int32_t j = i < count_a ? count_a : count; j < count; ++j) {
+// The great circle n . k = 0 of an edge k, from `start`.
+static void try_edge(const sap_convex_pair* pair, const double* k, const double start[3],
+                     double n[3], double* f) {
+  const double c = sap_v3_dot(k, start);
+  double trial[3] = {start[0], start[1], start[2]};
+  sap_v3_add_scaled(trial, k, -c);
+  if (fabs(c) <= near_kink && unit(trial)) {
+    double value = overlap(pair, trial);
+    newton(pair, k, trial, &value);
+    (void)take(pair, trial, tie * pair->scale, n, f);
+  }
+}
+
+// The common normals of two edges.
+static void try_edge_pairs(const sap_convex_pair* pair, const kinks* a, const kinks* b,
+                           const double start[3], double n[3], double* f) {
+  for (int32_t i = 0; i < a->nedges; ++i) {
+    for (int32_t j = 0; j < b->nedges; ++j) {
       double cross[3];
-      sap_v3_cross(cross, axes[i], axes[j]);
-      if (unit(cross)) {
-        const double side = sap_v3_dot(cross, start);
-        sap_v3_scale(cross, cross, copysign(1.0, side));
-        if (fabs(side) > 1.0 - near_kink) {
-          (void)take(pair, cross, tie * pair->scale, n, &f);
-        }
+      sap_v3_cross(cross, a->edges[i], b->edges[j]);
+      if (!unit(cross)) {
+        continue;
+      }
+      const double side = sap_v3_dot(cross, start);
+      sap_v3_scale(cross, cross, copysign(1.0, side));
+      if (fabs(side) > 1.0 - near_kink) {
+        (void)take(pair, cross, tie * pair->scale, n, f);
       }
     }
   }
-  try_faces(pair, axes, count, n, &f);
+}
+
+double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
+  const double start[3] = {n[0], n[1], n[2]}, back[3] = {-n[0], -n[1], -n[2]};
+  kinks a, b;
+  find_kinks(pair->a, n, &pair->hints[0], &a);
+  find_kinks(pair->b, back, &pair->hints[1], &b);
+  double f = overlap(pair, n), f_smooth = f;
+  double smooth[3] = {n[0], n[1], n[2]};
+  newton(pair, NULL, smooth, &f_smooth);
+  (void)take(pair, smooth, 0.0, n, &f);
+  for (int32_t i = 0; i < a.nedges; ++i) {
+    try_edge(pair, a.edges[i], start, n, &f);
+  }
+  for (int32_t i = 0; i < b.nedges; ++i) {
+    try_edge(pair, b.edges[i], start, n, &f);
+  }
+  try_edge_pairs(pair, &a, &b, start, n, &f);
+  try_faces(pair, &a, n, &f);
+  try_faces(pair, &b, n, &f);
   return f;
 }

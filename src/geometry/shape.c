@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/shape.h"
 
-void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
-  *shape = (sap_placed_shape){.type = def->type};
+void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap_polytope* hull) {
+  *shape = (sap_placed_shape){.type = def->type, .hull = hull};
   const double* s = def->size;
   sap_v3_copy(shape->size, s);
   switch (def->type) {
@@ -10,11 +10,11 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
       shape->bound = HUGE_VAL;
       break;
     case SAP_SHAPE_SPHERE:
-      shape->margin = s[0];
+      shape->radius = s[0];
       shape->bound = s[0];
       break;
     case SAP_SHAPE_CAPSULE:
-      shape->margin = s[0];
+      shape->radius = s[0];
       shape->bound = s[0] + s[1];
       break;
     case SAP_SHAPE_CYLINDER:
@@ -26,34 +26,49 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def) {
     case SAP_SHAPE_ELLIPSOID:
       shape->bound = sap_most(s[0], sap_most(s[1], s[2]));
       break;
-    case SAP_SHAPE_MESH:  // compiling refuses it
+    case SAP_SHAPE_MESH:
+      shape->bound = hull->bound;
       break;
   }
 }
 
-void sap_shape_extent(const sap_placed_shape* shape, double extent[3]) {
+// The hull's own box, turned: not the tightest, but without a look at the vertices.
+static void mesh_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]) {
+  double middle[3], half[3], center[3];
+  for (int k = 0; k < 3; ++k) {
+    middle[k] = 0.5 * (shape->hull->lower[k] + shape->hull->upper[k]);
+    half[k] = 0.5 * (shape->hull->upper[k] - shape->hull->lower[k]);
+  }
+  sap_m3_mul_v3(center, shape->R, middle);
+  sap_v3_add(center, center, shape->p);
+  for (int i = 0; i < 3; ++i) {
+    const double extent = fabs(shape->R[i]) * half[0] + fabs(shape->R[3 + i]) * half[1] +
+                          fabs(shape->R[6 + i]) * half[2];
+    lower[i] = center[i] - extent;
+    upper[i] = center[i] + extent;
+  }
+}
+
+void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]) {
+  if (shape->type == SAP_SHAPE_MESH) {
+    mesh_bounds(shape, lower, upper);
+    return;
+  }
   const double* R = shape->R;
   const double* s = shape->size;
   for (int i = 0; i < 3; ++i) {
     const double x = R[i], y = R[3 + i], z = R[6 + i];
-    switch (shape->type) {
-      case SAP_SHAPE_CAPSULE:
-        extent[i] = fabs(z) * s[1] + s[0];
-        break;
-      case SAP_SHAPE_CYLINDER:
-        extent[i] = fabs(z) * s[1] + s[0] * sqrt(x * x + y * y);
-        break;
-      case SAP_SHAPE_BOX:
-        extent[i] = fabs(x) * s[0] + fabs(y) * s[1] + fabs(z) * s[2];
-        break;
-      case SAP_SHAPE_ELLIPSOID:
-        extent[i] = sqrt(x * x * s[0] * s[0] + y * y * s[1] * s[1] + z * z * s[2] * s[2]);
-        break;
-      case SAP_SHAPE_PLANE:
-      case SAP_SHAPE_SPHERE:
-      case SAP_SHAPE_MESH:  // compiling refuses it
-        extent[i] = shape->bound;
-        break;
+    double extent = shape->bound;
+    if (shape->type == SAP_SHAPE_CAPSULE) {
+      extent = fabs(z) * s[1] + s[0];
+    } else if (shape->type == SAP_SHAPE_CYLINDER) {
+      extent = fabs(z) * s[1] + s[0] * sqrt(x * x + y * y);
+    } else if (shape->type == SAP_SHAPE_BOX) {
+      extent = fabs(x) * s[0] + fabs(y) * s[1] + fabs(z) * s[2];
+    } else if (shape->type == SAP_SHAPE_ELLIPSOID) {
+      extent = sqrt(x * x * s[0] * s[0] + y * y * s[1] * s[1] + z * z * s[2] * s[2]);
     }
+    lower[i] = shape->p[i] - extent;
+    upper[i] = shape->p[i] + extent;
   }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A shape at its pose in the world, seen as a core and the sphere that is swept around it:
 //   sphere = point + r, capsule = segment + r; the others are their own core.
+// A mesh is seen as its convex hull, about the hull's centre.
 #ifndef SAP_GEOMETRY_SHAPE_H
 #define SAP_GEOMETRY_SHAPE_H
 
 #include <sapstep/model.h>
 
+#include "geometry/polytope.h"
 #include "math/vector3.h"
 
 // Without fmin's care for NaN, which costs a call: poses are finite here.
@@ -20,20 +22,23 @@ static inline double sap_most(double a, double b) {
 typedef struct sap_placed_shape {
   sap_shape_type type;
   double size[3];  // as in sap_shape_def [m]
-  double margin;   // radius of the swept sphere [m]
+  double radius;   // of the swept sphere [m]
   double bound;    // radius of a sphere about p that holds the shape [m]; a plane: HUGE_VAL
-  double p[3];     // p_WS [m]
+  double p[3];     // p_WS, of a mesh that of the hull's centre [m]
   double R[9];     // R_WS, column-major
+  const sap_polytope* hull;  // of a mesh
 } sap_placed_shape;
 
-// Sets all but the pose.
-void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def);
+// Sets all but the pose. `hull` of a mesh, which must outlive the shape; NULL for others.
+void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap_polytope* hull);
 
-// Half extents of the world bounding box; not for planes.
-void sap_shape_extent(const sap_placed_shape* shape, double extent[3]);
+// The world bounding box; not for planes.
+void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]);
 
-// The point of the core, from p in world axes, that is farthest along d (any length).
-static inline void sap_shape_support(const sap_placed_shape* s, const double d[3], double out[3]) {
+// The point of the core, from p in world axes, that is farthest along d (any length). *hint: of a
+// mesh the vertex to start from, then the one found.
+static inline void sap_shape_support_from(const sap_placed_shape* s, const double d[3],
+                                          int32_t* hint, double out[3]) {
   const double* R = s->R;
   switch (s->type) {
     case SAP_SHAPE_CAPSULE:
@@ -65,12 +70,22 @@ static inline void sap_shape_support(const sap_placed_shape* s, const double d[3
       sap_m3_mul_v3(out, R, local);
       return;
     }
+    case SAP_SHAPE_MESH: {
+      double local[3];
+      sap_m3_tmul_v3(local, R, d);
+      sap_m3_mul_v3(out, R, sap_polytope_support(s->hull, local, hint));
+      return;
+    }
     case SAP_SHAPE_PLANE:
     case SAP_SHAPE_SPHERE:
-    case SAP_SHAPE_MESH:  // compiling refuses it
       break;
   }
   sap_v3_set(out, 0.0, 0.0, 0.0);
+}
+
+static inline void sap_shape_support(const sap_placed_shape* s, const double d[3], double out[3]) {
+  int32_t hint = 0;
+  sap_shape_support_from(s, d, &hint, out);
 }
 
 #endif

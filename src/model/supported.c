@@ -37,7 +37,6 @@ static const char* of_joint(const sap_model* model, int32_t id) {
 static const char* of_shape(const sap_model* model, int32_t id) {
   const sap_shape_def* shape = &model->shapes[id];
   const feature features[] = {
-      {shape->type == SAP_SHAPE_MESH, "type mesh"},
       {shape->margin > 0.0, "margin"},
       {shape->condim > 3, "condim 4 and 6"},
       {is_nonzero(shape->surface_velocity), "surface_velocity"},

@@ -47,7 +47,7 @@ static void coincident_centres(void** state) {
         sap_manifold m;
         char what[64];
         (void)snprintf(what, sizeof what, "types %d %d, case %d", ta, tb, turned);
-        sap_collide(&a, &b, &m);
+        sap_collide(&a, &b, 0.0, &m);
         const double deepest = check_points(&m, what);
         double n[3];
         const double expected = oracle_distance(&a, &b, n);
@@ -73,7 +73,7 @@ static void exact_touch(void** state) {
         oracle_shape(&b, (sap_shape_type)tb, size);
         sap_v3_set(b.p, 0.5 + gaps[k], 0.0, 0.0);  // every extent along x is 0.25
         sap_manifold m;
-        sap_collide(&a, &b, &m);
+        sap_collide(&a, &b, 0.0, &m);
         const double deepest = check_points(&m, "touch");
         ASSERT_NEAR(deepest, fmin(gaps[k], 0.0), 1e-13);
         assert_int_equal(m.count > 0, gaps[k] < 0.0);
@@ -108,7 +108,7 @@ static void scale_and_place(void** state) {
         sap_v3_set(a.p, far, -far, far);
         sap_v3_set(b.p, far + 0.3 * s, -far + 0.25 * s, far + 0.2 * s);
         sap_manifold m;
-        sap_collide(&a, &b, &m);
+        sap_collide(&a, &b, 0.0, &m);
         const double deepest = check_points(&m, "scaled") / s;
         if (k == 0) {
           reference = deepest;
@@ -138,7 +138,7 @@ static void needles_and_plates(void** state) {
         sap_manifold m;
         char what[64];
         (void)snprintf(what, sizeof what, "needles %d %d, pose %d", ta, tb, k);
-        sap_collide(&a, &b, &m);
+        sap_collide(&a, &b, 0.0, &m);
         const double deepest = check_points(&m, what);
         double n[3];
         const double expected = fmin(oracle_distance(&a, &b, n), 0.0);

@@ -322,7 +322,7 @@ static void agrees_with_mujoco(void** state) {
     place(&b, rows[i].b, rows[i].q_b);
     sap_v3_copy(b.p, rows[i].p_b);
     sap_manifold m;
-    sap_collide(&a, &b, &m);
+    sap_collide(&a, &b, 0.0, &m);
     double phi = 0.0, n[3] = {0.0, 0.0, 0.0};
     for (int32_t k = 0; k < m.count; ++k) {
       if (m.points[k].phi < phi) {

@@ -21,7 +21,7 @@ void oracle_random_rotation(uint64_t* seed, double R[9]) {
 void oracle_shape(sap_placed_shape* out, sap_shape_type type, const double size[3]) {
   sap_shape_def def = {.type = type};
   sap_v3_copy(def.size, size);
-  sap_shape_init(out, &def);
+  sap_shape_init(out, &def, NULL);
   out->R[0] = out->R[4] = out->R[8] = 1.0;
 }
 
@@ -44,8 +44,14 @@ static double support(const sap_placed_shape* s, const double n[3]) {
     case SAP_SHAPE_ELLIPSOID:
       return sqrt(e[0] * e[0] * m[0] * m[0] + e[1] * e[1] * m[1] * m[1] +
                   e[2] * e[2] * m[2] * m[2]);
+    case SAP_SHAPE_MESH: {
+      double top = -HUGE_VAL;
+      for (int32_t i = 0; i < s->hull->nvertices; ++i) {
+        top = fmax(top, sap_v3_dot(m, s->hull->vertices + 3 * i));
+      }
+      return top;
+    }
     case SAP_SHAPE_PLANE:
-    case SAP_SHAPE_MESH:
       break;
   }
   return 0.0;
@@ -94,6 +100,38 @@ static double climb(const sap_placed_shape* a, const sap_placed_shape* b, double
   return best;
 }
 
+// Moves along the ridges of a hull's edges near n.
+static void follow_edges(const sap_placed_shape* a, const sap_placed_shape* b,
+                         const sap_placed_shape* mesh, double step, double n[3], double* best) {
+  const sap_polytope* hull = mesh->hull;
+  for (int32_t i = 0; i < hull->nvertices; ++i) {
+    for (int32_t k = hull->neighbor_start[i]; k < hull->neighbor_start[i + 1]; ++k) {
+      double edge[3], axis[3], move[3];
+      sap_v3_sub(edge, hull->vertices + 3 * hull->neighbors[k], hull->vertices + 3 * i);
+      sap_m3_mul_v3(axis, mesh->R, edge);
+      sap_v3_scale(axis, axis, 1.0 / sap_v3_norm(axis));
+      if (fabs(sap_v3_dot(axis, n)) < 0.02) {
+        sap_v3_cross(move, axis, n);
+        sap_v3_scale(move, move, step);
+        better(a, b, move, n, best);
+      }
+    }
+  }
+}
+
+static double climb_ridges(const sap_placed_shape* a, const sap_placed_shape* b, double n[3]) {
+  double best = climb(a, b, n);
+  for (double step = 0.01; step > 1e-8; step *= 0.5) {
+    if (a->type == SAP_SHAPE_MESH) {
+      follow_edges(a, b, a, step, n, &best);
+    }
+    if (b->type == SAP_SHAPE_MESH) {
+      follow_edges(a, b, b, step, n, &best);
+    }
+  }
+  return best;
+}
+
 double oracle_distance(const sap_placed_shape* a, const sap_placed_shape* b, double n[3]) {
   enum { DIRECTIONS = 3000, STARTS = 4 };
   double starts[STARTS][3], gaps[STARTS];
@@ -122,7 +160,7 @@ double oracle_distance(const sap_placed_shape* a, const sap_placed_shape* b, dou
   }
   double best = -HUGE_VAL;
   for (int k = 0; k < STARTS && gaps[k] > -HUGE_VAL; ++k) {
-    const double gap = climb(a, b, starts[k]);
+    const double gap = climb_ridges(a, b, starts[k]);
     if (gap > best) {
       best = gap;
       sap_v3_copy(n, starts[k]);
@@ -156,7 +194,14 @@ bool oracle_holds(const sap_placed_shape* s, const double x[3], double tolerance
       return sap_v3_norm(u) <= 1.0 + tolerance / smallest;
     }
     case SAP_SHAPE_MESH:
-      break;
+      for (int32_t i = 0; i < s->hull->nfaces; ++i) {
+        double u[3];
+        sap_v3_sub(u, m, s->hull->faces[i].c);
+        if (!(sap_v3_dot(s->hull->normals + 3 * i, u) <= tolerance)) {
+          return false;
+        }
+      }
+      return true;
   }
   return false;
 }
