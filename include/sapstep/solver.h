@@ -11,12 +11,13 @@ extern "C" {
 #endif
 
 // What the solver found. Not converging is not an error: the best iterate comes back.
-#define SAP_OUTCOME_LIST(X)                                                   \
-  X(CONVERGED, "converged")            /* the momentum test, castro (26)   */ \
-  X(ROUNDOFF, "converged_to_roundoff") /* cost and gradient at round-off   */ \
-  X(ITERATION_LIMIT, "iteration_limit")                                       \
-  X(TIME_LIMIT, "time_limit")                                                 \
-  X(STALLED, "stalled") /* no descent although not at round-off */
+#define SAP_OUTCOME_LIST(X)                                                      \
+  X(CONVERGED, "converged") /* the momentum test, castro (26)                 */ \
+  /* cost and gradient no longer fall; momentum error at most 1e-5 */            \
+  X(ROUNDOFF, "converged_to_roundoff")                                           \
+  X(ITERATION_LIMIT, "iteration_limit")                                          \
+  X(TIME_LIMIT, "time_limit")                                                    \
+  X(STALLED, "stalled") /* no descent, or the same at a larger momentum error */
 
 typedef enum sap_outcome {
 #define SAP_X(name, text) SAP_OUTCOME_##name,
@@ -30,6 +31,16 @@ typedef enum sap_line_search {
   SAP_LINE_SEARCH_EXACT,
   SAP_LINE_SEARCH_BACKTRACKING
 } sap_line_search;
+
+// How solver "sap" steps. Both find the same minimum and never let the cost rise.
+typedef enum sap_newton_method {
+  SAP_NEWTON_PRIMAL,  // castro's SAP
+  // Carries impulses along with velocities: fewer steps, the more so the smaller sigma. A solver
+  // object keeps them from one solve to the next for blocks with the same key (not 0) and rows, so
+  // what it returns depends, within the tolerance, on the solves before: the same sequence of
+  // solves gives the same bits, and a fresh object, or blocks without key, start from v alone.
+  SAP_NEWTON_PRIMAL_DUAL,
+} sap_newton_method;
 
 // Linear algebra of one island's Newton system.
 typedef enum sap_linear_solver {
@@ -48,12 +59,13 @@ typedef enum sap_penalty {
 
 // The one list that the struct, the defaults, the check and the command line are made from:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
-// type is real, integer, boolean, or an enum's name (line_search,
-// linear_solver, penalty).
+// type is real, integer, boolean, or an enum's name (newton_method, line_search, linear_solver,
+// penalty).
 #define SAP_SOLVER_OPTIONS(X)                                                                   \
   X(real, relative_tolerance, 1e-6, 0, 1, "momentum test: eps_r of castro (26) [-]")            \
   X(real, absolute_tolerance, 1e-14, 0, 1e300, "momentum test: eps_a of castro (26) [sqrt(J)]") \
   X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                          \
+  X(newton_method, newton, SAP_NEWTON_PRIMAL_DUAL, 0, 1, "primal or primal-dual")               \
   X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, 1, "exact or backtracking")             \
   X(real, backtracking_factor, 0.8, 0.01, 0.99, "backtracking: rho [-]")                        \
   X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")             \
@@ -71,6 +83,7 @@ typedef enum sap_penalty {
 typedef double sap_type_real;
 typedef int32_t sap_type_integer;
 typedef bool sap_type_boolean;
+typedef sap_newton_method sap_type_newton_method;
 typedef sap_line_search sap_type_line_search;
 typedef sap_linear_solver sap_type_linear_solver;
 typedef sap_penalty sap_type_penalty;

@@ -9,9 +9,9 @@
 // Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24).
 // Then q = q0 (+) dt v^theta_vq.
 //
-// The free motion of the last steps is the first guess of the next: from the same state a stepper
-// that has come here and a fresh one agree to round-off, not to the bit. The same run with the same
-// calls always gives the same bits.
+// The free motion and the impulses of the last steps are the first guess of the next: from the same
+// state a stepper that has come here and a fresh one agree within the solver's tolerance, not to
+// the bit. The same run with the same calls always gives the same bits.
 #ifndef SAPSTEP_STEPPER_H
 #define SAPSTEP_STEPPER_H
 

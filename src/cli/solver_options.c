@@ -10,17 +10,20 @@ typedef enum field_kind {
   KIND_real,
   KIND_integer,
   KIND_boolean,
+  KIND_newton_method,
   KIND_line_search,
   KIND_linear_solver,
   KIND_penalty,
 } field_kind;
 
 // Names in the order of the enums' values.
+static const char* const newton_names[] = {"primal", "primal-dual", NULL};
 static const char* const line_search_names[] = {"exact", "backtracking", NULL};
 static const char* const linear_solver_names[] = {"auto", "dense", "block", "sparse", NULL};
 static const char* const penalty_names[] = {"fixed", "linear", "spectral", NULL};
 _Static_assert(SAP_PENALTY_FIXED == 0 && SAP_PENALTY_LINEAR == 1 && SAP_PENALTY_SPECTRAL == 2,
                "names");
+_Static_assert(SAP_NEWTON_PRIMAL == 0 && SAP_NEWTON_PRIMAL_DUAL == 1, "names");
 _Static_assert(SAP_LINE_SEARCH_EXACT == 0 && SAP_LINE_SEARCH_BACKTRACKING == 1, "names");
 _Static_assert(SAP_LINEAR_AUTO == 0 && SAP_LINEAR_DENSE == 1 && SAP_LINEAR_BLOCK == 2 &&
                    SAP_LINEAR_SPARSE == 3,
@@ -57,6 +60,8 @@ void cli_solver_option_name(int index, char name[CLI_NAME_SIZE]) {
 
 static const char* const* choices_of(field_kind kind) {
   switch (kind) {
+    case KIND_newton_method:
+      return newton_names;
     case KIND_line_search:
       return line_search_names;
     case KIND_linear_solver:
@@ -92,6 +97,14 @@ bool cli_set_solver_option(sap_solver_options* options, int index, const char* t
     case KIND_boolean:
       (void)snprintf(allowed, CLI_ALLOWED_SIZE, "on or off");
       return cli_read_boolean(text, target);
+    case KIND_newton_method: {
+      const int choice = cli_read_choice(text, newton_names);
+      list_choices(newton_names, allowed);
+      if (choice >= 0) {
+        *(sap_newton_method*)target = (sap_newton_method)choice;
+      }
+      return choice >= 0;
+    }
     case KIND_line_search: {
       const int choice = cli_read_choice(text, line_search_names);
       list_choices(line_search_names, allowed);
@@ -133,8 +146,10 @@ static void print_default(const field* f) {
 
 void cli_print_solver_options(void) {
   static const char* const arguments[] = {
-      [KIND_real] = "X",           [KIND_integer] = "N",          [KIND_boolean] = "on|off",
-      [KIND_line_search] = "NAME", [KIND_linear_solver] = "NAME", [KIND_penalty] = "NAME",
+      [KIND_real] = "X",           [KIND_integer] = "N",
+      [KIND_boolean] = "on|off",   [KIND_newton_method] = "NAME",
+      [KIND_line_search] = "NAME", [KIND_linear_solver] = "NAME",
+      [KIND_penalty] = "NAME",
   };
   (void)printf("\nSolver options (default; range):\n");
   for (int i = 0; i < cli_solver_option_count(); ++i) {

@@ -24,6 +24,7 @@ static void step(fixture* f, uint32_t seed, int32_t contacts) {
   pile_options pile = pile_options_default();
   pile.seed = seed;
   pile.contacts = contacts;
+  pile.keyed = seed % 2 == 0;
   assert_int_equal(pile_fill(&pile, f->problem, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_solver_solve(f->solver, f->problem, &f->solution, &f->report, NULL),
                    SAP_STATUS_OK);

@@ -116,13 +116,16 @@ static void check_tight(const data_file* file, const sap_problem* problem,
   sap_solution_clear(&solution);
 }
 
-static void check_default(const data_file* file, const sap_problem* problem) {
+static void check_default(const data_file* file, const sap_problem* problem,
+                          sap_newton_method newton) {
   sap_solution solution = {0};
   sap_report report = {0};
-  const sap_solver_options options = sap_solver_options_default();
+  sap_solver_options options = sap_solver_options_default();
+  options.newton = newton;
   solve(&options, problem, &solution, &report);
-  print_message("%-18s default: %d iterations (Drake %d), %d evaluations, %d islands\n", file->name,
-                report.iterations, file->drake, report.evaluations, report.islands);
+  print_message("%-18s %s: %d iterations (Drake %d), %d evaluations, %d islands\n", file->name,
+                newton == SAP_NEWTON_PRIMAL ? "primal" : "primal-dual", report.iterations,
+                file->drake, report.evaluations, report.islands);
   if (file->drake >= 0) {
     assert_true(report.iterations <= file->drake + 2);
   }
@@ -191,6 +194,8 @@ static void for_each(void (*check)(const data_file*, const sap_problem*, const s
   }
 }
 
+static int32_t iterations[2];  // primal, primal-dual; each problem's slowest island
+
 static void run_tight(const data_file* file, const sap_problem* problem,
                       const sap_solution* reference) {
   check_tight(file, problem, reference);
@@ -199,7 +204,25 @@ static void run_tight(const data_file* file, const sap_problem* problem,
 static void run_default(const data_file* file, const sap_problem* problem,
                         const sap_solution* reference) {
   (void)reference;
-  check_default(file, problem);
+  check_default(file, problem, SAP_NEWTON_PRIMAL);
+  check_default(file, problem, SAP_NEWTON_PRIMAL_DUAL);
+}
+
+// Without memory of other problems.
+static void run_totals(const data_file* file, const sap_problem* problem,
+                       const sap_solution* reference) {
+  (void)file;
+  (void)reference;
+  for (int newton = 0; newton < 2; ++newton) {
+    sap_solution solution = {0};
+    sap_report report = {0};
+    sap_solver_options options = sap_solver_options_default();
+    options.newton = (sap_newton_method)newton;
+    solve(&options, problem, &solution, &report);
+    iterations[newton] += report.iterations;
+    sap_report_clear(&report);
+    sap_solution_clear(&solution);
+  }
 }
 
 static void run_variants(const data_file* file, const sap_problem* problem,
@@ -223,10 +246,19 @@ static void test_variants(void** state) {
   for_each(run_variants);
 }
 
+static void test_totals(void** state) {
+  (void)state;
+  iterations[0] = iterations[1] = 0;
+  for_each(run_totals);
+  print_message("iterations in all: primal %d, primal-dual %d\n", iterations[0], iterations[1]);
+  assert_true(5 * iterations[1] < 3 * iterations[0]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_tight),
       cmocka_unit_test(test_default),
+      cmocka_unit_test(test_totals),
       cmocka_unit_test(test_variants),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,12 +75,14 @@ static sap_status add_contact(const pile_options* o, sap_problem* problem, int32
       .trees = trees,
       .jacobians = jacobians,
       .material = {o->stiffness, 0.01, index % 7 == 0 ? 0.0 : 0.5 + 0.4 * pseudo_random(seed)},
-      .phi0 = 1e-3 * pseudo_random(seed)};
+      .phi0 = 1e-3 * pseudo_random(seed),
+      .key = o->keyed ? 1 + (uint64_t)index : 0};
   return sap_problem_add_contact(problem, &contact, &o->regularization, error);
 }
 
-static sap_status add_other(sap_problem* problem, int32_t index, int32_t ntrees, uint32_t* seed,
-                            sap_error* error) {
+static sap_status add_other(const pile_options* o, sap_problem* problem, int32_t index,
+                            uint32_t* seed, sap_error* error) {
+  const int32_t ntrees = o->trees;
   static const sap_set sets[3] = {SAP_SET_NONNEGATIVE, SAP_SET_BOX, SAP_SET_FREE};
   double J[3][MAX_ROWS * MAX_SIZE], R[MAX_ROWS], v_hat[MAX_ROWS], lower[MAX_ROWS], upper[MAX_ROWS];
   const double* jacobians[3];
@@ -101,7 +103,8 @@ static sap_status add_other(sap_problem* problem, int32_t index, int32_t ntrees,
                            .R = R,
                            .v_hat = v_hat,
                            .lower = lower,
-                           .upper = upper};
+                           .upper = upper,
+                           .key = o->keyed ? 1000 + (uint64_t)index : 0};
   return sap_problem_add_block(problem, &block, error);
 }
 
@@ -135,7 +138,7 @@ sap_status pile_fill(const pile_options* o, sap_problem* problem, sap_error* err
   for (int32_t i = 0; status == SAP_STATUS_OK && i < o->contacts; ++i) {
     status = add_contact(o, problem, i, &seed, error);
     if (o->mixed && status == SAP_STATUS_OK && i % 2 == 0) {
-      status = add_other(problem, i / 2, o->trees, &seed, error);
+      status = add_other(o, problem, i / 2, &seed, error);
     }
   }
   return status;

@@ -13,6 +13,7 @@ typedef struct pile_options {
   double stiffness;   // of contacts [N/m]
   sap_regularization regularization;
   bool mixed;  // the other sets, three trees, couplings
+  bool keyed;  // blocks have keys: solvers may keep impulses from solve to solve
   uint32_t seed;
 } pile_options;
 

@@ -216,3 +216,42 @@ double sap_newton_apply_direction(sap_newton* n) {
   sap_newton_add_momentum(n, n->dv, n->product);
   return sap_row_dot(n->dv, n->product, n->nv);
 }
+
+static inline void subtract_cones(const sap_newton* n, const sap_patch* patch, int32_t ncols,
+                                  double* restrict y) {
+  const size_t nc = (size_t)n->ncones;
+  const double* J = n->jacobian + patch->jacobian;
+  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols) {
+    const double* q = n->cone_target + patch->first + k;
+    if (q[0] != 0.0 || q[nc] != 0.0 || q[2 * nc] != 0.0) {
+      for (int32_t i = 0; i < ncols; ++i) {
+        y[i] -= J[i] * q[0] + J[ncols + i] * q[nc] + J[2 * ncols + i] * q[2 * nc];
+      }
+    }
+  }
+}
+
+void sap_newton_target_gradient(sap_newton* n, double* gradient) {
+  double* y = n->scratch;
+  memcpy(gradient, n->momentum, (size_t)n->nv * sizeof(double));
+  for (int32_t p = 0; p < n->npatches; ++p) {
+    const sap_patch* patch = &n->patches[p];
+    memset(y, 0, (size_t)patch->ncols * sizeof(double));
+    if (!patch->is_cone) {
+      const double* J = n->jacobian + patch->jacobian;
+      for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {
+        const double q = n->interval_target[k];
+        for (int32_t i = 0; q != 0.0 && i < patch->ncols; ++i) {
+          y[i] -= J[i] * q;
+        }
+      }
+    } else if (patch->ncols == SAP_ONE_FREE_BODY) {
+      subtract_cones(n, patch, SAP_ONE_FREE_BODY, y);
+    } else if (patch->ncols == SAP_TWO_FREE_BODIES) {
+      subtract_cones(n, patch, SAP_TWO_FREE_BODIES, y);
+    } else {
+      subtract_cones(n, patch, patch->ncols, y);
+    }
+    sap_patch_scatter_add(n, patch, y, gradient);
+  }
+}

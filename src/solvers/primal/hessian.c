@@ -36,14 +36,10 @@ static inline void add_cone(double* restrict S, const double* restrict J, const 
 // Returns whether any cone of the patch is active.
 static inline bool add_cones(const sap_newton* n, const sap_patch* patch, int32_t ncols,
                              int32_t split, double* S, double* W) {
-  const size_t nc = (size_t)n->ncones;
   const double* J = n->jacobian + patch->jacobian;
+  const double* G = n->cone_G + 6 * (size_t)patch->first;
   bool active = false;
-  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols) {
-    const size_t c = (size_t)(patch->first + k);
-    const double u[3] = {n->cone_u[c], n->cone_u[nc + c], n->cone_u[2 * nc + c]};
-    double G[6];
-    sap_cone_hessian(&n->cones[c], u, G);
+  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols, G += 6) {
     if (G[5] != 0.0) {
       if (!active) {
         memset(S, 0, (size_t)ncols * (size_t)ncols * sizeof(double));
@@ -61,9 +57,8 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
   const double* J = n->jacobian + patch->jacobian;
   bool active = false;
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += ncols) {
-    const sap_interval* interval = &n->intervals[k];
-    if (!sap_interval_is_inside(n->interval_u[k], interval->inverse_R, interval->lower,
-                                interval->upper)) {
+    const double G = n->interval_G[k];
+    if (G == 0.0) {
       continue;
     }
     if (!active) {
@@ -71,7 +66,7 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
       active = true;
     }
     for (int32_t j = 0; j < ncols; ++j) {
-      const double w = interval->inverse_R * J[j];
+      const double w = G * J[j];
       if (w != 0.0) {
         double* Sj = S + (size_t)j * (size_t)ncols;
         for (int32_t i = j; i < ncols; ++i) {

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SAP's Newton iterations, castro Algorithm 2.
+// The Newton iterations, castro Algorithm 2.
 //   stop    |D grad| < eps_a + eps_r max(|D A v|, |D J' gamma|)                        castro (26)
-//   step    dv = -H^-1 grad,  H = A + J' G J,  v += alpha dv
-// In floating point two things need care. H may lose A to round-off when R is tiny: if it does not
-// factorize although A does, its diagonal is raised, which keeps dv a direction of descent. And the
-// decrease of l drowns in round-off before the gradient stops falling: then the gradient decides,
-// and when it no longer falls either, the best iterate is what this precision can give.
+//   step    v += alpha dv, alpha by line search on l
+// Primal: dv = -H^-1 grad always. Primal-dual (dual.c): semismooth steps while they are good, then
+// dual-direction steps while these are. The cost never rises and SAP's own step comes again and
+// again, from any point on its way down: so the iterations converge globally as SAP's do (the
+// spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming).
+// In floating point the decrease of l drowns in round-off before the gradient stops falling: then
+// the gradient decides, and when it no longer falls either, or its parts cancel to the last bit,
+// the best iterate is what this precision can give.
 #include "solvers/primal/iterate.h"
 
 #include <float.h>
@@ -23,18 +26,25 @@ static const double COST_BLUR = 1000.0 * DBL_EPSILON;
 // The gradient has fallen when it is below this part of what it was at the last progress. Noise
 // halves itself ever more rarely, so that this ends.
 static const double GRADIENT_FALL = 0.5;
-// First raise of H's diagonal, relative to it, when H does not factorize; the factor of the next.
-static const double FIRST_RAISE = 1e-14;
-static const double NEXT_RAISE = 100.0;
+// A primal-dual step shorter than this does not fit its linearisation; most are far longer.
+static const double GOOD_STEP = 0.05;
+// Where the cost no longer falls although the momentum error is above this, R is too small for
+// double precision: J v's round-off over R is seen.
+static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
 enum {
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
-  MAXIMUM_RAISES = 12     // the last raise makes dv the scaled gradient
+  SPACER_INTERVAL = 16    // primal-dual: at least every so many steps one is SAP's own
 };
 
 static bool is_converged(const sap_newton_state* s, const sap_solver_options* options) {
   const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
   return s->gradient < options->absolute_tolerance + options->relative_tolerance * scale ||
          s->gradient == 0.0;
+}
+
+static double momentum_error(const sap_newton_state* s) {
+  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
+  return s->gradient > 0.0 ? s->gradient / scale : 0.0;
 }
 
 static bool is_finite(const sap_newton_state* s) {
@@ -67,75 +77,27 @@ static sap_status start(sap_newton* n, const sap_solver_options* options, sap_er
   return is_finite(&n->state) ? SAP_STATUS_OK : overflow(n, "at the start", error);
 }
 
-// Raises H's diagonal by a part of itself.
-static void raise_diagonal(sap_newton* n, double raise) {
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    double* block = n->values + n->value_start[n->column_start[t]];
-    for (int32_t i = 0; i < n->size[t]; ++i) {
-      block[(size_t)i * (size_t)(n->size[t] + 1)] *= 1.0 + raise;
-    }
+// The kind of the step that follows one of length alpha: the same after a good one, the other after
+// a bad one.
+static sap_step_kind plan(sap_step_kind last, double alpha, int32_t iterations) {
+  if (iterations % SPACER_INTERVAL == 0) {
+    return SAP_STEP_PRIMAL;
   }
+  const bool good = alpha > GOOD_STEP;
+  const bool semismooth = last == SAP_STEP_DUAL_DIRECTION ? !good : good;
+  return semismooth || last == SAP_STEP_PRIMAL ? SAP_STEP_SEMISMOOTH : SAP_STEP_DUAL_DIRECTION;
 }
 
-// OK: A is SPD, it is H's round-off. NOT_SPD names the tree.
-static sap_status blame_momentum(sap_newton* n, sap_error* error) {
-  int32_t failed = -1;
-  sap_newton_assemble(n, false);
-  const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
-  if (status == SAP_STATUS_NOT_SPD) {
-    const int32_t tree = failed >= 0 && failed < n->ntrees ? n->trees[failed] : n->trees[0];
-    return sap_fail(error, SAP_STATUS_NOT_SPD, "A is not positive definite (found at tree %d)",
-                    tree);
-  }
-  return status;
-}
-
-// dv and its slope l'(0); slope stays >= 0 when no direction of descent was found.
-static sap_status find_direction(sap_newton* n, sap_iterate_result* result, double* slope,
-                                 sap_error* error) {
-  double raise = 0.0;
-  *slope = 0.0;
-  for (int attempt = 0; attempt < MAXIMUM_RAISES; ++attempt) {
-    sap_newton_assemble(n, true);
-    if (raise > 0.0) {
-      raise_diagonal(n, raise);
-    }
-    int32_t failed;
-    sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
-    result->factorizations += 1;
-    if (status == SAP_STATUS_OK) {
-      for (int32_t i = 0; i < n->nv; ++i) {
-        n->dv[i] = -n->gradient[i];
-      }
-      sap_cholesky_solve(n->cholesky, n->dv);
-      *slope = sap_row_dot(n->dv, n->gradient, n->nv);
-      if (*slope < 0.0 && isfinite(*slope)) {
-        return SAP_STATUS_OK;
-      }
-    } else if (status == SAP_STATUS_NOT_SPD && attempt == 0) {
-      status = blame_momentum(n, error);
-    }
-    if (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_SPD) {
-      return status;
-    }
-    if (status == SAP_STATUS_NOT_SPD && attempt == 0) {
-      return status;
-    }
-    raise = raise > 0.0 ? raise * NEXT_RAISE : FIRST_RAISE;
-  }
-  *slope = 0.0;
-  return SAP_STATUS_OK;
-}
-
-static sap_step search(sap_newton* n, const sap_solver_options* options, double slope) {
-  const double curvature = sap_newton_apply_direction(n);
+static sap_step search(sap_newton* n, const sap_solver_options* options,
+                       const sap_direction* direction) {
+  const double slope = direction->slope;
   if (options->line_search == SAP_LINE_SEARCH_EXACT) {
-    return sap_newton_exact_search(n, slope, curvature);
+    return sap_newton_exact_search(n, slope, direction->curvature);
   }
   if (-slope <= COST_BLUR * n->state.cost_scale) {
     return (sap_step){1.0, 0};
   }
-  return sap_newton_backtracking_search(n, options, slope, curvature);
+  return sap_newton_backtracking_search(n, options, slope, direction->curvature);
 }
 
 // v += alpha dv; false when no velocity changed.
@@ -151,7 +113,7 @@ static bool move(sap_newton* n, double alpha) {
 
 // Watches for the floor of round-off.
 typedef struct floor_watch {
-  double cost;      // of the iterate before
+  double cost;      // the lowest so far
   double gradient;  // of v_best
   double mark;      // gradient at the last progress
   int32_t idle;     // steps in a row without progress
@@ -166,8 +128,8 @@ static void watch_floor(sap_newton* n, floor_watch* watch) {
   const bool descends = watch->cost - n->state.cost > COST_ROUNDOFF * n->state.cost_scale;
   const bool falls = n->state.gradient < GRADIENT_FALL * watch->mark;
   watch->idle += 1;
-  watch->cost = n->state.cost;
   if (descends || falls) {
+    watch->cost = descends ? n->state.cost : watch->cost;
     watch->idle = 0;
     watch->mark = n->state.gradient;
   }
@@ -208,31 +170,35 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   }
   floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
+  const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
+  sap_direction direction = {.kind = primal_dual ? SAP_STEP_SEMISMOOTH : SAP_STEP_PRIMAL};
+  if (status == SAP_STATUS_OK && primal_dual) {
+    sap_newton_start_dual(n);
+  }
   while (status == SAP_STATUS_OK) {
     if (is_converged(&n->state, options)) {
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
-    if (watch.idle >= ROUNDOFF_PATIENCE) {
+    if (watch.idle >= ROUNDOFF_PATIENCE || momentum_error(&n->state) <= DBL_EPSILON) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }
     if (result->iterations >= options->max_iterations) {
       break;
     }
-    double slope;
-    status = find_direction(n, result, &slope, error);
+    status = sap_newton_find_direction(n, &direction, error);
     if (status != SAP_STATUS_OK) {
       break;
     }
-    if (!(slope < 0.0)) {
+    if (!(direction.slope < 0.0)) {
       result->outcome = SAP_OUTCOME_STALLED;
       break;
     }
-    step = search(n, options, slope);
+    step = search(n, options, &direction);
     result->iterations += 1;
     result->evaluations += step.evaluations;
-    if (!move(n, step.alpha)) {
+    if (!move(n, step.alpha) && direction.kind == SAP_STEP_PRIMAL) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }
@@ -241,11 +207,22 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       status = overflow(n, "after a step", error);
       break;
     }
+    if (primal_dual) {
+      sap_newton_move_dual(n, direction.kind, step.alpha);
+    }
     watch_floor(n, &watch);
+    if (primal_dual) {
+      direction.kind =
+          watch.idle > 0 ? SAP_STEP_PRIMAL : plan(direction.kind, step.alpha, result->iterations);
+    }
     status = record(n, &step, history, error);
   }
+  result->factorizations = direction.factorizations;
   if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {
     return_to_best(n, &watch);
+    if (!(momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR)) {
+      result->outcome = SAP_OUTCOME_STALLED;
+    }
   }
   return status;
 }

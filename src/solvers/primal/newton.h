@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Newton's method of SAP on one island: the island's data gathered into contiguous arrays, and the
 // steps of an iteration. The same object serves one island after the other and keeps its memory.
+// The impulses that the primal-dual steps carry along are in cone_dual and interval_dual.
 //
 // A patch is what acts on the same set of trees: its cones, or its interval rows (limits, boxes,
 // bilateral rows). Its Jacobian is one dense matrix, row by row over the patch's trees in ascending
@@ -74,11 +75,19 @@ typedef struct sap_newton {
   double* cone_u;
   double* cone_d;  // J dv
   double* cone_gamma;
+  double* cone_dual;       // gamma of its own, in cone_gamma's layout
+  double* cone_target;     // the impulse that dv = 0 leads to: gamma of the linearised problem
+  double* cone_rho;        // metric of the semismooth law (ncones)
+  double* cone_G;          // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
   double* interval_v_hat;  // (nintervals)
   double* interval_vc;
   double* interval_u;
   double* interval_d;
   double* interval_gamma;
+  double* interval_dual;
+  double* interval_target;
+  double* interval_rho;
+  double* interval_G;
   double *v, *v_star, *v_best, *dv, *gradient;  // (nv)
   double* momentum;                             // A (v - v*)
   double* momentum_star;                        // A v*
@@ -86,6 +95,8 @@ typedef struct sap_newton {
   double* mass;                                 // diag(A)
   double* product;                              // A dv
   double* scratch;                              // patch vectors and J' G J of a patch
+
+  const double* known;  // duals to start from by the problem's rows, NaN: none
 
   sap_newton_state state;
   sap_cholesky* cholesky;  // of this island's pattern
@@ -112,8 +123,34 @@ double sap_newton_contact_cost(const sap_newton* newton, const double* v);
 double sap_newton_apply_direction(sap_newton* newton);
 // y += A x
 void sap_newton_add_momentum(const sap_newton* newton, const double* x, double* y);
-// values = A + J' G J at the evaluated point, or A alone.
+// values = A + J' G J with the G of sap_newton_linearise, or A alone.
 void sap_newton_assemble(sap_newton* newton, bool with_constraints);
+// gradient = A (v - v*) - J' target, the right-hand side of a semismooth step with its sign turned.
+void sap_newton_target_gradient(sap_newton* newton, double* gradient);
+
+// How a step's system comes about; each falls back on the one before it.
+typedef enum sap_step_kind {
+  SAP_STEP_PRIMAL,          // SAP's own
+  SAP_STEP_DUAL_DIRECTION,  // SAP's, with the slip direction relaxed by the dual
+  SAP_STEP_SEMISMOOTH       // v and gamma together
+} sap_step_kind;
+// cone_G, interval_G and the targets at the evaluated point.
+void sap_newton_linearise(sap_newton* newton, sap_step_kind kind);
+// The duals after a step of length alpha along dv, at the new v.
+void sap_newton_move_dual(sap_newton* newton, sap_step_kind kind, double alpha);
+// Metrics, and duals to begin with at the evaluated point: what is known, else P_C(y(v)).
+void sap_newton_start_dual(sap_newton* newton);
+
+// A direction dv to search along.
+typedef struct sap_direction {
+  sap_step_kind kind;      // asked for, then: what it is
+  double slope;            // l'(0); >= 0: no direction of descent was found
+  double curvature;        // dv' A dv
+  int32_t factorizations;  // summed
+} sap_direction;
+// dv, J dv and the rest of `direction`. fails: NOT_SPD names a tree; MEMORY.
+sap_status sap_newton_find_direction(sap_newton* newton, sap_direction* direction,
+                                     sap_error* error);
 
 // One step length along dv.
 typedef struct sap_step {

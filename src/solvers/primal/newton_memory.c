@@ -38,7 +38,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t integers =
       2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
   const int64_t reals =
-      (int64_t)n->njacobian + 15 * nc + 5 * ni + 10 * nv + columns * columns + 5 * columns;
+      (int64_t)n->njacobian + 28 * nc + 9 * ni + 10 * nv + columns * columns + 5 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
 #define RESERVE(array, needed)                                              \
   if (status == SAP_STATUS_OK) {                                            \
@@ -79,11 +79,19 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(cone_u, 3 * nc)
   CARVE(cone_d, 3 * nc)
   CARVE(cone_gamma, 3 * nc)
+  CARVE(cone_dual, 3 * nc)
+  CARVE(cone_target, 3 * nc)
+  CARVE(cone_rho, nc)
+  CARVE(cone_G, 6 * nc)
   CARVE(interval_v_hat, ni)
   CARVE(interval_vc, ni)
   CARVE(interval_u, ni)
   CARVE(interval_d, ni)
   CARVE(interval_gamma, ni)
+  CARVE(interval_dual, ni)
+  CARVE(interval_target, ni)
+  CARVE(interval_rho, ni)
+  CARVE(interval_G, ni)
   CARVE(v, nv)
   CARVE(v_star, nv)
   CARVE(v_best, nv)

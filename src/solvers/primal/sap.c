@@ -8,6 +8,7 @@
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/cholesky_pool.h"
+#include "solvers/primal/impulse_memory.h"
 #include "solvers/primal/iterate.h"
 #include "solvers/residuals.h"
 #include "solvers/solver_table.h"
@@ -19,8 +20,10 @@ typedef struct sap_primal {
   sap_newton newton;
   sap_cholesky_pool pool;
   sap_history history;
+  sap_impulse_memory memory;
   double *v, *gamma, *vc;  // of the whole problem
-  int32_t v_capacity, gamma_capacity, vc_capacity;
+  double* dual;            // impulses that the primal-dual steps carry along
+  int32_t v_capacity, gamma_capacity, vc_capacity, dual_capacity;
 } sap_primal;
 
 // Totals over islands.
@@ -57,6 +60,8 @@ void sap_primal_destroy(void* workspace) {
   sap_free(s->v);
   sap_free(s->gamma);
   sap_free(s->vc);
+  sap_free(s->dual);
+  sap_impulse_memory_clear(&s->memory);
   sap_free(s);
 }
 
@@ -65,7 +70,13 @@ static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error)
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error);
   }
-  return status == SAP_STATUS_OK ? SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error) : status;
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&s->dual, &s->dual_capacity, p->nrows, error);
+  }
+  return status == SAP_STATUS_OK ? sap_impulse_memory_reserve(&s->memory, p, error) : status;
 }
 
 // |D A v*|^2 of the trees in no island.
@@ -98,11 +109,13 @@ static void scatter(sap_primal* s, const sap_problem* p) {
     for (int32_t r = 0; r < 3; ++r) {
       s->gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
       s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
+      s->dual[n->cone_row[c] + r] = n->cone_dual[r * n->ncones + c];
     }
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     s->gamma[n->interval_row[k]] = n->interval_gamma[k];
     s->vc[n->interval_row[k]] = n->interval_vc[k];
+    s->dual[n->interval_row[k]] = n->interval_dual[k];
   }
 }
 
@@ -206,6 +219,8 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   }
   sap_cholesky_pool_begin_solve(&s->pool);
   copy(s->v, p->v_star, p->nv);
+  sap_impulse_memory_recall(&s->memory, p, s->dual);
+  s->newton.known = s->dual;
   totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
   for (int32_t i = 0; i < s->islands.count; ++i) {
     status = solve_island(s, options, p, i, report != NULL, &sum, error);
@@ -213,5 +228,9 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
       return status;
     }
   }
-  return hand_over(s, p, &sum, solution, report, error);
+  status = hand_over(s, p, &sum, solution, report, error);
+  if (status == SAP_STATUS_OK && options->newton == SAP_NEWTON_PRIMAL_DUAL) {
+    sap_impulse_memory_store(&s->memory, p, s->dual);
+  }
+  return status;
 }

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The linearisations of the primal-dual steps: against differences of the law they stand for, and
+// against SAP's own at a point where gamma = P_C(y).
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "solvers/primal/newton.h"
+#include "support/near.h"
+
+typedef struct fixture {
+  sap_problem* problem;
+  sap_islands islands;
+  sap_newton newton;
+  double known[3];
+} fixture;
+
+static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
+  *seed = *seed * 1664525u + 1013904223u;
+  return (double)(*seed >> 8) / 8388608.0 - 1.0;
+}
+
+// One cone on three velocities, evaluated at vc = v.
+static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
+  const int32_t sizes[1] = {3}, trees[1] = {0};
+  const double A[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const double v_hat[3] = {0.0, 0.0, 0.1};
+  const double* jacobians[1] = {J};
+  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                           .nrows = 3,
+                           .ntrees = 1,
+                           .trees = trees,
+                           .jacobians = jacobians,
+                           .R = R,
+                           .v_hat = v_hat,
+                           .friction = mu};
+  assert_int_equal(sap_problem_create(&f->problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(f->problem, 0.01, 1, sizes, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(f->problem, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_block(f->problem, &block, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_islands_find(&f->islands, f->problem, false, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_newton_create(&f->newton, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_newton_gather(&f->newton, f->problem, &f->islands, 0, NULL), SAP_STATUS_OK);
+  memcpy(f->newton.v, v, 3 * sizeof *v);
+  sap_newton_evaluate(&f->newton);
+  f->known[0] = f->known[1] = f->known[2] = (double)NAN;
+  f->newton.known = f->known;
+  sap_newton_start_dual(&f->newton);
+}
+
+static void tear_down(fixture* f) {
+  sap_newton_clear(&f->newton);
+  sap_islands_clear(&f->islands);
+  sap_problem_destroy(f->problem);
+}
+
+// P(gamma + rho (u - R gamma)) - gamma, P Euclidean: the cone's projection with R = 1.
+static void natural_map(double mu, double rho, const double R[3], const double u[3],
+                        const double gamma[3], double out[3]) {
+  const sap_cone unit = sap_cone_make(mu, 1.0, 1.0);
+  double z[3];
+  for (int i = 0; i < 3; ++i) {
+    z[i] = gamma[i] + rho * (u[i] - R[i] * gamma[i]);
+  }
+  (void)sap_cone_impulse(&unit, z, out);
+  for (int i = 0; i < 3; ++i) {
+    out[i] -= gamma[i];
+  }
+}
+
+// Newton's step of the natural map F(u, gamma) = 0 in gamma for fixed u is q - gamma, and
+// dF/dgamma G = dF/du, since gamma = q - G J dv solves F + F_gamma dgamma - F_u J dv = 0.
+static void check_law(const fixture* f, double mu, const double R[3]) {
+  const sap_newton* n = &f->newton;
+  const double rho = n->cone_rho[0], step = 1e-6;
+  double F[3], F_gamma[3][3], F_u[3][3];
+  natural_map(mu, rho, R, n->cone_u, n->cone_dual, F);
+  for (int j = 0; j < 3; ++j) {
+    double high[3], low[3], x[3];
+    memcpy(x, n->cone_dual, sizeof x);
+    x[j] += step;
+    natural_map(mu, rho, R, n->cone_u, x, high);
+    x[j] -= 2.0 * step;
+    natural_map(mu, rho, R, n->cone_u, x, low);
+    for (int i = 0; i < 3; ++i) {
+      F_gamma[i][j] = (high[i] - low[i]) / (2.0 * step);
+    }
+    memcpy(x, n->cone_u, sizeof x);
+    x[j] += step;
+    natural_map(mu, rho, R, x, n->cone_dual, high);
+    x[j] -= 2.0 * step;
+    natural_map(mu, rho, R, x, n->cone_dual, low);
+    for (int i = 0; i < 3; ++i) {
+      F_u[i][j] = (high[i] - low[i]) / (2.0 * step);
+    }
+  }
+  const double* g = n->cone_G;
+  const double G[3][3] = {{g[0], g[1], g[3]}, {g[1], g[2], g[4]}, {g[3], g[4], g[5]}};
+  for (int i = 0; i < 3; ++i) {
+    double residual = F[i];
+    for (int j = 0; j < 3; ++j) {
+      residual += F_gamma[i][j] * (n->cone_target[j] - n->cone_dual[j]);
+      double product = F_u[i][j];
+      for (int k = 0; k < 3; ++k) {
+        product += F_gamma[i][k] * G[k][j];
+      }
+      // 1e-5: differences of step 1e-6 of a law with curvature about 10, times G up to 1e2
+      ASSERT_NEAR(product, 0.0, 1e-5 * (1.0 + rho));
+    }
+    ASSERT_NEAR(residual, 0.0, 1e-5 * (1.0 + rho));
+  }
+}
+
+static void test_law(void** state) {
+  (void)state;
+  uint32_t seed = 7;
+  int seen[3] = {0, 0, 0};  // regions of the cone, by G
+  for (int i = 0; i < 300; ++i) {
+    const double mu = 0.6 + 0.5 * pseudo_random(&seed);
+    const double Rt = 0.05 + 0.04 * pseudo_random(&seed);
+    const double R[3] = {Rt, Rt, 0.3 + 0.2 * pseudo_random(&seed)};
+    const double v[3] = {pseudo_random(&seed), pseudo_random(&seed), pseudo_random(&seed)};
+    fixture f = {0};
+    set_up(&f, mu, R, v);
+    for (int r = 0; r < 3; ++r) {
+      f.newton.cone_dual[r] = 2.0 * pseudo_random(&seed);
+    }
+    sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
+    const double* G = f.newton.cone_G;
+    seen[G[5] == 0.0 ? 0 : (G[3] == 0.0 && G[4] == 0.0 ? 1 : 2)] += 1;
+    assert_true(G[0] >= 0.0 && G[2] >= 0.0 && G[0] * G[2] - G[1] * G[1] >= -1e-9 * G[0] * G[2]);
+    check_law(&f, mu, R);
+    tear_down(&f);
+  }
+  assert_true(seen[0] > 10 && seen[1] > 10 && seen[2] > 10);
+}
+
+// Where the dual is P_C(y), all kinds of steps have SAP's G, and q is gamma.
+static void test_consistent(void** state) {
+  (void)state;
+  uint32_t seed = 3;
+  for (int i = 0; i < 100; ++i) {
+    const double R[3] = {1e-3, 1e-3, 0.05};
+    const double v[3] = {0.1 * pseudo_random(&seed), 0.1 * pseudo_random(&seed),
+                         0.3 * pseudo_random(&seed)};
+    fixture f = {0};
+    set_up(&f, 0.7, R, v);
+    sap_newton* n = &f.newton;
+    double G[6];
+    sap_cone_hessian(&n->cones[0], n->cone_u, G);
+    for (int kind = SAP_STEP_DUAL_DIRECTION; kind <= SAP_STEP_SEMISMOOTH; ++kind) {
+      sap_newton_linearise(n, (sap_step_kind)kind);
+      for (int k = 0; k < 6; ++k) {
+        ASSERT_NEAR(n->cone_G[k], G[k], 1e-10 / R[0]);  // c and e are differences of near numbers
+      }
+    }
+    for (int r = 0; r < 3; ++r) {
+      ASSERT_NEAR(n->cone_target[r], n->cone_gamma[r], 1e-12 * (1.0 + n->cone_gamma[2]));
+    }
+    tear_down(&f);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_law),
+      cmocka_unit_test(test_consistent),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
