@@ -7,7 +7,8 @@
 // Methods for Linear and Nonlinear Equations, ch. 7), in the inner product of diag(A):
 //   z = -A^-1 m;  z += s_{j+1} (s_j, z)/(s_j, s_j) for j < n - 1;  s_n = z/(1 - (s_{n-1},
 //   z)/|s_{n-1}|^2)
-// A group whose residual does not fall gets a new A, then the true Jacobian. The first iterate
+// A group whose residual does not fall gets a new A, then a line search with a new A at every
+// iterate, then the true Jacobian. The first iterate
 // comes from the steps before, where they help (prediction.h).
 // cost: one inverse dynamics per iteration of all groups.
 #include "integrators/free_motion_data.h"
@@ -16,6 +17,8 @@
 #include <string.h>
 
 #include "core/memory.h"
+
+enum { DAMPED_TRIALS = 2 };  // of one step
 
 sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm, sap_error* error) {
   const size_t nv = (size_t)system->nv;
@@ -31,7 +34,8 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
     sap_free_motion_clear(fm);
     return status;
   }
-  double** const vectors[] = {&fm->v_star, &fm->m, &fm->v_best, &fm->load, &fm->dv, &fm->weight};
+  double** const vectors[] = {&fm->v_star, &fm->m,      &fm->v_best,   &fm->load,
+                              &fm->dv,     &fm->weight, &fm->direction};
   bool complete = true;
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
     *vectors[i] = sap_allocate(nv, sizeof(double));
@@ -42,7 +46,8 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
     complete = complete && fm->steps[i] != NULL;
   }
   fm->progress = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->progress);
-  if (!complete || fm->progress == NULL) {
+  fm->alpha = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
+  if (!complete || fm->progress == NULL || fm->alpha == NULL) {
     sap_free_motion_clear(fm);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: free motion of %zu velocities", nv);
   }
@@ -204,10 +209,18 @@ static void return_to_best(sap_free_motion* fm, int32_t group, sap_group_phase p
   fm->moved = true;
 }
 
+// Where a group goes that the quasi-Newton iteration does not bring home.
+static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
+  const bool stiff = fm->balance.K.values != NULL;
+  return stiff && fm->progress[group].damped++ < DAMPED_TRIALS ? SAP_GROUP_DAMPED_NEWTON
+                                                               : SAP_GROUP_TRUE_NEWTON;
+}
+
 // What the residual at the newest iterate says about a group. True: it wants a new A.
 static bool judge(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
-  if (p->phase == SAP_GROUP_DONE && p->residual > SAP_ROUNDOFF_STALLED * p->scale) {
+  if (p->phase == SAP_GROUP_DONE &&
+      p->residual > fmax(SAP_ROUNDOFF_STALLED * p->scale, 2.0 * p->floor)) {
     // Another group's motion has changed its forces.
     p->phase = SAP_GROUP_QUASI_NEWTON;
     p->depth = p->poor = 0;
@@ -230,7 +243,7 @@ static bool judge(sap_free_motion* fm, int32_t group) {
   if (small && p->poor >= 2) {
     return_to_best(fm, group, SAP_GROUP_DONE);
   } else if (p->poor >= 3 || !isfinite(p->residual)) {
-    return_to_best(fm, group, SAP_GROUP_TRUE_NEWTON);
+    return_to_best(fm, group, next_phase(fm, group));
   }
   return p->poor == 1 && !small;
 }
@@ -245,12 +258,14 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
   return renew;
 }
 
+// Up to this many iterations of the groups in the quasi-Newton phase.
 static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
+  const int32_t limit = fm->iterations + max_iterations;
   while (status == SAP_STATUS_OK) {
     int32_t active = 0;
     const bool renew = judge_all(fm, &active);
-    if (active == 0 || fm->iterations >= max_iterations) {
+    if (active == 0 || fm->iterations >= limit) {
       break;
     }
     if (renew) {
@@ -300,8 +315,26 @@ static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
+// Groups that came to the iteration limit go on to the next phase as well.
+static bool damped_is_wanted(sap_free_motion* fm) {
+  bool wanted = false;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
+      return_to_best(fm, g, next_phase(fm, g));
+    }
+    wanted = wanted || fm->progress[g].phase == SAP_GROUP_DAMPED_NEWTON;
+  }
+  return wanted;
+}
+
 static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
   sap_status status = iterate(fm, max_iterations, error);
+  for (int32_t k = 0; status == SAP_STATUS_OK && k < DAMPED_TRIALS && damped_is_wanted(fm); ++k) {
+    status = sap_free_motion_damped_newton(fm, max_iterations, error);
+    if (status == SAP_STATUS_OK) {
+      status = iterate(fm, max_iterations, error);
+    }
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_free_motion_true_newton(fm, max_iterations, error);
   }

@@ -10,8 +10,9 @@
 enum { SAP_BROYDEN_DEPTH = 8 };  // steps remembered before the history starts anew
 
 typedef enum sap_group_phase {
-  SAP_GROUP_QUASI_NEWTON,  // A with Broyden's updates
-  SAP_GROUP_TRUE_NEWTON,   // A does not contract: differences of m
+  SAP_GROUP_QUASI_NEWTON,   // A with Broyden's updates
+  SAP_GROUP_DAMPED_NEWTON,  // A anew at every iterate, with a line search
+  SAP_GROUP_TRUE_NEWTON,    // A does not contract: differences of m
   SAP_GROUP_DONE,
 } sap_group_phase;
 
@@ -22,6 +23,8 @@ typedef struct sap_group_progress {
   double scale;                     // what round-off is measured against
   int32_t depth;                    // steps in the Broyden history
   int32_t poor;                     // iterates with poor contraction in a row
+  double floor;    // residual found to be round-off of ill-conditioned forces, or 0
+  int32_t damped;  // times that damped Newton was asked
 } sap_group_progress;
 
 typedef struct sap_free_motion {
@@ -34,8 +37,10 @@ typedef struct sap_free_motion {
   double *m, *v_best, *load, *dv;    // (nv)
   double* weight;                    // diag(A) of the first iterate   (nv)
   double* steps[SAP_BROYDEN_DEPTH];  // Broyden steps                  (nv) each
+  double* direction;                 // of damped and true Newton      (nv)
+  double* alpha;                     // its step length                (ngroups)
   // for true Jacobians, allocated when first needed
-  double *jacobian, *m_plus, *direction, *alpha;
+  double *jacobian, *m_plus;
   int32_t* pivots;
   // what the solve did
   int32_t iterations;

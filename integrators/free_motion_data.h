@@ -29,6 +29,10 @@
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
 // Moves to v_star and evaluates m and every group's residual there.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
+// Newton with line search on the groups that ask for it, from v_best; afterwards they ask for
+// another iteration.
+sap_status sap_free_motion_damped_newton(sap_free_motion* free_motion, int32_t max_iterations,
+                                         sap_error* error);
 // Newton with the true Jacobian on the groups that ask for it, from v_best.
 sap_status sap_free_motion_true_newton(sap_free_motion* free_motion, int32_t max_iterations,
                                        sap_error* error);

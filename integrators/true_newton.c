@@ -47,14 +47,10 @@ static sap_status allocate(sap_free_motion* fm, sap_error* error) {
     entries += n <= LARGEST_GROUP ? n * n : 0;
   }
   sap_free(fm->m_plus);
-  sap_free(fm->direction);
-  sap_free(fm->alpha);
   sap_free(fm->pivots);
   fm->m_plus = sap_allocate(nv, sizeof(double));
-  fm->direction = sap_allocate(nv, sizeof(double));
-  fm->alpha = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
   fm->pivots = sap_allocate(LARGEST_GROUP, sizeof(int32_t));
-  if (fm->m_plus != NULL && fm->direction != NULL && fm->alpha != NULL && fm->pivots != NULL) {
+  if (fm->m_plus != NULL && fm->pivots != NULL) {
     fm->jacobian = sap_allocate(entries, sizeof(double));
   }
   return fm->jacobian != NULL

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Newton with a new A at every iterate and a line search, for groups whose forces are stiff and
+// bent (springs between points that turn by much within a step).
+//   A(v) s = -m(v),  v += alpha s
+// Were m the gradient of a potential, as it is for springs and dampers at rest, then s would be a
+// descent direction of it, A being SPD, and its slope along s would be s . m(v + alpha s): alpha is
+// cut back until that slope is no longer steeply uphill, or |D m| falls. So no energy is needed,
+// and the search is not caught in the valleys of |D m|. A group leaves for the quasi-Newton
+// iteration when it contracts well, and for true Newton when this does not help. cost: one A, its
+// factor, and one or a few inverse dynamics per iteration.
+#include <math.h>
+
+#include "integrators/free_motion_data.h"
+
+enum { CUTS = 12 };
+// A step is taken when the slope at its end is uphill by less than this share of that at its start.
+#define UPHILL 0.5
+// A full step that leaves no more than this share of the residual ends the phase.
+#define GOOD_CONTRACTION 0.1
+// A step that leaves more than this share of a residual below the following share of the scale has
+// met the round-off of m: stiff springs at large q (k = 1e8, q = 2) know their force to 1e-8 only.
+#define NO_PROGRESS 0.9
+#define ROUNDOFF_ILL_CONDITIONED 1e-6
+
+static bool pending(const sap_free_motion* fm, int32_t group) {
+  return fm->progress[group].phase == SAP_GROUP_DAMPED_NEWTON;
+}
+
+static double slope(const sap_free_motion* fm, int32_t group) {
+  double sum = 0.0;
+  SAP_FOR_GROUP(fm, group, i, sum += fm->direction[i] * fm->m[i])
+  return sum;
+}
+
+static sap_status find_directions(sap_free_motion* fm, double* start, sap_error* error) {
+  sap_status status = sap_balance_matrix(&fm->balance, error);
+  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
+    if (!pending(fm, g)) {
+      continue;
+    }
+    status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error);
+    if (status == SAP_STATUS_OK) {
+      SAP_FOR_GROUP(fm, g, i, fm->direction[i] = -fm->m[i])
+      sap_momentum_factor_solve(&fm->factor, g, fm->direction);
+      start[g] = slope(fm, g);
+      fm->alpha[g] = 1.0;
+    }
+  }
+  return status;
+}
+
+// One trial of all pending groups has been evaluated: settles those that may go on (alpha kept),
+// cuts the others. True when none was cut.
+static bool settle(sap_free_motion* fm, const double* start, bool last) {
+  bool all = true;
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_group_progress* p = &fm->progress[g];
+    if (!pending(fm, g)) {
+      continue;
+    }
+    const double end = slope(fm, g);
+    const double limit = UPHILL * fabs(start[g]);
+    if (last || (isfinite(p->residual) && (end <= limit || p->residual < p->best))) {
+      continue;
+    }
+    // where the slope's chord vanishes, within a tenth and a half of the trial
+    const double zero = fabs(start[g]) / (fabs(start[g]) + end);
+    fm->alpha[g] *= isfinite(zero) ? fmin(fmax(zero, 0.1), 0.5) : 0.1;
+    all = false;
+  }
+  return all;
+}
+
+static sap_status line_search(sap_free_motion* fm, const double* start, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t trial = 0; status == SAP_STATUS_OK; ++trial) {
+    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+      if (pending(fm, g)) {
+        const double alpha = fm->alpha[g];
+        SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] + alpha * fm->direction[i])
+      }
+    }
+    status = sap_free_motion_evaluate(fm, error);
+    if (status == SAP_STATUS_OK && settle(fm, start, trial == CUTS)) {
+      break;
+    }
+  }
+  return status;
+}
+
+// Moves on; decides whether a group stays in this phase.
+static void conclude(sap_free_motion* fm) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    sap_group_progress* p = &fm->progress[g];
+    if (!pending(fm, g)) {
+      continue;
+    }
+    if (p->best <= ROUNDOFF_ILL_CONDITIONED * p->scale && p->residual > NO_PROGRESS * p->best) {
+      SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
+      p->residual = p->floor = p->best;
+      p->phase = SAP_GROUP_DONE;
+      continue;
+    }
+    const bool well = fm->alpha[g] == 1.0 && p->residual <= GOOD_CONTRACTION * p->best;
+    p->best = p->residual;  // |D m| may rise on the way down
+    SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = fm->v_star[i])
+    if (well || p->residual <= SAP_ROUNDOFF_STALLED * p->scale) {
+      p->phase = SAP_GROUP_QUASI_NEWTON;
+      p->depth = p->poor = 0;
+      p->previous = HUGE_VAL;
+    }
+  }
+}
+
+static bool any_pending(const sap_free_motion* fm) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (pending(fm, g)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+sap_status sap_free_motion_damped_newton(sap_free_motion* fm, int32_t max_iterations,
+                                         sap_error* error) {
+  fm->moved = true;
+  fm->matrix_is_current = false;
+  sap_status status = sap_free_motion_evaluate(fm, error);
+  for (int32_t k = 0; status == SAP_STATUS_OK && any_pending(fm) && k < max_iterations; ++k) {
+    status = find_directions(fm, fm->dv, error);
+    if (status == SAP_STATUS_OK) {
+      status = line_search(fm, fm->dv, error);
+    }
+    if (status == SAP_STATUS_OK) {
+      conclude(fm);
+      fm->iterations += 1;
+    }
+  }
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (pending(fm, g)) {
+      fm->progress[g].phase = SAP_GROUP_TRUE_NEWTON;
+    }
+  }
+  return status;
+}
