@@ -21,8 +21,8 @@ if(NOT SAPSTEP_LAPACKE)
 endif()
 
 # pkg-config module and Debian package of each library that has a .pc file.
-set(SAPSTEP_MODULES openblas libxml-2.0 qhull_r)
-set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libqhull-dev)
+set(SAPSTEP_MODULES openblas libxml-2.0 qhull_r assimp)
+set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libqhull-dev libassimp-dev)
 set(SAPSTEP_MODULE_TARGETS "")
 if(PkgConfig_FOUND)
   foreach(module package IN ZIP_LISTS SAPSTEP_MODULES SAPSTEP_MODULE_PACKAGES)

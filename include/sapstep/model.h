@@ -108,7 +108,7 @@ typedef struct sap_shape_def {
 // A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.
 typedef struct sap_pair_def {
   int32_t shape_a, shape_b;   // two shapes of different bodies
-  sap_material material;      //                                                     (default)
+  sap_material material;      // stiffness 0: k and tau_d are those of the shapes    (default)
   int32_t condim;             // 1, 3, 4 or 6                                              (3)
   double margin;              // [m] >= 0                                                  (0)
   double friction_torsional;  // [m] >= 0                                                  (0)
@@ -175,6 +175,8 @@ typedef struct sap_actuator_def {
   double force_lower, force_upper;      // infinite: none                                (none)
   double gain;                          //                                               (1)
   double bias[3];                       // [N, N/m, N s/m]; bias[1], bias[2] <= 0        (0)
+  double damping_ratio;  // > 0: compiling sets bias[2] = -2 damping_ratio sqrt(-bias[1] m), m the
+                         // inertia it moves in the default pose; joints and fixed tendons  (0)
 } sap_actuator_def;
 
 typedef enum sap_equality_type {

@@ -18,6 +18,26 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
                         (int)def->transmission);
 }
 
+// The relative damping stands for bias[2], which compiling computes.
+static sap_status check_damping_ratio(const sap_checker* checker, const sap_builder* builder,
+                                      const sap_actuator_def* def) {
+  const sap_status status = sap_check_nonnegative(checker, "damping_ratio", def->damping_ratio);
+  if (status != SAP_STATUS_OK || def->damping_ratio == 0.0) {
+    return status;
+  }
+  if (!(def->bias[1] < 0.0) || def->bias[2] != 0.0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
+                          def->damping_ratio, def->bias[1], def->bias[2]);
+  }
+  if (def->transmission == SAP_TRANSMISSION_TENDON && builder->tendons[def->target].npoints > 0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "damping_ratio = %g is only for joints and fixed tendons",
+                          def->damping_ratio);
+  }
+  return SAP_STATUS_OK;
+}
+
 // Positive feedback of length or rate has no stable implicit law.
 static sap_status check_law(const sap_checker* checker, const sap_actuator_def* def) {
   sap_status status = sap_check_finite(checker, "gear", def->gear);
@@ -50,6 +70,9 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
     status = check_law(&checker, def);
   }
   if (status == SAP_STATUS_OK) {
+    status = check_damping_ratio(&checker, builder, def);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_check_limits(&checker, "control_", def->control_lower, def->control_upper);
   }
   if (status == SAP_STATUS_OK) {
@@ -73,7 +96,8 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
                                  .control_upper = def->control_upper,
                                  .force_lower = def->force_lower,
                                  .force_upper = def->force_upper,
-                                 .gain = def->gain};
+                                 .gain = def->gain,
+                                 .damping_ratio = def->damping_ratio};
   memcpy(actuator.bias, def->bias, sizeof actuator.bias);
   builder->actuators[builder->nactuators] = actuator;
   if (id != NULL) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contact pairs of the builder, and the checks that they share with shapes.
+#include <math.h>
+
 #include "core/memory.h"
 #include "model/builder.h"
 
@@ -41,7 +43,11 @@ static sap_status check_pair(const sap_checker* checker, const sap_builder* buil
                             "shape_a = %d, shape_b = %d must be of two different bodies",
                             (int)def->shape_a, (int)def->shape_b);
   }
-  const sap_contact_fields fields = {&def->material, def->condim, def->margin,
+  sap_material material = def->material;
+  if (material.stiffness == 0.0) {
+    material.stiffness = HUGE_VAL;  // that of the two shapes, once it is chosen
+  }
+  const sap_contact_fields fields = {&material, def->condim, def->margin,
                                      def->friction_torsional, def->friction_rolling};
   return status == SAP_STATUS_OK ? sap_builder_check_contact(checker, &fields) : status;
 }

@@ -215,6 +215,9 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
   if (status == SAP_STATUS_OK) {
     status = sap_compile_check_inertia(builder, model, error);
   }
+  if (status == SAP_STATUS_OK) {
+    sap_compile_actuators(model);
+  }
   if (status != SAP_STATUS_OK) {
     sap_model_destroy(model);
     return status;

@@ -101,11 +101,12 @@ static double apply(const double I[36], const double S[6], double out[6]) {
   return energy;
 }
 
-// Takes one dof out of IA. False: no inertia in its direction.
-static bool eliminate_dof(inertias* I, const double S[6], double armature) {
+// Takes one dof out of IA; *diagonal: of the mass matrix. False: no inertia in its direction.
+static bool eliminate_dof(inertias* I, const double S[6], double armature, double* diagonal) {
   double U[6], unused[6];
   const double pivot = apply(I->articulated, S, U) + armature;
   const double whole = apply(I->composite, S, unused) + armature;
+  *diagonal = whole;
   if (!(pivot > PIVOT_TOLERANCE * whole)) {
     return false;
   }
@@ -125,7 +126,7 @@ static int32_t eliminate_body(const sap_model* model, const sap_model_body* body
     for (int32_t i = joint->nv - 1; i >= 0; --i) {
       double S[6];
       dof_direction(joint, i, S);
-      if (!eliminate_dof(I, S, joint->armature)) {
+      if (!eliminate_dof(I, S, joint->armature, &model->dof_inertia[joint->v_start + i])) {
         return j;
       }
     }

@@ -16,11 +16,13 @@ static sap_status allocate_tables(sap_model* model, sap_error* error) {
   model->dof_body = sap_allocate(nv, sizeof *model->dof_body);
   model->dof_joint = sap_allocate(nv, sizeof *model->dof_joint);
   model->dof_parent = sap_allocate(nv, sizeof *model->dof_parent);
+  model->dof_inertia = sap_allocate(nv, sizeof *model->dof_inertia);
   model->dof_tree = sap_allocate(nv, sizeof *model->dof_tree);
   model->q_default = sap_allocate((size_t)model->sizes.nq, sizeof *model->q_default);
   if (model->body_order == NULL || model->body_joints == NULL || model->tree_sizes == NULL ||
       model->tree_dofs == NULL || model->dof_body == NULL || model->dof_joint == NULL ||
-      model->dof_parent == NULL || model->dof_tree == NULL || model->q_default == NULL) {
+      model->dof_parent == NULL || model->dof_inertia == NULL || model->dof_tree == NULL ||
+      model->q_default == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
   return SAP_STATUS_OK;

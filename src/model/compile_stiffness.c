@@ -12,6 +12,25 @@
 static const double LEAST_STIFFNESS = 1e6;     // [N/m]
 static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]: g / 0.1 mm
 
+// Pairs that name no stiffness have that of their shapes in series, and its relaxation time.
+static sap_status combine_pairs(sap_model* model, sap_error* error) {
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    sap_pair_def* pair = &model->pairs[i];
+    if (pair->material.stiffness == 0.0) {
+      sap_material both;
+      const sap_status status = sap_material_combine(&model->shapes[pair->shape_a].material,
+                                                     &model->shapes[pair->shape_b].material,
+                                                     model->options.friction_rule, &both, error);
+      if (status != SAP_STATUS_OK) {
+        return status;
+      }
+      pair->material.stiffness = both.stiffness;
+      pair->material.relaxation_time = both.relaxation_time;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
   const int32_t nbodies = model->sizes.bodies;
   double* mass = sap_allocate((size_t)nbodies, sizeof *mass);
@@ -30,5 +49,5 @@ sap_status sap_compile_stiffness(sap_model* model, sap_error* error) {
     }
   }
   sap_free(mass);
-  return SAP_STATUS_OK;
+  return combine_pairs(model, error);
 }

@@ -44,6 +44,7 @@ void sap_model_destroy(sap_model* model) {
                          model->dof_joint,
                          model->dof_parent,
                          model->dof_tree,
+                         model->dof_inertia,
                          model->q_default,
                          model->key_t,
                          model->key_q,

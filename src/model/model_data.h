@@ -52,6 +52,7 @@ typedef struct sap_model_actuator {
   bool servo;      // bias[1] < 0 or bias[2] < 0
   double gear, control_lower, control_upper, force_lower, force_upper;
   double gain, bias[3];
+  double damping_ratio;  // has gone into bias[2], once compiled
 } sap_model_actuator;
 
 // Convex hull of a mesh. Its numbers count from its own first vertex and face.
@@ -107,6 +108,8 @@ struct sap_model {
   int32_t* dof_joint;   // joint id                                       (nv)
   int32_t* dof_parent;  // previous dof on the path to the root, -1       (nv)
   int32_t* dof_tree;    //                                                (nv)
+
+  double* dof_inertia;  // diagonal of the mass matrix in the default pose (nv)
 
   double* q_default;  //                                                (nq)
   double* key_t;      //                                                (keyframes)

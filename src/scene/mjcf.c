@@ -3,6 +3,7 @@
 #include "scene/mjcf.h"
 
 #include "core/memory.h"
+#include "scene/mjcf_mesh.h"
 
 static void clear_reader(sap_mjcf_reader* r) {
   sap_builder_destroy(r->builder);
@@ -12,6 +13,14 @@ static void clear_reader(sap_mjcf_reader* r) {
   sap_free(r->joints);
   sap_free(r->controls);
   sap_free(r->q_default);
+  sap_mjcf_meshes_clear(r);
+  sap_free(r->places);
+  sap_free(r->sites);
+  sap_free(r->shapes);
+  sap_free(r->tendon_ranges);
+  sap_lookup_clear(&r->site_names);
+  sap_lookup_clear(&r->geom_names);
+  sap_lookup_clear(&r->tendon_names);
   sap_lookup_clear(&r->body_names);
   sap_lookup_clear(&r->joint_names);
   sap_lookup_clear(&r->used_settings);

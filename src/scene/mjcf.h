@@ -6,6 +6,7 @@
 #include <sapstep/scene.h>
 
 #include "scene/lookup.h"
+#include "scene/mesh_file.h"
 #include "scene/pose.h"
 #include "scene/xml.h"
 
@@ -81,9 +82,26 @@ typedef struct sap_mjcf_joint {
   int32_t space;
   sap_joint_type type;
   int32_t q_start, v_start;
-  int32_t motors;
-  double force_lower, force_upper;  // actuatorfrcrange
+  double range[2];
 } sap_mjcf_joint;
+
+// Pose in the parent.
+typedef struct sap_mjcf_place {
+  int32_t parent;
+  sap_pose pose;
+} sap_mjcf_place;
+
+typedef struct sap_mjcf_site {
+  int32_t body;
+  sap_pose pose;  // in the body
+} sap_mjcf_site;
+
+typedef struct sap_mjcf_interval {
+  double range[2];
+} sap_mjcf_interval;
+
+// The id of what a lenient reader left out.
+enum { SAP_MJCF_LEFT_OUT = -2 };
 
 typedef struct sap_mjcf_control {
   const sap_xml_node* node;
@@ -111,7 +129,18 @@ typedef struct sap_mjcf_reader {
   int32_t control_count, control_capacity;
   double* q_default;  // MuJoCo's qpos0
   int32_t nq, q_capacity, nv;
-  sap_lookup body_names, joint_names;
+  sap_mjcf_place* places;  // by body id
+  int32_t place_count, place_capacity;
+  sap_mjcf_site* sites;
+  int32_t site_count, site_capacity;
+  sap_shape_def* shapes;  // by shape id
+  int32_t shape_count, shape_capacity;
+  sap_mjcf_interval* tendon_ranges;  // by tendon id
+  int32_t tendon_range_capacity;
+  sap_lookup body_names, joint_names, site_names, geom_names, tendon_names;
+  struct sap_mjcf_mesh* meshes;  // see mjcf_mesh.h
+  int32_t mesh_count, mesh_capacity;
+  sap_mesh_files mesh_files;
   sap_lookup used_settings;  // names of <numeric> that set something for one geom
 } sap_mjcf_reader;
 
@@ -178,16 +207,21 @@ sap_status sap_mjcf_pose(sap_mjcf_reader* r, const sap_xml_node* node, const sap
 typedef struct sap_mjcf_geom {
   const sap_xml_node* node;
   sap_shape_def def;  // pose in the body, names full
-  bool supported;     // not a mesh or the like
+  bool supported;     // not a height field or the like
   bool collides;
-  double mass;        // [kg], from mass or density; NaN: it needs a mesh
-  double inertia[3];  // principal, about its centre, in its own axes [kg m^2]
+  int32_t mesh;       // index of the reader's mesh, -1
+  double mass;        // [kg]; NaN: it follows from a mesh or from what is not supported
+  double density;     // of a mesh [kg/m^3]
+  double p_SCo[3];    // centre of mass in the shape's frame [m]
+  double I_SCo_S[6];  // about it, in its axes [kg m^2]: xx yy zz xy xz yz
   int32_t group;
 } sap_mjcf_geom;
 sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out);
+// Mass, centre and inertia of a mesh geom: reads the mesh.
+sap_status sap_mjcf_geom_mesh_mass(sap_mjcf_reader* r, sap_mjcf_geom* geom);
 // Mass, centre and inertia of a body from <inertial> (NULL: none) or its geoms.
 sap_status sap_mjcf_body_inertia(sap_mjcf_reader* r, const sap_mjcf_item* body,
-                                 const sap_mjcf_item* inertial, const sap_mjcf_geom* geoms,
+                                 const sap_mjcf_item* inertial, sap_mjcf_geom* geoms,
                                  int32_t geom_count, sap_body_def* def);
 
 // mjcf_joint.c
@@ -218,7 +252,8 @@ sap_status sap_mjcf_attached(sap_mjcf_reader* r, const sap_xml_node* node,
                              const sap_xml_node** element);
 // mjcf_body.c
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r);
-// mjcf_reference.c: contact exclusions, tendons, actuators, equality.
+// mjcf_reference.c: sites; contact exclusions and pairs, tendons, actuators, equality.
+sap_status sap_mjcf_add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body);
 sap_status sap_mjcf_read_references(sap_mjcf_reader* r);
 // mjcf_keyframe.c
 sap_status sap_mjcf_read_keyframes(sap_mjcf_reader* r);

@@ -5,7 +5,9 @@
 
 #include "core/memory.h"
 #include "math/quaternion.h"
-#include "scene/mjcf.h"
+#include "scene/mjcf_instance.h"
+#include "scene/mjcf_mesh.h"
+#include "scene/number.h"
 #include "scene/schema.h"
 
 // A body on the way down.
@@ -52,26 +54,53 @@ static sap_status gather(sap_mjcf_reader* r, contents* c) {
   return status;
 }
 
+// Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
+static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
+  sap_status status = SAP_STATUS_OK;
+  if (id >= 0) {
+    status = SAP_GROW(&r->shapes, &r->shape_capacity, id + 1, r->error);
+  }
+  if (status == SAP_STATUS_OK && id >= 0) {
+    r->shapes[id] = geom->def;
+    r->shape_count = id + 1;
+  }
+  return status == SAP_STATUS_OK && geom->def.name != NULL
+             ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
+             : status;
+}
+
+static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const char* why) {
+  const sap_status status = why != NULL
+                                ? sap_scene_unsupported(r->options, geom->node, NULL, why, r->error)
+                                : SAP_STATUS_OK;
+  return status == SAP_STATUS_OK ? remember_geom(r, geom, SAP_MJCF_LEFT_OUT) : status;
+}
+
 static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place* at) {
   if (!geom->supported) {
-    return geom->collides ? sap_scene_unsupported(
-                                r->options, geom->node, NULL,
-                                "collision with a mesh, height field or signed distance field "
-                                "is not supported",
-                                r->error)
-                          : SAP_STATUS_OK;
+    return leave_out(r, geom,
+                     geom->collides ? "collision with a height field, a signed distance field or a "
+                                      "primitive fitted to a mesh is not supported"
+                                    : NULL);
   }
   sap_shape_def* def = &geom->def;
   def->body = at->id;
+  if (geom->mesh >= 0) {
+    if (!geom->collides) {  // only to be looked at
+      return leave_out(r, geom, NULL);
+    }
+    const sap_status status = sap_mjcf_mesh_id(r, geom->mesh, &def->mesh);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
   if (def->type == SAP_SHAPE_PLANE && !at->is_static) {
-    return sap_scene_unsupported(r->options, geom->node, NULL,
-                                 "a plane on a moving body is not supported", r->error);
+    return leave_out(r, geom, "a plane on a moving body is not supported");
   }
-  const sap_status status = sap_builder_add_shape(r->builder, def, NULL, r->error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <geom>", geom->node->file, (int)geom->node->line);
-  }
-  return status;
+  int32_t id = -1;
+  const sap_status status =
+      sap_mjcf_locate(r, geom->node, sap_builder_add_shape(r->builder, def, &id, r->error));
+  return status == SAP_STATUS_OK ? remember_geom(r, geom, id) : status;
 }
 
 static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* at,
@@ -83,10 +112,24 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
       status = at->id != 0 ? sap_mjcf_add_joint(r, &item, at->id, def)
                            : sap_xml_fail(item.node, NULL, SAP_STATUS_SYNTAX, r->error,
                                           "the world cannot have a joint");
+    } else if (sap_xml_is(item.node, "site")) {
+      status = sap_mjcf_add_site(r, &item, at->id);
     }
   }
   for (int32_t i = 0; i < c->geom_count && status == SAP_STATUS_OK; ++i) {
     status = add_geom(r, &c->geoms[i], at);
+  }
+  return status;
+}
+
+static sap_status place_body(sap_mjcf_reader* r, const sap_body_def* def, int32_t id) {
+  const sap_status status = SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error);
+  if (status == SAP_STATUS_OK) {
+    sap_mjcf_place* at = &r->places[id];
+    at->parent = def->parent;
+    memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
+    memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
+    r->place_count = id + 1;
   }
   return status;
 }
@@ -106,7 +149,7 @@ static sap_status name_body(sap_mjcf_reader* r, const sap_xml_node* node, const 
 static bool needs_mesh(const contents* c) {
   bool needs = false;
   for (int32_t i = 0; i < c->geom_count && c->inertial == NULL; ++i) {
-    needs = needs || isnan(c->geoms[i].mass);
+    needs = needs || c->geoms[i].mesh >= 0 || isnan(c->geoms[i].mass);
   }
   return needs;
 }
@@ -119,6 +162,10 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   sap_pose_compose(&pose, &item->scope.frame, &pose);
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(item->node, "gravcomp") != NULL) {
+    status =
+        sap_xml_numbers(item->node, "gravcomp", 1, 1, &def->gravity_compensation, NULL, r->error);
   }
   memcpy(def->p_PB, pose.p, sizeof pose.p);
   memcpy(def->q_PB, pose.q, sizeof pose.q);
@@ -133,6 +180,9 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(r->error, "%.200s:%d: <body>", item->node->file, (int)item->node->line);
     }
+  }
+  if (status == SAP_STATUS_OK) {
+    status = place_body(r, def, at->id);
   }
   return status == SAP_STATUS_OK ? name_body(r, item->node, def->name, at->id) : status;
 }

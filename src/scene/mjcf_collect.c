@@ -256,7 +256,7 @@ sap_status sap_mjcf_collect(sap_mjcf_reader* r, const sap_xml_node* node,
       status = collect_replicate(r, c, scope);
     } else if (sap_xml_is(c, "attach")) {
       status = collect_attached(r, c, scope);
-    } else if (sap_word_index("body joint freejoint geom inertial", c->name) >= 0) {
+    } else if (sap_word_index("body joint freejoint geom inertial site", c->name) >= 0) {
       status = push(r, c, scope);
     }
   }

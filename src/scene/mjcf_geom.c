@@ -5,11 +5,12 @@
 
 #include "math/quaternion.h"
 #include "scene/inertia.h"
-#include "scene/mjcf.h"
+#include "scene/mjcf_instance.h"
+#include "scene/mjcf_mesh.h"
 #include "scene/schema.h"
 
 static const char geom_types[] = "plane sphere capsule cylinder box ellipsoid mesh hfield sdf";
-enum { TYPE_MESH = 6 };  // and what follows is not supported
+enum { TYPE_MESH = 6 };  // what follows is not supported
 // How many sizes a type needs; with fromto the length is known.
 static const int32_t sizes_needed[] = {0, 1, 2, 2, 3, 3};
 static const int32_t sizes_with_fromto[] = {0, 0, 1, 1, 1, 1};
@@ -71,11 +72,11 @@ static sap_status read_shape(sap_mjcf_reader* r, const sap_mjcf_sources* s,
 static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                const sap_mjcf_item* item, sap_mjcf_geom* out) {
   sap_shape_def* def = &out->def;
-  double friction[3] = {1.0, 0.005, 0.0001};  // sliding; torsional and rolling are for condim > 3
-  int32_t condim = 3;
+  double friction[3] = {1.0, 0.005, 0.0001};  // sliding, torsional, rolling
+  double surface[6] = {0.0};                  // velocity, turning of the surface
   sap_status status = sap_mjcf_numbers(r, s, "friction", (const int32_t[]){1, 3}, friction, NULL);
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_integer(r, s, "condim", &condim);
+    status = sap_mjcf_integer(r, s, "condim", &def->condim);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_integer(r, s, "contype", &def->contact_type);
@@ -89,11 +90,41 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_geom_material(r, item, s, def->name, &def->material);
   }
-  def->condim = condim > 3 ? 3 : condim;
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_number(r, s, "margin", &def->margin);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_numbers(r, s, "surfacevel", (const int32_t[]){1, 6}, surface, NULL);
+  }
+  if (status == SAP_STATUS_OK && (surface[3] != 0.0 || surface[4] != 0.0 || surface[5] != 0.0)) {
+    status = sap_scene_unsupported(r->options, sap_mjcf_source(s, "surfacevel"), "surfacevel",
+                                   "a surface that turns is not supported", r->error);
+  }
+  sap_v3_copy(def->surface_velocity, surface);
   def->material.friction = friction[0];
+  def->friction_torsional = friction[1];
+  def->friction_rolling = friction[2];
   sap_scene_override(r->options, &def->material);
-  out->collides = def->contact_type != 0 || def->contact_affinity != 0;
+  out->collides = def->contact_type != 0 || def->contact_affinity != 0 ||
+                  sap_mjcf_is_paired(item->scope.model, sap_xml_get(item->node, "name"));
   return status;
+}
+
+sap_status sap_mjcf_geom_mesh_mass(sap_mjcf_reader* r, sap_mjcf_geom* geom) {
+  sap_mesh_mass unit;
+  if (geom->mesh < 0 || geom->mass == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = sap_mjcf_mesh_mass(r, geom->mesh, &unit);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  geom->mass = isnan(geom->mass) ? geom->density * unit.volume : geom->mass;
+  sap_v3_copy(geom->p_SCo, unit.center);
+  for (int k = 0; k < 6; ++k) {
+    geom->I_SCo_S[k] = geom->mass / unit.volume * unit.inertia[k];
+  }
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_mass(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_mjcf_geom* out) {
@@ -117,9 +148,14 @@ static sap_status read_mass(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_m
     out->mass = mass == 0.0 || (isnan(mass) && density == 0.0) ? 0.0 : (double)NAN;
     return SAP_STATUS_OK;
   }
+  if (out->mesh >= 0) {  // see sap_mjcf_geom_mesh_mass
+    out->mass = density == 0.0 && isnan(mass) ? 0.0 : mass;
+    out->density = density;
+    return SAP_STATUS_OK;
+  }
   const double volume = sap_shape_volume(out->def.type, out->def.size);
   out->mass = isnan(mass) ? density * volume : mass;
-  sap_shape_inertia(out->def.type, out->def.size, out->mass, out->inertia);
+  sap_shape_inertia(out->def.type, out->def.size, out->mass, out->I_SCo_S);
   if (!isfinite(out->mass)) {
     return sap_xml_fail(out->node, NULL, SAP_STATUS_NOT_FINITE, r->error, "its mass is %g",
                         out->mass);
@@ -148,10 +184,21 @@ static void apply_frame(const sap_pose* frame, sap_shape_def* def) {
   memcpy(def->q_BS, pose.q, sizeof pose.q);
 }
 
+// The mesh itself is read when its mass or its hull is needed.
+static sap_status read_mesh(sap_mjcf_reader* r, const sap_mjcf_item* item,
+                            const sap_xml_node* named, sap_mjcf_geom* out) {
+  if (named == NULL) {
+    return sap_xml_fail(item->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "attribute 'mesh' is missing");
+  }
+  out->def.type = SAP_SHAPE_MESH;
+  return sap_mjcf_mesh_find(r, &item->scope, named, sap_xml_get(named, "mesh"), &out->mesh);
+}
+
 sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out) {
   sap_mjcf_sources s;
   sap_status status = sap_mjcf_find_sources(r, item->node, "geom", &item->scope, &s);
-  *out = (sap_mjcf_geom){.node = item->node, .def = sap_shape_def_default()};
+  *out = (sap_mjcf_geom){.node = item->node, .def = sap_shape_def_default(), .mesh = -1};
   int32_t type = SAP_SHAPE_SPHERE;
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_choice(r, &s, "type", geom_types, &type);
@@ -161,11 +208,15 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
         sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &out->def.name);
   }
   // A primitive with a mesh is fitted to the mesh.
-  out->supported = type < TYPE_MESH && sap_mjcf_source(&s, "mesh") == NULL;
+  const sap_xml_node* named = sap_mjcf_source(&s, "mesh");
+  out->supported = type < TYPE_MESH ? named == NULL : type == TYPE_MESH;
+  if (status == SAP_STATUS_OK && type == TYPE_MESH) {
+    status = read_mesh(r, item, named, out);
+  }
   if (status == SAP_STATUS_OK) {
     status = read_pose(r, &s, &item->scope, out);
   }
-  if (status == SAP_STATUS_OK && out->supported) {
+  if (status == SAP_STATUS_OK && out->supported && type != TYPE_MESH) {
     status = read_shape(r, &s, item, type, out);
   }
   if (status == SAP_STATUS_OK) {

@@ -52,22 +52,54 @@ static sap_status from_inertial(sap_mjcf_reader* r, const sap_mjcf_item* inertia
   return status;
 }
 
-// The geoms that count for mass; a mesh among them is beyond this reader.
-static sap_status counts(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
-                         const sap_mjcf_geom* geom, bool* yes) {
+// The geoms that count for mass; of meshes it is found here.
+static sap_status counts(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler, sap_mjcf_geom* geom,
+                         bool* yes) {
   *yes = geom->group >= compiler->group_range[0] && geom->group <= compiler->group_range[1];
-  if (*yes && isnan(geom->mass)) {
+  if (*yes && isnan(geom->mass) && !geom->supported) {
     *yes = false;
     return sap_scene_unsupported(r->options, geom->node, NULL,
-                                 "its body's inertia comes from a mesh, which is not supported: "
-                                 "give the body an <inertial>",
+                                 "its body's inertia comes from this geom, whose type is not "
+                                 "supported: give the body an <inertial>",
                                  r->error);
   }
-  return SAP_STATUS_OK;
+  const sap_status status = *yes ? sap_mjcf_geom_mesh_mass(r, geom) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_IO && r->options->lenient && !geom->collides) {
+    *yes = false;
+    geom->mass = 0.0;
+    sap_scene_warn(r->options, geom->node, "mesh", "the file is missing: its mass is left out");
+    return SAP_STATUS_OK;
+  }
+  return status;
+}
+
+// Centre of mass of a geom in the body.
+static void center_of(const sap_mjcf_geom* geom, double p[3]) {
+  sap_quaternion_rotate(p, geom->def.q_BS, geom->p_SCo);
+  sap_v3_add(p, p, geom->def.p_BS);
+}
+
+// I += the geom's inertia about a point of the body, in the body's axes.
+static void add_inertia(const sap_mjcf_geom* geom, const double about[3], double I[6]) {
+  double d[3], part[6], R[9], turned[9];
+  center_of(geom, d);
+  sap_v3_sub(d, d, about);
+  sap_quaternion_to_matrix(R, geom->def.q_BS);
+  sap_m3_rotate_symmetric(turned, R, geom->I_SCo_S);
+  for (int k = 0; k < 3; ++k) {
+    part[k] = turned[4 * k];
+  }
+  part[3] = turned[3];
+  part[4] = turned[6];
+  part[5] = turned[7];
+  sap_inertia_shift(part, geom->mass, d);
+  for (int k = 0; k < 6; ++k) {
+    I[k] += part[k];
+  }
 }
 
 static sap_status from_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
-                             const sap_mjcf_geom* geoms, int32_t count, sap_body_def* def) {
+                             sap_mjcf_geom* geoms, int32_t count, sap_body_def* def) {
   double moment[3] = {0.0, 0.0, 0.0}, I[6] = {0.0};
   for (int32_t i = 0; i < count; ++i) {
     bool yes;
@@ -76,8 +108,10 @@ static sap_status from_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compil
       return status;
     }
     if (yes) {
+      double center[3];
+      center_of(&geoms[i], center);
       def->mass += geoms[i].mass;
-      sap_v3_add_scaled(moment, geoms[i].def.p_BS, geoms[i].mass);
+      sap_v3_add_scaled(moment, center, geoms[i].mass);
     }
   }
   if (def->mass > 0.0) {
@@ -87,13 +121,7 @@ static sap_status from_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compil
     const sap_mjcf_geom* g = &geoms[i];
     const bool in = g->group >= compiler->group_range[0] && g->group <= compiler->group_range[1];
     if (in && g->mass > 0.0) {
-      double d[3], part[6];
-      sap_v3_sub(d, g->def.p_BS, def->p_BCo);
-      sap_inertia_rotate(part, g->inertia, g->def.q_BS);
-      sap_inertia_shift(part, g->mass, d);
-      for (int k = 0; k < 6; ++k) {
-        I[k] += part[k];
-      }
+      add_inertia(g, def->p_BCo, I);
     }
   }
   memcpy(def->I_BCo_B, I, sizeof I);
@@ -144,7 +172,7 @@ static sap_status check_and_bound(sap_mjcf_reader* r, const sap_mjcf_compiler* c
 }
 
 sap_status sap_mjcf_body_inertia(sap_mjcf_reader* r, const sap_mjcf_item* body,
-                                 const sap_mjcf_item* inertial, const sap_mjcf_geom* geoms,
+                                 const sap_mjcf_item* inertial, sap_mjcf_geom* geoms,
                                  int32_t geom_count, sap_body_def* def) {
   const sap_mjcf_compiler* compiler = &body->scope.model->compiler;
   const bool use_geoms = compiler->inertia_from_geom == SAP_MJCF_TRUE ||

@@ -18,7 +18,19 @@ typedef struct instances {
 } instances;
 
 static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribute) {
-  return strncmp(attribute, "body", 4) == 0 ? &r->body_names : &r->joint_names;
+  const struct {
+    const char* start;
+    const sap_lookup* names;
+  } kinds[] = {{"body", &r->body_names},
+               {"joint", &r->joint_names},
+               {"tendon", &r->tendon_names},
+               {"site", &r->site_names},
+               {"geom", &r->geom_names}};
+  size_t i = 0;
+  while (strncmp(attribute, kinds[i].start, strlen(kinds[i].start)) != 0) {
+    ++i;  // every attribute of list_names begins with one of them
+  }
+  return kinds[i].names;
 }
 
 // Id of the element that is called `name` in the file, in exactly this space; -1.
@@ -44,7 +56,7 @@ static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_looku
                               const char* name, int32_t* id) {
   for (;;) {
     const sap_status status = find_in_space(r, space, names, name, id);
-    if (status != SAP_STATUS_OK || *id >= 0 || r->spaces[space].is_model) {
+    if (status != SAP_STATUS_OK || *id != -1 || r->spaces[space].is_model) {
       return status;
     }
     space = r->spaces[space].parent;
@@ -66,9 +78,11 @@ typedef struct reference_names {
 } reference_names;
 
 static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, reference_names* out) {
-  static const char* const attributes[] = {"body1", "body2", "joint", "jointinparent"};
+  static const char* const attributes[] = {"body1",  "body2",  "joint",   "jointinparent", "joint1",
+                                           "joint2", "tendon", "tendon1", "tendon2",       "site1",
+                                           "site2",  "geom1",  "geom2"};
   out->count = 0;
-  for (int i = 0; i < 4; ++i) {
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
     const char* name = sap_xml_get(node, attributes[i]);
     if (name != NULL) {
       out->attribute[out->count] = attributes[i];
@@ -76,15 +90,18 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, refer
     }
   }
   for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
-    const char* name = sap_xml_is(c, "joint") ? sap_xml_get(c, "joint") : NULL;
+    const bool site = sap_xml_is(c, "site");
+    const char* name = site                     ? sap_xml_get(c, "site")
+                       : sap_xml_is(c, "joint") ? sap_xml_get(c, "joint")
+                                                : NULL;
     if (name == NULL) {
       continue;
     }
     if (out->count == SAP_MJCF_MAX_NAMES) {
-      return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d joints",
+      return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
                           SAP_MJCF_MAX_NAMES);
     }
-    out->attribute[out->count] = "joint";
+    out->attribute[out->count] = site ? "site" : "joint";
     out->name[out->count++] = name;
   }
   return SAP_STATUS_OK;
@@ -110,8 +127,8 @@ static sap_status find_names(sap_mjcf_reader* r, int32_t space, const reference_
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    out->any_here = out->any_here || here >= 0;
-    out->missing = out->ids[i] < 0 ? names->name[i] : out->missing;
+    out->any_here = out->any_here || here != -1;
+    out->missing = out->ids[i] == -1 ? names->name[i] : out->missing;
   }
   return SAP_STATUS_OK;
 }
@@ -227,6 +244,7 @@ static sap_status add_one(sap_mjcf_reader* r, const instance* i, sap_mjcf_adder 
   if (status == SAP_STATUS_OK) {
     status = find_names(r, i->space, &names, &found);
   }
+  out.count = status == SAP_STATUS_OK ? names.count : 0;
   memcpy(out.ids, found.ids, sizeof out.ids);
   return status == SAP_STATUS_OK ? add(r, &out) : status;
 }

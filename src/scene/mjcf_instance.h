@@ -12,7 +12,8 @@ enum { SAP_MJCF_MAX_NAMES = 64 };  // that one element may hold
 typedef struct sap_mjcf_instance {
   const sap_xml_node* node;
   int32_t space;
-  int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named bodies or joints, in the file's order
+  int32_t count;
+  int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named elements, in the file's order; or LEFT_OUT
 } sap_mjcf_instance;
 
 typedef sap_status (*sap_mjcf_adder)(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
@@ -25,6 +26,13 @@ sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const c
 // Puts "file:line: <element>" before the builder's message.
 sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_status status);
 
+// mjcf_pair.c
+sap_status sap_mjcf_read_contacts(sap_mjcf_reader* r);
+// Does a pair of its own file name the geom?
+bool sap_mjcf_is_paired(const sap_mjcf_model* model, const char* geom);
+// mjcf_tendon.c, mjcf_equality.c
+sap_status sap_mjcf_add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
 // mjcf_actuator.c
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
 

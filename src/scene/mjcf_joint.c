@@ -94,8 +94,7 @@ sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
   return status == SAP_STATUS_OK ? read_type(r, &s, type) : status;
 }
 
-static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def,
-                             double force_range[2]) {
+static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def) {
   sap_mjcf_sources s;
   sap_status status = sap_mjcf_find_sources(r, item->node, "joint", &item->scope, &s);
   if (status == SAP_STATUS_OK) {
@@ -117,8 +116,10 @@ static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, &s, &item->scope, &range);
   }
-  force_range[0] = range.lower;
-  force_range[1] = range.upper;
+  if (def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_SLIDE) {
+    def->effort_lower = range.lower;
+    def->effort_upper = range.upper;
+  }
   if (status == SAP_STATUS_OK && def->type == SAP_JOINT_FREE && def->stiffness != 0.0) {
     status = sap_scene_unsupported(r->options, sap_mjcf_source(&s, "stiffness"), "stiffness",
                                    "not supported for a free joint", r->error);
@@ -177,13 +178,12 @@ static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* 
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def) {
   sap_joint_def def = sap_joint_def_default();
-  double force_range[2] = {-(double)INFINITY, (double)INFINITY};
   sap_status status;
   if (sap_xml_is(item->node, "freejoint")) {  // takes no defaults
     def.type = SAP_JOINT_FREE;
     status = SAP_STATUS_OK;
   } else {
-    status = read_joint(r, item, &def, force_range);
+    status = read_joint(r, item, &def);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def.name);
@@ -206,7 +206,6 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
   const sap_mjcf_joint joint = {.node = item->node,
                                 .space = item->scope.space,
                                 .type = def.type,
-                                .force_lower = force_range[0],
-                                .force_upper = force_range[1]};
+                                .range = {def.lower, def.upper}};
   return remember(r, id, &def, &joint, body_def);
 }

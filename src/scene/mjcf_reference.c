@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Elements that name others: contact exclusions, tendons, equality constraints.
-#include <math.h>
-#include <string.h>
-
+// Elements that name others, in the order in which they may name each other; sites, which only
+// they need.
+#include "core/memory.h"
+#include "math/vector3.h"
 #include "scene/mjcf_instance.h"
-#include "scene/number.h"
-#include "scene/schema.h"
 
 sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_status status) {
   if (status != SAP_STATUS_OK) {
@@ -14,95 +12,58 @@ sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_sta
   return status;
 }
 
-static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
-  if (sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL) {
-    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must name body1 and body2");
-  }
-  return sap_mjcf_locate(r, i->node,
-                         sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error));
-}
-
-static sap_status tendon_limits(sap_mjcf_reader* r, const sap_mjcf_instance* i,
-                                sap_tendon_def* def) {
-  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
+sap_status sap_mjcf_add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
   sap_mjcf_sources s;
-  sap_mjcf_range range = {"range", "limited", 1.0, -(double)INFINITY, (double)INFINITY};
-  sap_status status = sap_mjcf_find_sources(r, i->node, "tendon", &scope, &s);
+  sap_mjcf_site site = {.body = body, .pose = sap_pose_identity};
+  const char* name = NULL;
+  sap_status status = sap_mjcf_find_sources(r, item->node, "site", &item->scope, &s);
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_range(r, &s, &scope, &range);
+    status = sap_mjcf_numbers(r, &s, "pos", (const int32_t[]){3, 3}, site.pose.p, NULL);
   }
-  def->lower = range.lower;
-  def->upper = range.upper;
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_limit_material(r, &s, &scope, &def->limit_stiffness,
-                                          &def->limit_relaxation_time);
-  }
-  return status == SAP_STATUS_OK
-             ? sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def->name)
-             : status;
-}
-
-static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
-  double coefficients[SAP_MJCF_MAX_NAMES];
-  sap_tendon_def def = sap_tendon_def_default();
-  sap_status status = SAP_STATUS_OK;
-  for (const sap_xml_node* c = i->node->first_child; c && status == SAP_STATUS_OK; c = c->next) {
-    if (sap_xml_get(c, "joint") == NULL) {
-      return sap_xml_fail(c, NULL, SAP_STATUS_SYNTAX, r->error, "attribute 'joint' is missing");
+  if (status == SAP_STATUS_OK && sap_mjcf_source(&s, "fromto") != NULL) {
+    double x[6] = {0.0, 0.0, 1.0}, z[3];
+    status = sap_mjcf_numbers(r, &s, "fromto", (const int32_t[]){6, 6}, x, NULL);
+    for (int k = 0; k < 3; ++k) {
+      site.pose.p[k] = 0.5 * (x[k] + x[3 + k]);
     }
-    status = sap_xml_numbers(c, "coef", 1, 1, &coefficients[def.njoints++], NULL, r->error);
+    sap_v3_sub(z, x, x + 3);
+    if (status == SAP_STATUS_OK && !(sap_v3_norm(z) > 1e-15)) {
+      return sap_xml_fail(item->node, "fromto", SAP_STATUS_SYNTAX, r->error,
+                          "the two points are equal");
+    }
+    sap_quaternion_from_z(site.pose.q, z);
+  } else if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_orientation(r, &s, &item->scope, site.pose.q);
   }
   if (status == SAP_STATUS_OK) {
-    status = tendon_limits(r, i, &def);
+    status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &name);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&r->sites, &r->site_capacity, r->site_count + 1, r->error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  def.joints = i->ids;
-  def.coefficients = coefficients;
-  return sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, &def, NULL, r->error));
-}
-
-static sap_status check_equality(sap_mjcf_reader* r, const sap_mjcf_model* model,
-                                 const sap_xml_node* node) {
-  const sap_mjcf_scope scope = {.model = model, .child_class = -1};
-  sap_mjcf_sources s;
-  int32_t active = 1;
-  sap_status status = sap_mjcf_find_sources(r, node, "equality", &scope, &s);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_choice(r, &s, "active", "false true", &active);
+  sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
+  bool added = true;
+  if (name != NULL) {
+    status = sap_lookup_add(&r->site_names, name, r->site_count, &added, r->error);
   }
-  return status == SAP_STATUS_OK && active == 1
-             ? sap_scene_unsupported(r->options, node, NULL,
-                                     "equality constraints are not supported", r->error)
+  r->sites[r->site_count++] = site;
+  return status == SAP_STATUS_OK && !added
+             ? sap_xml_fail(item->node, "name", SAP_STATUS_SYNTAX, r->error,
+                            "there is already a site '%s'", name)
              : status;
 }
 
-static sap_status check_equalities(sap_mjcf_reader* r, const sap_mjcf_model* model) {
-  sap_status status = SAP_STATUS_OK;
-  for (const sap_xml_node* s = model->root->first_child; s && status == SAP_STATUS_OK;
-       s = s->next) {
-    const sap_xml_node* n = sap_xml_is(s, "equality") ? s->first_child : NULL;
-    for (; n && status == SAP_STATUS_OK; n = n->next) {
-      status = check_equality(r, model, n);
-    }
-  }
-  for (const sap_mjcf_model* m = model->assets; m && status == SAP_STATUS_OK; m = m->next) {
-    status = check_equalities(r, m);
-  }
-  return status;
-}
-
 sap_status sap_mjcf_read_references(sap_mjcf_reader* r) {
-  sap_status status = check_equalities(r, r->main);
+  sap_status status = sap_mjcf_read_contacts(r);
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_add_section(r, "contact", "exclude", add_exclude);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_add_section(r, "tendon", "fixed", add_tendon);
+    status = sap_mjcf_add_section(r, "tendon", NULL, sap_mjcf_add_tendon);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_add_section(r, "actuator", NULL, sap_mjcf_add_actuator);
   }
-  return status;
+  return status == SAP_STATUS_OK ? sap_mjcf_add_section(r, "equality", NULL, sap_mjcf_add_equality)
+                                 : status;
 }

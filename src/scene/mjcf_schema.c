@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MJCF as this reader knows it. Order of the lists in each row: used, skipped, only zero,
-// unsupported (see schema.h).
+// MJCF as this reader knows it. Order of the lists in each row: used, skipped, neglected, only
+// zero, unsupported (see schema.h).
 #include "scene/schema.h"
 
 #define ORIENTATION "quat axisangle xyaxes zaxis euler "
@@ -16,9 +16,9 @@ static const sap_schema_child compiler_children[] = {{"lengthrange", NULL, NULL}
 static const sap_schema_element compiler = {
     .used =
         "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
-        "balanceinertia settotalmass",
+        "balanceinertia settotalmass assetdir meshdir strippath",
     .skipped =
-        "assetdir meshdir texturedir discardvisual convexhull fitaabb fusestatic strippath "
+        "texturedir discardvisual convexhull fitaabb fusestatic "
         "usethread saveinertial savecanonical savecompiled conflict passthrough",
     .value = compiler_values,
     .child = compiler_children,
@@ -47,7 +47,7 @@ static const sap_schema_element option = {
         "ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
         "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
         "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance collision",
-    .zero = "density viscosity wind",
+    .neglected = "density viscosity wind",  // of the medium
     .unsupported = "actuatorgroupdisable",
     .child = option_children,
 };
@@ -70,7 +70,7 @@ static const sap_schema_element freejoint = {
 };
 
 static const sap_schema_value geom_values[] = {
-    {"condim", "1 3", true},
+    {"condim", "1 3", false},
     {"fluidshape", "none", false},
     {"shellinertia", "false", false},
     {0},
@@ -93,14 +93,19 @@ static const sap_schema_element inertial = {
     .used = ORIENTATION "pos mass diaginertia fullinertia",
 };
 
-#define TENDON_USED "name class range limited solreflimit "
-#define TENDON_SKIPPED                                                          \
-  LIMIT_TUNING                                                                  \
-  "springlength actuatorfrcrange actuatorfrclimited group material rgba width " \
-  "user"
-#define TENDON_ZERO "stiffness damping frictionloss armature margin springyield"
+#define TENDON_USED \
+  "name class range limited solreflimit springlength stiffness damping frictionloss "
+#define TENDON_SKIPPED LIMIT_TUNING "group material rgba width user"
+#define TENDON_ZERO "armature margin springyield actuatorfrcrange actuatorfrclimited"
 static const sap_schema_element tendon_joint = {.used = "joint coef"};
 static const sap_schema_child fixed_children[] = {{"joint", &tendon_joint, NULL}, {0}};
+static const sap_schema_element tendon_site = {.used = "site"};
+// What goes around geoms or through pulleys is refused where the tendon is read.
+static const sap_schema_child spatial_children[] = {
+    {"site", &tendon_site, NULL},
+    {"geom pulley", NULL, NULL},
+    {0},
+};
 static const sap_schema_element tendon_defaults = {
     .used = TENDON_USED,
     .skipped = TENDON_SKIPPED,
@@ -112,30 +117,79 @@ static const sap_schema_element fixed = {
     .zero = TENDON_ZERO,
     .child = fixed_children,
 };
+static const sap_schema_element spatial = {
+    .used = TENDON_USED,
+    .skipped = TENDON_SKIPPED,
+    .zero = TENDON_ZERO,
+    .child = spatial_children,
+};
 static const sap_schema_child tendon_children[] = {
     {"fixed", &fixed, NULL},
-    {"spatial", NULL, "spatial tendons are not supported"},
+    {"spatial", &spatial, NULL},
     {0},
 };
 static const sap_schema_element tendon = {.child = tendon_children};
 
-#define MOTOR_USED \
-  "name class joint jointinparent gear ctrlrange ctrllimited forcerange forcelimited "
+#define ACTUATOR_USED \
+  "name class joint jointinparent tendon gear ctrlrange ctrllimited forcerange forcelimited "
+#define ACTUATOR_SKIPPED "group user lengthrange interp "
+#define ACTUATOR_ZERO "armature damping delay nsample "
+// Elements with these stay in the tree and are refused where they are read: controls of keyframes
+// are counted by them.
+#define ACTUATOR_PLACES "site refsite slidersite cranksite cranklength body "
 static const sap_schema_element motor = {
-    .used = MOTOR_USED,
-    .skipped = "group user lengthrange interp",
-    .zero = "armature damping delay nsample",
-    .unsupported = "tendon site refsite slidersite cranksite cranklength",
+    .used = ACTUATOR_USED ACTUATOR_PLACES,
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = ACTUATOR_ZERO,
 };
-// Unsupported kinds stay in the tree: controls of keyframes are counted by them.
+static const sap_schema_element position = {
+    .used = ACTUATOR_USED ACTUATOR_PLACES "kp kv dampratio inheritrange",
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = ACTUATOR_ZERO "timeconst",
+};
+static const sap_schema_element velocity = {
+    .used = ACTUATOR_USED ACTUATOR_PLACES "kv",
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = ACTUATOR_ZERO,
+};
+static const sap_schema_element general = {
+    .used = ACTUATOR_USED ACTUATOR_PLACES "gaintype biastype dyntype gainprm biasprm",
+    .skipped = ACTUATOR_SKIPPED "dynprm actdim actrange actlimited actearly",
+    .zero = ACTUATOR_ZERO,
+};
+#define OTHER_ACTUATORS "intvelocity orientation pid damper cylinder muscle adhesion dcmotor "
 static const sap_schema_child actuator_children[] = {
     {"motor", &motor, NULL},
-    {"general position velocity intvelocity orientation pid damper cylinder muscle adhesion "
-     "dcmotor plugin",
-     NULL, NULL},
+    {"position", &position, NULL},
+    {"velocity", &velocity, NULL},
+    {"general", &general, NULL},
+    {OTHER_ACTUATORS "plugin", NULL, NULL},
     {0},
 };
 static const sap_schema_element actuator = {.child = actuator_children};
+
+static const sap_schema_value pair_values[] = {{"condim", "1 3 4 6", true}, {0}};
+static const sap_schema_element pair = {
+    .used = "name class geom1 geom2 condim friction margin solref",
+    .skipped = "solimp solreffriction",
+    .zero = "gap",
+    .value = pair_values,
+};
+
+#define MESH_USED "scale inertia "
+static const sap_schema_element mesh_defaults = {.used = MESH_USED,
+                                                 .skipped = "material maxhullvert"};
+static const sap_schema_child mesh_children[] = {
+    {"plugin", NULL, "plugins are not supported"},
+    {0},
+};
+// MuJoCo's own choice of hull corners is tuning: all of them are kept.
+static const sap_schema_element mesh = {
+    .used = MESH_USED "name class file vertex face refpos refquat",
+    .skipped = "maxhullvert normal texcoord smoothnormal content_type material octree_maxdepth",
+    .unsupported = "builtin params",
+    .child = mesh_children,
+};
 
 static const sap_schema_element defaults;  // nests in itself
 static const sap_schema_child default_children[] = {
@@ -144,11 +198,14 @@ static const sap_schema_child default_children[] = {
     {"geom", &geom, NULL},
     {"tendon", &tendon_defaults, NULL},
     {"motor", &motor, NULL},
+    {"position", &position, NULL},
+    {"velocity", &velocity, NULL},
+    {"general", &general, NULL},
+    {"pair", &pair, NULL},
     {"equality", NULL, NULL},
     // Defaults of what is skipped, or refused where it is used.
-    {"mesh texture material site camera light pair general position velocity intvelocity "
-     "orientation pid damper cylinder muscle adhesion dcmotor",
-     NULL, NULL},
+    {"mesh", &mesh_defaults, NULL},
+    {OTHER_ACTUATORS "texture material site camera light", NULL, NULL},
     {0},
 };
 static const sap_schema_element defaults = {.used = "class", .child = default_children};
@@ -172,9 +229,8 @@ static const sap_schema_child body_children[] = {
 };
 static const sap_schema_value body_values[] = {{"mocap", "false", false}, {0}};
 static const sap_schema_element body = {
-    .used = ORIENTATION "name childclass pos",
+    .used = ORIENTATION "name childclass pos gravcomp",
     .skipped = "user sleep simple fuse",
-    .zero = "gravcomp",
     .value = body_values,
     .child = body_children,
 };
@@ -192,7 +248,7 @@ static const sap_schema_element worldbody = {.used = "childclass", .child = body
 static const sap_schema_element exclude = {.used = "name body1 body2"};
 static const sap_schema_child contact_children[] = {
     {"exclude", &exclude, NULL},
-    {"pair", NULL, "explicit contact pairs are not supported"},
+    {"pair", &pair, NULL},
     {0},
 };
 static const sap_schema_element contact = {.child = contact_children};
@@ -200,14 +256,30 @@ static const sap_schema_element contact = {.child = contact_children};
 static const sap_schema_element asset_model = {.used = "name file", .skipped = "content_type"};
 static const sap_schema_child asset_children[] = {
     {"model", &asset_model, NULL},
-    {"mesh hfield skin texture material", NULL, NULL},
+    {"mesh", &mesh, NULL},
+    {"hfield skin texture material", NULL, NULL},
     {0},
 };
 static const sap_schema_element asset = {.child = asset_children};
 
-// Whether one is active is looked at where defaults are known.
+#define EQUALITY_USED "name class active solref "
+#define EQUALITY_SKIPPED "solimp"
+static const sap_schema_element connect = {.used = EQUALITY_USED "body1 body2 anchor site1 site2",
+                                           .skipped = EQUALITY_SKIPPED};
+static const sap_schema_element weld = {
+    .used = EQUALITY_USED "body1 body2 anchor relpose torquescale site1 site2",
+    .skipped = EQUALITY_SKIPPED};
+static const sap_schema_element couple_joints = {.used = EQUALITY_USED "joint1 joint2 polycoef",
+                                                 .skipped = EQUALITY_SKIPPED};
+static const sap_schema_element couple_tendons = {.used = EQUALITY_USED "tendon1 tendon2 polycoef",
+                                                  .skipped = EQUALITY_SKIPPED};
+// Whether one of the others is active is looked at where defaults are known.
 static const sap_schema_child equality_children[] = {
-    {"connect weld joint tendon flex flexvert flexstrain distance", NULL, NULL},
+    {"connect", &connect, NULL},
+    {"weld", &weld, NULL},
+    {"joint", &couple_joints, NULL},
+    {"tendon", &couple_tendons, NULL},
+    {"flex flexvert flexstrain distance", NULL, NULL},
     {0},
 };
 static const sap_schema_element equality = {.child = equality_children};

@@ -71,6 +71,12 @@ static sap_status check_attribute(const sap_schema_element* schema, const sap_xm
   if (listed(schema->used, name) || listed(schema->skipped, name)) {
     return SAP_STATUS_OK;
   }
+  if (listed(schema->neglected, name)) {
+    if (!all_zero(attribute->value)) {
+      sap_scene_warn(options, node, name, "its influence is neglected");
+    }
+    return SAP_STATUS_OK;
+  }
   if (listed(schema->zero, name)) {
     *drop = true;
     return all_zero(attribute->value)

@@ -27,19 +27,19 @@ static const real_scene scenes[] = {
     {"mujoco/replicate/bowl.xml", NULL, 4, 18},
     {"mujoco/replicate/stonehenge.xml", NULL, 77, 456},
     {"mujoco/humanoid/humanoid100.xml", "humanoid100.xml:38: <geom condim=", 117, 627},
-    {"mujoco/replicate/newton_cradle.xml", "newton_cradle.xml:51: <spatial>", 8, 42},
+    {"mujoco/replicate/newton_cradle.xml", NULL, 8, 42},
     {"mujoco/slider_crank/slider_crank.xml", "slider_crank.xml:50: <position>", 4, 3},
-    {"mujoco/tendon_arm/arm26.xml", "arm26.xml:69: <spatial>", 3, 2},
-    {"mujoco/car/car.xml", "car.xml:64: <motor tendon=", 4, 8},
-    {"mujoco/cube/cube_3x3x3.xml", "cube_3x3x3.xml:100: <geom>", 28, 66},
-    {"mujoco/mug/mug.xml", "mug.xml:32: <geom>", 3, 6},
-    {"mujoco/stacked_boxes.xml", "stacked_boxes.xml:36: <geom>", 0, 0},
-    {"menagerie/agility_cassie/scene.xml", "cassie.xml:205: <connect>", 26, 32},
-    {"menagerie/kuka_iiwa_14/scene.xml", "iiwa14.xml:156: <general>", 9, 7},
+    {"mujoco/tendon_arm/arm26.xml", "arm26.xml:71: <geom>", 3, 2},
+    {"mujoco/car/car.xml", NULL, 4, 8},
+    {"mujoco/cube/cube_3x3x3.xml", NULL, 28, 66},
+    {"mujoco/mug/mug.xml", "mug.xml:10: <mesh>: cannot read", 3, 6},
+    {"mujoco/stacked_boxes.xml", NULL, 19, 108},
+    {"menagerie/agility_cassie/scene.xml", NULL, 26, 32},
+    {"menagerie/kuka_iiwa_14/scene.xml", NULL, 9, 7},
     {"menagerie/unitree_go1/scene.xml", "go1.xml:8: <geom margin=", 14, 18},
-    {"menagerie/robotiq_2f85/2f85.xml", "2f85.xml:65: <geom>", 15, 8},
-    {"menagerie/shadow_hand/right_hand.xml", "right_hand.xml:101: <geom>", 26, 24},
-    {"menagerie/wonik_allegro/left_hand.xml", "left_hand.xml:132: <geom>", 0, 0},
+    {"menagerie/robotiq_2f85/scene.xml", NULL, 16, 14},
+    {"menagerie/shadow_hand/right_hand.xml", NULL, 26, 24},
+    {"menagerie/wonik_allegro/left_hand.xml", NULL, 22, 16},
 };
 
 static void check_size(const real_scene* scene, sap_model* model) {
@@ -54,18 +54,24 @@ static void check_scene(const real_scene* scene, const char* path) {
   sap_error error = {0};
   const sap_status status = sap_scene_read(path, NULL, &model, &error);
   if (scene->refused == NULL) {
-    assert_int_equal(status, SAP_STATUS_OK);
+    if (status != SAP_STATUS_OK) {
+      fail_msg("%s", error.message);
+    }
     check_size(scene, model);
     return;
   }
-  assert_int_equal(status, SAP_STATUS_UNSUPPORTED);
+  if (status != SAP_STATUS_UNSUPPORTED && status != SAP_STATUS_IO) {
+    fail_msg("%s: %s: %s", path, sap_status_text(status), error.message);
+  }
   if (strstr(error.message, scene->refused) == NULL) {
     fail_msg("%s\nexpected: %s", error.message, scene->refused);
   }
   if (scene->bodies > 0) {
     sap_scene_options lenient = sap_scene_options_default();
     lenient.lenient = true;
-    assert_int_equal(sap_scene_read(path, &lenient, &model, &error), SAP_STATUS_OK);
+    if (sap_scene_read(path, &lenient, &model, &error) != SAP_STATUS_OK) {
+      fail_msg("%s", error.message);
+    }
     check_size(scene, model);
   }
 }
@@ -101,7 +107,7 @@ static void test_lenient(void** state) {
   (void)state;
   static const char text[] =
       "<mujoco><worldbody><body><joint name='j'/><geom size='.1' condim='4' margin='.1'/></body>"
-      "</worldbody><actuator><position joint='j' kp='3'/>\n<motor joint='j'/></actuator>"
+      "</worldbody><actuator><muscle joint='j'/>\n<motor joint='j'/></actuator>"
       "<keyframe><key ctrl='5 7'/></keyframe></mujoco>";
   scratch s;
   scratch_begin(&s);
@@ -116,8 +122,8 @@ static void test_lenient(void** state) {
   sap_error error = {0};
   assert_int_equal(sap_scene_read(path, &options, &model, &error), SAP_STATUS_OK);
   assert_int_equal(error.message[0], '\0');
-  assert_int_equal(seen.count, 3);  // condim, margin, position
-  assert_non_null(strstr(seen.last, "a:1: <position>: "));
+  assert_int_equal(seen.count, 3);  // condim, margin, muscle
+  assert_non_null(strstr(seen.last, "a:1: <muscle>: "));
   assert_int_equal(sap_model_get_sizes(model).nu, 1);
   sap_state at = {0};
   double control = 0.0;

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <contact>: exclude and pair. What a pair does not say follows from its two geoms, as MuJoCo
+// combines them.
+#include <math.h>
+#include <string.h>
+
+#include "scene/mjcf_instance.h"
+#include "scene/number.h"
+#include "scene/schema.h"
+
+static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
+  if (sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL) {
+    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must name body1 and body2");
+  }
+  return sap_mjcf_locate(r, i->node,
+                         sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error));
+}
+
+// The higher priority rules; among equals the larger values.
+static void combine(const sap_shape_def* a, const sap_shape_def* b, sap_pair_def* out) {
+  const sap_shape_def* ruler = a->priority > b->priority ? a : b;
+  const bool ruled = a->priority != b->priority;
+  out->condim = ruled ? ruler->condim : a->condim > b->condim ? a->condim : b->condim;
+  out->material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
+  out->material.friction =
+      ruled ? ruler->material.friction : fmax(a->material.friction, b->material.friction);
+  out->friction_torsional =
+      ruled ? ruler->friction_torsional : fmax(a->friction_torsional, b->friction_torsional);
+  out->friction_rolling =
+      ruled ? ruler->friction_rolling : fmax(a->friction_rolling, b->friction_rolling);
+  out->margin = fmax(a->margin, b->margin);
+}
+
+// friction: two tangential values, of which one cone has one, then torsional, two rolling ones.
+static sap_status read_friction(sap_mjcf_reader* r, const sap_mjcf_instance* i,
+                                const sap_mjcf_sources* s, sap_pair_def* def) {
+  double mu[5] = {def->material.friction, def->material.friction, def->friction_torsional,
+                  def->friction_rolling, def->friction_rolling};
+  int32_t given = 0;
+  const sap_status status = sap_mjcf_numbers(r, s, "friction", (const int32_t[]){1, 5}, mu, &given);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if ((given >= 2 && mu[0] != mu[1]) || (given >= 5 && mu[3] != mu[4])) {
+    return sap_scene_unsupported(r->options, i->node, "friction",
+                                 "friction that differs between directions is not supported",
+                                 r->error);
+  }
+  def->material.friction = mu[0];
+  def->friction_torsional = mu[2];
+  def->friction_rolling = mu[3];
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_pair_def* def) {
+  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
+  sap_mjcf_sources s;
+  double solref[2] = {0.02, 1.0};
+  sap_status status = sap_mjcf_find_sources(r, i->node, "pair", &scope, &s);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_integer(r, &s, "condim", &def->condim);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_number(r, &s, "margin", &def->margin);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_numbers(r, &s, "solref", (const int32_t[]){1, 2}, solref, NULL);
+  }
+  if (solref[0] < 0.0 && solref[1] <= 0.0) {
+    def->material.stiffness = -solref[0];
+    def->material.relaxation_time = solref[1] / solref[0];
+  }
+  return status == SAP_STATUS_OK ? read_friction(r, i, &s, def) : status;
+}
+
+static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
+  if (sap_xml_get(i->node, "geom1") == NULL || sap_xml_get(i->node, "geom2") == NULL) {
+    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must name geom1 and geom2");
+  }
+  if (i->ids[0] == SAP_MJCF_LEFT_OUT || i->ids[1] == SAP_MJCF_LEFT_OUT) {
+    return sap_scene_unsupported(r->options, i->node, NULL, "one of its geoms was left out",
+                                 r->error);
+  }
+  sap_pair_def def = sap_pair_def_default();
+  def.shape_a = i->ids[0];
+  def.shape_b = i->ids[1];
+  combine(&r->shapes[def.shape_a], &r->shapes[def.shape_b], &def);
+  sap_status status = read_pair(r, i, &def);
+  sap_scene_override(r->options, &def.material);
+  return status == SAP_STATUS_OK
+             ? sap_mjcf_locate(r, i->node, sap_builder_add_pair(r->builder, &def, NULL, r->error))
+             : status;
+}
+
+sap_status sap_mjcf_read_contacts(sap_mjcf_reader* r) {
+  const sap_status status = sap_mjcf_add_section(r, "contact", "exclude", add_exclude);
+  return status == SAP_STATUS_OK ? sap_mjcf_add_section(r, "contact", "pair", add_pair) : status;
+}
+
+// Named in a pair: a geom that only pairs let collide.
+bool sap_mjcf_is_paired(const sap_mjcf_model* model, const char* geom) {
+  for (const sap_xml_node* s = model->root->first_child; s != NULL && geom != NULL; s = s->next) {
+    const sap_xml_node* n = sap_xml_is(s, "contact") ? s->first_child : NULL;
+    for (; n != NULL; n = n->next) {
+      const char* a = sap_xml_get(n, "geom1");
+      const char* b = sap_xml_get(n, "geom2");
+      if ((a != NULL && strcmp(a, geom) == 0) || (b != NULL && strcmp(b, geom) == 0)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// <tendon>: fixed, and spatial through sites in straight segments.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "scene/mjcf_instance.h"
+#include "scene/number.h"
+#include "scene/schema.h"
+
+static sap_status read_spring(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_tendon_def* def) {
+  double length[2] = {-1.0, -1.0};
+  int32_t given = 0;
+  const sap_status status =
+      sap_mjcf_numbers(r, s, "springlength", (const int32_t[]){1, 2}, length, &given);
+  if (given == 1) {
+    length[1] = length[0];
+  }
+  if (status == SAP_STATUS_OK && length[0] >= 0.0) {  // negative: as in the default pose
+    def->spring_lower = length[0];
+    def->spring_upper = length[1];
+  }
+  return status;
+}
+
+static sap_status read_properties(sap_mjcf_reader* r, const sap_mjcf_instance* i,
+                                  sap_tendon_def* def) {
+  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
+  sap_mjcf_sources s;
+  sap_mjcf_range range = {"range", "limited", 1.0, -(double)INFINITY, (double)INFINITY};
+  sap_status status = sap_mjcf_find_sources(r, i->node, "tendon", &scope, &s);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_read_range(r, &s, &scope, &range);
+  }
+  def->lower = range.lower;
+  def->upper = range.upper;
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_read_limit_material(r, &s, &scope, &def->limit_stiffness,
+                                          &def->limit_relaxation_time);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_number(r, &s, "stiffness", &def->stiffness);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_number(r, &s, "damping", &def->damping);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_number(r, &s, "frictionloss", &def->friction_loss);
+  }
+  return status == SAP_STATUS_OK ? read_spring(r, &s, def) : status;
+}
+
+// Keeps what actuators need to know; id SAP_MJCF_LEFT_OUT: the tendon was left out.
+static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_t id) {
+  sap_status status = SAP_STATUS_OK;
+  if (id >= 0) {
+    status = SAP_GROW(&r->tendon_ranges, &r->tendon_range_capacity, id + 1, r->error);
+  }
+  if (status == SAP_STATUS_OK && id >= 0) {
+    r->tendon_ranges[id] = (sap_mjcf_interval){{def->lower, def->upper}};
+  }
+  return status == SAP_STATUS_OK && def->name != NULL
+             ? sap_lookup_add(&r->tendon_names, def->name, id, NULL, r->error)
+             : status;
+}
+
+static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {
+  sap_status status = read_properties(r, i, def);
+  int32_t id = -1;
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, def, &id, r->error));
+  }
+  return status == SAP_STATUS_OK ? remember(r, def, id) : status;
+}
+
+static sap_status add_fixed(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {
+  double coefficients[SAP_MJCF_MAX_NAMES];
+  sap_status status = SAP_STATUS_OK;
+  for (const sap_xml_node* c = i->node->first_child; c && status == SAP_STATUS_OK; c = c->next) {
+    if (sap_xml_get(c, "joint") == NULL) {
+      return sap_xml_fail(c, NULL, SAP_STATUS_SYNTAX, r->error, "attribute 'joint' is missing");
+    }
+    status = sap_xml_numbers(c, "coef", 1, 1, &coefficients[def->njoints++], NULL, r->error);
+  }
+  def->joints = i->ids;
+  def->coefficients = coefficients;
+  return status == SAP_STATUS_OK ? add_tendon(r, i, def) : status;
+}
+
+static sap_status add_spatial(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {
+  double points[3 * SAP_MJCF_MAX_NAMES];
+  int32_t bodies[SAP_MJCF_MAX_NAMES];
+  for (const sap_xml_node* c = i->node->first_child; c != NULL; c = c->next) {
+    if (!sap_xml_is(c, "site")) {
+      const sap_status status = sap_scene_unsupported(
+          r->options, c, NULL, "spatial tendons may only go straight through sites", r->error);
+      return status == SAP_STATUS_OK ? remember(r, def, SAP_MJCF_LEFT_OUT) : status;
+    }
+    if (sap_xml_get(c, "site") == NULL) {
+      return sap_xml_fail(c, NULL, SAP_STATUS_SYNTAX, r->error, "attribute 'site' is missing");
+    }
+    const sap_mjcf_site* site = &r->sites[i->ids[def->npoints]];
+    bodies[def->npoints] = site->body;
+    memcpy(points + 3 * def->npoints, site->pose.p, sizeof site->pose.p);
+    ++def->npoints;
+  }
+  if (def->npoints < 2) {
+    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must have at least 2 sites");
+  }
+  def->point_bodies = bodies;
+  def->points = points;
+  return add_tendon(r, i, def);
+}
+
+sap_status sap_mjcf_add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
+  sap_tendon_def def = sap_tendon_def_default();
+  const sap_status status =
+      sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def.name);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  return sap_xml_is(i->node, "spatial") ? add_spatial(r, i, &def) : add_fixed(r, i, &def);
+}
