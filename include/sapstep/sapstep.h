@@ -4,6 +4,7 @@
 #define SAPSTEP_SAPSTEP_H
 
 #include <sapstep/base.h>
+#include <sapstep/chart.h>
 #include <sapstep/contact.h>
 #include <sapstep/diagnostics.h>
 #include <sapstep/model.h>

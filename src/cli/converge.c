@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep converge: how fast the error of a scene falls with the step.
+#define _POSIX_C_SOURCE 200809L
+#include "cli/converge.h"
+
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+static void on_signal(int signal_number) {
+  (void)signal_number;
+  converge_interrupt();
+}
+
+static void print_warning(void* context, const char* message) {
+  (void)context;
+  cli_message("warning: %s", message);
+}
+
+static sap_status refuse(sap_error* error, const char* format, const char* scene,
+                         const char* name) {
+  error->status = SAP_STATUS_ARGUMENT;
+  (void)snprintf(error->message, sizeof error->message, format, scene, name);
+  return SAP_STATUS_ARGUMENT;
+}
+
+static sap_status set_pose(converge_study* s, sap_error* error) {
+  const char* name = s->options.keyframe;
+  if (name == NULL) {
+    return sap_model_default_state(s->model, &s->start, error);
+  }
+  int32_t index = sap_model_find(s->model, SAP_ELEMENT_KEYFRAME, name);
+  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 ||
+                    index >= sap_model_get_sizes(s->model).keyframes)) {
+    return refuse(error, "%.200s has no keyframe '%.200s'", s->options.scene, name);
+  }
+  return sap_model_keyframe(s->model, index, &s->start, NULL, error);
+}
+
+// The coordinates of a hinge or slide.
+static sap_status find_joint(const converge_study* s, const char* name, int32_t* q, int32_t* v,
+                             sap_error* error) {
+  const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
+  sap_joint_type type;
+  if (joint < 0) {
+    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene, name);
+  }
+  const sap_status status = sap_model_joint(s->model, joint, &type, NULL, q, v, error);
+  if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
+    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide", s->options.scene,
+                  name);
+  }
+  return status;
+}
+
+// The state that all runs start from, and the coordinates that have exact solutions.
+static sap_status set_start(converge_study* s, sap_error* error) {
+  sap_status status = set_pose(s, error);
+  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nstart; ++i) {
+    int32_t q, v;
+    status = find_joint(s, s->options.start[i].joint, &q, &v, error);
+    if (status == SAP_STATUS_OK) {
+      s->start.q[q] = s->options.start[i].position;
+    }
+  }
+  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nexact; ++i) {
+    converge_exact* exact = &s->options.exact[i];
+    status = find_joint(s, exact->joint, &exact->q, &exact->v, error);
+  }
+  return status;
+}
+
+static sap_status read_scene(converge_study* s, sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = s->options.lenient;
+  options.floating_base = s->options.floating_base;
+  options.override_material = &s->options.override;
+  options.warning = print_warning;
+  sap_status status = sap_scene_read(s->options.scene, &options, &s->model, error);
+  if (status == SAP_STATUS_OK) {
+    status = set_start(s, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_model_options* scene = sap_model_get_options(s->model);
+  sap_regularization* regularization = &s->options.stepper.regularization;
+  if (!s->options.has_dt) {
+    s->options.dt = scene->timestep;
+  }
+  if (!s->options.has_sigma) {
+    regularization->sigma = scene->regularization.sigma;
+  }
+  if (!s->options.has_beta) {
+    regularization->beta = scene->regularization.beta;
+  }
+  s->samples = (int64_t)ceil(s->options.duration / s->options.dt * (1.0 - 1e-12));
+  return SAP_STATUS_OK;
+}
+
+static bool can_combine(sap_scheme scheme, sap_stage stage) {
+  sap_stepper_options options = sap_stepper_options_default();
+  options.contact_stage = stage;
+  return sap_stepper_options_set_scheme(&options, scheme, NULL) == SAP_STATUS_OK &&
+         sap_stepper_options_check(&options, NULL) == SAP_STATUS_OK;
+}
+
+// The series are all combinations that exist; says which do not.
+static bool list_series(converge_study* s, converge_case* series) {
+  const converge_options* o = &s->options;
+  s->series = 0;
+  for (int i = 0; i < o->nschemes; ++i) {
+    for (int j = 0; j < o->nstages; ++j) {
+      if (!can_combine(o->schemes[i], o->stages[j])) {
+        cli_message("left out: %s has no theta point to evaluate contact at",
+                    sap_scheme_text(o->schemes[i]));
+        continue;
+      }
+      for (int k = 0; k < o->nsolvers; ++k) {
+        series[s->series] = (converge_case){.series = s->series,
+                                            .scheme = o->schemes[i],
+                                            .stage = o->stages[j],
+                                            .solver = o->solvers[k]};
+        ++s->series;
+      }
+    }
+  }
+  return s->series > 0;
+}
+
+static bool list_cases(converge_study* s) {
+  converge_case series[SAP_SCHEME_COUNT * SAP_STAGE_COUNT * CONVERGE_SOLVERS_MAX];
+  const converge_options* o = &s->options;
+  if (!list_series(s, series)) {
+    return false;
+  }
+  s->references = o->nexact == 0 ? 2 : 0;
+  s->count = s->references + s->series * o->levels;
+  s->cases = calloc((size_t)s->count, sizeof *s->cases);
+  if (s->cases == NULL) {
+    return false;
+  }
+  for (int i = 0; i < s->references; ++i) {
+    s->cases[i] = (converge_case){
+        .series = -1,
+        .scheme = SAP_SCHEME_MIDPOINT,
+        .solver = o->solvers[0],
+        .stride = ((int64_t)1 << (o->levels - 1)) * o->ratio / (i + 1),
+    };
+    s->cases[i].dt = o->dt / (double)s->cases[i].stride;
+  }
+  for (int i = s->references; i < s->count; ++i) {
+    const int level = o->levels - 1 - (i - s->references) / s->series;
+    s->cases[i] = series[(i - s->references) % s->series];
+    s->cases[i].stride = (int64_t)1 << level;
+    s->cases[i].dt = o->dt / (double)s->cases[i].stride;
+  }
+  return true;
+}
+
+// The references and what they differ by. False: one did not arrive.
+static bool make_reference(converge_study* s, int* code) {
+  const double nan = (double)NAN;
+  s->reference_error = (converge_errors){nan, nan, nan};
+  if (s->references == 0) {
+    return true;
+  }
+  if (!converge_jobs_run(s, 0, s->references)) {
+    return false;
+  }
+  sap_error error = {0};
+  sap_multibody* multibody = NULL;
+  for (int i = 0; i < s->references; ++i) {
+    if (!s->cases[i].done) {
+      progress_end(&s->bar);
+      cli_message("the reference failed: midpoint with dt = %g s: %s", s->cases[i].dt,
+                  s->cases[i].error.message);
+      *code = s->cases[i].error.status == SAP_STATUS_MEMORY ? CLI_INTERNAL : CLI_UNCONVERGED;
+      return false;
+    }
+  }
+  if (sap_multibody_create(s->model, &multibody, &error) != SAP_STATUS_OK) {
+    *code = cli_report(&error);
+    return false;
+  }
+  converge_compare(s, multibody, s->cases[1].samples, &s->reference_error);
+  sap_multibody_destroy(multibody);
+  return true;
+}
+
+static int execute(converge_study* s) {
+  int code = CLI_OK;
+  progress_begin(&s->bar);
+  const bool referenced = make_reference(s, &code);
+  const bool complete = referenced && converge_jobs_run(s, s->references, s->count);
+  progress_end(&s->bar);
+  if (converge_interrupted()) {
+    cli_message("interrupted");
+    code = CLI_UNCONVERGED;
+  }
+  if (!referenced) {
+    return code;
+  }
+  const int reported = converge_report(s);
+  return complete || reported > code ? reported : code;
+}
+
+static int converge_scene(const cli_command* command, int argc, char** argv) {
+  converge_study study = {0};
+  int code;
+  if (!converge_options_read(command, argc, argv, &study.options, &code)) {
+    return code;
+  }
+  struct sigaction action = {.sa_handler = on_signal};
+  (void)sigemptyset(&action.sa_mask);
+  (void)sigaction(SIGINT, &action, NULL);
+  (void)sigaction(SIGTERM, &action, NULL);
+  sap_error error = {0};
+  if (read_scene(&study, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
+  } else if (!list_cases(&study)) {
+    code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
+  } else {
+    code = execute(&study);
+  }
+  for (int i = 0; i < study.count && study.cases != NULL; ++i) {
+    free(study.cases[i].samples);
+  }
+  free(study.cases);
+  sap_state_clear(&study.start);
+  sap_model_destroy(study.model);
+  return code;
+}
+
+const cli_command cli_command_converge = {
+    .name = "converge",
+    .operands = "SCENE",
+    .summary = "measure how the error of a scene falls with the step",
+    .description =
+        "Runs the scene with steps dt, dt/2, dt/4, ... and compares positions and velocities at\n"
+        "the multiples of dt, in the L2 norm over time, with an exact solution or with a run of\n"
+        "much smaller step. The observed order is the slope of the error over the step in a\n"
+        "double-logarithmic chart, by least squares, with its standard error. Two references\n"
+        "tell how accurate the reference is: errors less than ten times that are marked and\n"
+        "left out of the orders, and the exit code is 1.",
+    .examples =
+        "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
+        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5 \\\n"
+        "    --exact 'x=0.1*cos(sqrt(100/0.75)*t)'\n",
+    .options = converge_option_list,
+    .solver_options = true,
+    .run = converge_scene,
+};

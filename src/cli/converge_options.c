@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/converge.h"
+#include "cli/expression.h"
+#include "cli/options.h"
+
+enum {
+  OPTION_DT = 1,
+  OPTION_LEVELS,
+  OPTION_DURATION,
+  OPTION_SCHEMES,
+  OPTION_STAGES,
+  OPTION_SOLVERS,
+  OPTION_EXACT,
+  OPTION_RATIO,
+  OPTION_JOBS,
+  OPTION_SVG,
+  OPTION_KEYFRAME,
+  OPTION_START,
+  OPTION_STIFFNESS,
+  OPTION_RELAXATION_TIME,
+  OPTION_FRICTION,
+  OPTION_SIGMA,
+  OPTION_BETA,
+  OPTION_FLOATING_BASE,
+  OPTION_LENIENT,
+  OPTION_FORMAT,
+  OPTION_COUNT,
+};
+
+const cli_option converge_option_list[] = {
+    {"dt", "S", OPTION_DT, "largest time step [s] (the scene's)"},
+    {"levels", "N", OPTION_LEVELS, "step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)"},
+    {"duration", "S", OPTION_DURATION, "simulated time [s], rounded up to a multiple of dt (1)"},
+    {"scheme", "LIST", OPTION_SCHEMES,
+     "schemes, separated by commas\n(symplectic-euler,implicit-euler,midpoint)"},
+    {"contact-stage", "LIST", OPTION_STAGES,
+     "auto, end and theta, separated by commas: where in the step\ncontact acts (auto)"},
+    {"solver", "LIST", OPTION_SOLVERS, "contact solvers, separated by commas (sap)"},
+    {"exact", "JOINT=F", OPTION_EXACT,
+     "exact solution of a joint's coordinate, a formula of the time\n"
+     "t; may be given for several joints; others are not compared"},
+    {"reference-ratio", "N", OPTION_RATIO,
+     "without exact solutions the reference is midpoint with the\n"
+     "smallest step divided by N: 2 to 4096 (16)"},
+    {"jobs", "N", OPTION_JOBS, "threads: 1 to 64 (one per processor)"},
+    {"svg", "FILE", OPTION_SVG, "write a chart of the errors"},
+    {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
+    {"start", "JOINT=X", OPTION_START,
+     "start with this joint at X [m, rad]; may be given for several"},
+    {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
+    {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
+    {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
+    {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
+    {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
+    {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
+    {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
+    {"format", "NAME", OPTION_FORMAT, "table, csv or json (table)"},
+    {NULL, NULL, 0, NULL},
+};
+
+typedef struct number_option {
+  int id;
+  double* target;
+  double low, high;
+  bool open;  // low itself is not allowed
+  const char* allowed;
+} number_option;
+
+typedef struct count_option {
+  int id;
+  int32_t* target;
+  int32_t low, high;
+  const char* allowed;
+} count_option;
+
+// Calls `add` with each word of a list; false where one is refused or there are none.
+static bool take_list(converge_options* o, const char* list,
+                      bool (*add)(converge_options* o, const char* word)) {
+  char word[64];
+  for (;;) {
+    const size_t length = strcspn(list, ",");
+    if (length == 0 || length >= sizeof word) {
+      return false;
+    }
+    memcpy(word, list, length);
+    word[length] = '\0';
+    if (!add(o, word)) {
+      return false;
+    }
+    if (list[length] == '\0') {
+      return true;
+    }
+    list += length + 1;
+  }
+}
+
+static bool add_scheme(converge_options* o, const char* word) {
+  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
+    if (strcmp(word, sap_scheme_text((sap_scheme)i)) == 0 && o->nschemes < (int)SAP_SCHEME_COUNT) {
+      o->schemes[o->nschemes++] = (sap_scheme)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool add_stage(converge_options* o, const char* word) {
+  for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
+    if (strcmp(word, sap_stage_text((sap_stage)i)) == 0 && o->nstages < (int)SAP_STAGE_COUNT) {
+      o->stages[o->nstages++] = (sap_stage)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool add_solver(converge_options* o, const char* word) {
+  for (int32_t i = 0; i < sap_solver_count(); ++i) {
+    if (strcmp(word, sap_solver_get_info(i)->name) == 0 && o->nsolvers < CONVERGE_SOLVERS_MAX) {
+      o->solvers[o->nsolvers++] = sap_solver_get_info(i)->name;
+      return true;
+    }
+  }
+  return false;
+}
+
+// The name before the first '='; NULL: there is none, else what follows it.
+static const char* take_joint(const char* text, char joint[128]) {
+  const char* equals = strchr(text, '=');
+  if (equals == NULL || equals == text || equals - text >= 128) {
+    return NULL;
+  }
+  memcpy(joint, text, (size_t)(equals - text));
+  joint[equals - text] = '\0';
+  return equals + 1;
+}
+
+// JOINT=X; what is wrong, or NULL.
+static const char* take_start(converge_options* o, const char* text) {
+  if (o->nstart == CONVERGE_EXACT_MAX) {
+    return "given 16 times at most";
+  }
+  converge_start* start = &o->start[o->nstart++];
+  const char* value = take_joint(text, start->joint);
+  return value != NULL && cli_read_real(value, &start->position) ? NULL : "JOINT=X, X in m or rad";
+}
+
+// JOINT=FORMULA; what is wrong, or NULL.
+static const char* take_exact(converge_options* o, const char* text) {
+  if (o->nexact == CONVERGE_EXACT_MAX) {
+    return "it may be given 16 times at most";
+  }
+  converge_exact* exact = &o->exact[o->nexact++];
+  exact->expression = take_joint(text, exact->joint);
+  if (exact->expression == NULL) {
+    return "it must be JOINT=FORMULA";
+  }
+  const char* error;
+  (void)expression_value(exact->expression, 0.0, &error);
+  return error == NULL ? NULL : error;
+}
+
+static const char* take_number(converge_options* o, int id, const char* text, bool* known) {
+  const number_option numbers[] = {
+      {OPTION_DT, &o->dt, 0.0, 1e9, true, "finite and > 0 s"},
+      {OPTION_DURATION, &o->duration, 0.0, 1e9, true, "> 0 and at most 1e9 s"},
+      {OPTION_STIFFNESS, &o->override.stiffness, 0.0, 1e300, true, "finite and > 0 N/m"},
+      {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, 1e300, false,
+       "finite and >= 0 s"},
+      {OPTION_FRICTION, &o->override.friction, 0.0, 1e300, false, "finite and >= 0"},
+      {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, 1e300, true, "finite and > 0"},
+      {OPTION_BETA, &o->stepper.regularization.beta, 0.0, 1e300, false, "finite and >= 0"},
+  };
+  const count_option counts[] = {
+      {OPTION_LEVELS, &o->levels, 2, CONVERGE_LEVELS_MAX, "an integer from 2 to 20"},
+      {OPTION_RATIO, &o->ratio, 2, 4096, "an integer from 2 to 4096"},
+      {OPTION_JOBS, &o->jobs, 1, 64, "an integer from 1 to 64"},
+  };
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
+    if (numbers[i].id == id) {
+      const number_option* n = &numbers[i];
+      return cli_read_real(text, n->target) && *n->target <= n->high &&
+                     (n->open ? *n->target > n->low : *n->target >= n->low)
+                 ? NULL
+                 : n->allowed;
+    }
+  }
+  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
+    if (counts[i].id == id) {
+      const count_option* n = &counts[i];
+      return cli_read_integer(text, n->target) && *n->target >= n->low && *n->target <= n->high
+                 ? NULL
+                 : n->allowed;
+    }
+  }
+  *known = false;
+  return NULL;
+}
+
+// What the argument must be, where it is not that; NULL: it was taken.
+static const char* take(converge_options* o, int id, const char* argument) {
+  bool known = true;
+  const char* allowed = take_number(o, id, argument, &known);
+  if (known) {
+    return allowed;
+  }
+  switch (id) {
+    case OPTION_SCHEMES:
+      return take_list(o, argument, add_scheme)
+                 ? NULL
+                 : "one or more of explicit-euler, symplectic-euler, implicit-euler, midpoint, "
+                   "separated by commas";
+    case OPTION_STAGES:
+      return take_list(o, argument, add_stage)
+                 ? NULL
+                 : "one or more of auto, end, theta, separated by commas";
+    case OPTION_SOLVERS:
+      return take_list(o, argument, add_solver)
+                 ? NULL
+                 : "one or more of those that 'sapstep solvers' lists, separated by commas";
+    case OPTION_EXACT:
+      return take_exact(o, argument);
+    case OPTION_START:
+      return take_start(o, argument);
+    case OPTION_SVG:
+      o->svg = argument;
+      return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_KEYFRAME:
+      o->keyframe = argument;
+      return NULL;
+    case OPTION_FLOATING_BASE:
+      o->floating_base = true;
+      return NULL;
+    case OPTION_LENIENT:
+      o->lenient = true;
+      return NULL;
+    default: {
+      const int format = cli_read_choice(argument, cli_format_names);
+      o->format = (cli_format)format;
+      return format >= 0 ? NULL : "table, csv or json";
+    }
+  }
+}
+
+static void set_defaults(converge_options* o) {
+  const double nan = (double)NAN;
+  const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  *o = (converge_options){.duration = 1.0,
+                          .levels = 5,
+                          .ratio = 16,
+                          .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
+                          .override = {nan, nan, nan}};
+  o->stepper = sap_stepper_options_default();
+  // The error of the step is on trial, not that of the solver.
+  o->stepper.solver_options.relative_tolerance = 1e-10;
+}
+
+// What only the whole command line can tell.
+static int check(const cli_command* command, const cli_parser* parser, converge_options* o) {
+  if (parser->noperands != 1) {
+    return cli_usage_error(
+        command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
+  }
+  sap_error error;
+  if (sap_solver_options_check(&o->stepper.solver_options, &error) != SAP_STATUS_OK) {
+    return cli_usage_error(command, "%s", error.message);
+  }
+  if (o->nschemes == 0) {
+    (void)take_list(o, "symplectic-euler,implicit-euler,midpoint", add_scheme);
+  }
+  if (o->nstages == 0) {
+    o->stages[o->nstages++] = SAP_STAGE_AUTO;
+  }
+  if (o->nsolvers == 0) {
+    o->solvers[o->nsolvers++] = o->stepper.solver;
+  }
+  o->scene = parser->operands[0];
+  return CLI_OK;
+}
+
+bool converge_options_read(const cli_command* command, int argc, char** argv,
+                           converge_options* options, int* exit_code) {
+  set_defaults(options);
+  cli_parser parser;
+  cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
+  bool given[OPTION_COUNT] = {false};
+  const char* argument;
+  int id;
+  while ((id = cli_parse_next(&parser, &argument)) > 0) {
+    const char* allowed = take(options, id, argument);
+    if (allowed != NULL) {
+      const cli_option* option = converge_option_list;
+      while (option->id != id) {
+        ++option;
+      }
+      *exit_code =
+          cli_usage_error(command, id == OPTION_EXACT ? "--%s '%s': %s" : "--%s '%s' must be %s",
+                          option->name, argument, allowed);
+      return false;
+    }
+    given[id] = true;
+  }
+  options->has_dt = given[OPTION_DT];
+  options->has_sigma = given[OPTION_SIGMA];
+  options->has_beta = given[OPTION_BETA];
+  *exit_code = id == CLI_PARSE_LEAVE ? parser.exit_code : check(command, &parser, options);
+  return id != CLI_PARSE_LEAVE && *exit_code == CLI_OK;
+}

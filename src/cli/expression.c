@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recursive descent over
+//   sum      = product { (+|-) product }
+//   product  = signed { (*|/) signed }
+//   signed   = (+|-) signed | power
+//   power    = atom [ ^ signed ]
+//   atom     = number | t | pi | function ( sum ) | ( sum )
+#include "cli/expression.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEPTH_MAX = 100 };  // of parentheses and signs
+
+typedef struct parser {
+  const char* next;
+  double t;
+  const char* error;
+  int depth;
+} parser;
+
+static double sum(parser* p);
+
+static double fail(parser* p, const char* error) {
+  if (p->error == NULL) {
+    p->error = error;
+  }
+  return (double)NAN;
+}
+
+static void skip(parser* p) {
+  while (*p->next == ' ') {
+    ++p->next;
+  }
+}
+
+static bool take(parser* p, char c) {
+  skip(p);
+  if (p->error != NULL || *p->next != c) {
+    return false;
+  }
+  ++p->next;
+  return true;
+}
+
+static const struct {
+  const char* name;
+  double (*call)(double);
+} functions[] = {{"sin", sin},   {"cos", cos},  {"tan", tan},   {"exp", exp},   {"log", log},
+                 {"sqrt", sqrt}, {"abs", fabs}, {"sinh", sinh}, {"cosh", cosh}, {"tanh", tanh}};
+
+// After the opening parenthesis.
+static double group(parser* p) {
+  const double value = sum(p);
+  return take(p, ')') ? value : fail(p, "a closing parenthesis is missing");
+}
+
+static double named(parser* p) {
+  const char* start = p->next;
+  while (isalpha((unsigned char)*p->next)) {
+    ++p->next;
+  }
+  const size_t length = (size_t)(p->next - start);
+  if (length == 1 && *start == 't') {
+    return p->t;
+  }
+  if (length == 2 && strncmp(start, "pi", 2) == 0) {
+    return acos(-1.0);
+  }
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; ++i) {
+    if (strlen(functions[i].name) == length && strncmp(start, functions[i].name, length) == 0) {
+      return take(p, '(') ? functions[i].call(group(p))
+                          : fail(p, "a function needs its argument in parentheses");
+    }
+  }
+  return fail(p,
+              "it has an unknown name (known: t, pi, sin, cos, tan, exp, log, sqrt, abs, sinh, "
+              "cosh, tanh)");
+}
+
+static double atom(parser* p) {
+  if (take(p, '(')) {
+    return group(p);
+  }
+  if (isalpha((unsigned char)*p->next)) {
+    return named(p);
+  }
+  if (!isdigit((unsigned char)*p->next) && *p->next != '.') {
+    return fail(p, "a number, t, a function or a parenthesis is missing");
+  }
+  char* end;
+  const double value = strtod(p->next, &end);
+  if (end == p->next) {
+    return fail(p, "it has a malformed number");
+  }
+  p->next = end;
+  return value;
+}
+
+static double signed_power(parser* p) {
+  if (p->error != NULL || ++p->depth > DEPTH_MAX) {
+    return fail(p, "it is nested too deeply");
+  }
+  double value;
+  if (take(p, '-')) {
+    value = -signed_power(p);
+  } else if (take(p, '+')) {
+    value = signed_power(p);
+  } else {
+    value = atom(p);
+    if (take(p, '^')) {
+      value = pow(value, signed_power(p));
+    }
+  }
+  --p->depth;
+  return value;
+}
+
+static double product(parser* p) {
+  double value = signed_power(p);
+  for (;;) {
+    if (take(p, '*')) {
+      value *= signed_power(p);
+    } else if (take(p, '/')) {
+      value /= signed_power(p);
+    } else {
+      return value;
+    }
+  }
+}
+
+static double sum(parser* p) {
+  double value = product(p);
+  for (;;) {
+    if (take(p, '+')) {
+      value += product(p);
+    } else if (take(p, '-')) {
+      value -= product(p);
+    } else {
+      return value;
+    }
+  }
+}
+
+double expression_value(const char* text, double t, const char** error) {
+  parser p = {.next = text, .t = t};
+  const double value = sum(&p);
+  skip(&p);
+  if (p.error == NULL && *p.next != '\0') {
+    (void)fail(&p, "something stands behind its end");
+  }
+  *error = p.error;
+  return p.error == NULL ? value : (double)NAN;
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Formulas of the time t, as an exact solution is given on the command line: numbers, t, pi, + - *
+// / ^, parentheses, sin cos tan exp log sqrt abs sinh cosh tanh.
+#ifndef SAP_CLI_EXPRESSION_H
+#define SAP_CLI_EXPRESSION_H
+
+// The value at t. *error: NULL, or what is wrong with the text (the value is then NaN).
+double expression_value(const char* text, double t, const char** error);
+
+#endif

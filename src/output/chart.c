@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Charts as SVG 1.1 with nothing but lines, markers and text, so that every viewer shows them
+// alike. Lengths are pixels. An axis maps a value (or its logarithm to base 10) linearly to the
+// plot area.
+#include <sapstep/chart.h>
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/c_locale.h"
+#include "core/error.h"
+#include "core/file.h"
+
+static const double PLOT_WIDTH = 400.0, PLOT_HEIGHT = 300.0;
+static const double LEFT = 78.0, RIGHT = 18.0, TOP = 40.0, BOTTOM = 56.0;
+static const double LINE_HEIGHT = 20.0, LETTER = 6.6;  // of 12 px text, LETTER is generous
+
+enum { COLORS = 8, TICKS_MAX = 64 };
+// Okabe and Ito's colours, told apart by all kinds of colour vision; yellow is too faint on white.
+static const char* const colors[COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
+                                           "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
+
+typedef struct axis {
+  bool logarithmic;
+  double low, high;      // of the value or its logarithm
+  double start, length;  // on paper; length < 0 for y
+  int ticks;
+  double tick[TICKS_MAX];  // values
+} axis;
+
+static double scaled(const axis* a, double value) {
+  return a->logarithmic ? log10(value) : value;
+}
+
+static double place(const axis* a, double value) {
+  return a->start + a->length * (scaled(a, value) - a->low) / (a->high - a->low);
+}
+
+static bool shown(double value, bool logarithmic) {
+  return isfinite(value) && (!logarithmic || value > 0.0);
+}
+
+static bool point_shown(const sap_chart_panel* p, const sap_chart_series* s, int32_t i) {
+  return shown(s->x[i], p->log_x) && shown(s->y[i], p->log_y);
+}
+
+// 1, 2 or 5 times a power of ten, about `span`/5.
+static double nice_step(double span) {
+  const double power = pow(10.0, floor(log10(span / 5.0)));
+  const double share = span / 5.0 / power;
+  return power * (share < 1.5 ? 1.0 : share < 3.5 ? 2.0 : share < 7.5 ? 5.0 : 10.0);
+}
+
+static void set_linear_ticks(axis* a) {
+  const double step = nice_step(a->high - a->low);
+  a->low = step * floor(a->low / step + 1e-9);
+  a->high = step * ceil(a->high / step - 1e-9);
+  for (int i = 0; i < TICKS_MAX && a->low + step * i <= a->high + 1e-9 * step; ++i) {
+    const double value = a->low + step * i;
+    a->tick[a->ticks++] = fabs(value) < 1e-9 * step ? 0.0 : value;
+  }
+}
+
+// Decades; with few of them 2 and 5 as well; with many every second, third ...
+static void set_logarithmic_ticks(axis* a) {
+  const int first = (int)floor(a->low), last = (int)ceil(a->high);
+  const int every = 1 + (last - first) / 8;
+  const double factors[3] = {1.0, 2.0, 5.0};
+  const int fine = last - first <= 2 ? 3 : 1;
+  for (int decade = first; decade <= last; decade += every) {
+    for (int k = 0; k < fine && a->ticks < TICKS_MAX; ++k) {
+      const double value = factors[k] * pow(10.0, decade);
+      if (log10(value) >= a->low - 1e-9 && log10(value) <= a->high + 1e-9) {
+        a->tick[a->ticks++] = value;
+      }
+    }
+  }
+}
+
+// From the smallest to the largest value that is shown, and a little more.
+static void fit_axis(const sap_chart_panel* p, bool vertical, axis* a) {
+  *a = (axis){.logarithmic = vertical ? p->log_y : p->log_x, .low = HUGE_VAL, .high = -HUGE_VAL};
+  for (int32_t k = 0; k < p->series_count; ++k) {
+    const sap_chart_series* s = &p->series[k];
+    for (int32_t i = 0; i < s->count; ++i) {
+      if (point_shown(p, s, i)) {
+        const double value = scaled(a, vertical ? s->y[i] : s->x[i]);
+        a->low = fmin(a->low, value);
+        a->high = fmax(a->high, value);
+      }
+    }
+  }
+  if (!(a->low <= a->high)) {
+    a->low = 0.0;
+    a->high = 1.0;
+  }
+  const double least = a->logarithmic ? 0.3 : 1e-9 * fmax(fabs(a->low), fabs(a->high)) + DBL_MIN;
+  if (a->high - a->low < least) {
+    const double middle = 0.5 * (a->low + a->high);
+    const double half = a->logarithmic ? 0.5 : fmax(0.5 * fabs(middle), least);
+    a->low = middle - half;
+    a->high = middle + half;
+  }
+  const double margin = 0.05 * (a->high - a->low);
+  a->low -= a->logarithmic || vertical ? margin : 0.0;
+  a->high += a->logarithmic || vertical ? margin : 0.0;
+  if (a->logarithmic) {
+    set_logarithmic_ticks(a);
+  } else {
+    set_linear_ticks(a);
+  }
+}
+
+// Text between tags: & < > escaped, control characters left out.
+static void print_text(FILE* out, const char* text) {
+  for (; *text != '\0'; ++text) {
+    switch (*text) {
+      case '&':
+        (void)fputs("&amp;", out);
+        break;
+      case '<':
+        (void)fputs("&lt;", out);
+        break;
+      case '>':
+        (void)fputs("&gt;", out);
+        break;
+      default:
+        if ((unsigned char)*text >= 0x20) {
+          (void)fputc(*text, out);
+        }
+    }
+  }
+}
+
+static void print_label(FILE* out, double x, double y, const char* attributes, const char* text) {
+  (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, attributes);
+  print_text(out, text != NULL ? text : "");
+  (void)fputs("</text>\n", out);
+}
+
+// 10 with a raised exponent for a power of ten far from 1, else the shortest decimal.
+static void print_tick(FILE* out, double x, double y, const char* anchor, double value,
+                       bool logarithmic) {
+  const double exponent = value > 0.0 ? log10(value) : 0.0;
+  const bool power = logarithmic && fabs(exponent - round(exponent)) < 1e-9;
+  (void)fprintf(out, "<text x=\"%.1f\" y=\"%.1f\"%s>", x, y, anchor);
+  if (power && fabs(exponent) > 2.5) {
+    (void)fprintf(out, "10<tspan dy=\"-5\" font-size=\"9\">%d</tspan></text>\n",
+                  (int)round(exponent));
+  } else {
+    (void)fprintf(out, "%.6g</text>\n", value);
+  }
+}
+
+static void draw_axes(FILE* out, const sap_chart_panel* p, const axis* x, const axis* y) {
+  (void)fputs("<g stroke=\"#dddddd\" stroke-width=\"1\">\n", out);
+  for (int i = 0; i < x->ticks; ++i) {
+    const double at = place(x, x->tick[i]);
+    (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", at, y->start,
+                  at, y->start + y->length);
+  }
+  for (int i = 0; i < y->ticks; ++i) {
+    const double at = place(y, y->tick[i]);
+    (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x->start, at,
+                  x->start + x->length, at);
+  }
+  (void)fprintf(out,
+                "</g>\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"none\" "
+                "stroke=\"#444444\"/>\n",
+                x->start, y->start + y->length, x->length, -y->length);
+  for (int i = 0; i < x->ticks; ++i) {
+    print_tick(out, place(x, x->tick[i]), y->start + 18.0, " text-anchor=\"middle\"", x->tick[i],
+               x->logarithmic);
+  }
+  for (int i = 0; i < y->ticks; ++i) {
+    print_tick(out, x->start - 8.0, place(y, y->tick[i]) + 4.0, " text-anchor=\"end\"", y->tick[i],
+               y->logarithmic);
+  }
+  const double middle = x->start + 0.5 * x->length;
+  print_label(out, middle, y->start + 42.0, " text-anchor=\"middle\"", p->x_label);
+  print_label(out, middle, y->start + y->length - 14.0,
+              " text-anchor=\"middle\" font-size=\"14\" font-weight=\"bold\"", p->title);
+  const double at_x = x->start - 58.0, at_y = y->start + 0.5 * y->length;
+  char turn[96];
+  (void)snprintf(turn, sizeof turn, " text-anchor=\"middle\" transform=\"rotate(-90 %.1f %.1f)\"",
+                 at_x, at_y);
+  print_label(out, at_x, at_y, turn, p->y_label);
+}
+
+// Five shapes around (x, y), so that grey print tells the lines apart.
+static void draw_marker(FILE* out, int32_t series, double x, double y) {
+  static const char* const paths[4] = {"M-4,-4h8v8h-8z", "M0,-5l5,9h-10z", "M0,-5l5,5l-5,5l-5,-5z",
+                                       "M0,5l5,-9h-10z"};
+  const int shape = (int)(series % 5);
+  if (shape == 0) {
+    (void)fprintf(out, "<circle cx=\"%.2f\" cy=\"%.2f\" r=\"4\" stroke=\"none\"", x, y);
+  } else {
+    (void)fprintf(out, "<path d=\"%s\" stroke=\"none\" transform=\"translate(%.2f %.2f)\"",
+                  paths[shape - 1], x, y);
+  }
+  (void)fprintf(out, " fill=\"%s\"/>\n", colors[series % COLORS]);
+}
+
+static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const axis* x,
+                        const axis* y) {
+  const sap_chart_series* s = &p->series[k];
+  bool open = false;
+  for (int32_t i = 0; i < s->count; ++i) {
+    if (!point_shown(p, s, i)) {
+      (void)fputs(open ? "\"/>\n" : "", out);
+      open = false;
+      continue;
+    }
+    if (!open) {
+      (void)fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"",
+                    colors[k % COLORS]);
+      open = true;
+    }
+    (void)fprintf(out, "%.2f,%.2f ", place(x, s->x[i]), place(y, s->y[i]));
+  }
+  (void)fputs(open ? "\"/>\n" : "", out);
+  for (int32_t i = 0; p->markers && i < s->count; ++i) {
+    if (point_shown(p, s, i)) {
+      draw_marker(out, k, place(x, s->x[i]), place(y, s->y[i]));
+    }
+  }
+}
+
+// Dashed lines y ~ x^n through the lower left part of the area, cut where they leave it.
+static void draw_slopes(FILE* out, const sap_chart_panel* p, const axis* x, const axis* y) {
+  if (!p->log_x || !p->log_y) {
+    return;
+  }
+  for (int32_t n = 1; n <= p->slopes; ++n) {
+    const double width = fmin(x->high - x->low, (y->high - y->low) / n);
+    const double x2 = x->high, y2 = fmin(y->high, y->low + n * width);
+    const double left = place(x, pow(10.0, x2 - width)), top = place(y, pow(10.0, y2));
+    (void)fprintf(out,
+                  "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#888888\" "
+                  "stroke-dasharray=\"5 4\"/>\n",
+                  left, place(y, pow(10.0, y2 - n * width)), place(x, pow(10.0, x2)), top);
+  }
+}
+
+static void draw_legend(FILE* out, const sap_chart_panel* p, double x, double y) {
+  for (int32_t k = 0; k < p->series_count; ++k) {
+    const double at = y + LINE_HEIGHT * k;
+    (void)fprintf(out,
+                  "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
+                  "stroke-width=\"1.5\"/>\n",
+                  x, at, x + 26.0, at, colors[k % COLORS]);
+    if (p->markers) {
+      draw_marker(out, k, x + 13.0, at);
+    }
+    print_label(out, x + 34.0, at + 4.0, "", p->series[k].name);
+  }
+  if (p->slopes > 0) {
+    const double at = y + LINE_HEIGHT * p->series_count;
+    (void)fprintf(out,
+                  "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#888888\" "
+                  "stroke-dasharray=\"5 4\"/>\n",
+                  x, at, x + 26.0, at);
+    char text[32];
+    (void)snprintf(text, sizeof text, p->slopes > 1 ? "slopes 1 to %ld" : "slope 1",
+                   (long)p->slopes);
+    print_label(out, x + 34.0, at + 4.0, "", text);
+  }
+}
+
+static void draw(FILE* out, const sap_chart_panel* panels, int32_t count) {
+  const sap_chart_panel* named = &panels[0];
+  for (int32_t i = 1; i < count; ++i) {
+    named = panels[i].series_count > named->series_count ? &panels[i] : named;
+  }
+  size_t letters = 0;
+  for (int32_t k = 0; k < named->series_count; ++k) {
+    const size_t length = named->series[k].name != NULL ? strlen(named->series[k].name) : 0;
+    letters = length > letters ? length : letters;
+  }
+  const double panel_width = LEFT + PLOT_WIDTH + RIGHT;
+  const double width = panel_width * count + 46.0 + LETTER * (double)letters;
+  const double height =
+      fmax(TOP + PLOT_HEIGHT + BOTTOM, TOP + LINE_HEIGHT * (named->series_count + 2));
+  (void)fprintf(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+                "viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Arial, sans-serif\" "
+                "font-size=\"12\" fill=\"#222222\">\n"
+                "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
+                width, height, width, height);
+  for (int32_t i = 0; i < count; ++i) {
+    axis x, y;
+    fit_axis(&panels[i], false, &x);
+    fit_axis(&panels[i], true, &y);
+    x.start = panel_width * i + LEFT;
+    x.length = PLOT_WIDTH;
+    y.start = TOP + PLOT_HEIGHT;
+    y.length = -PLOT_HEIGHT;
+    draw_axes(out, &panels[i], &x, &y);
+    draw_slopes(out, &panels[i], &x, &y);
+    for (int32_t k = 0; k < panels[i].series_count; ++k) {
+      draw_series(out, &panels[i], k, &x, &y);
+    }
+  }
+  draw_legend(out, named, panel_width * count, TOP + 0.5 * LINE_HEIGHT);
+  (void)fputs("</svg>\n", out);
+}
+
+sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int32_t count,
+                           sap_error* error) {
+  if (path == NULL || panels == NULL || count < 1) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "chart: a path and at least one panel are needed");
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (panels[i].series_count < 1 || panels[i].series == NULL) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "chart: panel %d has no series", i);
+    }
+  }
+  sap_file* file = NULL;
+  sap_c_locale locale;
+  sap_status status = sap_file_create(path, &file, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  status = sap_c_locale_begin(&locale, error);
+  if (status == SAP_STATUS_OK) {
+    draw(sap_file_stream(file), panels, count);
+    sap_c_locale_end(&locale);
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
+  return status;
+}
