@@ -28,7 +28,7 @@ typedef struct sap_schema_child {
 struct sap_schema_element {
   const char* used;               // attributes that are read
   const char* skipped;            // attributes without influence on the physics
-  const char* neglected;          // of little influence: left out with a warning
+  const char* neglected;          // left out with a warning: robots use it, and move without
   const char* zero;               // attributes that are supported only as zero
   const char* unsupported;        // attributes that are not supported
   const sap_schema_value* value;  // supported for some values only; ended by {0}, or NULL

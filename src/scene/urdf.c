@@ -43,7 +43,7 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }
 
-static sap_status add_child(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   const sap_urdf_link* parent = &r->links[joint->parent];
   sap_urdf_link* link = &r->links[joint->child];
   sap_pose pose;
@@ -93,7 +93,10 @@ static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   if (status == SAP_STATUS_OK) {
     status = sap_urdf_read_tree(r, root, &root_link);
   }
-  return status == SAP_STATUS_OK ? add_links(r, root_link) : status;
+  if (status == SAP_STATUS_OK) {
+    status = add_links(r, root_link);
+  }
+  return status == SAP_STATUS_OK ? sap_urdf_add_mimics(r) : status;
 }
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
@@ -107,6 +110,7 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
     }
   }
   sap_builder_destroy(r.builder);
+  sap_urdf_meshes_clear(&r);
   sap_free(r.links);
   sap_free(r.joints);
   sap_lookup_clear(&r.link_names);

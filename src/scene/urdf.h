@@ -6,6 +6,7 @@
 #include <sapstep/scene.h>
 
 #include "scene/lookup.h"
+#include "scene/mesh_file.h"
 #include "scene/pose.h"
 #include "scene/xml.h"
 
@@ -23,7 +24,15 @@ typedef struct sap_urdf_joint {
   const char* name;
   int32_t parent, child;  // links
   int32_t next;           // joint of the same parent, in the file's order; -1
+  int32_t id;             // the model's, -1: none
 } sap_urdf_joint;
+
+// A mesh file with a scale, as a mesh of the model.
+typedef struct sap_urdf_mesh_use {
+  const char* path;
+  double scale[3];
+  int32_t id;
+} sap_urdf_mesh_use;
 
 typedef struct sap_urdf_reader {
   const sap_scene_options* options;
@@ -34,6 +43,9 @@ typedef struct sap_urdf_reader {
   int32_t link_count, link_capacity;
   sap_urdf_joint* joints;
   int32_t joint_count, joint_capacity;
+  sap_urdf_mesh_use* meshes;
+  int32_t mesh_count, mesh_capacity;
+  sap_mesh_files mesh_files;
   sap_lookup link_names, joint_names;
 } sap_urdf_reader;
 
@@ -55,7 +67,12 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
 // urdf_joint.c: adds the joint (none if fixed) to `body`.
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
-sap_status sap_urdf_add_joint(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t body);
+sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
+// <mimic> of every joint, once all are there.
+sap_status sap_urdf_add_mimics(sap_urdf_reader* r);
+// urdf_mesh.c: id of the mesh that a <mesh> names.
+sap_status sap_urdf_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id);
+void sap_urdf_meshes_clear(sap_urdf_reader* r);
 // urdf_tree.c: reads links and joints, finds the root.
 sap_status sap_urdf_read_tree(sap_urdf_reader* r, const sap_xml_node* root, int32_t* root_link);
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <joint>. Limits are read as they stand: lower = upper = 0, which exporters write for a joint
 // whose limits nobody set, locks the joint. A continuous joint has none, whatever <limit> says.
-// Effort and velocity limits are checked but not used: they are meant for controllers.
+// The effort limit bounds what actuators do on the joint; 0, which exporters write when nobody set
+// it, is none. The velocity limit is checked but not used: it is meant for controllers.
 #include <math.h>
 
 #include "math/vector3.h"
@@ -58,14 +59,24 @@ static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool 
   if (status != SAP_STATUS_OK || limit == NULL) {
     return status;
   }
-  double lower = 0.0, upper = 0.0, unused;
+  double lower = 0.0, upper = 0.0, effort = 0.0, velocity = 0.0;
   static const char* const names[4] = {"lower", "upper", "effort", "velocity"};
-  double* const values[4] = {&lower, &upper, &unused, &unused};
+  double* const values[4] = {&lower, &upper, &effort, &velocity};
   for (int i = 0; i < 4 && status == SAP_STATUS_OK; ++i) {
     status = sap_urdf_number(r, limit, names[i], false, values[i]);
   }
   if (status == SAP_STATUS_OK && !(lower <= upper)) {
     return sap_xml_fail(limit, "lower", SAP_STATUS_SYNTAX, r->error, "is above upper = %g", upper);
+  }
+  if (status == SAP_STATUS_OK && !(effort >= 0.0)) {
+    return sap_xml_fail(limit, "effort", SAP_STATUS_SYNTAX, r->error, "must be >= 0");
+  }
+  if (status == SAP_STATUS_OK && !(velocity >= 0.0)) {
+    return sap_xml_fail(limit, "velocity", SAP_STATUS_SYNTAX, r->error, "must be >= 0");
+  }
+  if (effort > 0.0) {
+    def->effort_lower = -effort;
+    def->effort_upper = effort;
   }
   if (bounded) {
     def->lower = lower;
@@ -109,7 +120,7 @@ static sap_status read_rotor(sap_urdf_reader* r, const sap_xml_node* node, sap_j
   return status;
 }
 
-sap_status sap_urdf_add_joint(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t body) {
+sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body) {
   int32_t type = FIXED;
   sap_status status = read_type(r, joint, &type);
   if (status != SAP_STATUS_OK || type == FIXED) {
@@ -134,10 +145,52 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, const sap_urdf_joint* joint, i
     }
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_joint(r->builder, &def, NULL, r->error);
+    status = sap_builder_add_joint(r->builder, &def, &joint->id, r->error);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(r->error, "%.200s:%d: <joint>", joint->node->file, (int)joint->node->line);
     }
+  }
+  return status;
+}
+
+// q = multiplier q_other + offset.
+static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+  const sap_xml_node* node = NULL;
+  sap_equality_def def = sap_equality_def_default();
+  sap_status status = sap_urdf_child(r, joint->node, "mimic", &node);
+  if (status != SAP_STATUS_OK || node == NULL) {
+    return status;
+  }
+  const char* other = sap_xml_get(node, "joint");
+  const int32_t index = other != NULL ? sap_lookup_find(&r->joint_names, other) : -1;
+  if (index < 0) {
+    return sap_xml_fail(node, other != NULL ? "joint" : NULL, SAP_STATUS_SYNTAX, r->error,
+                        "must name another joint");
+  }
+  status = sap_urdf_number(r, node, "offset", false, &def.polynomial[0]);
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_number(r, node, "multiplier", false, &def.polynomial[1]);
+  }
+  if (status == SAP_STATUS_OK && (joint->id < 0 || r->joints[index].id < 0)) {
+    return sap_xml_fail(node, "joint", SAP_STATUS_SYNTAX, r->error,
+                        "a fixed joint can neither follow nor lead");
+  }
+  def.type = SAP_EQUALITY_JOINT;
+  def.a = joint->id;
+  def.b = r->joints[index].id;
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_equality(r->builder, &def, NULL, r->error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(r->error, "%.200s:%d: <mimic>", node->file, (int)node->line);
+    }
+  }
+  return status;
+}
+
+sap_status sap_urdf_add_mimics(sap_urdf_reader* r) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t j = 0; j < r->joint_count && status == SAP_STATUS_OK; ++j) {
+    status = add_mimic(r, &r->joints[j]);
   }
   return status;
 }

@@ -96,6 +96,10 @@ static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_s
     def->type = SAP_SHAPE_SPHERE;
     return read_length(r, node, "radius", 1.0, &def->size[0]);
   }
+  if (sap_xml_is(node, "mesh")) {
+    def->type = SAP_SHAPE_MESH;
+    return sap_urdf_mesh(r, node, &def->mesh);
+  }
   sap_status status;
   if (sap_xml_is(node, "drake:ellipsoid")) {
     def->type = SAP_SHAPE_ELLIPSOID;
@@ -164,10 +168,8 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
   if (geometry == NULL) {
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "has no <geometry>");
   }
-  if (geometry->first_child == NULL) {  // a mesh, if lenient; it has been warned of
-    return r->options->lenient
-               ? SAP_STATUS_OK
-               : sap_xml_fail(geometry, NULL, SAP_STATUS_SYNTAX, r->error, "has no shape");
+  if (geometry->first_child == NULL) {
+    return sap_xml_fail(geometry, NULL, SAP_STATUS_SYNTAX, r->error, "has no shape");
   }
   if (geometry->first_child->next != NULL) {
     return sap_xml_fail(geometry->first_child->next, NULL, SAP_STATUS_SYNTAX, r->error,

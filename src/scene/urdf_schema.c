@@ -6,6 +6,7 @@
 static const sap_schema_element origin = {.used = "xyz rpy"};
 static const sap_schema_element value = {.used = "value"};
 static const sap_schema_element zero_value = {.zero = "value"};
+static const sap_schema_element neglected_value = {.neglected = "value"};
 
 static const sap_schema_element inertia = {.used = "ixx ixy ixz iyy iyz izz"};
 static const sap_schema_child inertial_children[] = {
@@ -20,12 +21,14 @@ static const sap_schema_element box = {.used = "size"};
 static const sap_schema_element round_shape = {.used = "radius length"};
 static const sap_schema_element sphere = {.used = "radius"};
 static const sap_schema_element ellipsoid = {.used = "a b c"};
+static const sap_schema_child mesh_children[] = {{"drake:declare_convex", NULL, NULL}, {0}};
+static const sap_schema_element mesh = {.used = "filename scale", .child = mesh_children};
 static const sap_schema_child geometry_children[] = {
     {"box", &box, NULL},
     {"sphere", &sphere, NULL},
     {"cylinder capsule drake:capsule", &round_shape, NULL},
     {"drake:ellipsoid", &ellipsoid, NULL},
-    {"mesh", NULL, "collision with a mesh is not supported"},
+    {"mesh", &mesh, NULL},
     {0},
 };
 static const sap_schema_element geometry = {.child = geometry_children};
@@ -59,7 +62,8 @@ static const sap_schema_element collision = {
 // Bullet's.
 static const sap_schema_child contact_children[] = {
     {"lateral_friction", &value, NULL},
-    {"restitution rolling_friction spinning_friction", &zero_value, NULL},
+    {"restitution", &neglected_value, NULL},  // contact of this library does not bounce
+    {"rolling_friction spinning_friction", &zero_value, NULL},
     {"stiffness damping contact_cfm contact_erp inertia_scaling", NULL,
      "this extension of Bullet is not supported"},
     {"friction_anchor", NULL, NULL},
@@ -90,6 +94,7 @@ static const sap_schema_element dynamics = {
     .used = "damping friction",
     .unsupported = "drake:coulomb_friction",
 };
+static const sap_schema_element mimic = {.used = "joint multiplier offset"};
 static const sap_schema_child joint_children[] = {
     {"origin", &origin, NULL},
     {"parent child", &link_reference, NULL},
@@ -97,7 +102,7 @@ static const sap_schema_child joint_children[] = {
     {"limit", &limit, NULL},
     {"dynamics", &dynamics, NULL},
     {"drake:rotor_inertia drake:gear_ratio", &value, NULL},
-    {"mimic", NULL, "coupled joints are not supported"},
+    {"mimic", &mimic, NULL},
     {"safety_controller calibration hardwareInterface", NULL, NULL},
     {0},
 };

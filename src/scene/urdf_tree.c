@@ -53,7 +53,7 @@ static sap_status find_link(sap_urdf_reader* r, const sap_xml_node* joint, const
 }
 
 static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
-  sap_urdf_joint joint = {.node = node, .next = -1};
+  sap_urdf_joint joint = {.node = node, .next = -1, .id = -1};
   sap_status status = required_name(r, node, &joint.name);
   if (status == SAP_STATUS_OK) {
     status = add_name(r, &r->joint_names, node, joint.name, r->joint_count);

@@ -213,13 +213,139 @@ static void test_double_pendulum(void** state) {
   ASSERT_NEAR(sap_model_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link3")), 0.0, 0.0);
   sap_model_destroy(m);
   (void)snprintf(path, sizeof path, "%s/double_pendulum_continuous.urdf", folder);
-  assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_UNSUPPORTED);  // meshes
-  sap_scene_options lenient = sap_scene_options_default();
-  lenient.lenient = true;
-  assert_int_equal(sap_scene_read(path, &lenient, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_OK);
   assert_true(isinf(m->joints[0].upper));
-  assert_int_equal(m->sizes.shapes, 0);
+  assert_int_equal(m->sizes.shapes, 3);  // package://.../meshes/*.stl
+  assert_int_equal(m->sizes.meshes, 3);
   sap_model_destroy(m);
+}
+
+// 12 joints, 4 feet of meshes; its friction and restitution are those of Bullet.
+static void test_solo12(void** state) {
+  (void)state;
+  static const char path[] =
+      SAPSTEP_SHARED "/models/urdf/robots/solo_description/robots/solo12.urdf";
+  FILE* probe = fopen(path, "r");
+  if (probe == NULL) {
+    print_message("skipped: %s is absent\n", path);
+    skip();
+  }
+  assert_int_equal(fclose(probe), 0);
+  sap_scene_options options = sap_scene_options_default();
+  options.floating_base = true;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  if (sap_scene_read(path, &options, &m, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  double mass = 0.0;
+  for (int32_t b = 0; b < m->sizes.bodies; ++b) {
+    mass += m->bodies[b].mass;
+  }
+  assert_int_equal(m->sizes.nv, 18);
+  ASSERT_NEAR(mass, 2.50000279, 1e-12);  // the sum of its <mass> elements
+  sap_model_destroy(m);
+}
+
+#define LINK(name) \
+  "<link name='" name "'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
+#define MIMIC(attributes) \
+  "<robot name='r'>" LINK("a") "</link>" LINK("b") "</link>" LINK("c") "</link>"            \
+  "<joint name='i' type='continuous'><parent link='a'/><child link='b'/>\n"                 \
+  "<mimic " attributes "/></joint><joint name='j' type='continuous'><parent link='b'/>"     \
+  "<child link='c'/></joint></robot>"
+
+// <mimic> becomes a coupling, whichever of the joints comes first.
+static void test_mimic(void** state) {
+  (void)state;
+  static const char* const bad[][2] = {{"joint='k'", "a:2: <mimic joint=\"k\">"},
+                                       {"multiplier='2'", "a:2: <mimic>"},
+                                       {"joint='i'", "two different"}};
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  static const char good[] = MIMIC("joint='j' multiplier='-2' offset='0.25'");
+  scratch_write(&s, "a", good, sizeof good - 1, path);
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.equalities, 1);
+  const sap_equality_def* e = &m->equalities[0];
+  assert_int_equal(e->type, SAP_EQUALITY_JOINT);
+  assert_int_equal(e->a, sap_model_find(m, SAP_ELEMENT_JOINT, "i"));
+  assert_int_equal(e->b, sap_model_find(m, SAP_ELEMENT_JOINT, "j"));
+  ASSERT_NEAR(e->polynomial[0], 0.25, 0.0);
+  ASSERT_NEAR(e->polynomial[1], -2.0, 0.0);
+  sap_model_destroy(m);
+  for (int i = 0; i < 3; ++i) {
+    static const char* const texts[] = {MIMIC("joint='k'"), MIMIC("multiplier='2'"),
+                                        MIMIC("joint='i'")};
+    scratch_write(&s, "a", texts[i], strlen(texts[i]), path);
+    assert_true(sap_scene_read(path, NULL, &m, &error) != SAP_STATUS_OK);
+    if (strstr(error.message, bad[i][1]) == NULL) {
+      fail_msg("%s: not '%s'", error.message, bad[i][1]);
+    }
+  }
+  scratch_end(&s);
+}
+
+// A tetrahedron as OBJ, in a package three folders up, in the folder of the file, scaled; and what
+// is wrong with meshes.
+static void test_meshes(void** state) {
+  (void)state;
+  static const char obj[] =
+      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n"
+      "f 3 1 4\n";
+  static const char flat[] = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n";
+#define MESH(attributes)                                                                           \
+  "<robot name='r'>" LINK("a") "<collision><geometry>\n<mesh " attributes                          \
+                               "/></geometry></collision><collision><geometry>\n<mesh " attributes \
+                               "/></geometry></collision></link></robot>"
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE], other[SCRATCH_PATH_SIZE];
+  scratch_write(&s, "t.obj", obj, sizeof obj - 1, other);
+  scratch_write(&s, "flat.obj", flat, sizeof flat - 1, other);
+  scratch_write(&s, "t.stl", "solid\nnonsense", 14, other);
+  static const char* const good[] = {MESH("filename='t.obj' scale='1 2 -3'"),
+                                     MESH("filename='package://any-name/t.obj' scale='1 2 -3'")};
+  sap_model* m = NULL;
+  sap_error error = {0};
+  for (int i = 0; i < 2; ++i) {
+    scratch_write(&s, "a", good[i], strlen(good[i]), path);
+    if (sap_scene_read(path, NULL, &m, &error) != SAP_STATUS_OK) {
+      fail_msg("%s", error.message);
+    }
+    assert_int_equal(m->sizes.shapes, 2);
+    assert_int_equal(m->sizes.meshes, 1);  // the same file with the same scale
+    assert_int_equal(m->meshes[0].nvertices, 4);
+    assert_int_equal(m->meshes[0].nfaces, 4);
+    ASSERT_NEAR(m->meshes[0].half[1], 1.0, 0.0);
+    ASSERT_NEAR(m->meshes[0].center[2], -1.5, 0.0);
+    sap_model_destroy(m);
+  }
+  static const struct {
+    const char* text;
+    sap_status status;
+    const char* where;
+  } bad[] = {
+      {MESH("filename='none.obj'"), SAP_STATUS_IO, "a:2: <mesh>: cannot read"},
+      {MESH("filename='package://p/none.obj'"), SAP_STATUS_IO, "a:2: <mesh filename="},
+      {MESH("filename='flat.obj'"), SAP_STATUS_ARGUMENT, "in a plane"},
+      {MESH("filename='t.stl'"), SAP_STATUS_SYNTAX, "t.stl: the file is no mesh"},
+      {MESH("filename='a'"), SAP_STATUS_UNSUPPORTED, "must be one of: stl obj dae ply"},
+      {MESH("filename='t.obj' scale='0 1 1'"), SAP_STATUS_SYNTAX, "a:2: <mesh scale="},
+      {MESH("filename='t.obj' scale='nan 1 1'"), SAP_STATUS_NOT_FINITE, "a:2: <mesh scale="},
+      {MESH("scale='1 1 1'"), SAP_STATUS_SYNTAX, "a:2: <mesh>: attribute 'filename'"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
+    scratch_write(&s, "a", bad[i].text, strlen(bad[i].text), path);
+    const sap_status status = sap_scene_read(path, NULL, &m, &error);
+    if (status != bad[i].status || strstr(error.message, bad[i].where) == NULL) {
+      fail_msg("%s: %s", sap_status_text(status), error.message);
+    }
+  }
+  scratch_end(&s);
 }
 
 int main(void) {
@@ -231,6 +357,9 @@ int main(void) {
       cmocka_unit_test(test_options),
       cmocka_unit_test(test_world_link),
       cmocka_unit_test(test_double_pendulum),
+      cmocka_unit_test(test_solo12),
+      cmocka_unit_test(test_mimic),
+      cmocka_unit_test(test_meshes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
