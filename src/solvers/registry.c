@@ -14,6 +14,7 @@
 #include "solvers/dual/gauss_seidel.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
+#include "solvers/ncp/sap_ncp.h"
 #include "solvers/primal/sap.h"
 #include "solvers/solver_table.h"
 
@@ -28,6 +29,12 @@ static const sap_solver_row TABLE[] = {
      sap_primal_create,
      sap_primal_destroy,
      sap_primal_solve},
+    {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS "; R > 0"},
+     SAP_TAKES_ALL,
+     true,
+     sap_ncp_create,
+     sap_ncp_destroy,
+     sap_ncp_solve},
 #define DUAL(name, model, reference, principles, blocks, sets, solve)                             \
   {                                                                                               \
     {name, model, reference, principles, blocks}, sets, false, sap_dual_create, sap_dual_destroy, \
