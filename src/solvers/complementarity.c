@@ -65,14 +65,16 @@ static void project_cone(double mu, double x[3]) {
   x[2] = normal;
 }
 
+// |gamma - P(x)|^2 with x = gamma - rho g, as rho g + (x - P(x)): exact inside the set.
 static double cone_map_2(double mu, const double* gamma, const double* g, double rho) {
-  double x[3], sum = 0.0;
+  double x[3], projected[3], sum = 0.0;
   for (int i = 0; i < 3; ++i) {
-    x[i] = gamma[i] - rho * g[i];
+    projected[i] = x[i] = gamma[i] - rho * g[i];
   }
-  project_cone(mu, x);
+  project_cone(mu, projected);
   for (int i = 0; i < 3; ++i) {
-    sum += (gamma[i] - x[i]) * (gamma[i] - x[i]);
+    const double map = rho * g[i] + (x[i] - projected[i]);
+    sum += map * map;
   }
   return sum;
 }
@@ -91,8 +93,8 @@ static void add_cone(double mu, const double* gamma, const double* g, double rho
 }
 
 static double row_map_2(double lower, double upper, double gamma, double g, double rho) {
-  const double difference = gamma - fmin(upper, fmax(lower, gamma - rho * g));
-  return difference * difference;
+  const double x = gamma - rho * g, map = rho * g + (x - fmin(upper, fmax(lower, x)));
+  return map * map;
 }
 
 static void add_row(double lower, double upper, double gamma, double g, double rho,

@@ -12,6 +12,7 @@
 #include "solvers/dual/admm.h"
 #include "solvers/dual/apgd.h"
 #include "solvers/dual/gauss_seidel.h"
+#include "solvers/dual/ipm.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/sap_ncp.h"
@@ -47,6 +48,7 @@ static const sap_solver_row TABLE[] = {
     DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
     DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
     DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
+    DUAL_CCP("ipm", "Castro et al. 2022, Sec. VI; Vandenberghe 2010", sap_ipm_solve),
     DUAL("proximal", "bilateral", "Carpentier, Budhiraja, Mansard 2021", "", "free", SAP_TAKES_FREE,
          sap_proximal_solve),
     DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),

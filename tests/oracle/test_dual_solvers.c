@@ -38,11 +38,16 @@ static const data_file FILES[] = {
 };
 enum { NFILES = sizeof FILES / sizeof FILES[0] };
 
+// tolerance: of the natural map; velocity_tolerance: relative, where the solver says it converged.
 typedef struct contender {
   const char* name;
   int bit;
+  double tolerance, velocity_tolerance;
 } contender;
-static const contender CONVEX[] = {{"pgs-ccp", PGS}, {"apgd", APGD}, {"admm-ccp", ADMM}};
+static const contender CONVEX[] = {{"pgs-ccp", PGS, 1e-13, 1e-8},
+                                   {"apgd", APGD, 1e-13, 1e-8},
+                                   {"admm-ccp", ADMM, 1e-13, 1e-8},
+                                   {"ipm", IPM, 1e-8, 3e-5}};  // its precision; cond of A 1e4
 static const char* const NONLINEAR[] = {"admm-ncp", "proximal-newton"};
 
 static double difference(const double* a, const double* b, int32_t n) {
@@ -67,8 +72,10 @@ static sap_outcome solve(const char* name, const sap_problem* p, double toleranc
     fail_msg("%s: %s", name, error.message);
   }
   assert_int_equal(sap_residuals(p, solution->v, solution->gamma, residual, NULL), SAP_STATUS_OK);
-  assert_true(residual->momentum <= 1e-12);  // v follows from gamma
-  assert_true(report.history_count >= report.iterations + 1);
+  if (strncmp(name, "sap", 3) != 0) {
+    assert_true(residual->momentum <= 1e-12);  // v follows from gamma
+    assert_true(report.history_count >= report.iterations + 1);
+  }
   const sap_outcome outcome = report.outcome;
   sap_report_clear(&report);
   sap_solver_destroy(solver);
@@ -80,7 +87,7 @@ static void check_convex(const data_file* file, const sap_problem* p,
   for (size_t i = 0; i < sizeof CONVEX / sizeof CONVEX[0]; ++i) {
     sap_solution s = {0};
     sap_residual residual;
-    const sap_outcome outcome = solve(CONVEX[i].name, p, 1e-13, &s, &residual);
+    const sap_outcome outcome = solve(CONVEX[i].name, p, CONVEX[i].tolerance, &s, &residual);
     const double error = difference(s.v, reference->v, s.nv);
     const bool converged = outcome == SAP_OUTCOME_CONVERGED || outcome == SAP_OUTCOME_ROUNDOFF;
     print_message("%-16s %-9s %-16s v error %.1e, natural map %.1e\n", file->name, CONVEX[i].name,
@@ -89,8 +96,9 @@ static void check_convex(const data_file* file, const sap_problem* p,
       assert_true(converged);
     }
     if (converged) {
-      assert_true(error <= 1e-8);
-      ASSERT_NEAR(s.cost, reference->cost, 1e-7 * fabs(reference->cost));
+      assert_true(error <= CONVEX[i].velocity_tolerance);
+      ASSERT_NEAR(s.cost, reference->cost,
+                  10.0 * CONVEX[i].velocity_tolerance * fabs(reference->cost));
     }
     sap_solution_clear(&s);
   }
@@ -144,6 +152,99 @@ static void for_each(void (*check)(const data_file*, const sap_problem*, const s
   }
 }
 
+// A block on trees (a, b) with made-up Jacobians.
+static void add_block(sap_problem* p, sap_set set, double friction, const int32_t trees[2]) {
+  static const double R[3] = {0.02, 0.02, 0.05}, v_hat[3] = {0.1, -0.1, 0.2};
+  static const double lower[3] = {-0.05, 0.01, -0.02}, upper[3] = {0.05, (double)INFINITY, 0.02};
+  double parts[2][18];
+  const double* jacobians[2] = {parts[0], parts[1]};
+  const int32_t nrows = set == SAP_SET_NONNEGATIVE ? 1 : 3;
+  for (int t = 0; t < 2; ++t) {
+    const int32_t size = sap_problem_tree_size(p, trees[t]);
+    for (int32_t i = 0; i < nrows * size; ++i) {
+      parts[t][i] = sin(1.3 * i + 2.1 * t + 0.7 * sap_problem_block_count(p));
+    }
+  }
+  const sap_block block = {.set = set,
+                           .nrows = nrows,
+                           .ntrees = 2,
+                           .trees = trees,
+                           .jacobians = jacobians,
+                           .R = R,
+                           .v_hat = v_hat,
+                           .friction = friction,
+                           .lower = lower,
+                           .upper = upper};
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+}
+
+// Every kind of set, couplings in A, one island.
+static sap_problem* make_all_sets(double direction) {
+  static const int32_t sizes[3] = {6, 3, 4}, pairs[3][2] = {{0, 1}, {2, 0}, {1, 2}};
+  sap_problem* p;
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 3, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t t = 0; t < 3; ++t) {
+    double A[36] = {0};
+    for (int32_t i = 0; i < sizes[t]; ++i) {
+      A[i * (sizes[t] + 1)] = 1.0 + i;
+      for (int32_t j = 0; j < i; ++j) {
+        A[j * sizes[t] + i] = 0.2 / (1.0 + i + j);
+      }
+    }
+    assert_int_equal(sap_problem_set_momentum_block(p, t, t, A, sizes[t], NULL), SAP_STATUS_OK);
+  }
+  double C[18], v_star[13];
+  for (int i = 0; i < 18; ++i) {
+    C[i] = 0.1 * cos(i);
+  }
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 1, C, 6, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 13; ++i) {
+    v_star[i] = direction * sin(2.0 * i + 0.5);
+  }
+  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  add_block(p, SAP_SET_FRICTION_CONE, 0.6, pairs[0]);
+  add_block(p, SAP_SET_NONNEGATIVE, 0.0, pairs[1]);
+  add_block(p, SAP_SET_FREE, 0.0, pairs[2]);
+  add_block(p, SAP_SET_FRICTION_CONE, 0.0, pairs[2]);
+  add_block(p, SAP_SET_BOX, 0.0, pairs[0]);
+  add_block(p, SAP_SET_FRICTION_CONE, 1.5, pairs[1]);
+  return p;
+}
+
+static void test_all_sets(void** state) {
+  (void)state;
+  for (int k = 0; k < 4; ++k) {
+    sap_problem* p = make_all_sets(k % 2 == 0 ? 1.0 + k : -1.0 - k);
+    sap_solution reference = {0}, exact = {0};
+    sap_residual residual;
+    (void)solve("sap", p, 1e-14, &reference, &residual);
+    (void)solve("proximal-newton", p, 1e-13, &exact, &residual);
+    assert_true(residual.ncp_natural_map_scaled <= 1e-11);
+    for (int32_t i = 1; i < sap_solver_count(); ++i) {
+      const sap_solver_info* info = sap_solver_get_info(i);
+      if (strstr(info->blocks, "cone") == NULL) {
+        continue;
+      }
+      const bool ncp = strstr(info->principles, "Signorini") != NULL;
+      const bool ipm = strcmp(info->name, "ipm") == 0;
+      sap_solution s = {0};
+      const sap_outcome outcome = solve(info->name, p, ipm ? 1e-8 : 1e-12, &s, &residual);
+      const double error = difference(s.v, ncp ? exact.v : reference.v, s.nv);
+      print_message("%-16s %-16s v error %.1e\n", info->name, sap_outcome_text(outcome), error);
+      if (outcome == SAP_OUTCOME_CONVERGED) {
+        assert_true(error <= (ipm ? 1e-6 : 1e-9));
+      } else {
+        assert_true(strstr(info->name, "gs") != NULL);  // only Gauss-Seidel may give up
+      }
+      sap_solution_clear(&s);
+    }
+    sap_solution_clear(&reference);
+    sap_solution_clear(&exact);
+    sap_problem_destroy(p);
+  }
+}
+
 static void test_convex(void** state) {
   (void)state;
   for_each(check_convex);
@@ -156,6 +257,7 @@ static void test_nonlinear(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all_sets),
       cmocka_unit_test(test_convex),
       cmocka_unit_test(test_nonlinear),
   };

@@ -56,19 +56,23 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
   }
 }
 
-// z - P(z - g) of one item.
+// z - P(z - g) of one item, as g + (x - P(x)) with x = z - g: exact inside the set, however large
+// z.
 static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
                      double* out) {
-  double x[3];
+  double x[3] = {0.0, 0.0, 0.0}, step[3] = {0.0, 0.0, 0.0};
   for (int32_t r = 0; r < item->nrows; ++r) {
-    x[r] = z[r] - g[r];
+    step[r] = g[r];
   }
   if (ncp && item->is_cone) {
-    x[2] -= item->mu * sqrt(g[0] * g[0] + g[1] * g[1]);
+    step[2] += item->mu * sqrt(g[0] * g[0] + g[1] * g[1]);
+  }
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    x[r] = z[r] - step[r];
   }
   sap_dual_project(item, x, out);
   for (int32_t r = 0; r < item->nrows; ++r) {
-    out[r] = z[r] - out[r];
+    out[r] = step[r] + (x[r] - out[r]);
   }
 }
 

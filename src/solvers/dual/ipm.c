@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Primal-dual interior point method, min 1/2 z' D z + q' z over the cones and intervals, with the
+// scaling of Nesterov and Todd and Mehrotra's predictor and corrector.
+//   D z + q = g;  cones x^ = T z, g = T s^ with T = (mu normal, tangents): both second-order cones
+//   (D + T W^-2 T + a/(z - l) + b/(u - z)) dz = ...
+// A cone of mu = 0 keeps z_t = 0; a row with equal bounds keeps its value.
+// cost: a dense Cholesky of the island's rows per iteration, 5 to 20 iterations. Cold start only.
+// fails: W^-2 spans the square of the distance to the cones' boundary, so that relative natural
+// maps below 1e-9 are often out of reach: SAP_OUTCOME_STALLED there.
+#include "solvers/dual/ipm.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/dual/second_order_cone.h"
+
+static const double BOUNDARY = 0.99;  // of the way to the boundary
+
+typedef struct ipm {
+  double *D, *K;           // (n n)
+  double *x, *dx, *rd;     // (n)
+  double *s, *ds;          // cones: s^ (head first); rows: multiplier of the lower bound   (n)
+  double *b, *db;          // rows: multiplier of the upper bound                           (n)
+  double* r;               // complementarity: cones lambda \ r; rows r of the lower bound  (n)
+  double* rb;              // rows: r of the upper bound                                    (n)
+  sap_soc_scaling* cones;  // of the items; rows do not use theirs
+  double mu;               // mean complementarity
+  double rank;
+} ipm;
+
+static bool is_soc(const sap_delassus_item* item) {
+  return item->is_cone && item->mu > 0.0;
+}
+static bool is_fixed(const sap_delassus_item* item) {
+  return !item->is_cone && item->lower == item->upper;
+}
+static bool has_lower(const sap_delassus_item* item) {
+  return (item->is_cone || isfinite(item->lower)) && !is_fixed(item);
+}
+static bool has_upper(const sap_delassus_item* item) {
+  return !item->is_cone && isfinite(item->upper) && !is_fixed(item);
+}
+// Row of an item that has bounds: the only one, or the normal of a cone without friction.
+static int32_t bounded_row(const sap_delassus_item* item) {
+  return item->first + item->nrows - 1;
+}
+static double lower_of(const sap_delassus_item* item) {
+  return item->is_cone ? 0.0 : item->lower;
+}
+
+// x^ = T z
+static void to_cone(const sap_delassus_item* item, const double* z, double out[3]) {
+  out[0] = item->mu * z[item->first + 2];
+  out[1] = z[item->first];
+  out[2] = z[item->first + 1];
+}
+
+static sap_status reserve(sap_dual* d, ipm* m, sap_error* error) {
+  const int64_t n = d->op.n;
+  const int64_t cones = (int64_t)(sizeof(sap_soc_scaling) / sizeof(double)) * d->op.nitems;
+  const sap_status status = sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  m->K = m->D + n * n;
+  double** vectors[] = {&m->x, &m->dx, &m->rd, &m->s, &m->ds, &m->b, &m->db, &m->r, &m->rb};
+  double* next = m->K + n * n;
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
+    *vectors[i] = next;
+  }
+  m->cones = (sap_soc_scaling*)(void*)next;
+  return SAP_STATUS_OK;
+}
+
+// Every item in the middle of its set, at the size of the impulse that stops it.
+static void start(sap_dual* d, ipm* m) {
+  double largest = 0.0;
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    largest = fmax(largest, fabs(d->op.q[i]));
+  }
+  memset(m->x, 0, (size_t)d->op.n * sizeof(double));
+  m->rank = 0.0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item);
+    double size = 1e-3 * largest;
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      size = fmax(size, fabs(d->op.q[item->first + r]));
+    }
+    size = size > 0.0 ? size : 1.0;
+    if (is_soc(item)) {
+      m->x[row] = size / fmin(item->mu, 1.0);
+      m->s[item->first] = size;
+      m->s[item->first + 1] = m->s[item->first + 2] = 0.0;
+      m->rank += 1.0;
+      continue;
+    }
+    const bool lower = has_lower(item), upper = has_upper(item);
+    m->s[row] = m->b[row] = size;
+    m->x[row] = is_fixed(item)   ? item->lower
+                : lower && upper ? 0.5 * (item->lower + item->upper)
+                : lower          ? lower_of(item) + size
+                : upper          ? item->upper - size
+                                 : 0.0;
+    m->rank += (lower ? 1.0 : 0.0) + (upper ? 1.0 : 0.0);
+  }
+}
+
+// Dual residual, scalings, mean complementarity.
+static void evaluate(sap_dual* d, ipm* m) {
+  double sum = 0.0;
+  memcpy(m->rd, d->g, (size_t)d->op.n * sizeof(double));
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[3];
+      to_cone(item, m->x, x);
+      sap_soc_make(&m->cones[k], x, m->s + f);
+      m->rd[f] -= m->s[f + 1];
+      m->rd[f + 1] -= m->s[f + 2];
+      m->rd[f + 2] -= item->mu * m->s[f];
+      sum += x[0] * m->s[f] + x[1] * m->s[f + 1] + x[2] * m->s[f + 2];
+      continue;
+    }
+    if (has_lower(item)) {
+      m->rd[row] -= m->s[row];
+      sum += m->s[row] * (m->x[row] - lower_of(item));
+    }
+    if (has_upper(item)) {
+      m->rd[row] += m->b[row];
+      sum += m->b[row] * (item->upper - m->x[row]);
+    }
+  }
+  m->mu = m->rank > 0.0 ? sum / m->rank : 0.0;
+}
+
+static void fix_row(ipm* m, size_t n, int32_t row) {
+  for (size_t i = 0; i < n; ++i) {
+    m->K[(size_t)row * n + i] = m->K[i * n + (size_t)row] = 0.0;
+  }
+  m->K[(size_t)row * (n + 1)] = 1.0;
+}
+
+// K = D + scalings, factorized. A shift at round-off keeps a singular D definite.
+static bool factorize(sap_dual* d, ipm* m) {
+  const size_t n = (size_t)d->op.n;
+  memcpy(m->K, m->D, n * n * sizeof(double));
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const size_t f = (size_t)item->first, row = (size_t)bounded_row(item);
+    if (is_soc(item)) {
+      const sap_soc_scaling* c = &m->cones[k];
+      const double factor = 1.0 / (c->beta * c->beta);
+      const double w[3] = {-c->w[1], -c->w[2], c->w[0] * item->mu};  // T J w in the order of z
+      for (size_t j = 0; j < 3; ++j) {
+        for (size_t i = 0; i < 3; ++i) {
+          m->K[(f + j) * n + f + i] += factor * 2.0 * w[i] * w[j];
+        }
+        m->K[(f + j) * (n + 1)] += j < 2 ? factor : -factor * item->mu * item->mu;
+      }
+      continue;
+    }
+    if (has_lower(item)) {
+      m->K[row * (n + 1)] += m->s[row] / (m->x[row] - lower_of(item));
+    }
+    if (has_upper(item)) {
+      m->K[row * (n + 1)] += m->b[row] / (item->upper - m->x[row]);
+    }
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    if (is_fixed(item)) {
+      fix_row(m, n, item->first);
+    } else if (item->is_cone && !is_soc(item)) {
+      fix_row(m, n, item->first);
+      fix_row(m, n, item->first + 1);
+    }
+  }
+  d->factorizations += 1;
+  return sap_delassus_factorize(m->K, d->op.n, 16.0 * DBL_EPSILON);
+}
+
+// Right-hand sides of complementarity: sigma mu - products, less the predictor's second order.
+static void aim(sap_dual* d, ipm* m, double sigma, bool corrector) {
+  const double target = sigma * m->mu;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      const sap_soc_scaling* c = &m->cones[k];
+      double r[3], second[3] = {0.0, 0.0, 0.0};
+      if (corrector) {
+        double dx[3], scaled_x[3], scaled_s[3];
+        to_cone(item, m->dx, dx);
+        sap_soc_scale(c, true, dx, scaled_x);
+        sap_soc_scale(c, false, m->ds + f, scaled_s);
+        sap_soc_product(scaled_x, scaled_s, second);
+      }
+      sap_soc_product(c->lambda, c->lambda, r);
+      for (int i = 0; i < 3; ++i) {
+        r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
+      }
+      sap_soc_divide(c->lambda, r, m->r + f);
+      continue;
+    }
+    const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
+    const double upper = corrector ? -m->dx[row] * m->db[row] : 0.0;
+    m->r[row] = target - m->s[row] * (m->x[row] - lower_of(item)) - lower;
+    m->rb[row] = target - m->b[row] * (item->upper - m->x[row]) - upper;
+  }
+}
+
+// dx, ds, db for the right-hand sides of aim.
+static void solve(sap_dual* d, ipm* m) {
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    m->dx[i] = -m->rd[i];
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      sap_soc_scale(&m->cones[k], true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
+      m->dx[f] += m->ds[f + 1];
+      m->dx[f + 1] += m->ds[f + 2];
+      m->dx[f + 2] += item->mu * m->ds[f];
+      continue;
+    }
+    m->dx[row] += has_lower(item) ? m->r[row] / (m->x[row] - lower_of(item)) : 0.0;
+    m->dx[row] -= has_upper(item) ? m->rb[row] / (item->upper - m->x[row]) : 0.0;
+    if (is_fixed(item) || item->is_cone) {
+      m->dx[f] = 0.0;
+    }
+    if (item->is_cone) {
+      m->dx[f + 1] = 0.0;
+    }
+  }
+  sap_delassus_factor_solve(m->K, d->op.n, m->dx);
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[3], half[3], change[3];
+      to_cone(item, m->dx, x);
+      sap_soc_scale(&m->cones[k], true, x, half);
+      sap_soc_scale(&m->cones[k], true, half, change);
+      for (int i = 0; i < 3; ++i) {
+        m->ds[f + i] -= change[i];
+      }
+      continue;
+    }
+    m->ds[row] =
+        has_lower(item) ? (m->r[row] - m->s[row] * m->dx[row]) / (m->x[row] - lower_of(item)) : 0.0;
+    m->db[row] =
+        has_upper(item) ? (m->rb[row] + m->b[row] * m->dx[row]) / (item->upper - m->x[row]) : 0.0;
+  }
+}
+
+static double shorten(double alpha, double value, double change) {
+  return value + alpha * change < 0.0 ? -value / change : alpha;
+}
+
+// Largest step <= 1 that stays in all cones.
+static double longest_step(const sap_dual* d, const ipm* m) {
+  double alpha = 1.0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[3], dx[3];
+      to_cone(item, m->x, x);
+      to_cone(item, m->dx, dx);
+      alpha = fmin(alpha, fmin(sap_soc_step(x, dx), sap_soc_step(m->s + f, m->ds + f)));
+      continue;
+    }
+    if (has_lower(item)) {
+      alpha = shorten(alpha, m->x[row] - lower_of(item), m->dx[row]);
+      alpha = shorten(alpha, m->s[row], m->ds[row]);
+    }
+    if (has_upper(item)) {
+      alpha = shorten(alpha, item->upper - m->x[row], -m->dx[row]);
+      alpha = shorten(alpha, m->b[row], m->db[row]);
+    }
+  }
+  return alpha;
+}
+
+static sap_status run_ipm(sap_dual* d, sap_error* error) {
+  static const double LEAST_STEP = 1e-8;
+  const size_t n = (size_t)d->op.n;
+  ipm m;
+  sap_status status = reserve(d, &m, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  memset(m.s, 0, 4 * n * sizeof(double));
+  sap_delassus_dense(&d->op, m.D);
+  start(d, &m);
+  double alpha = 0.0;
+  for (;;) {
+    bool done = false;
+    memcpy(d->z, m.x, n * sizeof(double));
+    status = sap_dual_check(d, d->options->max_iterations, alpha, &done, error);
+    if (status != SAP_STATUS_OK || done) {
+      return status;
+    }
+    evaluate(d, &m);
+    if (!factorize(d, &m)) {
+      d->outcome = SAP_OUTCOME_STALLED;
+      return SAP_STATUS_OK;
+    }
+    aim(d, &m, 0.0, false);
+    solve(d, &m);
+    const double affine = longest_step(d, &m);
+    aim(d, &m, (1.0 - affine) * (1.0 - affine) * (1.0 - affine), true);
+    solve(d, &m);
+    const double longest = longest_step(d, &m);
+    alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
+    if (!(alpha >= LEAST_STEP)) {
+      d->outcome = SAP_OUTCOME_STALLED;
+      return SAP_STATUS_OK;
+    }
+    for (size_t i = 0; i < n; ++i) {
+      m.x[i] += alpha * m.dx[i];
+      m.s[i] += alpha * m.ds[i];
+      m.b[i] += alpha * m.db[i];
+    }
+    d->iterations += 1;
+  }
+}
+
+SAP_DUAL_ROW(sap_ipm_solve, false, run_ipm)
