@@ -15,9 +15,10 @@ sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sa
   balance->k1 = sap_allocate(nv, sizeof(double));
   balance->k2 = sap_allocate(nv, sizeof(double));
   balance->a = sap_allocate(nv, sizeof(double));
+  balance->v0_free = sap_allocate(nv, sizeof(double));
   const bool complete = balance->q_theta != NULL && balance->v_theta != NULL &&
                         balance->v_vq != NULL && balance->k1 != NULL && balance->k2 != NULL &&
-                        balance->a != NULL;
+                        balance->a != NULL && balance->v0_free != NULL;
   sap_status status = complete ? sap_tree_store_create(system, &balance->A, error)
                                : sap_fail(error, SAP_STATUS_MEMORY,
                                           "out of memory: free motion of %zu velocities", nv);
@@ -43,11 +44,19 @@ void sap_balance_clear(sap_balance* balance) {
   sap_free(balance->k1);
   sap_free(balance->k2);
   sap_free(balance->a);
+  sap_free(balance->v0_free);
   sap_tree_store_clear(&balance->A);
   sap_tree_store_clear(&balance->K);
   sap_tree_store_clear(&balance->D);
   sap_tree_store_clear(&balance->M);
   memset(balance, 0, sizeof *balance);
+}
+
+void sap_balance_release(const sap_balance* balance, double* v) {
+  const bool* locked = balance->system->locked;
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    v[i] = locked[i] ? 0.0 : v[i];
+  }
 }
 
 void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
@@ -57,7 +66,59 @@ void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0,
   balance->q0 = q0;
   balance->v0 = v0;
   balance->q = q0;
-  balance->v = v0;
+  memcpy(balance->v0_free, v0, (size_t)balance->system->nv * sizeof(double));
+  sap_balance_release(balance, balance->v0_free);
+  balance->v = balance->v0_free;
+}
+
+// A locked velocity's row of m is the velocity itself.
+static void lock_residual(const sap_balance* balance, const double* v, double* m) {
+  const bool* locked = balance->system->locked;
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    m[i] = locked[i] ? v[i] : m[i];
+  }
+}
+
+static bool any(const bool* flags, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (flags[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// And its row and column of A those of the unit matrix.
+static void lock_matrix(sap_balance* balance, const int32_t* tree_dof) {
+  const sap_system* system = balance->system;
+  for (int32_t t = 0; system->locked != NULL && t < system->ntrees; ++t) {
+    const bool* locked = system->locked + tree_dof[t];
+    const int32_t n = system->tree_sizes[t];
+    double* A = balance->A.view.diagonal[t];
+    for (int32_t j = 0; any(locked, n) && j < n; ++j) {
+      for (int32_t i = j; i < n; ++i) {
+        double* entry = A + (size_t)j * (size_t)n + (size_t)i;
+        *entry = locked[i] || locked[j] ? (i == j ? 1.0 : 0.0) : *entry;
+      }
+    }
+  }
+}
+
+static void lock_couplings(sap_balance* balance, const int32_t* tree_dof) {
+  const sap_system* system = balance->system;
+  const bool* locked = system->locked;
+  for (int32_t c = 0; locked != NULL && c < system->ncouplings; ++c) {
+    const int32_t a = system->couplings[c][0];
+    const int32_t b = system->couplings[c][1];
+    const int32_t rows = system->tree_sizes[a];
+    for (int32_t j = 0; j < system->tree_sizes[b]; ++j) {
+      for (int32_t i = 0; i < rows; ++i) {
+        if (locked[tree_dof[a] + i] || locked[tree_dof[b] + j]) {
+          balance->A.view.coupling[c][(size_t)j * (size_t)rows + (size_t)i] = 0.0;
+        }
+      }
+    }
+  }
 }
 
 static sap_status refused(const char* callback, int code, sap_error* error) {
@@ -76,8 +137,8 @@ sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_e
     return SAP_STATUS_OK;  // q^theta = q0, v^theta = v0
   }
   for (int32_t i = 0; i < system->nv; ++i) {
-    balance->v_theta[i] = theta * v[i] + (1.0 - theta) * balance->v0[i];
-    balance->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * balance->v0[i];
+    balance->v_theta[i] = theta * v[i] + (1.0 - theta) * balance->v0_free[i];
+    balance->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * balance->v0_free[i];
   }
   const int code = system->integrate_positions(system->context, balance->q0, balance->v_vq,
                                                theta * balance->scheme.dt, balance->q_theta);
@@ -115,6 +176,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
     for (int32_t i = 0; i < system->nv; ++i) {
       m[i] *= dt;
     }
+    lock_residual(balance, v, m);
     return code == 0 ? SAP_STATUS_OK : refused("inverse_dynamics", code, error);
   }
   sap_status status = evaluate_forces(balance, error);
@@ -131,6 +193,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
   }
+  lock_residual(balance, v, m);
   return SAP_STATUS_OK;
 }
 
@@ -150,7 +213,7 @@ static sap_status add_stiffness_damping(sap_balance* balance, sap_error* error) 
 }
 
 // A holds M; adds the rest of A.
-static sap_status complete_matrix(sap_balance* balance, sap_error* error) {
+static sap_status complete_matrix(sap_balance* balance, const int32_t* tree_dof, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
   if (balance->scheme.theta > 0.0 && balance->K.values != NULL) {
     status = add_stiffness_damping(balance, error);
@@ -158,6 +221,8 @@ static sap_status complete_matrix(sap_balance* balance, sap_error* error) {
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  lock_matrix(balance, tree_dof);
+  lock_couplings(balance, tree_dof);
   int32_t tree = 0;
   if (!sap_tree_store_is_finite(balance->system, &balance->A, &tree)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite",
@@ -166,9 +231,9 @@ static sap_status complete_matrix(sap_balance* balance, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-sap_status sap_balance_matrix(sap_balance* balance, sap_error* error) {
+sap_status sap_balance_matrix(sap_balance* balance, const int32_t* tree_dof, sap_error* error) {
   const sap_status status = mass_matrix(balance, &balance->A, error);
-  return status == SAP_STATUS_OK ? complete_matrix(balance, error) : status;
+  return status == SAP_STATUS_OK ? complete_matrix(balance, tree_dof, error) : status;
 }
 
 sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
@@ -197,5 +262,7 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
       return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g + %g", i, k1, k2);
     }
   }
-  return complete_matrix(balance, error);
+  lock_residual(balance, v, m);
+  lock_residual(balance, balance->v0_free, load);  // no load: zero
+  return complete_matrix(balance, tree_dof, error);
 }

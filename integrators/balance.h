@@ -23,6 +23,7 @@ typedef struct sap_balance {
   const double *q, *v;         // q^theta, v^theta: q0, v0 or the arrays below
   double *q_theta, *v_theta;   // (nq), (nv)
   double *v_vq, *k1, *k2, *a;  // (nv)
+  double* v0_free;             // v0 without what is locked             (nv)
   sap_tree_store A, K, D;      // K and D only where the system has them
   sap_tree_store M;            // only where the system has no inverse dynamics
 } sap_balance;
@@ -33,6 +34,8 @@ void sap_balance_clear(sap_balance* balance);
 
 void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
                        const double* v0);
+// v (nv) without what is locked.
+void sap_balance_release(const sap_balance* balance, double* v);
 // Moves the theta point to that of the end velocity v (nv).
 sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_error* error);
 // m(v) at the velocity set last.
@@ -42,6 +45,6 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
 sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
                              double* m, double* load, sap_error* error);
 // A at the velocity set last. NOT_FINITE names the tree.
-sap_status sap_balance_matrix(sap_balance* balance, sap_error* error);
+sap_status sap_balance_matrix(sap_balance* balance, const int32_t* tree_dof, sap_error* error);
 
 #endif

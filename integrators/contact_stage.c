@@ -74,6 +74,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
                                       const sap_free_motion* free_motion, const sap_state* state,
                                       sap_error* error) {
   sap_problem* problem = stage->problem;
+  const double* v0 = free_motion->balance.v0_free;
   sap_status status =
       sap_problem_reset(problem, options->dt, system->ntrees, system->tree_sizes, error);
   if (status != SAP_STATUS_OK || system->constraints == NULL) {
@@ -84,17 +85,17 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
     status = sap_problem_set_v_star(problem, free_motion->v_star, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(problem, state->v, error);
+    status = sap_problem_set_v_guess(problem, v0, error);
   }
   if (status == SAP_STATUS_OK && options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 &&
       options->theta_vq >= 0.5) {
-    status = sap_problem_set_stage(problem, options->theta, options->theta_vq, state->v, error);
+    status = sap_problem_set_stage(problem, options->theta, options->theta_vq, v0, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   sap_error local = {0};
-  const int code = system->constraints(system->context, state->t, state->q, state->v,
+  const int code = system->constraints(system->context, state->t, state->q, v0,
                                        &options->regularization, problem, &local);
   if (code != 0) {
     status = refused(code, &local);

@@ -33,7 +33,7 @@ static double slope(const sap_free_motion* fm, int32_t group) {
 }
 
 static sap_status find_directions(sap_free_motion* fm, double* start, sap_error* error) {
-  sap_status status = sap_balance_matrix(&fm->balance, error);
+  sap_status status = sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
     if (!pending(fm, g)) {
       continue;

@@ -115,6 +115,7 @@ static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
 // m, A and the residuals at v_star, where the iteration starts.
 static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   sap_balance* balance = &fm->balance;
+  sap_balance_release(balance, fm->v_star);
   const int32_t* tree_dof = fm->factor.tree_dof;
   sap_status status = sap_balance_start(balance, tree_dof, fm->v_star, fm->m, fm->load, error);
   if (status == SAP_STATUS_OK) {
@@ -269,7 +270,7 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
       break;
     }
     if (renew) {
-      status = sap_balance_matrix(&fm->balance, error);
+      status = sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
     }
     if (status == SAP_STATUS_OK && (renew || fm->iterations == 0)) {
       status = factor_unfinished(fm, error);
@@ -344,7 +345,7 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
   if (status != SAP_STATUS_OK || fm->matrix_is_current) {
     return status;
   }
-  return sap_balance_matrix(&fm->balance, error);
+  return sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,

@@ -8,6 +8,7 @@
 #include <sapstep/multibody.h>
 
 #include "core/memory.h"
+#include "dynamics/actuators.h"
 #include "dynamics/dynamics.h"
 #include "dynamics/elements.h"
 #include "geometry/collision.h"
@@ -21,9 +22,10 @@ struct sap_multibody {
   sap_dynamics* dynamics;
   sap_collision* collision;
   sap_assembly* assembly;
-  double* control;  // (nu)
-  double* q_set;    // where the kinematics stand (nq)
-  double* q_next;   // scratch (nq)
+  double* control;   // (nu)
+  double* q_set;     // where the kinematics stand (nq)
+  double* q_next;    // scratch (nq)
+  int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
   bool has_q;
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
@@ -106,10 +108,12 @@ static sap_status detect(sap_multibody* multibody, const double* q, sap_error* e
     status = SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error);
   }
   if (status == SAP_STATUS_OK) {
-    if (count > 0) {
-      memcpy(multibody->contacts, found, (size_t)count * sizeof *found);
+    multibody->contact_count = 0;
+    for (int32_t i = 0; i < count; ++i) {
+      if (multibody->carrier[found[i].body_A] != multibody->carrier[found[i].body_B]) {
+        multibody->contacts[multibody->contact_count++] = found[i];
+      }
     }
-    multibody->contact_count = count;
   }
   return status;
 }
@@ -163,6 +167,21 @@ static bool has_springs_or_dampers(const sap_multibody* multibody) {
   return sap_dynamics_has_elements(multibody->dynamics);
 }
 
+// Bodies that locked joints make move as one do not touch each other.
+static void find_carriers(sap_multibody* multibody) {
+  const sap_model* model = multibody->model;
+  const bool* locked = multibody->system.locked;
+  for (int32_t n = 1; n < model->sizes.bodies; ++n) {
+    const int32_t b = model->body_order[n];
+    const sap_model_body* body = &model->bodies[b];
+    bool moves = false;
+    for (int32_t i = body->first_dof; i < body->first_dof + body->ndofs; ++i) {
+      moves = moves || !locked[i];
+    }
+    multibody->carrier[b] = moves ? b : multibody->carrier[body->parent];
+  }
+}
+
 static void fill_table(sap_multibody* multibody) {
   const sap_model* model = multibody->model;
   multibody->system = (sap_system){
@@ -180,6 +199,7 @@ static void fill_table(sap_multibody* multibody) {
       .energies = energies,
       .position_difference = position_difference,
   };
+  multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
   multibody->system.couplings =
       sap_dynamics_couplings(multibody->dynamics, &multibody->system.ncouplings);
 }
@@ -199,8 +219,10 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
   sap_status status = SAP_STATUS_OK;
-  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_next == NULL) {
+  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_next == NULL ||
+      multibody->carrier == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -217,6 +239,8 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
     return status;
   }
   fill_table(multibody);
+  sap_assembly_set_locked(multibody->assembly, multibody->system.locked);
+  find_carriers(multibody);
   *out = multibody;
   return SAP_STATUS_OK;
 }
@@ -231,6 +255,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->control);
   sap_free(multibody->q_set);
   sap_free(multibody->q_next);
+  sap_free(multibody->carrier);
   sap_free(multibody->contacts);
   sap_free(multibody);
 }
@@ -253,6 +278,60 @@ sap_status sap_multibody_set_control(sap_multibody* multibody, const double* con
   if (multibody->model->sizes.nu > 0) {
     memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
   }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
+                              sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  if (joint < 0 || joint >= multibody->model->sizes.joints) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "joint = %d must be 0 to %d", joint,
+                    multibody->model->sizes.joints - 1);
+  }
+  const sap_model_joint_data* data = &multibody->model->joints[joint];
+  for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
+    sap_dynamics_locked(multibody->dynamics)[i] = locked;
+  }
+  find_carriers(multibody);
+  return SAP_STATUS_OK;
+}
+
+// The switches of a kind of element; NULL for one that has none.
+static bool* switches(sap_multibody* multibody, sap_element kind, int32_t* count) {
+  const sap_model_sizes* sizes = &multibody->model->sizes;
+  switch (kind) {
+    case SAP_ELEMENT_EQUALITY:
+      *count = sizes->equalities;
+      return sap_assembly_equality_switches(multibody->assembly);
+    case SAP_ELEMENT_SPRING:
+      *count = sizes->springs;
+      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_SPRING);
+    case SAP_ELEMENT_BUSHING:
+      *count = sizes->bushings;
+      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_BUSHING);
+    case SAP_ELEMENT_ACTUATOR:
+      *count = sizes->actuators;
+      return sap_dynamics_actuator_switches(multibody->dynamics);
+    default:
+      return NULL;
+  }
+}
+
+sap_status sap_multibody_enable(sap_multibody* multibody, sap_element kind, int32_t id,
+                                bool enabled, sap_error* error) {
+  int32_t count = 0;
+  bool* flags = multibody != NULL ? switches(multibody, kind, &count) : NULL;
+  if (flags == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    multibody == NULL ? "multibody is NULL"
+                                      : "kind must be equality, spring, bushing or actuator");
+  }
+  if (id < 0 || id >= count) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "id = %d must be 0 to %d", id, count - 1);
+  }
+  flags[id] = enabled;
   return SAP_STATUS_OK;
 }
 

@@ -141,9 +141,10 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
                                  sap_error* error) {
   const sap_system* system = &stepper->system;
+  const double* v0 = stepper->free_motion.balance.v0_free;
   const double theta_vq = stepper->options.theta_vq;
   for (int32_t i = 0; i < system->nv; ++i) {
-    stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * state->v[i];
+    stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
   }
   const int code = system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                stepper->options.dt, stepper->q);

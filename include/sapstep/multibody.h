@@ -26,6 +26,14 @@ SAP_API const sap_system* sap_multibody_system(const sap_multibody* multibody);
 SAP_API sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                              sap_error* error);
 
+// Locks a joint or lets it go: the velocities of a locked joint are exactly zero, as if its body
+// were welded to the parent. One that moves when it is locked stops in the next step as in a blow.
+SAP_API sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
+                                      sap_error* error);
+// Switches an equality, spring, bushing or actuator on or off.
+SAP_API sap_status sap_multibody_enable(sap_multibody* multibody, sap_element kind, int32_t id,
+                                        bool enabled, sap_error* error);
+
 // Contacts of the last step that was made with this multibody, sorted by shapes and feature.
 // After sap_multibody_collect they carry R, vc and gamma of that step's solution.
 SAP_API int32_t sap_multibody_contact_count(const sap_multibody* multibody);

@@ -32,6 +32,10 @@ typedef struct sap_system {
   const int32_t* tree_sizes;      // velocities of each tree, >= 1                        (ntrees)
   int32_t ncouplings;             // pairs of trees that K or D may couple
   const int32_t (*couplings)[2];  // a != b, each pair once                             (ncouplings)
+  // Velocities that are held at exactly zero, as if they were no velocities at all: forces on them
+  // are ignored, blocks must not act on them, and what moved them before stops as in a blow that
+  // conserves the others' momentum. NULL: none. The flags may change between steps.    (nv)
+  const bool* locked;
 
   // --- required ---
   // M(q): the diagonal blocks' lower triangles.

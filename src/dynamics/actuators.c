@@ -29,9 +29,19 @@ static double motor_effort(const sap_model* model, int32_t id, const double* con
                                 actuator->force_lower, actuator->force_upper);
 }
 
-static bool is_bounded_motor(const sap_model* model, int32_t id) {
+bool* sap_dynamics_actuator_switches(sap_dynamics* d) {
+  return d->actuator_active;
+}
+
+bool sap_dynamics_actuator_is_on(const sap_dynamics* d, int32_t id) {
+  return d->actuator_active[id];
+}
+
+static bool is_bounded_motor(const sap_dynamics* d, int32_t id) {
+  const sap_model* model = d->model;
   const sap_model_actuator* actuator = &model->actuators[id];
-  return !actuator->servo && actuator->transmission == SAP_TRANSMISSION_JOINT &&
+  return d->actuator_active[id] && !actuator->servo &&
+         actuator->transmission == SAP_TRANSMISSION_JOINT &&
          sap_model_has_effort_range(model, actuator->target);
 }
 
@@ -39,12 +49,12 @@ const double* sap_dynamics_motor_efforts(const sap_dynamics* d, const double* co
   const sap_model* model = d->model;
   memset(d->effort, 0, (size_t)model->sizes.joints * sizeof *d->effort);
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (is_bounded_motor(model, i)) {
+    if (is_bounded_motor(d, i)) {
       d->effort[model->actuators[i].target] += motor_effort(model, i, control);
     }
   }
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (is_bounded_motor(model, i)) {
+    if (is_bounded_motor(d, i)) {
       const int32_t joint = model->actuators[i].target;
       d->effort[joint] = clamp(d->effort[joint], model->joints[joint].effort_lower,
                                model->joints[joint].effort_upper);
@@ -58,10 +68,10 @@ void sap_dynamics_add_motors(const sap_dynamics* d, const double* control, doubl
   bool bounded = false;
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     const sap_model_actuator* actuator = &model->actuators[i];
-    if (actuator->servo) {
+    if (actuator->servo || !d->actuator_active[i]) {
       continue;
     }
-    if (is_bounded_motor(model, i)) {
+    if (is_bounded_motor(d, i)) {
       bounded = true;
     } else if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
       k[model->joints[actuator->target].v_start] += sign * motor_effort(model, i, control);

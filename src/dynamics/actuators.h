@@ -5,6 +5,9 @@
 
 #include "dynamics/dynamics.h"
 
+// Switches of the actuators, all on at first.
+bool* sap_dynamics_actuator_switches(sap_dynamics* dynamics);
+bool sap_dynamics_actuator_is_on(const sap_dynamics* dynamics, int32_t actuator);
 // gain clamp(control) + bias[0]: what does not depend on the motion. control NULL: zero.
 double sap_dynamics_actuator_offset(const sap_model* model, int32_t actuator,
                                     const double* control);

@@ -30,6 +30,8 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->A,
                          d->F,
                          d->effort,
+                         d->actuator_active,
+                         d->locked,
                          d->floating,
                          d->couplings,
                          d->spring_active,
@@ -47,6 +49,10 @@ const double* sap_dynamics_p_WB(const sap_dynamics* d) {
 
 const double* sap_dynamics_R_WB(const sap_dynamics* d) {
   return d->R_WB;
+}
+
+bool* sap_dynamics_locked(sap_dynamics* d) {
+  return d->locked;
 }
 
 const double* sap_dynamics_q_WB(const sap_dynamics* d) {
@@ -69,6 +75,7 @@ static bool allocate(sap_dynamics* d) {
          (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
          (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
+         (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(joints, sizeof *d->effort)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
@@ -146,6 +153,7 @@ static void make_tables(sap_dynamics* d) {
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
       d->damping[i] = joint->damping;
       d->armature[i] = joint->armature;
+      d->locked[i] = joint->locked;
     }
     if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0) {
       d->springs[d->nsprings++] = (sap_spring){.type = joint->type,

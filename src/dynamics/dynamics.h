@@ -44,6 +44,9 @@ void sap_dynamics_integrate(const sap_model* model, const double* q0, const doub
 void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta);
 
+// Velocities that are held at zero, at first those of the joints that the model locks; rows and
+// Jacobians have no entries there. (nv)
+bool* sap_dynamics_locked(sap_dynamics* dynamics);
 // Adds sign * R_WC' (velocity of the point p_W of `body`) to J (3 x tree size, column-major,
 // ld 3) over the dofs of the body's tree. Does nothing for a body that does not move.
 void sap_dynamics_add_point_jacobian(const sap_dynamics* dynamics, int32_t body,

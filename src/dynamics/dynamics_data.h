@@ -41,6 +41,7 @@ struct sap_dynamics {
   sap_spring* springs;  //                                                        (nsprings)
   double* damping;      // of each dof                                            (nv)
   double* armature;     // of each dof                                            (nv)
+  bool* locked;         // is each velocity held at zero?                         (nv)
   int32_t nfloating;    // bodies with gravity compensation
   int32_t* floating;    //                                                        (bodies)
 
@@ -48,6 +49,7 @@ struct sap_dynamics {
   int32_t ncouplings;
   int32_t (*couplings)[2];  // trees a < b, sorted                                (ncouplings)
   bool* spring_active;      //                                                    (springs)
+  bool* actuator_active;    //                                                    (actuators)
   bool* bushing_active;     //                                                    (bushings)
   sap_rows rows;            // of the element at hand
 

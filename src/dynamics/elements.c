@@ -333,11 +333,13 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
   d->spring_active = sap_allocate((size_t)sizes->springs, sizeof(bool));
   d->bushing_active = sap_allocate((size_t)sizes->bushings, sizeof(bool));
-  if (d->spring_active == NULL || d->bushing_active == NULL ||
+  d->actuator_active = sap_allocate((size_t)sizes->actuators, sizeof(bool));
+  if (d->actuator_active == NULL || d->spring_active == NULL || d->bushing_active == NULL ||
       sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: force elements");
   }
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
+  memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
   size_t count = 0;
   for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {

@@ -157,12 +157,15 @@ void sap_dynamics_add_point_jacobian(const sap_dynamics* d, int32_t body, const 
   sap_v3_sub(r, p_W, d->p_WB + 3 * root);
   for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
     double v[3], c[3];
+    if (d->locked[i]) {
+      continue;
+    }
     sap_v3_cross(v, d->S[i], r);
     sap_v3_add(v, v, d->S[i] + 3);
     sap_m3_tmul_v3(c, R_WC, v);
     sap_v3_add_scaled(J + 3 * (i - first), c, sign);
   }
-  for (int k = 0; k < 3 && end > first; ++k) {
+  for (int k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
     const double* b = d->R_WB + 9 * root + 3 * k;
     const double e[3] = {R_WC[k], R_WC[3 + k], R_WC[6 + k]};
     double v[3], c[3];

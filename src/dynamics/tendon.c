@@ -35,7 +35,8 @@ void sap_dynamics_add_tendon_force(const sap_dynamics* d, int32_t id, double s, 
   const sap_model* model = d->model;
   const sap_model_tendon* tendon = &model->tendons[id];
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
-    tau[model->joints[model->tendon_joints[k]].v_start] += s * model->tendon_coefficients[k];
+    const int32_t i = model->joints[model->tendon_joints[k]].v_start;
+    tau[i] += d->locked[i] ? 0.0 : s * model->tendon_coefficients[k];
   }
   for (int32_t i = 0; i + 1 < tendon->npoints; ++i) {
     const int32_t first = tendon->first_point + i;

@@ -25,9 +25,11 @@ void sap_dynamics_add_wrench(const sap_dynamics* d, int32_t body, const double p
     sap_v3_add(n, n, m);
   }
   for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
-    tau[i] += sap_v3_dot(d->S[i], n) + sap_v3_dot(d->S[i] + 3, f);
+    if (!d->locked[i]) {
+      tau[i] += sap_v3_dot(d->S[i], n) + sap_v3_dot(d->S[i] + 3, f);
+    }
   }
-  for (int32_t k = 0; k < 3 && end > first; ++k) {
+  for (int32_t k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
     tau[first + k] += f[k];
     tau[first + 3 + k] += sap_v3_dot(d->R_WB + 9 * (size_t)root + 3 * k, n);
   }
@@ -46,5 +48,5 @@ void sap_dynamics_add_joint_row(const sap_dynamics* d, int32_t joint, double s, 
                                 int32_t r) {
   const sap_model_joint_data* data = &d->model->joints[joint];
   sap_rows_touch(rows, data->tree);
-  sap_rows_at(rows, r)[data->v_start] += s;
+  sap_rows_at(rows, r)[data->v_start] += d->locked[data->v_start] ? 0.0 : s;
 }

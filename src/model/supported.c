@@ -26,14 +26,6 @@ static const char* first_used(const feature* features, size_t count) {
 
 #define FIRST_USED(features) first_used(features, sizeof(features) / sizeof *(features))
 
-static const char* of_joint(const sap_model* model, int32_t id) {
-  const sap_model_joint_data* joint = &model->joints[id];
-  const feature features[] = {
-      {joint->locked, "locked"},
-  };
-  return FIRST_USED(features);
-}
-
 static const char* of_shape(const sap_model* model, int32_t id) {
   const sap_shape_def* shape = &model->shapes[id];
   const feature features[] = {
@@ -51,7 +43,6 @@ sap_status sap_compile_supported(const sap_builder* builder, const sap_model* mo
     int32_t count;
     const char* (*unsupported)(const sap_model* model, int32_t id);
   } rows[] = {
-      {SAP_ELEMENT_JOINT, model->sizes.joints, of_joint},
       {SAP_ELEMENT_SHAPE, model->sizes.shapes, of_shape},
   };
   for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r) {

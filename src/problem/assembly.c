@@ -58,6 +58,10 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly);
 }
 
+void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
+  assembly->locked = locked;
+}
+
 bool* sap_assembly_equality_switches(sap_assembly* assembly) {
   return assembly->equality_active;
 }

@@ -45,6 +45,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,
                                        sap_problem* problem, sap_error* error);
+// Velocities that are held at zero: joints without motion have no blocks. NULL: none. (nv)
+void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked);
 // The switches of the equalities, at first as the model has them       (equalities)
 bool* sap_assembly_equality_switches(sap_assembly* assembly);
 

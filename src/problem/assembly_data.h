@@ -47,6 +47,7 @@ struct sap_assembly {
   int32_t* trees;               // of one row                       (ntrees)
   const double** parts;         // of the row, tree by tree         (ntrees)
   sap_rows rows;                // of any other block
+  const bool* locked;           // velocities held at zero; NULL: none (nv)
   double* predicted;            // g of the equalities at q0 (+) dt v0 (SAP_ROWS_MAX equalities)
   bool* equality_active;        //                                   (equalities)
   sap_servo_law* joint_servos;  // all of a joint that bounds their sum  (joints)

@@ -122,7 +122,7 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   bool joined = false;
   for (int32_t id = 0; id < model->sizes.actuators; ++id) {
-    if (!model->actuators[id].servo) {
+    if (!model->actuators[id].servo || !sap_dynamics_actuator_is_on(start->dynamics, id)) {
       continue;
     }
     if (is_joined(model, id)) {
