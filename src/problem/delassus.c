@@ -2,13 +2,15 @@
 // Delassus scale and the contact block that follows from it.
 //   W_ii = sum_t J_t A_tt^-1 J_t' = sum_t X_t' X_t,  X_t = L_t^-1 J_t',  A_tt = L_t L_t'
 //   w = |W_ii|_F / nrows                                               castro (29)-(30)
-// Factors of the tree blocks are kept until the block is set again.
+// Factors of the tree blocks are kept until the block is set again; those of trees larger than a
+// free body follow the tree's branches (branch_factor.h).
 // fails: NOT_SPD names the tree.
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "problem/branch_factor.h"
 #include "problem/problem_data.h"
 
 enum { SMALL_TREE = 6 };  // up to a free body: loops of our own, LAPACK beyond
@@ -73,6 +75,24 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   return SAP_STATUS_OK;
 }
 
+static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error* error) {
+  sap_problem_cache* cache = p->cache;
+  if (cache->reversed_valid[tree]) {
+    return SAP_STATUS_OK;
+  }
+  if (!p->diagonal_set[tree]) {
+    return sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not set", tree);
+  }
+  const int32_t start = p->diagonal_start[tree];
+  if (!sap_branch_factor(p->diagonal + start, cache->reversed + start, cache->reversed_row + start,
+                         p->tree_size[tree])) {
+    return sap_fail(error, SAP_STATUS_NOT_SPD,
+                    "tree %d: its diagonal block of A is not positive definite", tree);
+  }
+  cache->reversed_valid[tree] = true;
+  return SAP_STATUS_OK;
+}
+
 // x = L^-1 (row `row` of J)', n entries.
 static inline void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows,
                                  double* x) {
@@ -106,10 +126,23 @@ static void add_free_body(const double* L, const double* J, double W[9]) {
   }
 }
 
-static void add_tree(const double* L, int32_t n, const double* J, int32_t nrows, double* X,
+// W += X' X of any number of rows of a tree; X holds nrows + 1 vectors of its size.
+static void add_tree(const sap_problem* p, int32_t tree, const double* J, int32_t nrows, double* X,
                      double* W) {
+  const int32_t n = p->tree_size[tree], start = p->diagonal_start[tree];
+  const double* L = p->cache->reversed + start;
+  const int32_t* rows = p->cache->reversed_row + start;
+  if (n > SMALL_TREE && nrows == 3) {
+    sap_branch_add_three_rows(L, rows, (size_t)n, J, X, W);
+    return;
+  }
   for (int32_t r = 0; r < nrows; ++r) {
-    forward_solve(L, n, J + r, nrows, X + (size_t)r * (size_t)n);
+    double* x = X + (size_t)r * (size_t)n;
+    if (n > SMALL_TREE) {
+      sap_branch_solve_row(L, rows, (size_t)n, J + r, (size_t)nrows, x);
+    } else {
+      forward_solve(p->cache->factor + start, n, J + r, nrows, x);
+    }
   }
   for (int32_t c = 0; c < nrows; ++c) {
     const double* Xc = X + (size_t)c * (size_t)n;
@@ -133,7 +166,7 @@ static sap_status delassus_scale(const sap_problem* p, const sap_block* b, doubl
     largest = n > largest ? n : largest;
   }
   const size_t nrows = (size_t)b->nrows;
-  const int64_t needed = (int64_t)b->nrows * ((int64_t)b->nrows + largest);
+  const int64_t needed = (int64_t)b->nrows * b->nrows + ((int64_t)b->nrows + 1) * largest;
   sap_status status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -143,15 +176,16 @@ static sap_status delassus_scale(const sap_problem* p, const sap_block* b, doubl
   memset(W, 0, nrows * nrows * sizeof(double));
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const int32_t tree = b->trees[t];
-    const double* L;
-    status = sap_problem_tree_factor(p, tree, &L, error);
+    const double* L = NULL;
+    status = p->tree_size[tree] > SMALL_TREE ? reversed_factor(p, tree, error)
+                                             : sap_problem_tree_factor(p, tree, &L, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    if (b->nrows == 3 && p->tree_size[tree] == 6) {
+    if (b->nrows == 3 && p->tree_size[tree] == SMALL_TREE) {
       add_free_body(L, b->jacobians[t], W);
     } else {
-      add_tree(L, p->tree_size[tree], b->jacobians[t], b->nrows, X, W);
+      add_tree(p, tree, b->jacobians[t], b->nrows, X, W);
     }
   }
   double sum = 0.0;

@@ -107,6 +107,9 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   RESERVE(p->v_guess, p->v_guess_capacity, nv)
   RESERVE(p->cache->factor, p->cache->factor_capacity, squares)
   RESERVE(p->cache->factor_valid, p->cache->factor_valid_capacity, n)
+  RESERVE(p->cache->reversed, p->cache->reversed_capacity, squares)
+  RESERVE(p->cache->reversed_row, p->cache->reversed_row_capacity, squares)
+  RESERVE(p->cache->reversed_valid, p->cache->reversed_valid_capacity, n)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
     return status;
@@ -128,6 +131,7 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
     p->diagonal_set[t] = false;
     p->coupling_head[t] = -1;
     p->cache->factor_valid[t] = false;
+    p->cache->reversed_valid[t] = false;
   }
   memset(p->diagonal, 0, (size_t)squares * sizeof(double));
   memset(p->v_star, 0, (size_t)nv * sizeof(double));
@@ -173,6 +177,7 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
   }
   p->diagonal_set[tree] = true;
   p->cache->factor_valid[tree] = false;
+  p->cache->reversed_valid[tree] = false;
 }
 
 static sap_status set_coupling(sap_problem* p, int32_t a, int32_t b, const double* block,

@@ -27,8 +27,11 @@ typedef struct sap_block_data {
 // What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
 // changes behind a const problem.
 typedef struct sap_problem_cache {
-  double* factor;       // L of each diagonal block, reciprocal diagonal; same starts as diagonal
-  bool* factor_valid;   // (ntrees)
+  double* factor;      // L of each diagonal block, reciprocal diagonal; same starts as diagonal
+  bool* factor_valid;  // (ntrees)
+  double* reversed;    // factors of large trees, same starts as diagonal: branch_factor.h
+  int32_t* reversed_row;
+  bool* reversed_valid;
   double* scratch;      // Delassus products, residual vectors
   sap_cholesky* whole;  // of A with couplings; made when first needed
   int32_t* pair_order;  // couplings sorted by column, then row
@@ -37,6 +40,7 @@ typedef struct sap_problem_cache {
   size_t* value_start;
   double* values;
   int32_t factor_capacity, factor_valid_capacity, scratch_capacity;
+  int32_t reversed_capacity, reversed_row_capacity, reversed_valid_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
 } sap_problem_cache;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathers one island of a problem: trees, patches, Jacobian rows, cone and interval parameters.
+// Gathers one island of a problem: its trees, and its blocks in an order that makes patches.
 #include <string.h>
 
 #include "problem/problem_data.h"
 #include "solvers/primal/newton_memory.h"
+#include "solvers/primal/patch_vector.h"
 
 // Sizes that are known from the blocks alone.
 static sap_status count(sap_newton* n, sap_error* error) {
@@ -17,13 +18,18 @@ static sap_status count(sap_newton* n, sap_error* error) {
     }
   }
   n->largest_patch = 0;
+  n->ncolumns = 0;
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
     int32_t ncols = 0;
+    bool large = false;
     for (int32_t t = 0; t < block->ntrees; ++t) {
-      ncols += p->tree_size[p->block_trees[block->first_tree + t]];
+      const int32_t size = p->tree_size[p->block_trees[block->first_tree + t]];
+      ncols += size;
+      large = large || size > SAP_ONE_FREE_BODY;
     }
+    n->ncolumns += large ? ncols : 0;
     n->ncones += block->set == SAP_SET_FRICTION_CONE ? 1 : 0;
     n->nintervals += block->set == SAP_SET_FRICTION_CONE ? 0 : block->nrows;
     n->npatch_trees += block->ntrees;
@@ -121,103 +127,6 @@ static void sort_blocks(sap_newton* n) {
   sort_keys(n->memory->keys, n->memory->keys + n->nblocks, n->nblocks);
 }
 
-static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
-                       const int32_t* order) {
-  if (patch->is_cone != (block->set == SAP_SET_FRICTION_CONE) || patch->ntrees != block->ntrees) {
-    return false;
-  }
-  const int32_t* trees = n->problem->block_trees + block->first_tree;
-  for (int32_t i = 0; i < block->ntrees; ++i) {
-    if (n->patch_trees[patch->first_tree + i] != n->local[trees[order[i]]]) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
-                       size_t jacobian, int32_t first) {
-  sap_patch* patch = &n->patches[n->npatches++];
-  *patch = (sap_patch){.is_cone = block->set == SAP_SET_FRICTION_CONE,
-                       .first = first,
-                       .ntrees = block->ntrees,
-                       .first_tree = n->npatch_trees,
-                       .first_pair = n->npairs,
-                       .jacobian = jacobian};
-  const int32_t* trees = n->problem->block_trees + block->first_tree;
-  for (int32_t i = 0; i < block->ntrees; ++i) {
-    const int32_t tree = n->local[trees[order[i]]];
-    n->patch_trees[n->npatch_trees++] = tree;
-    patch->ncols += n->size[tree];
-  }
-  n->npairs += block->ntrees * (block->ntrees + 1) / 2;
-}
-
-// Column-major blocks of the problem to rows over the patch's trees.
-static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
-                          int32_t ncols, double* rows) {
-  const size_t nrows = (size_t)block->nrows, stride = (size_t)ncols;
-  size_t column = 0;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t at = block->first_tree + order[t];
-    const double* J = n->problem->jacobians[at];
-    const size_t size = (size_t)n->problem->tree_size[n->problem->block_trees[at]];
-    for (size_t i = 0; i < size; ++i) {
-      for (size_t r = 0; r < nrows; ++r) {
-        rows[r * stride + column + i] = J[i * nrows + r];
-      }
-    }
-    column += size;
-  }
-}
-
-static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
-  const double* R = n->problem->R + block->first_row;
-  const double* v_hat = n->problem->v_hat + block->first_row;
-  n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
-  n->cone_row[cone] = block->first_row;
-  for (int32_t i = 0; i < 3; ++i) {
-    n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
-  }
-}
-
-static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t first) {
-  const sap_problem* p = n->problem;
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    const int32_t row = block->first_row + i;
-    n->intervals[first + i] =
-        (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
-    n->interval_v_hat[first + i] = p->v_hat[row];
-    n->interval_row[first + i] = row;
-  }
-}
-
-static void gather_blocks(sap_newton* n) {
-  size_t jacobian = 0;
-  int32_t cones = 0, intervals = 0;
-  n->npatches = n->npatch_trees = n->npairs = 0;
-  for (int32_t b = 0; b < n->nblocks; ++b) {
-    const sap_block_key* key = &n->memory->keys[b];
-    const sap_block_data* block = &n->problem->blocks[key->block];
-    const int32_t* order = n->tree_order + key->order;
-    const bool is_cone = block->set == SAP_SET_FRICTION_CONE;
-    if (n->npatches == 0 || !same_trees(n, &n->patches[n->npatches - 1], block, order)) {
-      open_patch(n, block, order, jacobian, is_cone ? cones : intervals);
-    }
-    sap_patch* patch = &n->patches[n->npatches - 1];
-    copy_jacobian(n, block, order, patch->ncols, n->jacobian + jacobian);
-    jacobian += (size_t)block->nrows * (size_t)patch->ncols;
-    if (is_cone) {
-      gather_cone(n, block, cones++);
-      patch->count += 1;
-    } else {
-      gather_intervals(n, block, intervals);
-      intervals += block->nrows;
-      patch->count += block->nrows;
-    }
-  }
-}
-
 sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,
                              int32_t index, sap_error* error) {
   n->problem = problem;
@@ -237,7 +146,7 @@ sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sa
     return status;
   }
   sort_blocks(n);
-  gather_blocks(n);
+  sap_newton_gather_blocks(n);
   memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
   sap_newton_add_momentum(n, n->v_star, n->momentum_star);
   return sap_newton_build_pattern(n, error);

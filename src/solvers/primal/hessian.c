@@ -88,6 +88,41 @@ static inline void add_block(double* restrict to, const double* restrict S, size
   }
 }
 
+// The columns of `patch` from `from` on that belong to a tree.
+static int32_t count_columns(const sap_newton* n, const sap_patch* patch, int32_t tree,
+                             int32_t from) {
+  const int32_t* columns = n->columns + patch->first_column;
+  int32_t next = from;
+  while (next < patch->ncols && columns[next] < n->start[tree + 1]) {
+    ++next;
+  }
+  return next - from;
+}
+
+// As scatter, by lists of columns.
+static void scatter_columns(const sap_newton* n, const sap_patch* patch, const double* S) {
+  const int32_t* trees = n->patch_trees + patch->first_tree;
+  const int32_t* columns = n->columns + patch->first_column;
+  const size_t* pair = n->pair_values + patch->first_pair;
+  int32_t column = 0;
+  for (int32_t k = 0; k < patch->ntrees; ++k) {
+    const int32_t count_k = count_columns(n, patch, trees[k], column);
+    int32_t row = column;
+    for (int32_t l = k; l < patch->ntrees; ++l) {
+      const int32_t count_l = count_columns(n, patch, trees[l], row);
+      double* block = n->values + *pair++;
+      for (int32_t j = column; j < column + count_k; ++j) {
+        double* to = block + (columns[j] - n->start[trees[k]]) * n->size[trees[l]];
+        for (int32_t i = j > row ? j : row; i < row + count_l; ++i) {
+          to[columns[i] - n->start[trees[l]]] += S[(size_t)j * (size_t)patch->ncols + (size_t)i];
+        }
+      }
+      row += count_l;
+    }
+    column += count_k;
+  }
+}
+
 static void scatter(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   const size_t* pair = n->pair_values + patch->first_pair;
@@ -144,6 +179,8 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     bool active;
     if (!patch->is_cone) {
       active = add_intervals(n, patch, S);
+    } else if (patch->first_column >= 0) {
+      active = add_cones(n, patch, ncols, 0, S, W);
     } else if (patch->ntrees == 1 && ncols == SAP_ONE_FREE_BODY) {
       active = add_cones(n, patch, SAP_ONE_FREE_BODY, SAP_ONE_FREE_BODY, S, W);
     } else if (patch->ntrees == 2 && ncols == SAP_TWO_FREE_BODIES && split == SAP_ONE_FREE_BODY) {
@@ -151,7 +188,9 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     } else {
       active = add_cones(n, patch, ncols, 0, S, W);
     }
-    if (active) {
+    if (active && patch->first_column >= 0) {
+      scatter_columns(n, patch, S);
+    } else if (active) {
       scatter(n, patch, S);
     }
   }

@@ -3,9 +3,9 @@
 // steps of an iteration. The same object serves one island after the other and keeps its memory.
 // The impulses that the primal-dual steps carry along are in cone_dual and interval_dual.
 //
-// A patch is what acts on the same set of trees: its cones, or its interval rows (limits, boxes,
-// bilateral rows). Its Jacobian is one dense matrix, row by row over the patch's trees in ascending
-// order, so that J x, J' gamma and J' G J run over contiguous rows.
+// A patch is what acts on the same set of velocities: its cones, or its interval rows (limits,
+// boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its velocities in
+// ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
 #ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
 #define SAP_SOLVERS_PRIMAL_NEWTON_H
 
@@ -19,10 +19,11 @@ typedef struct sap_patch {
   bool is_cone;
   int32_t first, count;  // cones, or interval rows
   int32_t ntrees;
-  int32_t first_tree;  // in patch_trees: island's tree indices, ascending
-  int32_t first_pair;  // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
-  int32_t ncols;       // velocities of its trees
-  size_t jacobian;     // start of its rows, ncols each
+  int32_t first_tree;    // in patch_trees: island's tree indices, ascending
+  int32_t first_pair;    // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
+  int32_t ncols;         // velocities
+  int32_t first_column;  // in columns; -1: all velocities of its trees
+  size_t jacobian;       // start of its rows, ncols each
 } sap_patch;
 
 // One row of an interval set.
@@ -47,6 +48,7 @@ typedef struct sap_newton {
   const int32_t* local;  // island's index of a problem's tree
   int32_t ntrees, nblocks, nv, ncones, nintervals, npatches, npatch_trees, npairs, ncouplings;
   int32_t largest_patch;  // ncols
+  int64_t ncolumns;       // room for columns
   size_t njacobian, nvalues;
 
   // integers
@@ -55,6 +57,7 @@ typedef struct sap_newton {
   int32_t* couplings;      // the problem's indices (ncouplings)
   int32_t* coupling_pair;  // where they stand in pair_values (ncouplings)
   int32_t* patch_trees;    // (npatch_trees)
+  int32_t* columns;        // velocities of patches on large trees (ncolumns)
   int32_t* tree_order;     // of each block: its trees in ascending order, block by block
   int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
   int32_t* interval_row;   // (nintervals)
@@ -111,6 +114,8 @@ void sap_newton_clear(sap_newton* newton);
 // Gathers island `index`. fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.
 sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
                              const sap_islands* islands, int32_t index, sap_error* error);
+// Patches of the blocks in their order, with all that belongs to rows.
+void sap_newton_gather_blocks(sap_newton* newton);
 // Pattern of H from patches and couplings.
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
 sap_block_pattern sap_newton_pattern(const sap_newton* newton);

@@ -35,8 +35,8 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   struct sap_newton_memory* m = n->memory;
   const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
   const int64_t columns = n->largest_patch;
-  const int64_t integers =
-      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
+  const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
+                           n->ncolumns + nc + ni;
   const int64_t reals =
       (int64_t)n->njacobian + 28 * nc + 9 * ni + 10 * nv + columns * columns + 5 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
@@ -65,6 +65,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(couplings, n->ncouplings)
   CARVE(coupling_pair, n->ncouplings)
   CARVE(patch_trees, n->npatch_trees)
+  CARVE(columns, n->ncolumns)
   CARVE(tree_order, n->npatch_trees)
   CARVE(cone_row, nc)
   CARVE(interval_row, ni)

@@ -15,6 +15,13 @@ enum {
 // to (ncols) = parts of x (nv)
 static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
                                     double* to) {
+  if (patch->first_column >= 0) {
+    const int32_t* columns = n->columns + patch->first_column;
+    for (int32_t i = 0; i < patch->ncols; ++i) {
+      to[i] = x[columns[i]];
+    }
+    return;
+  }
   const int32_t* trees = n->patch_trees + patch->first_tree;
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t size = n->size[trees[t]];
@@ -29,6 +36,13 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
 // x (nv) += from (ncols)
 static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
                                          const double* from, double* x) {
+  if (patch->first_column >= 0) {
+    const int32_t* columns = n->columns + patch->first_column;
+    for (int32_t i = 0; i < patch->ncols; ++i) {
+      x[columns[i]] += from[i];
+    }
+    return;
+  }
   const int32_t* trees = n->patch_trees + patch->first_tree;
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t size = n->size[trees[t]];

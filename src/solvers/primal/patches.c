@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocks to patches: Jacobian rows, cone and interval parameters.
+// A block on a tree with more joints than a free body moves only the joints between its bodies and
+// the root: the other columns of its Jacobian are zero. Such a patch keeps the list of its nonzero
+// columns, and blocks share a patch only if their lists are equal.
+#include <string.h>
+
+#include "problem/problem_data.h"
+#include "solvers/primal/newton_memory.h"
+#include "solvers/primal/patch_vector.h"
+
+static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
+                       const int32_t* order) {
+  if (patch->is_cone != (block->set == SAP_SET_FRICTION_CONE) || patch->ntrees != block->ntrees) {
+    return false;
+  }
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    if (n->patch_trees[patch->first_tree + i] != n->local[trees[order[i]]]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Lists the nonzero columns of a block behind those in use; -1 if none of its trees is large.
+static int32_t list_columns(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                            int32_t first) {
+  const sap_problem* p = n->problem;
+  const int32_t* trees = p->block_trees + block->first_tree;
+  bool large = false;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    large = large || p->tree_size[trees[t]] > SAP_ONE_FREE_BODY;
+  }
+  if (!large) {
+    return -1;
+  }
+  int32_t* columns = n->columns + first;
+  int32_t count = 0;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = n->local[trees[order[t]]];
+    const double* J = p->jacobians[block->first_tree + order[t]];
+    for (int32_t i = 0; i < n->size[tree]; ++i, J += block->nrows) {
+      int32_t r = 0;
+      while (r < block->nrows && J[r] == 0.0) {
+        ++r;
+      }
+      columns[count] = n->start[tree] + i;
+      count += r < block->nrows ? 1 : 0;
+    }
+  }
+  return count;
+}
+
+static bool same_columns(const sap_newton* n, const sap_patch* patch, int32_t first,
+                         int32_t count) {
+  return count < 0 ||
+         (count == patch->ncols && memcmp(n->columns + patch->first_column, n->columns + first,
+                                          (size_t)count * sizeof *n->columns) == 0);
+}
+
+static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                       const sap_patch* start) {
+  sap_patch* patch = &n->patches[n->npatches++];
+  *patch = *start;
+  patch->is_cone = block->set == SAP_SET_FRICTION_CONE;
+  patch->ntrees = block->ntrees;
+  patch->first_tree = n->npatch_trees;
+  patch->first_pair = n->npairs;
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    const int32_t tree = n->local[trees[order[i]]];
+    n->patch_trees[n->npatch_trees++] = tree;
+    patch->ncols += patch->first_column < 0 ? n->size[tree] : 0;
+  }
+  n->npairs += block->ntrees * (block->ntrees + 1) / 2;
+}
+
+// Column-major blocks of the problem to rows over the patch's columns.
+static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
+                          const sap_patch* patch, double* rows) {
+  const size_t nrows = (size_t)block->nrows, stride = (size_t)patch->ncols;
+  const int32_t* columns = patch->first_column < 0 ? NULL : n->columns + patch->first_column;
+  size_t column = 0;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t at = block->first_tree + order[t];
+    const int32_t tree = n->local[n->problem->block_trees[at]];
+    const double* J = n->problem->jacobians[at];
+    for (int32_t i = 0; i < n->size[tree]; ++i, J += nrows) {
+      if (columns != NULL && (column >= stride || columns[column] != n->start[tree] + i)) {
+        continue;
+      }
+      for (size_t r = 0; r < nrows; ++r) {
+        rows[r * stride + column] = J[r];
+      }
+      ++column;
+    }
+  }
+}
+
+static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
+  const double* R = n->problem->R + block->first_row;
+  const double* v_hat = n->problem->v_hat + block->first_row;
+  n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
+  n->cone_row[cone] = block->first_row;
+  for (int32_t i = 0; i < 3; ++i) {
+    n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
+  }
+}
+
+static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t first) {
+  const sap_problem* p = n->problem;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const int32_t row = block->first_row + i;
+    n->intervals[first + i] =
+        (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
+    n->interval_v_hat[first + i] = p->v_hat[row];
+    n->interval_row[first + i] = row;
+  }
+}
+
+void sap_newton_gather_blocks(sap_newton* n) {
+  size_t jacobian = 0;
+  int32_t cones = 0, intervals = 0, columns = 0;
+  n->npatches = n->npatch_trees = n->npairs = 0;
+  for (int32_t b = 0; b < n->nblocks; ++b) {
+    const sap_block_key* key = &n->memory->keys[b];
+    const sap_block_data* block = &n->problem->blocks[key->block];
+    const int32_t* order = n->tree_order + key->order;
+    const bool is_cone = block->set == SAP_SET_FRICTION_CONE;
+    const int32_t count = list_columns(n, block, order, columns);
+    const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
+    if (last == NULL || !same_trees(n, last, block, order) ||
+        !same_columns(n, last, columns, count)) {
+      const sap_patch start = {.first = is_cone ? cones : intervals,
+                               .first_column = count < 0 ? -1 : columns,
+                               .ncols = count < 0 ? 0 : count,
+                               .jacobian = jacobian};
+      open_patch(n, block, order, &start);
+      columns += count < 0 ? 0 : count;
+    }
+    sap_patch* patch = &n->patches[n->npatches - 1];
+    copy_jacobian(n, block, order, patch, n->jacobian + jacobian);
+    jacobian += (size_t)block->nrows * (size_t)patch->ncols;
+    if (is_cone) {
+      gather_cone(n, block, cones++);
+      patch->count += 1;
+    } else {
+      gather_intervals(n, block, intervals);
+      intervals += block->nrows;
+      patch->count += block->nrows;
+    }
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// w of rows on long trees against J A^-1 J' by Gaussian elimination: branching and full matrices,
+// one, two and three rows, rows that touch only a path.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/problem.h>
+
+#include "support/near.h"
+
+enum { N = 17, ROWS = 3 };
+
+static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
+  *seed = *seed * 1664525u + 1013904223u;
+  return (double)(*seed >> 8) / 8388608.0 - 1.0;
+}
+
+// Solves A x = b in place of b by elimination with the pivots of an SPD matrix.
+static void eliminate(double A[N][N], double b[N]) {
+  for (int j = 0; j < N; ++j) {
+    for (int i = j + 1; i < N; ++i) {
+      const double f = A[i][j] / A[j][j];
+      for (int k = j; k < N; ++k) {
+        A[i][k] -= f * A[j][k];
+      }
+      b[i] -= f * b[j];
+    }
+  }
+  for (int i = N - 1; i >= 0; --i) {
+    for (int k = i + 1; k < N; ++k) {
+      b[i] -= A[i][k] * b[k];
+    }
+    b[i] /= A[i][i];
+  }
+}
+
+static bool is_ancestor(const int* parent, int a, int b) {
+  while (b > a) {
+    b = parent[b];
+  }
+  return a == b;
+}
+
+// sum over links of outer products along their paths to the root: SPD with a tree's zeros.
+static void make_matrix(const int* parent, bool branching, double A[N][N], uint32_t* seed) {
+  memset(A, 0, sizeof(double[N][N]));
+  for (int link = 0; link < N; ++link) {
+    double row[N] = {0};
+    for (int i = 0; i < N; ++i) {
+      row[i] = !branching || is_ancestor(parent, i, link) ? pseudo_random(seed) : 0.0;
+    }
+    row[link] += 2.0;
+    for (int i = 0; i < N; ++i) {
+      for (int j = 0; j < N; ++j) {
+        A[i][j] += row[i] * row[j];
+      }
+    }
+  }
+}
+
+static void check(const int* parent, bool branching, int nrows, uint32_t* seed) {
+  double A[N][N], J[N * ROWS] = {0}, W[ROWS][ROWS], sum = 0.0;
+  make_matrix(parent, branching, A, seed);
+  const int body = (int)(8.0 + 8.9 * pseudo_random(seed));
+  for (int i = 0; i < N; ++i) {
+    for (int r = 0; r < nrows && is_ancestor(parent, i, body); ++r) {
+      J[i * nrows + r] = pseudo_random(seed);
+    }
+  }
+  for (int c = 0; c < nrows; ++c) {
+    double copy[N][N], x[N];
+    memcpy(copy, A, sizeof copy);
+    for (int i = 0; i < N; ++i) {
+      x[i] = J[i * nrows + c];
+    }
+    eliminate(copy, x);
+    for (int r = 0; r < nrows; ++r) {
+      W[r][c] = 0.0;
+      for (int i = 0; i < N; ++i) {
+        W[r][c] += J[i * nrows + r] * x[i];
+      }
+      sum += W[r][c] * W[r][c];
+    }
+  }
+  sap_problem* problem;
+  const int32_t sizes[1] = {N}, trees[1] = {0};
+  const double* jacobians[1] = {J};
+  double w = 0.0;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(problem, 0.01, 1, sizes, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A[0], N, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_delassus_scale(problem, nrows, 1, trees, jacobians, &w, NULL),
+                   SAP_STATUS_OK);
+  ASSERT_NEAR(w, sqrt(sum) / nrows, 1e-11 * w);  // condition about 1e4
+  // the factor is made anew with the block
+  for (int i = 0; i < N; ++i) {
+    for (int j = 0; j < N; ++j) {
+      A[i][j] *= 4.0;
+    }
+  }
+  double quarter = 0.0;
+  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A[0], N, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_delassus_scale(problem, nrows, 1, trees, jacobians, &quarter, NULL),
+                   SAP_STATUS_OK);
+  ASSERT_NEAR(quarter, 0.25 * w, 1e-13 * w);
+  A[3][3] = -1.0;
+  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A[0], N, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_delassus_scale(problem, nrows, 1, trees, jacobians, &quarter, NULL),
+                   SAP_STATUS_NOT_SPD);
+  sap_problem_destroy(problem);
+}
+
+static void test_scale(void** state) {
+  (void)state;
+  uint32_t seed = 11;
+  for (int i = 0; i < 60; ++i) {
+    int parent[N];
+    for (int k = 0; k < N; ++k) {
+      parent[k] = k < 3 ? k - 1 : (int)((0.5 + 0.499 * pseudo_random(&seed)) * k);
+    }
+    check(parent, i % 3 != 0, 1 + i % ROWS, &seed);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_scale)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
