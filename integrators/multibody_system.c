@@ -98,12 +98,17 @@ static int energies(void* context, double t, const double* q, const double* v, d
   return 0;
 }
 
-static sap_status detect(sap_multibody* multibody, const double* q, sap_error* error) {
+// dt > 0: as part of a step, so that contacts which slid since the last step are kept within the
+// height at which they glide. 0: a look that leaves no trace.
+static sap_status detect(sap_multibody* multibody, const double* q, double dt, sap_error* error) {
   const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_collision_query query = {.p_WB = sap_dynamics_p_WB(dynamics),
+                                     .R_WB = sap_dynamics_R_WB(dynamics),
+                                     .remember = dt > 0.0,
+                                     .dt = dt};
   const sap_contact* found = NULL;
   int32_t count = 0;
-  sap_status status = sap_collision_detect(multibody->collision, sap_dynamics_p_WB(dynamics),
-                                           sap_dynamics_R_WB(dynamics), &found, &count, error);
+  sap_status status = sap_collision_detect(multibody->collision, &query, &found, &count, error);
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error);
   }
@@ -133,7 +138,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
   sap_multibody* multibody = context;
   (void)t;
   predict(multibody, q0, v0, sap_problem_dt(problem));
-  sap_status status = detect(multibody, q0, error);
+  sap_status status = detect(multibody, q0, sap_problem_dt(problem), error);
   if (status == SAP_STATUS_OK) {
     status =
         sap_assembly_add_contacts(multibody->assembly, multibody->dynamics, multibody->contacts,
@@ -412,5 +417,5 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
   const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
-  return status == SAP_STATUS_OK ? detect(multibody, q, error) : status;
+  return status == SAP_STATUS_OK ? detect(multibody, q, 0.0, error) : status;
 }

@@ -13,12 +13,25 @@ typedef struct sap_collision sap_collision;
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error);
 void sap_collision_destroy(sap_collision* collision);
 
-// Finds all contacts with phi < 0 at the given body poses (by body id; R column-major). Filters:
-// same weld group, both static, parent and child (a child of the world or of a static body does
-// collide with it), exclusions, contact_type and contact_affinity. Sorted by (shape_A, shape_B,
-// feature). R, vc and gamma of the contacts are zero. After warm-up no heap calls.
-// Normal points from A into B, phi < 0; the point lies between the two surfaces by compliance.
-sap_status sap_collision_detect(sap_collision* collision, const double* p_WB, const double* R_WB,
+typedef struct sap_collision_query {
+  const double* p_WB;  // by body id                                                  (3 bodies)
+  const double* R_WB;  // column-major                                                (9 bodies)
+  // Whether the next call compares with this one: features keep their numbers, slip is measured.
+  bool remember;
+  // Time since the last call that was remembered [s]; 0: no gliding. Otherwise contacts of that
+  // call that have slid since, at v_t, are found up to the height (dt + tau_d) mu |v_t| at which
+  // SAP lets them glide (castro, Sec. III): else they would be lost and hop. Below 1 um nothing
+  // slides.
+  double dt;
+} sap_collision_query;
+
+// Finds all contacts with phi < margin: that of the contact pair, else the larger one of the two
+// shapes. Filters: same weld group, both static; then contact pairs pass; parent and child (a child
+// of the world or of a static body does collide with it), exclusions, contact_type and
+// contact_affinity. Sorted by (shape_A, shape_B, feature). R, vc and gamma of the contacts are
+// zero. After warm-up no heap calls. Normal points from A into B; the point lies between the two
+// surfaces by compliance.
+sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
 
 #endif

@@ -4,20 +4,23 @@
 
 #include "geometry/collision_data.h"
 
-// What all points of a pair share.
-static sap_status combine(const sap_collision* c, int32_t a, int32_t b, sap_contact* contact,
-                          sap_error* error) {
+sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
+                                   sap_pair_rule* rule, sap_error* error) {
+  const sap_pair_def* pair =
+      sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
+  if (pair != NULL) {
+    *rule = (sap_pair_rule){pair->material, pair->condim};
+    return SAP_STATUS_OK;
+  }
   const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
-  *contact =
-      (sap_contact){.body_A = shape_a->body, .body_B = shape_b->body, .shape_A = a, .shape_B = b};
   const sap_status status =
       sap_material_combine(&shape_a->material, &shape_b->material, c->model->options.friction_rule,
-                           &contact->material, error);
-  contact->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
+                           &rule->material, error);
+  rule->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
   if (shape_a->priority != shape_b->priority) {
     const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
-    contact->condim = ruler->condim;
-    contact->material.friction = ruler->material.friction;
+    rule->condim = ruler->condim;
+    rule->material.friction = ruler->material.friction;
   }
   return status;
 }
@@ -28,7 +31,7 @@ static double share_of_A(double stiffness_a, double stiffness_b) {
   return isfinite(share) ? share : 0.5;  // both rigid
 }
 
-static void to_body(const sap_body_poses* at, int32_t body, const double p[3], double p_B[3]) {
+static void to_body(const sap_collision_query* at, int32_t body, const double p[3], double p_B[3]) {
   double d[3];
   sap_v3_sub(d, p, at->p_WB + 3 * body);
   sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
@@ -63,14 +66,14 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
   }
 }
 
-sap_status sap_collision_add_manifold(sap_collision* c, const sap_body_poses* at, uint64_t pair,
-                                      const sap_manifold* manifold, int32_t* cursor,
+sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_query* at,
+                                      uint64_t pair, const sap_manifold* manifold, int32_t* cursor,
                                       sap_error* error) {
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   const int32_t next = 1 - c->last, first = c->contact_count;
   const int32_t needed = first <= INT32_MAX - manifold->count ? first + manifold->count : -1;
-  sap_contact contact;
-  sap_status status = combine(c, a, b, &contact, error);
+  sap_pair_rule rule;
+  sap_status status = sap_collision_pair_rule(c, a, b, &rule, error);
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&c->contacts, &c->contact_capacity, needed, error);
   }
@@ -83,6 +86,12 @@ sap_status sap_collision_add_manifold(sap_collision* c, const sap_body_poses* at
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
   const double share =
       share_of_A(c->model->shapes[a].material.stiffness, c->model->shapes[b].material.stiffness);
+  sap_contact contact = {.body_A = c->model->shapes[a].body,
+                         .body_B = c->model->shapes[b].body,
+                         .shape_A = a,
+                         .shape_B = b,
+                         .material = rule.material,
+                         .condim = rule.condim};
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];
@@ -94,6 +103,9 @@ sap_status sap_collision_add_manifold(sap_collision* c, const sap_body_poses* at
     sap_v3_add_scaled(contact.point, point->n, share * point->phi);
     c->contacts[first + i] = contact;
     points[i].pair = pair;
+    points[i].friction = contact.condim == 1 ? 0.0 : contact.material.friction;
+    points[i].relaxation_time = contact.material.relaxation_time;
+    sap_m3_tmul_v3(points[i].n, at->R_WB + 9 * contact.body_A, point->n);
     to_body(at, contact.body_A, contact.point, points[i].p_A);
     to_body(at, contact.body_B, contact.point, points[i].p_B);
   }

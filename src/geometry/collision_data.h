@@ -10,10 +10,18 @@
 #include "geometry/filter.h"
 #include "geometry/identity.h"
 
+typedef struct sap_glide {
+  uint64_t pair;
+  double reach;  // [m]
+} sap_glide;
+
 typedef struct sap_collision_shape {
   sap_placed_shape placed;
   sap_filter_shape filter;
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
+  double margin;            // its own [m]
+  double reach;             // the largest margin of a pair that it stands in [m]
+  double glide;             // the largest height at which one of its contacts glides now [m]
 } sap_collision_shape;
 
 struct sap_collision {
@@ -31,16 +39,28 @@ struct sap_collision {
   int32_t pair_count, pair_capacity, scratch_capacity;
   int32_t contact_count, contact_capacity, identity_capacity[2];
   int32_t last, last_count;  // which of `identities` is the last call's; its points
+  sap_glide* glides;         // ascending pairs                                   (glide_count)
+  int32_t glide_count, glide_capacity;
 };
 
-typedef struct sap_body_poses {
-  const double *p_WB, *R_WB;  // by body id
-} sap_body_poses;
+// What the points of a pair share: its contact pair's, or both shapes' combined.
+typedef struct sap_pair_rule {
+  sap_material material;
+  int32_t condim;
+} sap_pair_rule;
+
+sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
+                                   sap_pair_rule* rule, sap_error* error);
+
+// Lists the pairs of the last call whose contacts slid since, with the height at which they glide;
+// sets `glide` of all shapes.
+sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
+                                     sap_error* error);
 
 // Appends the contacts of a pair, which come in ascending order. *cursor, 0 at first, moves along
 // the last call's points.
-sap_status sap_collision_add_manifold(sap_collision* c, const sap_body_poses* at, uint64_t pair,
-                                      const sap_manifold* manifold, int32_t* cursor,
+sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_query* at,
+                                      uint64_t pair, const sap_manifold* manifold, int32_t* cursor,
                                       sap_error* error);
 
 #endif

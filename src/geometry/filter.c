@@ -5,6 +5,7 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
   const sap_shape_def* def = &model->shapes[shape];
   const int32_t weld = model->bodies[def->body].weld;
   *out = (sap_filter_shape){
+      .shape = shape,
       .body = def->body,
       .weld = weld,
       .parent_weld = weld == 0 ? -1 : model->bodies[model->bodies[weld].parent].weld,
@@ -15,6 +16,33 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
     const int32_t* pair = model->exclusions[i];
     out->excluded = out->excluded || pair[0] == def->body || pair[1] == def->body;
   }
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    const sap_pair_def* pair = &model->pairs[i];
+    out->paired = out->paired || pair->shape_a == shape || pair->shape_b == shape;
+  }
+}
+
+const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
+                                         const sap_filter_shape* b) {
+  if (!a->paired || !b->paired) {
+    return NULL;
+  }
+  const int32_t first = a->shape < b->shape ? a->shape : b->shape;
+  const int32_t second = a->shape < b->shape ? b->shape : a->shape;
+  int32_t low = 0, high = model->sizes.pairs;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    const sap_pair_def* pair = &model->pairs[middle];
+    if (pair->shape_a == first && pair->shape_b == second) {
+      return pair;
+    }
+    if (pair->shape_a < first || (pair->shape_a == first && pair->shape_b < second)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return NULL;
 }
 
 // Exclusions are sorted pairs a < b.
@@ -41,6 +69,9 @@ bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
                          const sap_filter_shape* b) {
   if (a->weld == b->weld) {
     return false;
+  }
+  if (sap_filter_find_pair(model, a, b) != NULL) {
+    return true;
   }
   if (a->weld != 0 && b->weld != 0 && (a->weld == b->parent_weld || b->weld == a->parent_weld)) {
     return false;

@@ -12,7 +12,9 @@
 typedef struct sap_identity {
   uint64_t pair;  // shape_A << 32 | shape_B
   int32_t feature;
-  double p_A[3], p_B[3];  // in the frames of the two bodies [m]
+  double p_A[3], p_B[3];             // in the frames of the two bodies [m]
+  double n[3];                       // normal, from A into B, in A's body frame
+  double friction, relaxation_time;  // mu, tau_d [s]
 } sap_identity;
 
 // Sets `feature` of the points of one pair from the old ones of the same pair; points farther

@@ -29,7 +29,6 @@ static const char* first_used(const feature* features, size_t count) {
 static const char* of_shape(const sap_model* model, int32_t id) {
   const sap_shape_def* shape = &model->shapes[id];
   const feature features[] = {
-      {shape->margin > 0.0, "margin"},
       {shape->condim > 3, "condim 4 and 6"},
       {is_nonzero(shape->surface_velocity), "surface_velocity"},
   };
@@ -54,8 +53,12 @@ sap_status sap_compile_supported(const sap_builder* builder, const sap_model* mo
       }
     }
   }
-  if (model->sizes.pairs > 0) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "pair 0: contact pairs are not supported");
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    if (model->pairs[i].condim > 3) {
+      return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                      "pair of shapes %d and %d: condim 4 and 6 is not supported",
+                      (int)model->pairs[i].shape_a, (int)model->pairs[i].shape_b);
+    }
   }
   return SAP_STATUS_OK;
 }

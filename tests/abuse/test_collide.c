@@ -178,8 +178,8 @@ static void poses_that_are_not_finite(void** state) {
     const sap_contact* contacts = NULL;
     int32_t count = -1;
     *where = bad[k % 3];
-    const sap_status status =
-        sap_collision_detect(s.collision, s.p_WB, s.R_WB, &contacts, &count, &error);
+    const sap_collision_query query = {.p_WB = s.p_WB, .R_WB = s.R_WB, .remember = true};
+    const sap_status status = sap_collision_detect(s.collision, &query, &contacts, &count, &error);
     assert_int_equal(status, SAP_STATUS_NOT_FINITE);
     assert_int_equal(error.status, SAP_STATUS_NOT_FINITE);
     assert_non_null(strstr(error.message, "torso"));

@@ -67,11 +67,12 @@ static void every_failed_allocation_is_reported(void** state) {
     sap_collision* collision = NULL;
     const sap_contact* contacts = NULL;
     int32_t count = -1;
+    const sap_collision_query query = {.p_WB = s.p_WB, .R_WB = s.R_WB, .remember = true};
     const int64_t live = heap_live();
     heap_fail_at(at);
     sap_status status = sap_collision_create(s.model, &collision, &error);
     if (status == SAP_STATUS_OK) {
-      status = sap_collision_detect(collision, s.p_WB, s.R_WB, &contacts, &count, &error);
+      status = sap_collision_detect(collision, &query, &contacts, &count, &error);
     } else {
       assert_null(collision);
     }
@@ -80,7 +81,7 @@ static void every_failed_allocation_is_reported(void** state) {
     assert_int_equal(status, failed ? SAP_STATUS_MEMORY : SAP_STATUS_OK);
     if (failed && collision != NULL) {
       assert_int_equal(count, -1);
-      assert_int_equal(sap_collision_detect(collision, s.p_WB, s.R_WB, &contacts, &count, &error),
+      assert_int_equal(sap_collision_detect(collision, &query, &contacts, &count, &error),
                        SAP_STATUS_OK);
     }
     if (collision != NULL) {

@@ -84,8 +84,9 @@ void scene_turn(collision_scene* scene, int32_t body, double x, double y, double
 
 void scene_detect(collision_scene* scene) {
   sap_error error;
-  require(sap_collision_detect(scene->collision, scene->p_WB, scene->R_WB, &scene->contacts,
-                               &scene->count, &error),
+  const sap_collision_query query = {
+      .p_WB = scene->p_WB, .R_WB = scene->R_WB, .remember = true, .dt = scene->dt};
+  require(sap_collision_detect(scene->collision, &query, &scene->contacts, &scene->count, &error),
           &error);
 }
 

@@ -10,6 +10,7 @@ typedef struct collision_scene {
   sap_model* model;
   sap_collision* collision;
   double *p_WB, *R_WB;  // by body id
+  double dt;            // of the query [s]; 0: no gliding
   const sap_contact* contacts;
   int32_t count;
 } collision_scene;

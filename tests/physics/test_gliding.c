@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sliding under a push of mu m g and more: SAP's contact glides at the height (dt + tau_d) mu v,
+// well above where geometry alone would lose it, and must not let go for a single step.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/simulation.h"
+
+static void pushed_faster_and_faster(void** state) {
+  (void)state;
+  static const double none[3] = {0.0, 0.0, 0.0}, size[3] = {0.1, 0.1, 0.1};
+  const double mu = 0.5, g = 10.0, excess = 0.3, dt = 5e-3, tau_d = 0.01, mass = 2.0, k = 1e5;
+  sap_builder* builder = simulation_builder((mu + excess) * g, 0.0, -g);
+  const sap_material soft = {k, tau_d, mu}, rigid = {(double)INFINITY, 0.0, mu};
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, rigid);
+  const double p[3] = {0.0, 0.0, 0.1 - mass * g / k};
+  const int32_t body = simulation_body(builder, 0, mass, 1.0, p);
+  simulation_joint(builder, body, SAP_JOINT_SLIDE, 1.0, 0.0, 0.0);
+  simulation_joint(builder, body, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+  simulation_shape(builder, body, SAP_SHAPE_BOX, size, soft);
+  simulation s = simulation_begin(builder, SAP_SCHEME_SYMPLECTIC_EULER, dt);
+  for (int i = 1; i <= 200; ++i) {
+    simulation_step(&s, 1);
+    assert_int_equal(sap_multibody_contact_count(s.multibody), 4);
+    const sap_contact* c = sap_multibody_contacts(s.multibody);
+    double normal = 0.0;
+    for (int j = 0; j < 4; ++j) {
+      normal += c[j].gamma[2];
+    }
+    // The start of the glide shakes: the height it settles on follows v by steps of dt.
+    if (i > 40) {
+      ASSERT_NEAR(normal / (dt * mass * g), 1.0, 1e-3);
+      // gamma_n = -dt k (phi0 + (dt + tau_d) (vn - mu v)), at vn = (dt + tau_d) mu a, four times.
+      const double glide = dt + tau_d;
+      const double height = glide * mu * (s.state.v[0] - glide * excess * g) - mass * g / (4.0 * k);
+      ASSERT_NEAR(c[0].phi, height, 1e-3 * height);
+      assert_true(c[0].phi > 0.0);
+    }
+  }
+  // The push, less friction from the impulse that lifted the body to vn = (dt + tau_d) mu a.
+  const double speed = excess * g * 200 * dt - mu * mu * (dt + tau_d) * excess * g;
+  ASSERT_NEAR(s.state.v[0], speed, 1e-5 * speed);
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(pushed_faster_and_faster)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
