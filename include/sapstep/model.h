@@ -328,7 +328,24 @@ SAP_API sap_status sap_model_joint(const sap_model* model, int32_t joint, sap_jo
                                    sap_error* error);
 SAP_API sap_status sap_model_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
                                    sap_error* error);
-SAP_API double sap_model_body_mass(const sap_model* model, int32_t body);  // NaN out of range
+// Definitions as compiled: names, arrays belong to the model and live as long as it does.
+SAP_API sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out,
+                                      sap_error* error);
+SAP_API sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
+                                       sap_error* error);
+SAP_API sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
+                                        sap_error* error);
+SAP_API sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator,
+                                          sap_actuator_def* out, sap_error* error);
+SAP_API sap_status sap_model_get_equality(const sap_model* model, int32_t equality,
+                                          sap_equality_def* out, sap_error* error);
+// The hull's vertices; no faces.
+SAP_API sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
+                                      sap_error* error);
+// The tree that a body belongs to; -1: it does not move, or out of range.
+SAP_API int32_t sap_model_body_tree(const sap_model* model, int32_t body);
+SAP_API int32_t sap_model_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range
+SAP_API double sap_model_body_mass(const sap_model* model, int32_t body);   // NaN out of range
 
 // Default pose at rest, t = 0; resizes the state.
 SAP_API sap_status sap_model_default_state(const sap_model* model, sap_state* state,

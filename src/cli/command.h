@@ -44,6 +44,7 @@ struct cli_command {
 // A command is a constant in a file of its own and a row of the table in main.c.
 extern const cli_command cli_command_compare;
 extern const cli_command cli_command_converge;
+extern const cli_command cli_command_info;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_solvers;

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep info: numbers of a scene as table and JSON, what was left out, bad input.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+
+// Two trees; a tetrahedron; a servo whose damping ratio 1 is 2 sqrt(kp m) with m the slider's mass.
+static const char scene[] =
+    "<mujoco model='all &quot;kinds&quot;'><option wind='1 0 0'/>\n"
+    "<asset><mesh name='tetra' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .2 .2 .2'/></asset><worldbody>\n"
+    "<site name='top' pos='0 0 2'/>\n"
+    "<body name='slider'><joint name='s' type='slide' range='-1 3'/><geom size='.1' mass='4'/>"
+    "<site name='hook'/></body>\n"
+    "<body name='stone' pos='3 0 0'><freejoint/><geom type='mesh' mesh='tetra' mass='2'/></body>\n"
+    "</worldbody><tendon><spatial name='rope' range='0 5'><site site='top'/><site site='hook'/>"
+    "</spatial></tendon>\n<actuator><position name='servo' joint='s' kp='100' dampratio='1' "
+    "inheritrange='.5'/>\n<muscle joint='s'/></actuator>\n"
+    "<equality><weld name='held' body1='stone' active='false'/></equality>\n"
+    "<keyframe><key name='home'/></keyframe></mujoco>";
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(&s, "scene.xml", scene, sizeof scene - 1, path);
+  scratch_write(&s, "bad.xml", "<mujoco>\n<worldboby/></mujoco>", 30, path);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void expect_text(const char* text, const char* part) {
+  if (strstr(text, part) == NULL) {
+    fail_msg("'%s' is not in:\n%s", part, text);
+  }
+}
+
+static void table(void** state) {
+  command_result r = command_run(*state, program, "", "info scene.xml");
+  assert_int_equal(r.exit_code, 0);
+  assert_string_equal(r.err, "");
+  expect_text(r.out, "model       all \"kinds\"\nmass        6 kg\n");
+  expect_text(r.out, "trees       2\n");
+  expect_text(r.out,
+              "id  root    bodies  dofs  mass_kg\n 0  slider       1     1        4\n"
+              " 1  stone        1     6        2\n");
+  expect_text(r.out, "0  tetra              4\n");
+  expect_text(r.out, "servo  joint  s          1   100       0    -100     -40");
+  expect_text(r.out, "rope  spatial      2      0      5");
+  expect_text(r.out, "held  weld  stone  world  no\n");
+  expect_text(r.out, "scene.xml:1: <option wind=\"1 0 0\">: its influence is neglected\n");
+  expect_text(r.out, "scene.xml:8: <muscle>: this kind of actuator is not supported\n");
+  command_clear(&r);
+}
+
+static void json(void** state) {
+  command_result r = command_run(*state, program, "", "info --format json scene.xml");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_valid(r.out));
+  assert_true(json_member(r.out, "mass_kg") == 6.0);
+  assert_true(json_member(r.out, "nv") == 7.0);
+  assert_true(json_member(r.out, "bias_2") == -40.0);
+  assert_true(json_member(r.out, "control_upper") == 2.0);  // half of the range about its middle
+  expect_text(r.out, "\"springs\": 0");
+  command_clear(&r);
+}
+
+static void bad_input(void** state) {
+  command_expect(*state, program, "info", 2, "a scene file is needed");
+  command_expect(*state, program, "info scene.xml scene.xml", 2, "a scene file is needed, found 2");
+  command_expect(*state, program, "info --format csv scene.xml", 2,
+                 "--format 'csv' must be table or json");
+  command_expect(*state, program, "info --formt json scene.xml", 2, "did you mean '--format'");
+  command_expect(*state, program, "info none.xml", 3, "none.xml: cannot open");
+  command_expect(*state, program, "info bad.xml", 3, "bad.xml:2: <worldboby>: unknown element");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(table),
+      cmocka_unit_test(json),
+      cmocka_unit_test(bad_input),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
