@@ -43,6 +43,19 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }
 
+// Hulls of links that a joint connects overlap: no contact between them. Collision detection knows
+// that of moving parents; those welded to the world are told here.
+static sap_status exclude_adjacent(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+  sap_status status = SAP_STATUS_OK;
+  const int32_t child = r->links[joint->child].body;
+  const sap_urdf_link* link = &r->links[joint->parent];
+  while (link != NULL && link->is_static && link->body > 0 && status == SAP_STATUS_OK) {
+    status = sap_builder_exclude(r->builder, link->body, child, r->error);
+    link = link->joint >= 0 ? &r->links[r->joints[link->joint].parent] : NULL;
+  }
+  return status;
+}
+
 static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   const sap_urdf_link* parent = &r->links[joint->parent];
   sap_urdf_link* link = &r->links[joint->child];
@@ -62,6 +75,9 @@ static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   }
   if (status == SAP_STATUS_OK && !fixed) {
     status = sap_urdf_add_joint(r, joint, link->body);
+    if (status == SAP_STATUS_OK) {
+      status = exclude_adjacent(r, joint);
+    }
   }
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }

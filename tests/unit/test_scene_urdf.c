@@ -217,6 +217,9 @@ static void test_double_pendulum(void** state) {
   assert_true(isinf(m->joints[0].upper));
   assert_int_equal(m->sizes.shapes, 3);  // package://.../meshes/*.stl
   assert_int_equal(m->sizes.meshes, 3);
+  assert_int_equal(m->exclusion_count, 1);  // the base, which does not move, and the first link
+  assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, m->exclusions[0][0]), "base_link");
+  assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, m->exclusions[0][1]), "link1");
   sap_model_destroy(m);
 }
 
