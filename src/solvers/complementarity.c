@@ -5,6 +5,7 @@
 // g >= 0 at its lower bound, g <= 0 at its upper one, g = 0 between them.
 #include "solvers/complementarity.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "problem/delassus_operator.h"
@@ -113,51 +114,65 @@ static double inverse(double x) {
   return x > 0.0 ? 1.0 / x : 1.0;  // a row that moves nothing and has R = 0
 }
 
-static sap_status add_contact(const sap_problem* p, const sap_block_data* block, const double* vc,
-                              const double* gamma, double* work, sap_complementarity* sums,
-                              sap_error* error) {
-  const double* R = p->R + block->first_row;
-  double W[9], values[3], g[3];
-  const sap_status status = delassus_rows(p, block, 0, 3, work, W, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  for (int i = 0; i < 3; ++i) {
-    W[4 * i] += R[i];
-    g[i] = vc[i] - p->v_hat[block->first_row + i] + R[i] * gamma[i];
-    sums->gamma_2 += gamma[i] * gamma[i];
-  }
-  sap_eigenvalues_3(W, values);
-  sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
-  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
-  add_cone(block->friction, gamma, g, inverse(values[2]), &sums->ccp);
-  g[2] += block->friction * sqrt(g[0] * g[0] + g[1] * g[1]);
-  add_cone(block->friction, gamma, g, inverse(values[2]), &sums->ncp);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_complementarity_add(const sap_problem* p, int32_t index, const double* vc,
-                                   const double* gamma, double* work, sap_complementarity* sums,
-                                   sap_error* error) {
+sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double* work, double* rho,
+                                     sap_error* error) {
   const sap_block_data* block = &p->blocks[index];
-  if (block->set == SAP_SET_FRICTION_CONE) {
-    return add_contact(p, block, vc, gamma, work, sums, error);
-  }
-  for (int32_t r = 0; r < block->nrows; ++r) {
-    const int32_t row = block->first_row + r;
-    double W;
-    const sap_status status = delassus_rows(p, block, r, 1, work, &W, error);
+  const double* R = p->R + block->first_row;
+  const bool cone = block->set == SAP_SET_FRICTION_CONE;
+  const int32_t count = cone ? 3 : 1;
+  for (int32_t r = 0; r < block->nrows; r += count) {
+    double W[9], values[3];
+    const sap_status status = delassus_rows(p, block, r, count, work, W, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
+    for (int32_t i = 0; i < count; ++i) {
+      W[i * (count + 1)] += R[r + i];
+    }
+    values[2] = W[0];
+    if (cone) {
+      sap_eigenvalues_3(W, values);
+    }
+    for (int32_t i = 0; i < count; ++i) {
+      rho[r + i] = inverse(values[2]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static void add_contact(const sap_problem* p, const sap_block_data* block, const double* vc,
+                        const double* gamma, double rho, sap_complementarity* sums) {
+  double g[3];
+  for (int i = 0; i < 3; ++i) {
+    g[i] = vc[i] - p->v_hat[block->first_row + i] + p->R[block->first_row + i] * gamma[i];
+    sums->gamma_2 += gamma[i] * gamma[i];
+  }
+  sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
+  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
+  add_cone(block->friction, gamma, g, rho, &sums->ccp);
+  g[2] += block->friction * sqrt(g[0] * g[0] + g[1] * g[1]);
+  add_cone(block->friction, gamma, g, rho, &sums->ncp);
+}
+
+void sap_complementarity_add(const sap_problem* p, int32_t index, const double* vc,
+                             const double* gamma, const double* rho, sap_complementarity* sums) {
+  const sap_block_data* block = &p->blocks[index];
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    add_contact(p, block, vc, gamma, rho[0], sums);
+    return;
+  }
+  for (int32_t r = 0; r < block->nrows; ++r) {
+    const int32_t row = block->first_row + r;
     const double g = vc[r] - p->v_hat[row] + p->R[row] * gamma[r];
-    const double rho = inverse(W + p->R[row]);
     sums->gamma_2 += gamma[r] * gamma[r];
     if (block->set == SAP_SET_NONNEGATIVE) {
       sums->signorini = fmax(sums->signorini, fabs(g * gamma[r]));
     }
-    add_row(p->lower[row], p->upper[row], gamma[r], g, rho, &sums->ccp);
-    add_row(p->lower[row], p->upper[row], gamma[r], g, rho, &sums->ncp);
+    add_row(p->lower[row], p->upper[row], gamma[r], g, rho[r], &sums->ccp);
+    add_row(p->lower[row], p->upper[row], gamma[r], g, rho[r], &sums->ncp);
   }
-  return SAP_STATUS_OK;
+}
+
+double sap_relative_map(double map_2, double gamma_2) {
+  return map_2 > 0.0 ? sqrt(map_2) / sqrt(fmax(gamma_2, DBL_MIN)) : 0.0;
 }

@@ -19,10 +19,15 @@ typedef struct sap_complementarity {
   double dissipation;
 } sap_complementarity;
 
-// Adds one block. vc, gamma: its rows. work: 3 times the velocities of its largest tree.
-// fails: NOT_SPD names a tree.
-sap_status sap_complementarity_add(const sap_problem* problem, int32_t index, const double* vc,
-                                   const double* gamma, double* work, sap_complementarity* sums,
-                                   sap_error* error);
+// rho = 1/lambda_max(W_ii + R_ii) of a friction cone, in each of its rows; 1/(W_rr + R_r) of the
+// rows of an interval set. W by the diagonal tree blocks of A. work: 3 times the velocities of the
+// block's largest tree.  fails: NOT_SPD names a tree.
+sap_status sap_complementarity_steps(const sap_problem* problem, int32_t index, double* work,
+                                     double* rho, sap_error* error);
+// Adds one block. vc, gamma, rho: its rows.
+void sap_complementarity_add(const sap_problem* problem, int32_t index, const double* vc,
+                             const double* gamma, const double* rho, sap_complementarity* sums);
+// |map|/|gamma| from sums of squares; 0 when the map is.
+double sap_relative_map(double map_2, double gamma_2);
 
 #endif

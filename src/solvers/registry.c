@@ -15,6 +15,7 @@
 #include "solvers/dual/ipm.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
+#include "solvers/ncp/raisim.h"
 #include "solvers/ncp/sap_ncp.h"
 #include "solvers/primal/sap.h"
 #include "solvers/solver_table.h"
@@ -53,6 +54,10 @@ static const sap_solver_row TABLE[] = {
          sap_proximal_solve),
     DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
     DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
+    DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", ALL_BLOCKS, SAP_TAKES_ALL,
+         sap_pgs_lcp_solve),
+    DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
+         ALL_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
     DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),

@@ -7,7 +7,6 @@
 // cost: one pass over A and J.  fails: ARGUMENT, NOT_FINITE, NOT_SPD (no positive diagonal).
 #include "solvers/residuals.h"
 
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -179,11 +178,6 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
   }
 }
 
-// |map| / |gamma|; 0 when the map is.
-static double relative(double map_2, double gamma_2) {
-  return map_2 > 0.0 ? sqrt(map_2 / fmax(gamma_2, DBL_MIN)) : 0.0;
-}
-
 static sap_status check_vector(const char* name, const double* x, int32_t count, sap_error* error) {
   if (x == NULL && count > 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL", name);
@@ -215,7 +209,7 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
   }
   if (status == SAP_STATUS_OK) {
-    const int64_t needed = 2 * (int64_t)p->nrows + 3 * (int64_t)largest;
+    const int64_t needed = 3 * ((int64_t)p->nrows + (int64_t)largest);
     status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
   }
   if (status != SAP_STATUS_OK) {
@@ -231,11 +225,12 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     (void)sap_problem_block(p, b, &block, &first_row, NULL);
     block_velocity(p, &p->blocks[b], v, vc);
     judge_block(&block, vc, gamma + first_row, projected, &sums);
-    status = sap_complementarity_add(p, b, vc, gamma + first_row, projected + p->blocks[b].nrows,
-                                     &models, error);
+    double* rho = projected + p->blocks[b].nrows;
+    status = sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
+    sap_complementarity_add(p, b, vc, gamma + first_row, rho, &models);
   }
   const double cost = momentum.energy + sums.cost;
   const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
@@ -247,12 +242,12 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
       .slackness = mean > 0.0 ? mean / cost : 0.0,
       .set_violation = sums.set_violation,
       .penetration = sums.penetration,
-      .ccp_natural_map = relative(models.ccp.map_2, models.gamma_2),
-      .ccp_natural_map_scaled = relative(models.ccp.scaled_map_2, models.gamma_2),
+      .ccp_natural_map = sap_relative_map(models.ccp.map_2, models.gamma_2),
+      .ccp_natural_map_scaled = sap_relative_map(models.ccp.scaled_map_2, models.gamma_2),
       .ccp_dual = models.ccp.dual,
       .ccp_complementarity = models.ccp.complementarity,
-      .ncp_natural_map = relative(models.ncp.map_2, models.gamma_2),
-      .ncp_natural_map_scaled = relative(models.ncp.scaled_map_2, models.gamma_2),
+      .ncp_natural_map = sap_relative_map(models.ncp.map_2, models.gamma_2),
+      .ncp_natural_map_scaled = sap_relative_map(models.ncp.scaled_map_2, models.gamma_2),
       .ncp_dual = models.ncp.dual,
       .ncp_complementarity = models.ncp.complementarity,
       .ncp_absolute = fmax(sums.set_violation, fmax(models.ncp.dual, models.ncp.complementarity)),

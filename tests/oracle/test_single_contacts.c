@@ -280,12 +280,70 @@ static void test_cube(void** state) {
   }
 }
 
+// Energy 1/2 r' W r + q' r at an angle of the curve g_N = 0, |r_T| = mu r_N.
+static double curve_energy(const contact_case* c, double angle) {
+  const double t[3] = {1.0, c->mu * cos(angle), c->mu * sin(angle)};
+  double along = 0.0, energy = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    along += c->W[i] * t[i];
+  }
+  const double normal = -c->q[0] / along;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      energy += 0.5 * normal * normal * t[i] * c->W[3 * i + j] * t[j];
+    }
+    energy += c->q[i] * normal * t[i];
+  }
+  return energy;
+}
+
+// RaiSim is exact where nothing couples normal and tangents; else it is the least energy on the
+// curve, found here by brute force.
+static void test_raisim(void** state) {
+  (void)state;
+  check("raisim", 0, true);
+  check("raisim", 1, true);
+  check("raisim", 4, true);
+  check("raisim", 5, true);
+  for (int k = 2; k <= 3; ++k) {
+    const contact_case* c = &CASES[k];
+    sap_problem* p = make(c);
+    sap_solution s = {0};
+    assert_int_equal(solve("raisim", p, &s), SAP_OUTCOME_CONVERGED);
+    double best = 0.0, least = curve_energy(c, 0.0);
+    for (int i = 1; i < 100000; ++i) {
+      const double angle = 6.2831853071795865 * i / 100000, energy = curve_energy(c, angle);
+      best = energy < least ? angle : best;
+      least = fmin(energy, least);
+    }
+    const double tangent = sqrt(s.gamma[0] * s.gamma[0] + s.gamma[1] * s.gamma[1]);
+    ASSERT_NEAR(s.vc[2], 0.0, 1e-12);
+    ASSERT_NEAR(tangent, c->mu * s.gamma[2], 1e-12 * s.gamma[2]);
+    ASSERT_NEAR(s.gamma[0], tangent * cos(best), 1e-4 * tangent);
+    ASSERT_NEAR(s.gamma[1], tangent * sin(best), 1e-4 * tangent);
+    sap_solution_clear(&s);
+    sap_problem_destroy(p);
+  }
+}
+
+// The pyramid of four facets: both tangents slip, so that both are at their bound, sqrt 2 too much.
+static void test_pyramid(void** state) {
+  (void)state;
+  const contact_case* c = &CASES[4];
+  sap_problem* p = make(c);
+  sap_solution s = {0};
+  assert_int_equal(solve("pgs-lcp", p, &s), SAP_OUTCOME_CONVERGED);
+  ASSERT_NEAR(s.gamma[2], 1.0, 1e-14);
+  ASSERT_NEAR(s.gamma[0], c->mu, 1e-14);
+  ASSERT_NEAR(s.gamma[1], c->mu, 1e-14);
+  sap_solution_clear(&s);
+  sap_problem_destroy(p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ncp),
-      cmocka_unit_test(test_ccp),
-      cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_cube),
+      cmocka_unit_test(test_ncp),  cmocka_unit_test(test_ccp),    cmocka_unit_test(test_extremes),
+      cmocka_unit_test(test_cube), cmocka_unit_test(test_raisim), cmocka_unit_test(test_pyramid),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -106,6 +106,7 @@ static sap_status start_island(dual_workspace* w, const double* given, sap_error
   d->iterations = d->factorizations = d->evaluations = 0;
   d->best = d->mark = (double)INFINITY;
   d->idle = 0;
+  d->fixed_point = false;
   d->q_2 = 0.0;
   for (int32_t i = 0; i < d->op.n; ++i) {
     d->q_2 += d->op.q[i] * d->op.q[i];

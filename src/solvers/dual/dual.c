@@ -142,20 +142,22 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
     *done = true;
     return SAP_STATUS_OK;
   }
-  if (d->iterations == 0 || d->residual < d->best) {
+  if (d->iterations == 0 || d->fixed_point || d->residual < d->best) {
     d->best = d->residual;
     memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
   }
   // Without a solution impulses grow for ever, and the relative map falls: what is left of q
   // decides.
   const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
-  const bool converged =
-      (d->residual <= d->options->relative_tolerance && meaningful) ||
-      sums.scaled_2 <= d->options->absolute_tolerance * d->options->absolute_tolerance;
+  const double least = d->options->absolute_tolerance * d->options->absolute_tolerance;
+  const bool solved =
+      sums.scaled_2 <= least || (d->residual <= d->options->relative_tolerance && meaningful);
+  const bool still = d->iterations > 0 && d->change <= d->options->relative_tolerance;
+  const bool converged = d->fixed_point ? still : solved;
   *done = true;
   if (converged) {
     d->outcome = SAP_OUTCOME_CONVERGED;
-  } else if (at_roundoff(d)) {
+  } else if (!d->fixed_point && at_roundoff(d)) {
     d->outcome = SAP_OUTCOME_ROUNDOFF;
   } else if (d->iterations >= limit) {
     d->outcome = SAP_OUTCOME_ITERATION_LIMIT;

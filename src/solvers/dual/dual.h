@@ -17,19 +17,21 @@
 
 typedef struct sap_dual {
   const sap_solver_options* options;
-  sap_delassus op;  // the island
-  bool ncp;         // which stopping test
-  double* z;        // iterate; at the start the guess      (n)
-  double* g;        // D z + q                              (n)
-  double* v;        // v* + Y z                             (nv)
-  double* z_best;   // of the smallest natural map          (n)
-  double* map;      // z - P(z - g)                         (n)
-  double residual;  // relative natural map of z
-  double best;      // of z_best
-  double q_2;       // |q|^2
-  double mark;      // residual when it last halved
-  int32_t idle;     // iterations since then
-  double deadline;  // clock at which to give up [s]
+  sap_delassus op;   // the island
+  bool ncp;          // which stopping test
+  double* z;         // iterate; at the start the guess      (n)
+  double* g;         // D z + q                              (n)
+  double* v;         // v* + Y z                             (nv)
+  double* z_best;    // of the smallest natural map          (n)
+  double* map;       // z - P(z - g)                         (n)
+  double residual;   // relative natural map of z
+  double best;       // of z_best
+  double q_2;        // |q|^2
+  bool fixed_point;  // the method's model is neither: stop when `change` falls below eps_r
+  double change;     // relative, of the impulses in the last iteration
+  double mark;       // residual when it last halved
+  int32_t idle;      // iterations since then
+  double deadline;   // clock at which to give up [s]
 
   // what happened; methods count factorizations, evaluations
   sap_outcome outcome;

@@ -5,6 +5,7 @@
 // at all.
 #include "solvers/dual/gauss_seidel.h"
 
+#include <float.h>
 #include <math.h>
 
 // Exact minimum of a scalar row, then the interval. D_ii is 1 after scaling, or 0.
@@ -14,9 +15,11 @@ static void solve_row(const sap_delassus_item* item, const double* z, const doub
   sap_dual_project(item, &x, next);
 }
 
-static double sweep(sap_dual* d, sap_local_rule rule) {
+// d->change: relative change of the impulses.
+static void sweep(sap_dual* d, sap_local_rule rule) {
   const sap_delassus* op = &d->op;
   const double omega = d->options->over_relaxation;
+  double change_2 = 0.0, gamma_2 = 0.0;
   for (int32_t k = 0; k < op->nitems; ++k) {
     const sap_delassus_item* item = &op->items[k];
     double* z = d->z + item->first;
@@ -39,10 +42,12 @@ static double sweep(sap_dual* d, sap_local_rule rule) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       change[r] = next[r] - z[r];
       z[r] = next[r];
+      change_2 += item->scale * item->scale * change[r] * change[r];
+      gamma_2 += item->scale * item->scale * z[r] * z[r];
     }
     sap_delassus_add_item(op, item, change, d->v);
   }
-  return omega;
+  d->change = change_2 > 0.0 ? sqrt(change_2) / sqrt(fmax(gamma_2, DBL_MIN)) : 0.0;
 }
 
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) {
@@ -54,7 +59,8 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) 
     if (status != SAP_STATUS_OK || done) {
       return status;
     }
-    step = sweep(d, rule);
+    sweep(d, rule);
+    step = d->options->over_relaxation;
     d->iterations += 1;
   }
 }

@@ -16,5 +16,8 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error);
 sap_status sap_pgs_ccp_solve(void* workspace, const sap_solver_options* options,
                              const sap_problem* problem, sap_solution* solution, sap_report* report,
                              sap_error* error);
+sap_status sap_pgs_lcp_solve(void* workspace, const sap_solver_options* options,
+                             const sap_problem* problem, sap_solution* solution, sap_report* report,
+                             sap_error* error);
 
 #endif
