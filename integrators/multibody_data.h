@@ -7,6 +7,11 @@
 
 #include "dynamics/dynamics.h"
 
+// Where the last step began: q0 (nq), v0 (nv) without what is locked, and its controls (nu).
+typedef struct sap_step_start {
+  double *q0, *v0, *control;
+} sap_step_start;
+const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody);
 // The dynamics with kinematics at q.
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
 const sap_model* sap_multibody_model(const sap_multibody* multibody);

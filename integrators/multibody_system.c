@@ -22,9 +22,12 @@ struct sap_multibody {
   sap_dynamics* dynamics;
   sap_collision* collision;
   sap_assembly* assembly;
-  double* control;   // (nu)
-  double* q_set;     // where the kinematics stand (nq)
-  double* q_next;    // scratch (nq)
+  double* control;  // (nu)
+  double* q_set;    // where the kinematics stand (nq)
+  double* q_next;   // scratch (nq)
+  sap_step_start start;
+  sap_control_function control_function;
+  void* control_context;
   int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
   bool has_q;
   sap_contact* contacts;
@@ -39,6 +42,10 @@ sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
     multibody->has_q = true;
   }
   return multibody->dynamics;
+}
+
+const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody) {
+  return &multibody->start;
 }
 
 const sap_model* sap_multibody_model(const sap_multibody* multibody) {
@@ -132,11 +139,18 @@ static void predict(sap_multibody* multibody, const double* q0, const double* v0
   }
 }
 
+static void copy(double* to, const double* from, int32_t count) {
+  memcpy(to, from, (size_t)count * sizeof *to);
+}
+
 static int constraints(void* context, double t, const double* q0, const double* v0,
                        const sap_regularization* regularization, sap_problem* problem,
                        sap_error* error) {
   sap_multibody* multibody = context;
   (void)t;
+  copy(multibody->start.q0, q0, multibody->model->sizes.nq);
+  copy(multibody->start.v0, v0, multibody->model->sizes.nv);
+  copy(multibody->start.control, multibody->control, multibody->model->sizes.nu);
   predict(multibody, q0, v0, sap_problem_dt(problem));
   sap_status status = detect(multibody, q0, sap_problem_dt(problem), error);
   if (status == SAP_STATUS_OK) {
@@ -159,6 +173,15 @@ static int constraints(void* context, double t, const double* q0, const double* 
     status = sap_assembly_add_equalities(multibody->assembly, &start, problem, error);
   }
   return (int)status;
+}
+
+// Numbers that are not finite are refused by the step's own check of forces or blocks.
+static int begin_step(void* context, double t, const double* q0, const double* v0) {
+  sap_multibody* multibody = context;
+  return multibody->control_function == NULL
+             ? 0
+             : multibody->control_function(multibody->control_context, t, q0, v0,
+                                           multibody->control);
 }
 
 static bool has_springs_or_dampers(const sap_multibody* multibody) {
@@ -195,6 +218,7 @@ static void fill_table(sap_multibody* multibody) {
       .nv = model->sizes.nv,
       .ntrees = model->sizes.trees,
       .tree_sizes = model->tree_sizes,
+      .begin_step = begin_step,
       .mass_matrix = mass_matrix,
       .forces = forces,
       .integrate_positions = integrate_positions,
@@ -225,9 +249,13 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
+  multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
+  multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_next == NULL ||
-      multibody->carrier == NULL) {
+      multibody->carrier == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->start.control == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -261,6 +289,9 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->q_set);
   sap_free(multibody->q_next);
   sap_free(multibody->carrier);
+  sap_free(multibody->start.q0);
+  sap_free(multibody->start.v0);
+  sap_free(multibody->start.control);
   sap_free(multibody->contacts);
   sap_free(multibody);
 }
@@ -283,6 +314,17 @@ sap_status sap_multibody_set_control(sap_multibody* multibody, const double* con
   if (multibody->model->sizes.nu > 0) {
     memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
   }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_set_control_function(sap_multibody* multibody,
+                                              sap_control_function function, void* context,
+                                              sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  multibody->control_function = function;
+  multibody->control_context = context;
   return SAP_STATUS_OK;
 }
 

@@ -182,10 +182,23 @@ static void fill_report(const sap_stepper* stepper, const double times[4],
   };
 }
 
+static sap_status begin(const sap_system* system, const sap_state* state, sap_error* error) {
+  if (system->begin_step == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const int code = system->begin_step(system->context, state->t, state->q, state->v);
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
+}
+
 sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                             sap_error* error) {
   double times[4] = {sap_clock_seconds(), 0.0, 0.0, 0.0};
   sap_status status = check_state(stepper, state, error);
+  if (status == SAP_STATUS_OK) {
+    status = begin(&stepper->system, state, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = free_motion(stepper, state, error);
   }

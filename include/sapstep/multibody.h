@@ -26,6 +26,15 @@ SAP_API const sap_system* sap_multibody_system(const sap_multibody* multibody);
 SAP_API sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                              sap_error* error);
 
+// Fills control (nu), which holds the last ones, from where a step begins; not 0: the step fails
+// with SAP_STATUS_CALLBACK. Controls that are not finite make it fail as well.
+typedef int (*sap_control_function)(void* context, double t, const double* q, const double* v,
+                                    double* control);
+// Asked at the beginning of every step; NULL: controls are held.
+SAP_API sap_status sap_multibody_set_control_function(sap_multibody* multibody,
+                                                      sap_control_function function, void* context,
+                                                      sap_error* error);
+
 // Locks a joint or lets it go: the velocities of a locked joint are exactly zero, as if its body
 // were welded to the parent. One that moves when it is locked stops in the next step as in a blow.
 SAP_API sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
@@ -40,6 +49,40 @@ SAP_API int32_t sap_multibody_contact_count(const sap_multibody* multibody);
 SAP_API const sap_contact* sap_multibody_contacts(const sap_multibody* multibody);
 SAP_API sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
                                          sap_error* error);
+
+// What the last step made with this multibody exerted; `report` is that step's. Forces are means
+// over the step, impulses divided by dt.
+// Generalized forces J' gamma/dt of all constraints, servos included, or of contacts alone. (nv)
+SAP_API sap_status sap_multibody_constraint_forces(sap_multibody* multibody,
+                                                   const sap_step_report* report, double* tau,
+                                                   sap_error* error);
+SAP_API sap_status sap_multibody_contact_forces(sap_multibody* multibody,
+                                                const sap_step_report* report, double* tau,
+                                                sap_error* error);
+// Of the limits of a joint: along its coordinate, > 0 raises it; of a ball, about its rotation.
+SAP_API sap_status sap_multibody_limit_force(sap_multibody* multibody,
+                                             const sap_step_report* report, int32_t joint,
+                                             double* force, sap_error* error);
+// Of an equality, one number per row, the rest zero: connect, the force on b in the world; weld,
+// that and the moment about the axes that b should have, times 1/torque_scale; distance, joint,
+// tendon: along the length or coordinate of a.
+SAP_API sap_status sap_multibody_equality_force(sap_multibody* multibody,
+                                                const sap_step_report* report, int32_t equality,
+                                                double force[6], sap_error* error);
+// Forces of the actuators, before the gear. Where a joint's range has cut their sum, each gives way
+// in proportion. (nu)
+SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
+                                                 const sap_step_report* report, double* force,
+                                                 sap_error* error);
+// (v - v0)/dt of the step that ended with velocities v. (nv)
+SAP_API sap_status sap_multibody_accelerations(sap_multibody* multibody,
+                                               const sap_step_report* report, const double* v,
+                                               double* acceleration, sap_error* error);
+// Jacobian of a point p_BP of a body at q: 6 x nv, column-major, ld 6; J v = [omega; velocity of
+// the point] in the world's axes.
+SAP_API sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* q,
+                                                int32_t body, const double p_BP[3], double* J,
+                                                sap_error* error);
 
 // Pose of a body at q: p_WB (3) and quaternion (4).
 SAP_API sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,

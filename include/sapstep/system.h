@@ -47,6 +47,8 @@ typedef struct sap_system {
                              double* q);
 
   // --- optional: NULL means none ---
+  // Called once when a step begins, before anything else, e.g. to choose controls.
+  int (*begin_step)(void* context, double t, const double* q0, const double* v0);
   // K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro (16)-(17).
   int (*stiffness_damping)(void* context, double t, const double* q, const double* v,
                            const sap_tree_matrix* K, const sap_tree_matrix* D);

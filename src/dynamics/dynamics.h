@@ -62,6 +62,9 @@ void sap_dynamics_add_wrench(const sap_dynamics* dynamics, int32_t body, const d
 // The same added to row r: the row then gives f . pdot_W + m . omega as well.
 void sap_dynamics_add_wrench_row(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
                                  const double f[3], const double m[3], sap_rows* rows, int32_t r);
+// J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.
+void sap_dynamics_point_jacobian(sap_dynamics* dynamics, int32_t body, const double p_BP[3],
+                                 double* J);
 // Adds s to row r at the velocity of a hinge or slide joint.
 void sap_dynamics_add_joint_row(const sap_dynamics* dynamics, int32_t joint, double s,
                                 sap_rows* rows, int32_t r);

@@ -50,3 +50,20 @@ void sap_dynamics_add_joint_row(const sap_dynamics* d, int32_t joint, double s, 
   sap_rows_touch(rows, data->tree);
   sap_rows_at(rows, r)[data->v_start] += d->locked[data->v_start] ? 0.0 : s;
 }
+
+void sap_dynamics_point_jacobian(sap_dynamics* d, int32_t body, const double p_BP[3], double* J) {
+  static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  double p_W[3];
+  sap_dynamics_point(d, body, p_BP, p_W);
+  sap_rows_begin(&d->rows, 6);
+  for (int32_t i = 0; i < 3; ++i) {
+    sap_dynamics_add_wrench_row(d, body, p_W, zero, axes[i], &d->rows, i);
+    sap_dynamics_add_wrench_row(d, body, p_W, axes[i], NULL, &d->rows, 3 + i);
+  }
+  for (int32_t j = 0; j < d->model->sizes.nv; ++j) {
+    for (int32_t r = 0; r < 6; ++r) {
+      J[6 * (size_t)j + (size_t)r] = sap_rows_at(&d->rows, r)[j];
+    }
+  }
+}
