@@ -4,12 +4,14 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <sapstep/sapstep.h>
 
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/run_controls.h"
 #include "cli/run_options.h"
 #include "cli/run_statistics.h"
 
@@ -21,6 +23,8 @@ typedef struct run {
   sap_stepper* stepper;
   sap_trajectory* trajectory;  // NULL: none
   sap_state state;
+  double* control;  // of the keyframe, (nu)
+  run_controls controls;
   run_statistics statistics;
 } run;
 
@@ -46,9 +50,15 @@ static sap_status read_scene(run* r, sap_error* error) {
   return sap_scene_read(r->options.scene, &options, &r->model, error);
 }
 
-// Fills the state from the keyframe or the default pose.
+// Fills the state, and the controls, from the keyframe or the default pose.
 static sap_status set_start(run* r, sap_error* error) {
   const char* name = r->options.keyframe;
+  r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
+  if (r->control == NULL) {
+    error->status = SAP_STATUS_MEMORY;
+    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    return SAP_STATUS_MEMORY;
+  }
   if (name == NULL) {
     return sap_model_default_state(r->model, &r->state, error);
   }
@@ -61,7 +71,7 @@ static sap_status set_start(run* r, sap_error* error) {
                    (long)count);
     return SAP_STATUS_ARGUMENT;
   }
-  return sap_model_keyframe(r->model, index, &r->state, NULL, error);
+  return sap_model_keyframe(r->model, index, &r->state, r->control, error);
 }
 
 static sap_status create_stepper(run* r, sap_error* error) {
@@ -76,7 +86,17 @@ static sap_status create_stepper(run* r, sap_error* error) {
   if (!r->options.has_beta) {
     options->regularization.beta = scene->regularization.beta;
   }
-  const sap_status status = sap_multibody_create(r->model, &r->multibody, error);
+  sap_status status = sap_multibody_create(r->model, &r->multibody, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_set_control(r->multibody, r->control, error);
+  }
+  if (status == SAP_STATUS_OK && r->options.controls != NULL) {
+    status = run_controls_read(r->options.controls, r->model, &r->controls, error);
+    if (status == SAP_STATUS_OK) {
+      status =
+          sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls, error);
+    }
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -209,6 +229,8 @@ static void clear(run* r) {
   sap_multibody_destroy(r->multibody);
   sap_model_destroy(r->model);
   sap_state_clear(&r->state);
+  run_controls_clear(&r->controls);
+  free(r->control);
   run_statistics_clear(&r->statistics);
 }
 

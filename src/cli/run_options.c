@@ -15,6 +15,7 @@ enum {
   OPTION_CONTACT_STAGE,
   OPTION_SOLVER,
   OPTION_KEYFRAME,
+  OPTION_CONTROLS,
   OPTION_STIFFNESS,
   OPTION_RELAXATION_TIME,
   OPTION_FRICTION,
@@ -40,6 +41,9 @@ const cli_option run_option_list[] = {
      "theta for midpoint)"},
     {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
     {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
+    {"controls", "FILE", OPTION_CONTROLS,
+     "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next (the "
+     "keyframe's, held)"},
     {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
     {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
     {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
@@ -138,6 +142,9 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_KEYFRAME:
       o->keyframe = argument;
       return NULL;
+    case OPTION_CONTROLS:
+      o->controls = argument;
+      return argument[0] != '\0' ? NULL : "a path";
     case OPTION_OUTPUT:
       o->output = argument;
       return argument[0] != '\0' ? NULL : "a path";

@@ -11,6 +11,7 @@
 typedef struct run_options {
   const char* scene;         // path
   const char* keyframe;      // name or index, NULL: the default pose
+  const char* controls;      // path of a CSV file, NULL: those of the keyframe
   const char* output;        // path of the trajectory, NULL: none
   int32_t every;             // steps per row of the trajectory
   double duration;           // [s]
