@@ -69,7 +69,7 @@ void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, co
     for (int32_t i = 0; i < simplex.count; ++i) {
       sap_v3_add_scaled(witness.p, simplex.vertices[i].a, simplex.weights[i]);
     }
-  } else {
+  } else if (!sap_convex_shallow(&pair, witness.n, witness.p)) {
     sap_epa(&pair, &simplex, witness.n, witness.p);
   }
   const double f = sap_convex_polish(&pair, witness.n);

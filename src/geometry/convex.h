@@ -62,6 +62,9 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
                        double n[3]);
 // After OVERLAP: n of the least overlap; a point of A's core there in p.
 void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
+// After OVERLAP: the same at a fraction of the cost, when it can prove that it is right. False: ask
+// EPA.
+bool sap_convex_shallow(const sap_convex_pair* pair, double n[3], double p[3]);
 // Moves n to the minimum of f nearby; returns f(n). Never makes f larger.
 double sap_convex_polish(const sap_convex_pair* pair, double n[3]);
 

@@ -8,7 +8,7 @@
 // E n n' E/h^3 for an ellipsoid n' E n = h^2, 0 for vertices.
 #include "geometry/convex.h"
 
-enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8 };
+enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8, HALVINGS = 3 };
 // Sine of the angle to a kink below which it is tried.
 static const double near_kink = 0.1;
 // Ties, of the pair's size, go to kinks.
@@ -180,8 +180,13 @@ static void newton(const sap_convex_pair* pair, const double* k, double n[3], do
     if (!newton_step(pair, n, t, k != NULL ? 1 : 2, step)) {
       return;
     }
-    sap_v3_add(trial, n, step);
-    if (!unit(trial) || !take(pair, trial, 0.0, n, f) || sap_v3_norm(step) < 1e-12) {
+    bool taken = false;
+    for (int halving = 0; !taken && halving < HALVINGS; ++halving) {
+      sap_v3_copy(trial, n);
+      sap_v3_add_scaled(trial, step, 1.0 / (1 << 2 * halving));
+      taken = unit(trial) && take(pair, trial, 0.0, n, f);
+    }
+    if (!taken || sap_v3_norm(step) < 1e-12) {
       return;
     }
   }
