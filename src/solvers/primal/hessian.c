@@ -8,47 +8,19 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 
-// S (ld ncols) += J' G J for three rows, at least on and below the diagonal. `split`: columns of
-// the first of two trees whose blocks are done as fixed-length rows; 0: from the diagonal on.
-static inline void add_cone(double* restrict S, const double* restrict J, const double G[6],
-                            int32_t ncols, int32_t split, double* restrict W) {
-  const double* J0 = J;
-  const double* J1 = J + ncols;
-  const double* J2 = J + 2 * ncols;
-  double* W0 = W;
-  double* W1 = W + ncols;
-  double* W2 = W + 2 * ncols;
-  for (int32_t i = 0; i < ncols; ++i) {
-    W0[i] = G[0] * J0[i] + G[1] * J1[i] + G[3] * J2[i];
-    W1[i] = G[1] * J0[i] + G[2] * J1[i] + G[4] * J2[i];
-    W2[i] = G[3] * J0[i] + G[4] * J1[i] + G[5] * J2[i];
-  }
-  for (int32_t j = 0; j < ncols; ++j) {
-    const double w0 = W0[j], w1 = W1[j], w2 = W2[j];
-    double* restrict Sj = S + (size_t)j * (size_t)ncols;
-    const int32_t first = split == 0 ? j : (j < split ? 0 : split);
-    for (int32_t i = first; i < ncols; ++i) {
-      Sj[i] += J0[i] * w0 + J1[i] * w1 + J2[i] * w2;
-    }
-  }
-}
-
 // Returns whether any cone of the patch is active.
-static inline bool add_cones(const sap_newton* n, const sap_patch* patch, int32_t ncols,
-                             int32_t split, double* S, double* W) {
-  const double* J = n->jacobian + patch->jacobian;
-  const double* G = n->cone_G + 6 * (size_t)patch->first;
-  bool active = false;
-  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols, G += 6) {
-    if (G[5] != 0.0) {
-      if (!active) {
-        memset(S, 0, (size_t)ncols * (size_t)ncols * sizeof(double));
-        active = true;
-      }
-      add_cone(S, J, G, ncols, split, W);
-    }
-  }
-  return active;
+static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
+  const bool one = patch->ntrees == 1 && patch->ncols == SAP_ONE_FREE_BODY;
+  const bool two = patch->ntrees == 2 && patch->ncols == SAP_TWO_FREE_BODIES &&
+                   n->size[n->patch_trees[patch->first_tree]] == SAP_ONE_FREE_BODY;
+  const sap_patch_square square = {.J = n->jacobian + patch->jacobian,
+                                   .G = n->cone_G + 6 * (size_t)patch->first,
+                                   .count = patch->count,
+                                   .ncols = patch->ncols,
+                                   .free_bodies = patch->first_column < 0 && (one || two),
+                                   .S = S,
+                                   .W = W};
+  return n->kernels->square(&square);
 }
 
 // Interval rows are often unit vectors: zero entries are skipped.
@@ -174,20 +146,7 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
   double* W = S + (size_t)n->largest_patch * (size_t)n->largest_patch;
   for (int32_t q = 0; with_constraints && q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
-    const int32_t ncols = patch->ncols;
-    const int32_t split = n->size[n->patch_trees[patch->first_tree]];
-    bool active;
-    if (!patch->is_cone) {
-      active = add_intervals(n, patch, S);
-    } else if (patch->first_column >= 0) {
-      active = add_cones(n, patch, ncols, 0, S, W);
-    } else if (patch->ntrees == 1 && ncols == SAP_ONE_FREE_BODY) {
-      active = add_cones(n, patch, SAP_ONE_FREE_BODY, SAP_ONE_FREE_BODY, S, W);
-    } else if (patch->ntrees == 2 && ncols == SAP_TWO_FREE_BODIES && split == SAP_ONE_FREE_BODY) {
-      active = add_cones(n, patch, SAP_TWO_FREE_BODIES, SAP_ONE_FREE_BODY, S, W);
-    } else {
-      active = add_cones(n, patch, ncols, 0, S, W);
-    }
+    const bool active = patch->is_cone ? add_cones(n, patch, S, W) : add_intervals(n, patch, S);
     if (active && patch->first_column >= 0) {
       scatter_columns(n, patch, S);
     } else if (active) {

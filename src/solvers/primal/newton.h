@@ -14,6 +14,7 @@
 #include "linalg/cholesky.h"
 #include "problem/sets.h"
 #include "solvers/primal/islands.h"
+#include "solvers/primal/patch_kernels.h"
 
 typedef struct sap_patch {
   bool is_cone;
@@ -103,6 +104,7 @@ typedef struct sap_newton {
 
   sap_newton_state state;
   sap_cholesky* cholesky;  // of this island's pattern
+  const sap_patch_kernels* kernels;
 
   // memory that the pointers above are carved from
   struct sap_newton_memory* memory;

@@ -6,7 +6,7 @@
 #include "problem/problem_data.h"
 
 sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
-  *newton = (sap_newton){0};
+  *newton = (sap_newton){.kernels = sap_patch_kernels_get(0)};
   newton->memory = sap_allocate(1, sizeof *newton->memory);
   return newton->memory == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver")
                                 : SAP_STATUS_OK;
