@@ -20,9 +20,27 @@ if(NOT SAPSTEP_LAPACKE)
   list(APPEND SAPSTEP_MISSING "LAPACKE (liblapacke-dev)")
 endif()
 
+# HDF5 (recordings) is optional when sapstep is built; users of a build that has it need it too, and
+# SAPSTEP_WITH_HDF5 comes from that build.
+if(PkgConfig_FOUND AND NOT DEFINED SAPSTEP_WITH_HDF5)
+  set(SAPSTEP_WITH_HDF5 OFF)
+  if(SAPSTEP_HDF5)
+    pkg_check_modules(SAPSTEP_HDF5_SERIAL QUIET hdf5-serial)
+    if(SAPSTEP_HDF5_SERIAL_FOUND)
+      set(SAPSTEP_WITH_HDF5 ON)
+    else()
+      message(STATUS "No HDF5 (libhdf5-dev): sapstep will not record runs")
+    endif()
+  endif()
+endif()
+
 # pkg-config module and Debian package of each library that has a .pc file.
 set(SAPSTEP_MODULES openblas libxml-2.0 qhull_r assimp)
 set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libqhull-dev libassimp-dev)
+if(SAPSTEP_WITH_HDF5)
+  list(APPEND SAPSTEP_MODULES hdf5-serial)
+  list(APPEND SAPSTEP_MODULE_PACKAGES libhdf5-dev)
+endif()
 set(SAPSTEP_MODULE_TARGETS "")
 if(PkgConfig_FOUND)
   foreach(module package IN ZIP_LISTS SAPSTEP_MODULES SAPSTEP_MODULE_PACKAGES)

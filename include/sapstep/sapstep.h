@@ -12,6 +12,7 @@
 #include <sapstep/output.h>
 #include <sapstep/problem.h>
 #include <sapstep/problem_file.h>
+#include <sapstep/recorder.h>
 #include <sapstep/scene.h>
 #include <sapstep/solver.h>
 #include <sapstep/stepper.h>

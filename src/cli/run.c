@@ -22,6 +22,7 @@ typedef struct run {
   sap_multibody* multibody;
   sap_stepper* stepper;
   sap_trajectory* trajectory;  // NULL: none
+  sap_recorder* recorder;      // NULL: none
   sap_state state;
   double* control;  // of the keyframe, (nu)
   run_controls controls;
@@ -114,7 +115,14 @@ static sap_status measure_energy(run* r, run_energy* out, sap_error* error) {
 }
 
 // Contacts are those of the step that led to the state; at the start those found there.
-static sap_status write_row(run* r, int32_t newton_iterations, sap_error* error) {
+static sap_status write_row(run* r, const sap_step_report* report, sap_error* error) {
+  if (r->recorder != NULL) {
+    const sap_status status =
+        sap_recorder_write(r->recorder, r->multibody, &r->state, report, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
   if (r->trajectory == NULL) {
     return SAP_STATUS_OK;
   }
@@ -127,7 +135,7 @@ static sap_status write_row(run* r, int32_t newton_iterations, sap_error* error)
   const sap_trajectory_row row = {
       .state = &r->state,
       .contacts = contacts,
-      .newton_iterations = newton_iterations,
+      .newton_iterations = report != NULL ? run_newton_iterations(report) : 0,
       .kinetic = energy.kinetic,
       .potential = energy.potential,
       .penetration = run_penetration(sap_multibody_contacts(r->multibody), contacts),
@@ -156,9 +164,12 @@ static sap_status prepare(run* r, sap_error* error) {
   }
   if (status == SAP_STATUS_OK && r->options.output != NULL) {
     status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
-    if (status == SAP_STATUS_OK) {
-      status = write_row(r, 0, error);
-    }
+  }
+  if (status == SAP_STATUS_OK && r->options.record != NULL) {
+    status = sap_recorder_create(r->options.record, r->model, NULL, &r->recorder, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = write_row(r, NULL, error);
   }
   r->statistics.dt = r->options.stepper.dt;
   r->statistics.end = r->statistics.start;
@@ -185,7 +196,7 @@ static sap_status step(run* r, sap_error* error) {
     return SAP_STATUS_MEMORY;
   }
   if (statistics->steps % r->options.every == 0 || statistics->steps == statistics->planned) {
-    return write_row(r, run_newton_iterations(&report), error);
+    return write_row(r, &report, error);
   }
   return SAP_STATUS_OK;
 }
@@ -224,6 +235,7 @@ static sap_status finish(run* r, sap_error* error) {
 }
 
 static void clear(run* r) {
+  (void)sap_recorder_close(r->recorder, NULL);
   sap_trajectory_close(r->trajectory);
   sap_stepper_destroy(r->stepper);
   sap_multibody_destroy(r->multibody);
@@ -254,7 +266,9 @@ static int execute(run* r) {
                 (long long)r->statistics.steps);
     code = CLI_UNCONVERGED;
   }
-  if (finish(r, &error) != SAP_STATUS_OK ||
+  const sap_status recorded = sap_recorder_close(r->recorder, &error);
+  r->recorder = NULL;
+  if (recorded != SAP_STATUS_OK || finish(r, &error) != SAP_STATUS_OK ||
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
   }
@@ -292,7 +306,8 @@ const cli_command cli_command_run = {
         "Steps the scene from its default pose or a keyframe and prints a closing table: time per\n"
         "step, contacts, Newton iterations, penetration, slip and energies. A failed step or "
         "Ctrl-C\n"
-        "ends the run; the table and the trajectory so far are kept, and the exit code is 1.",
+        "ends the run; the table, the trajectory and the recording so far are kept, and the exit "
+        "code is 1.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
         "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n",

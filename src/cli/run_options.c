@@ -22,6 +22,7 @@ enum {
   OPTION_SIGMA,
   OPTION_BETA,
   OPTION_OUTPUT,
+  OPTION_RECORD,
   OPTION_EVERY,
   OPTION_FLOATING_BASE,
   OPTION_LENIENT,
@@ -50,7 +51,9 @@ const cli_option run_option_list[] = {
     {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
     {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
     {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
-    {"every", "N", OPTION_EVERY, "a row of the trajectory every N steps (1)"},
+    {"record", "FILE", OPTION_RECORD,
+     "record states, poses, contacts, energies and the solver's report\nas HDF5"},
+    {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
     {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
@@ -148,6 +151,9 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_OUTPUT:
       o->output = argument;
       return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_RECORD:
+      o->record = argument;
+      return argument[0] != '\0' ? NULL : "a path";
     case OPTION_FLOATING_BASE:
       o->floating_base = true;
       return NULL;
@@ -185,8 +191,8 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
       !(options->stepper.theta >= 0.5 && options->stepper.theta_vq >= 0.5)) {
     return cli_usage_error(command, "--contact-stage theta needs theta and theta-vq >= 0.5");
   }
-  if (given[OPTION_EVERY] && !given[OPTION_OUTPUT]) {
-    return cli_usage_error(command, "--every needs --output");
+  if (given[OPTION_EVERY] && !given[OPTION_OUTPUT] && !given[OPTION_RECORD]) {
+    return cli_usage_error(command, "--every needs --output or --record");
   }
   sap_error error;
   if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recordings of runs as HDF5 files, and a reader of them.
+//
+// Layout, version 1; n rows, one per recorded step; units stand in the attribute "units" and the
+// meaning of columns in "columns" of each data set:
+//   /                   attributes format = "sapstep recording", version = 1
+//   /time               (n)        [s]
+//   /q /v               (n, nq) (n, nv)
+//   /pose               (n, 7 bodies)  p_WB [m], q_WB (w x y z) of body 0 (the world), 1, ...
+//   /energy             (n, 3)     kinetic, gravity, springs [J]
+//   /momentum           (n, 6)     linear [kg m/s], angular about the world's origin [kg m^2/s]
+//   /step               (n, 10)    what the step did: newton_iterations, converged (1 or 0),
+//                                  momentum_error, cost_J, factorizations, evaluations,
+//                                  free_motion_iterations, free_motion_residual, time_s, rows
+//   /contact/first      (n)        first row of the arrays below that belongs to this row
+//   /contact/count      (n)        and how many do
+//   /contact/id         (m, 6)     body_A, body_B, shape_A, shape_B, feature, mode
+//                                  (0 open, 1 sticking, 2 sliding)
+//   /contact/point      (m, 3)     [m]
+//   /contact/frame      (m, 9)     columns t1, t2, n in the world's axes; n points from A into B
+//   /contact/distance   (m)        [m], < 0 penetration, at the start of the step
+//   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
+//   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
+//   /model/bodies /model/joints /model/shapes   names
+//   /model/joint        (joints, 4)  type (sap_joint_type), body, first of q, first of v
+// Contacts are those of the step that led to the row; in a row without a report those of the
+// configuration, without velocities and impulses.
+//
+// Rows are buffered and written in compressed chunks. The file is touched by flushes only, and
+// consistent after each: one that a crash cut off opens and holds what was flushed. Memory does not
+// grow with the run. The HDF5 library of Debian is not made for threads: one recorder or recording
+// at a time in a process. In a build without HDF5 all that can fail is UNSUPPORTED.
+#ifndef SAPSTEP_RECORDER_H
+#define SAPSTEP_RECORDER_H
+
+#include <sapstep/base.h>
+#include <sapstep/multibody.h>
+#include <sapstep/stepper.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sap_recorder_options {
+  int32_t compression;  // deflate level 0 (none) to 9                                        (1)
+  int32_t flush_rows;   // rows from one flush to the next, 1 to 1e6; 0: about 256 KiB of them (0)
+} sap_recorder_options;
+
+SAP_API sap_recorder_options sap_recorder_options_default(void);
+
+// Is this a build with HDF5?
+SAP_API bool sap_recorder_available(void);
+
+typedef struct sap_recorder sap_recorder;
+
+// Replaces a file that exists. options NULL: defaults. IO, ARGUMENT, MEMORY, UNSUPPORTED.
+SAP_API sap_status sap_recorder_create(const char* path, const sap_model* model,
+                                       const sap_recorder_options* options, sap_recorder** out,
+                                       sap_error* error);
+// Adds a row: the state, and what the step that led to it did (collected by sap_multibody_collect;
+// NULL: none). After a failed write (IO) nothing more can be written.
+SAP_API sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
+                                      const sap_state* state, const sap_step_report* report,
+                                      sap_error* error);
+SAP_API sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error);
+// Flushes and closes; the recorder is gone whatever is returned. NULL allowed.
+SAP_API sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error);
+
+typedef struct sap_recording sap_recording;
+
+// IO: missing, cut off in the middle of a flush; SYNTAX: not a recording of this version.
+SAP_API sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* error);
+SAP_API void sap_recording_close(sap_recording* recording);
+SAP_API int64_t sap_recording_rows(const sap_recording* recording);  // n
+// Rows and columns of a data set ("q", "contact/impulse"). ARGUMENT: there is none.
+SAP_API sap_status sap_recording_size(const sap_recording* recording, const char* name,
+                                      int64_t* rows, int64_t* columns, sap_error* error);
+// Rows first ... first + count - 1 of a data set, row by row (count x columns).
+SAP_API sap_status sap_recording_read(const sap_recording* recording, const char* name,
+                                      int64_t first, int64_t count, double* out, sap_error* error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A data set that grows by rows, buffered.
+#ifndef SAP_OUTPUT_HDF5_COLUMN_H
+#define SAP_OUTPUT_HDF5_COLUMN_H
+
+#include "core/error.h"
+
+#ifdef SAPSTEP_HDF5
+#include <hdf5.h>
+
+typedef struct sap_hdf5_column {
+  hid_t set;         // data set, -1: none
+  hid_t type;        // of a value in memory
+  size_t size;       // of a value [bytes]
+  int32_t width;     // values per row
+  int32_t capacity;  // rows of the buffer
+  int32_t count;     // rows in it
+  int64_t written;   // rows in the file
+  unsigned char* buffer;
+} sap_hdf5_column;
+
+// How a column is made.
+typedef struct sap_hdf5_column_def {
+  const char* name;
+  bool integer;   // int64 in the file and memory, else double
+  int32_t width;  // 0: a one-dimensional data set of one value per row
+  int32_t capacity;
+  int32_t compression;
+  const char* units;
+  const char* columns;
+} sap_hdf5_column_def;
+
+// False: HDF5 or memory said no; the column is to be cleared all the same.
+bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column);
+void sap_hdf5_column_clear(sap_hdf5_column* column);
+// The place of the next row; the buffer must have one. 64-bit values.
+void* sap_hdf5_column_next(sap_hdf5_column* column);
+// Writes what is buffered.
+bool sap_hdf5_column_flush(sap_hdf5_column* column);
+
+// A text attribute of an object, nothing for NULL.
+bool sap_hdf5_attribute(hid_t object, const char* name, const char* text);
+
+// HDF5 prints its errors unless told not to; kept silent from begin to end.
+typedef struct sap_hdf5_silence {
+  H5E_auto2_t function;
+  void* data;
+} sap_hdf5_silence;
+void sap_hdf5_silence_begin(sap_hdf5_silence* silence);
+void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
+#endif
+
+#endif

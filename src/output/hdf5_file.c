@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#define _POSIX_C_SOURCE 200809L
+#include "output/hdf5_file.h"
+
+#ifdef SAPSTEP_HDF5
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/memory.h"
+
+typedef struct driver_file {
+  H5FD_t base;  // HDF5's part, must come first
+  int descriptor;
+  haddr_t allocated, size;  // end of what HDF5 has allocated; of the file, dropped writes included
+  bool* failed;
+} driver_file;
+
+// What the file access list carries to `open_file`.
+typedef struct driver_info {
+  bool* failed;
+} driver_info;
+
+static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t largest) {
+  const driver_info* info = H5Pget_driver_info(list);
+  (void)largest;
+  if (info == NULL || (flags & H5F_ACC_CREAT) == 0) {
+    return NULL;
+  }
+  driver_file* file = sap_allocate(1, sizeof *file);
+  if (file == NULL) {
+    return NULL;
+  }
+  const int exclusive = (flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0;
+  const int truncate = (flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0;
+  file->failed = info->failed;
+  file->descriptor = open(path, O_RDWR | O_CREAT | exclusive | truncate, 0666);
+  if (file->descriptor < 0) {
+    sap_free(file);
+    return NULL;
+  }
+  return &file->base;
+}
+
+static herr_t close_file(H5FD_t* base) {
+  driver_file* file = (driver_file*)base;
+  if (close(file->descriptor) != 0) {
+    *file->failed = true;
+  }
+  sap_free(file);
+  return 0;
+}
+
+static int compare(const H5FD_t* a, const H5FD_t* b) {
+  const int first = ((const driver_file*)a)->descriptor;
+  const int second = ((const driver_file*)b)->descriptor;
+  return first < second ? -1 : first > second;
+}
+
+static herr_t query(const H5FD_t* base, unsigned long* features) {
+  (void)base;
+  if (features != NULL) {
+    *features = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA |
+                H5FD_FEAT_DATA_SIEVE | H5FD_FEAT_AGGREGATE_SMALLDATA |
+                H5FD_FEAT_DEFAULT_VFD_COMPATIBLE;
+  }
+  return 0;
+}
+
+static haddr_t get_allocated(const H5FD_t* base, H5FD_mem_t type) {
+  (void)type;
+  return ((const driver_file*)base)->allocated;
+}
+
+static herr_t set_allocated(H5FD_t* base, H5FD_mem_t type, haddr_t address) {
+  (void)type;
+  ((driver_file*)base)->allocated = address;
+  return 0;
+}
+
+static haddr_t get_size(const H5FD_t* base, H5FD_mem_t type) {
+  (void)type;
+  return ((const driver_file*)base)->size;
+}
+
+// Beyond the end of the file there are zeros, as after a dropped write.
+static herr_t read_file(H5FD_t* base, H5FD_mem_t type, hid_t list, haddr_t address, size_t size,
+                        void* buffer) {
+  const driver_file* file = (const driver_file*)base;
+  unsigned char* to = buffer;
+  (void)type;
+  (void)list;
+  while (size > 0) {
+    const ssize_t got = pread(file->descriptor, to, size, (off_t)address);
+    if (got < 0 && errno == EINTR) {
+      continue;
+    }
+    if (got < 0) {
+      return -1;
+    }
+    if (got == 0) {
+      memset(to, 0, size);
+      break;
+    }
+    to += got;
+    size -= (size_t)got;
+    address += (haddr_t)got;
+  }
+  return 0;
+}
+
+static herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t list, haddr_t address, size_t size,
+                         const void* buffer) {
+  driver_file* file = (driver_file*)base;
+  const unsigned char* from = buffer;
+  (void)type;
+  (void)list;
+  file->size = address + size > file->size ? address + size : file->size;
+  while (size > 0 && !*file->failed) {
+    const ssize_t put = pwrite(file->descriptor, from, size, (off_t)address);
+    if (put < 0 && errno == EINTR) {
+      continue;
+    }
+    if (put <= 0) {
+      *file->failed = true;
+      break;
+    }
+    from += put;
+    size -= (size_t)put;
+    address += (haddr_t)put;
+  }
+  return 0;
+}
+
+// Gives the file the length that HDF5 has allocated: a shorter one counts as cut off.
+static herr_t truncate_file(H5FD_t* base, hid_t list, hbool_t closing) {
+  driver_file* file = (driver_file*)base;
+  (void)list;
+  (void)closing;
+  if (file->size != file->allocated) {
+    if (!*file->failed && ftruncate(file->descriptor, (off_t)file->allocated) != 0) {
+      *file->failed = true;
+    }
+    file->size = file->allocated;
+  }
+  return 0;
+}
+
+static const H5FD_class_t driver = {
+#ifdef H5FD_CLASS_VERSION
+    .version = H5FD_CLASS_VERSION,
+    .value = (H5FD_class_value_t)600,
+#endif
+    .name = "sapstep",
+    .maxaddr = (haddr_t)1 << 62,
+    .fc_degree = H5F_CLOSE_WEAK,
+    .fapl_size = sizeof(driver_info),
+    .open = open_file,
+    .close = close_file,
+    .cmp = compare,
+    .query = query,
+    .get_eoa = get_allocated,
+    .set_eoa = set_allocated,
+    .get_eof = get_size,
+    .read = read_file,
+    .write = write_file,
+    .truncate = truncate_file,
+    .fl_map = H5FD_FLMAP_DICHOTOMY,
+};
+
+hid_t sap_hdf5_file_create(const char* path, bool* failed) {
+  const driver_info info = {failed};
+  const hid_t id = H5FDregister(&driver);
+  const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
+  const bool good = id >= 0 && list >= 0 && H5Pset_driver(list, id, &info) >= 0;
+  const hid_t file = good ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list) : -1;
+  (void)H5Pclose(list);
+  (void)H5FDunregister(id);  // the file keeps it as long as it needs it
+  return file;
+}
+#endif

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file driver for HDF5 that survives a full disk.
+#ifndef SAP_OUTPUT_HDF5_FILE_H
+#define SAP_OUTPUT_HDF5_FILE_H
+
+#include "core/error.h"
+
+#ifdef SAPSTEP_HDF5
+#include <hdf5.h>
+
+// HDF5 1.10 crashes when the process ends if a file could not be closed, and closing needs writes.
+// With this driver a write that fails sets *failed, and from then on writes are dropped without
+// HDF5 knowing, so that it can always close. As new data are appended before anything that was
+// written is changed, the file stays as the last flush left it. `failed` must outlive the file.
+// -1: the file could not be created.
+hid_t sap_hdf5_file_create(const char* path, bool* failed);
+#endif
+
+#endif

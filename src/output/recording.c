@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads recordings.
+#include <sapstep/recorder.h>
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "output/hdf5_column.h"
+
+#ifdef SAPSTEP_HDF5
+
+struct sap_recording {
+  hid_t file;
+  int64_t rows;
+};
+
+// Is the attribute a text that equals `expected`?
+static bool attribute_is(hid_t file, const char* name, const char* expected) {
+  char text[64] = "";
+  if (H5Aexists(file, name) <= 0) {
+    return false;
+  }
+  const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
+  const hid_t type = H5Aget_type(attribute);
+  const bool good = type >= 0 && H5Tget_class(type) == H5T_STRING &&
+                    H5Tis_variable_str(type) == 0 && H5Tget_size(type) < sizeof text &&
+                    H5Aread(attribute, type, text) >= 0 && strcmp(text, expected) == 0;
+  (void)H5Tclose(type);
+  (void)H5Aclose(attribute);
+  return good;
+}
+
+// Rows and columns of a data set that has one or two dimensions; false: there is none such.
+static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* columns) {
+  hsize_t size[2] = {0, 1};
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+  const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
+  const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
+  const bool good = (rank == 1 || rank == 2) && H5Sget_simple_extent_dims(space, size, NULL) >= 0;
+  (void)H5Sclose(space);
+  (void)H5Dclose(set);
+  *rows = (int64_t)size[0];
+  *columns = (int64_t)size[1];
+  return good;
+}
+
+// The rows that all data sets have: a flush that was cut off may have left some longer.
+static bool count_rows(sap_recording* recording) {
+  static const char* const names[] = {"time", "pose",          "energy",       "momentum",
+                                      "step", "contact/first", "contact/count"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    int64_t rows, columns;
+    if (!measure(recording->file, names[i], &rows, &columns)) {
+      return false;
+    }
+    recording->rows = i == 0 || rows < recording->rows ? rows : recording->rows;
+  }
+  return true;
+}
+
+static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
+  recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (recording->file < 0) {
+    const bool other = H5Fis_hdf5(path) == 0;
+    return sap_fail(error, other ? SAP_STATUS_SYNTAX : SAP_STATUS_IO,
+                    other ? "'%s' is not an HDF5 file"
+                          : "cannot open the recording '%s': it is missing, unreadable or cut off",
+                    path);
+  }
+  if (!attribute_is(recording->file, "format", "sapstep recording")) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' is an HDF5 file, but no recording", path);
+  }
+  if (!attribute_is(recording->file, "version", "1")) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' is a recording of another version than 1",
+                    path);
+  }
+  return count_rows(recording)
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_IO, "the recording '%s' is damaged", path);
+}
+
+sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* error) {
+  if (out != NULL) {
+    *out = NULL;
+  }
+  if (path == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "out");
+  }
+  sap_recording* recording = sap_allocate(1, sizeof *recording);
+  if (recording == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
+  }
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const sap_status status = open_file(path, recording, error);
+  sap_hdf5_silence_end(&silence);
+  if (status != SAP_STATUS_OK) {
+    sap_recording_close(recording);
+    return status;
+  }
+  *out = recording;
+  return SAP_STATUS_OK;
+}
+
+void sap_recording_close(sap_recording* recording) {
+  if (recording != NULL) {
+    if (recording->file >= 0) {
+      (void)H5Fclose(recording->file);
+    }
+    sap_free(recording);
+  }
+}
+
+int64_t sap_recording_rows(const sap_recording* recording) {
+  return recording == NULL ? 0 : recording->rows;
+}
+
+sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
+                              int64_t* columns, sap_error* error) {
+  if (recording == NULL || name == NULL || rows == NULL || columns == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_size: an argument is NULL");
+  }
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const bool good = measure(recording->file, name, rows, columns);
+  sap_hdf5_silence_end(&silence);
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
+}
+
+static bool read_rows(hid_t file, const char* name, const hsize_t start[2], const hsize_t count[2],
+                      double* out) {
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+  const hid_t space = H5Dget_space(set);
+  const hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
+  const bool good = memory >= 0 &&
+                    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+                    H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, out) >= 0;
+  (void)H5Sclose(memory);
+  (void)H5Sclose(space);
+  (void)H5Dclose(set);
+  return good;
+}
+
+sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
+                              int64_t count, double* out, sap_error* error) {
+  int64_t rows, columns;
+  const sap_status status = sap_recording_size(recording, name, &rows, &columns, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (out == NULL || first < 0 || count < 0 || first > rows || count > rows - first) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "rows %lld to %lld of '%s' must lie in [0, %lld), with memory for them",
+                    (long long)first, (long long)(first + count), name, (long long)rows);
+  }
+  if (count == 0) {
+    return SAP_STATUS_OK;
+  }
+  const hsize_t start[2] = {(hsize_t)first, 0};
+  const hsize_t size[2] = {(hsize_t)count, (hsize_t)columns};
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const bool good = read_rows(recording->file, name, start, size, out);
+  sap_hdf5_silence_end(&silence);
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_IO,
+                         "cannot read '%s': the recording is damaged or "
+                         "'%s' holds no numbers",
+                         name, name);
+}
+
+#else
+
+static sap_status unsupported(sap_error* error) {
+  return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                  "this build has no HDF5: install libhdf5-dev and build again to read recordings");
+}
+
+sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* error) {
+  (void)path;
+  if (out != NULL) {
+    *out = NULL;
+  }
+  return unsupported(error);
+}
+
+void sap_recording_close(sap_recording* recording) {
+  (void)recording;
+}
+
+int64_t sap_recording_rows(const sap_recording* recording) {
+  (void)recording;
+  return 0;
+}
+
+sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
+                              int64_t* columns, sap_error* error) {
+  (void)recording;
+  (void)name;
+  (void)rows;
+  (void)columns;
+  return unsupported(error);
+}
+
+sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
+                              int64_t count, double* out, sap_error* error) {
+  (void)recording;
+  (void)name;
+  (void)first;
+  (void)count;
+  (void)out;
+  return unsupported(error);
+}
+
+#endif

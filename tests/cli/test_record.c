@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep run --record: the recording beside the trajectory of the same run, read by our own reader
+// and by h5py; disks that are full, paths that cannot be written.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/recorder.h>
+
+#include "support/command.h"
+#include "support/near.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void run(scratch* s, const char* before, const char* arguments, int exit_code,
+                const char* message) {
+  command_result r = command_run(s, program, before, arguments);
+  if (r.exit_code != exit_code || (message != NULL && strstr(r.err, message) == NULL)) {
+    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
+  }
+  command_clear(&r);
+}
+
+// Without HDF5 the option says so.
+static bool skipped(scratch* s) {
+  if (sap_recorder_available()) {
+    return false;
+  }
+  run(s, "", "run " BOX " --duration 0.1 --record a.h5", 3, "libhdf5-dev");
+  print_message("this build has no HDF5\n");
+  return true;
+}
+
+static void recording_equals_trajectory(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  char path[SCRATCH_PATH_SIZE];
+  run(*state, "",
+      "run " BOX " --dt 0.005 --duration 0.5 --every 7 --record a.h5 --output a.csv >/dev/null", 0,
+      NULL);
+  char* csv = scratch_read(scratch_path(*state, "a.csv", path), NULL);
+  assert_non_null(csv);
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  if (sap_recording_open(scratch_path(*state, "a.h5", path), &recording, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  assert_int_equal(sap_recording_rows(recording), 1 + 14 + 1);  // start, every seventh, the last
+  const char* line = strchr(csv, '\n');
+  for (int64_t k = 0; k < sap_recording_rows(recording); ++k) {
+    double t, q[7], v[6];
+    assert_int_equal(sap_recording_read(recording, "time", k, 1, &t, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_recording_read(recording, "q", k, 1, q, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_recording_read(recording, "v", k, 1, v, NULL), SAP_STATUS_OK);
+    assert_non_null(line);
+    char* stop;
+    assert_true(strtod(line + 1, &stop) == t);
+    for (int i = 0; i < 13; ++i) {
+      assert_true(strtod(stop + 1, &stop) == (i < 7 ? q[i] : v[i - 7]));
+    }
+    line = strchr(line + 1, '\n');
+  }
+  sap_recording_close(recording);
+  free(csv);
+}
+
+static void h5py_reads_it(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  if (system("python3 -c 'import h5py' >/dev/null 2>&1") != 0) {
+    print_message("python3 has no h5py\n");
+    skip();
+  }
+  char path[SCRATCH_PATH_SIZE], line[2 * SCRATCH_PATH_SIZE];
+  run(*state, "", "run " BOX " --duration 2 --record a.h5 >/dev/null", 0, NULL);
+  (void)snprintf(line, sizeof line,
+                 "python3 -c \"\n"
+                 "import h5py\n"
+                 "f = h5py.File('%s')\n"
+                 "n = len(f['time'])\n"
+                 "assert f.attrs['format'] == b'sapstep recording', f.attrs['format']\n"
+                 "assert n == 401 and f['q'].shape == (n, 7) and f['pose'].shape == (n, 14)\n"
+                 "assert f['q'].chunks[0] > 1 and f['q'].compression == 'gzip'\n"
+                 "assert f['energy'].attrs['units'] == b'J'\n"
+                 "assert f['model/bodies'][1] == b'box'\n"
+                 "first, count = f['contact/first'][-1], f['contact/count'][-1]\n"
+                 "force = f['contact/impulse'][first:first + count, 2].sum() / 0.005\n"
+                 "assert count == 4 and abs(force / 9.81 - 1) < 0.2, force\n\"",
+                 scratch_path(*state, "a.h5", path));
+  assert_int_equal(system(line), 0);
+}
+
+static void failures_are_told(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  run(*state, "", "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
+      "cannot write the recording 'no/such/a.h5'");
+  run(*state, "", "run " BOX " --duration 0.1 --record ''", 2, "--record '' must be a path");
+  // a disk that is full in the middle of the run: 300 blocks
+  run(*state, "ulimit -f 300;", "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
+      "cannot write the recording 'b.h5'");
+  char path[SCRATCH_PATH_SIZE];
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  // what was flushed before is there
+  if (sap_recording_open(scratch_path(*state, "b.h5", path), &recording, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  const int64_t rows = sap_recording_rows(recording);
+  double t;
+  assert_true(rows > 0);
+  assert_int_equal(sap_recording_read(recording, "time", rows - 1, 1, &t, NULL), SAP_STATUS_OK);
+  ASSERT_NEAR(t, 1e-4 * (double)(rows - 1), 1e-9);
+  sap_recording_close(recording);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+  const struct CMUnitTest tests[] = {
+      TEST(recording_equals_trajectory),
+      TEST(h5py_reads_it),
+      TEST(failures_are_told),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
