@@ -13,6 +13,7 @@
 #include "solvers/dual/apgd.h"
 #include "solvers/dual/gauss_seidel.h"
 #include "solvers/dual/ipm.h"
+#include "solvers/dual/lemke.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/raisim.h"
@@ -56,6 +57,8 @@ static const sap_solver_row TABLE[] = {
     DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
     DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", ALL_BLOCKS, SAP_TAKES_ALL,
          sap_pgs_lcp_solve),
+    DUAL("lemke", "LCP pyramid", "Lemke 1965; Stewart, Trinkle 1996", "Signorini",
+         "cone, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
          ALL_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),

@@ -115,6 +115,9 @@ static void test_infeasible(void** state) {
 static void test_overflow(void** state) {
   (void)state;
   for (int32_t i = 0; i < sap_solver_count(); ++i) {
+    if (strstr(sap_solver_get_info(i)->blocks, "free") == NULL) {
+      continue;
+    }
     sap_problem* p = make(-1e308);
     sap_solution solution = {0};
     sap_report report = {0};

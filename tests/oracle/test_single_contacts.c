@@ -326,24 +326,52 @@ static void test_raisim(void** state) {
   }
 }
 
-// The pyramid of four facets: both tangents slip, so that both are at their bound, sqrt 2 too much.
+// Slip along (4, 6): the pyramid of four facets along the tangents has both at their bound, sqrt 2
+// too much; the one of four edges along them has all of it in the edge nearest to slip.
 static void test_pyramid(void** state) {
   (void)state;
+  static const char* const names[] = {"pgs-lcp", "lemke"};
   const contact_case* c = &CASES[4];
-  sap_problem* p = make(c);
-  sap_solution s = {0};
-  assert_int_equal(solve("pgs-lcp", p, &s), SAP_OUTCOME_CONVERGED);
-  ASSERT_NEAR(s.gamma[2], 1.0, 1e-14);
-  ASSERT_NEAR(s.gamma[0], c->mu, 1e-14);
-  ASSERT_NEAR(s.gamma[1], c->mu, 1e-14);
-  sap_solution_clear(&s);
-  sap_problem_destroy(p);
+  for (int i = 0; i < 2; ++i) {
+    sap_problem* p = make(c);
+    sap_solution s = {0};
+    assert_int_equal(solve(names[i], p, &s), SAP_OUTCOME_CONVERGED);
+    const double reach = i == 0 ? c->mu : 0.0;  // lemke's edges lie along the tangents
+    ASSERT_NEAR(s.gamma[2], 1.0, 1e-13);
+    ASSERT_NEAR(s.gamma[0], reach, 1e-13);
+    ASSERT_NEAR(s.gamma[1], c->mu, 1e-13);
+    sap_solution_clear(&s);
+    sap_problem_destroy(p);
+  }
+}
+
+// With many edges the pyramid tends to the cone.
+static void test_many_edges(void** state) {
+  (void)state;
+  const contact_case* c = &CASES[4];
+  double errors[2];
+  for (int i = 0; i < 2; ++i) {
+    sap_solver_options options = sap_solver_options_default();
+    options.friction_directions = i == 0 ? 16 : 64;
+    sap_solver* solver;
+    sap_solution s = {0};
+    sap_problem* p = make(c);
+    assert_int_equal(sap_solver_create("lemke", &options, &solver, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_solver_solve(solver, p, &s, NULL, NULL), SAP_STATUS_OK);
+    errors[i] = hypot(s.gamma[0] - c->r[1], s.gamma[1] - c->r[2]) / c->mu;
+    sap_solver_destroy(solver);
+    sap_solution_clear(&s);
+    sap_problem_destroy(p);
+  }
+  assert_true(errors[0] <= 3.15 / 16 && errors[1] <= 3.15 / 64);  // half the angle between edges
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_ncp),  cmocka_unit_test(test_ccp),    cmocka_unit_test(test_extremes),
-      cmocka_unit_test(test_cube), cmocka_unit_test(test_raisim), cmocka_unit_test(test_pyramid),
+      cmocka_unit_test(test_ncp),        cmocka_unit_test(test_ccp),
+      cmocka_unit_test(test_extremes),   cmocka_unit_test(test_cube),
+      cmocka_unit_test(test_raisim),     cmocka_unit_test(test_pyramid),
+      cmocka_unit_test(test_many_edges),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
