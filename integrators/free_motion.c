@@ -259,6 +259,29 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
   return renew;
 }
 
+// A new A at the iterate, where it is wanted. An iterate so far off that A cannot be factored (a
+// cubic spring's K of 1e19 hides M) sends its groups on from their best ones.
+static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
+  sap_error local = {0};
+  sap_status status =
+      renew ? sap_balance_matrix(&fm->balance, fm->factor.tree_dof, &local) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK) {
+    status = factor_unfinished(fm, &local);
+  }
+  if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
+    for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+      if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
+        return_to_best(fm, g, next_phase(fm, g));
+      }
+    }
+    return SAP_STATUS_OK;
+  }
+  if (status != SAP_STATUS_OK && error != NULL) {
+    *error = local;
+  }
+  return status;
+}
+
 // Up to this many iterations of the groups in the quasi-Newton phase.
 static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
@@ -269,11 +292,8 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
     if (active == 0 || fm->iterations >= limit) {
       break;
     }
-    if (renew) {
-      status = sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
-    }
-    if (status == SAP_STATUS_OK && (renew || fm->iterations == 0)) {
-      status = factor_unfinished(fm, error);
+    if (renew || fm->iterations == 0) {
+      status = renew_factor(fm, renew, error);
     }
     for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
       if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
