@@ -243,18 +243,18 @@ static void choose_metrics(sap_newton* n) {
   }
 }
 
-void sap_newton_start_dual(sap_newton* n) {
+void sap_newton_start_dual(sap_newton* n, bool recall) {
   const size_t nc = (size_t)n->ncones;
   choose_metrics(n);
   memcpy(n->cone_dual, n->cone_gamma, 3 * nc * sizeof(double));
   memcpy(n->interval_dual, n->interval_gamma, (size_t)n->nintervals * sizeof(double));
-  for (size_t c = 0; c < nc; ++c) {
+  for (size_t c = 0; recall && c < nc; ++c) {
     const double* gamma = n->known + n->cone_row[c];
     if (!isnan(gamma[0])) {
       store(n->cone_dual, nc, c, (vector3){gamma[0], gamma[1], gamma[2]});
     }
   }
-  for (int32_t k = 0; k < n->nintervals; ++k) {
+  for (int32_t k = 0; recall && k < n->nintervals; ++k) {
     const double gamma = n->known[n->interval_row[k]];
     n->interval_dual[k] = isnan(gamma) ? n->interval_dual[k] : gamma;
   }

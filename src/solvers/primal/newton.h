@@ -145,8 +145,8 @@ typedef enum sap_step_kind {
 void sap_newton_linearise(sap_newton* newton, sap_step_kind kind);
 // The duals after a step of length alpha along dv, at the new v.
 void sap_newton_move_dual(sap_newton* newton, sap_step_kind kind, double alpha);
-// Metrics, and duals to begin with at the evaluated point: what is known, else P_C(y(v)).
-void sap_newton_start_dual(sap_newton* newton);
+// Metrics, and duals to begin with at the evaluated point: P_C(y(v)), or what is known if `recall`.
+void sap_newton_start_dual(sap_newton* newton, bool recall);
 
 // A direction dv to search along.
 typedef struct sap_direction {
