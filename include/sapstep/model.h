@@ -128,7 +128,8 @@ typedef struct sap_mesh_def {
 typedef enum sap_mesh_solid {
   SAP_MESH_CONVEX,  // evenly in its convex hull
   SAP_MESH_EXACT,   // evenly in what its faces enclose; they must be closed
-  SAP_MESH_LEGACY,  // evenly in the cones from the faces' middle to each face, all counted positive
+  SAP_MESH_LEGACY,  // as MuJoCo does by default: in the cones from its middle to each face, where
+                    // also those count that lie outside
   SAP_MESH_SHELL,   // evenly on its faces
 } sap_mesh_solid;
 

@@ -16,9 +16,9 @@ static double moved_inertia(const sap_model* model, const sap_model_actuator* ac
   for (int32_t i = tendon->first; i < tendon->first + tendon->count; ++i) {
     const double arm = gear * model->tendon_coefficients[i];
     const double inertia = model->dof_inertia[model->joints[model->tendon_joints[i]].v_start];
-    sum += arm != 0.0 ? inertia / (arm * arm) : 0.0;
+    sum += arm * arm / inertia;
   }
-  return sum;
+  return sum > 0.0 ? 1.0 / sum : 0.0;
 }
 
 void sap_compile_actuators(sap_model* model) {

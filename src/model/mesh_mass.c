@@ -5,7 +5,8 @@
 //          e = (a - o, b - o, c - o) and s = a + b + c - 3 o:  integral r dV = V s/4,
 //          integral r r' dV = V (s s' + sum e e')/20,  r from o.
 //   shell  area A with its centroid s/3:  integral r r' dA = A (s s' + sum e e')/12.
-// o is the area-weighted mean of the triangles' centroids. cost: O(faces)
+// o is the area-weighted mean of the triangles' centroids. MuJoCo's legacy way counts all V
+// positive, and begins again with o in the centre of mass that it has found so. cost: O(faces)
 #include <math.h>
 #include <string.h>
 
@@ -126,6 +127,15 @@ static sap_status hull_triangles(const sap_hull* hull, triangles* t, sap_error* 
   return SAP_STATUS_OK;
 }
 
+static void sum_up(const triangles* t, const double o[3], sap_mesh_solid solid, moments* m) {
+  *m = (moments){0};
+  for (int32_t i = 0; i < t->count; ++i) {
+    double e[3][3];
+    edges_of(t, i, o, e);
+    add_triangle(m, e, solid);
+  }
+}
+
 static sap_status compute(const sap_checker* checker, const triangles* t, sap_mesh_solid solid,
                           sap_mesh_mass* out) {
   double o[3];
@@ -133,12 +143,8 @@ static sap_status compute(const sap_checker* checker, const triangles* t, sap_me
   if (!(area > 0.0)) {
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "its faces have no area");
   }
-  moments m = {0};
-  for (int32_t i = 0; i < t->count; ++i) {
-    double e[3][3];
-    edges_of(t, i, o, e);
-    add_triangle(&m, e, solid);
-  }
+  moments m;
+  sum_up(t, o, solid, &m);
   if (solid == SAP_MESH_EXACT) {
     const sap_status status = sap_mesh_check_closed(checker, t->faces, t->count);
     if (status != SAP_STATUS_OK) {
@@ -150,6 +156,11 @@ static sap_status compute(const sap_checker* checker, const triangles* t, sap_me
                           "its volume is %g, but must be > 0: are its faces counter-clockwise "
                           "from outside?",
                           m.zeroth);
+  }
+  if (solid == SAP_MESH_LEGACY) {
+    sap_v3_add_scaled(o, m.first, 1.0 / m.zeroth);
+    sum_up(t, o, solid, &m);
+    sap_v3_set(m.first, 0.0, 0.0, 0.0);
   }
   finish(&m, o, out);
   return SAP_STATUS_OK;

@@ -87,12 +87,12 @@ typedef struct sap_mjcf_joint {
 
 // Pose in the parent.
 typedef struct sap_mjcf_place {
-  int32_t parent;
+  int32_t parent, space;
   sap_pose pose;
 } sap_mjcf_place;
 
 typedef struct sap_mjcf_site {
-  int32_t body;
+  int32_t body, space;
   sap_pose pose;  // in the body
 } sap_mjcf_site;
 

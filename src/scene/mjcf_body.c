@@ -122,11 +122,13 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
   return status;
 }
 
-static sap_status place_body(sap_mjcf_reader* r, const sap_body_def* def, int32_t id) {
+static sap_status place_body(sap_mjcf_reader* r, const sap_body_def* def, int32_t space,
+                             int32_t id) {
   const sap_status status = SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error);
   if (status == SAP_STATUS_OK) {
     sap_mjcf_place* at = &r->places[id];
     at->parent = def->parent;
+    at->space = space;
     memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
     memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
     r->place_count = id + 1;
@@ -182,7 +184,7 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
     }
   }
   if (status == SAP_STATUS_OK) {
-    status = place_body(r, def, at->id);
+    status = place_body(r, def, item->scope.space, at->id);
   }
   return status == SAP_STATUS_OK ? name_body(r, item->node, def->name, at->id) : status;
 }

@@ -103,10 +103,12 @@ static sap_status read_weld(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
   sap_pose AB;
   memcpy(AB.p, x, sizeof AB.p);
   memcpy(AB.q, x + 3, sizeof AB.q);
-  if (!sap_quaternion_normalize(AB.q)) {  // a zero quaternion: the default pose
+  if (sap_quaternion_normalize(AB.q)) {
+    sap_v3_copy(def->anchor_A, AB.p);  // MuJoCo's: where body1 has the anchor
+  } else {                             // a zero quaternion: the default pose
     relative_pose(r, def->a, def->b, &AB);
+    transform(&AB, def->anchor_B, def->anchor_A);
   }
-  transform(&AB, def->anchor_B, def->anchor_A);
   memcpy(def->q_AB, AB.q, sizeof AB.q);
   return SAP_STATUS_OK;
 }

@@ -33,6 +33,25 @@ static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribut
   return kinds[i].names;
 }
 
+// Where an element stands, as far as it is known: else `space`.
+static int32_t space_of(const sap_mjcf_reader* r, const sap_lookup* names, int32_t id,
+                        int32_t space) {
+  if (names == &r->joint_names) {
+    return r->joints[id].space;
+  }
+  if (names == &r->site_names) {
+    return r->sites[id].space;
+  }
+  return names == &r->body_names && id > 0 ? r->places[id].space : space;
+}
+
+static bool is_around(const sap_mjcf_reader* r, int32_t outer, int32_t inner) {
+  while (inner >= 0 && inner != outer) {
+    inner = r->spaces[inner].parent;
+  }
+  return inner == outer;
+}
+
 // Id of the element that is called `name` in the file, in exactly this space; -1.
 static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_lookup* names,
                                 const char* name, int32_t* id) {
@@ -44,6 +63,9 @@ static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_loo
   const sap_status status = sap_mjcf_full_name(r, space, name, &full);
   if (status == SAP_STATUS_OK) {
     *id = sap_lookup_find(names, full);
+  }
+  if (*id >= 0 && !is_around(r, space, space_of(r, names, *id, space))) {
+    *id = -1;  // copies of two replicates may have the same suffix
   }
   if (*id < 0 && names == &r->body_names && strcmp(name, "world") == 0) {
     *id = 0;  // the world has no prefix

@@ -14,7 +14,7 @@ sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_sta
 
 sap_status sap_mjcf_add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
   sap_mjcf_sources s;
-  sap_mjcf_site site = {.body = body, .pose = sap_pose_identity};
+  sap_mjcf_site site = {.body = body, .space = item->scope.space, .pose = sap_pose_identity};
   const char* name = NULL;
   sap_status status = sap_mjcf_find_sources(r, item->node, "site", &item->scope, &s);
   if (status == SAP_STATUS_OK) {

@@ -82,9 +82,9 @@ static const sap_schema_child geom_children[] = {
 static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
-    "solref group mesh hfield",
+    "solref group mesh hfield margin",
     .skipped = "solimp solmix castshadow material rgba user fluidcoef fitscale",
-    .zero = "adhesion gap margin surfacevel",
+    .zero = "adhesion gap surfacevel",
     .value = geom_values,
     .child = geom_children,
 };
