@@ -414,11 +414,15 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
       return status;
     }
     sap_contact* contact = &multibody->contacts[i];
-    for (int32_t r = 0; r < 3; ++r) {
-      contact->R[r] = block.R[r];
-      contact->vc[r] = report->solution->vc[row + r];
-      contact->gamma[r] = report->solution->gamma[row + r];
+    if (!sap_assembly_collect_contact(&block, report->solution->vc + row,
+                                      report->solution->gamma + row, contact)) {
+      sap_assembly_contact_velocity(multibody->assembly,
+                                    sap_multibody_at(multibody, multibody->start.q0),
+                                    report->solution->v, contact);
     }
+    contact->vc[0] += contact->surface_velocity[0];
+    contact->vc[1] += contact->surface_velocity[1];
+    contact->vc[3] += contact->condim > 3 ? contact->surface_velocity[2] : 0.0;
   }
   return SAP_STATUS_OK;
 }

@@ -26,6 +26,9 @@ typedef enum sap_friction_rule {
 // k 1e6 N/m, tau_d 0.01 s, mu 0.5.
 SAP_API sap_material sap_material_default(void);
 
+// mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
+SAP_API double sap_friction_combine(double a, double b, sap_friction_rule rule);
+
 // Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by compliance,
 // (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's values;
 // two infinite ones give an infinite k and the mean of the times.
@@ -53,19 +56,33 @@ SAP_API sap_status sap_contact_regularize(const sap_material* pair,
                                           double phi0, double w, double R[3], double v_hat[3],
                                           sap_error* error);
 
+// Friction of a contact with `nrows` rows [t1 t2 n spin roll1 roll2], 3 (sliding), 4 (and spin) or
+// 6 (and rolling): with mu_j of the rows but n, [-] for t1 and t2, [m] for spin and rolling,
+//   sum_j (gamma_j/mu_j)^2 <= gamma_n^2
+// In a problem the tangential rows are scaled, s_j = mu_j/mu, so that one mu is left:
+//   J_j <- s_j J_j,  gamma_j <- gamma_j/s_j,  |gamma_t| <= mu gamma_n,  R_j = Rt/s_j^2 unscaled
+// mu is the larger of t1's and t2's; 1 where both are 0 and others are not. A row of mu_j = 0
+// becomes zero. Without any friction mu = 0 and all s_j = 1. friction: mu_j of [t1 t2 spin roll1
+// roll2] (nrows - 1), each >= 0. Sets scales of all rows, 1 for n, (nrows); returns mu.
+SAP_API double sap_friction_scales(const double* friction, int32_t nrows, double* scales);
+
 // One contact of a configuration, as collision detection finds it and the stepper reports it.
 typedef struct sap_contact {
-  int32_t body_A, body_B;    // model body ids; the normal points from A into B
-  int32_t shape_A, shape_B;  // model shape ids; shape_A < shape_B
-  int32_t feature;           // which point of the pair's manifold; stable while the contact lasts
-  int32_t condim;            // 1 frictionless, 3 sliding friction
-  double point[3];           // p_WC [m], between the surfaces by compliance (on the rigid one's)
-  double R_WC[9];            // column-major; columns t1, t2, n
-  double phi;                // signed distance [m], < 0 penetration
-  sap_material material;     // of the pair
-  double R[3];               // regularization [t1 t2 n]         (set by a step)
-  double vc[3];              // contact velocity after the step [m/s], [t1 t2 n]
-  double gamma[3];           // impulse on B [N s], [t1 t2 n]
+  int32_t body_A, body_B;      // model body ids; the normal points from A into B
+  int32_t shape_A, shape_B;    // model shape ids; shape_A < shape_B
+  int32_t feature;             // which point of the pair's manifold; stable while the contact lasts
+  int32_t condim;              // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
+  double point[3];             // p_WC [m], between the surfaces by compliance (on the rigid one's)
+  double R_WC[9];              // column-major; columns t1, t2, n
+  double phi;                  // signed distance [m], < 0 penetration
+  sap_material material;       // of the pair
+  double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
+  double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
+                               // [rad/s]
+  // Set by a step: rows [t1 t2 n spin roll1 roll2], unscaled, 0 beyond condim.
+  double R[6];      // regularization; 0 along rows without friction
+  double vc[6];     // velocity of B's surface relative to A's after the step [m/s], [rad/s]
+  double gamma[6];  // impulse on B [N s], [N m s]
 } sap_contact;
 
 #ifdef __cplusplus

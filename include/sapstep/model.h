@@ -103,6 +103,7 @@ typedef struct sap_shape_def {
   double friction_rolling;     // condim 6: the same about the tangents [m] >= 0          (0)
   double surface_velocity[3];  // of a conveyor: velocity of its surface relative to the shape,
                                // in the shape's axes [m/s]                               (0)
+  double surface_rotation[3];  // of a turntable: the same about the shape's origin [rad/s] (0)
 } sap_shape_def;
 
 // A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.
@@ -113,6 +114,10 @@ typedef struct sap_pair_def {
   double margin;              // [m] >= 0                                                  (0)
   double friction_torsional;  // [m] >= 0                                                  (0)
   double friction_rolling;    // [m] >= 0                                                  (0)
+  // Where friction depends on the direction: t1 is the world's y, or z if the normal is nearer y,
+  // without its part along the normal.
+  double friction_t2;         // along t2 [-]; < 0: material.friction, as along t1           (-1)
+  double friction_rolling_2;  // about t2 [m]; < 0: friction_rolling, as about t1           (-1)
 } sap_pair_def;
 
 // Triangle mesh; its convex hull is what collides.

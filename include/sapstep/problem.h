@@ -22,16 +22,18 @@ typedef struct sap_problem sap_problem;
 
 // The convex set C of a block's impulse.
 typedef enum sap_set {
-  SAP_SET_FRICTION_CONE,  // 3 rows [t1 t2 n]: |gamma_t| <= mu gamma_n
-  SAP_SET_NONNEGATIVE,    // each row >= 0: limits, unilateral cables, frictionless contact
-  SAP_SET_BOX,            // lower <= gamma <= upper: joint dry friction, limited actuators
-  SAP_SET_FREE,           // bilateral
+  // 3, 4 or 6 rows [t1 t2 n spin roll1 roll2]: |gamma_t| <= mu gamma_n, gamma_t all but n. One R
+  // for all of them: other coefficients by scaled rows, see sap_friction_scales.
+  SAP_SET_FRICTION_CONE,
+  SAP_SET_NONNEGATIVE,  // each row >= 0: limits, unilateral cables, frictionless contact
+  SAP_SET_BOX,          // lower <= gamma <= upper: joint dry friction, limited actuators
+  SAP_SET_FREE,         // bilateral
 } sap_set;
 
 // One constraint block as the caller gives it; everything is copied.
 typedef struct sap_block {
   sap_set set;
-  int32_t nrows;                   // rows of the block, >= 1; 3 for a friction cone
+  int32_t nrows;                   // rows of the block, >= 1; 3, 4 or 6 for a friction cone
   int32_t ntrees;                  // trees it acts on, >= 1
   const int32_t* trees;            // distinct tree indices                              (ntrees)
   const double* const* jacobians;  // J on trees[i]: nrows x tree size, column-major, ld nrows
@@ -51,6 +53,13 @@ typedef struct sap_contact_block {
   sap_material material;           // of the pair
   double phi0;                     // signed distance at the start of the step [m]
   uint64_t key;
+  // Zero or NULL where there is sliding friction alone.
+  int32_t nrows;                 // 0 or 3: sliding; 4: and spin; 6: and rolling friction
+  const double* const* angular;  // (nrows - 3) x tree size: rows [spin roll1 roll2] about n, t1, t2
+  const double* friction;        // mu of [t1 t2 spin roll1 roll2]; NULL (3 rows only): the
+                                 // material's along both tangents               (nrows - 1)
+  double surface_velocity[3];    // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
+                                 // [rad/s]
 } sap_contact_block;
 
 // An empty problem; dt 0 and no trees until sap_problem_reset.
@@ -86,8 +95,10 @@ SAP_API sap_status sap_problem_set_stage(sap_problem* problem, double theta, dou
 // Adds a block; its index is the number of blocks before. A call that fails adds nothing.
 SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block,
                                          sap_error* error);
-// Adds a friction cone (mu > 0 or not: a cone with mu = 0 is frictionless and keeps 3 rows).
-// Needs the diagonal blocks of A of its trees: w = |sum_t J_t A_tt^-1 J_t'|_F/3.
+// Adds a friction cone (mu > 0 or not: a cone with mu = 0 is frictionless and keeps its rows).
+// Needs the diagonal blocks of A of its trees: w = |sum_t J_t A_tt^-1 J_t'|_F/3 of [t1 t2 n]. Rows
+// of a cone whose coefficients differ are scaled by sap_friction_scales, in the block as in its
+// part of gamma and vc.
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                            const sap_regularization* regularization,
                                            sap_error* error);

@@ -21,6 +21,10 @@
 //   /contact/distance   (m)        [m], < 0 penetration, at the start of the step
 //   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
 //   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
+//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s],
+//   about
+//                                  [n t1 t2]: spin and rolling; 0 beyond condim
+//   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
 //   /model/bodies /model/joints /model/shapes   names
 //   /model/joint        (joints, 4)  type (sap_joint_type), body, first of q, first of v
 // Contacts are those of the step that led to the row; in a row without a report those of the

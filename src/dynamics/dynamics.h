@@ -52,6 +52,10 @@ bool* sap_dynamics_locked(sap_dynamics* dynamics);
 void sap_dynamics_add_point_jacobian(const sap_dynamics* dynamics, int32_t body,
                                      const double p_W[3], const double R_WC[9], double sign,
                                      double* J);
+// The same of the angular velocity about n, t1, t2 of R_WC, the first `rows` of these (1 or 3):
+// J (rows x tree size, ld rows).
+void sap_dynamics_add_angular_jacobian(const sap_dynamics* dynamics, int32_t body,
+                                       const double R_WC[9], double sign, int32_t rows, double* J);
 
 // p_W of a point of a body.
 void sap_dynamics_point(const sap_dynamics* dynamics, int32_t body, const double p_BP[3],

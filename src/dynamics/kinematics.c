@@ -175,3 +175,26 @@ void sap_dynamics_add_point_jacobian(const sap_dynamics* d, int32_t body, const 
     sap_v3_add_scaled(J + 3 * (k + 3), c, sign);
   }
 }
+
+void sap_dynamics_add_angular_jacobian(const sap_dynamics* d, int32_t body, const double R_WC[9],
+                                       double sign, int32_t rows, double* J) {
+  const sap_model* model = d->model;
+  const int32_t tree = model->bodies[body].tree;
+  if (tree < 0) {
+    return;
+  }
+  const int32_t root = d->tree_root[tree];
+  const int32_t first = model->tree_dofs[tree];
+  const int32_t end = d->tree_free[tree] ? first + 6 : first;
+  const double* axes[3] = {R_WC + 6, R_WC, R_WC + 3};  // spin about n, rolling about t1, t2
+  for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
+    for (int32_t r = 0; r < rows && !d->locked[i]; ++r) {
+      J[rows * (i - first) + r] += sign * sap_v3_dot(axes[r], d->S[i]);
+    }
+  }
+  for (int32_t k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
+    for (int32_t r = 0; r < rows; ++r) {
+      J[rows * (k + 3) + r] += sign * sap_v3_dot(axes[r], d->R_WB + 9 * root + 3 * k);
+    }
+  }
+}

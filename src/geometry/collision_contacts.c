@@ -1,28 +1,106 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From manifolds to contacts: materials, points, frames, identities.
+#include <math.h>
 #include <string.h>
 
 #include "geometry/collision_data.h"
+#include "math/quaternion.h"
+
+// mu of the rows that condim has: sliding, spin and rolling friction, each the same in its plane.
+static void spread_friction(double sliding, double torsional, double rolling, sap_pair_rule* rule) {
+  const double all[5] = {sliding, sliding, torsional, rolling, rolling};
+  for (int32_t i = 0; i < 5; ++i) {
+    rule->friction[i] = i < rule->condim - 1 ? all[i] : 0.0;
+  }
+}
+
+static void take_pair(const sap_pair_def* pair, sap_pair_rule* rule) {
+  *rule = (sap_pair_rule){.material = pair->material, .condim = pair->condim};
+  spread_friction(pair->material.friction, pair->friction_torsional, pair->friction_rolling, rule);
+  if (pair->friction_t2 >= 0.0 && rule->condim >= 3) {
+    rule->friction[1] = pair->friction_t2;
+  }
+  if (pair->friction_rolling_2 >= 0.0 && rule->condim == 6) {
+    rule->friction[4] = pair->friction_rolling_2;
+  }
+  rule->anisotropic =
+      rule->friction[0] != rule->friction[1] || rule->friction[3] != rule->friction[4];
+}
 
 sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
                                    sap_pair_rule* rule, sap_error* error) {
   const sap_pair_def* pair =
       sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
   if (pair != NULL) {
-    *rule = (sap_pair_rule){pair->material, pair->condim};
+    take_pair(pair, rule);
     return SAP_STATUS_OK;
   }
   const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
+  const sap_friction_rule combine = c->model->options.friction_rule;
   const sap_status status =
-      sap_material_combine(&shape_a->material, &shape_b->material, c->model->options.friction_rule,
-                           &rule->material, error);
-  rule->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
+      sap_material_combine(&shape_a->material, &shape_b->material, combine, &rule->material, error);
+  rule->anisotropic = false;
   if (shape_a->priority != shape_b->priority) {
     const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
     rule->condim = ruler->condim;
     rule->material.friction = ruler->material.friction;
+    spread_friction(ruler->material.friction, ruler->friction_torsional, ruler->friction_rolling,
+                    rule);
+    return status;
   }
+  rule->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
+  spread_friction(
+      rule->material.friction,
+      sap_friction_combine(shape_a->friction_torsional, shape_b->friction_torsional, combine),
+      sap_friction_combine(shape_a->friction_rolling, shape_b->friction_rolling, combine), rule);
   return status;
+}
+
+// t1 of anisotropic friction: the world's y, or z if the normal is nearer y, across the normal.
+static void fix_tangents(double R_WC[9]) {
+  const double* n = R_WC + 6;
+  double axis[3] = {0.0, 0.0, 0.0};
+  axis[fabs(n[1]) < 0.5 ? 1 : 2] = 1.0;
+  sap_v3_add_scaled(axis, n, -sap_v3_dot(n, axis));
+  sap_v3_scale(R_WC, axis, 1.0 / sap_v3_norm(axis));
+  sap_v3_cross(R_WC + 3, n, R_WC);
+}
+
+// Velocity that a shape's belt adds to its surface at a point, and its turning; world's axes.
+static bool belt_velocity(const sap_collision* c, const sap_collision_query* at, int32_t shape,
+                          const double p_WC[3], double velocity[3], double rotation[3]) {
+  const sap_shape_def* def = &c->model->shapes[shape];
+  const double *v = def->surface_velocity, *w = def->surface_rotation;
+  if (v[0] == 0.0 && v[1] == 0.0 && v[2] == 0.0 && w[0] == 0.0 && w[1] == 0.0 && w[2] == 0.0) {
+    return false;
+  }
+  double R_BS[9], p_WS[3], arm[3], turned[3], in_B[3];
+  sap_quaternion_to_matrix(R_BS, def->q_BS);
+  sap_m3_mul_v3(in_B, R_BS, w);
+  sap_m3_mul_v3(rotation, at->R_WB + 9 * def->body, in_B);
+  sap_m3_mul_v3(in_B, R_BS, v);
+  sap_m3_mul_v3(velocity, at->R_WB + 9 * def->body, in_B);
+  sap_m3_mul_v3(p_WS, at->R_WB + 9 * def->body, def->p_BS);
+  sap_v3_add(p_WS, p_WS, at->p_WB + 3 * def->body);
+  sap_v3_sub(arm, p_WC, p_WS);
+  sap_v3_cross(turned, rotation, arm);
+  sap_v3_add(velocity, velocity, turned);
+  return true;
+}
+
+// surface_velocity of a contact whose frame and point are set.
+static void add_belts(const sap_collision* c, const sap_collision_query* at, sap_contact* contact) {
+  sap_v3_set(contact->surface_velocity, 0.0, 0.0, 0.0);
+  for (int32_t side = 0; side < 2; ++side) {
+    double velocity[3], rotation[3];
+    const double sign = side == 0 ? -1.0 : 1.0;
+    if (belt_velocity(c, at, side == 0 ? contact->shape_A : contact->shape_B, contact->point,
+                      velocity, rotation)) {
+      contact->surface_velocity[0] += sign * sap_v3_dot(contact->R_WC, velocity);
+      contact->surface_velocity[1] += sign * sap_v3_dot(contact->R_WC + 3, velocity);
+      contact->surface_velocity[2] += sign * sap_v3_dot(contact->R_WC + 6, rotation);
+    }
+  }
 }
 
 // Share of the penetration that A's surface gives way: A's compliance over that of both.
@@ -92,18 +170,23 @@ sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_quer
                          .shape_B = b,
                          .material = rule.material,
                          .condim = rule.condim};
+  memcpy(contact.friction, rule.friction, sizeof rule.friction);
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];
     contact.phi = point->phi;
     if (i == 0 || memcmp(point->n, contact.R_WC + 6, sizeof point->n) != 0) {
       sap_m3_from_normal(contact.R_WC, point->n);
+      if (rule.anisotropic) {
+        fix_tangents(contact.R_WC);
+      }
     }
     sap_v3_add(contact.point, shape_a->p, point->p);
     sap_v3_add_scaled(contact.point, point->n, share * point->phi);
+    add_belts(c, at, &contact);
     c->contacts[first + i] = contact;
     points[i].pair = pair;
-    points[i].friction = contact.condim == 1 ? 0.0 : contact.material.friction;
+    points[i].friction = fmax(contact.friction[0], contact.friction[1]);
     points[i].relaxation_time = contact.material.relaxation_time;
     sap_m3_tmul_v3(points[i].n, at->R_WB + 9 * contact.body_A, point->n);
     to_body(at, contact.body_A, contact.point, points[i].p_A);

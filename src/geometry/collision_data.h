@@ -47,6 +47,8 @@ struct sap_collision {
 typedef struct sap_pair_rule {
   sap_material material;
   int32_t condim;
+  double friction[5];  // as sap_contact has it
+  bool anisotropic;    // t1 is fixed in the world
 } sap_pair_rule;
 
 sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,

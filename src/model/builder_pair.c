@@ -47,9 +47,17 @@ static sap_status check_pair(const sap_checker* checker, const sap_builder* buil
   if (material.stiffness == 0.0) {
     material.stiffness = HUGE_VAL;  // that of the two shapes, once it is chosen
   }
-  const sap_contact_fields fields = {&material, def->condim, def->margin,
-                                     def->friction_torsional, def->friction_rolling};
-  return status == SAP_STATUS_OK ? sap_builder_check_contact(checker, &fields) : status;
+  const sap_contact_fields fields = {&material, def->condim, def->margin, def->friction_torsional,
+                                     def->friction_rolling};
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_check_contact(checker, &fields);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_finite(checker, "friction_t2", def->friction_t2);
+  }
+  return status == SAP_STATUS_OK
+             ? sap_check_finite(checker, "friction_rolling_2", def->friction_rolling_2)
+             : status;
 }
 
 sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, int32_t* id,

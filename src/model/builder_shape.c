@@ -63,6 +63,9 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   if (status == SAP_STATUS_OK) {
     status = sap_check_vector(checker, "surface_velocity", def->surface_velocity, 3);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "surface_rotation", def->surface_rotation, 3);
+  }
   sap_material material = def->material;
   if (material.stiffness == 0.0) {
     material.stiffness = HUGE_VAL;  // chosen when the model is compiled

@@ -198,9 +198,6 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_check(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_compile_supported(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
     status = sap_compile_stiffness(model, error);
   }
   if (status == SAP_STATUS_OK) {

@@ -12,9 +12,6 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
 sap_status sap_compile_number(sap_model* model, sap_error* error);
 // What later additions to the builder may have broken: free joints and planes need static bodies.
 sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error);
-// UNSUPPORTED for what the builder takes but dynamics, collision or assembly cannot do yet.
-sap_status sap_compile_supported(const sap_builder* builder, const sap_model* model,
-                                 sap_error* error);
 // The hulls of all meshes, one after the other.
 sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
 // The tendons' lengths in the default pose; springs without a length are relaxed there.

@@ -68,7 +68,10 @@ sap_bushing_def sap_bushing_def_default(void) {
 }
 
 sap_pair_def sap_pair_def_default(void) {
-  return (sap_pair_def){.material = sap_material_default(), .condim = 3};
+  return (sap_pair_def){.material = sap_material_default(),
+                        .condim = 3,
+                        .friction_t2 = -1.0,
+                        .friction_rolling_2 = -1.0};
 }
 
 sap_model_options sap_model_options_default(void) {

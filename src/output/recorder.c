@@ -34,6 +34,8 @@ enum column_id {
   CONTACT_DISTANCE,
   CONTACT_VELOCITY,
   CONTACT_IMPULSE,
+  CONTACT_TURNING,
+  CONTACT_MOMENT,
   COLUMNS
 };
 
@@ -156,6 +158,10 @@ static bool create_columns(sap_recorder* recorder, const sap_recorder_options* o
       [CONTACT_DISTANCE] = {"contact/distance", false, 0, CONTACT_ROWS, deflate, "m", NULL},
       [CONTACT_VELOCITY] = {"contact/velocity", false, 3, CONTACT_ROWS, deflate, "m/s", "t1,t2,n"},
       [CONTACT_IMPULSE] = {"contact/impulse", false, 3, CONTACT_ROWS, deflate, "N s", "t1,t2,n"},
+      [CONTACT_TURNING] = {"contact/turning", false, 3, CONTACT_ROWS, deflate, "rad/s",
+                           "spin,roll1,roll2"},
+      [CONTACT_MOMENT] = {"contact/moment", false, 3, CONTACT_ROWS, deflate, "N m s",
+                          "spin,roll1,roll2"},
   };
   for (int i = 0; i < COLUMNS; ++i) {
     // A model without positions has no q to record.
@@ -258,9 +264,16 @@ static void copy(sap_recorder* recorder, int column, const double* values, int32
 }
 
 static int64_t contact_mode(const sap_contact* contact) {
-  const double tangent = hypot(contact->gamma[0], contact->gamma[1]);
-  const double limit = contact->material.friction * contact->gamma[2];
-  return !(contact->gamma[2] > 0.0) ? 0 : tangent < SLIDING_SHARE * limit ? 1 : 2;
+  static const int32_t row[5] = {0, 1, 3, 4, 5};
+  double share_2 = 0.0, most = 0.0;
+  for (int32_t i = 0; i < 5; ++i) {
+    const double limit = contact->friction[i] * contact->gamma[2];
+    const double share = limit > 0.0 ? contact->gamma[row[i]] / limit : 0.0;
+    share_2 += share * share;
+    most = fmax(most, limit);
+  }
+  const bool sticks = most > 0.0 && share_2 < SLIDING_SHARE * SLIDING_SHARE;
+  return !(contact->gamma[2] > 0.0) ? 0 : sticks ? 1 : 2;
 }
 
 static bool add_contact(sap_recorder* recorder, const sap_contact* contact, bool stepped) {
@@ -284,6 +297,8 @@ static bool add_contact(sap_recorder* recorder, const sap_contact* contact, bool
   copy(recorder, CONTACT_DISTANCE, &contact->phi, 1);
   copy(recorder, CONTACT_VELOCITY, stepped ? contact->vc : none, 3);
   copy(recorder, CONTACT_IMPULSE, stepped ? contact->gamma : none, 3);
+  copy(recorder, CONTACT_TURNING, stepped ? contact->vc + 3 : none, 3);
+  copy(recorder, CONTACT_MOMENT, stepped ? contact->gamma + 3 : none, 3);
   return true;
 }
 

@@ -20,6 +20,13 @@ sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics*
                                      const sap_contact* contacts, int32_t count,
                                      const sap_regularization* regularization, sap_problem* problem,
                                      sap_error* error);
+// A contact's part of a solution, scaled rows of its block, as R, vc and gamma in its own units.
+// False: velocities along rows without friction are not known from it, and are zero.
+bool sap_assembly_collect_contact(const sap_block* block, const double* vc, const double* gamma,
+                                  sap_contact* contact);
+// vc = J v of all rows that condim has; the kinematics set last are those of the contact.
+void sap_assembly_contact_velocity(const sap_assembly* assembly, const sap_dynamics* dynamics,
+                                   const double* v, sap_contact* contact);
 // Limits of joints at (q0, v0) that may act within the step, then dry friction of joints. The
 // problem holds A and v*.
 sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, const double* v0,

@@ -43,6 +43,7 @@ typedef struct sap_servo_law {
 struct sap_assembly {
   const sap_model* model;
   double* jacobians[2];         // of a contact's trees             (3 x largest tree)
+  double* angular[2];           // spin and rolling rows of these   (3 x largest tree)
   double* row;                  // one row, zero between calls      (nv)
   int32_t* trees;               // of one row                       (ntrees)
   const double** parts;         // of the row, tree by tree         (ntrees)

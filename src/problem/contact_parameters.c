@@ -39,7 +39,7 @@ static sap_status check_material(const sap_material* m, sap_error* error) {
   return status == SAP_STATUS_OK ? check_number("friction", m->friction, false, error) : status;
 }
 
-static double combine_friction(double a, double b, sap_friction_rule rule) {
+double sap_friction_combine(double a, double b, sap_friction_rule rule) {
   if (rule == SAP_FRICTION_MAXIMUM) {
     return a > b ? a : b;
   }
@@ -68,7 +68,7 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
     return status;
   }
   sap_material pair;
-  pair.friction = combine_friction(a->friction, b->friction, rule);
+  pair.friction = sap_friction_combine(a->friction, b->friction, rule);
   if (isinf(a->stiffness) || isinf(b->stiffness)) {
     const bool both = isinf(a->stiffness) && isinf(b->stiffness);
     const sap_material* soft = isinf(a->stiffness) ? b : a;
@@ -86,6 +86,19 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
   }
   *out = pair;
   return SAP_STATUS_OK;
+}
+
+double sap_friction_scales(const double* friction, int32_t nrows, double* scales) {
+  double mu = friction[0] > friction[1] ? friction[0] : friction[1];
+  bool any = mu > 0.0;
+  for (int32_t j = 2; j < nrows - 1; ++j) {
+    any = any || friction[j] > 0.0;
+  }
+  mu = any && !(mu > 0.0) ? 1.0 : mu;
+  for (int32_t row = 0; row < nrows; ++row) {
+    scales[row] = any && row != 2 ? friction[row < 2 ? row : row - 1] / mu : 1.0;
+  }
+  return mu;
 }
 
 sap_status sap_contact_regularize(const sap_material* pair,

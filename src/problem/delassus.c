@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Delassus scale and the contact block that follows from it.
+// Delassus scale of a block.
 //   W_ii = sum_t J_t A_tt^-1 J_t' = sum_t X_t' X_t,  X_t = L_t^-1 J_t',  A_tt = L_t L_t'
 //   w = |W_ii|_F / nrows                                               castro (29)-(30)
 // Factors of the tree blocks are kept until the block is set again; those of trees larger than a
@@ -157,9 +157,8 @@ static void add_tree(const sap_problem* p, int32_t tree, const double* J, int32_
   }
 }
 
-// w of a block whose trees and Jacobians have been checked.
-static sap_status delassus_scale(const sap_problem* p, const sap_block* b, double* w,
-                                 sap_error* error) {
+sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, double* w,
+                                   sap_error* error) {
   int32_t largest = 0;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const int32_t n = p->tree_size[b->trees[t]];
@@ -215,46 +214,5 @@ sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32
   const sap_block block = {
       .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
   const sap_status status = sap_problem_check_jacobians(problem, &block, error);
-  return status == SAP_STATUS_OK ? delassus_scale(problem, &block, w, error) : status;
-}
-
-sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
-                                   const sap_regularization* regularization, sap_error* error) {
-  if (problem == NULL || contact == NULL || regularization == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
-  }
-  double R[3], v_hat[3], w = 0.0;
-  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
-                           .ntrees = contact->ntrees,
-                           .trees = contact->trees,
-                           .jacobians = contact->jacobians,
-                           .R = R,
-                           .v_hat = v_hat,
-                           .friction = contact->material.friction,
-                           .key = contact->key};
-  sap_status status = sap_problem_check_jacobians(problem, &block, error);
-  if (status == SAP_STATUS_OK) {
-    status = delassus_scale(problem, &block, &w, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = sap_contact_regularize(&contact->material, regularization, problem->dt, contact->phi0, w,
-                                  R, v_hat, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", problem->nblocks);
-    return status;
-  }
-  double vc0[3];
-  sap_stage_velocity(problem, &block, vc0);
-  const sap_soft_row normal = {.stiffness = contact->material.stiffness,
-                               .relaxation_time = contact->material.relaxation_time,
-                               .g0 = contact->phi0,
-                               .rate0 = vc0[2],
-                               .w = w,
-                               .unilateral = true};
-  sap_stage_contact(problem, &normal, contact->material.friction, regularization->beta, vc0, R,
-                    v_hat);
-  return sap_problem_append_block(problem, &block, error);
+  return status == SAP_STATUS_OK ? sap_problem_block_scale(problem, &block, w, error) : status;
 }

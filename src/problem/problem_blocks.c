@@ -55,9 +55,9 @@ sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b,
 }
 
 static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->nrows != 3) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a friction cone has 3 rows, not %d",
-                    p->nblocks, b->nrows);
+  if (b->nrows != 3 && b->nrows != 4 && b->nrows != 6) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: a friction cone has 3, 4 or 6 rows, not %d", p->nblocks, b->nrows);
   }
   if (!isfinite(b->friction)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: friction = %g must be finite and >= 0",
@@ -67,10 +67,14 @@ static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: friction = %g must be >= 0", p->nblocks,
                     b->friction);
   }
-  if (b->R[0] != b->R[1]) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: R = (%g, %g, ...) of a friction cone must be equal in both tangents",
-                    p->nblocks, b->R[0], b->R[1]);
+  for (int32_t i = 1; i < b->nrows; ++i) {
+    if (i != 2 && b->R[i] != b->R[0]) {
+      return sap_fail(
+          error, SAP_STATUS_ARGUMENT,
+          "block %d: R[0] = %g, R[%d] = %g of a friction cone must be equal in all rows "
+          "but the normal",
+          p->nblocks, b->R[0], i, b->R[i]);
+    }
   }
   return SAP_STATUS_OK;
 }

@@ -16,6 +16,7 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   sap_free(cache->reversed_row);
   sap_free(cache->reversed_valid);
   sap_free(cache->scratch);
+  sap_free(cache->views);
   sap_free(cache->pair_order);
   sap_free(cache->column_start);
   sap_free(cache->row);

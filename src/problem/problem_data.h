@@ -32,14 +32,15 @@ typedef struct sap_problem_cache {
   double* reversed;    // factors of large trees, same starts as diagonal: branch_factor.h
   int32_t* reversed_row;
   bool* reversed_valid;
-  double* scratch;      // Delassus products, residual vectors
-  sap_cholesky* whole;  // of A with couplings; made when first needed
-  int32_t* pair_order;  // couplings sorted by column, then row
+  double* scratch;       // Delassus products, residual vectors, scaled rows
+  const double** views;  // Jacobians of a block in scratch
+  sap_cholesky* whole;   // of A with couplings; made when first needed
+  int32_t* pair_order;   // couplings sorted by column, then row
   int32_t* column_start;
   int32_t* row;
   size_t* value_start;
   double* values;
-  int32_t factor_capacity, factor_valid_capacity, scratch_capacity;
+  int32_t factor_capacity, factor_valid_capacity, scratch_capacity, views_capacity;
   int32_t reversed_capacity, reversed_row_capacity, reversed_valid_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
@@ -102,14 +103,24 @@ sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* b
 // it is there.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
                                    sap_error* error);
+// w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
+sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
+                                   sap_error* error);
 // J v0 of a block, zero where all is evaluated at the end.
 void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
 // R and v_hat at the problem's stage; false, and nothing changed, where the end is right.
 bool sap_stage_normal(const sap_problem* problem, const sap_soft_row* row, double beta, double* R,
                       double* v_hat);
-// The same for a contact's three rows, which hold those of the end; its velocity was vc0.
-void sap_stage_contact(const sap_problem* problem, const sap_soft_row* normal, double friction,
-                       double beta, const double vc0[3], double R[3], double v_hat[3]);
+// The same for all `nrows` rows of a friction cone, which hold those of the end; its velocity was
+// vc0.
+typedef struct sap_stage_cone {
+  sap_soft_row normal;
+  int32_t nrows;
+  double friction, beta;
+  const double* vc0;  // (nrows)
+} sap_stage_cone;
+void sap_stage_contact(const sap_problem* problem, const sap_stage_cone* cone, double* R,
+                       double* v_hat);
 // Frees what the cache holds, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);
 

@@ -6,7 +6,8 @@
 //   v_hat_n = -(phi0 + (dt theta (1 - theta_vq) + (1 - theta) tau_d) vn0)/c
 //   Where J changes, phi^theta gains theta^2 e and vn^theta 2 theta e/dt, e the curvature's share
 //   of phi at q0 (+) dt v0; at the end of the step v_hat_n gains -e/dt. tangent: y_t =
-//   -vt^theta/Rt:  R = Rt/theta,  v_hat_t = -((1 - theta)/theta) vt0
+//   -(vt^theta - b)/Rt, b a belt's velocity:  R = Rt/theta,  v_hat_t = b - ((1 - theta)/theta)
+//   (vt0 - b)
 // theta = theta_vq = 1 is castro's end of the step, (29)-(30). theta = 1/2 is second order, but it
 // reverses what the step does not resolve. A row is therefore evaluated at the end where it
 //   is stiff      dt k (dt + tau_d) w > RESOLVED, which includes the near-rigid limit of (29)
@@ -54,17 +55,24 @@ bool sap_stage_normal(const sap_problem* p, const sap_soft_row* row, double beta
   return true;
 }
 
-void sap_stage_contact(const sap_problem* p, const sap_soft_row* normal, double friction,
-                       double beta, const double vc0[3], double R[3], double v_hat[3]) {
-  if (!sap_stage_normal(p, normal, beta, &R[2], &v_hat[2])) {
+void sap_stage_contact(const sap_problem* p, const sap_stage_cone* cone, double* R, double* v_hat) {
+  const sap_soft_row* normal = &cone->normal;
+  if (!sap_stage_normal(p, normal, cone->beta, &R[2], &v_hat[2])) {
     return;
   }
-  const double force = -normal->stiffness * (normal->g0 + normal->relaxation_time * vc0[2]);
-  const double stopped = friction * p->dt * fmax(0.0, force) * normal->w;
-  if (hypot(vc0[0], vc0[1]) > SLIDING * stopped) {
-    for (int32_t i = 0; i < 2; ++i) {
-      R[i] /= p->theta;
-      v_hat[i] = -(1.0 - p->theta) / p->theta * vc0[i];
+  const double force = -normal->stiffness * (normal->g0 + normal->relaxation_time * cone->vc0[2]);
+  const double stopped = cone->friction * p->dt * fmax(0.0, force) * normal->w;
+  double slip_2 = 0.0;
+  for (int32_t i = 0; i < cone->nrows; ++i) {
+    const double slip = i == 2 ? 0.0 : cone->vc0[i] - v_hat[i];
+    slip_2 += slip * slip;
+  }
+  if (sqrt(slip_2) > SLIDING * stopped) {
+    for (int32_t i = 0; i < cone->nrows; ++i) {
+      if (i != 2) {
+        R[i] /= p->theta;
+        v_hat[i] -= (1.0 - p->theta) / p->theta * (cone->vc0[i] - v_hat[i]);
+      }
     }
   }
 }

@@ -195,6 +195,13 @@ static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, 
       return sap_fail(error, SAP_STATUS_UNSUPPORTED, "block %d: solver '%s' takes %s, not %s", b,
                       row->info.name, row->info.blocks, names[(int)block->set]);
     }
+    if (block->set == SAP_SET_FRICTION_CONE && block->nrows > 3 &&
+        (row->sets & SAP_TAKES_WIDE_CONES) == 0) {
+      return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                      "block %d: solver '%s' takes friction cones of 3 rows, not %d (spin or "
+                      "rolling friction)",
+                      b, row->info.name, block->nrows);
+    }
     for (int32_t i = 0; row->needs_R && i < block->nrows; ++i) {
       if (!(p->R[block->first_row + i] > 0.0)) {
         return sap_fail(error, SAP_STATUS_UNSUPPORTED,

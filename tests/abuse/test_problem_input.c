@@ -139,7 +139,7 @@ static void test_blocks(void** state) {
   b.change;                              \
   reject(&b, SAP_STATUS_##wanted, words)
   CASE(nrows = 0, ARGUMENT, "nrows = 0");
-  CASE(nrows = 2, ARGUMENT, "3 rows, not 2");
+  CASE(nrows = 2, ARGUMENT, "3, 4 or 6 rows, not 2");
   CASE(ntrees = 0, ARGUMENT, "ntrees = 0");
   CASE(trees = NULL, ARGUMENT, "trees");
   CASE(trees = TWICE, ARGUMENT, "tree 2 is named twice");
@@ -151,7 +151,7 @@ static void test_blocks(void** state) {
   CASE(R = NULL, ARGUMENT, "R is NULL");
   CASE(R = ((const double[3]){0.1, 0.1, 1e-310}), ARGUMENT, "row 2: R = 1e-310");
   CASE(R = ((const double[3]){-0.1, 0.1, 0.1}), ARGUMENT, "row 0: R = -0.1");
-  CASE(R = ((const double[3]){0.1, 0.2, 0.1}), ARGUMENT, "equal in both tangents");
+  CASE(R = ((const double[3]){0.1, 0.2, 0.1}), ARGUMENT, "equal in all rows but the normal");
   CASE(R = ((const double[3]){0.1, 0.1, (double)NAN}), NOT_FINITE, "row 2: R");
   CASE(R = ((const double[3]){0.1, 0.1, (double)INFINITY}), NOT_FINITE, "row 2: R");
   CASE(v_hat = NULL, ARGUMENT, "v_hat is NULL");

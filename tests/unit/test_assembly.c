@@ -106,6 +106,7 @@ static void test_contacts(void** state) {
                                 .point = {0.4, -0.3, 0.7 + i},
                                 .phi = -1e-3,
                                 .material = {1e5, 0.02, 0.7}};
+    contacts[i].friction[0] = contacts[i].friction[1] = i == 3 ? 0.0 : 0.7;
     sap_m3_from_normal(contacts[i].R_WC, n);
   }
   sap_dynamics_set_positions(dynamics, mixed_q);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a contact in physical terms to a friction cone: R and v_hat by castro (29)-(30), w of the
+// rows [t1 t2 n]. Where coefficients of friction differ, rows are scaled by s_j = mu_j/mu, which
+// makes the elliptic cone circular (sap_friction_scales).
+#include <math.h>
+#include <string.h>
+
+#include "problem/problem_data.h"
+
+enum { MAXIMUM_ROWS = 6 };
+
+static sap_status check_friction(const sap_problem* p, const sap_contact_block* c, int32_t nrows,
+                                 sap_error* error) {
+  if (nrows != 3 && nrows != 4 && nrows != 6) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
+                    p->nblocks, nrows);
+  }
+  if (nrows > 3 && (c->friction == NULL || c->angular == NULL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: a contact with %d rows needs friction and angular", p->nblocks,
+                    nrows);
+  }
+  for (int32_t i = 0; c->friction != NULL && i < nrows - 1; ++i) {
+    if (!isfinite(c->friction[i]) || !(c->friction[i] >= 0.0)) {
+      return sap_fail(error, isfinite(c->friction[i]) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                      "block %d: friction[%d] = %g must be finite and >= 0", p->nblocks, i,
+                      c->friction[i]);
+    }
+  }
+  for (int32_t i = 0; i < 3; ++i) {
+    if (!isfinite(c->surface_velocity[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                      "block %d: surface_velocity[%d] = %g must be finite", p->nblocks, i,
+                      c->surface_velocity[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
+static void scale_rows(const double* linear, const double* angular, int32_t nrows, int32_t size,
+                       const double* scales, double* J) {
+  for (int32_t i = 0; i < size; ++i, J += nrows) {
+    for (int32_t r = 0; r < 3; ++r) {
+      J[r] = scales[r] * linear[3 * (size_t)i + (size_t)r];
+    }
+    for (int32_t r = 3; r < nrows; ++r) {
+      J[r] = scales[r] * angular[(size_t)(nrows - 3) * (size_t)i + (size_t)(r - 3)];
+    }
+  }
+}
+
+// The block with Jacobians of its own, in the problem's scratch memory.
+static sap_status scale_block(const sap_problem* p, const sap_contact_block* c,
+                              const double* scales, sap_block* block, sap_error* error) {
+  int64_t values = 0;
+  for (int32_t t = 0; t < c->ntrees; ++t) {
+    values += (int64_t)block->nrows * p->tree_size[c->trees[t]];
+  }
+  sap_problem_cache* cache = p->cache;
+  sap_status status = SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, values, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_RESERVE(&cache->views, &cache->views_capacity, c->ntrees, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double* J = cache->scratch;
+  for (int32_t t = 0; t < c->ntrees; ++t) {
+    const int32_t size = p->tree_size[c->trees[t]];
+    scale_rows(c->jacobians[t], block->nrows > 3 ? c->angular[t] : NULL, block->nrows, size, scales,
+               J);
+    cache->views[t] = J;
+    J += (size_t)block->nrows * (size_t)size;
+  }
+  block->jacobians = cache->views;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
+                                   const sap_regularization* regularization, sap_error* error) {
+  if (p == NULL || contact == NULL || regularization == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
+  }
+  double R[MAXIMUM_ROWS], v_hat[MAXIMUM_ROWS], scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS], w = 0.0;
+  const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
+  sap_status status = check_friction(p, contact, nrows, error);
+  sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                     .nrows = 3,
+                     .ntrees = contact->ntrees,
+                     .trees = contact->trees,
+                     .jacobians = contact->jacobians,
+                     .R = R,
+                     .v_hat = v_hat,
+                     .friction = contact->material.friction,
+                     .key = contact->key};
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_check_jacobians(p, &block, error);
+  }
+  if (status == SAP_STATUS_OK && nrows > 3) {
+    sap_block turns = block;
+    turns.nrows = nrows - 3;
+    turns.jacobians = contact->angular;
+    status = sap_problem_check_jacobians(p, &turns, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_block_scale(p, &block, &w, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0, w, R,
+                                  v_hat, error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", p->nblocks);
+    return status;
+  }
+  block.nrows = nrows;
+  v_hat[0] = 0.0 - contact->surface_velocity[0];
+  v_hat[1] = 0.0 - contact->surface_velocity[1];
+  if (contact->friction != NULL) {
+    block.friction = sap_friction_scales(contact->friction, nrows, scales);
+    v_hat[3] = 0.0 - contact->surface_velocity[2];
+    v_hat[4] = v_hat[5] = 0.0;
+    for (int32_t i = 0; i < nrows; ++i) {
+      R[i] = i == 2 ? R[2] : R[0];
+      v_hat[i] *= scales[i];
+    }
+    status = scale_block(p, contact, scales, &block, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  sap_stage_velocity(p, &block, vc0);
+  const sap_stage_cone cone = {.normal = {.stiffness = contact->material.stiffness,
+                                          .relaxation_time = contact->material.relaxation_time,
+                                          .g0 = contact->phi0,
+                                          .rate0 = vc0[2],
+                                          .w = w,
+                                          .unilateral = true},
+                               .nrows = nrows,
+                               .friction = block.friction,
+                               .beta = regularization->beta,
+                               .vc0 = vc0};
+  sap_stage_contact(p, &cone, R, v_hat);
+  return sap_problem_append_block(p, &block, error);
+}
