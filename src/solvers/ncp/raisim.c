@@ -1,24 +1,36 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gauss-Seidel with RaiSim's rule for one contact.            Hwangbo, Lee, Hutter 2018; lelidec
-// Alg. 5
+// Alg. 5; tsounis Alg. 4-5, Table I
 //   open      b_n > 0: 0;   sticking  -D^-1 b inside the cone
 //   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve g_n = 0, |gamma_t| = mu
 //             gamma_n, by bisection over the angle of gamma_t
 // Where D couples normal and tangents, friction does not oppose slip exactly: Signorini and Coulomb
-// hold, maximum dissipation does not. So the natural map is no test: it ends at a fixed point.
+// hold, maximum dissipation does not, lelidec (24). So the natural map is no test: it ends at a
+// fixed point.
+// raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. On the curve its slope is
+// g_t . gamma_t' + s gamma_n' with gamma_n' = gamma_t . gamma_t'/(mu |gamma_t|), zero for g_t =
+// -(s/(mu^2 gamma_n)) gamma_t: friction opposes slip, the fixed point is the NCP's. s by successive
+// approximation. raisim-ds-es ends when a sweep changes the dual cost by too little, tsounis (160).
 #include "solvers/ncp/raisim.h"
 
 #include <math.h>
 
+#include "problem/problem_data.h"
 #include "solvers/dual/gauss_seidel.h"
 
+// One sliding contact: energy 1/2 gamma' D gamma + b' gamma + shift gamma_n.
+typedef struct ellipse {
+  const double *D, *b;
+  double mu, shift;
+} ellipse;
+
 // gamma on the curve at an angle, and the slope of the energy along it. False where the curve has
-// no point: the normal that would be needed is not positive.
-static bool on_curve(const double D[9], const double b[3], double mu, double angle, double gamma[3],
-                     double* slope) {
+// no point: the normal that would be needed is not positive. g (2): tangential velocities.
+static bool on_curve(const ellipse* e, double angle, double gamma[3], double* slope, double g[2]) {
+  const double *D = e->D, mu = e->mu;
   const double c = cos(angle), s = sin(angle);
   const double along = D[8] + mu * (D[2] * c + D[5] * s);
-  const double normal = -b[2] / along;
+  const double normal = -e->b[2] / along;
   if (!(along > 0.0)) {
     return false;
   }
@@ -26,23 +38,25 @@ static bool on_curve(const double D[9], const double b[3], double mu, double ang
   gamma[0] = mu * normal * c;
   gamma[1] = mu * normal * s;
   gamma[2] = normal;
-  const double g0 = D[0] * gamma[0] + D[3] * gamma[1] + D[6] * normal + b[0];
-  const double g1 = D[1] * gamma[0] + D[4] * gamma[1] + D[7] * normal + b[1];
-  *slope = mu * (g0 * (turn * c - normal * s) + g1 * (turn * s + normal * c));
+  g[0] = D[0] * gamma[0] + D[3] * gamma[1] + D[6] * normal + e->b[0];
+  g[1] = D[1] * gamma[0] + D[4] * gamma[1] + D[7] * normal + e->b[1];
+  *slope = mu * (g[0] * (turn * c - normal * s) + g[1] * (turn * s + normal * c)) + e->shift * turn;
   return true;
 }
 
-static void slide(const double D[9], const double b[3], double mu, double start, double gamma[3]) {
+// Least energy from `start` downhill; returns its angle and sets gamma and g. gamma is 0 where the
+// curve has no point at `start`.
+static double slide(const ellipse* e, double start, double gamma[3], double g[2]) {
   enum { MAXIMUM = 60 };
   static const double FIRST = 0.05, PI = 3.14159265358979323846;
-  double low = start, slope = 0.0, other[3], other_slope = 0.0;
+  double low = start, slope = 0.0, other[3], other_g[2], other_slope = 0.0;
   gamma[0] = gamma[1] = gamma[2] = 0.0;
-  if (!on_curve(D, b, mu, low, gamma, &slope) || slope == 0.0) {
-    return;
+  if (!on_curve(e, low, gamma, &slope, g) || slope == 0.0) {
+    return low;
   }
   const double way = slope > 0.0 ? -1.0 : 1.0;
   double width = FIRST;
-  while (width < PI && on_curve(D, b, mu, start + way * width, other, &other_slope) &&
+  while (width < PI && on_curve(e, start + way * width, other, &other_slope, other_g) &&
          way * other_slope < 0.0) {
     low = start + way * width;
     width *= 2.0;
@@ -50,13 +64,14 @@ static void slide(const double D[9], const double b[3], double mu, double start,
   double high = start + way * width;
   for (int i = 0; i < MAXIMUM; ++i) {
     const double middle = 0.5 * (low + high);
-    if (on_curve(D, b, mu, middle, other, &other_slope) && way * other_slope < 0.0) {
+    if (on_curve(e, middle, other, &other_slope, other_g) && way * other_slope < 0.0) {
       low = middle;
     } else {
       high = middle;
     }
   }
-  (void)on_curve(D, b, mu, low, gamma, &slope);
+  (void)on_curve(e, low, gamma, &slope, g);
+  return low;
 }
 
 // x = -D^-1 b by cofactors; false when D is singular.
@@ -76,29 +91,66 @@ static bool stick(const double D[9], const double b[3], double x[3]) {
   return determinant > 0.0;
 }
 
-static void bisection_rule(const sap_delassus_item* item, const double z[3], const double g[3],
-                           double next[3]) {
+// False when the contact slides: then b is what it would do without impulses and *start an angle to
+// begin at.
+static bool open_or_stick(const sap_delassus_item* item, const double z[3], const double g[3],
+                          double next[3], double b[3], double* start) {
   const double* D = item->diagonal;
-  double b[3], sticking[3];
+  double sticking[3];
   for (int i = 0; i < 3; ++i) {
     b[i] = g[i] - D[i] * z[0] - D[3 + i] * z[1] - D[6 + i] * z[2];
     next[i] = 0.0;
   }
   if (b[2] >= 0.0 || !(D[8] > 0.0)) {
-    return;
+    return true;
   }
   if (item->mu == 0.0) {
     next[2] = -b[2] / D[8];
-    return;
+    return true;
   }
   const bool can_stick = stick(D, b, sticking);
   if (can_stick && hypot(sticking[0], sticking[1]) <= item->mu * sticking[2]) {
     for (int i = 0; i < 3; ++i) {
       next[i] = sticking[i];
     }
+    return true;
+  }
+  *start = can_stick ? atan2(sticking[1], sticking[0]) : atan2(-b[1], -b[0]);
+  return false;
+}
+
+static void bisection_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                           const double g[3], double next[3]) {
+  (void)d;
+  double b[3], slip[2], start;
+  if (!open_or_stick(item, z, g, next, b, &start)) {
+    (void)slide(&(ellipse){item->diagonal, b, item->mu, 0.0}, start, next, slip);
+  }
+}
+
+// Successive approximations of s, starting with that of the present impulses. Halved steps once
+// they turn back: with strong coupling the plain ones overshoot.
+static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                           const double g[3], double next[3]) {
+  (void)d;
+  enum { MAXIMUM = 3 };
+  static const double SMALL = 1e-14;  // relative change of s that ends
+  double b[3], slip[2] = {0.0, 0.0}, angle;
+  if (open_or_stick(item, z, g, next, b, &angle)) {
     return;
   }
-  slide(D, b, item->mu, can_stick ? atan2(sticking[1], sticking[0]) : atan2(-b[1], -b[0]), next);
+  ellipse e = {item->diagonal, b, item->mu, item->mu * hypot(g[0], g[1])};
+  double step = 1.0, last = 0.0;
+  for (int i = 0; i < MAXIMUM; ++i) {
+    angle = slide(&e, angle, next, slip);
+    const double change = item->mu * hypot(slip[0], slip[1]) - e.shift;
+    if (next[2] == 0.0 || !(fabs(change) > SMALL * e.shift)) {
+      return;
+    }
+    step = change * last < 0.0 ? 0.5 * step : step;
+    last = change;
+    e.shift += step * change;
+  }
 }
 
 static sap_status raisim(sap_dual* d, sap_error* error) {
@@ -106,4 +158,33 @@ static sap_status raisim(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, bisection_rule, error);
 }
 
+static sap_status raisim_ds(sap_dual* d, sap_error* error) {
+  return sap_gauss_seidel(d, corrected_rule, error);
+}
+
+// tsounis (160): the rise of the dual cost over the island's total inertia, here the trace of A.
+static sap_status raisim_ds_es(sap_dual* d, sap_error* error) {
+  double inertia = 0.0, step = 0.0;
+  for (int32_t t = 0; t < d->op.ntrees; ++t) {
+    const sap_problem* p = d->op.problem;
+    const int32_t tree = d->op.trees[t], n = p->tree_size[tree];
+    for (int32_t i = 0; i < n; ++i) {
+      inertia += p->diagonal[p->diagonal_start[tree] + i * (n + 1)];
+    }
+  }
+  d->fixed_point = true;
+  for (;;) {
+    bool done = false;
+    const sap_status status = sap_dual_check(d, d->options->max_sweeps, step, &done, error);
+    if (status != SAP_STATUS_OK || done) {
+      return status;
+    }
+    d->change = fabs(sap_gauss_seidel_sweep(d, corrected_rule)) / inertia;
+    step = d->options->over_relaxation;
+    d->iterations += 1;
+  }
+}
+
 SAP_DUAL_ROW(sap_raisim_solve, true, raisim)
+SAP_DUAL_ROW(sap_raisim_ds_solve, true, raisim_ds)
+SAP_DUAL_ROW(sap_raisim_ds_es_solve, true, raisim_ds_es)

@@ -8,5 +8,11 @@
 sap_status sap_raisim_solve(void* workspace, const sap_solver_options* options,
                             const sap_problem* problem, sap_solution* solution, sap_report* report,
                             sap_error* error);
+sap_status sap_raisim_ds_solve(void* workspace, const sap_solver_options* options,
+                               const sap_problem* problem, sap_solution* solution,
+                               sap_report* report, sap_error* error);
+sap_status sap_raisim_ds_es_solve(void* workspace, const sap_solver_options* options,
+                                  const sap_problem* problem, sap_solution* solution,
+                                  sap_report* report, sap_error* error);
 
 #endif
