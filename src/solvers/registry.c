@@ -14,6 +14,7 @@
 #include "solvers/dual/gauss_seidel.h"
 #include "solvers/dual/ipm.h"
 #include "solvers/dual/lemke.h"
+#include "solvers/ncp/implicit_complementarity.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/raisim.h"
@@ -69,6 +70,7 @@ static const sap_solver_row TABLE[] = {
     DUAL_NCP("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)", sap_raisim_ds_es_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
     DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
+    DUAL_NCP("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),
 };
 

@@ -79,8 +79,17 @@ static void check_stack(const char* name, const double* mass, double tolerance) 
 
 static void test_mass_ratio_100(void** state) {
   (void)state;
-  static const char* const names[] = {"pgs-ccp", "apgd",     "admm-ccp",   "pgs-ncp",
-                                      "nbgs",    "admm-ncp", "newton-ncp", "proximal-newton"};
+  static const char* const names[] = {"pgs-ccp",
+                                      "apgd",
+                                      "admm-ccp",
+                                      "pgs-ncp",
+                                      "nbgs",
+                                      "admm-ncp",
+                                      "newton-ncp",
+                                      "proximal-newton",
+                                      "staggered",
+                                      "raisim-ds",
+                                      "implicit-complementarity"};
   const double mass[2] = {1, 100};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     check_stack(names[i], mass, 1e-8);
@@ -89,7 +98,8 @@ static void test_mass_ratio_100(void** state) {
 
 static void test_mass_ratio_million(void** state) {
   (void)state;
-  static const char* const names[] = {"admm-ncp", "newton-ncp", "proximal-newton", "admm-ccp"};
+  static const char* const names[] = {"admm-ncp", "newton-ncp", "proximal-newton",
+                                      "admm-ccp", "staggered",  "implicit-complementarity"};
   const double mass[2] = {1e-3, 1e3};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     check_stack(names[i], mass, 1e-5);

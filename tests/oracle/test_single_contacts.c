@@ -169,8 +169,9 @@ static void check(const char* name, int index, bool ncp) {
 
 static void test_ncp(void** state) {
   (void)state;
-  static const char* const names[] = {"pgs-ncp",         "nbgs",      "admm-ncp", "newton-ncp",
-                                      "proximal-newton", "raisim-ds", "staggered"};
+  static const char* const names[] = {
+      "pgs-ncp",         "nbgs",      "admm-ncp",  "newton-ncp",
+      "proximal-newton", "raisim-ds", "staggered", "implicit-complementarity"};
   for (size_t s = 0; s < sizeof names / sizeof names[0]; ++s) {
     for (int i = 0; i < NCASES; ++i) {
       check(names[s], i, true);
@@ -193,9 +194,19 @@ static void test_ccp(void** state) {
 // A^-1 = diag(12, 4, 3), v* = (-1, -1, -1): a huge mu sticks, none slides.
 static void test_extremes(void** state) {
   (void)state;
-  static const char* const names[] = {"pgs-ccp", "apgd",      "admm-ccp",     "pgs-ncp",
-                                      "nbgs",    "admm-ncp",  "newton-ncp",   "proximal-newton",
-                                      "raisim",  "raisim-ds", "raisim-ds-es", "staggered"};
+  static const char* const names[] = {"pgs-ccp",
+                                      "apgd",
+                                      "admm-ccp",
+                                      "pgs-ncp",
+                                      "nbgs",
+                                      "admm-ncp",
+                                      "newton-ncp",
+                                      "proximal-newton",
+                                      "raisim",
+                                      "raisim-ds",
+                                      "raisim-ds-es",
+                                      "staggered",
+                                      "implicit-complementarity"};
   contact_case c = {.W = {3, 0, 0, 0, 12, 0, 0, 0, 4}, .q = {-1, -1, -1}};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; ++i) {
     for (int sticks = 0; sticks < 2; ++sticks) {
@@ -270,8 +281,14 @@ static void check_cube(const char* name, const double sum[3], double u_n) {
 
 static void test_cube(void** state) {
   (void)state;
-  static const char* const ncp[] = {"pgs-ncp",         "nbgs",      "admm-ncp",
-                                    "proximal-newton", "raisim-ds", "staggered"};
+  static const char* const ncp[] = {"pgs-ncp",
+                                    "nbgs",
+                                    "admm-ncp",
+                                    "proximal-newton",
+                                    "raisim-ds",
+                                    "staggered",
+                                    "implicit-complementarity",
+                                    "implicit-complementarity"};
   static const char* const ccp[] = {"pgs-ccp", "apgd", "admm-ccp"};
   const double sum_ncp[3] = {-.0093195, 0, .00981}, sum_ccp[3] = {-.47927438, 0, .50449934};
   for (size_t i = 0; i < sizeof ncp / sizeof ncp[0]; ++i) {

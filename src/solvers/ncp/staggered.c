@@ -20,9 +20,10 @@ static const double TIGHTER = 1e-2;  // tolerance of a stage as a part of the er
 static const double TIGHTEST = 1e-15;
 
 // |z - P(z - g)|/|z| of impulses with normals and tangents projected one after the other; 0 at the
-// solution of either model.
+// solution of either model. Without a solution impulses grow for ever and this falls, so that what
+// is left of q counts as well, as in sap_dual_check.
 static double own_map(const sap_dual* d, int32_t sides) {
-  double map_2 = 0.0, z_2 = DBL_MIN;
+  double map_2 = 0.0, z_2 = DBL_MIN, scaled_2 = 0.0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
@@ -40,10 +41,12 @@ static double own_map(const sap_dual* d, int32_t sides) {
       sum += (z[r] - out[r]) * (z[r] - out[r]);
       size += z[r] * z[r];
     }
+    scaled_2 += sum;
     map_2 += item->scale * item->scale * sum;
     z_2 += item->scale * item->scale * size;
   }
-  return sqrt(map_2 / z_2);
+  const double left = d->q_2 > 0.0 ? sqrt(d->options->relative_tolerance * scaled_2 / d->q_2) : 0.0;
+  return fmax(left, sqrt(map_2 / z_2));
 }
 
 // Both stages' parts of the memory.

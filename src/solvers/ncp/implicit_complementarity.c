@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Implicit complementarity.                                                       Todorov 2010
+// Impulses and velocities are functions of one vector p that are complementary whatever p is
+// (implicit_edges.h); what is left is  r(p) = D z + q - g = (D - I) z(p) + p + q = 0        (15)
+// Least squares l = 1/2 r' r by Gauss-Newton with H = J' J + lambda I, J = (D - I) T + I, T =
+// dz/dp:
+//   - the Newton point is taken when l falls by half of what the model says, lambda falls then;
+//   - else the best point of the dogleg p - Cauchy - Newton, whose segments are cut where they
+//   cross
+//     edges, by a cubic in each piece; so that p may come to lie on an edge;                III-C
+//   - on an edge that l rises from on both sides J is the mean (26), and steps stay in its tangent
+//     space: H and the gradient are projected by I - d d', d the edge's normal; then points are
+//     projected on the edge, a plane or a cone.                                              III-D
+// Start: p of the impulses kept, or that all stick, p = -D^-1 q.                             III-F
+// cost: 4/3 n^3 per iteration.  fails: a local minimum of l, where J is singular: STALLED.
+#include "solvers/ncp/implicit_complementarity.h"
+
+#include <cblas.h>
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "solvers/ncp/implicit_search.h"
+
+static const double LEAST_LAMBDA = 1e-14, MOST_LAMBDA = 1e3;  // D's blocks are scaled to 1
+static const double FIRST_LAMBDA = 1e-10, FALL = 0.1, RISE = 10.0;
+static const double WELL = 0.5;       // part of the model's decrease that is good enough
+static const double STICKING = 1e-9;  // shift of D for the first guess
+
+static sap_status reserve(sap_dual* d, sap_implicit* m, sap_error* error) {
+  const int64_t n = d->op.n;
+  sap_status status = sap_dual_reals(d, 3 * n * n + 11 * n, &m->D, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_dual_integers(d, d->op.nitems, &m->edge, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  m->J = m->D + n * n;
+  m->H = m->J + n * n;
+  double** const vectors[] = {&m->p, &m->r,     &m->h,       &m->gradient,  &m->newton, &m->cauchy,
+                              &m->z, &m->trial, &m->r_trial, &m->direction, &m->best};
+  double* next = m->H + n * n;
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
+    *vectors[i] = next;
+  }
+  memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
+  return SAP_STATUS_OK;
+}
+
+// T of an item; one on an edge is left there when the edge is active, else the tag goes. (25)-(26)
+static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* T) {
+  const sap_delassus_item* item = &d->op.items[k];
+  const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
+  double normal[SAP_IMPLICIT_ROWS], T2[SAP_IMPLICIT_ROWS * SAP_IMPLICIT_ROWS];
+  sap_region sides[2];
+  if (m->edge[k] == SAP_EDGE_NONE ||
+      !sap_edge_normal(item, p, (sap_edge)m->edge[k], normal, sides)) {
+    m->edge[k] = SAP_EDGE_NONE;
+    sap_implicit_jacobian(item, p, sap_implicit_region(item, p), T);
+    return;
+  }
+  sap_implicit_jacobian(item, p, sides[0], T);
+  sap_implicit_jacobian(item, p, sides[1], T2);
+  const double rise1 = sap_implicit_slope(item, T, h, r, normal),
+               rise2 = -sap_implicit_slope(item, T2, h, r, normal);
+  const bool active = rise1 >= 0.0 && rise2 >= 0.0;
+  const double sum = rise1 + rise2;
+  const double first = active ? (sum > 0.0 ? rise2 / sum : 0.5) : (rise1 < rise2 ? 1.0 : 0.0);
+  for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
+    T[i] = first * T[i] + (1.0 - first) * T2[i];
+  }
+  m->edge[k] = active ? m->edge[k] : SAP_EDGE_NONE;
+}
+
+// J = (D - I) T + I, column block by column block.
+static void assemble(const sap_dual* d, sap_implicit* m) {
+  const size_t n = (size_t)d->op.n;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
+    double T[SAP_IMPLICIT_ROWS * SAP_IMPLICIT_ROWS];
+    choose_slope(d, m, k, T);
+    for (size_t c = 0; c < rows; ++c) {
+      double* J = m->J + (first + c) * n;
+      memset(J, 0, n * sizeof(double));
+      for (size_t r = 0; r < rows; ++r) {
+        cblas_daxpy(d->op.n, T[c * rows + r], m->D + (first + r) * n, 1, J, 1);
+        J[first + r] -= T[c * rows + r];
+      }
+      J[first + c] += 1.0;
+    }
+  }
+}
+
+// x = (I - d d') x for every item on an edge.
+static void project_tangent(const sap_dual* d, const sap_implicit* m, double* x) {
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    double normal[SAP_IMPLICIT_ROWS], dot = 0.0;
+    sap_region sides[2];
+    if (m->edge[k] == SAP_EDGE_NONE ||
+        !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
+      continue;
+    }
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      dot += normal[r] * x[item->first + r];
+    }
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      x[item->first + r] -= dot * normal[r];
+    }
+  }
+}
+
+// H <- (I - d d') H (I - d d') + d d' + lambda I with J's columns projected, factored.
+static bool factorize(sap_dual* d, sap_implicit* m) {
+  const int32_t n = d->op.n;
+  const size_t size = (size_t)n;
+  for (size_t row = 0; row < size; ++row) {  // J (I - d d'): row by row
+    double* x = m->trial;
+    cblas_dcopy(n, m->J + row, n, x, 1);
+    project_tangent(d, m, x);
+    cblas_dcopy(n, x, 1, m->J + row, n);
+  }
+  cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, n, n, 1.0, m->J, n, 0.0, m->H, n);
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    double normal[SAP_IMPLICIT_ROWS];
+    sap_region sides[2];
+    if (m->edge[k] == SAP_EDGE_NONE ||
+        !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
+      continue;
+    }
+    for (int32_t c = 0; c < item->nrows; ++c) {
+      for (int32_t r = c; r < item->nrows; ++r) {
+        m->H[(size_t)(item->first + c) * size + (size_t)(item->first + r)] += normal[r] * normal[c];
+      }
+    }
+  }
+  cblas_dgemv(CblasColMajor, CblasTrans, n, n, 1.0, m->J, n, m->r, 1, 0.0, m->gradient, 1);
+  d->factorizations += 1;
+  return sap_delassus_factorize(m->H, n, m->lambda);
+}
+
+static void move_to(sap_dual* d, sap_implicit* m, const double* p) {
+  memcpy(m->p, p, (size_t)d->op.n * sizeof(double));
+  m->value = sap_implicit_evaluate(d, m, m->p, m->r);
+  memcpy(d->z, m->z, (size_t)d->op.n * sizeof(double));
+}
+
+// p - (g' g/g' H g) g from the factor of H, after the Newton step in m->newton was made.
+static void find_cauchy(const sap_dual* d, sap_implicit* m) {
+  const int32_t n = d->op.n;
+  memcpy(m->trial, m->gradient, (size_t)n * sizeof(double));
+  cblas_dtrmv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, m->H, n, m->trial, 1);
+  const double bend = cblas_ddot(n, m->trial, 1, m->trial, 1);
+  const double length_2 = cblas_ddot(n, m->gradient, 1, m->gradient, 1);
+  memcpy(m->cauchy, m->p, (size_t)n * sizeof(double));
+  cblas_daxpy(n, bend > 0.0 ? -length_2 / bend : 0.0, m->gradient, 1, m->cauchy, 1);
+}
+
+// One iteration; false when no better point was found.
+static bool improve(sap_dual* d, sap_implicit* m) {
+  const int32_t n = d->op.n;
+  sap_implicit_find_h(d, m, m->r, m->h);
+  assemble(d, m);
+  while (!factorize(d, m)) {
+    m->lambda = fmax(RISE * m->lambda, FIRST_LAMBDA);
+    if (!(m->lambda <= MOST_LAMBDA)) {
+      return false;
+    }
+  }
+  memcpy(m->newton, m->gradient, (size_t)n * sizeof(double));
+  sap_delassus_factor_solve(m->H, n, m->newton);
+  const double predicted = 0.5 * cblas_ddot(n, m->gradient, 1, m->newton, 1);
+  cblas_dscal(n, -1.0, m->newton, 1);
+  cblas_daxpy(n, 1.0, m->p, 1, m->newton, 1);
+  memcpy(m->trial, m->newton, (size_t)n * sizeof(double));
+  d->evaluations += 1;
+  if (m->value - sap_implicit_evaluate(d, m, m->trial, m->r_trial) >= WELL * predicted &&
+      predicted > 0.0) {
+    m->lambda = fmax(FALL * m->lambda, LEAST_LAMBDA);
+    move_to(d, m, m->trial);
+    return true;
+  }
+  m->lambda = fmin(fmax(RISE * m->lambda, FIRST_LAMBDA), MOST_LAMBDA);
+  find_cauchy(d, m);
+  m->best_value = m->value;
+  m->best_item = -1;
+  sap_implicit_search(d, m, m->p, m->cauchy);
+  sap_implicit_search(d, m, m->cauchy, m->newton);
+  if (!(m->best_value < m->value)) {
+    return false;
+  }
+  if (m->best_item >= 0) {
+    m->edge[m->best_item] = (int32_t)m->best_edge;
+  }
+  move_to(d, m, m->best);
+  return true;
+}
+
+// p = z - g of impulses kept, or sticking everywhere.
+static void start(sap_dual* d, sap_implicit* m) {
+  const size_t n = (size_t)d->op.n;
+  sap_delassus_dense(&d->op, m->D);
+  m->lambda = FIRST_LAMBDA;
+  memcpy(m->H, m->D, n * n * sizeof(double));
+  const bool kept = cblas_dasum(d->op.n, d->z, 1) > 0.0;
+  if (kept || !sap_delassus_factorize(m->H, d->op.n, STICKING)) {
+    for (size_t i = 0; i < n; ++i) {
+      m->p[i] = d->z[i] - d->op.q[i];
+    }
+    cblas_dsymv(CblasColMajor, CblasLower, d->op.n, -1.0, m->D, d->op.n, d->z, 1, 1.0, m->p, 1);
+  } else {
+    memcpy(m->p, d->op.q, n * sizeof(double));
+    sap_delassus_factor_solve(m->H, d->op.n, m->p);
+    cblas_dscal(d->op.n, -1.0, m->p, 1);
+  }
+  memcpy(m->trial, m->p, n * sizeof(double));
+  move_to(d, m, m->trial);
+}
+
+static sap_status run(sap_dual* d, sap_error* error) {
+  enum { PATIENCE = 8 };  // failures in a row, each with a larger lambda
+  sap_implicit m;
+  sap_status status = reserve(d, &m, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  start(d, &m);
+  int failures = 0;
+  for (;;) {
+    bool done = false;
+    status =
+        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error);
+    if (status != SAP_STATUS_OK || done) {
+      return status;
+    }
+    failures = improve(d, &m) ? 0 : failures + 1;
+    d->iterations += 1;
+    if (failures >= PATIENCE) {
+      d->outcome = SAP_OUTCOME_STALLED;  // a local minimum
+      return SAP_STATUS_OK;
+    }
+    if (failures > 0) {
+      memset(m.edge, 0, (size_t)d->op.nitems * sizeof *m.edge);
+    }
+  }
+}
+
+SAP_DUAL_ROW(sap_implicit_complementarity_solve, true, run)
