@@ -20,7 +20,7 @@ sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* sta
     status = sap_multibody_check_numbers("v", state->v, sizes.nv, error);
   }
   if (status == SAP_STATUS_OK) {
-    sap_dynamics_diagnose(sap_multibody_at(multibody, state->q), state->q, state->v, out);
+    sap_dynamics_diagnose(sap_multibody_look(multibody, state->q), state->q, state->v, out);
   }
   return status;
 }

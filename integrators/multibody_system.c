@@ -24,24 +24,50 @@ struct sap_multibody {
   sap_assembly* assembly;
   double* control;  // (nu)
   double* q_set;    // where the kinematics stand (nq)
+  double* q_kept;   // where those stand that are put away (nq)
   double* q_next;   // scratch (nq)
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
   int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
-  bool has_q;
+  bool has_q, has_kept;
+  bool looked_at;  // those that stand are to be kept, else those put away
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
 };
 
+static void exchange(sap_multibody* multibody) {
+  double* q_kept = multibody->q_kept;
+  const bool has_kept = multibody->has_kept;
+  multibody->q_kept = multibody->q_set;
+  multibody->q_set = q_kept;
+  multibody->has_kept = multibody->has_q;
+  multibody->has_q = has_kept;
+  multibody->looked_at = !multibody->looked_at;
+  sap_dynamics_exchange(multibody->dynamics);
+}
+
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
   const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
-  if (!multibody->has_q || memcmp(multibody->q_set, q, bytes) != 0) {
+  if (multibody->has_q && memcmp(multibody->q_set, q, bytes) == 0) {
+    return multibody->dynamics;
+  }
+  const bool known = multibody->has_kept && memcmp(multibody->q_kept, q, bytes) == 0;
+  if (known || multibody->looked_at) {
+    exchange(multibody);
+  }
+  if (!known) {
     sap_dynamics_set_positions(multibody->dynamics, q);
     memcpy(multibody->q_set, q, bytes);
     multibody->has_q = true;
   }
   return multibody->dynamics;
+}
+
+sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q) {
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  multibody->looked_at = true;
+  return dynamics;
 }
 
 const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody) {
@@ -247,15 +273,16 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->model = model;
   multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
   multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
   multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
-  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_next == NULL ||
-      multibody->carrier == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
-      multibody->start.control == NULL) {
+  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_kept == NULL ||
+      multibody->q_next == NULL || multibody->carrier == NULL || multibody->start.q0 == NULL ||
+      multibody->start.v0 == NULL || multibody->start.control == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -287,6 +314,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_assembly_destroy(multibody->assembly);
   sap_free(multibody->control);
   sap_free(multibody->q_set);
+  sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
   sap_free(multibody->carrier);
   sap_free(multibody->start.q0);
@@ -451,7 +479,7 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
   }
   const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
   if (status == SAP_STATUS_OK) {
-    const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+    const sap_dynamics* dynamics = sap_multibody_look(multibody, q);
     memcpy(p_WB, sap_dynamics_p_WB(dynamics) + 3 * (size_t)body, 3 * sizeof(double));
     memcpy(q_WB, sap_dynamics_q_WB(dynamics) + 4 * (size_t)body, 4 * sizeof(double));
   }

@@ -104,6 +104,7 @@ typedef struct sap_shape_def {
   double surface_velocity[3];  // of a conveyor: velocity of its surface relative to the shape,
                                // in the shape's axes [m/s]                               (0)
   double surface_rotation[3];  // of a turntable: the same about the shape's origin [rad/s] (0)
+  double color[4];  // red, green, blue, opacity in [0, 1] to draw it with; NaN: any       (NaN)
 } sap_shape_def;
 
 // A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.

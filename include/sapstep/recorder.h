@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Recordings of runs as HDF5 files, and a reader of them.
 //
-// Layout, version 1; n rows, one per recorded step; units stand in the attribute "units" and the
+// Layout, version 2; n rows, one per recorded step; units stand in the attribute "units" and the
 // meaning of columns in "columns" of each data set:
-//   /                   attributes format = "sapstep recording", version = 1
+//   /                   attributes format = "sapstep recording", version = 2
 //   /time               (n)        [s]
 //   /q /v               (n, nq) (n, nv)
 //   /pose               (n, 7 bodies)  p_WB [m], q_WB (w x y z) of body 0 (the world), 1, ...
 //   /energy             (n, 3)     kinetic, gravity, springs [J]
 //   /momentum           (n, 6)     linear [kg m/s], angular about the world's origin [kg m^2/s]
-//   /step               (n, 10)    what the step did: newton_iterations, converged (1 or 0),
+//   /step               (n, 13)    what the step did: newton_iterations, converged (1 or 0),
 //                                  momentum_error, cost_J, factorizations, evaluations,
-//                                  free_motion_iterations, free_motion_residual, time_s, rows
+//                                  free_motion_iterations, free_motion_residual, time_s, rows,
+//                                  dt_s, time_solver_s, islands
+//   /actuator/force     (n, nu)    before the gear [N, N m]
 //   /contact/first      (n)        first row of the arrays below that belongs to this row
 //   /contact/count      (n)        and how many do
 //   /contact/id         (m, 6)     body_A, body_B, shape_A, shape_B, feature, mode
@@ -21,19 +23,33 @@
 //   /contact/distance   (m)        [m], < 0 penetration, at the start of the step
 //   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
 //   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
-//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s],
-//   about
+//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s], about
 //                                  [n t1 t2]: spin and rolling; 0 beyond condim
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
-//   /model/bodies /model/joints /model/shapes   names
-//   /model/joint        (joints, 4)  type (sap_joint_type), body, first of q, first of v
-// Contacts are those of the step that led to the row; in a row without a report those of the
-// configuration, without velocities and impulses.
+//   /constraint/first, count       the same of rows, other than contacts, that push
+//   /constraint/id      (k, 3)     kind, id, row; kind: 0 1 lower and upper limit of a joint,
+//                                  2 3 of a tendon, 4 dry friction of a joint (row: its dof), 5 of
+//                                  a tendon, 6 servo, 7 servos that share a joint's range, 8
+//                                  equality
+//   /constraint/force   (k)        mean over the step [N, N m]
+//   /iteration/first, count        the same of the solver's iterations, the guess included
+//   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations
+//   /model/bodies joints shapes actuators equalities tendons   names; name is an attribute of /model
+//   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
+//   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
+//   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
+//                                     (3), pose in the body (7), colour (4, NaN: any)
+//   /model/mesh         (meshes, 4)   first vertex, vertices, first triangle, triangles
+//   /model/vertex /model/triangle     (3 columns) of all meshes
+// Contacts, forces and iterations are those of the step that led to the row; a row without a report
+// has the contacts of the configuration, without velocities and impulses, and nothing of the rest.
 //
-// Rows are buffered and written in compressed chunks. The file is touched by flushes only, and
-// consistent after each: one that a crash cut off opens and holds what was flushed. Memory does not
-// grow with the run. The HDF5 library of Debian is not made for threads: one recorder or recording
-// at a time in a process. In a build without HDF5 all that can fail is UNSUPPORTED.
+// Rows are buffered and written in chunks. The file is touched by flushes only, and consistent after
+// each: one that a crash cut off opens and holds what was flushed. Memory does not grow with the
+// run. Compression is off by default: it costs more than stepping a humanoid does; `h5repack -f
+// SHUF -f GZIP=4` compresses a file later. The HDF5 library of Debian is not made for threads: one
+// recorder or recording at a time in a process. In a build without HDF5 all that can fail is
+// UNSUPPORTED.
 #ifndef SAPSTEP_RECORDER_H
 #define SAPSTEP_RECORDER_H
 
@@ -46,7 +62,7 @@ extern "C" {
 #endif
 
 typedef struct sap_recorder_options {
-  int32_t compression;  // deflate level 0 (none) to 9                                        (1)
+  int32_t compression;  // deflate level 0 (none) to 9                                        (0)
   int32_t flush_rows;   // rows from one flush to the next, 1 to 1e6; 0: about 256 KiB of them (0)
 } sap_recorder_options;
 

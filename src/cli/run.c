@@ -166,7 +166,8 @@ static sap_status prepare(run* r, sap_error* error) {
     status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
   }
   if (status == SAP_STATUS_OK && r->options.record != NULL) {
-    status = sap_recorder_create(r->options.record, r->model, NULL, &r->recorder, error);
+    status =
+        sap_recorder_create(r->options.record, r->model, &r->options.recorder, &r->recorder, error);
   }
   if (status == SAP_STATUS_OK) {
     status = write_row(r, NULL, error);

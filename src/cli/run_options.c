@@ -24,6 +24,7 @@ enum {
   OPTION_OUTPUT,
   OPTION_RECORD,
   OPTION_EVERY,
+  OPTION_COMPRESSION,
   OPTION_FLOATING_BASE,
   OPTION_LENIENT,
   OPTION_STATS,
@@ -54,6 +55,7 @@ const cli_option run_option_list[] = {
     {"record", "FILE", OPTION_RECORD,
      "record states, poses, contacts, energies and the solver's report\nas HDF5"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
+    {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
     {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
@@ -129,6 +131,11 @@ static const char* take(run_options* o, int id, const char* argument) {
       return set_stage(o, argument) ? NULL : "auto, end or theta";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
+    case OPTION_COMPRESSION:
+      return cli_read_integer(argument, &o->recorder.compression) && o->recorder.compression >= 0 &&
+                     o->recorder.compression <= 9
+                 ? NULL
+                 : "an integer 0 to 9";
     case OPTION_FORMAT: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;
@@ -194,6 +201,9 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   if (given[OPTION_EVERY] && !given[OPTION_OUTPUT] && !given[OPTION_RECORD]) {
     return cli_usage_error(command, "--every needs --output or --record");
   }
+  if (given[OPTION_COMPRESSION] && !given[OPTION_RECORD]) {
+    return cli_usage_error(command, "--compression needs --record");
+  }
   sap_error error;
   if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
@@ -210,6 +220,7 @@ bool run_options_read(const cli_command* command, int argc, char** argv, run_opt
   const double nan = (double)NAN;
   *options = (run_options){.duration = 5.0, .every = 1, .override = {nan, nan, nan}};
   options->stepper = sap_stepper_options_default();
+  options->recorder = sap_recorder_options_default();
   cli_parser parser;
   cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
   bool given[OPTION_FORMAT + 1] = {false};

@@ -9,12 +9,13 @@
 #include "cli/table.h"
 
 typedef struct run_options {
-  const char* scene;         // path
-  const char* keyframe;      // name or index, NULL: the default pose
-  const char* controls;      // path of a CSV file, NULL: those of the keyframe
-  const char* output;        // path of the trajectory, NULL: none
-  const char* record;        // path of the recording, NULL: none
-  int32_t every;             // steps per row of trajectory and recording
+  const char* scene;     // path
+  const char* keyframe;  // name or index, NULL: the default pose
+  const char* controls;  // path of a CSV file, NULL: those of the keyframe
+  const char* output;    // path of the trajectory, NULL: none
+  const char* record;    // path of the recording, NULL: none
+  int32_t every;         // steps per row of trajectory and recording
+  sap_recorder_options recorder;
   double duration;           // [s]
   bool has_dt;               // else the scene's timestep
   bool has_sigma, has_beta;  // else the scene's

@@ -25,6 +25,11 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->q_WB,
                          d->S,
                          d->inertia,
+                         d->kept.p_WB,
+                         d->kept.R_WB,
+                         d->kept.q_WB,
+                         d->kept.S,
+                         d->kept.inertia,
                          d->composite,
                          d->V,
                          d->A,
@@ -43,6 +48,16 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   sap_free(d);
 }
 
+void sap_dynamics_exchange(sap_dynamics* d) {
+  const sap_placement kept = d->kept;
+  d->kept = (sap_placement){d->p_WB, d->R_WB, d->q_WB, d->S, d->inertia};
+  d->p_WB = kept.p_WB;
+  d->R_WB = kept.R_WB;
+  d->q_WB = kept.q_WB;
+  d->S = kept.S;
+  d->inertia = kept.inertia;
+}
+
 const double* sap_dynamics_p_WB(const sap_dynamics* d) {
   return d->p_WB;
 }
@@ -57,6 +72,16 @@ bool* sap_dynamics_locked(sap_dynamics* d) {
 
 const double* sap_dynamics_q_WB(const sap_dynamics* d) {
   return d->q_WB;
+}
+
+static bool allocate_kept(sap_dynamics* d) {
+  const size_t bodies = (size_t)d->model->sizes.bodies, nv = (size_t)d->model->sizes.nv;
+  sap_placement* k = &d->kept;
+  return (k->p_WB = sap_allocate(3 * bodies, sizeof *k->p_WB)) != NULL &&
+         (k->R_WB = sap_allocate(9 * bodies, sizeof *k->R_WB)) != NULL &&
+         (k->q_WB = sap_allocate(4 * bodies, sizeof *k->q_WB)) != NULL &&
+         (k->S = sap_allocate(nv, sizeof *k->S)) != NULL &&
+         (k->inertia = sap_allocate(bodies, sizeof *k->inertia)) != NULL;
 }
 
 static bool allocate(sap_dynamics* d) {
@@ -203,7 +228,7 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   if (d != NULL) {
     d->model = model;
   }
-  if (d == NULL || link_of == NULL || !allocate(d)) {
+  if (d == NULL || link_of == NULL || !allocate(d) || !allocate_kept(d)) {
     sap_dynamics_destroy(d);
     sap_free(link_of);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics of %d bodies",
@@ -211,6 +236,8 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   }
   make_links(d, link_of);
   make_tables(d);
+  place_static_bodies(d);
+  sap_dynamics_exchange(d);
   place_static_bodies(d);
   sap_free(link_of);
   sap_dynamics_set_positions(d, model->q_default);

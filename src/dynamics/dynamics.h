@@ -17,8 +17,10 @@ void sap_dynamics_destroy(sap_dynamics* dynamics);
 
 // Forward kinematics at q: poses, dof axes, inertias in the world. Everything below needs it.
 void sap_dynamics_set_positions(sap_dynamics* dynamics, const double* q);
+// Puts away the kinematics that stand and brings back those put away before.
+void sap_dynamics_exchange(sap_dynamics* dynamics);
 
-// World poses by body id, valid until the next set_positions.
+// World poses by body id, valid until the next set_positions or exchange.
 const double* sap_dynamics_p_WB(const sap_dynamics* dynamics);  // (3 bodies)
 const double* sap_dynamics_R_WB(const sap_dynamics* dynamics);  // (9 bodies), column-major
 const double* sap_dynamics_q_WB(const sap_dynamics* dynamics);  // (4 bodies)

@@ -28,6 +28,15 @@ typedef struct sap_spring {
   double stiffness, reference, cubic;
 } sap_spring;
 
+// What depends on the configuration alone.
+typedef struct sap_placement {
+  double* p_WB;          //                                                       (3 bodies)
+  double* R_WB;          //                                                       (9 bodies)
+  double* q_WB;          //                                                       (4 bodies)
+  double (*S)[6];        // dof directions, not of lone links                     (nv)
+  sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
+} sap_placement;
+
 struct sap_dynamics {
   const sap_model* model;
   int32_t nlinks;
@@ -59,6 +68,8 @@ struct sap_dynamics {
   double* q_WB;          //                                                       (4 bodies)
   double (*S)[6];        // dof directions, not of lone links                     (nv)
   sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
+
+  sap_placement kept;  // by another configuration, see sap_dynamics_exchange
 
   // Scratch.
   sap_inertia* composite;  //                                                      (nlinks)

@@ -26,7 +26,8 @@ sap_shape_def sap_shape_def_default(void) {
                          .condim = 3,
                          .contact_type = 1,
                          .contact_affinity = 1,
-                         .mesh = -1};
+                         .mesh = -1,
+                         .color = {(double)NAN, (double)NAN, (double)NAN, (double)NAN}};
 }
 
 sap_tendon_def sap_tendon_def_default(void) {

@@ -8,6 +8,13 @@
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
+typedef enum sap_hdf5_number {
+  SAP_HDF5_REAL,      // double
+  SAP_HDF5_SHORT,     // float
+  SAP_HDF5_INTEGER,   // int64
+  SAP_HDF5_IDENTITY,  // int32
+} sap_hdf5_number;
+
 typedef struct sap_hdf5_column {
   hid_t set;         // data set, -1: none
   hid_t type;        // of a value in memory
@@ -22,8 +29,8 @@ typedef struct sap_hdf5_column {
 // How a column is made.
 typedef struct sap_hdf5_column_def {
   const char* name;
-  bool integer;   // int64 in the file and memory, else double
-  int32_t width;  // 0: a one-dimensional data set of one value per row
+  sap_hdf5_number number;  // in memory, and little endian in the file
+  int32_t width;           // 0: a one-dimensional data set of one value per row
   int32_t capacity;
   int32_t compression;
   const char* units;
@@ -33,10 +40,14 @@ typedef struct sap_hdf5_column_def {
 // False: HDF5 or memory said no; the column is to be cleared all the same.
 bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column);
 void sap_hdf5_column_clear(sap_hdf5_column* column);
-// The place of the next row; the buffer must have one. 64-bit values.
+// The place of the next row; the buffer must have one.
 void* sap_hdf5_column_next(sap_hdf5_column* column);
 // Writes what is buffered.
 bool sap_hdf5_column_flush(sap_hdf5_column* column);
+
+// A whole data set at once, rows x width (0: one-dimensional). False: HDF5 said no.
+bool sap_hdf5_write_table(hid_t file, const sap_hdf5_column_def* def, int64_t rows,
+                          const void* values);
 
 // A text attribute of an object, nothing for NULL.
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text);

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads recordings.
-#include <sapstep/recorder.h>
-
 #include <string.h>
 
 #include "core/memory.h"
-#include "output/hdf5_column.h"
+#include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
 
@@ -46,8 +44,10 @@ static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* column
 
 // The rows that all data sets have: a flush that was cut off may have left some longer.
 static bool count_rows(sap_recording* recording) {
-  static const char* const names[] = {"time", "pose",          "energy",       "momentum",
-                                      "step", "contact/first", "contact/count"};
+  static const char* const names[] = {
+      "time",           "pose",          "energy",           "momentum",         "step",
+      "contact/first",  "contact/count", "constraint/first", "constraint/count", "iteration/first",
+      "iteration/count"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     int64_t rows, columns;
     if (!measure(recording->file, names[i], &rows, &columns)) {
@@ -67,12 +67,12 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
                           : "cannot open the recording '%s': it is missing, unreadable or cut off",
                     path);
   }
-  if (!attribute_is(recording->file, "format", "sapstep recording")) {
+  if (!attribute_is(recording->file, "format", SAP_RECORDING_FORMAT)) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' is an HDF5 file, but no recording", path);
   }
-  if (!attribute_is(recording->file, "version", "1")) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' is a recording of another version than 1",
-                    path);
+  if (!attribute_is(recording->file, "version", SAP_RECORDING_VERSION)) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "'%s' is a recording of another version than " SAP_RECORDING_VERSION, path);
   }
   return count_rows(recording)
              ? SAP_STATUS_OK
@@ -168,49 +168,6 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
                          "cannot read '%s': the recording is damaged or "
                          "'%s' holds no numbers",
                          name, name);
-}
-
-#else
-
-static sap_status unsupported(sap_error* error) {
-  return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                  "this build has no HDF5: install libhdf5-dev and build again to read recordings");
-}
-
-sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* error) {
-  (void)path;
-  if (out != NULL) {
-    *out = NULL;
-  }
-  return unsupported(error);
-}
-
-void sap_recording_close(sap_recording* recording) {
-  (void)recording;
-}
-
-int64_t sap_recording_rows(const sap_recording* recording) {
-  (void)recording;
-  return 0;
-}
-
-sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
-                              int64_t* columns, sap_error* error) {
-  (void)recording;
-  (void)name;
-  (void)rows;
-  (void)columns;
-  return unsupported(error);
-}
-
-sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
-                              int64_t count, double* out, sap_error* error) {
-  (void)recording;
-  (void)name;
-  (void)first;
-  (void)count;
-  (void)out;
-  return unsupported(error);
 }
 
 #endif

@@ -33,6 +33,15 @@ static inline uint64_t sap_assembly_key(int kind, int32_t a, int32_t b, int32_t 
          ((uint64_t)c & mask);
 }
 
+static inline int sap_assembly_key_kind(uint64_t key) {
+  return (int)(key >> 60);
+}
+
+// The first (0), second or third id.
+static inline int32_t sap_assembly_key_id(uint64_t key, int which) {
+  return (int32_t)(key >> (40 - 20 * which) & 0xFFFFF);
+}
+
 // Law of the servo or servos that act along one length l:
 //   force = clamp(offset - kp l - kd dl/dt, lower, upper) at the end of the step
 typedef struct sap_servo_law {

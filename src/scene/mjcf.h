@@ -229,6 +229,10 @@ sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
                                const sap_mjcf_scope* scope, sap_joint_type* type);
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def);
+// mjcf_color.c: stays as it is where nothing says.
+sap_status sap_mjcf_read_color(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                               const sap_mjcf_model* model, double color[4]);
+
 // mjcf_settings.c: <custom><numeric name="sapstep:..."/>
 sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options);
 sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,

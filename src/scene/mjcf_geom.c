@@ -226,6 +226,9 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
     status = sap_mjcf_integer(r, &s, "group", &out->group);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_read_color(r, &s, item->scope.model, out->def.color);
+  }
+  if (status == SAP_STATUS_OK) {
     status = read_mass(r, &s, out);
   }
   apply_frame(&item->scope.frame, &out->def);

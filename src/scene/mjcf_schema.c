@@ -82,8 +82,8 @@ static const sap_schema_child geom_children[] = {
 static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
-    "solref group mesh hfield margin",
-    .skipped = "solimp solmix castshadow material rgba user fluidcoef fitscale",
+    "solref group mesh hfield margin rgba material",
+    .skipped = "solimp solmix castshadow user fluidcoef fitscale",
     .zero = "adhesion gap surfacevel",
     .value = geom_values,
     .child = geom_children,

@@ -93,7 +93,7 @@ static void h5py_reads_it(void** state) {
     skip();
   }
   char path[SCRATCH_PATH_SIZE], line[2 * SCRATCH_PATH_SIZE];
-  run(*state, "", "run " BOX " --duration 2 --record a.h5 >/dev/null", 0, NULL);
+  run(*state, "", "run " BOX " --duration 2 --record a.h5 --compression 1 >/dev/null", 0, NULL);
   (void)snprintf(line, sizeof line,
                  "python3 -c \"\n"
                  "import h5py\n"
@@ -104,6 +104,11 @@ static void h5py_reads_it(void** state) {
                  "assert f['q'].chunks[0] > 1 and f['q'].compression == 'gzip'\n"
                  "assert f['energy'].attrs['units'] == b'J'\n"
                  "assert f['model/bodies'][1] == b'box'\n"
+                 "s = dict(zip(f['model/shape'].attrs['columns'].decode().split(','),\n"
+                 "             f['model/shape'][1]))\n"
+                 "assert s['type'] == 4 and s['body'] == 1 and s['size_x'] == 0.1, s\n"
+                 "i = f['iteration/count'][:]\n"
+                 "assert i.sum() == len(f['iteration/value']) and i[-1] >= 1\n"
                  "first, count = f['contact/first'][-1], f['contact/count'][-1]\n"
                  "force = f['contact/impulse'][first:first + count, 2].sum() / 0.005\n"
                  "assert count == 4 and abs(force / 9.81 - 1) < 0.2, force\n\"",
@@ -118,8 +123,8 @@ static void failures_are_told(void** state) {
   run(*state, "", "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
       "cannot write the recording 'no/such/a.h5'");
   run(*state, "", "run " BOX " --duration 0.1 --record ''", 2, "--record '' must be a path");
-  // a disk that is full in the middle of the run: 300 blocks
-  run(*state, "ulimit -f 300;", "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
+  // a disk that is full in the middle of the run: 2000 blocks
+  run(*state, "ulimit -f 2000;", "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
       "cannot write the recording 'b.h5'");
   char path[SCRATCH_PATH_SIZE];
   sap_recording* recording = NULL;
