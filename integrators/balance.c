@@ -6,6 +6,10 @@
 
 #include "core/memory.h"
 
+// The theta point may move by this [rad, m] without A being evaluated anew: A follows it with a
+// relative change of the same size, far below what the contact solve resolves.
+static const double NEAR = 1e-10;
+
 sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sap_error* error) {
   const size_t nv = (size_t)system->nv;
   balance->system = system;
@@ -16,13 +20,15 @@ sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sa
   balance->k2 = sap_allocate(nv, sizeof(double));
   balance->a = sap_allocate(nv, sizeof(double));
   balance->v0_free = sap_allocate(nv, sizeof(double));
+  balance->v_matrix = sap_allocate(nv, sizeof(double));
   const bool complete = balance->q_theta != NULL && balance->v_theta != NULL &&
                         balance->v_vq != NULL && balance->k1 != NULL && balance->k2 != NULL &&
-                        balance->a != NULL && balance->v0_free != NULL;
+                        balance->a != NULL && balance->v0_free != NULL && balance->v_matrix != NULL;
   sap_status status = complete ? sap_tree_store_create(system, &balance->A, error)
                                : sap_fail(error, SAP_STATUS_MEMORY,
                                           "out of memory: free motion of %zu velocities", nv);
-  if (status == SAP_STATUS_OK && system->stiffness_damping != NULL) {
+  if (status == SAP_STATUS_OK && system->stiffness_damping != NULL &&
+      system->add_stiffness_damping == NULL) {
     status = sap_tree_store_create(system, &balance->K, error);
     if (status == SAP_STATUS_OK) {
       status = sap_tree_store_create(system, &balance->D, error);
@@ -45,6 +51,7 @@ void sap_balance_clear(sap_balance* balance) {
   sap_free(balance->k2);
   sap_free(balance->a);
   sap_free(balance->v0_free);
+  sap_free(balance->v_matrix);
   sap_tree_store_clear(&balance->A);
   sap_tree_store_clear(&balance->K);
   sap_tree_store_clear(&balance->D);
@@ -200,6 +207,13 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
 static sap_status add_stiffness_damping(sap_balance* balance, sap_error* error) {
   const sap_system* system = balance->system;
   const sap_theta* s = &balance->scheme;
+  const double K_scale = s->dt * s->dt * s->theta * s->theta_vq;
+  const double D_scale = s->dt * s->theta;
+  if (system->add_stiffness_damping != NULL) {
+    const int code = system->add_stiffness_damping(system->context, theta_time(balance), balance->q,
+                                                   balance->v, K_scale, D_scale, &balance->A.view);
+    return code == 0 ? SAP_STATUS_OK : refused("add_stiffness_damping", code, error);
+  }
   sap_tree_store_zero(&balance->K);
   sap_tree_store_zero(&balance->D);
   const int code = system->stiffness_damping(system->context, theta_time(balance), balance->q,
@@ -207,15 +221,25 @@ static sap_status add_stiffness_damping(sap_balance* balance, sap_error* error) 
   if (code != 0) {
     return refused("stiffness_damping", code, error);
   }
-  sap_tree_store_add_scaled(&balance->A, s->dt * s->dt * s->theta * s->theta_vq, &balance->K);
-  sap_tree_store_add_scaled(&balance->A, s->dt * s->theta, &balance->D);
+  sap_tree_store_add_scaled(&balance->A, K_scale, &balance->K);
+  sap_tree_store_add_scaled(&balance->A, D_scale, &balance->D);
   return SAP_STATUS_OK;
+}
+
+bool sap_balance_matrix_is_near(const sap_balance* balance) {
+  const double reach = balance->scheme.theta * balance->scheme.dt;
+  bool near = true;
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    near &= reach * fabs(balance->v_vq[i] - balance->v_matrix[i]) <= NEAR;
+  }
+  return near;
 }
 
 // A holds M; adds the rest of A.
 static sap_status complete_matrix(sap_balance* balance, const int32_t* tree_dof, sap_error* error) {
+  memcpy(balance->v_matrix, balance->v_vq, (size_t)balance->system->nv * sizeof(double));
   sap_status status = SAP_STATUS_OK;
-  if (balance->scheme.theta > 0.0 && balance->K.values != NULL) {
+  if (balance->scheme.theta > 0.0 && balance->system->stiffness_damping != NULL) {
     status = add_stiffness_damping(balance, error);
   }
   if (status != SAP_STATUS_OK) {

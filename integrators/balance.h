@@ -24,7 +24,8 @@ typedef struct sap_balance {
   double *q_theta, *v_theta;   // (nq), (nv)
   double *v_vq, *k1, *k2, *a;  // (nv)
   double* v0_free;             // v0 without what is locked             (nv)
-  sap_tree_store A, K, D;      // K and D only where the system has them
+  double* v_matrix;            // v_vq of the theta point that A is of  (nv)
+  sap_tree_store A, K, D;      // K and D only where the system fills them
   sap_tree_store M;            // only where the system has no inverse dynamics
 } sap_balance;
 
@@ -46,5 +47,7 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
                              double* m, double* load, sap_error* error);
 // A at the velocity set last. NOT_FINITE names the tree.
 sap_status sap_balance_matrix(sap_balance* balance, const int32_t* tree_dof, sap_error* error);
+// Is A, last evaluated in this step, as good as that of the velocity set last?
+bool sap_balance_matrix_is_near(const sap_balance* balance);
 
 #endif

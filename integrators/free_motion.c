@@ -101,11 +101,11 @@ static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status factor_unfinished(sap_free_motion* fm, sap_error* error) {
+static sap_status factor_unfinished(sap_free_motion* fm, bool anew, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
     if (fm->progress[g].phase != SAP_GROUP_DONE) {
-      status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error);
+      status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
       fm->progress[g].depth = 0;
     }
   }
@@ -212,7 +212,7 @@ static void return_to_best(sap_free_motion* fm, int32_t group, sap_group_phase p
 
 // Where a group goes that the quasi-Newton iteration does not bring home.
 static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
-  const bool stiff = fm->balance.K.values != NULL;
+  const bool stiff = fm->system->stiffness_damping != NULL;
   return stiff && fm->progress[group].damped++ < DAMPED_TRIALS ? SAP_GROUP_DAMPED_NEWTON
                                                                : SAP_GROUP_TRUE_NEWTON;
 }
@@ -266,7 +266,7 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
   sap_status status =
       renew ? sap_balance_matrix(&fm->balance, fm->factor.tree_dof, &local) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
-    status = factor_unfinished(fm, &local);
+    status = factor_unfinished(fm, renew, &local);
   }
   if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
     for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
@@ -312,7 +312,7 @@ static sap_status iterate(sap_free_motion* fm, int32_t max_iterations, sap_error
 // theta = 0: m is linear in v and A = M(q0).
 static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   const int32_t nv = fm->system->nv;
-  const sap_status status = factor_unfinished(fm, error);
+  const sap_status status = factor_unfinished(fm, true, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -362,7 +362,8 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
   if (status == SAP_STATUS_OK && fm->moved) {
     status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   }
-  if (status != SAP_STATUS_OK || fm->matrix_is_current) {
+  if (status != SAP_STATUS_OK || fm->matrix_is_current ||
+      sap_balance_matrix_is_near(&fm->balance)) {
     return status;
   }
   return sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);

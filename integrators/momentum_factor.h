@@ -32,6 +32,8 @@ typedef struct sap_momentum_factor {
   int32_t* tree_group;   //                                         (ntrees)
   int32_t* tree_dof;     // first dof of each tree              (ntrees + 1)
   sap_tree_store L;      // dense factors
+  sap_tree_store of;     // the A that they are of
+  bool* known;           // is there a factor of the group?          (ngroups)
 } sap_momentum_factor;
 
 // Start from {0}.
@@ -39,9 +41,10 @@ sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_fac
                                       sap_error* error);
 void sap_momentum_factor_clear(sap_momentum_factor* factor);
 
-// NOT_SPD names the tree, NOT_FINITE too.
+// NOT_SPD names the tree, NOT_FINITE too. Unless `anew`, a dense factor of an A that is nearly the
+// same will do: one iteration more would cost less than to factor again at every step of rest.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
-                                     const sap_tree_store* A, sap_error* error);
+                                     const sap_tree_store* A, bool anew, sap_error* error);
 // x (nv): solves the group's part in place and leaves the rest.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);
 

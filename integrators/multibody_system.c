@@ -108,6 +108,16 @@ static int stiffness_damping(void* context, double t, const double* q, const dou
   return 0;
 }
 
+static int add_stiffness_damping(void* context, double t, const double* q, const double* v,
+                                 double K_scale, double D_scale, const sap_tree_matrix* A) {
+  sap_dynamics* dynamics = sap_multibody_at(context, q);
+  (void)t;
+  (void)v;
+  sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
+  sap_dynamics_add_element_matrices(dynamics, q, K_scale, D_scale, A);
+  return 0;
+}
+
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
   const sap_multibody* multibody = context;
@@ -249,6 +259,7 @@ static void fill_table(sap_multibody* multibody) {
       .forces = forces,
       .integrate_positions = integrate_positions,
       .stiffness_damping = has_springs_or_dampers(multibody) ? stiffness_damping : NULL,
+      .add_stiffness_damping = add_stiffness_damping,
       .inverse_dynamics = inverse_dynamics,
       .constraints = constraints,
       .energies = energies,

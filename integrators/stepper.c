@@ -11,6 +11,7 @@
 #include "core/memory.h"
 #include "integrators/contact_stage.h"
 #include "integrators/free_motion.h"
+#include "math/finite.h"
 
 struct sap_stepper {
   sap_system system;  // the caller's table, copied
@@ -86,6 +87,9 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
 
 // Index of the first number that is not finite, -1 when all are.
 static int32_t first_not_finite(const double* x, int32_t n) {
+  if (sap_all_finite(x, (size_t)n)) {
+    return -1;
+  }
   for (int32_t i = 0; i < n; ++i) {
     if (!isfinite(x[i])) {
       return i;

@@ -52,6 +52,10 @@ typedef struct sap_system {
   // K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro (16)-(17).
   int (*stiffness_damping)(void* context, double t, const double* q, const double* v,
                            const sap_tree_matrix* K, const sap_tree_matrix* D);
+  // Adds K_scale K + D_scale D to A, where that is cheaper than to fill both; beside
+  // stiffness_damping only.
+  int (*add_stiffness_damping)(void* context, double t, const double* q, const double* v,
+                               double K_scale, double D_scale, const sap_tree_matrix* A);
   // M(q) a - k1 - k2 in one pass, where that is cheaper than M times a. (nv)
   int (*inverse_dynamics)(void* context, double t, const double* q, const double* v,
                           const double* a, double* residual);

@@ -16,8 +16,12 @@ char* sap_duplicate_string(const char* text);  // NULL for NULL and for lack of 
 // what is new. On failure all stays as it was.
 sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size, sap_error* error);
 // The same, sized by the pointer: SAP_GROW(&p->blocks, &p->block_capacity, n, error)
-#define SAP_GROW(array, capacity, needed, error) \
-  sap_grow((array), (capacity), (needed), sizeof(**(array)), (error))
+// It is asked for every block of every step, mostly in vain: the common answer costs no call.
+// `needed` is evaluated twice.
+#define SAP_GROW(array, capacity, needed, error)                \
+  (*(array) != NULL && (needed) >= 0 && (needed) <= *(capacity) \
+       ? SAP_STATUS_OK                                          \
+       : sap_grow((array), (capacity), (needed), sizeof(**(array)), (error)))
 
 // Tests wrap the allocator to count calls and to make the n-th one fail: all heap calls of the
 // library itself go through malloc, calloc, realloc, aligned_alloc and free, nothing else.

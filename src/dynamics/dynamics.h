@@ -39,6 +39,9 @@ void sap_dynamics_inverse(sap_dynamics* dynamics, const double* q, const double*
 // spring's K is the SPD projection of the exact one). Into tree blocks, lower triangles.
 void sap_dynamics_stiffness_damping(sap_dynamics* dynamics, const double* q, const double* v,
                                     double* const* K, double* const* D);
+// The same, each times its scale; K and D may be the same blocks.
+void sap_dynamics_add_joint_matrices(const sap_dynamics* dynamics, const double* q, double K_scale,
+                                     double D_scale, double* const* K, double* const* D);
 // q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.
 void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q);

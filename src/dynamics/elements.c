@@ -284,6 +284,21 @@ void sap_dynamics_element_matrices(sap_dynamics* d, const double* q, const sap_t
   }
 }
 
+void sap_dynamics_add_element_matrices(sap_dynamics* d, const double* q, double K_scale,
+                                       double D_scale, const sap_tree_matrix* A) {
+  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
+    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
+      law l;
+      if (evaluate(d, q, kind, id, &l)) {
+        for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
+          l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
+        }
+        add_matrix(d, l.K, A);
+      }
+    }
+  }
+}
+
 bool sap_dynamics_has_elements(const sap_dynamics* d) {
   for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {

@@ -24,6 +24,9 @@ void sap_dynamics_add_elements(sap_dynamics* dynamics, const double* q, const do
 // in the order of sap_dynamics_couplings.
 void sap_dynamics_element_matrices(sap_dynamics* dynamics, const double* q,
                                    const sap_tree_matrix* K, const sap_tree_matrix* D);
+// Adds K_scale K + D_scale D of the elements to A.
+void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const double* q, double K_scale,
+                                       double D_scale, const sap_tree_matrix* A);
 double sap_dynamics_element_energy(sap_dynamics* dynamics, const double* q);
 // Switches of the springs and bushings, all on at first; NULL for tendons.
 bool* sap_dynamics_element_switches(sap_dynamics* dynamics, sap_element_force_kind kind);

@@ -71,10 +71,9 @@ static void add_ball_stiffness(double stiffness, const double phi[3], size_t ld,
   }
 }
 
-void sap_dynamics_stiffness_damping(sap_dynamics* d, const double* q, const double* v,
-                                    double* const* K, double* const* D) {
+void sap_dynamics_add_joint_matrices(const sap_dynamics* d, const double* q, double K_scale,
+                                     double D_scale, double* const* K, double* const* D) {
   const sap_model* model = d->model;
-  (void)v;  // all dampers are linear
   for (int32_t s = 0; s < d->nsprings; ++s) {
     const sap_spring* spring = &d->springs[s];
     const int32_t tree = model->dof_tree[spring->v_start];
@@ -83,15 +82,23 @@ void sap_dynamics_stiffness_damping(sap_dynamics* d, const double* q, const doub
     if (spring->type == SAP_JOINT_BALL) {
       double phi[3];
       ball_rotation(phi, q + spring->q_start);
-      add_ball_stiffness(spring->stiffness, phi, ld, K[tree] + ld * i + i);
+      add_ball_stiffness(K_scale * spring->stiffness, phi, ld, K[tree] + ld * i + i);
     } else {
       const double x = q[spring->q_start] - spring->reference;
-      K[tree][ld * i + i] += spring->stiffness + 3.0 * spring->cubic * x * x;
+      K[tree][ld * i + i] += K_scale * (spring->stiffness + 3.0 * spring->cubic * x * x);
     }
   }
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
-    const int32_t tree = model->dof_tree[i];
-    const size_t local = (size_t)(i - model->tree_dofs[tree]);
-    D[tree][((size_t)model->tree_sizes[tree] + 1) * local] += d->damping[i];
+    if (d->damping[i] != 0.0) {
+      const int32_t tree = model->dof_tree[i];
+      const size_t local = (size_t)(i - model->tree_dofs[tree]);
+      D[tree][((size_t)model->tree_sizes[tree] + 1) * local] += D_scale * d->damping[i];
+    }
   }
+}
+
+void sap_dynamics_stiffness_damping(sap_dynamics* d, const double* q, const double* v,
+                                    double* const* K, double* const* D) {
+  (void)v;  // all dampers are linear
+  sap_dynamics_add_joint_matrices(d, q, 1.0, 1.0, K, D);
 }

@@ -2,9 +2,10 @@
 // Delassus scale of a block.
 //   W_ii = sum_t J_t A_tt^-1 J_t' = sum_t X_t' X_t,  X_t = L_t^-1 J_t',  A_tt = L_t L_t'
 //   w = |W_ii|_F / nrows                                               castro (29)-(30)
-// Factors of the tree blocks are kept until the block is set again; those of trees larger than a
-// free body follow the tree's branches (branch_factor.h).
-// fails: NOT_SPD names the tree.
+// Factors of the tree blocks are kept while the block is the same, over the problems that one
+// object holds one after the other. Those of trees larger than a free body follow the tree's
+// branches (branch_factor.h) and serve w alone, a scale: they are kept while the block is nearly
+// the same, so that a robot at rest is not factored again and again. fails: NOT_SPD names the tree.
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
@@ -12,6 +13,9 @@
 #include "core/memory.h"
 #include "problem/branch_factor.h"
 #include "problem/problem_data.h"
+
+// Entries of A may differ by this part of the geometric mean of their diagonals.
+static const double NEARLY = 1e-5;
 
 enum { SMALL_TREE = 6 };  // up to a free body: loops of our own, LAPACK beyond
 
@@ -52,44 +56,88 @@ static bool factor_large(double* L, int32_t n) {
   return true;
 }
 
+static sap_status check_set(const sap_problem* p, int32_t tree, sap_error* error) {
+  return p->diagonal_set[tree] ? SAP_STATUS_OK
+                               : sap_fail(error, SAP_STATUS_NOT_SPD,
+                                          "tree %d: its diagonal block of A is not set", tree);
+}
+
+static sap_status not_positive(int32_t tree, sap_error* error) {
+  return sap_fail(error, SAP_STATUS_NOT_SPD,
+                  "tree %d: its diagonal block of A is not positive definite", tree);
+}
+
 sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
                                    sap_error* error) {
-  double* L = p->cache->factor + p->diagonal_start[tree];
+  const int32_t start = p->diagonal_start[tree], n = p->tree_size[tree];
+  const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
+  const double* A = p->diagonal + start;
+  double* L = p->cache->factor + start;
+  sap_factor_state* state = &p->cache->factor_state[tree];
   *factor = L;
-  if (p->cache->factor_valid[tree]) {
+  if (*state == SAP_FACTOR_VALID) {
     return SAP_STATUS_OK;
   }
-  if (!p->diagonal_set[tree]) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not set", tree);
+  const sap_status status = check_set(p, tree, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
-  const int32_t n = p->tree_size[tree];
-  memcpy(L, p->diagonal + p->diagonal_start[tree], (size_t)n * (size_t)n * sizeof(double));
+  if (*state == SAP_FACTOR_STALE && memcmp(A, p->cache->factor_of + start, bytes) == 0) {
+    *state = SAP_FACTOR_VALID;
+    return SAP_STATUS_OK;
+  }
+  *state = SAP_FACTOR_NONE;
+  memcpy(L, A, bytes);
   const bool good = n == SMALL_TREE  ? factor_small(L, SMALL_TREE)
                     : n < SMALL_TREE ? factor_small(L, n)
                                      : factor_large(L, n);
   if (!good) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD,
-                    "tree %d: its diagonal block of A is not positive definite", tree);
+    return not_positive(tree, error);
   }
-  p->cache->factor_valid[tree] = true;
+  memcpy(p->cache->factor_of + start, A, bytes);
+  *state = SAP_FACTOR_VALID;
   return SAP_STATUS_OK;
+}
+
+// |A - B|_ij <= NEARLY sqrt(B_ii B_jj) for the lower triangles of two n x n matrices.
+static bool is_near(const double* A, const double* B, size_t n) {
+  for (size_t j = 0; j < n; ++j) {
+    const double limit = NEARLY * NEARLY * B[j * n + j];
+    bool near = true;
+    for (size_t i = j; i < n; ++i) {
+      const double d = A[j * n + i] - B[j * n + i];
+      near &= d * d <= limit * B[i * n + i];
+    }
+    if (!near) {
+      return false;
+    }
+  }
+  return true;
 }
 
 static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error* error) {
   sap_problem_cache* cache = p->cache;
-  if (cache->reversed_valid[tree]) {
+  sap_factor_state* state = &cache->reversed_state[tree];
+  if (*state == SAP_FACTOR_VALID) {
     return SAP_STATUS_OK;
   }
-  if (!p->diagonal_set[tree]) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not set", tree);
+  const sap_status status = check_set(p, tree, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
   const int32_t start = p->diagonal_start[tree];
-  if (!sap_branch_factor(p->diagonal + start, cache->reversed + start, cache->reversed_row + start,
-                         p->tree_size[tree])) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD,
-                    "tree %d: its diagonal block of A is not positive definite", tree);
+  const size_t n = (size_t)p->tree_size[tree];
+  const double* A = p->diagonal + start;
+  if (*state == SAP_FACTOR_STALE && is_near(A, cache->reversed_of + start, n)) {
+    *state = SAP_FACTOR_VALID;
+    return SAP_STATUS_OK;
   }
-  cache->reversed_valid[tree] = true;
+  *state = SAP_FACTOR_NONE;
+  if (!sap_branch_factor(A, cache->reversed + start, cache->reversed_row + start, (int32_t)n)) {
+    return not_positive(tree, error);
+  }
+  memcpy(cache->reversed_of + start, A, n * n * sizeof(double));
+  *state = SAP_FACTOR_VALID;
   return SAP_STATUS_OK;
 }
 
@@ -109,19 +157,37 @@ static inline void forward_solve(const double* L, int32_t n, const double* J, in
   }
 }
 
-// |W|_F^2 of sum_t X_t' X_t with X of three rows per block on trees of six velocities.
+// W += X' X with three rows on a tree of six velocities; the rows go side by side, with a fourth of
+// zeros, so that the loops over them fill vector registers.
 static void add_free_body(const double* L, const double* J, double W[9]) {
-  double X[3][6];
-  for (int32_t r = 0; r < 3; ++r) {
-    forward_solve(L, 6, J + r, 3, X[r]);
+  enum { N = 6, PADDED = 4 };
+  double X[N][PADDED];
+  for (int32_t i = 0; i < N; ++i) {
+    X[i][0] = J[3 * i];
+    X[i][1] = J[3 * i + 1];
+    X[i][2] = J[3 * i + 2];
+    X[i][3] = 0.0;
+  }
+  double w[3][PADDED] = {{0.0}};
+  for (int32_t j = 0; j < N; ++j) {
+    const double* Lj = L + j * N;
+    for (int32_t r = 0; r < PADDED; ++r) {
+      X[j][r] *= Lj[j];
+    }
+    for (int32_t i = j + 1; i < N; ++i) {
+      for (int32_t r = 0; r < PADDED; ++r) {
+        X[i][r] -= Lj[i] * X[j][r];
+      }
+    }
+    for (int32_t c = 0; c < 3; ++c) {
+      for (int32_t r = 0; r < PADDED; ++r) {
+        w[c][r] += X[j][r] * X[j][c];
+      }
+    }
   }
   for (int32_t c = 0; c < 3; ++c) {
     for (int32_t r = c; r < 3; ++r) {
-      double sum = 0.0;
-      for (int32_t i = 0; i < 6; ++i) {
-        sum += X[r][i] * X[c][i];
-      }
-      W[3 * c + r] += sum;
+      W[3 * c + r] += w[c][r];
     }
   }
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/finite.h"
 #include "problem/problem_data.h"
 
 sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, size_t size,
@@ -85,6 +86,25 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
   return SAP_STATUS_OK;
 }
 
+static void age(sap_factor_state* state) {
+  *state = *state == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : *state;
+}
+
+// Factors go stale; they are lost when the trees are others than before.
+static void age_factors(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
+  const bool same =
+      ntrees == p->ntrees &&
+      (ntrees == 0 || memcmp(tree_sizes, p->tree_size, (size_t)ntrees * sizeof *tree_sizes) == 0);
+  for (int32_t t = 0; t < ntrees; ++t) {
+    if (same) {
+      age(&p->cache->factor_state[t]);
+      age(&p->cache->reversed_state[t]);
+    } else {
+      p->cache->factor_state[t] = p->cache->reversed_state[t] = SAP_FACTOR_NONE;
+    }
+  }
+}
+
 sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
                              sap_error* error) {
   if (p == NULL) {
@@ -106,14 +126,17 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   RESERVE(p->v_star, p->v_star_capacity, nv)
   RESERVE(p->v_guess, p->v_guess_capacity, nv)
   RESERVE(p->cache->factor, p->cache->factor_capacity, squares)
-  RESERVE(p->cache->factor_valid, p->cache->factor_valid_capacity, n)
+  RESERVE(p->cache->factor_of, p->cache->factor_of_capacity, squares)
+  RESERVE(p->cache->factor_state, p->cache->factor_state_capacity, n)
   RESERVE(p->cache->reversed, p->cache->reversed_capacity, squares)
   RESERVE(p->cache->reversed_row, p->cache->reversed_row_capacity, squares)
-  RESERVE(p->cache->reversed_valid, p->cache->reversed_valid_capacity, n)
+  RESERVE(p->cache->reversed_of, p->cache->reversed_of_capacity, squares)
+  RESERVE(p->cache->reversed_state, p->cache->reversed_state_capacity, n)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  age_factors(p, ntrees, tree_sizes);
   p->dt = dt;
   p->ntrees = ntrees;
   p->nv = (int32_t)nv;
@@ -130,8 +153,6 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
     p->diagonal_start[t + 1] = p->diagonal_start[t] + size * size;
     p->diagonal_set[t] = false;
     p->coupling_head[t] = -1;
-    p->cache->factor_valid[t] = false;
-    p->cache->reversed_valid[t] = false;
   }
   memset(p->diagonal, 0, (size_t)squares * sizeof(double));
   memset(p->v_star, 0, (size_t)nv * sizeof(double));
@@ -153,8 +174,11 @@ static int32_t find_coupling(const sap_problem* p, int32_t tree_a, int32_t tree_
 static sap_status check_block_entries(const sap_problem* p, int32_t a, int32_t b,
                                       const double* block, int32_t ld, sap_error* error) {
   for (int32_t j = 0; j < p->tree_size[b]; ++j) {
-    for (int32_t i = a == b ? j : 0; i < p->tree_size[a]; ++i) {
-      const double x = block[(size_t)j * (size_t)ld + (size_t)i];
+    const int32_t first = a == b ? j : 0;
+    const double* column = block + (size_t)j * (size_t)ld;
+    const bool good = sap_all_finite(column + first, (size_t)(p->tree_size[a] - first));
+    for (int32_t i = first; !good && i < p->tree_size[a]; ++i) {
+      const double x = column[i];
       if (!isfinite(x)) {
         return sap_fail(error, SAP_STATUS_NOT_FINITE,
                         "A block (tree %d, tree %d): entry (%d, %d) = %g must be finite", a, b, i,
@@ -165,19 +189,29 @@ static sap_status check_block_entries(const sap_problem* p, int32_t a, int32_t b
   return SAP_STATUS_OK;
 }
 
-static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int32_t ld) {
-  const size_t n = (size_t)p->tree_size[tree];
-  double* A = p->diagonal + p->diagonal_start[tree];
+static inline void copy_symmetric(double* restrict A, const double* restrict block, size_t n,
+                                  size_t ld) {
   for (size_t j = 0; j < n; ++j) {
     for (size_t i = j; i < n; ++i) {
-      const double x = block[j * (size_t)ld + i];
+      const double x = block[j * ld + i];
       A[j * n + i] = x;
       A[i * n + j] = x;
     }
   }
+}
+
+// Both triangles from the lower one.
+static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int32_t ld) {
+  const size_t n = (size_t)p->tree_size[tree];
+  double* A = p->diagonal + p->diagonal_start[tree];
+  if (n == 6) {
+    copy_symmetric(A, block, 6, (size_t)ld);
+  } else {
+    copy_symmetric(A, block, n, (size_t)ld);
+  }
   p->diagonal_set[tree] = true;
-  p->cache->factor_valid[tree] = false;
-  p->cache->reversed_valid[tree] = false;
+  age(&p->cache->factor_state[tree]);
+  age(&p->cache->reversed_state[tree]);
 }
 
 static sap_status set_coupling(sap_problem* p, int32_t a, int32_t b, const double* block,
@@ -246,7 +280,8 @@ static sap_status set_velocity(sap_problem* p, const char* name, const double* f
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_%s: %s is NULL", name,
                     p == NULL ? "problem" : name);
   }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
+  const bool good = sap_all_finite(from, (size_t)p->nv);
+  for (int32_t t = 0; !good && t < p->ntrees; ++t) {
     for (int32_t i = p->tree_start[t]; i < p->tree_start[t + 1]; ++i) {
       if (!isfinite(from[i])) {
         return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g (tree %d) must be finite", name,

@@ -24,14 +24,24 @@ typedef struct sap_block_data {
   uint64_t key;
 } sap_block_data;
 
+// What is known of a factor: a stale one is that of an earlier problem of the same trees and is
+// valid again when their A is (nearly) what it was.
+typedef enum sap_factor_state {
+  SAP_FACTOR_NONE,
+  SAP_FACTOR_STALE,
+  SAP_FACTOR_VALID
+} sap_factor_state;
+
 // What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
 // changes behind a const problem.
 typedef struct sap_problem_cache {
-  double* factor;      // L of each diagonal block, reciprocal diagonal; same starts as diagonal
-  bool* factor_valid;  // (ntrees)
-  double* reversed;    // factors of large trees, same starts as diagonal: branch_factor.h
+  double* factor;     // L of each diagonal block, reciprocal diagonal; same starts as diagonal
+  double* factor_of;  // the blocks of A that were factored
+  sap_factor_state* factor_state;  // (ntrees)
+  double* reversed;  // factors of large trees, same starts as diagonal: branch_factor.h
   int32_t* reversed_row;
-  bool* reversed_valid;
+  double* reversed_of;
+  sap_factor_state* reversed_state;
   double* scratch;       // Delassus products, residual vectors, scaled rows
   const double** views;  // Jacobians of a block in scratch
   sap_cholesky* whole;   // of A with couplings; made when first needed
@@ -40,8 +50,9 @@ typedef struct sap_problem_cache {
   int32_t* row;
   size_t* value_start;
   double* values;
-  int32_t factor_capacity, factor_valid_capacity, scratch_capacity, views_capacity;
-  int32_t reversed_capacity, reversed_row_capacity, reversed_valid_capacity;
+  int32_t factor_capacity, factor_of_capacity, factor_state_capacity, scratch_capacity;
+  int32_t reversed_capacity, reversed_row_capacity, reversed_of_capacity, reversed_state_capacity;
+  int32_t views_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
 } sap_problem_cache;
@@ -89,7 +100,9 @@ struct sap_problem {
 sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, size_t size,
                                sap_error* error);
 #define SAP_RESERVE(array, capacity, needed, error) \
-  sap_problem_reserve((array), (capacity), (needed), sizeof(**(array)), (error))
+  (*(array) != NULL && (needed) <= *(capacity)      \
+       ? SAP_STATUS_OK                              \
+       : sap_problem_reserve((array), (capacity), (needed), sizeof(**(array)), (error)))
 
 // Trees in range and distinct, Jacobians given and finite. Messages begin with "block `index`: ".
 sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,

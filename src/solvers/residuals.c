@@ -15,17 +15,25 @@
 #include "problem/sets.h"
 #include "solvers/complementarity.h"
 
+enum { FREE_BODY = 6 };  // velocities: loops of fixed length
+
+static inline void add_square(int32_t n, const double* A, const double* x, double* restrict y) {
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t i = 0; i < n; ++i) {
+      y[i] += A[j * n + i] * x[j];
+    }
+  }
+}
+
 // out += A x
 static void add_momentum(const sap_problem* p, const double* x, double* out) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const int32_t n = p->tree_size[t];
     const double* A = p->diagonal + p->diagonal_start[t];
-    const double* xt = x + p->tree_start[t];
-    double* yt = out + p->tree_start[t];
-    for (int32_t j = 0; j < n; ++j) {
-      for (int32_t i = 0; i < n; ++i) {
-        yt[i] += A[j * n + i] * xt[j];
-      }
+    if (n == FREE_BODY) {
+      add_square(FREE_BODY, A, x + p->tree_start[t], out + p->tree_start[t]);
+    } else {
+      add_square(n, A, x + p->tree_start[t], out + p->tree_start[t]);
     }
   }
   for (int32_t c = 0; c < p->ncouplings; ++c) {
@@ -64,6 +72,14 @@ static void block_velocity(const sap_problem* p, const sap_block_data* block, co
   }
 }
 
+// out += J' gamma of three rows.
+static inline void add_three_rows(int32_t n, const double* J, const double gamma[3],
+                                  double* restrict out) {
+  for (int32_t i = 0; i < n; ++i) {
+    out[i] += J[3 * i] * gamma[0] + J[3 * i + 1] * gamma[1] + J[3 * i + 2] * gamma[2];
+  }
+}
+
 // out += J' gamma of one block.
 static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
                               const double* gamma, double* out) {
@@ -72,6 +88,10 @@ static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
     const int32_t tree = p->block_trees[block->first_tree + t];
     const double* J = p->jacobians[block->first_tree + t];
     double* to = out + p->tree_start[tree];
+    if (nrows == 3) {
+      add_three_rows(p->tree_size[tree], J, gamma, to);
+      continue;
+    }
     for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
       double sum = 0.0;
       for (int32_t r = 0; r < nrows; ++r) {
