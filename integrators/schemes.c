@@ -41,6 +41,7 @@ sap_stepper_options sap_stepper_options_default(void) {
       .theta = 1.0,
       .theta_vq = 1.0,
       .contact_stage = SAP_STAGE_AUTO,
+      .contact_model = SAP_CONTACT_BY_MATERIAL,
       .regularization = sap_regularization_default(),
       .free_motion_max_iterations = 50,
       .solver = "sap",
@@ -99,6 +100,11 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact_stage theta needs theta and theta_vq >= 0.5, not %g and %g",
                     options->theta, options->theta_vq);
+  }
+  const int model = (int)options->contact_model;
+  if (model < (int)SAP_CONTACT_BY_MATERIAL || model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "contact_model = %d must be sap, similar, lagged or material", model);
   }
   if (options->free_motion_max_iterations < 1) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "free_motion_max_iterations = %d must be >= 1",

@@ -223,6 +223,10 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   if (status == SAP_STATUS_OK) {
     status = move_positions(stepper, state, v, error);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_keep_impulses(contact->problem,
+                                       constrained ? contact->solution.gamma : NULL, error);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -10,11 +10,45 @@
 extern "C" {
 #endif
 
+// The law of a contact. SAP's is a cone constraint: linear damping by tau_d, and a sliding body
+// glides at a height of (dt + tau_d) mu |v_t|. The others are "irrotational contact fields"
+// (Castro, Han, Masterjohn, arXiv 2312.03908), impulses that are the gradient of a convex
+// potential, with the damping of Hunt and Crossley by d; primal solver only. With s = |v_t| and the
+// regularized distance
+//   h(s) = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond    (h' = min(s/v_s, 1))
+//   n(z) = (v_hat - z)+ (1 - d z)+/Rn,  v_hat = -phi0/dt,  Rn = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
+// similar  gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s: glides at dt mu |v_t|
+// lagged   gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0 the normal impulse of the last
+// step:
+//          no gliding, Coulomb's law but for the delay of n0
+// In both a contact within its cone creeps with less than v_s. Rn is SAP's near-rigid limit, castro
+// (29): k above 4 pi^2/(beta^2 dt^2 w), which lets the contact vibrate once per beta steps, counts
+// as that; so any k may be given at any dt.
+#define SAP_CONTACT_MODEL_LIST(X) \
+  X(SAP, "sap")                   \
+  X(SIMILAR, "similar")           \
+  X(LAGGED, "lagged")
+
+typedef enum sap_contact_model {
+  SAP_CONTACT_BY_MATERIAL = -1,  // of a problem or a stepper: each contact as its material says
+#define SAP_X(name, text) SAP_CONTACT_##name,
+  SAP_CONTACT_MODEL_LIST(SAP_X)
+#undef SAP_X
+      SAP_CONTACT_MODEL_COUNT
+} sap_contact_model;
+SAP_API const char* sap_contact_model_text(sap_contact_model model);
+
 // The parameters a user gives for a surface or for a pair of them.
 typedef struct sap_material {
   double stiffness;        // k [N/m], > 0; INFINITY: rigid (the near-rigid limit decides)
   double relaxation_time;  // tau_d [s], >= 0
   double friction;         // mu [-], >= 0
+  sap_contact_model model;
+  // Not SAP's model:
+  double dissipation;         // d [s/m], >= 0; nothing leaves a contact faster than 1/d
+  double stiction_tolerance;  // v_s [m/s], > 0; 0: 1e-4
+  double static_friction;     // mu of a contact that slips less than v_s at the start of a step; it
+                              // falls to mu until 3 v_s. Below `friction`: the same as that [-]
 } sap_material;
 
 // How mu of a pair follows from that of its two surfaces.
@@ -23,7 +57,7 @@ typedef enum sap_friction_rule {
   SAP_FRICTION_MAXIMUM,   // MuJoCo's, for equal priorities
 } sap_friction_rule;
 
-// k 1e6 N/m, tau_d 0.01 s, mu 0.5.
+// k 1e6 N/m, tau_d 0.01 s, mu 0.5; SAP, d 20 s/m, v_s 1e-4 m/s, static mu 0.
 SAP_API sap_material sap_material_default(void);
 
 // mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
@@ -31,7 +65,8 @@ SAP_API double sap_friction_combine(double a, double b, sap_friction_rule rule);
 
 // Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by compliance,
 // (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's values;
-// two infinite ones give an infinite k and the mean of the times.
+// two infinite ones give an infinite k and the mean of the times. d as tau_d, static mu as mu; the
+// larger v_s; the later model of the list.
 SAP_API sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                         sap_friction_rule rule, sap_material* out,
                                         sap_error* error);

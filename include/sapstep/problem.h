@@ -28,6 +28,11 @@ typedef enum sap_set {
   SAP_SET_NONNEGATIVE,  // each row >= 0: limits, unilateral cables, frictionless contact
   SAP_SET_BOX,          // lower <= gamma <= upper: joint dry friction, limited actuators
   SAP_SET_FREE,         // bilateral
+  // No set but a potential, whose gradient the impulse is; rows as a cone's, laws in
+  // sapstep/contact.h. v_hat shifts all velocities; R is Rn in n, in the others it only measures
+  // residuals.
+  SAP_SET_SIMILAR,
+  SAP_SET_LAGGED,
 } sap_set;
 
 // One constraint block as the caller gives it; everything is copied.
@@ -39,7 +44,10 @@ typedef struct sap_block {
   const double* const* jacobians;  // J on trees[i]: nrows x tree size, column-major, ld nrows
   const double* R;                 // regularization, >= 0 [velocity/impulse]              (nrows)
   const double* v_hat;             // stabilization velocity (bias)                       (nrows)
-  double friction;                 // mu of a friction cone, >= 0
+  double friction;                 // mu of a friction cone or a potential, >= 0
+  double dissipation;              // potentials: d [s/m], >= 0
+  double slip_speed;               // potentials: v_s [m/s], > 0
+  double lagged_impulse;           // lagged: n0 [N s], >= 0
   const double* lower;             // box only: bounds, lower <= upper, may be infinite   (nrows)
   const double* upper;
   uint64_t key;  // identity across steps for warm starts, 0: none
@@ -87,21 +95,33 @@ SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v
 // theta_vq = 1, which sap_problem_reset restores) or, for a scheme with both in [1/2, 1], at its
 // theta point, second order for the midpoint rule. Stiff rows that the step does not resolve, new
 // impacts and sticking friction are evaluated at the end all the same. v0 (nv): the velocities at
-// the start of the step. Concerns what is added afterwards by sap_problem_add_contact and
-// sap_problem_soften_row; sap_problem_add_block takes R and v_hat as they are.
+// the start of the step; static friction, and the impulses that lagged contacts begin with, want
+// it at any stage. Similar and lagged contacts are always evaluated at the end. Concerns what is
+// added afterwards by sap_problem_add_contact and sap_problem_soften_row; sap_problem_add_block
+// takes R and v_hat as they are.
 SAP_API sap_status sap_problem_set_stage(sap_problem* problem, double theta, double theta_vq,
                                          const double* v0, sap_error* error);
+
+// The model of contacts that are added afterwards; SAP_CONTACT_BY_MATERIAL, what sap_problem_reset
+// restores: that of their material.
+SAP_API sap_status sap_problem_set_contact_model(sap_problem* problem, sap_contact_model model,
+                                                 sap_error* error);
 
 // Adds a block; its index is the number of blocks before. A call that fails adds nothing.
 SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block,
                                          sap_error* error);
-// Adds a friction cone (mu > 0 or not: a cone with mu = 0 is frictionless and keeps its rows).
-// Needs the diagonal blocks of A of its trees: w = |sum_t J_t A_tt^-1 J_t'|_F/3 of [t1 t2 n]. Rows
-// of a cone whose coefficients differ are scaled by sap_friction_scales, in the block as in its
-// part of gamma and vc.
+// Adds a friction cone or, as the material says, a similar or lagged contact (mu > 0 or not: one with
+// mu = 0 is frictionless and keeps its rows). Needs the diagonal blocks of A of its trees: w =
+// |sum_t J_t A_tt^-1 J_t'|_F/3 of [t1 t2 n]. Rows of a contact whose coefficients differ are scaled
+// by sap_friction_scales, in the block as in its part of gamma and vc.
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                            const sap_regularization* regularization,
                                            sap_error* error);
+// Keeps the normal forces of the lagged contacts with a key, of this problem's solution (gamma, all
+// rows), for contacts of the same keys that are added after the next sap_problem_reset. NULL: none;
+// n0 is then what the contact's law says at the start of the step.
+SAP_API sap_status sap_problem_keep_impulses(sap_problem* problem, const double* gamma,
+                                             sap_error* error);
 // w of given Jacobians, the Frobenius norm of W_ii divided by nrows [1/kg for a contact]; from
 // the diagonal tree blocks of A only.
 SAP_API sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,

@@ -57,6 +57,7 @@ typedef struct sap_stepper_options {
   double theta;     // [0, 1]                                                              (1)
   double theta_vq;  // [0, 1]                                                              (1)
   sap_stage contact_stage;             // see sap_problem_set_stage                       (auto)
+  sap_contact_model contact_model;     // of all contacts, or what their materials say (material)
   sap_regularization regularization;   // beta, sigma
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")

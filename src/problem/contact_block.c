@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From a contact in physical terms to a friction cone: R and v_hat by castro (29)-(30), w of the
-// rows [t1 t2 n]. Where coefficients of friction differ, rows are scaled by s_j = mu_j/mu, which
-// makes the elliptic cone circular (sap_friction_scales).
+// rows [t1 t2 n]; or to a potential. Where coefficients of friction differ, rows are scaled by s_j
+// = mu_j/mu, which makes the elliptic cone circular (sap_friction_scales).
 #include <math.h>
 #include <string.h>
 
 #include "problem/problem_data.h"
+#include "problem/sets.h"
 
 enum { MAXIMUM_ROWS = 6 };
 
@@ -77,15 +78,81 @@ static sap_status scale_block(const sap_problem* p, const sap_contact_block* c,
   return SAP_STATUS_OK;
 }
 
+sap_status sap_problem_set_contact_model(sap_problem* p, sap_contact_model model,
+                                         sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_contact_model: problem is NULL");
+  }
+  if ((int)model < (int)SAP_CONTACT_BY_MATERIAL || (int)model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
+                    (int)model);
+  }
+  p->contact_model = model;
+  return SAP_STATUS_OK;
+}
+
+static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
+  const sap_contact_model model =
+      p->contact_model != SAP_CONTACT_BY_MATERIAL ? p->contact_model : contact->material.model;
+  return model == SAP_CONTACT_SIMILAR  ? SAP_SET_SIMILAR
+         : model == SAP_CONTACT_LAGGED ? SAP_SET_LAGGED
+                                       : SAP_SET_FRICTION_CONE;
+}
+
+// Adds a similar or lagged contact; the block has all but R, v_hat in n, and what is the law's own.
+static sap_status add_potential(sap_problem* p, const sap_contact_block* contact,
+                                const sap_regularization* regularization, double w,
+                                sap_block* block, double* R, double* v_hat, sap_error* error) {
+  if (block->nrows > 3) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "block %d: similar and lagged contacts have 3 rows, not %d (spin or rolling "
+                    "friction)",
+                    p->nblocks, block->nrows);
+  }
+  double vc0[MAXIMUM_ROWS], slip_2 = 0.0;
+  sap_stage_velocity(p, block, vc0);
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    slip_2 += i == 2 ? 0.0 : (vc0[i] - v_hat[i]) * (vc0[i] - v_hat[i]);
+  }
+  const sap_contact_start start = {.regularization = regularization,
+                                   .dt = p->dt,
+                                   .phi0 = contact->phi0,
+                                   .w = w,
+                                   .friction = block->friction,
+                                   .normal_speed = vc0[2],
+                                   .slip = sqrt(slip_2)};
+  sap_potential_law law;
+  sap_status status = sap_contact_potential(&contact->material, &start, &law, error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", p->nblocks);
+    return status;
+  }
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    R[i] = law.Rn;
+  }
+  v_hat[2] = law.v_hat;
+  const double* kept = sap_lag_memory_find(&p->lag, contact->key);
+  block->friction = law.friction;
+  block->dissipation = contact->material.dissipation;
+  block->slip_speed = law.slip_speed;
+  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.compliant;
+  status = sap_problem_append_block(p, block, error);
+  if (status == SAP_STATUS_OK) {
+    p->blocks[p->nblocks - 1].is_new = block->set == SAP_SET_LAGGED && kept == NULL;
+  }
+  return status;
+}
+
 sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
                                    const sap_regularization* regularization, sap_error* error) {
   if (p == NULL || contact == NULL || regularization == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
   }
-  double R[MAXIMUM_ROWS], v_hat[MAXIMUM_ROWS], scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS], w = 0.0;
+  double R[MAXIMUM_ROWS] = {0.0}, v_hat[MAXIMUM_ROWS] = {0.0}, w = 0.0;
+  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS];
   const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
   sap_status status = check_friction(p, contact, nrows, error);
-  sap_block block = {.set = SAP_SET_FRICTION_CONE,
+  sap_block block = {.set = set_of(p, contact),
                      .nrows = 3,
                      .ntrees = contact->ntrees,
                      .trees = contact->trees,
@@ -109,8 +176,11 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0, w, R,
-                                  v_hat, error);
+  const bool is_cone = block.set == SAP_SET_FRICTION_CONE;
+  if (is_cone) {
+    status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0, w, R,
+                                    v_hat, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(error, "block %d", p->nblocks);
     return status;
@@ -130,6 +200,9 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     if (status != SAP_STATUS_OK) {
       return status;
     }
+  }
+  if (!is_cone) {
+    return add_potential(p, contact, regularization, w, &block, R, v_hat, error);
   }
   sap_stage_velocity(p, &block, vc0);
   const sap_stage_cone cone = {.normal = {.stiffness = contact->material.stiffness,

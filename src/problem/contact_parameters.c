@@ -6,11 +6,31 @@
 #include <math.h>
 
 #include "core/error.h"
+#include "problem/contact_law.h"
+
+#define SAP_STICTION_TOLERANCE 1e-4  // [m/s]
 
 static const double FOUR_PI_SQUARED = 39.478417604357434;  // 4 pi^2 of castro (29)
 
 sap_material sap_material_default(void) {
-  return (sap_material){.stiffness = 1e6, .relaxation_time = 0.01, .friction = 0.5};
+  return (sap_material){.stiffness = 1e6,
+                        .relaxation_time = 0.01,
+                        .friction = 0.5,
+                        .model = SAP_CONTACT_SAP,
+                        .dissipation = 20.0,
+                        .stiction_tolerance = SAP_STICTION_TOLERANCE};
+}
+
+const char* sap_contact_model_text(sap_contact_model model) {
+  static const char* const texts[] = {
+#define SAP_X(name, text) text,
+      SAP_CONTACT_MODEL_LIST(SAP_X)
+#undef SAP_X
+  };
+  const int index = (int)model;
+  return index >= 0 && index < (int)SAP_CONTACT_MODEL_COUNT ? texts[index]
+         : model == SAP_CONTACT_BY_MATERIAL                 ? "material"
+                                                            : "unknown contact model";
 }
 
 sap_regularization sap_regularization_default(void) {
@@ -35,8 +55,28 @@ static sap_status check_material(const sap_material* m, sap_error* error) {
   if (!(m->stiffness > 0.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "stiffness = %g must be > 0 N/m", m->stiffness);
   }
-  const sap_status status = check_number("relaxation_time", m->relaxation_time, false, error);
-  return status == SAP_STATUS_OK ? check_number("friction", m->friction, false, error) : status;
+  sap_status status = check_number("relaxation_time", m->relaxation_time, false, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_number("friction", m->friction, false, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_number("dissipation", m->dissipation, false, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_number("stiction_tolerance", m->stiction_tolerance, false, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_number("static_friction", m->static_friction, false, error);
+  }
+  const int model = (int)m->model;
+  if (status == SAP_STATUS_OK && (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT)) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model", model);
+  }
+  return status;
+}
+
+static double larger_of(double a, double b) {
+  return a > b ? a : b;
 }
 
 double sap_friction_combine(double a, double b, sap_friction_rule rule) {
@@ -67,14 +107,21 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  sap_material pair;
-  pair.friction = sap_friction_combine(a->friction, b->friction, rule);
+  sap_material pair = {
+      .friction = sap_friction_combine(a->friction, b->friction, rule),
+      .model = a->model > b->model ? a->model : b->model,
+      .stiction_tolerance = larger_of(a->stiction_tolerance, b->stiction_tolerance)};
+  if (a->static_friction > a->friction || b->static_friction > b->friction) {
+    pair.static_friction = sap_friction_combine(larger_of(a->static_friction, a->friction),
+                                                larger_of(b->static_friction, b->friction), rule);
+  }
   if (isinf(a->stiffness) || isinf(b->stiffness)) {
     const bool both = isinf(a->stiffness) && isinf(b->stiffness);
     const sap_material* soft = isinf(a->stiffness) ? b : a;
     pair.stiffness = soft->stiffness;
     pair.relaxation_time =
         both ? 0.5 * (a->relaxation_time + b->relaxation_time) : soft->relaxation_time;
+    pair.dissipation = both ? 0.5 * (a->dissipation + b->dissipation) : soft->dissipation;
   } else {
     // weight of b's stiffness in the sum; 1/(1 + kA/kB) cannot overflow to NaN
     const double share_B = 1.0 / (1.0 + a->stiffness / b->stiffness);
@@ -83,6 +130,7 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
       pair.stiffness = b->stiffness / (1.0 + b->stiffness / a->stiffness);
     }
     pair.relaxation_time = share_B * a->relaxation_time + (1.0 - share_B) * b->relaxation_time;
+    pair.dissipation = share_B * a->dissipation + (1.0 - share_B) * b->dissipation;
   }
   *out = pair;
   return SAP_STATUS_OK;
@@ -149,5 +197,53 @@ sap_status sap_contact_regularize(const sap_material* pair,
   v_hat[0] = 0.0;
   v_hat[1] = 0.0;
   v_hat[2] = bias;
+  return SAP_STATUS_OK;
+}
+
+// mu at a slip speed: the static one up to v_s, the other from 3 v_s on, a cubic between.
+static double friction_at(double mu, double static_mu, double tolerance, double slip) {
+  const double s = 0.5 * (slip / tolerance - 1.0);
+  if (!(static_mu > mu) || s >= 1.0) {
+    return mu;
+  }
+  const double share = s <= 0.0 ? 0.0 : s * s * (3.0 - 2.0 * s);
+  return static_mu + share * (mu - static_mu);
+}
+
+sap_status sap_contact_potential(const sap_material* pair, const sap_contact_start* start,
+                                 sap_potential_law* law, sap_error* error) {
+  sap_status status = check_material(pair, error);
+  const double k = pair->stiffness, dt = start->dt, beta = start->regularization->beta;
+  if (status == SAP_STATUS_OK) {
+    status = check_number("w", start->w, true, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_number("beta", beta, false, error);
+  }
+  if (status == SAP_STATUS_OK && !isfinite(start->phi0)) {
+    status = sap_fail(error, SAP_STATUS_NOT_FINITE, "phi0 = %g must be finite", start->phi0);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const double tolerance =
+      pair->stiction_tolerance > 0.0 ? pair->stiction_tolerance : SAP_STICTION_TOLERANCE;
+  const double Rn = larger_of(beta * beta / FOUR_PI_SQUARED * start->w, 1.0 / (dt * dt * k));
+  const double v_hat = -start->phi0 / dt;
+  if (!isfinite(Rn) || !isfinite(v_hat)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
+                    Rn, v_hat, k);
+  }
+  if (!(Rn >= DBL_MIN)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn, beta, k);
+  }
+  const double damping = 1.0 - pair->dissipation * start->normal_speed;
+  *law = (sap_potential_law){
+      .Rn = Rn,
+      .v_hat = v_hat,
+      .friction = friction_at(start->friction, pair->static_friction, tolerance, start->slip),
+      .slip_speed = tolerance,
+      .compliant = larger_of(0.0, v_hat) * larger_of(0.0, damping) / Rn};
   return SAP_STATUS_OK;
 }

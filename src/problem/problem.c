@@ -47,6 +47,7 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem->v_star);
   sap_free(problem->v_guess);
   sap_free(problem->v0);
+  sap_free(problem->lag.entries);
   sap_free(problem->couplings);
   sap_free(problem->coupling_values);
   sap_free(problem->blocks);
@@ -142,7 +143,8 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   p->nv = (int32_t)nv;
   p->nrows = p->nblocks = p->ncouplings = 0;
   p->ncoupling_values = p->nblock_trees = p->njacobian_values = 0;
-  p->has_guess = false;
+  p->has_guess = p->has_v0 = false;
+  p->contact_model = SAP_CONTACT_BY_MATERIAL;
   p->theta = p->theta_vq = 1.0;
   p->tree_start[0] = 0;
   p->diagonal_start[0] = 0;

@@ -6,6 +6,7 @@
 
 #include "math/finite.h"
 #include "problem/problem_data.h"
+#include "problem/sets.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
   if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {
@@ -57,8 +58,8 @@ sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b,
 
 static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
   if (b->nrows != 3 && b->nrows != 4 && b->nrows != 6) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: a friction cone has 3, 4 or 6 rows, not %d", p->nblocks, b->nrows);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
+                    p->nblocks, b->nrows);
   }
   if (!isfinite(b->friction)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: friction = %g must be finite and >= 0",
@@ -70,12 +71,40 @@ static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error
   }
   for (int32_t i = 1; i < b->nrows; ++i) {
     if (i != 2 && b->R[i] != b->R[0]) {
-      return sap_fail(
-          error, SAP_STATUS_ARGUMENT,
-          "block %d: R[0] = %g, R[%d] = %g of a friction cone must be equal in all rows "
-          "but the normal",
-          p->nblocks, b->R[0], i, b->R[i]);
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
+                      "but the normal",
+                      p->nblocks, b->R[0], i, b->R[i]);
     }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_error* error) {
+  const struct {
+    const char* name;
+    double value;
+    bool positive;
+  } numbers[] = {{"dissipation", b->dissipation, false},
+                 {"lagged_impulse", b->lagged_impulse, false},
+                 {"slip_speed", b->slip_speed, true}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+    const double value = numbers[i].value;
+    const bool allowed = numbers[i].positive ? value >= DBL_MIN : value >= 0.0;
+    if (!isfinite(value) || !allowed) {
+      return sap_fail(error, isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                      "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name,
+                      value, numbers[i].positive ? ">" : ">=");
+    }
+  }
+  if (b->nrows != 3) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "block %d: a potential has 3 rows, not %d",
+                    p->nblocks, b->nrows);
+  }
+  if (!(b->R[0] > 0.0) || !(b->R[2] > 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0],
+                    b->R[1], b->R[2]);
   }
   return SAP_STATUS_OK;
 }
@@ -102,7 +131,7 @@ static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error*
 
 sap_status sap_problem_check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
   const int set = (int)b->set;
-  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_FREE) {
+  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
                     set);
   }
@@ -121,8 +150,10 @@ sap_status sap_problem_check_rows(const sap_problem* p, const sap_block* b, sap_
                       p->nblocks, i, b->R[i]);
     }
   }
-  if (b->set == SAP_SET_FRICTION_CONE) {
-    return check_cone(p, b, error);
+  if (sap_set_is_contact(b->set)) {
+    const sap_status status = check_cone(p, b, error);
+    return status == SAP_STATUS_OK && sap_set_is_potential(b->set) ? check_potential(p, b, error)
+                                                                   : status;
   }
   return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
 }
@@ -184,10 +215,14 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
                                            .ntrees = b->ntrees,
                                            .first_row = p->nrows,
                                            .first_tree = p->nblock_trees,
-                                           .friction = b->friction,
                                            .key = b->key};
-  if (b->set != SAP_SET_FRICTION_CONE) {
-    p->blocks[p->nblocks].friction = 0.0;
+  if (sap_set_is_contact(b->set)) {
+    p->blocks[p->nblocks].friction = b->friction;
+  }
+  if (sap_set_is_potential(b->set)) {
+    p->blocks[p->nblocks].dissipation = b->dissipation;
+    p->blocks[p->nblocks].slip_speed = b->slip_speed;
+    p->blocks[p->nblocks].lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
   }
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
@@ -237,6 +272,9 @@ sap_status sap_problem_block(const sap_problem* p, int32_t index, sap_block* out
                      .R = p->R + block->first_row,
                      .v_hat = p->v_hat + block->first_row,
                      .friction = block->friction,
+                     .dissipation = block->dissipation,
+                     .slip_speed = block->slip_speed,
+                     .lagged_impulse = block->lagged_impulse,
                      .lower = box ? p->lower + block->first_row : NULL,
                      .upper = box ? p->upper + block->first_row : NULL,
                      .key = block->key};

@@ -7,6 +7,7 @@
 #include <sapstep/problem.h>
 
 #include "linalg/cholesky.h"
+#include "problem/contact_law.h"
 
 // A_ab of two trees, a != b; n_a x n_b, ld n_a.
 typedef struct sap_coupling {
@@ -18,9 +19,11 @@ typedef struct sap_coupling {
 typedef struct sap_block_data {
   sap_set set;
   int32_t nrows, ntrees;
-  int32_t first_row;   // in R, v_hat, lower, upper and gamma
-  int32_t first_tree;  // in block_trees and jacobians
-  double friction;     // cone only
+  int32_t first_row;                               // in R, v_hat, lower, upper and gamma
+  int32_t first_tree;                              // in block_trees and jacobians
+  double friction;                                 // of a contact
+  double dissipation, slip_speed, lagged_impulse;  // of a potential
+  bool is_new;                                     // lagged, and the last step knew nothing of it
   uint64_t key;
 } sap_block_data;
 
@@ -60,7 +63,8 @@ typedef struct sap_problem_cache {
 struct sap_problem {
   double dt;
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
-  bool has_guess;
+  bool has_guess, has_v0;
+  sap_contact_model contact_model;  // of contacts, or as their materials say
   // trees
   int32_t* tree_size;       // (ntrees)
   int32_t* tree_start;      // first velocity (ntrees + 1)
@@ -72,7 +76,8 @@ struct sap_problem {
   double* v_guess;          // (nv)
   // where soft laws are evaluated
   double theta, theta_vq;  // 1, 1: the end of the step
-  double* v0;              // start of the step (nv); only where theta or theta_vq is below 1
+  double* v0;              // start of the step (nv); only where has_v0
+  sap_lag_memory lag;      // outlives a reset
   // couplings
   sap_coupling* couplings;  // (ncouplings)
   double* coupling_values;
@@ -119,7 +124,10 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, con
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);
-// J v0 of a block, zero where all is evaluated at the end.
+// New lagged contacts whose impulse is far above what was foreseen get it as their n0; whether
+// there were any. gamma: of a solve of this problem.
+bool sap_problem_foresee(sap_problem* problem, const double* gamma);
+// J v0 of a block, zero where v0 is not known.
 void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
 // R and v_hat at the problem's stage; false, and nothing changed, where the end is right.
 bool sap_stage_normal(const sap_problem* problem, const sap_soft_row* row, double beta, double* R,

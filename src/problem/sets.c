@@ -12,6 +12,8 @@ static double lower_bound(const sap_block* block, int32_t row) {
       return 0.0;
     case SAP_SET_FRICTION_CONE:
     case SAP_SET_FREE:
+    case SAP_SET_SIMILAR:
+    case SAP_SET_LAGGED:
       break;
   }
   return -(double)INFINITY;
@@ -21,17 +23,25 @@ static double upper_bound(const sap_block* block, int32_t row) {
   return block->set == SAP_SET_BOX ? block->upper[row] : (double)INFINITY;
 }
 
-static sap_cone cone_of(const sap_block* block, const double* vc, double u[3]) {
+// The potential, if it is one, is written to the caller's memory.
+static sap_cone cone_of(const sap_block* block, const double* vc, double u[3],
+                        sap_potential* potential) {
   for (int i = 0; i < 3; ++i) {
     u[i] = block->v_hat[i] - vc[i];
   }
-  return sap_cone_make(block->friction, block->R[0], block->R[2]);
+  sap_cone cone = sap_cone_make(block->friction, block->R[0], block->R[2]);
+  if (sap_set_is_potential(block->set)) {
+    *potential = sap_potential_make(block);
+    cone.potential = potential;
+  }
+  return cone;
 }
 
 double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) {
-  if (block->set == SAP_SET_FRICTION_CONE) {
+  if (sap_set_is_contact(block->set)) {
+    sap_potential potential;
     double u[3];
-    const sap_cone cone = cone_of(block, vc, u);
+    const sap_cone cone = cone_of(block, vc, u, &potential);
     return sap_cone_impulse(&cone, u, gamma);
   }
   double cost = 0.0;
@@ -45,9 +55,10 @@ double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) 
 }
 
 void sap_set_hessian(const sap_block* block, const double* vc, double* G) {
-  if (block->set == SAP_SET_FRICTION_CONE) {
+  if (sap_set_is_contact(block->set)) {
+    sap_potential potential;
     double u[3], packed[6];
-    const sap_cone cone = cone_of(block, vc, u);
+    const sap_cone cone = cone_of(block, vc, u, &potential);
     sap_cone_hessian(&cone, u, packed);
     const int at[9] = {0, 1, 3, 1, 2, 4, 3, 4, 5};
     for (int i = 0; i < 9; ++i) {
@@ -79,6 +90,9 @@ static double cone_distance(double mu, const double gamma[3]) {
 }
 
 double sap_set_distance(const sap_block* block, const double* gamma) {
+  if (sap_set_is_potential(block->set)) {
+    return gamma[2] < 0.0 ? -gamma[2] : 0.0;
+  }
   if (block->set == SAP_SET_FRICTION_CONE) {
     return cone_distance(block->friction, gamma);
   }

@@ -10,6 +10,7 @@
 //   sliding   else, with k = 1/(Rn + mu^2 Rt):
 //     gamma_n = k (un + mu ur),  gamma_t = mu gamma_n t^,  c = mu gamma_n/ur
 //     G_nn = k,  G_nt = k mu t^,  G_tt = k mu^2 t^ t^' + c (I - t^ t^')
+// A cone with a potential follows that instead (potential.h).
 // Intervals [lower, upper], row by row:  gamma = clamp(y),  G = 1/R where the bounds do not bind.
 #ifndef SAP_PROBLEM_SETS_H
 #define SAP_PROBLEM_SETS_H
@@ -18,13 +19,16 @@
 
 #include <sapstep/problem.h>
 
+#include "problem/potential.h"
+
 // What a cone's formulas need of mu and R.
 typedef struct sap_cone {
   double mu;
   double inverse_Rt;  // 1/Rt; 0 when mu = 0: then the tangents never carry an impulse
   double inverse_Rn;
-  double k;        // 1/(Rn + mu^2 Rt)
-  double stick_2;  // (mu Rt/Rn)^2: stiction where ur^2 <= stick_2 un^2, un >= 0
+  double k;                        // 1/(Rn + mu^2 Rt)
+  double stick_2;                  // (mu Rt/Rn)^2: stiction where ur^2 <= stick_2 un^2, un >= 0
+  const sap_potential* potential;  // NULL: a cone
 } sap_cone;
 
 static inline sap_cone sap_cone_make(double mu, double Rt, double Rn) {
@@ -55,6 +59,9 @@ static inline double sap_cone_sliding_normal(const sap_cone* cone, double ur, do
 
 // gamma from u; returns the cost [J].
 static inline double sap_cone_impulse(const sap_cone* cone, const double u[3], double gamma[3]) {
+  if (cone->potential != NULL) {
+    return sap_potential_impulse(cone->potential, u, gamma);
+  }
   const double ur2 = u[0] * u[0] + u[1] * u[1];
   switch (sap_cone_classify(cone, ur2, u[2])) {
     case SAP_CONE_STICTION:
@@ -81,6 +88,10 @@ static inline double sap_cone_impulse(const sap_cone* cone, const double u[3], d
 
 // G at u: {t1t1, t1t2, t2t2, t1n, t2n, nn}.
 static inline void sap_cone_hessian(const sap_cone* cone, const double u[3], double G[6]) {
+  if (cone->potential != NULL) {
+    sap_potential_hessian(cone->potential, u, G);
+    return;
+  }
   const double ur2 = u[0] * u[0] + u[1] * u[1];
   const sap_cone_region region = sap_cone_classify(cone, ur2, u[2]);
   if (region != SAP_CONE_SLIDING) {
@@ -101,6 +112,15 @@ static inline void sap_cone_hessian(const sap_cone* cone, const double u[3], dou
   G[3] = k * mu * t0;
   G[4] = k * mu * t1;
   G[5] = k;
+}
+
+// Three rows [t1 t2 n]: a friction cone or a potential.
+static inline bool sap_set_is_contact(sap_set set) {
+  return set == SAP_SET_FRICTION_CONE || set == SAP_SET_SIMILAR || set == SAP_SET_LAGGED;
+}
+
+static inline bool sap_set_is_potential(sap_set set) {
+  return set == SAP_SET_SIMILAR || set == SAP_SET_LAGGED;
 }
 
 // One row of an interval set.

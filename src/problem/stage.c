@@ -81,7 +81,7 @@ void sap_stage_velocity(const sap_problem* p, const sap_block* b, double* veloci
   for (int32_t r = 0; r < b->nrows; ++r) {
     velocity[r] = 0.0;
   }
-  if (!evaluates_within(p)) {
+  if (!p->has_v0) {
     return;
   }
   for (int32_t t = 0; t < b->ntrees; ++t) {
@@ -116,6 +116,7 @@ sap_status sap_problem_set_stage(sap_problem* p, double theta, double theta_vq, 
     memcpy(p->v0, v0, (size_t)p->nv * sizeof(double));
     p->theta = theta;
     p->theta_vq = theta_vq;
+    p->has_v0 = true;
   }
   return status;
 }
@@ -126,7 +127,8 @@ sap_status sap_problem_soften_row(const sap_problem* p, const sap_regularization
   if (p == NULL || regularization == NULL || row == NULL || R == NULL || v_hat == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_soften_row: an argument is NULL");
   }
-  const sap_material material = {row->stiffness, row->relaxation_time, 0.0};
+  const sap_material material = {.stiffness = row->stiffness,
+                                 .relaxation_time = row->relaxation_time};
   if (!isfinite(row->rate0) || !isfinite(row->curvature)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "rate0 = %g, curvature = %g must be finite",
                     row->rate0, row->curvature);

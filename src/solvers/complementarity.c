@@ -10,6 +10,7 @@
 
 #include "problem/delassus_operator.h"
 #include "problem/problem_data.h"
+#include "problem/sets.h"
 
 // x = L^-1 (row of J)'; L with reciprocals on the diagonal.
 static void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows, double* x) {
@@ -118,7 +119,7 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
                                      sap_error* error) {
   const sap_block_data* block = &p->blocks[index];
   const double* R = p->R + block->first_row;
-  const bool cone = block->set == SAP_SET_FRICTION_CONE;
+  const bool cone = sap_set_is_contact(block->set);
   const int32_t count = cone ? 3 : 1;
   for (int32_t r = 0; r < block->nrows; r += count) {
     double W[9], values[3];
@@ -154,9 +155,33 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
   add_cone(block->friction, gamma, g, rho, &sums->ncp);
 }
 
+// A potential's law in the place of the cone's: map = rho R (gamma - gamma(vc)), which is a cone's
+// in stiction.
+static void add_potential(const sap_problem* p, int32_t index, const double* vc,
+                          const double* gamma, double rho, sap_complementarity* sums) {
+  sap_block block;
+  double law[3], map_2 = 0.0;
+  (void)sap_problem_block(p, index, &block, NULL, NULL);
+  (void)sap_set_impulse(&block, vc, law);
+  for (int i = 0; i < 3; ++i) {
+    const double map = block.R[i] * (gamma[i] - law[i]);
+    map_2 += map * map;
+    sums->gamma_2 += gamma[i] * gamma[i];
+  }
+  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
+  sums->ccp.map_2 += map_2;
+  sums->ncp.map_2 += map_2;
+  sums->ccp.scaled_map_2 += rho * rho * map_2;
+  sums->ncp.scaled_map_2 += rho * rho * map_2;
+}
+
 void sap_complementarity_add(const sap_problem* p, int32_t index, const double* vc,
                              const double* gamma, const double* rho, sap_complementarity* sums) {
   const sap_block_data* block = &p->blocks[index];
+  if (sap_set_is_potential(block->set)) {
+    add_potential(p, index, vc, gamma, rho[0], sums);
+    return;
+  }
   if (block->set == SAP_SET_FRICTION_CONE) {
     add_contact(p, block, vc, gamma, rho[0], sums);
     return;

@@ -28,8 +28,9 @@
 #define ALL_BLOCKS "cone, nonnegative, box, free"
 
 static const sap_solver_row TABLE[] = {
-    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX, ALL_BLOCKS "; R > 0"},
-     SAP_TAKES_ALL,
+    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX,
+      ALL_BLOCKS ", similar, lagged; R > 0"},
+     SAP_TAKES_ALL | SAP_TAKES_POTENTIALS,
      true,
      sap_primal_create,
      sap_primal_destroy,
@@ -196,7 +197,8 @@ void sap_solver_destroy(sap_solver* solver) {
 
 // UNSUPPORTED names the first block that the solver does not take.
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
-  static const char* const names[] = {"friction cone", "nonnegative", "box", "free"};
+  static const char* const names[] = {"friction cone", "nonnegative",     "box",
+                                      "free",          "similar contact", "lagged contact"};
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     if ((row->sets & (1 << (int)block->set)) == 0) {

@@ -2,7 +2,7 @@
 // The judge: residuals of (v, gamma) on a problem, everything computed anew.
 //   momentum     D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                         castro (32)
 //   slackness    mean |g . gamma|/l over cones,  g = J v - v_hat + R gamma            castro (33)
-//   projection   gamma against P_C(y(J v)) in the R norm                              castro (23)
+//   projection   gamma against P_C(y(J v)), or a potential's law, in the R norm       castro (23)
 // Cost and projection leave out blocks that have an R = 0: theirs is 0 or infinite.
 // cost: one pass over A and J.  fails: ARGUMENT, NOT_FINITE, NOT_SPD (no positive diagonal).
 #include "solvers/residuals.h"
@@ -186,7 +186,7 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
     sums->gamma_norm_2 += block->R[i] * gamma[i] * gamma[i];
     product += (vc[i] - block->v_hat[i] + block->R[i] * gamma[i]) * gamma[i];
     const bool unilateral =
-        block->set == SAP_SET_NONNEGATIVE || (block->set == SAP_SET_FRICTION_CONE && i == 2);
+        block->set == SAP_SET_NONNEGATIVE || (sap_set_is_contact(block->set) && i == 2);
     sums->penetration =
         unilateral ? fmax(sums->penetration, block->v_hat[i] - vc[i]) : sums->penetration;
   }

@@ -11,6 +11,7 @@ enum {  // bits of sap_solver_row.sets
   SAP_TAKES_BOXES = 1 << SAP_SET_BOX,
   SAP_TAKES_FREE = 1 << SAP_SET_FREE,
   SAP_TAKES_WIDE_CONES = 1 << 8,  // friction cones of 4 and 6 rows
+  SAP_TAKES_POTENTIALS = 1 << SAP_SET_SIMILAR | 1 << SAP_SET_LAGGED,
   SAP_TAKES_ALL = SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE | SAP_TAKES_BOXES | SAP_TAKES_FREE,
 };
 

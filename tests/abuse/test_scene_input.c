@@ -377,7 +377,7 @@ static void test_options(void** state) {
   assert_int_equal(sap_scene_read("x", &options, &model, &error), SAP_STATUS_ARGUMENT);
   assert_non_null(strstr(error.message, "default_material.stiffness = -1 must be > 0"));
   options = sap_scene_options_default();
-  const sap_material override = {1.0, -1.0, 0.5};
+  const sap_material override = {.stiffness = 1.0, .relaxation_time = -1.0, .friction = 0.5};
   options.override_material = &override;
   assert_int_equal(sap_scene_read("x", &options, &model, &error), SAP_STATUS_ARGUMENT);
   assert_non_null(strstr(error.message, "override_material.relaxation_time = -1"));

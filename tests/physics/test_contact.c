@@ -16,7 +16,7 @@
 static const double none[3] = {0.0, 0.0, 0.0};
 
 static sap_material material(double k, double tau_d, double mu) {
-  return (sap_material){k, tau_d, mu};
+  return (sap_material){.stiffness = k, .relaxation_time = tau_d, .friction = mu};
 }
 
 static void add_ground(sap_builder* builder, double mu) {

@@ -182,7 +182,7 @@ static double stack_kinetic(sap_stage stage, double k, double tau_d) {
   sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
   const double half[3] = {0.1, 0.1, 0.1};
   const double ground[3] = {5.0, 5.0, 0.1};
-  const sap_material material = {2.0 * k, tau_d, 0.5};
+  const sap_material material = {.stiffness = 2.0 * k, .relaxation_time = tau_d, .friction = 0.5};
   simulation_shape(builder, 0, SAP_SHAPE_PLANE, ground, material);
   for (int i = 0; i < 4; ++i) {
     const double p[3] = {0.0, 0.0, 0.101 + 0.201 * i};

@@ -17,7 +17,9 @@ static void pushed_faster_and_faster(void** state) {
   static const double none[3] = {0.0, 0.0, 0.0}, size[3] = {0.1, 0.1, 0.1};
   const double mu = 0.5, g = 10.0, excess = 0.3, dt = 5e-3, tau_d = 0.01, mass = 2.0, k = 1e5;
   sap_builder* builder = simulation_builder((mu + excess) * g, 0.0, -g);
-  const sap_material soft = {k, tau_d, mu}, rigid = {(double)INFINITY, 0.0, mu};
+  const sap_material soft = {.stiffness = k, .relaxation_time = tau_d, .friction = mu},
+                     rigid = {
+                         .stiffness = (double)INFINITY, .relaxation_time = 0.0, .friction = mu};
   simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, rigid);
   const double p[3] = {0.0, 0.0, 0.1 - mass * g / k};
   const int32_t body = simulation_body(builder, 0, mass, 1.0, p);

@@ -15,7 +15,8 @@
 #include "support/near.h"
 #include "support/simulation.h"
 
-static const sap_material floor_material = {1e6, 0.01, 0.5};
+static const sap_material floor_material = {
+    .stiffness = 1e6, .relaxation_time = 0.01, .friction = 0.5};
 
 static int32_t add_box(sap_builder* builder, double mass, const double size[3], const double p[3],
                        bool free) {

@@ -41,8 +41,9 @@ typedef struct scene {
 static int32_t add_link(scene* x, dice* d, int32_t parent, const double p[3]) {
   const double mass = pow(10.0, between(d, -1.0, 1.0)), size = between(d, 0.03, 0.1);
   const double half[3] = {size, size, size};
-  const sap_material material = {pow(10.0, between(d, 4.0, 8.0)), between(d, 0.0, 0.05),
-                                 between(d, 0.0, 1.0)};
+  const sap_material material = {.stiffness = pow(10.0, between(d, 4.0, 8.0)),
+                                 .relaxation_time = between(d, 0.0, 0.05),
+                                 .friction = between(d, 0.0, 1.0)};
   const int32_t body = simulation_body(x->builder, parent, mass, 0.4 * mass * size * size, p);
   simulation_shape(x->builder, body, roll(d) < 0.5 ? SAP_SHAPE_BOX : SAP_SHAPE_SPHERE, half,
                    material);

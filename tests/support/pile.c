@@ -74,7 +74,12 @@ static sap_status add_contact(const pile_options* o, sap_problem* problem, int32
       .ntrees = index % 2 == 0 ? 1 : 2,
       .trees = trees,
       .jacobians = jacobians,
-      .material = {o->stiffness, 0.01, index % 7 == 0 ? 0.0 : 0.5 + 0.4 * pseudo_random(seed)},
+      .material = {.stiffness = o->stiffness,
+                   .relaxation_time = 0.01,
+                   .friction = index % 7 == 0 ? 0.0 : 0.5 + 0.4 * pseudo_random(seed),
+                   .model = (sap_contact_model)(o->models[index % 3]),
+                   .dissipation = o->dissipation,
+                   .stiction_tolerance = o->stiction_tolerance},
       .phi0 = 1e-3 * pseudo_random(seed),
       .key = o->keyed ? 1 + (uint64_t)index : 0};
   return sap_problem_add_contact(problem, &contact, &o->regularization, error);

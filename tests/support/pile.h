@@ -12,8 +12,10 @@ typedef struct pile_options {
   double mass_ratio;  // of the heaviest tree to the lightest
   double stiffness;   // of contacts [N/m]
   sap_regularization regularization;
-  bool mixed;  // the other sets, three trees, couplings
-  bool keyed;  // blocks have keys: solvers may keep impulses from solve to solve
+  bool mixed;                   // the other sets, three trees, couplings
+  bool keyed;                   // blocks have keys: solvers may keep impulses from solve to solve
+  sap_contact_model models[3];  // taken in turn
+  double dissipation, stiction_tolerance;
   uint32_t seed;
 } pile_options;
 

@@ -53,7 +53,7 @@ static void add_pair(collision_scene* s, int32_t a, int32_t b, double margin) {
   sap_pair_def pair = sap_pair_def_default();
   pair.shape_a = b;  // in either order
   pair.shape_b = a;
-  pair.material = (sap_material){3e4, 0.07, 0.9};
+  pair.material = (sap_material){.stiffness = 3e4, .relaxation_time = 0.07, .friction = 0.9};
   pair.condim = 1;
   pair.margin = margin;
   sap_error error;

@@ -21,7 +21,8 @@ static sap_material combine(sap_material a, sap_material b, sap_friction_rule ru
 
 static void test_combine(void** state) {
   (void)state;
-  const sap_material a = {3e4, 0.1, 0.5}, b = {1e4, 0.02, 1.0};
+  const sap_material a = {.stiffness = 3e4, .relaxation_time = 0.1, .friction = 0.5},
+                     b = {.stiffness = 1e4, .relaxation_time = 0.02, .friction = 1.0};
   sap_material pair = combine(a, b, SAP_FRICTION_HARMONIC);
   ASSERT_NEAR(pair.stiffness, 7500.0, 1e-9);
   // (kB tauA + kA tauB)/(kA + kB) = (1e4 0.1 + 3e4 0.02)/4e4
@@ -36,13 +37,14 @@ static void test_combine(void** state) {
 static void test_combine_limits(void** state) {
   (void)state;
   const double infinity = (double)INFINITY;
-  const sap_material rigid = {infinity, 0.3, 0.0}, soft = {1e4, 0.02, 0.0};
+  const sap_material rigid = {.stiffness = infinity, .relaxation_time = 0.3, .friction = 0.0},
+                     soft = {.stiffness = 1e4, .relaxation_time = 0.02, .friction = 0.0};
   sap_material pair = combine(rigid, soft, SAP_FRICTION_HARMONIC);
   assert_true(pair.stiffness == 1e4 && pair.relaxation_time == 0.02 && pair.friction == 0.0);
-  const sap_material rigid2 = {infinity, 0.1, 2.0};
+  const sap_material rigid2 = {.stiffness = infinity, .relaxation_time = 0.1, .friction = 2.0};
   pair = combine(rigid, rigid2, SAP_FRICTION_HARMONIC);
   assert_true(isinf(pair.stiffness) && pair.relaxation_time == 0.2 && pair.friction == 0.0);
-  const sap_material huge = {1e308, 0.1, 1e308};
+  const sap_material huge = {.stiffness = 1e308, .relaxation_time = 0.1, .friction = 1e308};
   pair = combine(huge, huge, SAP_FRICTION_HARMONIC);
   ASSERT_NEAR(pair.stiffness / 5e307, 1.0, 1e-15);
   ASSERT_NEAR(pair.friction / 1e308, 1.0, 1e-15);
@@ -51,7 +53,7 @@ static void test_combine_limits(void** state) {
 // dt 5e-3, w 3, k 1e5, tau_d .01, beta 0, sigma 1e-4: Rt 3e-4, Rn 1/(dt (dt + tau_d) k) = .13333
 static void test_soft(void** state) {
   (void)state;
-  const sap_material pair = {1e5, 0.01, 1.0};
+  const sap_material pair = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 1.0};
   const sap_regularization regularization = {0.0, 1e-4};
   double R[3], v_hat[3];
   assert_int_equal(sap_contact_regularize(&pair, &regularization, 5e-3, 0.03, 3.0, R, v_hat, NULL),
@@ -65,7 +67,8 @@ static void test_soft(void** state) {
 
 static void test_near_rigid(void** state) {
   (void)state;
-  const sap_material pair = {(double)INFINITY, 0.01, 1.0};
+  const sap_material pair = {
+      .stiffness = (double)INFINITY, .relaxation_time = 0.01, .friction = 1.0};
   const sap_regularization regularization = {2.0, 1e-3};
   double R[3], v_hat[3];
   assert_int_equal(sap_contact_regularize(&pair, &regularization, 5e-3, -0.03, 3.0, R, v_hat, NULL),
@@ -88,21 +91,32 @@ static void expect(sap_status status, sap_material pair, sap_regularization regu
 
 static void test_bad_input(void** state) {
   (void)state;
-  const sap_material good = {1e5, 0.01, 1.0};
+  const sap_material good = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 1.0};
   const sap_regularization one = {1.0, 1e-3};
   const double fine[3] = {5e-3, 0.0, 3.0};
-  expect(SAP_STATUS_ARGUMENT, (sap_material){0.0, 0.01, 1.0}, one, fine, "stiffness = 0");
-  expect(SAP_STATUS_NOT_FINITE, (sap_material){(double)NAN, 0.01, 1.0}, one, fine, "stiffness");
-  expect(SAP_STATUS_ARGUMENT, (sap_material){1e5, -0.01, 1.0}, one, fine, "relaxation_time");
-  expect(SAP_STATUS_ARGUMENT, (sap_material){1e5, 0.01, -1.0}, one, fine, "friction = -1");
-  expect(SAP_STATUS_NOT_FINITE, (sap_material){1e5, 0.01, (double)NAN}, one, fine, "friction");
+  expect(SAP_STATUS_ARGUMENT,
+         (sap_material){.stiffness = 0.0, .relaxation_time = 0.01, .friction = 1.0}, one, fine,
+         "stiffness = 0");
+  expect(SAP_STATUS_NOT_FINITE,
+         (sap_material){.stiffness = (double)NAN, .relaxation_time = 0.01, .friction = 1.0}, one,
+         fine, "stiffness");
+  expect(SAP_STATUS_ARGUMENT,
+         (sap_material){.stiffness = 1e5, .relaxation_time = -0.01, .friction = 1.0}, one, fine,
+         "relaxation_time");
+  expect(SAP_STATUS_ARGUMENT,
+         (sap_material){.stiffness = 1e5, .relaxation_time = 0.01, .friction = -1.0}, one, fine,
+         "friction = -1");
+  expect(SAP_STATUS_NOT_FINITE,
+         (sap_material){.stiffness = 1e5, .relaxation_time = 0.01, .friction = (double)NAN}, one,
+         fine, "friction");
   expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){-1.0, 1e-3}, fine, "beta");
   expect(SAP_STATUS_ARGUMENT, good, (sap_regularization){1.0, 0.0}, fine, "sigma");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){0.0, 0.0, 3.0}, "dt");
   expect(SAP_STATUS_ARGUMENT, good, one, (double[3]){5e-3, 0.0, 0.0}, "w = 0");
   expect(SAP_STATUS_NOT_FINITE, good, one, (double[3]){5e-3, (double)NAN, 3.0}, "phi0");
   // rigid without the near-rigid limit: R would be 0
-  expect(SAP_STATUS_ARGUMENT, (sap_material){(double)INFINITY, 0.01, 1.0},
+  expect(SAP_STATUS_ARGUMENT,
+         (sap_material){.stiffness = (double)INFINITY, .relaxation_time = 0.01, .friction = 1.0},
          (sap_regularization){0.0, 1e-3}, fine, "Rn = 0");
 }
 

@@ -108,7 +108,7 @@ static void test_locked_in_contact(void** unused) {
   (void)unused;
   sap_builder* builder = simulation_builder(0.0, 0.0, -10.0);
   const double size[3] = {0.1, 0.1, 0.1}, low[3] = {0.0, 0.0, 0.095}, high[3] = {0.0, 0.0, 0.295};
-  const sap_material material = {1e5, 0.01, 0.5};
+  const sap_material material = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 0.5};
   simulation_shape(builder, 0, SAP_SHAPE_PLANE, size, material);
   const double* places[2] = {low, high};
   int32_t joints[2];

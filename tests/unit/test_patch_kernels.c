@@ -23,7 +23,9 @@ static double entry(const sap_patch_square* p, int32_t i, int32_t j) {
   double sum = 0.0;
   for (int32_t k = 0; k < p->count; ++k) {
     const double* J = p->J + (size_t)k * 3 * (size_t)p->ncols;
-    for (int a = 0; p->G[6 * k + 5] != 0.0 && a < 3; ++a) {
+    const double* G = p->G + 6 * k;
+    const bool active = G[0] != 0.0 || G[2] != 0.0 || G[5] != 0.0;
+    for (int a = 0; active && a < 3; ++a) {
       for (int b = 0; b < 3; ++b) {
         sum += J[a * p->ncols + i] * p->G[6 * k + at[a][b]] * J[b * p->ncols + j];
       }
@@ -40,7 +42,8 @@ static void check(int32_t ncols, bool free_bodies, uint32_t* seed) {
   for (size_t i = 0; i < sizeof G / sizeof G[0]; ++i) {
     G[i] = pseudo_random(seed);
   }
-  G[6 * 2 + 5] = 0.0;  // not active, whatever the rest says
+  G[6 * 1 + 5] = 0.0;                            // active in its tangents alone
+  G[6 * 2] = G[6 * 2 + 2] = G[6 * 2 + 5] = 0.0;  // not active, whatever the rest says
   sap_patch_square p = {.J = J,
                         .G = G,
                         .count = CONES,

@@ -26,7 +26,7 @@ enum { STEPS = 300, FLUSH = 64 };
 static simulation box(void) {
   sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
   const double half[3] = {0.1, 0.1, 0.1}, ground[3] = {5.0, 5.0, 0.1}, p[3] = {0.0, 0.0, 0.12};
-  const sap_material material = {1e5, 0.02, 0.5};
+  const sap_material material = {.stiffness = 1e5, .relaxation_time = 0.02, .friction = 0.5};
   simulation_shape(builder, 0, SAP_SHAPE_PLANE, ground, material);
   const int32_t body = simulation_body(builder, 0, mass, mass / 150.0, p);
   (void)simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);

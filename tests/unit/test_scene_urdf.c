@@ -161,7 +161,8 @@ static void test_options(void** state) {
   sap_scene_options options = sap_scene_options_default();
   options.floating_base = true;
   options.default_material.friction = 0.25;
-  const sap_material override = {7e3, (double)NAN, (double)NAN};
+  const sap_material override = {
+      .stiffness = 7e3, .relaxation_time = (double)NAN, .friction = (double)NAN};
   options.override_material = &override;
   static const char text[] =
       "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "

@@ -66,7 +66,7 @@ static void check_normal(rows r, double k, double tau_d, double phi0, double vn0
 
 static void test_contact_law(void** state) {
   (void)state;
-  const sap_material soft = {1e4, 0.003, 0.5};
+  const sap_material soft = {.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5};
   const double v0[3] = {0.4, -0.7, -0.02};
   const rows r = contact(v0, soft, -2e-4, true);
   check_normal(r, soft.stiffness, soft.relaxation_time, -2e-4, v0[2]);
@@ -95,12 +95,18 @@ static void expect_end(const double v0[3], sap_material material, double phi0) {
 static void test_what_stays_at_the_end(void** state) {
   (void)state;
   const double v0[3] = {0.4, -0.7, -0.02}, up[3] = {0.0, 0.0, 0.5};
-  expect_end(v0, (sap_material){1e9, 0.0, 0.5}, -1e-4);       // near rigid
-  expect_end(v0, (sap_material){1e4, 1.0, 0.5}, -1e-4);       // unresolved by damping
-  expect_end(v0, (sap_material){INFINITY, 0.0, 0.5}, -1e-4);  // rigid
-  expect_end(v0, (sap_material){1e4, 0.003, 0.5}, 1e-9);      // open
-  expect_end(v0, (sap_material){1e4, 0.003, 0.5}, -1.99e-5);  // open one step ago
-  const rows leaving = contact(up, (sap_material){1e4, 0.003, 0.5}, -1e-5, true);
+  expect_end(v0, (sap_material){.stiffness = 1e9, .relaxation_time = 0.0, .friction = 0.5},
+             -1e-4);  // near rigid
+  expect_end(v0, (sap_material){.stiffness = 1e4, .relaxation_time = 1.0, .friction = 0.5},
+             -1e-4);  // unresolved by damping
+  expect_end(v0, (sap_material){.stiffness = INFINITY, .relaxation_time = 0.0, .friction = 0.5},
+             -1e-4);  // rigid
+  expect_end(v0, (sap_material){.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5},
+             1e-9);  // open
+  expect_end(v0, (sap_material){.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5},
+             -1.99e-5);  // open one step ago
+  const rows leaving = contact(
+      up, (sap_material){.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5}, -1e-5, true);
   check_normal(leaving, 1e4, 0.003, -1e-5, 0.5);
 }
 

@@ -23,7 +23,7 @@ static const double g = 10.0;
 static void test_contact_forces(void** unused) {
   (void)unused;
   const double mass = 3.0, size[3] = {0.1, 0.2, 0.3}, p[3] = {0.0, 0.0, 0.31};
-  const sap_material material = {1e4, 0.01, 0.5};
+  const sap_material material = {.stiffness = 1e4, .relaxation_time = 0.01, .friction = 0.5};
   sap_builder* builder = simulation_builder(0.0, 0.0, -g);
   const int32_t body = simulation_body(builder, 0, mass, 0.1, p);
   simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);

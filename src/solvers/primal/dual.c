@@ -22,6 +22,12 @@
 //   c (I - t^ t^')  becomes  c (I - (w t^' + t^ w')/2)
 // An interval row's law is linearised likewise: 0 or 1/R for G, decided by z.
 //
+// Lagged contacts have a set of their own in the tangents, the disk of radius r = mu n0, and
+// Rt = v_s/r; their normal law is linearised by itself. Semismooth step: with c = r/|z_t|,
+//   stiction  q_t = u_t/Rt, G_tt = 1/Rt;  sliding  q_t = r t^ + (1 - e) (p^ . gamma_t) p^,
+//   G_tt = rho c e p^ p^'
+// Dual-direction step: w = gamma_t/r. Similar contacts are linearised as in SAP's step.
+//
 // rho is as large as an impulse may change z without G losing its sign, 1/max(R), but not so large
 // that z forgets gamma: 1/w, w the Delassus scale, estimated from the diagonal of A.
 //
@@ -49,10 +55,19 @@ static inline void store(double* rows, size_t nc, size_t c, vector3 x) {
   rows[2 * nc + c] = x.n;
 }
 
+static inline bool is_lagged(const sap_cone* cone) {
+  return cone->potential != NULL && cone->potential->lagged;
+}
+
+// Largest friction impulse: of the dual's own normal impulse, or the lagged one.
+static inline double friction_limit(const sap_cone* cone, double normal) {
+  return is_lagged(cone) ? cone->potential->limit : cone->mu * normal;
+}
+
 // w of a dual impulse, scaled back into the unit disk.
 static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2]) {
   w[0] = w[1] = 0.0;
-  const double limit = cone->mu * dual.n;
+  const double limit = friction_limit(cone, dual.n);
   if (limit > 0.0) {
     const double size = sqrt(dual.t0 * dual.t0 + dual.t1 * dual.t1);
     const double scale = 1.0 / (size > limit ? size : limit);
@@ -61,20 +76,52 @@ static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2])
   }
 }
 
+static inline bool slides(const sap_cone* cone, double ur2, double un) {
+  const sap_potential* p = cone->potential;
+  return p != NULL ? ur2 > p->slip_speed * p->slip_speed
+                   : sap_cone_classify(cone, ur2, un) == SAP_CONE_SLIDING;
+}
+
 // SAP's G with the slip direction's curvature relaxed.
 static void relax_direction(const sap_cone* cone, vector3 u, vector3 dual, double G[6]) {
   const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
-  if (sap_cone_classify(cone, ur2, u.n) != SAP_CONE_SLIDING) {
+  if (!slides(cone, ur2, u.n)) {
     return;
   }
   const double ur = sqrt(ur2);
-  const double c = cone->mu * sap_cone_sliding_normal(cone, ur, u.n) / ur;
+  const double c = friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
   const double t0 = u.t0 / ur, t1 = u.t1 / ur;
   double w[2];
   direction_of(cone, dual, w);
   G[0] += c * t0 * (t0 - w[0]);
   G[1] += c * (t0 * t1 - 0.5 * (w[0] * t1 + t0 * w[1]));
   G[2] += c * t1 * (t1 - w[1]);
+}
+
+// q and G of a lagged contact's semismooth step; G comes with the normal's entry.
+static vector3 linearise_lagged(const sap_potential* p, double rho, vector3 u, vector3 dual,
+                                double G[6]) {
+  const double gamma_n = sap_potential_at(p, 0.0, u.n).gamma_n;
+  G[0] = G[1] = G[2] = G[3] = G[4] = 0.0;
+  if (!(p->limit > 0.0)) {
+    return (vector3){0.0, 0.0, gamma_n};
+  }
+  const double Rt = p->slip_speed / p->limit;
+  const double z0 = dual.t0 + rho * (u.t0 - Rt * dual.t0);
+  const double z1 = dual.t1 + rho * (u.t1 - Rt * dual.t1);
+  const double zr = sqrt(z0 * z0 + z1 * z1);
+  if (zr <= p->limit) {
+    G[0] = G[2] = 1.0 / Rt;
+    return (vector3){u.t0 / Rt, u.t1 / Rt, gamma_n};
+  }
+  const double t0 = z0 / zr, t1 = z1 / zr, c = p->limit / zr;
+  const double e = 1.0 / (1.0 - c + c * rho * Rt);
+  const double across = rho * c * e;
+  G[0] = across * t1 * t1;
+  G[1] = -across * t0 * t1;
+  G[2] = across * t0 * t0;
+  const double qp = (1.0 - e) * (t0 * dual.t1 - t1 * dual.t0);
+  return (vector3){p->limit * t0 - qp * t1, p->limit * t1 + qp * t0, gamma_n};
 }
 
 // q and G of the semismooth step.
@@ -137,6 +184,15 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     const sap_cone* cone = &n->cones[c];
     const vector3 u = load(n->cone_u, nc, c);
     double* G = n->cone_G + 6 * c;
+    if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
+      const double rows[3] = {u.t0, u.t1, u.n};
+      sap_cone_hessian(cone, rows, G);
+      store(n->cone_target, nc, c,
+            is_lagged(cone)
+                ? linearise_lagged(cone->potential, n->cone_rho[c], u, load(n->cone_dual, nc, c), G)
+                : load(n->cone_gamma, nc, c));
+      continue;
+    }
     if (kind == SAP_STEP_SEMISMOOTH) {
       store(n->cone_target, nc, c,
             linearise_law(cone, n->cone_rho[c], u, load(n->cone_dual, nc, c), G));
@@ -144,7 +200,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     }
     const double rows[3] = {u.t0, u.t1, u.n};
     sap_cone_hessian(cone, rows, G);
-    if (kind == SAP_STEP_DUAL_DIRECTION) {
+    if (kind == SAP_STEP_DUAL_DIRECTION && (cone->potential == NULL || is_lagged(cone))) {
       relax_direction(cone, u, load(n->cone_dual, nc, c), G);
     }
   }
@@ -177,14 +233,14 @@ static void move_direction(sap_newton* n, size_t c, double alpha) {
   u.t0 += alpha * d.t0;
   u.t1 += alpha * d.t1;
   const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
-  if (sap_cone_classify(cone, ur2, u.n + alpha * d.n) == SAP_CONE_SLIDING) {
+  if (slides(cone, ur2, u.n + alpha * d.n)) {
     const double inverse = 1.0 / sqrt(ur2);
     const double along = inverse * (u.t0 * d.t0 + u.t1 * d.t1);
     target[0] = inverse * (u.t0 - d.t0 + along * w[0]);
     target[1] = inverse * (u.t1 - d.t1 + along * w[1]);
   }
   const double size_2 = target[0] * target[0] + target[1] * target[1];
-  const double limit = cone->mu * gamma.n / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  const double limit = friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   store(n->cone_dual, nc, c, (vector3){limit * target[0], limit * target[1], gamma.n});
 }
 
@@ -220,6 +276,16 @@ static double choose_rho(const sap_newton* n, const sap_patch* patch, const doub
   return by_w * largest_R < 1.0 ? by_w : 1.0 / largest_R;
 }
 
+// Of the rows that rho acts on.
+static double largest_R(const sap_cone* cone) {
+  if (is_lagged(cone) && cone->potential->limit > 0.0) {
+    return cone->potential->slip_speed / cone->potential->limit;
+  }
+  const double Rn = 1.0 / cone->inverse_Rn;
+  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  return Rt > Rn ? Rt : Rn;
+}
+
 static void choose_metrics(sap_newton* n) {
   double* inverse_mass = n->product;
   for (int32_t i = 0; i < n->nv; ++i) {
@@ -232,9 +298,7 @@ static void choose_metrics(sap_newton* n) {
     sap_patch_gather(n, patch, inverse_mass, n->scratch);
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
       if (patch->is_cone) {
-        const double Rn = 1.0 / n->cones[k].inverse_Rn;
-        const double Rt = n->cones[k].inverse_Rt > 0.0 ? 1.0 / n->cones[k].inverse_Rt : Rn;
-        n->cone_rho[k] = choose_rho(n, patch, J, rows, Rt > Rn ? Rt : Rn);
+        n->cone_rho[k] = choose_rho(n, patch, J, rows, largest_R(&n->cones[k]));
       } else {
         n->interval_rho[k] = choose_rho(n, patch, J, rows, n->intervals[k].R);
       }

@@ -60,7 +60,7 @@ static inline double evaluate_cones(sap_newton* n, const sap_patch* patch, int32
     for (size_t r = 0; r < 3; ++r) {
       n->cone_gamma[r * nc + c] = gamma[r];
     }
-    if (gamma[2] != 0.0) {
+    if (gamma[2] != 0.0 || gamma[0] != 0.0 || gamma[1] != 0.0) {
       for (int32_t i = 0; i < ncols; ++i) {
         y[i] += J[i] * gamma[0] + J[ncols + i] * gamma[1] + J[2 * ncols + i] * gamma[2];
       }

@@ -20,6 +20,9 @@ typedef struct line {
 // gamma . d of a cone at u; adds d' G d.
 static inline double cone_slope(const sap_cone* cone, const double u[3], const double d[3],
                                 double* curvature) {
+  if (cone->potential != NULL) {
+    return sap_potential_slope(cone->potential, u, d, curvature);
+  }
   const double ur2 = u[0] * u[0] + u[1] * u[1];
   const double ud = u[0] * d[0] + u[1] * d[1];
   const double dd = d[0] * d[0] + d[1] * d[1];

@@ -47,7 +47,8 @@ typedef struct sap_newton {
   const int32_t* trees;  // the problem's indices
   const int32_t* blocks;
   const int32_t* local;  // island's index of a problem's tree
-  int32_t ntrees, nblocks, nv, ncones, nintervals, npatches, npatch_trees, npairs, ncouplings;
+  int32_t ntrees, nblocks, nv, ncones, npotentials, nintervals, npatches, npatch_trees, npairs,
+      ncouplings;
   int32_t largest_patch;  // ncols
   int64_t ncolumns;       // room for columns
   size_t njacobian, nvalues;
@@ -71,10 +72,11 @@ typedef struct sap_newton {
   double* values;         // H (nvalues)
 
   // reals
-  double* jacobian;         // (njacobian)
-  sap_cone* cones;          // (ncones)
-  sap_interval* intervals;  // (nintervals)
-  double* cone_v_hat;       // 3 arrays of ncones: t1, t2, n; likewise below
+  double* jacobian;           // (njacobian)
+  sap_cone* cones;            // (ncones)
+  sap_potential* potentials;  // that cones point to (npotentials)
+  sap_interval* intervals;    // (nintervals)
+  double* cone_v_hat;         // 3 arrays of ncones: t1, t2, n; likewise below
   double* cone_vc;
   double* cone_u;
   double* cone_d;  // J dv

@@ -19,6 +19,7 @@ void sap_newton_clear(sap_newton* newton) {
     sap_free(newton->memory->keys);
     sap_free(newton->memory->patches);
     sap_free(newton->memory->cones);
+    sap_free(newton->memory->potentials);
     sap_free(newton->memory->intervals);
     sap_free(newton->memory->column_start);
     sap_free(newton->memory->row);
@@ -48,6 +49,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   RESERVE(keys, 2 * (int64_t)n->nblocks)
   RESERVE(patches, n->nblocks)
   RESERVE(cones, nc)
+  RESERVE(potentials, n->npotentials)
   RESERVE(intervals, ni)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
@@ -55,6 +57,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   }
   n->patches = m->patches;
   n->cones = m->cones;
+  n->potentials = m->potentials;
   n->intervals = m->intervals;
   int32_t* next = m->integers;
 #define CARVE(array, count_of) \

@@ -23,6 +23,7 @@ struct sap_newton_memory {
   sap_block_key* keys;  // twice the blocks: the second half is for sorting
   sap_patch* patches;
   sap_cone* cones;
+  sap_potential* potentials;
   sap_interval* intervals;
   int32_t* column_start;
   int32_t* row;
@@ -31,7 +32,8 @@ struct sap_newton_memory {
   size_t* pair_values;
   double* values;
   int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, cones_capacity;
-  int32_t intervals_capacity, column_start_capacity, row_capacity, value_start_capacity;
+  int32_t potentials_capacity, intervals_capacity, column_start_capacity, row_capacity,
+      value_start_capacity;
   int32_t pairs_capacity, pair_values_capacity, values_capacity;
 };
 

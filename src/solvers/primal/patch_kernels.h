@@ -10,7 +10,7 @@
 
 typedef struct sap_patch_square {
   const double* J;  // three rows of ncols per cone
-  const double* G;  // 6 per cone; the last is 0 where the cone is not active
+  const double* G;  // 6 per cone; the diagonal is 0 where the cone is not active
   int32_t count;    // cones
   int32_t ncols;
   bool free_bodies;  // one or two free bodies: the diagonal blocks are formed whole

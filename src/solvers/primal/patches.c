@@ -11,7 +11,7 @@
 
 static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
                        const int32_t* order) {
-  if (patch->is_cone != (block->set == SAP_SET_FRICTION_CONE) || patch->ntrees != block->ntrees) {
+  if (patch->is_cone != sap_set_is_contact(block->set) || patch->ntrees != block->ntrees) {
     return false;
   }
   const int32_t* trees = n->problem->block_trees + block->first_tree;
@@ -63,7 +63,7 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
                        const sap_patch* start) {
   sap_patch* patch = &n->patches[n->npatches++];
   *patch = *start;
-  patch->is_cone = block->set == SAP_SET_FRICTION_CONE;
+  patch->is_cone = sap_set_is_contact(block->set);
   patch->ntrees = block->ntrees;
   patch->first_tree = n->npatch_trees;
   patch->first_pair = n->npairs;
@@ -98,11 +98,27 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
   }
 }
 
+static void gather_potential(sap_newton* n, const sap_block_data* block, int32_t cone) {
+  const sap_block view = {.set = block->set,
+                          .R = n->problem->R + block->first_row,
+                          .v_hat = n->problem->v_hat + block->first_row,
+                          .friction = block->friction,
+                          .dissipation = block->dissipation,
+                          .slip_speed = block->slip_speed,
+                          .lagged_impulse = block->lagged_impulse};
+  sap_potential* potential = &n->potentials[n->npotentials++];
+  *potential = sap_potential_make(&view);
+  n->cones[cone].potential = potential;
+}
+
 static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
   const double* R = n->problem->R + block->first_row;
   const double* v_hat = n->problem->v_hat + block->first_row;
   n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
   n->cone_row[cone] = block->first_row;
+  if (sap_set_is_potential(block->set)) {
+    gather_potential(n, block, cone);
+  }
   for (int32_t i = 0; i < 3; ++i) {
     n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
   }
@@ -122,12 +138,12 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
 void sap_newton_gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
   int32_t cones = 0, intervals = 0, columns = 0;
-  n->npatches = n->npatch_trees = n->npairs = 0;
+  n->npatches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_key* key = &n->memory->keys[b];
     const sap_block_data* block = &n->problem->blocks[key->block];
     const int32_t* order = n->tree_order + key->order;
-    const bool is_cone = block->set == SAP_SET_FRICTION_CONE;
+    const bool is_cone = sap_set_is_contact(block->set);
     const int32_t count = list_columns(n, block, order, columns);
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
     if (last == NULL || !same_trees(n, last, block, order) ||

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Parameters of the contact models that are potentials, and the impulses they lag.
+#ifndef SAP_PROBLEM_CONTACT_LAW_H
+#define SAP_PROBLEM_CONTACT_LAW_H
+
+#include <sapstep/contact.h>
+
+// A contact when a step begins.
+typedef struct sap_contact_start {
+  const sap_regularization* regularization;
+  double dt, phi0;
+  double w;             // Delassus scale [1/kg]
+  double friction;      // mu [-]; the material's may be of other rows
+  double normal_speed;  // of approach < 0 [m/s]
+  double slip;          // >= 0 [m/s]
+} sap_contact_start;
+
+typedef struct sap_potential_law {
+  double Rn, v_hat;
+  double friction;    // at this slip [-]
+  double slip_speed;  // v_s [m/s]
+  double compliant;  // n0 by the law itself at the start, the impulse that the last step ended with
+                     // where neither J nor Rn changed [N s]
+} sap_potential_law;
+
+// Laws in sapstep/contact.h, evaluated at the end of the step. fails: ARGUMENT, NOT_FINITE.
+sap_status sap_contact_potential(const sap_material* pair, const sap_contact_start* start,
+                                 sap_potential_law* law, sap_error* error);
+
+// Normal forces of the last step's lagged contacts by key.
+typedef struct sap_lag_entry {
+  uint64_t key;  // 0: empty
+  double force;  // [N]
+} sap_lag_entry;
+
+// Open addressing in a power of two of entries, at most half of them taken. Start with {0}.
+typedef struct sap_lag_memory {
+  sap_lag_entry* entries;
+  int32_t count, capacity;
+} sap_lag_memory;
+
+// Forgets all and makes room for `needed`.
+sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_error* error);
+// Of equal keys the first counts.
+void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force);
+// NULL: not kept.
+const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key);
+
+#endif

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a problem keeps of the last step for its lagged contacts.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "problem/sets.h"
+
+static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
+// A contact that is new slides without friction where its law at the start said nothing of the
+// impact: it gets the impulse found, if that is so many times what was thought.
+static const double UNFORESEEN = 1.5;
+
+// Index of the key's entry, or of the free one where it belongs.
+static int32_t place_of(const sap_lag_memory* memory, uint64_t key) {
+  const uint64_t mask = (uint64_t)memory->count - 1;
+  uint64_t at = (key * SPREAD) >> 32 & mask;
+  while (memory->entries[at].key != 0 && memory->entries[at].key != key) {
+    at = (at + 1) & mask;
+  }
+  return (int32_t)at;
+}
+
+sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_error* error) {
+  memory->count = 0;
+  if (needed == 0) {
+    return SAP_STATUS_OK;
+  }
+  int64_t count = 2;
+  while (count < 2 * (int64_t)needed) {
+    count *= 2;
+  }
+  const sap_status status = SAP_RESERVE(&memory->entries, &memory->capacity, count, error);
+  if (status == SAP_STATUS_OK) {
+    memory->count = (int32_t)count;
+    memset(memory->entries, 0, (size_t)count * sizeof *memory->entries);
+  }
+  return status;
+}
+
+void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force) {
+  sap_lag_entry* entry = &memory->entries[place_of(memory, key)];
+  if (entry->key == 0) {
+    *entry = (sap_lag_entry){key, force};
+  }
+}
+
+const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key) {
+  if (memory->count == 0 || key == 0) {
+    return NULL;
+  }
+  const sap_lag_entry* entry = &memory->entries[place_of(memory, key)];
+  return entry->key == key ? &entry->force : NULL;
+}
+
+sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_keep_impulses: problem is NULL");
+  }
+  int32_t needed = 0;
+  for (int32_t b = 0; gamma != NULL && b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if (block->set == SAP_SET_LAGGED && block->key != 0) {
+      const double normal = gamma[block->first_row + 2];
+      if (!isfinite(normal)) {
+        return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: gamma_n = %g must be finite", b,
+                        normal);
+      }
+      needed += 1;
+    }
+  }
+  const sap_status status = sap_lag_memory_begin(&p->lag, needed, error);
+  for (int32_t b = 0; status == SAP_STATUS_OK && needed > 0 && b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if (block->set == SAP_SET_LAGGED && block->key != 0) {
+      sap_lag_memory_add(&p->lag, block->key, fmax(0.0, gamma[block->first_row + 2]) / p->dt);
+    }
+  }
+  return status;
+}
+
+bool sap_problem_foresee(sap_problem* p, const double* gamma) {
+  bool changed = false;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    const double normal = gamma[block->first_row + (block->nrows > 2 ? 2 : 0)];
+    if (block->set == SAP_SET_LAGGED && block->is_new && block->friction > 0.0 &&
+        normal > UNFORESEEN * block->lagged_impulse) {
+      block->lagged_impulse = normal;
+      changed = true;
+    }
+    block->is_new = false;
+  }
+  return changed;
+}
