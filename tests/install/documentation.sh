@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# documentation.sh PREFIX SOURCE BUILD: the installed completion completes, every command has a man page,
+# and the headers make a reference without a warning. Pages and reference are skipped where their tools are
+# not installed.
+set -uo pipefail
+prefix=$1
+source_dir=$2
+build=$3
+bad=0
+fail() {
+  echo "$*"
+  bad=1
+}
+
+PATH=$prefix/bin:$PATH
+# shellcheck disable=SC1091  # installed
+source "$prefix/share/bash-completion/completions/sapstep"
+expect() { # expect WORDS-OF-THE-REPLY COMMAND-LINE...
+  local words=$1
+  shift
+  COMP_WORDS=("$@")
+  COMP_CWORD=$(($# - 1))
+  _sapstep
+  if [ "${COMPREPLY[*]}" != "$words" ]; then
+    fail "'$*' is completed to '${COMPREPLY[*]}', not '$words'"
+  fi
+}
+expect run sapstep ru
+expect "solve solvers" sapstep solve
+expect "--scheme" sapstep run --sch
+expect "explicit-euler symplectic-euler implicit-euler midpoint" sapstep run --scheme ""
+expect "lemke" sapstep run --solver lem
+expect "on off" sapstep run --islands ""
+expect "" sapstep run --dt ""
+cd "$source_dir" && expect "examples/scenes/clutter_40.xml" sapstep run examples/scenes/clutter_40.x
+
+commands=$(sapstep help | awk '/^Commands:/ {list = 1; next} /^$/ {list = 0} list && $1 != "help" {print $1}')
+if [ -d "$build/man1" ]; then
+  for command in $commands; do
+    page=$prefix/share/man/man1/sapstep-$command.1
+    grep -qs "^\.TH SAPSTEP-${command^^}" "$page" || fail "no man page of $command"
+    grep -qs '^\.SH OPTIONS\|^\.SS "Options' "$page" || fail "$page has no options"
+  done
+else
+  echo "skipped: man pages need help2man"
+fi
+
+if [ -e "$build/Doxyfile" ]; then
+  warnings=$( (cat "$build/Doxyfile"; echo "OUTPUT_DIRECTORY = $build/tests/install/scratch/reference") |
+    doxygen - 2>&1)
+  [ -z "$warnings" ] || fail "$warnings"
+  grep -qs 'castro' "$build/tests/install/scratch/reference/html/contact_8h.html" ||
+    fail "the reference of contact.h has lost its comments"
+else
+  echo "skipped: the reference needs doxygen"
+fi
+exit $bad
