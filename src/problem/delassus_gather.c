@@ -114,7 +114,7 @@ static void gather_item(sap_delassus* d, const sap_delassus_island* island, int3
   item->is_cone = block->set == SAP_SET_FRICTION_CONE;
   item->block = index;
   item->problem_row = block->first_row + row;
-  item->nrows = item->is_cone ? 3 : 1;
+  item->nrows = item->is_cone ? block->nrows : 1;
   item->mu = block->friction;
   item->lower = p->lower[item->problem_row];
   item->upper = p->upper[item->problem_row];
@@ -273,18 +273,13 @@ static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
 static sap_status finish_item(sap_delassus* d, sap_delassus_item* item, sap_error* error) {
   const sap_problem* p = d->problem;
   const int32_t n = item->nrows;
-  double values[3] = {0.0, 0.0, 0.0};
   find_diagonal(d, item);
-  if (n == 3) {
-    sap_eigenvalues_3(item->diagonal, values);
-  } else {
-    values[2] = item->diagonal[0];
-  }
-  if (!isfinite(values[2])) {
+  const double largest = sap_largest_eigenvalue(item->diagonal, n);
+  if (!isfinite(largest)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Delassus block overflows",
                     item->block);
   }
-  const double s = values[2] > 0.0 ? 1.0 / sqrt(values[2]) : 1.0;
+  const double s = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
   item->scale = s;
   item->lower /= s;
   item->upper /= s;

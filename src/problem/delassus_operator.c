@@ -95,7 +95,7 @@ void sap_delassus_dense(const sap_delassus* d, double* D) {
   for (int32_t k = 0; k < d->nitems; ++k) {
     const sap_delassus_item* item = &d->items[k];
     for (int32_t r = 0; r < item->nrows; ++r) {
-      double unit[3] = {0.0, 0.0, 0.0};
+      double unit[SAP_EIGEN_MAX] = {0.0};
       const size_t column = (size_t)(item->first + r);
       unit[r] = 1.0;
       memset(v, 0, (size_t)d->nv * sizeof(double));
@@ -138,26 +138,6 @@ double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work) {
     }
   }
   return value;
-}
-
-// Trigonometric solution of the characteristic cubic.
-void sap_eigenvalues_3(const double a[9], double values[3]) {
-  const double m = (a[0] + a[4] + a[8]) / 3.0;
-  const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;
-  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
-  const double p = sqrt((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0);
-  if (!(p > 0.0)) {
-    values[0] = values[1] = values[2] = m;
-    return;
-  }
-  const double determinant = b0 * (b1 * b2 - a[5] * a[5]) - a[1] * (a[1] * b2 - a[5] * a[2]) +
-                             a[2] * (a[1] * a[5] - b1 * a[2]);
-  const double half = fmin(1.0, fmax(-1.0, 0.5 * determinant / (p * p * p)));
-  const double angle = acos(half) / 3.0;
-  const double third = 2.0943951023931953;  // 2 pi/3
-  values[2] = m + 2.0 * p * cos(angle);
-  values[0] = m + 2.0 * p * cos(angle + third);
-  values[1] = 3.0 * m - values[0] - values[2];
 }
 
 bool sap_delassus_factorize(double* D, int32_t n, double shift) {

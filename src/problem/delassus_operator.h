@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The constraints of one island in impulse space:
 //   g(gamma) = D gamma + q,   D = J A^-1 J' + diag(R),   q = J v* - v_hat
-// An item is a friction cone (three rows) or one row of an interval set. Each item is scaled by
+// An item is a friction cone (three, four or six rows) or one row of an interval set. Each item is
+// scaled by
 //   s = lambda_max(D_ii)^-1/2:   J <- s J, R <- s^2 R, v_hat <- s v_hat, gamma = s z, g = s^-1 g_z
 // so that every diagonal block of D has 1 as its largest eigenvalue; cones stay what they are.
 // Everything below is in scaled impulses z.
@@ -11,16 +12,17 @@
 #include <sapstep/problem.h>
 
 #include "core/error.h"
+#include "problem/eigenvalues.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;
   int32_t block;               // the problem's index
   int32_t problem_row;         // first row in the problem
-  int32_t first, nrows;        // rows of the operator; 3 or 1
+  int32_t first, nrows;        // rows of the operator; 3, 4, 6 or 1
   double mu;                   // cone
   double lower, upper;         // interval, scaled
   double scale;                // s
-  double diagonal[9];          // D_ii, nrows x nrows
+  double diagonal[36];         // D_ii, nrows x nrows
   size_t jacobian, lift;       // start of its rows of J, of its columns of Y = A^-1 J'
   int32_t ncols, nlift;        // length of each
   int32_t first_tree, ntrees;  // in item_trees: island's indices
@@ -76,8 +78,6 @@ void sap_delassus_apply(const sap_delassus* d, const double* x, double* y);
 void sap_delassus_dense(const sap_delassus* d, double* D);
 // Largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
 double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);
-// Eigenvalues of a symmetric 3x3 matrix (lower triangle), ascending.
-void sap_eigenvalues_3(const double a[9], double values[3]);
 
 // Dense Cholesky of D + shift I in place of a copy; false when it is not positive definite.
 bool sap_delassus_factorize(double* D, int32_t n, double shift);

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "problem/wide_cone.h"
+
 static double lower_bound(const sap_block* block, int32_t row) {
   switch (block->set) {
     case SAP_SET_BOX:
@@ -24,9 +26,9 @@ static double upper_bound(const sap_block* block, int32_t row) {
 }
 
 // The potential, if it is one, is written to the caller's memory.
-static sap_cone cone_of(const sap_block* block, const double* vc, double u[3],
+static sap_cone cone_of(const sap_block* block, const double* vc, double* u,
                         sap_potential* potential) {
-  for (int i = 0; i < 3; ++i) {
+  for (int32_t i = 0; i < block->nrows; ++i) {
     u[i] = block->v_hat[i] - vc[i];
   }
   sap_cone cone = sap_cone_make(block->friction, block->R[0], block->R[2]);
@@ -40,9 +42,10 @@ static sap_cone cone_of(const sap_block* block, const double* vc, double u[3],
 double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) {
   if (sap_set_is_contact(block->set)) {
     sap_potential potential;
-    double u[3];
+    double u[SAP_WIDE_ROWS];
     const sap_cone cone = cone_of(block, vc, u, &potential);
-    return sap_cone_impulse(&cone, u, gamma);
+    return block->nrows == 3 ? sap_cone_impulse(&cone, u, gamma)
+                             : sap_wide_impulse(&cone, block->nrows, u, gamma);
   }
   double cost = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {
@@ -57,8 +60,12 @@ double sap_set_impulse(const sap_block* block, const double* vc, double* gamma) 
 void sap_set_hessian(const sap_block* block, const double* vc, double* G) {
   if (sap_set_is_contact(block->set)) {
     sap_potential potential;
-    double u[3], packed[6];
+    double u[SAP_WIDE_ROWS], packed[6];
     const sap_cone cone = cone_of(block, vc, u, &potential);
+    if (block->nrows > 3) {
+      sap_wide_hessian(&cone, block->nrows, u, G);
+      return;
+    }
     sap_cone_hessian(&cone, u, packed);
     const int at[9] = {0, 1, 3, 1, 2, 4, 3, 4, 5};
     for (int i = 0; i < 9; ++i) {
@@ -78,8 +85,8 @@ void sap_set_hessian(const sap_block* block, const double* vc, double* G) {
 }
 
 // Distance from the circular cone |gamma_t| <= mu gamma_n.
-static double cone_distance(double mu, const double gamma[3]) {
-  const double gr = sqrt(gamma[0] * gamma[0] + gamma[1] * gamma[1]);
+static double cone_distance(double mu, int32_t nrows, const double* gamma) {
+  const double gr = sqrt(sap_wide_dot(nrows, gamma, gamma));
   if (gr <= mu * gamma[2]) {
     return 0.0;
   }
@@ -94,7 +101,7 @@ double sap_set_distance(const sap_block* block, const double* gamma) {
     return gamma[2] < 0.0 ? -gamma[2] : 0.0;
   }
   if (block->set == SAP_SET_FRICTION_CONE) {
-    return cone_distance(block->friction, gamma);
+    return cone_distance(block->friction, block->nrows, gamma);
   }
   double sum = 0.0;
   for (int32_t i = 0; i < block->nrows; ++i) {

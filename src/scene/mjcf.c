@@ -16,7 +16,6 @@ static void clear_reader(sap_mjcf_reader* r) {
   sap_mjcf_meshes_clear(r);
   sap_free(r->places);
   sap_free(r->sites);
-  sap_free(r->shapes);
   sap_free(r->tendon_ranges);
   sap_lookup_clear(&r->site_names);
   sap_lookup_clear(&r->geom_names);

@@ -133,8 +133,6 @@ typedef struct sap_mjcf_reader {
   int32_t place_count, place_capacity;
   sap_mjcf_site* sites;
   int32_t site_count, site_capacity;
-  sap_shape_def* shapes;  // by shape id
-  int32_t shape_count, shape_capacity;
   sap_mjcf_interval* tendon_ranges;  // by tendon id
   int32_t tendon_range_capacity;
   sap_lookup body_names, joint_names, site_names, geom_names, tendon_names;

@@ -56,17 +56,9 @@ static sap_status gather(sap_mjcf_reader* r, contents* c) {
 
 // Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
 static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
-  sap_status status = SAP_STATUS_OK;
-  if (id >= 0) {
-    status = SAP_GROW(&r->shapes, &r->shape_capacity, id + 1, r->error);
-  }
-  if (status == SAP_STATUS_OK && id >= 0) {
-    r->shapes[id] = geom->def;
-    r->shape_count = id + 1;
-  }
-  return status == SAP_STATUS_OK && geom->def.name != NULL
+  return geom->def.name != NULL
              ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
-             : status;
+             : SAP_STATUS_OK;
 }
 
 static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const char* why) {

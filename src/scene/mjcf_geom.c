@@ -96,11 +96,8 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "surfacevel", (const int32_t[]){1, 6}, surface, NULL);
   }
-  if (status == SAP_STATUS_OK && (surface[3] != 0.0 || surface[4] != 0.0 || surface[5] != 0.0)) {
-    status = sap_scene_unsupported(r->options, sap_mjcf_source(s, "surfacevel"), "surfacevel",
-                                   "a surface that turns is not supported", r->error);
-  }
   sap_v3_copy(def->surface_velocity, surface);
+  sap_v3_copy(def->surface_rotation, surface + 3);
   def->material.friction = friction[0];
   def->friction_torsional = friction[1];
   def->friction_rolling = friction[2];

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <contact>: exclude and pair. What a pair does not say follows from its two geoms, as MuJoCo
-// combines them.
-#include <math.h>
+// <contact>: exclude and pair. What a pair does not say has MuJoCo's defaults, but for the
+// stiffness, which is that of its geoms.
 #include <string.h>
 
 #include "scene/mjcf_instance.h"
@@ -16,40 +15,16 @@ static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
                          sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error));
 }
 
-// The higher priority rules; among equals the larger values.
-static void combine(const sap_shape_def* a, const sap_shape_def* b, sap_pair_def* out) {
-  const sap_shape_def* ruler = a->priority > b->priority ? a : b;
-  const bool ruled = a->priority != b->priority;
-  out->condim = ruled ? ruler->condim : a->condim > b->condim ? a->condim : b->condim;
-  out->material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
-  out->material.friction =
-      ruled ? ruler->material.friction : fmax(a->material.friction, b->material.friction);
-  out->friction_torsional =
-      ruled ? ruler->friction_torsional : fmax(a->friction_torsional, b->friction_torsional);
-  out->friction_rolling =
-      ruled ? ruler->friction_rolling : fmax(a->friction_rolling, b->friction_rolling);
-  out->margin = fmax(a->margin, b->margin);
-}
-
-// friction: two tangential values, of which one cone has one, then torsional, two rolling ones.
-static sap_status read_friction(sap_mjcf_reader* r, const sap_mjcf_instance* i,
-                                const sap_mjcf_sources* s, sap_pair_def* def) {
-  double mu[5] = {def->material.friction, def->material.friction, def->friction_torsional,
-                  def->friction_rolling, def->friction_rolling};
-  int32_t given = 0;
-  const sap_status status = sap_mjcf_numbers(r, s, "friction", (const int32_t[]){1, 5}, mu, &given);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  if ((given >= 2 && mu[0] != mu[1]) || (given >= 5 && mu[3] != mu[4])) {
-    return sap_scene_unsupported(r->options, i->node, "friction",
-                                 "friction that differs between directions is not supported",
-                                 r->error);
-  }
+// friction: along t1 and t2, spin, rolling about t1 and t2.
+static sap_status read_friction(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_pair_def* def) {
+  double mu[5] = {1.0, 1.0, 0.005, 0.0001, 0.0001};  // MuJoCo's; those of the geoms do not count
+  const sap_status status = sap_mjcf_numbers(r, s, "friction", (const int32_t[]){1, 5}, mu, NULL);
   def->material.friction = mu[0];
+  def->friction_t2 = mu[1];
   def->friction_torsional = mu[2];
   def->friction_rolling = mu[3];
-  return SAP_STATUS_OK;
+  def->friction_rolling_2 = mu[4];
+  return status;
 }
 
 static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_pair_def* def) {
@@ -70,7 +45,7 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
     def->material.stiffness = -solref[0];
     def->material.relaxation_time = solref[1] / solref[0];
   }
-  return status == SAP_STATUS_OK ? read_friction(r, i, &s, def) : status;
+  return status == SAP_STATUS_OK ? read_friction(r, &s, def) : status;
 }
 
 static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
@@ -84,7 +59,7 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   sap_pair_def def = sap_pair_def_default();
   def.shape_a = i->ids[0];
   def.shape_b = i->ids[1];
-  combine(&r->shapes[def.shape_a], &r->shapes[def.shape_b], &def);
+  def.material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
   sap_status status = read_pair(r, i, &def);
   sap_scene_override(r->options, &def.material);
   return status == SAP_STATUS_OK

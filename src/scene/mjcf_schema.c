@@ -70,7 +70,7 @@ static const sap_schema_element freejoint = {
 };
 
 static const sap_schema_value geom_values[] = {
-    {"condim", "1 3", false},
+    {"condim", "1 3 4 6", false},
     {"fluidshape", "none", false},
     {"shellinertia", "false", false},
     {0},
@@ -82,9 +82,9 @@ static const sap_schema_child geom_children[] = {
 static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
-    "solref group mesh hfield margin rgba material",
+    "solref group mesh hfield margin rgba material surfacevel",
     .skipped = "solimp solmix castshadow user fluidcoef fitscale",
-    .zero = "adhesion gap surfacevel",
+    .zero = "adhesion gap",
     .value = geom_values,
     .child = geom_children,
 };

@@ -10,7 +10,7 @@
 
 #include "problem/delassus_operator.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
+#include "problem/wide_cone.h"
 
 // x = L^-1 (row of J)'; L with reciprocals on the diagonal.
 static void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows, double* x) {
@@ -25,7 +25,7 @@ static void forward_solve(const double* L, int32_t n, const double* J, int32_t n
   }
 }
 
-// W of `count` (1 or 3) rows from `row` on, by the diagonal tree blocks of A.
+// W of `count` rows from `row` on, by the diagonal tree blocks of A.
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
   for (int32_t i = 0; i < count * count; ++i) {
@@ -55,43 +55,51 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
 }
 
 // Euclidean projection on |x_t| <= mu x_n, in place.
-static void project_cone(double mu, double x[3]) {
-  const double xt = sqrt(x[0] * x[0] + x[1] * x[1]);
+static void project_cone(double mu, int32_t nrows, double* x) {
+  const double xt = sqrt(sap_wide_dot(nrows, x, x));
   if (xt <= mu * x[2]) {
     return;
   }
   const double normal = mu * xt <= -x[2] ? 0.0 : (x[2] + mu * xt) / (1.0 + mu * mu);
   const double tangent = normal > 0.0 ? mu * normal / xt : 0.0;
-  x[0] *= tangent;
-  x[1] *= tangent;
+  for (int32_t i = 0; i < nrows; ++i) {
+    x[i] *= tangent;
+  }
   x[2] = normal;
 }
 
 // |gamma - P(x)|^2 with x = gamma - rho g, as rho g + (x - P(x)): exact inside the set.
-static double cone_map_2(double mu, const double* gamma, const double* g, double rho) {
-  double x[3], projected[3], sum = 0.0;
-  for (int i = 0; i < 3; ++i) {
+static double cone_map_2(double mu, int32_t nrows, const double* gamma, const double* g,
+                         double rho) {
+  double x[SAP_WIDE_ROWS], projected[SAP_WIDE_ROWS], sum = 0.0;
+  for (int32_t i = 0; i < nrows; ++i) {
     projected[i] = x[i] = gamma[i] - rho * g[i];
   }
-  project_cone(mu, projected);
-  for (int i = 0; i < 3; ++i) {
+  project_cone(mu, nrows, projected);
+  for (int32_t i = 0; i < nrows; ++i) {
     const double map = rho * g[i] + (x[i] - projected[i]);
     sum += map * map;
   }
   return sum;
 }
 
-static void add_cone(double mu, const double* gamma, const double* g, double rho,
+static void add_cone(const sap_block_data* block, const double* gamma, const double* g, double rho,
                      sap_model_sums* sums) {
-  double outside[3] = {-g[0], -g[1], -g[2]};
-  project_cone(mu, outside);
-  const double distance_2 =
-      outside[0] * outside[0] + outside[1] * outside[1] + outside[2] * outside[2];
-  sums->map_2 += cone_map_2(mu, gamma, g, 1.0);
-  sums->scaled_map_2 += cone_map_2(mu, gamma, g, rho);
+  const double mu = block->friction;
+  const int32_t nrows = block->nrows;
+  double outside[SAP_WIDE_ROWS], product = 0.0, distance_2 = 0.0;
+  for (int32_t i = 0; i < nrows; ++i) {
+    outside[i] = -g[i];
+    product += g[i] * gamma[i];
+  }
+  project_cone(mu, nrows, outside);
+  for (int32_t i = 0; i < nrows; ++i) {
+    distance_2 += outside[i] * outside[i];
+  }
+  sums->map_2 += cone_map_2(mu, nrows, gamma, g, 1.0);
+  sums->scaled_map_2 += cone_map_2(mu, nrows, gamma, g, rho);
   sums->dual = fmax(sums->dual, sqrt(distance_2));
-  sums->complementarity =
-      fmax(sums->complementarity, fabs(g[0] * gamma[0] + g[1] * gamma[1] + g[2] * gamma[2]));
+  sums->complementarity = fmax(sums->complementarity, fabs(product));
 }
 
 static double row_map_2(double lower, double upper, double gamma, double g, double rho) {
@@ -120,9 +128,9 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
   const sap_block_data* block = &p->blocks[index];
   const double* R = p->R + block->first_row;
   const bool cone = sap_set_is_contact(block->set);
-  const int32_t count = cone ? 3 : 1;
+  const int32_t count = cone ? block->nrows : 1;
   for (int32_t r = 0; r < block->nrows; r += count) {
-    double W[9], values[3];
+    double W[SAP_WIDE_ROWS * SAP_WIDE_ROWS], largest;
     const sap_status status = delassus_rows(p, block, r, count, work, W, error);
     if (status != SAP_STATUS_OK) {
       return status;
@@ -130,12 +138,9 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
     for (int32_t i = 0; i < count; ++i) {
       W[i * (count + 1)] += R[r + i];
     }
-    values[2] = W[0];
-    if (cone) {
-      sap_eigenvalues_3(W, values);
-    }
+    largest = sap_largest_eigenvalue(W, count);
     for (int32_t i = 0; i < count; ++i) {
-      rho[r + i] = inverse(values[2]);
+      rho[r + i] = inverse(largest);
     }
   }
   return SAP_STATUS_OK;
@@ -143,16 +148,16 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
 
 static void add_contact(const sap_problem* p, const sap_block_data* block, const double* vc,
                         const double* gamma, double rho, sap_complementarity* sums) {
-  double g[3];
-  for (int i = 0; i < 3; ++i) {
+  double g[SAP_WIDE_ROWS];
+  for (int32_t i = 0; i < block->nrows; ++i) {
     g[i] = vc[i] - p->v_hat[block->first_row + i] + p->R[block->first_row + i] * gamma[i];
     sums->gamma_2 += gamma[i] * gamma[i];
   }
   sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
-  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
-  add_cone(block->friction, gamma, g, rho, &sums->ccp);
-  g[2] += block->friction * sqrt(g[0] * g[0] + g[1] * g[1]);
-  add_cone(block->friction, gamma, g, rho, &sums->ncp);
+  sums->dissipation -= sap_wide_dot(block->nrows, gamma, vc);
+  add_cone(block, gamma, g, rho, &sums->ccp);
+  g[2] += block->friction * sqrt(sap_wide_dot(block->nrows, g, g));
+  add_cone(block, gamma, g, rho, &sums->ncp);
 }
 
 // A potential's law in the place of the cone's: map = rho R (gamma - gamma(vc)), which is a cone's

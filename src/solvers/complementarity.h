@@ -20,7 +20,7 @@ typedef struct sap_complementarity {
 } sap_complementarity;
 
 // rho = 1/lambda_max(W_ii + R_ii) of a friction cone, in each of its rows; 1/(W_rr + R_r) of the
-// rows of an interval set. W by the diagonal tree blocks of A. work: 3 times the velocities of the
+// rows of an interval set. W by the diagonal tree blocks of A. work: 6 times the velocities of the
 // block's largest tree.  fails: NOT_SPD names a tree.
 sap_status sap_complementarity_steps(const sap_problem* problem, int32_t index, double* work,
                                      double* rho, sap_error* error);

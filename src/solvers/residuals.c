@@ -229,7 +229,7 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
   }
   if (status == SAP_STATUS_OK) {
-    const int64_t needed = 3 * ((int64_t)p->nrows + (int64_t)largest);
+    const int64_t needed = 3 * (int64_t)p->nrows + 6 * (int64_t)largest;
     status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
   }
   if (status != SAP_STATUS_OK) {

@@ -8,6 +8,7 @@
 
 #include "core/clock.h"
 #include "problem/problem_data.h"
+#include "problem/wide_cone.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
   const sap_status status = SAP_RESERVE(&d->work, &d->work_capacity, count, error);
@@ -22,28 +23,24 @@ sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_erro
 }
 
 // |x_t| <= mu x_n: inside; the polar cone mu |x_t| <= -x_n: 0; else the nearest ray of the surface.
-static void project_cone(double mu, const double* x, double* out) {
-  const double xt = sqrt(x[0] * x[0] + x[1] * x[1]), xn = x[2];
-  if (xt <= mu * xn) {
-    out[0] = x[0];
-    out[1] = x[1];
-    out[2] = xn;
-    return;
-  }
+static void project_cone(double mu, int32_t nrows, const double* x, double* out) {
+  const double xt = sqrt(sap_wide_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
+  double tangent = 1.0, normal = xn;
   if (mu * xt <= -xn) {
-    out[0] = out[1] = out[2] = 0.0;
-    return;
+    tangent = normal = 0.0;
+  } else if (!(xt <= mu * xn)) {
+    normal = (xn + mu * xt) / (1.0 + mu * mu);
+    tangent = mu * normal / xt;
   }
-  const double normal = (xn + mu * xt) / (1.0 + mu * mu);
-  const double tangent = mu * normal / xt;
-  out[0] = tangent * x[0];
-  out[1] = tangent * x[1];
-  out[2] = normal;
+  for (int32_t i = 0; i < nrows; ++i) {
+    out[i] = tangent * x[i];
+  }
+  out[SAP_NORMAL_ROW] = normal;
 }
 
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out) {
   if (item->is_cone) {
-    project_cone(item->mu, x, out);
+    project_cone(item->mu, item->nrows, x, out);
   } else {
     out[0] = x[0] < item->lower ? item->lower : (x[0] > item->upper ? item->upper : x[0]);
   }
@@ -60,12 +57,12 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
 // z.
 static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
                      double* out) {
-  double x[3] = {0.0, 0.0, 0.0}, step[3] = {0.0, 0.0, 0.0};
+  double x[SAP_WIDE_ROWS] = {0.0}, step[SAP_WIDE_ROWS] = {0.0};
   for (int32_t r = 0; r < item->nrows; ++r) {
     step[r] = g[r];
   }
   if (ncp && item->is_cone) {
-    step[2] += item->mu * sqrt(g[0] * g[0] + g[1] * g[1]);
+    step[SAP_NORMAL_ROW] += item->mu * sqrt(sap_wide_dot(item->nrows, g, g));
   }
   for (int32_t r = 0; r < item->nrows; ++r) {
     x[r] = z[r] - step[r];

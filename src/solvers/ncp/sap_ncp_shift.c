@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "problem/wide_cone.h"
 #include "solvers/complementarity.h"
 
 static int32_t largest_tree(const sap_problem* p) {
@@ -22,8 +23,8 @@ sap_status sap_ncp_start(sap_ncp* w, const sap_problem* p, bool warm, sap_error*
     status = SAP_RESERVE(&w->cones, &w->cones_capacity, 5 * (int64_t)p->nblocks, error);
   }
   if (status == SAP_STATUS_OK) {
-    status =
-        SAP_RESERVE(&w->rows, &w->rows_capacity, 3 * ((int64_t)p->nrows + largest_tree(p)), error);
+    status = SAP_RESERVE(&w->rows, &w->rows_capacity,
+                         3 * (int64_t)p->nrows + 6 * (int64_t)largest_tree(p), error);
   }
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&w->history.rows, &w->history.capacity, SAP_NCP_SOLVES + 1, error);
@@ -39,7 +40,8 @@ sap_status sap_ncp_start(sap_ncp* w, const sap_problem* p, bool warm, sap_error*
     }
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
-    const double* kept = warm ? sap_key_map_find(&w->last, p->blocks[w->cone[k]].key, 3) : NULL;
+    const sap_block_data* block = &p->blocks[w->cone[k]];
+    const double* kept = warm ? sap_key_map_find(&w->last, block->key, block->nrows) : NULL;
     sap_ncp_shift(w)[k] = kept != NULL ? kept[2] : 0.0;
   }
   double* rho = sap_ncp_steps(w, p);
@@ -64,11 +66,11 @@ void sap_ncp_find_image(sap_ncp* w, const sap_problem* p) {
   for (int32_t k = 0; k < w->ncones; ++k) {
     const sap_block_data* block = &p->blocks[w->cone[k]];
     const int32_t row = block->first_row;
-    double g[2];
-    for (int32_t r = 0; r < 2; ++r) {
+    double g[SAP_WIDE_ROWS] = {0.0};
+    for (int32_t r = 0; r < block->nrows; ++r) {
       g[r] = w->inner.vc[row + r] - p->v_hat[row + r] + p->R[row + r] * w->inner.gamma[row + r];
     }
-    sap_ncp_image(w)[k] = block->friction * sqrt(g[0] * g[0] + g[1] * g[1]);
+    sap_ncp_image(w)[k] = block->friction * sqrt(sap_wide_dot(block->nrows, g, g));
     sap_ncp_weight(w)[k] = w->inner.gamma[row + 2] > 0.0 ? 1.0 : 0.0;
   }
 }

@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/wide.h"
 
 // rho times the mean of W_ii's diagonal, at most. Measured: 2 to 20 differ little over piles.
 static const double IMPULSE_WEIGHT = 7.0;
@@ -204,6 +205,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
       relax_direction(cone, u, load(n->cone_dual, nc, c), G);
     }
   }
+  sap_wide_linearise(n, kind);
   for (int32_t k = 0; k < n->nintervals; ++k) {
     linearise_row(n, k, kind);
   }
@@ -256,6 +258,7 @@ void sap_newton_move_dual(sap_newton* n, sap_step_kind kind, double alpha) {
       move_direction(n, c, alpha);
     }
   }
+  sap_wide_move_dual(n, kind, alpha);
   for (int32_t k = 0; k < n->nintervals; ++k) {
     n->interval_dual[k] = semismooth ? n->interval_target[k] - n->interval_G[k] * n->interval_d[k]
                                      : n->interval_gamma[k];
@@ -264,7 +267,7 @@ void sap_newton_move_dual(sap_newton* n, sap_step_kind kind, double alpha) {
 
 // 1/max(R) and IMPULSE_WEIGHT/trace W_ii, whichever is less.
 static double choose_rho(const sap_newton* n, const sap_patch* patch, const double* J, int32_t rows,
-                         double largest_R) {
+                         double R) {
   double trace = 0.0;
   double* inverse_mass = n->scratch;
   for (int32_t r = 0; r < rows; ++r, J += patch->ncols) {
@@ -273,7 +276,7 @@ static double choose_rho(const sap_newton* n, const sap_patch* patch, const doub
     }
   }
   const double by_w = IMPULSE_WEIGHT * rows / trace;  // infinite or NaN where J is zero
-  return by_w * largest_R < 1.0 ? by_w : 1.0 / largest_R;
+  return by_w * R < 1.0 ? by_w : 1.0 / R;
 }
 
 // Of the rows that rho acts on.
@@ -293,12 +296,16 @@ static void choose_metrics(sap_newton* n) {
   }
   for (int32_t p = 0; p < n->npatches; ++p) {
     const sap_patch* patch = &n->patches[p];
-    const int32_t rows = patch->is_cone ? 3 : 1;
     const double* J = n->jacobian + patch->jacobian;
     sap_patch_gather(n, patch, inverse_mass, n->scratch);
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
-      if (patch->is_cone) {
+      int32_t rows = 1;
+      if (patch->kind == SAP_PATCH_CONES) {
+        rows = 3;
         n->cone_rho[k] = choose_rho(n, patch, J, rows, largest_R(&n->cones[k]));
+      } else if (patch->kind == SAP_PATCH_WIDE) {
+        rows = n->wide[k].nrows;
+        n->wide[k].rho = choose_rho(n, patch, J, rows, largest_R(&n->wide[k].cone));
       } else {
         n->interval_rho[k] = choose_rho(n, patch, J, rows, n->intervals[k].R);
       }
@@ -318,6 +325,7 @@ void sap_newton_start_dual(sap_newton* n, bool recall) {
       store(n->cone_dual, nc, c, (vector3){gamma[0], gamma[1], gamma[2]});
     }
   }
+  sap_wide_start_dual(n, recall);
   for (int32_t k = 0; recall && k < n->nintervals; ++k) {
     const double gamma = n->known[n->interval_row[k]];
     n->interval_dual[k] = isnan(gamma) ? n->interval_dual[k] : gamma;

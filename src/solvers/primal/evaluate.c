@@ -7,6 +7,7 @@
 
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/wide.h"
 
 // y += A x of one tree block; A is a full square, so its columns serve as rows.
 static inline void add_square(const double* A, int32_t size, const double* x, double* y) {
@@ -110,8 +111,11 @@ static double evaluate_patches(sap_newton* n, double* scale) {
     sap_patch_gather(n, patch, n->v, x);
     memset(y, 0, (size_t)patch->ncols * sizeof(double));
     double part;
-    if (!patch->is_cone) {
+    if (patch->kind == SAP_PATCH_INTERVALS) {
       part = evaluate_intervals(n, patch, x, y, scale);
+    } else if (patch->kind == SAP_PATCH_WIDE) {
+      part = sap_wide_evaluate(n, patch, x, y);
+      *scale += part;
     } else {
       part = patch->ncols == SAP_ONE_FREE_BODY ? evaluate_cones(n, patch, SAP_ONE_FREE_BODY, x, y)
              : patch->ncols == SAP_TWO_FREE_BODIES
@@ -163,8 +167,12 @@ double sap_newton_contact_cost(const sap_newton* n, const double* v) {
     const sap_patch* patch = &n->patches[q];
     const double* J = n->jacobian + patch->jacobian;
     sap_patch_gather(n, patch, v, x);
+    if (patch->kind == SAP_PATCH_WIDE) {
+      cost += sap_wide_contact_cost(n, patch, x);
+      continue;
+    }
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
-      if (patch->is_cone) {
+      if (patch->kind == SAP_PATCH_CONES) {
         double u[3], gamma[3];
         for (size_t r = 0; r < 3; ++r, J += patch->ncols) {
           u[r] = n->cone_v_hat[r * nc + (size_t)k] - sap_row_dot(J, x, patch->ncols);
@@ -199,7 +207,9 @@ double sap_newton_apply_direction(sap_newton* n) {
   for (int32_t q = 0; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     sap_patch_gather(n, patch, n->dv, x);
-    if (!patch->is_cone) {
+    if (patch->kind == SAP_PATCH_WIDE) {
+      sap_wide_apply(n, patch, x);
+    } else if (patch->kind == SAP_PATCH_INTERVALS) {
       for (int32_t k = 0; k < patch->count; ++k) {
         n->interval_d[patch->first + k] = sap_row_dot(
             n->jacobian + patch->jacobian + (size_t)k * (size_t)patch->ncols, x, patch->ncols);
@@ -237,7 +247,9 @@ void sap_newton_target_gradient(sap_newton* n, double* gradient) {
   for (int32_t p = 0; p < n->npatches; ++p) {
     const sap_patch* patch = &n->patches[p];
     memset(y, 0, (size_t)patch->ncols * sizeof(double));
-    if (!patch->is_cone) {
+    if (patch->kind == SAP_PATCH_WIDE) {
+      sap_wide_subtract_target(n, patch, y);
+    } else if (patch->kind == SAP_PATCH_INTERVALS) {
       const double* J = n->jacobian + patch->jacobian;
       for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {
         const double q = n->interval_target[k];

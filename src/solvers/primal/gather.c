@@ -9,7 +9,8 @@
 // Sizes that are known from the blocks alone.
 static sap_status count(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
-  n->nv = n->ncones = n->npotentials = n->nintervals = n->npatch_trees = n->ncouplings = 0;
+  n->nv = n->ncones = n->nwide = n->npotentials = n->nintervals = n->npatch_trees = 0;
+  n->ncouplings = 0;
   n->njacobian = 0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
     n->nv += p->tree_size[n->trees[t]];
@@ -30,9 +31,11 @@ static sap_status count(sap_newton* n, sap_error* error) {
       large = large || size > SAP_ONE_FREE_BODY;
     }
     n->ncolumns += large ? ncols : 0;
-    n->ncones += sap_set_is_contact(block->set) ? 1 : 0;
+    const sap_patch_kind kind = sap_newton_patch_kind(block);
+    n->ncones += kind == SAP_PATCH_CONES ? 1 : 0;
+    n->nwide += kind == SAP_PATCH_WIDE ? 1 : 0;
     n->npotentials += sap_set_is_potential(block->set) ? 1 : 0;
-    n->nintervals += sap_set_is_contact(block->set) ? 0 : block->nrows;
+    n->nintervals += kind == SAP_PATCH_INTERVALS ? block->nrows : 0;
     n->npatch_trees += block->ntrees;
     pairs += (int64_t)block->ntrees * (block->ntrees + 1) / 2;
     n->njacobian += (size_t)block->nrows * (size_t)ncols;
@@ -69,13 +72,13 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// A block's place in the order: cones first, then by its first two trees in ascending order.
+// A block's place in the order: by its kind of patch, then by its first two trees in ascending
+// order.
 static uint64_t sort_key(const sap_newton* n, const sap_block_data* block, const int32_t* order) {
   const int32_t* trees = n->problem->block_trees + block->first_tree;
   const uint64_t first = (uint64_t)n->local[trees[order[0]]];
   const uint64_t second = block->ntrees > 1 ? (uint64_t)n->local[trees[order[1]]] + 1 : 0;
-  const uint64_t interval = sap_set_is_contact(block->set) ? 0 : 1;
-  return interval << 62 | first << 31 | second;
+  return (uint64_t)sap_newton_patch_kind(block) << 62 | first << 31 | second;
 }
 
 // Stable bottom-up merge sort; blocks mostly come in order already.

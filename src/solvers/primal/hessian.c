@@ -7,6 +7,7 @@
 
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/wide.h"
 
 // Returns whether any cone of the patch is active.
 static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
@@ -146,7 +147,9 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
   double* W = S + (size_t)n->largest_patch * (size_t)n->largest_patch;
   for (int32_t q = 0; with_constraints && q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
-    const bool active = patch->is_cone ? add_cones(n, patch, S, W) : add_intervals(n, patch, S);
+    const bool active = patch->kind == SAP_PATCH_CONES  ? add_cones(n, patch, S, W)
+                        : patch->kind == SAP_PATCH_WIDE ? sap_wide_square(n, patch, S, W)
+                                                        : add_intervals(n, patch, S);
     if (active && patch->first_column >= 0) {
       scatter_columns(n, patch, S);
     } else if (active) {

@@ -10,6 +10,7 @@
 
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/root.h"
+#include "solvers/primal/wide.h"
 
 typedef struct line {
   const sap_newton* n;
@@ -53,6 +54,11 @@ static double evaluate_slope(void* context, double alpha, double* derivative) {
     const double u[3] = {n->cone_u[c] - alpha * d[0], n->cone_u[nc + c] - alpha * d[1],
                          n->cone_u[2 * nc + c] - alpha * d[2]};
     const double part = cone_slope(&n->cones[c], u, d, &curvature);
+    slope += part;
+    magnitude += fabs(part);
+  }
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    const double part = sap_wide_slope(&n->wide[k], alpha, &curvature);
     slope += part;
     magnitude += fabs(part);
   }
@@ -104,6 +110,9 @@ static double evaluate_cost(const line* l, double alpha) {
       u[r] = n->cone_u[r * nc + c] - alpha * n->cone_d[r * nc + c];
     }
     cost += sap_cone_impulse(&n->cones[c], u, gamma);
+  }
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    cost += sap_wide_cost(&n->wide[k], alpha);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     const sap_interval* interval = &n->intervals[k];

@@ -3,21 +3,28 @@
 // steps of an iteration. The same object serves one island after the other and keeps its memory.
 // The impulses that the primal-dual steps carry along are in cone_dual and interval_dual.
 //
-// A patch is what acts on the same set of velocities: its cones, or its interval rows (limits,
-// boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its velocities in
-// ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
+// A patch is what acts on the same set of velocities: its cones, its cones of more rows, or its
+// interval rows (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over
+// its velocities in ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
 #ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
 #define SAP_SOLVERS_PRIMAL_NEWTON_H
 
 #include <sapstep/solver.h>
 
 #include "linalg/cholesky.h"
+#include "problem/problem_data.h"
 #include "problem/sets.h"
 #include "solvers/primal/islands.h"
 #include "solvers/primal/patch_kernels.h"
 
+typedef enum sap_patch_kind {
+  SAP_PATCH_CONES,      // of 3 rows
+  SAP_PATCH_WIDE,       // cones of 4 and 6 rows: wide.h
+  SAP_PATCH_INTERVALS,  // rows
+} sap_patch_kind;
+
 typedef struct sap_patch {
-  bool is_cone;
+  sap_patch_kind kind;
   int32_t first, count;  // cones, or interval rows
   int32_t ntrees;
   int32_t first_tree;    // in patch_trees: island's tree indices, ascending
@@ -26,6 +33,8 @@ typedef struct sap_patch {
   int32_t first_column;  // in columns; -1: all velocities of its trees
   size_t jacobian;       // start of its rows, ncols each
 } sap_patch;
+
+typedef struct sap_wide_cone sap_wide_cone;
 
 // One row of an interval set.
 typedef struct sap_interval {
@@ -47,8 +56,8 @@ typedef struct sap_newton {
   const int32_t* trees;  // the problem's indices
   const int32_t* blocks;
   const int32_t* local;  // island's index of a problem's tree
-  int32_t ntrees, nblocks, nv, ncones, npotentials, nintervals, npatches, npatch_trees, npairs,
-      ncouplings;
+  int32_t ntrees, nblocks, nv, ncones, nwide, npotentials, nintervals, npatches, npatch_trees;
+  int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
   int64_t ncolumns;       // room for columns
   size_t njacobian, nvalues;
@@ -75,6 +84,7 @@ typedef struct sap_newton {
   double* jacobian;           // (njacobian)
   sap_cone* cones;            // (ncones)
   sap_potential* potentials;  // that cones point to (npotentials)
+  sap_wide_cone* wide;        // (nwide)
   sap_interval* intervals;    // (nintervals)
   double* cone_v_hat;         // 3 arrays of ncones: t1, t2, n; likewise below
   double* cone_vc;
@@ -122,6 +132,8 @@ sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
 void sap_newton_gather_blocks(sap_newton* newton);
 // Pattern of H from patches and couplings.
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
+// The kind of patch that a block belongs to.
+sap_patch_kind sap_newton_patch_kind(const sap_block_data* block);
 sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 
 // vc, u, gamma, cost, gradient and the sums of `state` at newton->v.

@@ -4,6 +4,7 @@
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/primal/wide.h"
 
 sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
   *newton = (sap_newton){.kernels = sap_patch_kernels_get(0)};
@@ -20,6 +21,7 @@ void sap_newton_clear(sap_newton* newton) {
     sap_free(newton->memory->patches);
     sap_free(newton->memory->cones);
     sap_free(newton->memory->potentials);
+    sap_free(newton->memory->wide);
     sap_free(newton->memory->intervals);
     sap_free(newton->memory->column_start);
     sap_free(newton->memory->row);
@@ -39,7 +41,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
                            n->ncolumns + nc + ni;
   const int64_t reals =
-      (int64_t)n->njacobian + 28 * nc + 9 * ni + 10 * nv + columns * columns + 5 * columns;
+      (int64_t)n->njacobian + 28 * nc + 9 * ni + 10 * nv + columns * columns + 6 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
 #define RESERVE(array, needed)                                              \
   if (status == SAP_STATUS_OK) {                                            \
@@ -50,6 +52,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   RESERVE(patches, n->nblocks)
   RESERVE(cones, nc)
   RESERVE(potentials, n->npotentials)
+  RESERVE(wide, n->nwide)
   RESERVE(intervals, ni)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
@@ -58,6 +61,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   n->patches = m->patches;
   n->cones = m->cones;
   n->potentials = m->potentials;
+  n->wide = m->wide;
   n->intervals = m->intervals;
   int32_t* next = m->integers;
 #define CARVE(array, count_of) \
@@ -106,7 +110,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(impulse, nv)
   CARVE(mass, nv)
   CARVE(product, nv)
-  CARVE(scratch, columns * columns + 5 * columns)
+  CARVE(scratch, columns * columns + 6 * columns)
 #undef CARVE
   return SAP_STATUS_OK;
 }

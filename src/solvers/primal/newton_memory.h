@@ -24,6 +24,7 @@ struct sap_newton_memory {
   sap_patch* patches;
   sap_cone* cones;
   sap_potential* potentials;
+  sap_wide_cone* wide;
   sap_interval* intervals;
   int32_t* column_start;
   int32_t* row;
@@ -32,8 +33,8 @@ struct sap_newton_memory {
   size_t* pair_values;
   double* values;
   int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, cones_capacity;
-  int32_t potentials_capacity, intervals_capacity, column_start_capacity, row_capacity,
-      value_start_capacity;
+  int32_t potentials_capacity, wide_capacity, intervals_capacity, column_start_capacity;
+  int32_t row_capacity, value_start_capacity;
   int32_t pairs_capacity, pair_values_capacity, values_capacity;
 };
 

@@ -8,10 +8,17 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/newton_memory.h"
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/wide.h"
+
+sap_patch_kind sap_newton_patch_kind(const sap_block_data* block) {
+  return !sap_set_is_contact(block->set) ? SAP_PATCH_INTERVALS
+         : block->nrows == 3             ? SAP_PATCH_CONES
+                                         : SAP_PATCH_WIDE;
+}
 
 static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
                        const int32_t* order) {
-  if (patch->is_cone != sap_set_is_contact(block->set) || patch->ntrees != block->ntrees) {
+  if (patch->kind != sap_newton_patch_kind(block) || patch->ntrees != block->ntrees) {
     return false;
   }
   const int32_t* trees = n->problem->block_trees + block->first_tree;
@@ -63,7 +70,7 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
                        const sap_patch* start) {
   sap_patch* patch = &n->patches[n->npatches++];
   *patch = *start;
-  patch->is_cone = sap_set_is_contact(block->set);
+  patch->kind = sap_newton_patch_kind(block);
   patch->ntrees = block->ntrees;
   patch->first_tree = n->npatch_trees;
   patch->first_pair = n->npairs;
@@ -137,18 +144,19 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
 
 void sap_newton_gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
-  int32_t cones = 0, intervals = 0, columns = 0;
+  int32_t next[SAP_PATCH_INTERVALS + 1] = {0};  // of each kind
+  int32_t columns = 0;
   n->npatches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_key* key = &n->memory->keys[b];
     const sap_block_data* block = &n->problem->blocks[key->block];
     const int32_t* order = n->tree_order + key->order;
-    const bool is_cone = sap_set_is_contact(block->set);
+    const sap_patch_kind kind = sap_newton_patch_kind(block);
     const int32_t count = list_columns(n, block, order, columns);
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
     if (last == NULL || !same_trees(n, last, block, order) ||
         !same_columns(n, last, columns, count)) {
-      const sap_patch start = {.first = is_cone ? cones : intervals,
+      const sap_patch start = {.first = next[kind],
                                .first_column = count < 0 ? -1 : columns,
                                .ncols = count < 0 ? 0 : count,
                                .jacobian = jacobian};
@@ -158,13 +166,19 @@ void sap_newton_gather_blocks(sap_newton* n) {
     sap_patch* patch = &n->patches[n->npatches - 1];
     copy_jacobian(n, block, order, patch, n->jacobian + jacobian);
     jacobian += (size_t)block->nrows * (size_t)patch->ncols;
-    if (is_cone) {
-      gather_cone(n, block, cones++);
-      patch->count += 1;
-    } else {
-      gather_intervals(n, block, intervals);
-      intervals += block->nrows;
-      patch->count += block->nrows;
+    const int32_t added = kind == SAP_PATCH_INTERVALS ? block->nrows : 1;
+    switch (kind) {
+      case SAP_PATCH_CONES:
+        gather_cone(n, block, next[kind]);
+        break;
+      case SAP_PATCH_WIDE:
+        sap_wide_gather(n, block, next[kind]);
+        break;
+      case SAP_PATCH_INTERVALS:
+        gather_intervals(n, block, next[kind]);
+        break;
     }
+    next[kind] += added;
+    patch->count += added;
   }
 }

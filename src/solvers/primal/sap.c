@@ -10,6 +10,7 @@
 #include "solvers/primal/cholesky_pool.h"
 #include "solvers/primal/impulse_memory.h"
 #include "solvers/primal/iterate.h"
+#include "solvers/primal/wide.h"
 #include "solvers/residuals.h"
 #include "solvers/solver_table.h"
 
@@ -111,6 +112,13 @@ static void scatter(sap_primal* s, const sap_problem* p) {
       s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
       s->dual[n->cone_row[c] + r] = n->cone_dual[r * n->ncones + c];
     }
+  }
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    const sap_wide_cone* wide = &n->wide[k];
+    const size_t size = (size_t)wide->nrows * sizeof(double);
+    memcpy(s->gamma + wide->row, wide->gamma, size);
+    memcpy(s->vc + wide->row, wide->vc, size);
+    memcpy(s->dual + wide->row, wide->dual, size);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     s->gamma[n->interval_row[k]] = n->interval_gamma[k];

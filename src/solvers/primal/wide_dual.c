@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The linearisations and duals of dual.c for friction cones of 4 and 6 rows. Across the slip
+// direction t^, I - t^ t^' takes the place of p^ p^'.
+#include <math.h>
+#include <string.h>
+
+#include "solvers/primal/wide.h"
+
+// w of an impulse, scaled back into the unit ball; 0 in the normal's row.
+static void direction_of(const sap_wide_cone* wide, const double* impulse, double* w) {
+  const int32_t n = wide->nrows;
+  const double limit = wide->cone.mu * impulse[SAP_NORMAL_ROW];
+  double scale = 0.0;
+  if (limit > 0.0) {
+    const double size = sqrt(sap_wide_dot(n, impulse, impulse));
+    scale = 1.0 / (size > limit ? size : limit);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    w[i] = scale * impulse[i];
+  }
+  w[SAP_NORMAL_ROW] = 0.0;
+}
+
+// SAP's G with the slip direction's curvature relaxed: c t^ t^' - c (w t^' + t^ w')/2 is added.
+static void relax_direction(sap_wide_cone* wide) {
+  const int32_t n = wide->nrows;
+  const double ur2 = sap_wide_dot(n, wide->u, wide->u), un = wide->u[SAP_NORMAL_ROW];
+  if (sap_cone_classify(&wide->cone, ur2, un) != SAP_CONE_SLIDING) {
+    return;
+  }
+  const double ur = sqrt(ur2);
+  const double c = wide->cone.mu * sap_cone_sliding_normal(&wide->cone, ur, un) / ur;
+  double t[SAP_WIDE_ROWS], w[SAP_WIDE_ROWS];
+  direction_of(wide, wide->dual, w);
+  for (int32_t i = 0; i < n; ++i) {
+    t[i] = i == SAP_NORMAL_ROW ? 0.0 : wide->u[i] / ur;
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t i = 0; i < n; ++i) {
+      wide->G[j * n + i] += c * (t[i] * t[j] - 0.5 * (w[i] * t[j] + t[i] * w[j]));
+    }
+  }
+}
+
+// Target and G of the semismooth step.
+static void linearise_law(sap_wide_cone* wide) {
+  const int32_t n = wide->nrows;
+  const sap_cone* cone = &wide->cone;
+  const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu, rho = wide->rho;
+  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  double z[SAP_WIDE_ROWS] = {0.0}, t[SAP_WIDE_ROWS] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    z[i] = wide->dual[i] + rho * (wide->u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * wide->dual[i]);
+  }
+  const double zr = sqrt(sap_wide_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
+  sap_wide_parts parts = {0};
+  memset(wide->target, 0, sizeof wide->target);
+  if (zr <= mu * zn) {
+    parts.along = parts.across = cone->inverse_Rt;
+    parts.nn = cone->inverse_Rn;
+    for (int32_t i = 0; i < n; ++i) {
+      wide->target[i] = wide->u[i] * (i == SAP_NORMAL_ROW ? cone->inverse_Rn : cone->inverse_Rt);
+    }
+  } else if (!(mu * zr <= -zn)) {
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = z[i] / zr;
+    }
+    const double c = mu * (zn + mu * zr) / ((1.0 + mu * mu) * zr);
+    const double e = 1.0 / (1.0 - c + c * rho * Rt);
+    parts.along = cone->k * mu * mu;
+    parts.across = rho * c * e;
+    parts.coupling = cone->k * mu;
+    parts.nn = cone->k;
+    const double qn = cone->k * (wide->u[SAP_NORMAL_ROW] + mu * sap_wide_dot(n, t, wide->u));
+    const double forward = sap_wide_dot(n, t, wide->dual);
+    for (int32_t i = 0; i < n; ++i) {
+      wide->target[i] = mu * qn * t[i] + (1.0 - e) * (wide->dual[i] - forward * t[i]);
+    }
+    wide->target[SAP_NORMAL_ROW] = qn;
+  }
+  sap_wide_fill(n, &parts, t, wide->G);
+}
+
+void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    sap_wide_cone* wide = &n->wide[k];
+    if (kind == SAP_STEP_SEMISMOOTH) {
+      linearise_law(wide);
+      continue;
+    }
+    sap_wide_hessian(&wide->cone, wide->nrows, wide->u, wide->G);
+    if (kind == SAP_STEP_DUAL_DIRECTION) {
+      relax_direction(wide);
+    }
+  }
+}
+
+// gamma = q - G d
+static void move_semismooth(sap_wide_cone* wide) {
+  const int32_t n = wide->nrows;
+  for (int32_t i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int32_t j = 0; j < n; ++j) {
+      sum += wide->G[j * n + i] * wide->d[j];
+    }
+    wide->dual[i] = wide->target[i] - sum;
+  }
+}
+
+// As move_direction of dual.c.
+static void move_direction(sap_wide_cone* wide, double alpha) {
+  const int32_t n = wide->nrows;
+  const double* d = wide->d;
+  double u[SAP_WIDE_ROWS] = {0.0}, w[SAP_WIDE_ROWS], target[SAP_WIDE_ROWS];
+  direction_of(wide, wide->dual, w);
+  direction_of(wide, wide->gamma, target);
+  for (int32_t i = 0; i < n; ++i) {
+    u[i] = wide->u[i] + alpha * d[i];
+  }
+  const double ur2 = sap_wide_dot(n, u, u);
+  if (sap_cone_classify(&wide->cone, ur2, u[SAP_NORMAL_ROW]) == SAP_CONE_SLIDING) {
+    const double inverse = 1.0 / sqrt(ur2);
+    const double along = inverse * sap_wide_dot(n, u, d);
+    for (int32_t i = 0; i < n; ++i) {
+      target[i] = inverse * (u[i] - d[i] + along * w[i]);
+    }
+  }
+  const double size_2 = sap_wide_dot(n, target, target), gamma_n = wide->gamma[SAP_NORMAL_ROW];
+  const double limit = wide->cone.mu * gamma_n / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  for (int32_t i = 0; i < n; ++i) {
+    wide->dual[i] = limit * target[i];
+  }
+  wide->dual[SAP_NORMAL_ROW] = gamma_n;
+}
+
+void sap_wide_move_dual(sap_newton* n, sap_step_kind kind, double alpha) {
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    if (kind == SAP_STEP_SEMISMOOTH) {
+      move_semismooth(&n->wide[k]);
+    } else {
+      move_direction(&n->wide[k], alpha);
+    }
+  }
+}
+
+void sap_wide_start_dual(sap_newton* n, bool recall) {
+  for (int32_t k = 0; k < n->nwide; ++k) {
+    sap_wide_cone* wide = &n->wide[k];
+    const double* known = recall ? n->known + wide->row : NULL;
+    memcpy(wide->dual, known != NULL && !isnan(known[0]) ? known : wide->gamma,
+           (size_t)wide->nrows * sizeof *wide->dual);
+  }
+}
