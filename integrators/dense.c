@@ -15,6 +15,22 @@ static void subtract_scaled(int32_t n, double s, const double* restrict x, doubl
   }
 }
 
+// Four sums that do not wait for each other.
+static double dot(int32_t n, const double* x, const double* y) {
+  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  int32_t i = 0;
+  for (; i + 3 < n; i += 4) {
+    s0 += x[i] * y[i];
+    s1 += x[i + 1] * y[i + 1];
+    s2 += x[i + 2] * y[i + 2];
+    s3 += x[i + 3] * y[i + 3];
+  }
+  for (; i < n; ++i) {
+    s0 += x[i] * y[i];
+  }
+  return (s0 + s1) + (s2 + s3);
+}
+
 static bool cholesky_large(int32_t n, double* L) {
   double sum = 0.0;  // 0 x is NaN unless x is finite; LAPACK would not say
   for (int32_t j = 0; j < n; ++j) {
@@ -38,8 +54,9 @@ bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
       return false;
     }
     column[j] = pivot;
+    const double inverse = 1.0 / pivot;
     for (int32_t i = j + 1; i < n; ++i) {
-      column[i] /= pivot;
+      column[i] *= inverse;
     }
     for (int32_t k = j + 1; k < n; ++k) {
       subtract_scaled(n - k, column[k], column + k, L + (size_t)k * ld + k);
@@ -57,11 +74,7 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
   }
   for (int32_t j = n - 1; j >= 0; --j) {
     const double* column = L + (size_t)j * ld;
-    double sum = x[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      sum -= column[i] * x[i];
-    }
-    x[j] = sum / column[j];
+    x[j] = (x[j] - dot(n - j - 1, column + j + 1, x + j + 1)) / column[j];
   }
 }
 

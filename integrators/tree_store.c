@@ -120,12 +120,10 @@ bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* st
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
     const int32_t rows = system->tree_sizes[a];
-    bool good = true;
-    for (int32_t j = 0; good && j < system->tree_sizes[b]; ++j) {
-      const int32_t first = diagonal ? j : 0;
-      good = sap_all_finite(store->pointers[i] + (size_t)j * (size_t)rows + (size_t)first,
-                            (size_t)(rows - first));
-    }
+    const double* block = store->pointers[i];
+    const size_t count = (size_t)rows * (size_t)system->tree_sizes[b];
+    const bool good = diagonal ? sap_lower_finite(block, (size_t)rows, (size_t)rows)
+                               : sap_all_finite(block, count);
     if (!good) {
       *tree = a;
       return false;

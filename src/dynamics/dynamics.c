@@ -12,35 +12,13 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-  void* const owned[] = {d->links,
-                         d->moving,
-                         d->tree_lone,
-                         d->tree_free,
-                         d->tree_root,
-                         d->springs,
-                         d->damping,
-                         d->armature,
-                         d->p_WB,
-                         d->R_WB,
-                         d->q_WB,
-                         d->S,
-                         d->inertia,
-                         d->kept.p_WB,
-                         d->kept.R_WB,
-                         d->kept.q_WB,
-                         d->kept.S,
-                         d->kept.inertia,
-                         d->composite,
-                         d->V,
-                         d->A,
-                         d->F,
-                         d->effort,
-                         d->actuator_active,
-                         d->locked,
-                         d->floating,
-                         d->couplings,
-                         d->spring_active,
-                         d->bushing_active};
+  void* const owned[] = {
+      d->links,     d->moving,    d->hinged,    d->tree_lone,     d->tree_free,
+      d->tree_root, d->springs,   d->damping,   d->armature,      d->p_WB,
+      d->R_WB,      d->q_WB,      d->S,         d->inertia,       d->kept.p_WB,
+      d->kept.R_WB, d->kept.q_WB, d->kept.S,    d->kept.inertia,  d->composite,
+      d->V,         d->A,         d->F,         d->effort,        d->actuator_active,
+      d->locked,    d->floating,  d->couplings, d->spring_active, d->bushing_active};
   sap_rows_clear(&d->rows);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
@@ -90,6 +68,7 @@ static bool allocate(sap_dynamics* d) {
   const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
   return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
          (d->moving = sap_allocate(bodies, sizeof *d->moving)) != NULL &&
+         (d->hinged = sap_allocate(bodies, sizeof *d->hinged)) != NULL &&
          (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
          (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
          (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
@@ -130,6 +109,15 @@ static void weld_inertia(sap_inertia* sum, const sap_model_body* body, const dou
   sap_inertia_add(sum, &moved);
 }
 
+static bool has_hinges_only(const sap_model* model, const sap_model_body* body) {
+  for (int32_t k = 0; k < body->njoints; ++k) {
+    if (model->joints[model->body_joints[body->first_joint + k]].type != SAP_JOINT_HINGE) {
+      return false;
+    }
+  }
+  return body->njoints > 0;
+}
+
 // Links in depth-first order, their inertias and the list of moving bodies. `link_of` (bodies) is
 // scratch.
 static void make_links(sap_dynamics* d, int32_t* link_of) {
@@ -141,6 +129,7 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
       continue;
     }
     d->moving[d->nmoving++] = id;
+    d->hinged[id] = model->bodies[body->parent].tree >= 0 && has_hinges_only(model, body);
     double p[3] = {0.0, 0.0, 0.0}, q[4] = {1.0, 0.0, 0.0, 0.0};
     if (body->njoints > 0) {
       const sap_model_body* parent = &model->bodies[body->parent];

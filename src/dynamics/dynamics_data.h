@@ -43,6 +43,7 @@ struct sap_dynamics {
   sap_link* links;      // parents before children                                (nlinks)
   int32_t nmoving;      // bodies that move, parents before children
   int32_t* moving;      //                                                        (nmoving)
+  bool* hinged;         // has hinges, no other joints, on a body that moves      (bodies)
   bool* tree_lone;      //                                                        (trees)
   bool* tree_free;      // the first joint is a free one                          (trees)
   int32_t* tree_root;   // first body                                             (trees)

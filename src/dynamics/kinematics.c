@@ -87,6 +87,50 @@ static void finish_joint(const sap_model_joint_data* joint, const double O[3], c
   }
 }
 
+static bool same_point(const double a[3], const double b[3]) {
+  return a[0] == b[0] && a[1] == b[1] && a[2] == b[2];
+}
+
+// The hinges of a body on its parent, where it is at (p, q) before they turn it. The parent's R
+// serves the first; hinges with one anchor between them move the origin but once, at the end.
+static void turn_hinges(sap_dynamics* d, const sap_model_body* body, const double* x, double p[3],
+                        double q[4], double R[9]) {
+  const sap_model* model = d->model;
+  const int32_t* joints = model->body_joints + body->first_joint;
+  const double* O = d->p_WB + 3 * d->tree_root[body->tree];
+  const bool turned = body->q_PB[0] != 1.0;
+  double anchor[3] = {0.0}, arm[3], step[4];
+  for (int32_t k = 0; k < body->njoints; ++k) {
+    const sap_model_joint_data* joint = &model->joints[joints[k]];
+    const double* last = k > 0 ? model->joints[joints[k - 1]].p_BJ : NULL;
+    double* S = d->S[joint->v_start];
+    if (k == 0 && !turned) {
+      const double* R_WP = d->R_WB + 9 * body->parent;
+      sap_m3_mul_v3(S, R_WP, joint->axis);
+      sap_m3_mul_v3(anchor, R_WP, joint->p_BJ);
+      sap_v3_add(anchor, anchor, p);
+    } else {
+      sap_quaternion_rotate(S, q, joint->axis);
+      if (last == NULL || !same_point(last, joint->p_BJ)) {
+        if (last != NULL) {
+          sap_quaternion_rotate(arm, q, last);
+          sap_v3_sub(p, anchor, arm);
+        }
+        sap_quaternion_rotate(anchor, q, joint->p_BJ);
+        sap_v3_add(anchor, anchor, p);
+      }
+    }
+    sap_v3_sub(arm, anchor, O);
+    sap_v3_cross(S + 3, arm, S);
+    sap_quaternion_from_axis_angle(step, joint->axis, x[joint->q_start] - joint->reference);
+    sap_quaternion_multiply(q, q, step);
+  }
+  (void)sap_quaternion_normalize(q);
+  sap_quaternion_to_matrix(R, q);
+  sap_m3_mul_v3(arm, R, model->joints[joints[body->njoints - 1]].p_BJ);
+  sap_v3_sub(p, anchor, arm);
+}
+
 static void place_body(sap_dynamics* d, int32_t id, const double* x) {
   const sap_model* model = d->model;
   const sap_model_body* body = &model->bodies[id];
@@ -98,6 +142,10 @@ static void place_body(sap_dynamics* d, int32_t id, const double* x) {
   sap_m3_mul_v3(p, d->R_WB + 9 * parent, body->p_PB);
   sap_v3_add(p, p, d->p_WB + 3 * parent);
   sap_quaternion_multiply(q, d->q_WB + 4 * parent, body->q_PB);
+  if (d->hinged[id]) {
+    turn_hinges(d, body, x, p, q, R);
+    return;
+  }
   for (int32_t k = 0; k < body->njoints; ++k) {
     const sap_model_joint_data* joint = &model->joints[joints[k]];
     apply_joint(joint, x + joint->q_start, p, q, d->S + joint->v_start);

@@ -81,8 +81,8 @@ static inline void sap_inertia_add(sap_inertia* sum, const sap_inertia* inertia)
 //   h_O = R h + m r,   I_O = R I R' + (2 r.Rh + m r.r) 1 - (r Rh' + Rh r' + m r r')
 static inline void sap_inertia_move(sap_inertia* out, const sap_inertia* in, const double R[9],
                                     const double r[3]) {
-  double I[9], h[3];
-  sap_m3_rotate_symmetric(I, R, in->I);
+  double I[6], h[3];
+  sap_m3_rotate_packed(I, R, in->I);
   sap_m3_mul_v3(h, R, in->h);
   const double m = in->mass;
   const double trace = 2.0 * sap_v3_dot(r, h) + m * sap_v3_dot(r, r);
@@ -92,10 +92,10 @@ static inline void sap_inertia_move(sap_inertia* out, const sap_inertia* in, con
   }
   out->mass = m;
   out->I[0] = I[0] + trace - (r[0] * g[0] + h[0] * r[0]);
-  out->I[1] = I[4] + trace - (r[1] * g[1] + h[1] * r[1]);
-  out->I[2] = I[8] + trace - (r[2] * g[2] + h[2] * r[2]);
-  out->I[3] = I[1] - (r[0] * g[1] + h[0] * r[1]);
-  out->I[4] = I[2] - (r[0] * g[2] + h[0] * r[2]);
+  out->I[1] = I[1] + trace - (r[1] * g[1] + h[1] * r[1]);
+  out->I[2] = I[2] + trace - (r[2] * g[2] + h[2] * r[2]);
+  out->I[3] = I[3] - (r[0] * g[1] + h[0] * r[1]);
+  out->I[4] = I[4] - (r[0] * g[2] + h[0] * r[2]);
   out->I[5] = I[5] - (r[1] * g[2] + h[1] * r[2]);
   sap_v3_copy(out->h, g);
 }

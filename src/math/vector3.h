@@ -86,6 +86,19 @@ static inline void sap_m3_rotate_symmetric(double out[9], const double r[9], con
   }
 }
 
+// The same, out = {xx yy zz xy xz yz}.
+static inline void sap_m3_rotate_packed(double out[6], const double r[9], const double s[6]) {
+  const double full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
+  double rs[9];
+  sap_m3_mul(rs, r, full);
+  out[0] = rs[0] * r[0] + rs[3] * r[3] + rs[6] * r[6];
+  out[1] = rs[1] * r[1] + rs[4] * r[4] + rs[7] * r[7];
+  out[2] = rs[2] * r[2] + rs[5] * r[5] + rs[8] * r[8];
+  out[3] = rs[1] * r[0] + rs[4] * r[3] + rs[7] * r[6];
+  out[4] = rs[2] * r[0] + rs[5] * r[3] + rs[8] * r[6];
+  out[5] = rs[2] * r[1] + rs[5] * r[4] + rs[8] * r[7];
+}
+
 // Unit tangents t1, t2 with t1 x t2 = n for a unit n; continuous but where n flips to -z.
 // Columns of R are t1, t2, n. (Duff et al., J. Comput. Graph. Tech. 6, 2017)
 static inline void sap_m3_from_normal(double r[9], const double n[3]) {
