@@ -91,6 +91,11 @@ SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_
 SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess,
                                            sap_error* error);
 
+// x = A^-1 b, both (nv), x may be b: v* = v0 + A^-1 (dt times the forces at the start of the step).
+// Needs all diagonal blocks and couplings; NOT_SPD names the tree.
+SAP_API sap_status sap_problem_solve_momentum(sap_problem* problem, const double* b, double* x,
+                                              sap_error* error);
+
 // Where within the step the laws of contacts and soft rows are evaluated: at the end (theta =
 // theta_vq = 1, which sap_problem_reset restores) or, for a scheme with both in [1/2, 1], at its
 // theta point, second order for the midpoint rule. Stiff rows that the step does not resolve, new

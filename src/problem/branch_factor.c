@@ -95,3 +95,18 @@ void sap_branch_solve_row(const double* L, const int32_t* rows, size_t n, const 
     }
   }
 }
+
+void sap_branch_solve(const double* L, const int32_t* rows, size_t n, const double* b, double* y,
+                      double* x) {
+  sap_branch_solve_row(L, rows, n, b, 1, y);
+  for (size_t j = n; j-- > 0;) {
+    const double* Lj = L + j * n;
+    const int32_t* row = rows + j * n;
+    double sum = y[j];
+    for (int32_t k = 1; k <= row[0]; ++k) {
+      sum -= Lj[k] * y[row[k]];
+    }
+    y[j] = sum * Lj[0];
+    x[n - 1 - j] = y[j];
+  }
+}

@@ -19,5 +19,8 @@ void sap_branch_add_three_rows(const double* L, const int32_t* rows, size_t n, c
 // x (n) = L^-1 J' of one row, in reverse order; J with stride nrows.
 void sap_branch_solve_row(const double* L, const int32_t* rows, size_t n, const double* J,
                           size_t nrows, double* x);
+// x (n) = A^-1 b in the tree's own order; y: n numbers of scratch. x may be b.
+void sap_branch_solve(const double* L, const int32_t* rows, size_t n, const double* b, double* y,
+                      double* x);
 
 #endif

@@ -157,6 +157,38 @@ static inline void forward_solve(const double* L, int32_t n, const double* J, in
   }
 }
 
+sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const double* b, double* x,
+                                  sap_error* error) {
+  const int32_t n = p->tree_size[tree];
+  const double* L = NULL;
+  if (n > SMALL_TREE) {
+    sap_status status = reversed_factor(p, tree, error);
+    if (status == SAP_STATUS_OK) {
+      status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, n, error);
+    }
+    if (status == SAP_STATUS_OK) {
+      const int32_t start = p->diagonal_start[tree];
+      sap_branch_solve(p->cache->reversed + start, p->cache->reversed_row + start, (size_t)n, b,
+                       p->cache->scratch, x);
+    }
+    return status;
+  }
+  const sap_status status = sap_problem_tree_factor(p, tree, &L, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double y[SMALL_TREE];
+  forward_solve(L, n, b, 1, y);
+  for (int32_t j = n; j-- > 0;) {
+    const double* Lj = L + j * n;
+    for (int32_t i = j + 1; i < n; ++i) {
+      y[j] -= Lj[i] * x[i];
+    }
+    x[j] = y[j] * Lj[j];
+  }
+  return SAP_STATUS_OK;
+}
+
 // W += X' X with three rows on a tree of six velocities; the rows go side by side, with a fourth of
 // zeros, so that the loops over them fill vector registers.
 static void add_free_body(const double* L, const double* J, double W[9]) {

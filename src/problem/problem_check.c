@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is A symmetric positive definite? Tree blocks first; with couplings the whole matrix as well.
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -117,20 +118,8 @@ static sap_block_pattern assemble_whole(const sap_problem* p) {
                              .value_start = cache->value_start};
 }
 
-sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
-  }
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    const double* factor;
-    const sap_status status = sap_problem_tree_factor(p, t, &factor, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-  }
-  if (p->ncouplings == 0) {
-    return SAP_STATUS_OK;
-  }
+// Factor of A as a whole, in the cache.
+static sap_status factor_whole(const sap_problem* p, sap_error* error) {
   sap_status status = reserve_whole(p, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -145,6 +134,49 @@ sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
   if (status == SAP_STATUS_NOT_SPD) {
     return sap_fail(error, SAP_STATUS_NOT_SPD,
                     "A with its coupling blocks is not positive definite (found at tree %d)", tree);
+  }
+  return status;
+}
+
+sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
+  }
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const double* factor;
+    const sap_status status = sap_problem_tree_factor(p, t, &factor, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  return p->ncouplings == 0 ? SAP_STATUS_OK : factor_whole(p, error);
+}
+
+sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x,
+                                      sap_error* error) {
+  if (p == NULL || b == NULL || x == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_solve_momentum: %s is NULL",
+                    p == NULL   ? "problem"
+                    : b == NULL ? "b"
+                                : "x");
+  }
+  for (int32_t i = 0; i < p->nv; ++i) {
+    if (!isfinite(b[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "b[%d] = %g must be finite", i, b[i]);
+    }
+  }
+  sap_status status = SAP_STATUS_OK;
+  if (p->ncouplings > 0) {
+    status = factor_whole(p, error);
+    if (status == SAP_STATUS_OK) {
+      memmove(x, b, (size_t)p->nv * sizeof(double));
+      sap_cholesky_solve(p->cache->whole, x);
+    }
+    return status;
+  }
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < p->ntrees; ++t) {
+    const int32_t first = p->tree_start[t];
+    status = sap_problem_solve_tree(p, t, b + first, x + first, error);
   }
   return status;
 }

@@ -121,6 +121,9 @@ sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* b
 // it is there.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
                                    sap_error* error);
+// x (n) = A_tt^-1 b of a tree alone, with the factor that its size calls for; x may be b.
+sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
+                                  double* x, sap_error* error);
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MuJoCo's models and data, stepped by sapstep: library sapstep_mujoco, for MuJoCo 2.2.2 and 3.3.3
+// to 4.0. MuJoCo finds kinematics, forces, contacts and constraint rows, sapstep the velocities at
+// the end of the step, MuJoCo moves the state and evaluates sensors.
+//
+//   A = M + h D + h^2 K,   A (v* - v0) = h f - h^2 K v0,   min over v of l(v)       castro (24)
+//   qacc = (v - v0)/h,  efc_force = gamma/h,  qfrc_constraint = J' gamma/h
+//   M qacc = qfrc_smooth + qfrc_constraint  with the forces of springs, dampers and servos at the
+//   end of the step, which are written back to qfrc_passive, qfrc_actuator and actuator_force.
+//
+// D and K: damping and stiffness of joints and tendons, gains of affine servos. A servo that meets
+// its force range in the step becomes a block of the problem. Contacts have physical stiffness k
+// and relaxation time tau_d, in this order from sap_mj_set_geom; <custom> numerics
+// "sapstep:stiffness", "sapstep:stiffness:GEOM", "sapstep:relaxation_time[:GEOM]"; a negative
+// solref, read as (-k, -k tau_d) in N/m and N s/m; or max(1e6 N/m, 1e5 s^-2 m), static geoms rigid,
+// tau_d = 0.01 s. Limits and equalities: sapstep:limit_stiffness, a negative solref (SI units of
+// their own), rigid.
+//
+// The model is not written. Its options hold but for: integrator (linearly implicit Euler always),
+// solver and its settings, noslip, islands, sleep, warm start. Both kinds of friction cones in the
+// model give the same elliptic cone here. Not supported: flexes.
+// Errors of MuJoCo (mju_error) come back as SAP_STATUS_CALLBACK with MuJoCo's text: the first
+// sap_mj_create or sap_mj_call puts a handler at mju_user_error, which hands on what happens
+// outside of our calls to the handler before it.
+#ifndef SAPSTEP_MUJOCO_H
+#define SAPSTEP_MUJOCO_H
+
+#include <sapstep/base.h>
+#include <sapstep/contact.h>
+#include <sapstep/solver.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct mjModel_ mjModel;
+typedef struct mjData_ mjData;
+
+typedef struct sap_mj_options {
+  const char* solver;                 // name of the contact solver                      ("sap")
+  sap_solver_options solver_options;  // check_input is off here
+  sap_regularization regularization;  // beta, sigma; NaN: the model's "sapstep:beta",
+                                      // "sapstep:sigma", else 1 and 1e-3               (NaN)
+  bool implicit;                      // springs, dampers and servos in A; false: all forces are
+                                      // those at the start of the step                 (true)
+  bool warm_start;  // start from the impulses of the step before; false: what a step gives depends
+                    // on nothing but mjData                                            (true)
+  double mocap_speed_limit;  // mocap bodies move as fast as they moved since the last step, unless
+                             // that is above this: then they were put there [m/s]      (20)
+  sap_message_function warning;  // MuJoCo's warnings while stepping; NULL: MuJoCo's own way (NULL)
+  void* warning_context;
+} sap_mj_options;
+
+SAP_API sap_mj_options sap_mj_options_default(void);
+
+// What the last step did.
+typedef struct sap_mj_report {
+  int32_t velocities, trees, blocks, rows;  // size of the contact problem
+  int32_t contacts;                         // with rows
+  int32_t servo_blocks;                     // servos at, or near, their force range
+  int32_t solves;                           // 1; one more each time that a servo met its range
+  double penetration;                       // largest at the start of the step, >= 0 [m]
+  double slip;           // largest tangential velocity of a loaded contact at the end [m/s]
+  double time_position;  // wall clock [s]: MuJoCo's part up to velocities
+  double time_assembly;  // A, v* and blocks
+  double time_solver;
+  double time_total;
+  const sap_report* solver;    // NULL when there was no block
+  const sap_problem* problem;  // of this step; views, valid until the next step
+  const sap_solution* solution;
+} sap_mj_report;
+
+typedef struct sap_mj sap_mj;  // workspace for one model; one per thread
+
+// options NULL: defaults. The model must outlive it and keep its sizes; options, gains, stiffness
+// and the like may change between steps. UNSUPPORTED names what the model has that is not stepped.
+SAP_API sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sap_mj** out,
+                                 sap_error* error);
+SAP_API void sap_mj_destroy(sap_mj* adapter);
+
+// One step of the model's timestep, in place of mj_step. On failure qpos, qvel, act and time are as
+// they were. NOT_FINITE: the state, controls or applied forces; STEP_FAILED: the contact solver
+// stalled, or MuJoCo had no room for contacts or constraints; NOT_SPD: M; CALLBACK: mju_error.
+SAP_API sap_status sap_mj_step(sap_mj* adapter, mjData* data, sap_mj_report* report,
+                               sap_error* error);
+// The halves, in place of mj_step1 and mj_step2: set controls in between.
+SAP_API sap_status sap_mj_step1(sap_mj* adapter, mjData* data, sap_error* error);
+SAP_API sap_status sap_mj_step2(sap_mj* adapter, mjData* data, sap_mj_report* report,
+                                sap_error* error);
+// All but the motion, in place of mj_forward: forces, accelerations and sensors.
+SAP_API sap_status sap_mj_forward(sap_mj* adapter, mjData* data, sap_mj_report* report,
+                                  sap_error* error);
+
+// Contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom, -1: of all.
+SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,
+                                   double relaxation_time, sap_error* error);
+SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,
+                                   double* relaxation_time, sap_error* error);
+// Of the limits of a joint, -1: of all joints and tendons [N/m, N m/rad], [s].
+SAP_API sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiffness,
+                                    double relaxation_time, sap_error* error);
+
+// Forgets impulses and mocap positions of the steps before: from the same mjData this and a new
+// adapter then give the same bits.
+SAP_API void sap_mj_clear(sap_mj* adapter);
+
+// Calls a function with MuJoCo's errors as a status, e.g. around mj_makeData. What the function had
+// allocated when the error came is not freed.
+SAP_API sap_status sap_mj_call(void (*function)(void* context), void* context, sap_error* error);
+// mj_loadXML or, for a name that ends in .mjb, mj_loadModel; freed by mj_deleteModel. IO: no such
+// file; SYNTAX: MuJoCo's text.
+SAP_API sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error);
+// MuJoCo that this was built with, "2.2.2".
+SAP_API const char* sap_mj_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the adapter keeps, and its parts.
+#ifndef SAP_MUJOCO_ADAPTER_H
+#define SAP_MUJOCO_ADAPTER_H
+
+#include <sapstep/mujoco.h>
+
+#include "core/error.h"
+#include "mujoco/compat.h"
+#include "mujoco/guard.h"
+
+// A block of A that couples two trees, a > b.
+typedef struct sap_mj_coupling {
+  int32_t tree_a, tree_b;
+  int32_t start;  // of its values, n_a x n_b, ld n_a
+} sap_mj_coupling;
+
+enum {
+  SAP_MJ_KEY_CONTACT = 1,
+  SAP_MJ_KEY_LIMIT,
+  SAP_MJ_KEY_EQUALITY,
+  SAP_MJ_KEY_SERVO,
+  SAP_MJ_KEY_FRICTION
+};
+
+// An affine servo or a joint's effort range: force = raw - (h kp + kd)(V - V0) - h kp V0 at the end
+// of the step, V = row v, within its bounds.
+typedef struct sap_mj_servo {
+  sap_mj_row row;
+  int32_t output;  // of which actuator_force is set; -1: the effort range of a joint
+  double raw;      // at the start of the step, without bounds [N, N m]
+  double kp, kd;
+  double lower, upper;
+  double V0;         // row v0
+  double cut;        // what the range of its joint has taken from the sum of forces
+  double applied;    // what MuJoCo has put into the forces
+  int32_t block;     // its block in the problem; -1: it stands in A
+  bool is_limited;   // has bounds
+  bool is_absorbed;  // acts through the effort range of its joint
+} sap_mj_servo;
+
+// Pair of geoms that slide on one another: contacts are wanted up to this height [m].
+typedef struct sap_mj_glide {
+  int32_t geom1, geom2;
+  double reach;
+} sap_mj_glide;
+
+// What a row of the constraints became: its part of the problem's gamma, times scale.
+typedef struct sap_mj_slot {
+  int32_t contact;    // index in mjData.contact; -1: not a contact
+  int32_t first_row;  // of MuJoCo's rows
+  int32_t nrows;
+  int32_t first_gamma;
+} sap_mj_slot;
+
+struct sap_mj {
+  const mjModel* model;
+  mjModel shadow;  // the same arrays, options of ours
+  sap_mj_options options;
+  sap_mj_guard_options* guard;  // MuJoCo's warnings go there
+  sap_regularization regularization;
+
+  // Kinematic trees.
+  int32_t nv, ntrees;
+  int32_t* tree_size;   // (ntrees)
+  int32_t* tree_start;  // first velocity (ntrees + 1)
+  int32_t* A_start;     // in A (ntrees + 1)
+  int32_t* dof_tree;    // (nv)
+  int32_t* body_tree;   // -1: static (nbody)
+
+  // Materials.
+  double* geom_stiffness;  // (ngeom)
+  double* geom_relaxation_time;
+  double* pair_stiffness;  // of explicit pairs; 0: that of its geoms (npair)
+  double* pair_relaxation_time;
+  double* joint_limit;   // stiffness, relaxation time (2 njnt)
+  double* tendon_limit;  // (2 ntendon)
+  double* equality_law;  // (2 neq)
+
+  // Widened margins.
+  mjtNum *geom_margin, *body_margin, *pair_margin, *joint_margin, *tendon_margin;
+  sap_mj_glide* glides;
+  int32_t glide_count, glide_capacity;
+
+  // A and v*.
+  double* A;  // trees one after the other, full squares, lower triangles used
+  sap_mj_coupling* couplings;
+  int32_t coupling_count, coupling_capacity;
+  double* coupling_values;
+  int32_t coupling_value_count, coupling_value_capacity;
+  double *rhs, *v_star;                       // (nv)
+  double *dof_stiffness, *dof_damping;        // of joints, -dF/dq and -dF/dv (nv)
+  double *tendon_stiffness, *tendon_damping;  // (ntendon)
+  int* unit_columns;                          // 0, 1, ...: columns of rows of one velocity (nv)
+  sap_mj_servo* servos;
+  int32_t servo_count, servo_capacity;
+
+  // Blocks.
+  sap_problem* problem;
+  sap_solver* solver;
+  sap_solution solution;
+  sap_report report;
+  double* J;  // Jacobians of one block
+  int32_t J_capacity;
+  int32_t* block_trees;        // (ntrees)
+  const double** block_parts;  // (ntrees)
+  int32_t* tree_seen;          // (ntrees), part of the tree in the block, -1
+  sap_mj_slot* slots;
+  int32_t slot_count, slot_capacity;
+  uint64_t epoch;  // of the keys: sap_mj_clear starts another
+
+  // mocap bodies where they were.
+  double* mocap_pos;  // (3 nmocap)
+  double* mocap_quat;
+  double* mocap_velocity;  // [omega; v of the body's frame] (6 nmocap)
+  bool mocap_is_known;
+  double* bias_acceleration;  // spatial, of bodies, for equalities (6 nbody)
+
+  // State to come back to.
+  double* backup;
+  int32_t backup_capacity;
+};
+
+// create.c
+void sap_mj_refresh(sap_mj* a);  // shadow's options from the model's
+double sap_mj_numeric(const mjModel* m, const char* name, double otherwise);  // of <custom>
+// materials.c
+sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
+// Material of a contact; share: where its point is, 0 on geom 1's surface, 1 on geom 2's.
+void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out,
+                             double* share);
+// Index of an explicit pair of the two geoms, -1: none.
+int32_t sap_mj_find_pair(const mjModel* m, int32_t geom1, int32_t geom2);
+// position.c
+sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
+// momentum.c
+void sap_mj_add_mass(sap_mj* a, const mjData* d);
+sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
+sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error);
+sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error);
+double sap_mj_row_times(const sap_mj_row* row, const double* v);
+void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
+// servo.c
+sap_status sap_mj_find_servos(sap_mj* a, const mjData* d, sap_error* error);
+sap_status sap_mj_add_servos(sap_mj* a, sap_error* error);
+sap_status sap_mj_add_servo_blocks(sap_mj* a, sap_error* error);
+// Puts servos that left their bounds at v into blocks; true: there were some.
+bool sap_mj_check_servos(sap_mj* a, const double* v);
+void sap_mj_write_servos(sap_mj* a, mjData* d, const double* v);
+// rows.c: Jacobians in a->block_trees and a->block_parts; the number of trees, 0: all is zero, -1:
+// no memory.
+int32_t sap_mj_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error);
+// Rows [t1 t2 n spin roll1 roll2], as many as its dim; 1: n alone.
+int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* contact,
+                              sap_error* error);
+// blocks.c
+sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
+sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
+                           sap_error* error);
+uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);
+// equality.c
+void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
+sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
+                               sap_error* error);
+// output.c
+void sap_mj_write_outputs(sap_mj* a, mjData* d, const double* v, bool solved);
+// mocap.c
+void sap_mj_mocap_update(sap_mj* a, const mjData* d);
+void sap_mj_mocap_keep(sap_mj* a, const mjData* d);
+// Velocity of a body's point where the body is mocap's or welded to it, else zero: false.
+bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
+                        double velocity[3], double omega[3]);
+
+#endif

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MuJoCo's constraints as blocks of the problem.
+#include <math.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal) {
+  if (!a->options.warm_start) {
+    return 0;
+  }
+  const uint64_t key = (uint64_t)kind << 60 | (uint64_t)(uint32_t)first << 36 |
+                       (uint64_t)(uint32_t)second << 12 | (uint64_t)(uint32_t)(ordinal & 0xfff);
+  return key ^ (a->epoch * UINT64_C(0x9e3779b97f4a7c15));  // sap_mj_clear starts another epoch
+}
+
+sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
+                           sap_error* error) {
+  const sap_status status = SAP_GROW(&a->slots, &a->slot_capacity, a->slot_count + 1, error);
+  if (status == SAP_STATUS_OK) {
+    a->slots[a->slot_count++] =
+        (sap_mj_slot){contact, first, count, sap_problem_row_count(a->problem)};
+  }
+  return status;
+}
+
+static sap_status add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
+                               sap_error* error) {
+  sap_status status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees,
+                                                 a->block_parts, &row->w, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double R, v_hat;
+  status = sap_problem_soften_row(a->problem, &a->regularization, row, &R, &v_hat, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_block block = {.set = row->unilateral ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
+                           .nrows = 1,
+                           .ntrees = ntrees,
+                           .trees = a->block_trees,
+                           .jacobians = a->block_parts,
+                           .R = &R,
+                           .v_hat = &v_hat,
+                           .key = key};
+  return sap_problem_add_block(a->problem, &block, error);
+}
+
+static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
+  const bool tendon = d->efc_type[row] == mjCNSTR_LIMIT_TENDON;
+  const int32_t id = d->efc_id[row];
+  const double* law = (tendon ? a->tendon_limit : a->joint_limit) + 2 * id;
+  const sap_mj_row source = sap_mj_constraint_row(&a->shadow, d, row);
+  const int32_t ntrees = sap_mj_gather(a, &source, 1, error);
+  if (ntrees < 1) {
+    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
+  }
+  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  // Both limits of one joint: told apart by the sign of the row.
+  int32_t side = 0;
+  for (int32_t i = 0; i < source.count && side == 0; ++i) {
+    side = source.values[i] > 0.0 ? 1 : source.values[i] < 0.0 ? 2 : 0;
+  }
+  sap_soft_row soft = {.stiffness = law[0],
+                       .relaxation_time = law[1],
+                       .g0 = d->efc_pos[row] - d->efc_margin[row],
+                       .unilateral = true};
+  return add_soft_row(a, ntrees, &soft, sap_mj_key(a, SAP_MJ_KEY_LIMIT, id, tendon, side), error);
+}
+
+static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
+  const sap_mj_row source = sap_mj_constraint_row(&a->shadow, d, row);
+  const int32_t ntrees = sap_mj_gather(a, &source, 1, error);
+  if (ntrees < 1) {
+    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
+  }
+  double w = 0.0;
+  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees, a->block_parts, &w,
+                                        error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const double R = a->regularization.sigma * w, v_hat = 0.0;
+  const double upper = a->model->opt.timestep * d->efc_frictionloss[row], lower = -upper;
+  const int32_t tendon = d->efc_type[row] == mjCNSTR_FRICTION_TENDON;
+  const sap_block block = {.set = SAP_SET_BOX,
+                           .nrows = 1,
+                           .ntrees = ntrees,
+                           .trees = a->block_trees,
+                           .jacobians = a->block_parts,
+                           .R = &R,
+                           .v_hat = &v_hat,
+                           .lower = &lower,
+                           .upper = &upper,
+                           .key = sap_mj_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0)};
+  return sap_problem_add_block(a->problem, &block, error);
+}
+
+static bool is_zero(const double* J, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (J[i] != 0.0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, int32_t ordinal,
+                              sap_error* error) {
+  const mjContact* c = &d->contact[index];
+  const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
+  const int32_t ntrees = sap_mj_gather_contact(a, d, c, error);
+  if (ntrees < 0) {
+    return SAP_STATUS_MEMORY;
+  }
+  int32_t columns = 0;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    columns += a->tree_size[a->block_trees[i]];
+  }
+  if (is_zero(a->J, c->dim * columns)) {
+    return SAP_STATUS_OK;  // nothing moves this point
+  }
+  sap_material material;
+  double share;
+  sap_mj_contact_material(a, c, &material, &share);
+  const uint64_t key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, ordinal);
+  const double phi = c->dist - c->includemargin;
+  sap_status status =
+      sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (c->dim == 1) {
+    sap_soft_row soft = {.stiffness = material.stiffness,
+                         .relaxation_time = material.relaxation_time,
+                         .g0 = phi,
+                         .unilateral = true};
+    return add_soft_row(a, ntrees, &soft, key, error);
+  }
+  if (c->dim != 3) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "condim = %d must be 1 or 3", c->dim);
+  }
+  const sap_contact_block block = {.ntrees = ntrees,
+                                   .trees = a->block_trees,
+                                   .jacobians = a->block_parts,
+                                   .material = material,
+                                   .phi0 = phi,
+                                   .key = key};
+  return sap_problem_add_contact(a->problem, &block, &a->regularization, error);
+}
+
+static const char* name_of(const mjModel* m, int type, int32_t id) {
+  const char* name = mj_id2name(m, type, id);
+  return name != NULL ? name : "";
+}
+
+static sap_status add_contacts(sap_mj* a, const mjData* d, sap_error* error) {
+  const mjModel* m = a->model;
+  int32_t ordinal = 0;
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    const mjContact* c = &d->contact[i];
+    const bool again = i > 0 && c->geom1 == c[-1].geom1 && c->geom2 == c[-1].geom2;
+    ordinal = again ? ordinal + 1 : 0;
+    if (c->exclude != 0 || c->efc_address < 0) {
+      continue;
+    }
+    const sap_status status = add_contact(a, d, i, ordinal, error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "contact %d of geoms %d '%s' and %d '%s'", i, c->geom1,
+                       name_of(m, mjOBJ_GEOM, c->geom1), c->geom2,
+                       name_of(m, mjOBJ_GEOM, c->geom2));
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Rows of the same equality follow one another.
+static int32_t equality_rows(const mjData* d, int32_t first) {
+  int32_t count = 1;
+  while (first + count < (int32_t)d->nefc && d->efc_type[first + count] == mjCNSTR_EQUALITY &&
+         d->efc_id[first + count] == d->efc_id[first]) {
+    ++count;
+  }
+  return count;
+}
+
+sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
+  const mjModel* m = a->model;
+  a->slot_count = 0;
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t row = 0; status == SAP_STATUS_OK && row < (int32_t)d->nefc; ++row) {
+    const int32_t id = d->efc_id[row];
+    switch (d->efc_type[row]) {
+      case mjCNSTR_EQUALITY: {
+        const int32_t count = equality_rows(d, row);
+        status = sap_mj_add_equality(a, d, row, count, error);
+        if (status != SAP_STATUS_OK) {
+          sap_error_prefix(error, "equality %d '%s'", id, name_of(m, mjOBJ_EQUALITY, id));
+        }
+        row += count - 1;
+        break;
+      }
+      case mjCNSTR_FRICTION_DOF:
+      case mjCNSTR_FRICTION_TENDON:
+        status = add_friction(a, d, row, error);
+        break;
+      case mjCNSTR_LIMIT_JOINT:
+      case mjCNSTR_LIMIT_TENDON:
+        status = add_limit(a, d, row, error);
+        if (status != SAP_STATUS_OK) {
+          sap_error_prefix(error, "limit of %s %d",
+                           d->efc_type[row] == mjCNSTR_LIMIT_JOINT ? "joint" : "tendon", id);
+        }
+        break;
+      default:
+        break;  // contacts have several rows: they follow
+    }
+  }
+  return status == SAP_STATUS_OK ? add_contacts(a, d, error) : status;
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What differs between MuJoCo's versions: 2.2.2 (Debian 12) and 3.0 to 4.0.
+#ifndef SAP_MUJOCO_COMPAT_H
+#define SAP_MUJOCO_COMPAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <mujoco/mujoco.h>
+
+// 2.2.2 is 222 there, 3.3.0 is 330, 3.9.0 and later 3009000.
+#if mjVERSION_HEADER >= 1000000
+#define SAP_MJ_VERSION mjVERSION_HEADER
+#else
+#define SAP_MJ_VERSION \
+  (mjVERSION_HEADER / 100 * 1000000 + mjVERSION_HEADER / 10 % 10 * 1000 + mjVERSION_HEADER % 10)
+#endif
+#define SAP_MJ_SINCE(major, minor, patch) \
+  (SAP_MJ_VERSION >= (major)*1000000 + (minor)*1000 + (patch))
+
+// Nonzeros of a row of a Jacobian; columns NULL: all of them.
+typedef struct sap_mj_row {
+  int32_t count;
+  const int* columns;    // (count)
+  const mjtNum* values;  // (count)
+} sap_mj_row;
+
+static inline sap_mj_row sap_mj_constraint_row(const mjModel* m, const mjData* d, int32_t row) {
+  if (mj_isSparse(m)) {
+    const int first = d->efc_J_rowadr[row];
+    return (sap_mj_row){d->efc_J_rownnz[row], d->efc_J_colind + first, d->efc_J + first};
+  }
+  return (sap_mj_row){(int32_t)m->nv, NULL, d->efc_J + (size_t)row * (size_t)m->nv};
+}
+
+static inline sap_mj_row sap_mj_tendon_row(const mjModel* m, const mjData* d, int32_t tendon) {
+#if SAP_MJ_SINCE(3, 6, 0)
+  const int first = m->ten_J_rowadr[tendon];
+  return (sap_mj_row){m->ten_J_rownnz[tendon], m->ten_J_colind + first, d->ten_J + first};
+#else
+  if (mj_isSparse(m)) {
+    const int first = d->ten_J_rowadr[tendon];
+    return (sap_mj_row){d->ten_J_rownnz[tendon], d->ten_J_colind + first, d->ten_J + first};
+  }
+  return (sap_mj_row){(int32_t)m->nv, NULL, d->ten_J + (size_t)tendon * (size_t)m->nv};
+#endif
+}
+
+// Of a force output of an actuator.
+static inline sap_mj_row sap_mj_moment_row(const mjModel* m, const mjData* d, int32_t output) {
+#if SAP_MJ_SINCE(3, 2, 5)
+  const int first = d->moment_rowadr[output];
+  (void)m;
+  return (sap_mj_row){d->moment_rownnz[output], d->moment_colind + first,
+                      d->actuator_moment + first};
+#else
+  return (sap_mj_row){(int32_t)m->nv, NULL, d->actuator_moment + (size_t)output * (size_t)m->nv};
+#endif
+}
+
+static inline int32_t sap_mj_actuator_count(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 11, 0)
+  return (int32_t)m->nactuator;
+#else
+  return (int32_t)m->nu;
+#endif
+}
+
+static inline int32_t sap_mj_output_count(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 11, 0)
+  return (int32_t)m->nout;
+#else
+  return (int32_t)m->nu;
+#endif
+}
+
+static inline bool sap_mj_springs_are_on(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 3, 6)
+  return (m->opt.disableflags & mjDSBL_SPRING) == 0;
+#else
+  return (m->opt.disableflags & mjDSBL_PASSIVE) == 0;
+#endif
+}
+
+static inline bool sap_mj_dampers_are_on(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 3, 6)
+  return (m->opt.disableflags & mjDSBL_DAMPER) == 0;
+#else
+  return (m->opt.disableflags & mjDSBL_PASSIVE) == 0;
+#endif
+}
+
+// -dF/dx at displacement x of a spring with linear coefficient a: f = a x + b x^2 + c x^3 + ...
+static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) {
+#if SAP_MJ_SINCE(3, 7, 0)
+  double slope = a, power = 1.0;
+  for (int i = 0; i < mjNPOLY; ++i) {
+    power *= x;
+    slope += (double)(i + 2) * higher[i] * power;
+  }
+  return slope > 0.0 ? slope : 0.0;
+#else
+  (void)higher;
+  (void)x;
+  return a > 0.0 ? a : 0.0;
+#endif
+}
+
+// The same of a damper: f = a v + b v |v| + c v^3 + ...
+static inline double sap_mj_damping(double a, const mjtNum* higher, double v) {
+  return sap_mj_stiffness(a, higher, v < 0.0 ? -v : v);
+}
+
+#if SAP_MJ_SINCE(3, 7, 0)
+#define SAP_MJ_HIGHER(array, index) ((array) + (index)*mjNPOLY)
+#else
+#define SAP_MJ_HIGHER(array, index) ((const mjtNum*)NULL)
+#endif
+
+static inline bool sap_mj_equality_is_active(const mjModel* m, const mjData* d, int32_t id) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  (void)m;
+  return d->eq_active[id];
+#else
+  (void)d;
+  return m->eq_active[id];
+#endif
+}
+
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The adapter of a model: its trees, its arrays, and the model's options as they are stepped.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+#include "mujoco/guard.h"
+
+const char* sap_mj_version(void) {
+  return mj_versionString();
+}
+
+sap_mj_options sap_mj_options_default(void) {
+  sap_mj_options options = {.solver = "sap",
+                            .solver_options = sap_solver_options_default(),
+                            .regularization = {(double)NAN, (double)NAN},
+                            .implicit = true,
+                            .warm_start = true,
+                            .mocap_speed_limit = 20.0};
+  options.solver_options.check_input = false;
+  return options;
+}
+
+void sap_mj_refresh(sap_mj* a) {
+  mjOption* opt = &a->shadow.opt;
+  *opt = a->model->opt;
+  opt->integrator = mjINT_EULER;
+  opt->solver = mjSOL_NEWTON;
+  opt->noslip_iterations = 0;
+  opt->enableflags &= ~mjENBL_FWDINV;
+#if SAP_MJ_SINCE(3, 0, 0)
+  opt->disableflags |= mjDSBL_EULERDAMP;  // dampers are in A already
+#endif
+#if SAP_MJ_SINCE(3, 3, 6)
+  opt->disableflags |= mjDSBL_ISLAND;
+#elif SAP_MJ_SINCE(3, 0, 0)
+  opt->enableflags &= ~mjENBL_ISLAND;
+#endif
+#if SAP_MJ_SINCE(3, 4, 0)
+  opt->enableflags &= ~mjENBL_SLEEP;
+#endif
+}
+
+// An array that a->member points to: nothing is touched that could not be allocated.
+typedef struct array {
+  void* member;  // address of a pointer
+  size_t count, size;
+} array;
+
+static sap_status allocate(const array* arrays, size_t count, sap_error* error) {
+  for (size_t i = 0; i < count; ++i) {
+    void* memory = sap_allocate(arrays[i].count, arrays[i].size);
+    if (memory == NULL) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: MuJoCo adapter");
+    }
+    memcpy(arrays[i].member, &memory, sizeof memory);
+  }
+  return SAP_STATUS_OK;
+}
+#define ARRAY(member, count) \
+  { &a->member, (size_t)(count), sizeof *a->member }
+
+// Velocities of a tree follow one another, parents first; the first has no parent.
+static sap_status find_trees(sap_mj* a, sap_error* error) {
+  const mjModel* m = a->model;
+  a->nv = (int32_t)m->nv;
+  const array sized_by_velocities[] = {ARRAY(dof_tree, m->nv), ARRAY(tree_size, m->nv),
+                                       ARRAY(tree_start, m->nv + 1), ARRAY(A_start, m->nv + 1),
+                                       ARRAY(body_tree, m->nbody)};
+  const sap_status status = allocate(sized_by_velocities, 5, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    const int32_t parent = m->dof_parentid[i];
+    if (parent < 0) {
+      a->tree_start[a->ntrees++] = i;
+    } else if (a->dof_tree[parent] != a->ntrees - 1) {
+      return sap_fail(error, SAP_STATUS_UNSUPPORTED, "velocity %d: its tree is not contiguous", i);
+    }
+    a->dof_tree[i] = a->ntrees - 1;
+    a->tree_size[a->ntrees - 1] += 1;
+  }
+  a->tree_start[a->ntrees] = a->nv;
+  int64_t squares = 0;
+  for (int32_t t = 0; t < a->ntrees; ++t) {
+    squares += (int64_t)a->tree_size[t] * a->tree_size[t];
+    if (squares > INT32_MAX) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "trees of the model are too large");
+    }
+    a->A_start[t + 1] = (int32_t)squares;
+  }
+  for (int32_t b = 0; b < m->nbody; ++b) {
+    const int32_t parent = m->body_parentid[b];
+    a->body_tree[b] = m->body_dofnum[b] > 0 ? a->dof_tree[m->body_dofadr[b]]
+                      : b == 0              ? -1
+                                            : a->body_tree[parent];
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status allocate_all(sap_mj* a, sap_error* error) {
+  const mjModel* m = a->model;
+  const array arrays[] = {
+      ARRAY(geom_margin, m->ngeom),
+      ARRAY(body_margin, m->nbody),
+      ARRAY(pair_margin, m->npair),
+      ARRAY(joint_margin, m->njnt),
+      ARRAY(tendon_margin, m->ntendon),
+      ARRAY(A, a->A_start[a->ntrees]),
+      ARRAY(rhs, m->nv),
+      ARRAY(v_star, m->nv),
+      ARRAY(dof_stiffness, m->nv),
+      ARRAY(dof_damping, m->nv),
+      ARRAY(tendon_stiffness, m->ntendon),
+      ARRAY(tendon_damping, m->ntendon),
+      ARRAY(unit_columns, m->nv),
+      ARRAY(block_trees, a->ntrees),
+      ARRAY(block_parts, a->ntrees),
+      ARRAY(tree_seen, a->ntrees),
+      ARRAY(mocap_pos, 3 * m->nmocap),
+      ARRAY(mocap_quat, 4 * m->nmocap),
+      ARRAY(mocap_velocity, 6 * m->nmocap),
+      ARRAY(bias_acceleration, m->neq > 0 ? 6 * m->nbody : 0),
+      ARRAY(guard, 1),
+  };
+  const sap_status status = allocate(arrays, sizeof arrays / sizeof *arrays, error);
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
+    a->unit_columns[i] = i;
+  }
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < a->ntrees; ++t) {
+    a->tree_seen[t] = -1;
+  }
+  return status;
+}
+
+static sap_status check_model(const mjModel* m, sap_error* error) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (m->nflex > 0) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the model has %d flexes, which are not stepped",
+                    (int)m->nflex);
+  }
+#endif
+  if (m->nbody < 1 || m->nv > INT32_MAX / 8) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "the model has %lld bodies and %lld velocities",
+                    (long long)m->nbody, (long long)m->nv);
+  }
+  return SAP_STATUS_OK;
+}
+
+// A number that the model gives in <custom>, or `otherwise`.
+double sap_mj_numeric(const mjModel* m, const char* name, double otherwise) {
+  const int id = mj_name2id(m, mjOBJ_NUMERIC, name);
+  return id >= 0 && m->numeric_size[id] > 0 ? m->numeric_data[m->numeric_adr[id]] : otherwise;
+}
+
+static sap_status choose_regularization(sap_mj* a, sap_error* error) {
+  const sap_regularization standard = sap_regularization_default();
+  sap_regularization* r = &a->regularization;
+  *r = a->options.regularization;
+  r->beta = isnan(r->beta) ? sap_mj_numeric(a->model, "sapstep:beta", standard.beta) : r->beta;
+  r->sigma = isnan(r->sigma) ? sap_mj_numeric(a->model, "sapstep:sigma", standard.sigma) : r->sigma;
+  if (!(r->beta >= 0.0 && r->beta < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "beta = %g must be finite and >= 0", r->beta);
+  }
+  if (!(r->sigma > 0.0 && r->sigma < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sigma = %g must be finite and > 0", r->sigma);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status fill(sap_mj* a, sap_error* error) {
+  a->shadow = *a->model;
+  sap_mj_refresh(a);
+  sap_status status = find_trees(a, error);
+  if (status == SAP_STATUS_OK) {
+    status = allocate_all(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
+    status = choose_regularization(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_materials_create(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_create(&a->problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error);
+  }
+  a->options.solver = NULL;  // the caller's text may not live as long
+  return status;
+}
+
+sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sap_mj** out,
+                         sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_create: out is NULL");
+  }
+  *out = NULL;
+  if (model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_create: model is NULL");
+  }
+  if (mj_version() != mjVERSION_HEADER) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "built for MuJoCo %d, running with %d",
+                    mjVERSION_HEADER, mj_version());
+  }
+  const sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
+  if (!(chosen.mocap_speed_limit >= 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "mocap_speed_limit = %g must be >= 0 m/s",
+                    chosen.mocap_speed_limit);
+  }
+  sap_status status = check_model(model, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_mj* a = sap_allocate(1, sizeof *a);
+  if (a == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: MuJoCo adapter");
+  }
+  a->model = model;
+  a->options = chosen;
+  status = fill(a, error);
+  if (status != SAP_STATUS_OK) {
+    sap_mj_destroy(a);
+    return status;
+  }
+  *out = a;
+  return SAP_STATUS_OK;
+}
+
+void sap_mj_destroy(sap_mj* a) {
+  if (a == NULL) {
+    return;
+  }
+  void* const arrays[] = {
+      a->dof_tree,
+      a->tree_size,
+      a->tree_start,
+      a->A_start,
+      a->body_tree,
+      a->geom_margin,
+      a->body_margin,
+      a->pair_margin,
+      a->joint_margin,
+      a->tendon_margin,
+      a->A,
+      a->rhs,
+      a->v_star,
+      a->dof_stiffness,
+      a->dof_damping,
+      a->tendon_stiffness,
+      a->tendon_damping,
+      a->unit_columns,
+      a->block_trees,
+      (void*)a->block_parts,
+      a->tree_seen,
+      a->mocap_pos,
+      a->mocap_quat,
+      a->mocap_velocity,
+      a->guard,
+      a->geom_stiffness,
+      a->geom_relaxation_time,
+      a->pair_stiffness,
+      a->pair_relaxation_time,
+      a->joint_limit,
+      a->tendon_limit,
+      a->equality_law,
+      a->glides,
+      a->couplings,
+      a->coupling_values,
+      a->servos,
+      a->J,
+      a->slots,
+      a->backup,
+      a->bias_acceleration,
+  };
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    sap_free(arrays[i]);
+  }
+  sap_problem_destroy(a->problem);
+  sap_solver_destroy(a->solver);
+  sap_solution_clear(&a->solution);
+  sap_report_clear(&a->report);
+  sap_free(a);
+}
+
+void sap_mj_clear(sap_mj* a) {
+  if (a != NULL) {
+    a->epoch += 1;
+    a->mocap_is_known = false;
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = RIGID w, those with a
+// stiffness (negative solref) castro's (29)-(30).
+//   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap
+// c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
+// a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
+// difference of the anchors' accelerations at qacc = 0.
+// w of translations and of rotations apart: |W|_F/3.
+#include <math.h>
+#include <string.h>
+
+#include "mujoco/adapter.h"
+
+#define RIGID 1e-6  // as the assembly of our own models has it
+
+enum { ROWS_MAX = 6 };
+
+static void cross(double out[3], const double x[3], const double y[3]) {
+  out[0] = x[1] * y[2] - x[2] * y[1];
+  out[1] = x[2] * y[0] - x[0] * y[2];
+  out[2] = x[0] * y[1] - x[1] * y[0];
+}
+
+// Spatial accelerations of all bodies at qacc = 0, about their trees' centres of mass.
+void sap_mj_bias_accelerations(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  memset(a->bias_acceleration, 0, 6 * sizeof(double));
+  for (int32_t b = 1; b < (int32_t)m->nbody; ++b) {
+    double* acceleration = a->bias_acceleration + 6 * b;
+    memcpy(acceleration, a->bias_acceleration + 6 * m->body_parentid[b], 6 * sizeof(double));
+    const int32_t first = m->body_dofadr[b];
+    for (int32_t i = first; i < first + m->body_dofnum[b]; ++i) {
+      for (int32_t k = 0; k < 6; ++k) {
+        acceleration[k] += d->cdof_dot[6 * i + k] * d->qvel[i];
+      }
+    }
+  }
+}
+
+// Adds factor times the acceleration of a body's point.
+static void add_acceleration(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
+                             double factor, double out[3]) {
+  const double* spatial = a->bias_acceleration + 6 * body;
+  const mjtNum *v = d->cvel + 6 * body, *centre = d->subtree_com + 3 * a->model->body_rootid[body];
+  const double r[3] = {p[0] - centre[0], p[1] - centre[1], p[2] - centre[2]};
+  double turning[3], velocity[3], centripetal[3];
+  cross(turning, spatial, r);
+  cross(velocity, v, r);
+  for (int32_t k = 0; k < 3; ++k) {
+    velocity[k] += v[3 + k];
+  }
+  cross(centripetal, v, velocity);
+  for (int32_t k = 0; k < 3; ++k) {
+    out[k] += factor * (spatial[3 + k] + turning[k] + centripetal[k]);
+  }
+}
+
+static void body_point(const mjData* d, int32_t body, const mjtNum* local, double p[3]) {
+  const mjtNum* R = d->xmat + 9 * body;
+  for (int32_t k = 0; k < 3; ++k) {
+    p[k] = d->xpos[3 * body + k] + R[3 * k] * local[0] + R[3 * k + 1] * local[1] +
+           R[3 * k + 2] * local[2];
+  }
+}
+
+// Bodies and world points of the anchors of a connect or weld.
+static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t body[2],
+                         double p[2][3]) {
+  const mjtNum* data = m->eq_data + mjNEQDATA * id;
+  const int object[2] = {m->eq_obj1id[id], m->eq_obj2id[id]};
+#if SAP_MJ_SINCE(3, 2, 3)
+  if (m->eq_objtype[id] == mjOBJ_SITE) {
+    for (int32_t side = 0; side < 2; ++side) {
+      body[side] = m->site_bodyid[object[side]];
+      for (int32_t k = 0; k < 3; ++k) {
+        p[side][k] = d->site_xpos[3 * object[side] + k];
+      }
+    }
+    return;
+  }
+#endif
+  // A weld's data begin with the anchor in body 2.
+  const bool weld = m->eq_type[id] == mjEQ_WELD;
+  for (int32_t side = 0; side < 2; ++side) {
+    body[side] = object[side];
+    body_point(d, object[side], data + (weld ? 3 * (1 - side) : 3 * side), p[side]);
+  }
+}
+
+// c and mocap's share of the rows' velocity, of the translations of a connect or weld.
+static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3],
+                        double mocap[3]) {
+  const double h = a->model->opt.timestep;
+  int32_t body[2];
+  double p[2][3], acceleration[3] = {0.0, 0.0, 0.0};
+  find_anchors(a->model, d, id, body, p);
+  for (int32_t side = 0; side < 2; ++side) {
+    const double sign = side == 0 ? 1.0 : -1.0;
+    double velocity[3], omega[3];
+    add_acceleration(a, d, body[side], p[side], sign, acceleration);
+    if (sap_mj_mocap_point(a, d, body[side], p[side], velocity, omega)) {
+      for (int32_t k = 0; k < 3; ++k) {
+        mocap[k] += sign * velocity[k];
+      }
+    }
+  }
+  for (int32_t k = 0; k < 3; ++k) {
+    c[k] = 0.5 * h * h * acceleration[k];
+  }
+}
+
+// w of rows first ... first + count of the block that was gathered with `total` rows.
+static sap_status scale_of(sap_mj* a, int32_t ntrees, int32_t total, int32_t first, int32_t count,
+                           double* w, sap_error* error) {
+  if (total == count) {
+    return sap_problem_delassus_scale(a->problem, count, ntrees, a->block_trees, a->block_parts, w,
+                                      error);
+  }
+  // The rows wanted, packed behind the block, whose parts stand as they are.
+  const double* parts[2] = {0};
+  double* copy = a->J + (a->block_parts[ntrees - 1] - a->J) +
+                 (size_t)total * (size_t)a->tree_size[a->block_trees[ntrees - 1]];
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    const int32_t n = a->tree_size[a->block_trees[t]];
+    parts[t] = copy;
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t r = 0; r < count; ++r) {
+        *copy++ = a->block_parts[t][j * total + first + r];
+      }
+    }
+  }
+  status = sap_problem_delassus_scale(a->problem, count, ntrees, a->block_trees, parts, w, error);
+  return status;
+}
+
+sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
+                               sap_error* error) {
+  const mjModel* m = a->model;
+  const int32_t id = d->efc_id[first], type = m->eq_type[id];
+  if (count > ROWS_MAX ||
+      (type != mjEQ_CONNECT && type != mjEQ_WELD && type != mjEQ_JOINT && type != mjEQ_TENDON)) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "type %d of %d rows is not stepped", type,
+                    count);
+  }
+  sap_mj_row rows[ROWS_MAX];
+  for (int32_t r = 0; r < count; ++r) {
+    rows[r] = sap_mj_constraint_row(&a->shadow, d, first + r);
+  }
+  const int32_t ntrees = sap_mj_gather(a, rows, count, error);
+  if (ntrees < 1) {
+    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
+  }
+  double c[ROWS_MAX] = {0.0}, mocap[ROWS_MAX] = {0.0}, w[2] = {0.0, 0.0};
+  if (type == mjEQ_CONNECT || type == mjEQ_WELD) {
+    find_motion(a, d, id, c, mocap);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t r = 0; status == SAP_STATUS_OK && r < count; r += 3) {
+    status = scale_of(a, ntrees, count, r, count < 3 ? count : 3, &w[r / 3], error);
+  }
+  const double largest = fmax(w[0], w[1]);
+  if (status != SAP_STATUS_OK || !(largest > 0.0)) {
+    return status;
+  }
+  const double h = m->opt.timestep, *law = a->equality_law + 2 * id;
+  double R[ROWS_MAX], v_hat[ROWS_MAX];
+  for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
+    const sap_soft_row soft = {.stiffness = law[0],
+                               .relaxation_time = law[1],
+                               .g0 = d->efc_pos[first + r],
+                               .curvature = c[r],
+                               .w = w[r / 3] > 0.0 ? w[r / 3] : largest};
+    if (isinf(law[0])) {
+      R[r] = RIGID * soft.w;
+      v_hat[r] = -soft.g0 / (h + law[1]) - c[r] / h;
+    } else {
+      status =
+          sap_problem_soften_row(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);
+    }
+    v_hat[r] -= mocap[r];
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_add_slot(a, -1, first, count, error);
+  }
+  const sap_block block = {.set = SAP_SET_FREE,
+                           .nrows = count,
+                           .ntrees = ntrees,
+                           .trees = a->block_trees,
+                           .jacobians = a->block_parts,
+                           .R = R,
+                           .v_hat = v_hat,
+                           .key = sap_mj_key(a, SAP_MJ_KEY_EQUALITY, id, 0, 0)};
+  return status == SAP_STATUS_OK ? sap_problem_add_block(a->problem, &block, error) : status;
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <stdio.h>
+#include <string.h>
+
+#include "mujoco/adapter.h"
+
+enum { TEXT_SIZE = 400 };
+
+typedef struct load {
+  const char* path;
+  mjModel* model;
+  char text[TEXT_SIZE];
+} load;
+
+static void load_model(void* context) {
+  load* l = context;
+  const size_t length = strlen(l->path);
+  if (length > 4 && strcmp(l->path + length - 4, ".mjb") == 0) {
+    l->model = mj_loadModel(l->path, NULL);
+  } else {
+    l->model = mj_loadXML(l->path, NULL, l->text, TEXT_SIZE);
+  }
+}
+
+sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
+  if (out == NULL || path == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_load: %s is NULL",
+                    out == NULL ? "out" : "path");
+  }
+  *out = NULL;
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    return sap_fail(error, SAP_STATUS_IO, "%s: cannot be read", path);
+  }
+  (void)fclose(file);
+  load l = {.path = path};
+  const sap_status status = sap_mj_call(load_model, &l, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (l.model == NULL) {
+    for (char* c = l.text; *c != '\0'; ++c) {
+      *c = *c == '\n' ? ' ' : *c;
+    }
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.100s: %s", path,
+                    l.text[0] != '\0' ? l.text : "not a model");
+  }
+  *out = l.model;
+  return SAP_STATUS_OK;
+}

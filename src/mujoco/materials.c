@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Physical stiffness and relaxation time of geoms, explicit pairs, limits and equalities.
+// Without any, as the readers of sapstep have it: moving geoms k = max(1e6 N/m, 1e5 s^-2 m), m the
+// mass of all that is welded together, so that their own weight sinks them by 0.1 mm at most;
+// static ones are rigid, limits and equalities too; tau_d = 0.01 s.
+#include <math.h>
+#include <stdio.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+static const double LEAST_STIFFNESS = 1e6;     // [N/m]
+static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]
+static const double RELAXATION_TIME = 0.01;    // [s]
+
+// A negative solref is (-k, -k tau_d).
+static bool is_physical(const mjtNum* solref) {
+  return solref[0] < 0.0 && solref[1] <= 0.0;
+}
+
+static sap_status check_law(const char* what, int32_t id, double stiffness, double tau_d,
+                            sap_error* error) {
+  if (!(stiffness > 0.0)) {
+    return sap_fail(error, isnan(stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+                    "%s %d: stiffness = %g must be > 0 N/m", what, id, stiffness);
+  }
+  if (!(tau_d >= 0.0 && tau_d < HUGE_VAL)) {
+    return sap_fail(error, isfinite(tau_d) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                    "%s %d: relaxation_time = %g must be finite and >= 0 s", what, id, tau_d);
+  }
+  return SAP_STATUS_OK;
+}
+
+// "sapstep:stiffness:NAME", else what all have, else `otherwise`.
+static double named_number(const mjModel* m, const char* what, int32_t geom, double otherwise) {
+  enum { NAME_SIZE = 512 };
+  char name[NAME_SIZE];
+  const char* geom_name = mj_id2name(m, mjOBJ_GEOM, geom);
+  const double all = sap_mj_numeric(m, what, otherwise);
+  if (geom_name == NULL) {
+    return all;
+  }
+  const int length = snprintf(name, sizeof name, "%s:%s", what, geom_name);
+  return length > 0 && length < NAME_SIZE ? sap_mj_numeric(m, name, all) : all;
+}
+
+static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
+  const mjModel* m = a->model;
+  for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
+    const int32_t body = m->geom_bodyid[g];
+    const mjtNum* solref = m->geom_solref + mjNREF * g;
+    double k = a->body_tree[body] < 0
+                   ? HUGE_VAL
+                   : fmax(LEAST_STIFFNESS, STIFFNESS_PER_MASS * mass[m->body_weldid[body]]);
+    double tau_d = RELAXATION_TIME;
+    if (is_physical(solref)) {
+      k = -solref[0];
+      tau_d = solref[1] / solref[0];
+    }
+    a->geom_stiffness[g] = named_number(m, "sapstep:stiffness", g, k);
+    a->geom_relaxation_time[g] = named_number(m, "sapstep:relaxation_time", g, tau_d);
+    const sap_status status =
+        check_law("geom", g, a->geom_stiffness[g], a->geom_relaxation_time[g], error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
+    const mjtNum* solref = m->pair_solref + mjNREF * i;
+    a->pair_stiffness[i] = is_physical(solref) ? -solref[0] : 0.0;
+    a->pair_relaxation_time[i] = is_physical(solref) ? solref[1] / solref[0] : 0.0;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Stiffness and relaxation time of limits and equalities.
+static void fill_laws(const mjModel* m, const mjtNum* solrefs, int32_t count, bool limits,
+                      double* laws) {
+  for (int32_t i = 0; i < count; ++i) {
+    const mjtNum* solref = solrefs + mjNREF * i;
+    const double k = is_physical(solref) ? -solref[0] : HUGE_VAL;
+    const double tau_d = is_physical(solref) ? solref[1] / solref[0] : RELAXATION_TIME;
+    laws[2 * i] = limits ? sap_mj_numeric(m, "sapstep:limit_stiffness", k) : k;
+    laws[2 * i + 1] = limits ? sap_mj_numeric(m, "sapstep:limit_relaxation_time", tau_d) : tau_d;
+  }
+}
+
+static sap_status check_laws(const char* what, const double* laws, int32_t count,
+                             sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < count; ++i) {
+    status = check_law(what, i, laws[2 * i], laws[2 * i + 1], error);
+  }
+  return status;
+}
+
+sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
+  const mjModel* m = a->model;
+  const size_t ngeom = (size_t)m->ngeom, npair = (size_t)m->npair;
+  a->geom_stiffness = sap_allocate(ngeom, sizeof(double));
+  a->geom_relaxation_time = sap_allocate(ngeom, sizeof(double));
+  a->pair_stiffness = sap_allocate(npair, sizeof(double));
+  a->pair_relaxation_time = sap_allocate(npair, sizeof(double));
+  a->joint_limit = sap_allocate(2 * (size_t)m->njnt, sizeof(double));
+  a->tendon_limit = sap_allocate(2 * (size_t)m->ntendon, sizeof(double));
+  a->equality_law = sap_allocate(2 * (size_t)m->neq, sizeof(double));
+  double* mass = sap_allocate((size_t)m->nbody, sizeof(double));
+  if (a->geom_stiffness == NULL || a->geom_relaxation_time == NULL || a->pair_stiffness == NULL ||
+      a->pair_relaxation_time == NULL || a->joint_limit == NULL || a->tendon_limit == NULL ||
+      a->equality_law == NULL || mass == NULL) {
+    sap_free(mass);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: materials of %d geoms", (int)ngeom);
+  }
+  for (int32_t b = 0; b < (int32_t)m->nbody; ++b) {
+    mass[m->body_weldid[b]] += m->body_mass[b];
+  }
+  fill_laws(m, m->jnt_solref, (int32_t)m->njnt, true, a->joint_limit);
+  fill_laws(m, m->tendon_solref_lim, (int32_t)m->ntendon, true, a->tendon_limit);
+  fill_laws(m, m->eq_solref, (int32_t)m->neq, false, a->equality_law);
+  sap_status status = fill_geoms(a, mass, error);
+  sap_free(mass);
+  if (status == SAP_STATUS_OK) {
+    status = check_laws("limit of joint", a->joint_limit, (int32_t)m->njnt, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_laws("limit of tendon", a->tendon_limit, (int32_t)m->ntendon, error);
+  }
+  return status;
+}
+
+int32_t sap_mj_find_pair(const mjModel* m, int32_t geom1, int32_t geom2) {
+  for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
+    const int32_t first = m->pair_geom1[i], second = m->pair_geom2[i];
+    if ((first == geom1 && second == geom2) || (first == geom2 && second == geom1)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out,
+                             double* share) {
+  const int32_t g1 = contact->geom1, g2 = contact->geom2;
+  const double k1 = a->geom_stiffness[g1], k2 = a->geom_stiffness[g2];
+  const double tau1 = a->geom_relaxation_time[g1], tau2 = a->geom_relaxation_time[g2];
+  const int32_t pair = sap_mj_find_pair(a->model, g1, g2);
+  // The point stays on the rigid surface: geom 1 gives way by the share k2/(k1 + k2) of it all.
+  *share = isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
+  out->friction = contact->dim > 1 ? contact->friction[0] : 0.0;
+  if (pair >= 0 && a->pair_stiffness[pair] > 0.0) {
+    out->stiffness = a->pair_stiffness[pair];
+    out->relaxation_time = a->pair_relaxation_time[pair];
+    return;
+  }
+  // Springs in series, as sap_material_combine has it.
+  if (isinf(k1) || isinf(k2)) {
+    const bool both = isinf(k1) && isinf(k2);
+    out->stiffness = isinf(k1) ? k2 : k1;
+    out->relaxation_time = both ? 0.5 * (tau1 + tau2) : (isinf(k1) ? tau2 : tau1);
+    return;
+  }
+  out->stiffness = k1 * *share;
+  out->relaxation_time = *share * tau1 + (1.0 - *share) * tau2;
+}
+
+sap_status sap_mj_set_geom(sap_mj* a, int32_t geom, double stiffness, double relaxation_time,
+                           sap_error* error) {
+  if (a == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_set_geom: adapter is NULL");
+  }
+  const int32_t count = (int32_t)a->model->ngeom;
+  if (geom < -1 || geom >= count) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "geom = %d must be in [-1, %d)", geom, count);
+  }
+  const sap_status status = check_law("geom", geom, stiffness, relaxation_time, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t g = geom < 0 ? 0 : geom; g < (geom < 0 ? count : geom + 1); ++g) {
+    a->geom_stiffness[g] = stiffness;
+    a->geom_relaxation_time[g] = relaxation_time;
+  }
+  // What is said here goes before what the model says of pairs.
+  for (int32_t i = 0; i < (int32_t)a->model->npair; ++i) {
+    if (geom < 0 || a->model->pair_geom1[i] == geom || a->model->pair_geom2[i] == geom) {
+      a->pair_stiffness[i] = 0.0;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_get_geom(const sap_mj* a, int32_t geom, double* stiffness,
+                           double* relaxation_time, sap_error* error) {
+  if (a == NULL || stiffness == NULL || relaxation_time == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_get_geom: an argument is NULL");
+  }
+  if (geom < 0 || geom >= (int32_t)a->model->ngeom) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "geom = %d must be in [0, %d)", geom,
+                    (int)a->model->ngeom);
+  }
+  *stiffness = a->geom_stiffness[geom];
+  *relaxation_time = a->geom_relaxation_time[geom];
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_set_limit(sap_mj* a, int32_t joint, double stiffness, double relaxation_time,
+                            sap_error* error) {
+  if (a == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_mj_set_limit: adapter is NULL");
+  }
+  const int32_t count = (int32_t)a->model->njnt;
+  if (joint < -1 || joint >= count) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "joint = %d must be in [-1, %d)", joint, count);
+  }
+  const sap_status status = check_law("limit of joint", joint, stiffness, relaxation_time, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t j = joint < 0 ? 0 : joint; j < (joint < 0 ? count : joint + 1); ++j) {
+    a->joint_limit[2 * j] = stiffness;
+    a->joint_limit[2 * j + 1] = relaxation_time;
+  }
+  for (int32_t t = 0; joint < 0 && t < (int32_t)a->model->ntendon; ++t) {
+    a->tendon_limit[2 * t] = stiffness;
+    a->tendon_limit[2 * t + 1] = relaxation_time;
+  }
+  return SAP_STATUS_OK;
+}

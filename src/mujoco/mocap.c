@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mocap bodies are put somewhere by the user; between two steps they move at
+//   v = (p - p_before)/h,  omega = log(q q_before^-1)/h
+// Faster than options.mocap_speed_limit they were put elsewhere and rest.
+#include <math.h>
+#include <string.h>
+
+#include "mujoco/adapter.h"
+
+static double norm(const double v[3]) {
+  return sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]);
+}
+
+void sap_mj_mocap_update(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  const double h = m->opt.timestep;
+  memset(a->mocap_velocity, 0, 6 * (size_t)m->nmocap * sizeof(double));
+  for (int32_t i = 0; a->mocap_is_known && i < (int32_t)m->nmocap; ++i) {
+    double* omega = a->mocap_velocity + 6 * i;
+    double* v = omega + 3;
+    mjtNum back[4], turn[4];
+    mju_negQuat(back, a->mocap_quat + 4 * i);
+    mju_mulQuat(turn, d->mocap_quat + 4 * i, back);
+    mju_normalize4(turn);
+    mju_quat2Vel(omega, turn, h);
+    for (int32_t k = 0; k < 3; ++k) {
+      v[k] = (d->mocap_pos[3 * i + k] - a->mocap_pos[3 * i + k]) / h;
+    }
+    if (!(norm(v) <= a->options.mocap_speed_limit)) {
+      memset(omega, 0, 6 * sizeof(double));
+    }
+  }
+}
+
+void sap_mj_mocap_keep(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  memcpy(a->mocap_pos, d->mocap_pos, 3 * (size_t)m->nmocap * sizeof(double));
+  memcpy(a->mocap_quat, d->mocap_quat, 4 * (size_t)m->nmocap * sizeof(double));
+  a->mocap_is_known = true;
+}
+
+bool sap_mj_mocap_point(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
+                        double velocity[3], double omega[3]) {
+  const mjModel* m = a->model;
+  if (m->nmocap == 0 || a->body_tree[body] >= 0) {
+    return false;
+  }
+  int32_t root = body;  // mocap bodies are children of the world
+  while (root > 0 && m->body_parentid[root] != 0) {
+    root = m->body_parentid[root];
+  }
+  const int32_t id = m->body_mocapid[root];
+  if (id < 0) {
+    return false;
+  }
+  const double* motion = a->mocap_velocity + 6 * id;
+  const mjtNum* origin = d->mocap_pos + 3 * id;
+  const double r[3] = {p[0] - origin[0], p[1] - origin[1], p[2] - origin[2]};
+  memcpy(omega, motion, 3 * sizeof(double));
+  velocity[0] = motion[3] + omega[1] * r[2] - omega[2] * r[1];
+  velocity[1] = motion[4] + omega[2] * r[0] - omega[0] * r[2];
+  velocity[2] = motion[5] + omega[0] * r[1] - omega[1] * r[0];
+  return true;
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A = M + h D + h^2 K by trees, and the free motion A (v* - v0) = h f - h^2 K v0.
+// D and K of joints stand on the diagonal, those of tendons and servos are rank one.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+double sap_mj_row_times(const sap_mj_row* row, const double* v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < row->count; ++i) {
+    sum += row->values[i] * v[row->columns != NULL ? row->columns[i] : i];
+  }
+  return sum;
+}
+
+void sap_mj_row_add(const sap_mj_row* row, double factor, double* to) {
+  for (int32_t i = 0; i < row->count; ++i) {
+    to[row->columns != NULL ? row->columns[i] : i] += factor * row->values[i];
+  }
+}
+
+static double* diagonal_entry(const sap_mj* a, int32_t i, int32_t j) {
+  const int32_t tree = a->dof_tree[i], first = a->tree_start[tree];
+  return a->A + a->A_start[tree] + (j - first) * a->tree_size[tree] + (i - first);
+}
+
+void sap_mj_add_mass(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  memset(a->A, 0, (size_t)a->A_start[a->ntrees] * sizeof(double));
+  a->coupling_count = 0;
+  a->coupling_value_count = 0;
+  for (int32_t i = 0; i < a->nv; ++i) {
+    const int32_t tree = a->dof_tree[i], first = a->tree_start[tree], n = a->tree_size[tree];
+    double* row = a->A + a->A_start[tree] + (i - first);
+#if SAP_MJ_SINCE(3, 9, 0)
+    const int begin = m->M_rowadr[i], end = begin + m->M_rownnz[i];
+    for (int k = begin; k < end; ++k) {
+      row[(m->M_colind[k] - first) * n] = d->M[k];
+    }
+#else
+    int k = m->dof_Madr[i];
+    for (int32_t j = i; j >= 0; j = m->dof_parentid[j]) {
+      row[(j - first) * n] = d->qM[k++];
+    }
+#endif
+  }
+}
+
+// Values of the coupling of two trees, a > b; NULL: no memory.
+static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
+  for (int32_t c = 0; c < a->coupling_count; ++c) {
+    if (a->couplings[c].tree_a == tree_a && a->couplings[c].tree_b == tree_b) {
+      return a->coupling_values + a->couplings[c].start;
+    }
+  }
+  const int32_t count = a->tree_size[tree_a] * a->tree_size[tree_b];
+  const int32_t start = a->coupling_value_count;
+  if (SAP_GROW(&a->couplings, &a->coupling_capacity, a->coupling_count + 1, error) !=
+          SAP_STATUS_OK ||
+      SAP_GROW(&a->coupling_values, &a->coupling_value_capacity, start + count, error) !=
+          SAP_STATUS_OK) {
+    return NULL;
+  }
+  a->couplings[a->coupling_count++] = (sap_mj_coupling){tree_a, tree_b, start};
+  a->coupling_value_count += count;
+  memset(a->coupling_values + start, 0, (size_t)count * sizeof(double));
+  return a->coupling_values + start;
+}
+
+// A += factor row' row.
+sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error) {
+  for (int32_t p = 0; p < row->count; ++p) {
+    const double value = factor * row->values[p];
+    if (value == 0.0) {
+      continue;
+    }
+    const int32_t i = row->columns != NULL ? row->columns[p] : p;
+    const int32_t tree = a->dof_tree[i];
+    for (int32_t q = 0; q < row->count; ++q) {
+      const int32_t j = row->columns != NULL ? row->columns[q] : q;
+      if (j > i || row->values[q] == 0.0) {
+        continue;
+      }
+      if (a->dof_tree[j] == tree) {
+        *diagonal_entry(a, i, j) += value * row->values[q];
+        continue;
+      }
+      double* block = coupling_of(a, tree, a->dof_tree[j], error);
+      if (block == NULL) {
+        return SAP_STATUS_MEMORY;
+      }
+      const int32_t column = j - a->tree_start[a->dof_tree[j]];
+      block[column * a->tree_size[tree] + (i - a->tree_start[tree])] += value * row->values[q];
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static void find_joint_elements(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->dof_stiffness[i] = 0.0;
+    a->dof_damping[i] = dampers ? sap_mj_damping(m->dof_damping[i],
+                                                 SAP_MJ_HIGHER(m->dof_dampingpoly, i), d->qvel[i])
+                                : 0.0;
+  }
+  for (int32_t j = 0; springs && j < (int32_t)m->njnt; ++j) {
+    const int32_t first = m->jnt_dofadr[j], address = m->jnt_qposadr[j], type = m->jnt_type[j];
+    const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
+    const double x = scalar ? d->qpos[address] - m->qpos_spring[address] : 0.0;
+    const double k =
+        sap_mj_stiffness(m->jnt_stiffness[j], SAP_MJ_HIGHER(m->jnt_stiffnesspoly, j), x);
+    const int32_t count = scalar ? 1 : type == mjJNT_BALL ? 3 : 6;
+    for (int32_t i = first; i < first + count; ++i) {
+      a->dof_stiffness[i] = k;
+    }
+  }
+}
+
+static void find_tendon_elements(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
+  for (int32_t t = 0; t < (int32_t)m->ntendon; ++t) {
+    const double length = d->ten_length[t];
+#if SAP_MJ_SINCE(3, 0, 0)
+    const mjtNum* rest = m->tendon_lengthspring + 2 * t;  // nothing pulls in between
+    const double x = length > rest[1]   ? length - rest[1]
+                     : length < rest[0] ? length - rest[0]
+                                        : 0.0;
+    const bool slack = rest[0] < rest[1] && x == 0.0;
+#else
+    const double x = length - m->tendon_lengthspring[t];
+    const bool slack = false;
+#endif
+    a->tendon_stiffness[t] =
+        springs && !slack
+            ? sap_mj_stiffness(m->tendon_stiffness[t], SAP_MJ_HIGHER(m->tendon_stiffnesspoly, t), x)
+            : 0.0;
+    a->tendon_damping[t] =
+        dampers ? sap_mj_damping(m->tendon_damping[t], SAP_MJ_HIGHER(m->tendon_dampingpoly, t),
+                                 d->ten_velocity[t])
+                : 0.0;
+  }
+}
+
+sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
+  const mjModel* m = a->model;
+  const double h = m->opt.timestep;
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->rhs[i] = h * d->qfrc_smooth[i];
+  }
+  if (!a->options.implicit) {
+    memset(a->dof_stiffness, 0, (size_t)a->nv * sizeof(double));
+    memset(a->dof_damping, 0, (size_t)a->nv * sizeof(double));
+    return SAP_STATUS_OK;
+  }
+  find_joint_elements(a, d);
+  find_tendon_elements(a, d);
+  for (int32_t i = 0; i < a->nv; ++i) {
+    *diagonal_entry(a, i, i) += h * (a->dof_damping[i] + h * a->dof_stiffness[i]);
+    a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)m->ntendon; ++t) {
+    const double k = a->tendon_stiffness[t], b = a->tendon_damping[t];
+    if (k > 0.0 || b > 0.0) {
+      const sap_mj_row row = sap_mj_tendon_row(&a->shadow, d, t);
+      status = sap_mj_add_rank_one(a, &row, h * (b + h * k), error);
+      sap_mj_row_add(&row, -h * h * k * sap_mj_row_times(&row, d->qvel), a->rhs);
+    }
+  }
+  return status;
+}
+
+sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
+  sap_problem* p = a->problem;
+  sap_status status = sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error);
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < a->ntrees; ++t) {
+    status = sap_problem_set_momentum_block(p, t, t, a->A + a->A_start[t], a->tree_size[t], error);
+  }
+  for (int32_t c = 0; status == SAP_STATUS_OK && c < a->coupling_count; ++c) {
+    const sap_mj_coupling* coupling = &a->couplings[c];
+    status = sap_problem_set_momentum_block(p, coupling->tree_a, coupling->tree_b,
+                                            a->coupling_values + coupling->start,
+                                            a->tree_size[coupling->tree_a], error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_solve_momentum(p, a->rhs, a->v_star, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->v_star[i] += d->qvel[i];
+  }
+  status = sap_problem_set_v_star(p, a->v_star, error);
+  return status == SAP_STATUS_OK ? sap_problem_set_v_guess(p, d->qvel, error) : status;
+}

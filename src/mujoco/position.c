@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// mj_fwdPosition with a wider look: contacts that slide are kept while they glide above the surface
+// and limits are seen before they are met. Both leave their constraint rows in mjData, with
+// MuJoCo's own margins and zero force until they act.
+//   SAP lets a contact that slides glide at up to (h + tau_d) mu |v_t| (castro, Sec. III-B), where
+//   geometry alone would lose it: the contacts in mjData, of the step before, say which do.
+//   A contact is where the two compliances put it, on the rigid one's surface; MuJoCo: half way.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+static const double GLIDE_FLOOR = 1e-6;  // lower heights are those of rest [m]
+static const double GLIDE_LIMIT = 0.25;  // of the smaller geom's size: else it was put there
+// A limit is seen from a tenth of the range, or when so many (h + tau_d) |v| reach it: as the
+// assembly of our own models has it.
+static const double LIMIT_RANGE_SHARE = 0.1;
+static const double LIMIT_HORIZONS = 4.0;
+
+// J of the row times the velocities that the data have now.
+static double row_speed(const sap_mj* a, const mjData* d, int32_t row) {
+  const sap_mj_row r = sap_mj_constraint_row(&a->shadow, d, row);
+  return sap_mj_row_times(&r, d->qvel);
+}
+
+static double slip_of(const sap_mj* a, const mjData* d, const mjContact* c) {
+  const int32_t first = c->efc_address;
+  double t[2];
+  for (int32_t i = 0; i < 2; ++i) {
+    if (mj_isPyramidal(&a->shadow)) {
+      const int32_t row = first + 2 * i;
+      t[i] = (row_speed(a, d, row) - row_speed(a, d, row + 1)) / (2.0 * c->friction[i]);
+    } else {
+      t[i] = row_speed(a, d, first + 1 + i);
+    }
+  }
+  return sqrt(t[0] * t[0] + t[1] * t[1]);
+}
+
+static double size_of(const mjModel* m, int32_t geom) {
+  const double bound = m->geom_rbound[geom];
+  return bound > 0.0 ? bound : HUGE_VAL;  // planes have none
+}
+
+static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
+  const mjModel* m = a->model;
+  const int rows = mj_isPyramidal(&a->shadow) && c->dim > 1 ? 2 * (c->dim - 1) : c->dim;
+  return c->exclude == 0 && c->efc_address >= 0 && c->efc_address + rows <= d->nefc &&
+         c->geom1 >= 0 && c->geom2 >= 0 && c->geom1 < (int)m->ngeom && c->geom2 < (int)m->ngeom;
+}
+
+static sap_status find_glides(sap_mj* a, const mjData* d, sap_error* error) {
+  const mjModel* m = a->model;
+  const double h = m->opt.timestep;
+  a->glide_count = 0;
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    const mjContact* c = &d->contact[i];
+    if (c->dim < 3 || !has_rows(a, d, c)) {
+      continue;
+    }
+    sap_material material;
+    double share;
+    sap_mj_contact_material(a, c, &material, &share);
+    const double height = (h + material.relaxation_time) * material.friction * slip_of(a, d, c);
+    if (!(height > GLIDE_FLOOR)) {
+      continue;
+    }
+    const double size = fmin(size_of(m, c->geom1), size_of(m, c->geom2));
+    const double reach = fmin(height, GLIDE_LIMIT * size);
+    sap_mj_glide* last = a->glide_count > 0 ? &a->glides[a->glide_count - 1] : NULL;
+    if (last != NULL && last->geom1 == c->geom1 && last->geom2 == c->geom2) {
+      last->reach = fmax(last->reach, reach);
+      continue;
+    }
+    const sap_status status = SAP_GROW(&a->glides, &a->glide_capacity, a->glide_count + 1, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    a->glides[a->glide_count++] = (sap_mj_glide){c->geom1, c->geom2, reach};
+  }
+  return SAP_STATUS_OK;
+}
+
+static void widen_geom(sap_mj* a, int32_t geom, double reach) {
+  const mjModel* m = a->model;
+  a->geom_margin[geom] = fmax(a->geom_margin[geom], m->geom_margin[geom] + reach);
+  const int32_t body = m->geom_bodyid[geom];
+  a->body_margin[body] = fmax(a->body_margin[body], a->geom_margin[geom] + m->geom_gap[geom]);
+}
+
+// Margins of what glides, in copies that the shadow points to.
+static void widen_contacts(sap_mj* a) {
+  const mjModel* m = a->model;
+  mjModel* s = &a->shadow;
+  s->geom_margin = m->geom_margin;
+  s->pair_margin = m->pair_margin;
+#if SAP_MJ_SINCE(3, 0, 0)
+  s->body_margin = m->body_margin;
+#endif
+  if (a->glide_count == 0) {
+    return;
+  }
+  memcpy(a->geom_margin, m->geom_margin, (size_t)m->ngeom * sizeof(mjtNum));
+  memcpy(a->pair_margin, m->pair_margin, (size_t)m->npair * sizeof(mjtNum));
+#if SAP_MJ_SINCE(3, 0, 0)
+  memcpy(a->body_margin, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
+  s->body_margin = a->body_margin;
+#endif
+  double largest = 0.0;
+  for (int32_t i = 0; i < a->glide_count; ++i) {
+    const sap_mj_glide* glide = &a->glides[i];
+    widen_geom(a, glide->geom1, glide->reach);
+    widen_geom(a, glide->geom2, glide->reach);
+    const int32_t pair = sap_mj_find_pair(m, glide->geom1, glide->geom2);
+    if (pair >= 0) {
+      a->pair_margin[pair] = fmax(a->pair_margin[pair], m->pair_margin[pair] + glide->reach);
+    }
+    largest = fmax(largest, glide->reach);
+  }
+  s->geom_margin = a->geom_margin;
+  s->pair_margin = a->pair_margin;
+  s->opt.o_margin += largest;
+}
+
+// Margins of limits.
+static void widen_limits(sap_mj* a, const mjData* d) {
+  const mjModel* m = a->model;
+  const double h = m->opt.timestep;
+  for (int32_t j = 0; j < (int32_t)m->njnt; ++j) {
+    a->joint_margin[j] = m->jnt_margin[j];
+    if (!m->jnt_limited[j]) {
+      continue;
+    }
+    const mjtNum *range = m->jnt_range + 2 * j, *v = d->qvel + m->jnt_dofadr[j];
+    const bool ball = m->jnt_type[j] == mjJNT_BALL;
+    const double width = ball ? range[1] : range[1] - range[0];
+    const double speed = ball ? sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) : fabs(v[0]);
+    a->joint_margin[j] +=
+        fmax(LIMIT_RANGE_SHARE * width, LIMIT_HORIZONS * (h + a->joint_limit[2 * j + 1]) * speed);
+  }
+  for (int32_t t = 0; t < (int32_t)m->ntendon; ++t) {
+    a->tendon_margin[t] = m->tendon_margin[t];
+    if (!m->tendon_limited[t]) {
+      continue;
+    }
+    // ten_velocity is that of the step before or not there yet: the range alone.
+    const mjtNum* range = m->tendon_range + 2 * t;
+    a->tendon_margin[t] += LIMIT_RANGE_SHARE * (range[1] - range[0]);
+  }
+  a->shadow.jnt_margin = a->joint_margin;
+  a->shadow.tendon_margin = a->tendon_margin;
+}
+
+// What MuJoCo would have made of the margins of the model: forces below `force`, listed below
+// `detect`.
+static void own_margins(const mjModel* m, const mjContact* c, double* force, double* detect) {
+  const int32_t g1 = c->geom1, g2 = c->geom2, pair = sap_mj_find_pair(m, g1, g2);
+  double margin, gap;
+  if (pair >= 0) {
+    margin = m->pair_margin[pair];
+    gap = m->pair_gap[pair];
+  } else {
+#if SAP_MJ_SINCE(3, 5, 0)
+    margin = m->geom_margin[g1] + m->geom_margin[g2];
+    gap = m->geom_gap[g1] + m->geom_gap[g2];
+#else
+    margin = fmax(m->geom_margin[g1], m->geom_margin[g2]);
+    gap = fmax(m->geom_gap[g1], m->geom_gap[g2]);
+#endif
+  }
+  if ((m->opt.enableflags & mjENBL_OVERRIDE) != 0) {
+    margin = m->opt.o_margin;
+  }
+#if SAP_MJ_SINCE(3, 9, 0)
+  *force = margin;
+  *detect = margin + gap;
+#else
+  *force = margin - gap;
+  *detect = margin;
+#endif
+}
+
+static double reach_of(const sap_mj* a, const mjContact* c) {
+  double reach = 0.0;
+  for (int32_t i = 0; i < a->glide_count; ++i) {
+    if (a->glides[i].geom1 == c->geom1 && a->glides[i].geom2 == c->geom2) {
+      reach = fmax(reach, a->glides[i].reach);
+    }
+  }
+  return reach;
+}
+
+// Of the contacts that wider margins brought, keeps those that glide; false: not wanted.
+static bool settle_margins(const sap_mj* a, mjContact* c) {
+  double force, detect;
+  own_margins(a->model, c, &force, &detect);
+  c->includemargin = force;
+  if (c->exclude > 1) {
+    return c->dist < detect;
+  }
+  if (c->dist < force || c->dist < force + reach_of(a, c)) {
+    c->exclude = 0;
+#if SAP_MJ_SINCE(3, 11, 0)
+    if (!(c->dist < detect)) {
+      c->adhesion = 0.0;
+    }
+#endif
+    return true;
+  }
+  c->exclude = 1;
+  return c->dist < detect;
+}
+
+// Moves the contact to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
+static void place(const sap_mj* a, mjContact* c) {
+  sap_material material;
+  double share;
+  sap_mj_contact_material(a, c, &material, &share);
+  const double shift = (share - 0.5) * (c->dist - c->includemargin);
+  for (int32_t i = 0; i < 3; ++i) {
+    c->pos[i] += shift * c->frame[i];
+  }
+}
+
+static void settle_contacts(const sap_mj* a, mjData* d) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
+    mjContact* c = &d->contact[i];
+    if (a->glide_count > 0 && !settle_margins(a, c)) {
+      continue;
+    }
+    if (c->exclude == 0) {
+      place(a, c);
+    }
+    if (kept != i) {
+      d->contact[kept] = *c;
+    }
+    ++kept;
+  }
+  d->ncon = kept;
+}
+
+// The margins that the model has stand beside the rows of limits.
+static void settle_limits(const sap_mj* a, mjData* d) {
+  for (int32_t i = 0; i < (int32_t)d->nefc; ++i) {
+    if (d->efc_type[i] == mjCNSTR_LIMIT_JOINT) {
+      d->efc_margin[i] = a->model->jnt_margin[d->efc_id[i]];
+    } else if (d->efc_type[i] == mjCNSTR_LIMIT_TENDON) {
+      d->efc_margin[i] = a->model->tendon_margin[d->efc_id[i]];
+    }
+  }
+}
+
+static void kinematics(const mjModel* m, mjData* d) {
+#if SAP_MJ_SINCE(3, 5, 0)
+  d->flg_energypos = 0;
+#endif
+#if SAP_MJ_SINCE(3, 4, 0)
+  mj_fwdKinematics(m, d);
+#else
+  mj_kinematics(m, d);
+  mj_comPos(m, d);
+  mj_camlight(m, d);
+  mj_tendon(m, d);
+#endif
+#if SAP_MJ_SINCE(3, 3, 3)
+  mj_makeM(m, d);
+#else
+  mj_crb(m, d);
+#endif
+  mj_factorM(m, d);
+}
+
+sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error) {
+  const mjModel* s = &a->shadow;
+  const sap_status status = find_glides(a, d, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  widen_contacts(a);
+  widen_limits(a, d);
+  kinematics(s, d);
+  mj_collision(s, d);
+  settle_contacts(a, d);
+  mj_makeConstraint(s, d);
+  settle_limits(a, d);
+  mj_transmission(s, d);
+#if SAP_MJ_SINCE(3, 0, 0)
+  d->nisland = 0;
+#endif
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Constraint rows of MuJoCo, dense or sparse, as Jacobians on trees.
+// A contact of dimension dim has rows (n, t1, t2, spin, roll1, roll2) of the velocity of geom 2
+// relative to geom 1 in an elliptic model; in a pyramidal one pairs n +- mu_j t_j, from which
+//   n = (row_0 + row_1)/2,  t_j = (row_2j - row_2j+1)/(2 mu_j)
+#include <string.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+// Trees that nonzeros of the row touch, after those that are there; a->tree_seen counts them.
+static int32_t find_trees(sap_mj* a, const sap_mj_row* row, int32_t count) {
+  for (int32_t i = 0; i < row->count; ++i) {
+    if (row->values[i] == 0.0) {
+      continue;
+    }
+    const int32_t tree = a->dof_tree[row->columns != NULL ? row->columns[i] : i];
+    if (a->tree_seen[tree] < 0) {
+      a->tree_seen[tree] = count;
+      a->block_trees[count++] = tree;
+    }
+  }
+  return count;
+}
+
+static void scatter(const sap_mj* a, const sap_mj_row* row, double factor, double* const* parts,
+                    int32_t ld, int32_t r) {
+  for (int32_t i = 0; i < row->count; ++i) {
+    if (row->values[i] != 0.0) {
+      const int32_t column = row->columns != NULL ? row->columns[i] : i;
+      const int32_t tree = a->dof_tree[column];
+      double* part = parts[a->tree_seen[tree]];
+      part[(size_t)(column - a->tree_start[tree]) * (size_t)ld + (size_t)r] +=
+          factor * row->values[i];
+    }
+  }
+}
+
+// Zeroed parts of `rows` rows on the trees found, with room for 3 rows more behind them.
+static sap_status make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error* error) {
+  int32_t columns = 0;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    columns += a->tree_size[a->block_trees[i]];
+  }
+  if (((int64_t)rows + 3) * columns > INT32_MAX) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "Jacobian of %d rows is too large", rows);
+  }
+  const sap_status status = SAP_GROW(&a->J, &a->J_capacity, (rows + 3) * columns, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  memset(a->J, 0, (size_t)rows * (size_t)columns * sizeof(double));
+  double* J = a->J;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    a->block_parts[i] = J;
+    J += (size_t)rows * (size_t)a->tree_size[a->block_trees[i]];
+  }
+  return SAP_STATUS_OK;
+}
+
+static void forget_trees(sap_mj* a, int32_t ntrees) {
+  for (int32_t i = 0; i < ntrees; ++i) {
+    a->tree_seen[a->block_trees[i]] = -1;
+  }
+}
+
+int32_t sap_mj_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error) {
+  int32_t ntrees = 0;
+  for (int32_t r = 0; r < count; ++r) {
+    ntrees = find_trees(a, &rows[r], ntrees);
+  }
+  const sap_status status = make_parts(a, ntrees, count, error);
+  for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
+    scatter(a, &rows[r], 1.0, (double* const*)a->block_parts, count, r);
+  }
+  forget_trees(a, ntrees);
+  return status == SAP_STATUS_OK ? ntrees : -1;
+}
+
+// Row of the contact in the order [t1 t2 n spin roll1 roll2]: those of MuJoCo that it is made of
+// and their factors; returns how many, 1 or 2.
+static int32_t source_rows(const mjContact* c, bool pyramidal, int32_t r, int32_t source[2],
+                           double factor[2]) {
+  static const int32_t elliptic[6] = {1, 2, 0, 3, 4, 5};
+  if (!pyramidal) {
+    source[0] = c->efc_address + elliptic[r];
+    factor[0] = 1.0;
+    return 1;
+  }
+  const int32_t axis = elliptic[r] - 1;  // -1: the normal
+  source[0] = c->efc_address + (axis < 0 ? 0 : 2 * axis);
+  source[1] = source[0] + 1;
+  factor[0] = axis < 0 ? 0.5 : 0.5 / c->friction[axis];
+  factor[1] = axis < 0 ? 0.5 : -factor[0];
+  return 2;
+}
+
+int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sap_error* error) {
+  const mjModel* m = a->model;
+  int32_t ntrees = 0;
+  const int32_t geoms[2] = {c->geom1, c->geom2};
+  for (int32_t side = 0; side < 2; ++side) {
+    const int32_t tree = a->body_tree[m->geom_bodyid[geoms[side]]];
+    if (tree >= 0 && a->tree_seen[tree] < 0) {
+      a->tree_seen[tree] = ntrees;
+      a->block_trees[ntrees++] = tree;
+    }
+  }
+  const int32_t dim = c->dim;
+  const sap_status status = make_parts(a, ntrees, dim, error);
+  for (int32_t r = 0; status == SAP_STATUS_OK && r < dim; ++r) {
+    int32_t source[2];
+    double factor[2];
+    const bool pyramidal = dim > 1 && mj_isPyramidal(&a->shadow);
+    const int32_t count = dim == 1 ? (source[0] = c->efc_address, factor[0] = 1.0, 1)
+                                   : source_rows(c, pyramidal, r, source, factor);
+    for (int32_t k = 0; k < count; ++k) {
+      const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
+      scatter(a, &row, factor[k], (double* const*)a->block_parts, dim, r);
+    }
+  }
+  forget_trees(a, ntrees);
+  return status == SAP_STATUS_OK ? ntrees : -1;
+}

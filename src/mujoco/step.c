@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The step: MuJoCo's position and velocity stages, our velocities, MuJoCo's motion.
+#include <math.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+// A solve that ends at the iteration limit or stalls still makes a step below this momentum error,
+// castro (32), or below a looser tolerance that the caller asked for.
+#define ACCEPTED_MOMENTUM_ERROR 1e-3
+
+enum { POSITION = 1, VELOCITY = 2, MOTION = 4 };
+
+// One call: what runs between MuJoCo's functions says no by `status`.
+typedef struct call {
+  sap_mj* a;
+  mjData* d;
+  int stages;
+  sap_mj_report* report;
+  sap_error* error;
+  sap_status status;
+  double times[4];
+} call;
+
+static sap_status check_numbers(const char* name, const mjtNum* x, int64_t count,
+                                sap_error* error) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(fabs(x[i]) < mjMAXVAL)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, (int)i,
+                      x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_state(const mjModel* m, const mjData* d, sap_error* error) {
+  const struct {
+    const char* name;
+    const mjtNum* values;
+    int64_t count;
+  } arrays[] = {
+      {"time", &d->time, 1},
+      {"qpos", d->qpos, (int64_t)m->nq},
+      {"qvel", d->qvel, (int64_t)m->nv},
+      {"act", d->act, (int64_t)m->na},
+      {"mocap_pos", d->mocap_pos, 3 * (int64_t)m->nmocap},
+      {"mocap_quat", d->mocap_quat, 4 * (int64_t)m->nmocap},
+  };
+  if (!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
+                    m->opt.timestep);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (size_t i = 0; status == SAP_STATUS_OK && i < sizeof arrays / sizeof *arrays; ++i) {
+    status = check_numbers(arrays[i].name, arrays[i].values, arrays[i].count, error);
+  }
+  return status;
+}
+
+static sap_status check_inputs(const mjModel* m, const mjData* d, sap_error* error) {
+  sap_status status = check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
+  }
+  return status;
+}
+
+// MuJoCo goes on without the contacts and constraints that it has no room for; a step must not.
+static int lost_count(const mjData* d) {
+  return (int)(d->warning[mjWARN_CONTACTFULL].number + d->warning[mjWARN_CNSTRFULL].number);
+}
+
+static sap_status check_room(const mjData* d, int before, sap_error* error) {
+  if (lost_count(d) == before) {
+    return SAP_STATUS_OK;
+  }
+  const bool contacts = d->warning[mjWARN_CONTACTFULL].number > 0;
+  const int kind = contacts ? (int)mjWARN_CONTACTFULL : (int)mjWARN_CNSTRFULL;
+  return sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: %s",
+                  mju_warningText(kind, (size_t)d->warning[kind].lastinfo));
+}
+
+static void sensors(const mjModel* m, mjData* d, int stage) {
+  const bool energy = (m->opt.enableflags & mjENBL_ENERGY) != 0;
+  if (stage == mjSTAGE_POS) {
+    mj_sensorPos(m, d);
+    if (energy) {
+      mj_energyPos(m, d);
+    } else {
+      d->energy[0] = d->energy[1] = 0.0;
+    }
+  } else if (stage == mjSTAGE_VEL) {
+    mj_sensorVel(m, d);
+    if (energy) {
+      mj_energyVel(m, d);
+    }
+  } else {
+#if SAP_MJ_SINCE(3, 5, 0)
+    d->flg_rnepost = 0;
+#endif
+    mj_sensorAcc(m, d);
+  }
+}
+
+static sap_status first_half(call* c) {
+  sap_mj* a = c->a;
+  mjData* d = c->d;
+  sap_status status = check_state(a->model, d, c->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int lost = lost_count(d);
+  status = sap_mj_position(a, d, c->error);
+  if (status == SAP_STATUS_OK) {
+    status = check_room(d, lost, c->error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sensors(&a->shadow, d, mjSTAGE_POS);
+  mj_fwdVelocity(&a->shadow, d);
+  sensors(&a->shadow, d, mjSTAGE_VEL);
+  if (mjcb_control != NULL && (a->model->opt.disableflags & mjDSBL_ACTUATION) == 0) {
+    mjcb_control(a->model, d);
+  }
+  return SAP_STATUS_OK;
+}
+
+// A, v* and blocks, for the servos as they are divided now.
+static sap_status assemble(sap_mj* a, mjData* d, sap_error* error) {
+  sap_mj_add_mass(a, d);
+  sap_status status = sap_mj_add_elements(a, d, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_add_servos(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_set_problem(a, d, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_add_servo_blocks(a, error);
+  }
+  return status == SAP_STATUS_OK ? sap_mj_add_blocks(a, d, error) : status;
+}
+
+static sap_status solve(sap_mj* a, sap_error* error) {
+  const sap_status status =
+      sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_report* r = &a->report;
+  const double accepted =
+      fmax(ACCEPTED_MOMENTUM_ERROR, a->options.solver_options.relative_tolerance);
+  if (r->outcome != SAP_OUTCOME_CONVERGED && r->outcome != SAP_OUTCOME_ROUNDOFF &&
+      !(r->momentum_error <= accepted)) {
+    return sap_fail(error, SAP_STATUS_STEP_FAILED,
+                    "contact solver: %s after %d iterations, momentum error %g must be <= %g",
+                    sap_outcome_text(r->outcome), r->iterations, r->momentum_error, accepted);
+  }
+  return SAP_STATUS_OK;
+}
+
+static void fill_report(const call* c, bool solved, int32_t solves) {
+  const sap_mj* a = c->a;
+  sap_mj_report* report = c->report;
+  *report = (sap_mj_report){
+      .velocities = a->nv,
+      .trees = a->ntrees,
+      .blocks = sap_problem_block_count(a->problem),
+      .rows = sap_problem_row_count(a->problem),
+      .solves = solves,
+      .solver = solved ? &a->report : NULL,
+      .problem = a->problem,
+      .solution = solved ? &a->solution : NULL,
+  };
+  for (int32_t i = 0; i < a->servo_count; ++i) {
+    report->servo_blocks += a->servos[i].block >= 0 && !a->servos[i].is_absorbed;
+  }
+  for (int32_t i = 0; i < a->slot_count; ++i) {
+    const sap_mj_slot* slot = &a->slots[i];
+    if (slot->contact < 0) {
+      continue;
+    }
+    const mjContact* contact = &c->d->contact[slot->contact];
+    report->contacts += 1;
+    report->penetration = fmax(report->penetration, contact->includemargin - contact->dist);
+    if (solved && contact->dim >= 3 && a->solution.gamma[slot->first_gamma + 2] > 0.0) {
+      const double* vc = a->solution.vc + slot->first_gamma;
+      report->slip = fmax(report->slip, sqrt(vc[0] * vc[0] + vc[1] * vc[1]));
+    }
+  }
+}
+
+// qacc and forces.
+static sap_status accelerate(call* c) {
+  sap_mj* a = c->a;
+  mjData* d = c->d;
+  sap_status status = check_inputs(a->model, d, c->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  mj_fwdActuation(&a->shadow, d);
+  mj_fwdAcceleration(&a->shadow, d);
+  c->times[1] = sap_clock_seconds();
+  sap_mj_mocap_update(a, d);
+  if (a->model->neq > 0 && d->ne > 0) {
+    sap_mj_bias_accelerations(a, d);
+  }
+  status = sap_mj_find_servos(a, d, c->error);
+  bool again = true, solved = false;
+  int32_t solves = 0;
+  double solver_time = 0.0;
+  while (status == SAP_STATUS_OK && again) {
+    status = assemble(a, d, c->error);
+    solved = status == SAP_STATUS_OK && sap_problem_block_count(a->problem) > 0;
+    if (solved) {
+      const double begin = sap_clock_seconds();
+      status = solve(a, c->error);
+      solver_time += sap_clock_seconds() - begin;
+    }
+    ++solves;
+    again = status == SAP_STATUS_OK && sap_mj_check_servos(a, solved ? a->solution.v : a->v_star);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const double* v = solved ? a->solution.v : a->v_star;
+  status = check_numbers("the step's qvel", v, a->nv, c->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_mj_write_outputs(a, d, v, solved);
+  c->times[2] = sap_clock_seconds() - c->times[1] - solver_time;
+  c->times[3] = solver_time;
+  sensors(&a->shadow, d, mjSTAGE_ACC);
+  if (c->report != NULL) {
+    fill_report(c, solved, solves);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Arrays that the motion writes.
+enum { STATE_ARRAYS = 6 };
+typedef struct state_array {
+  mjtNum* values;
+  size_t count;
+} state_array;
+
+static int32_t state_arrays(const mjModel* m, mjData* d, state_array out[STATE_ARRAYS]) {
+  int32_t n = 0;
+  out[n++] = (state_array){&d->time, 1};
+  out[n++] = (state_array){d->qpos, (size_t)m->nq};
+  out[n++] = (state_array){d->qvel, (size_t)m->nv};
+  out[n++] = (state_array){d->act, (size_t)m->na};
+#if SAP_MJ_SINCE(3, 0, 0)
+  out[n++] = (state_array){d->plugin_state, (size_t)m->npluginstate};
+#endif
+#if SAP_MJ_SINCE(3, 11, 0)
+  out[n++] = (state_array){d->history, (size_t)m->nhistory};
+#endif
+  return n;
+}
+
+static sap_status keep_state(sap_mj* a, mjData* d, sap_error* error) {
+  state_array arrays[STATE_ARRAYS];
+  const int32_t n = state_arrays(a->model, d, arrays);
+  size_t count = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    count += arrays[i].count;
+  }
+  const sap_status status = count <= INT32_MAX
+                                ? SAP_GROW(&a->backup, &a->backup_capacity, (int32_t)count, error)
+                                : SAP_STATUS_MEMORY;
+  double* to = a->backup;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < n; ++i) {
+    if (arrays[i].count > 0) {
+      memcpy(to, arrays[i].values, arrays[i].count * sizeof(mjtNum));
+      to += arrays[i].count;
+    }
+  }
+  return status;
+}
+
+static void restore_state(const sap_mj* a, mjData* d) {
+  state_array arrays[STATE_ARRAYS];
+  const int32_t n = state_arrays(a->model, d, arrays);
+  const double* from = a->backup;
+  for (int32_t i = 0; i < n; ++i) {
+    if (arrays[i].count > 0) {
+      memcpy(arrays[i].values, from, arrays[i].count * sizeof(mjtNum));
+      from += arrays[i].count;
+    }
+  }
+}
+
+static void move(sap_mj* a, mjData* d) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  (void)a;
+  mj_Euler(&a->shadow, d);
+#else
+  mjModel still = a->shadow;  // without dampers mj_Euler takes qacc as it is
+  memset(a->v_star, 0, (size_t)a->nv * sizeof(double));
+  still.dof_damping = a->v_star;
+  mj_Euler(&still, d);
+#endif
+}
+
+static void run(void* context) {
+  call* c = context;
+  c->status = SAP_STATUS_OK;
+  if ((c->stages & POSITION) != 0) {
+    c->status = first_half(c);
+  }
+  if (c->status == SAP_STATUS_OK && (c->stages & VELOCITY) != 0) {
+    c->status = accelerate(c);
+  }
+  if (c->status == SAP_STATUS_OK && (c->stages & MOTION) != 0) {
+    sap_mj_mocap_keep(c->a, c->d);
+    move(c->a, c->d);
+  }
+}
+
+static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* report,
+                          sap_error* error) {
+  if (a == NULL || d == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", a == NULL ? "adapter" : "data");
+  }
+  call c = {.a = a, .d = d, .stages = stages, .report = report, .error = error};
+  c.times[0] = sap_clock_seconds();
+  sap_mj_refresh(a);
+  sap_status status = keep_state(a, d, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+#if SAP_MJ_SINCE(3, 0, 0)
+  const size_t stack = d->pstack, base = d->pbase;
+#else
+  const int stack = d->pstack;
+#endif
+  status = sap_mj_guard(run, &c, a->guard, error);
+  if (status != SAP_STATUS_OK) {
+    d->pstack = stack;
+#if SAP_MJ_SINCE(3, 0, 0)
+    d->pbase = base;
+#endif
+  } else {
+    status = c.status;
+  }
+  if (status != SAP_STATUS_OK) {
+    restore_state(a, d);
+    return status;
+  }
+  if (report != NULL) {
+    report->time_position = c.times[1] - c.times[0];
+    report->time_assembly = c.times[2];
+    report->time_solver = c.times[3];
+    report->time_total = sap_clock_seconds() - c.times[0];
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_step(sap_mj* a, mjData* d, sap_mj_report* report, sap_error* error) {
+  return advance(a, d, POSITION | VELOCITY | MOTION, report, error);
+}
+
+sap_status sap_mj_step1(sap_mj* a, mjData* d, sap_error* error) {
+  return advance(a, d, POSITION, NULL, error);
+}
+
+sap_status sap_mj_step2(sap_mj* a, mjData* d, sap_mj_report* report, sap_error* error) {
+  return advance(a, d, VELOCITY | MOTION, report, error);
+}
+
+sap_status sap_mj_forward(sap_mj* a, mjData* d, sap_mj_report* report, sap_error* error) {
+  return advance(a, d, POSITION | VELOCITY, report, error);
+}
