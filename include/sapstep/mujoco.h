@@ -41,6 +41,9 @@ typedef struct sap_mj_options {
   sap_solver_options solver_options;  // check_input is off here
   sap_regularization regularization;  // beta, sigma; NaN: the model's "sapstep:beta",
                                       // "sapstep:sigma", else 1 and 1e-3               (NaN)
+  sap_contact_model contact_model;    // of all contacts                                    (SAP)
+  double dissipation;                 // of models other than SAP's: d [s/m]                (20)
+  double stiction_tolerance;          // and v_s [m/s]                                      (1e-4)
   bool implicit;                      // springs, dampers and servos in A; false: all forces are
                                       // those at the start of the step                 (true)
   bool warm_start;  // start from the impulses of the step before; false: what a step gives depends

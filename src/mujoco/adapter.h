@@ -59,6 +59,7 @@ struct sap_mj {
   sap_mj_options options;
   sap_mj_guard_options* guard;  // MuJoCo's warnings go there
   sap_regularization regularization;
+  sap_material contact_law;  // what all contacts have in common
 
   // Kinematic trees.
   int32_t nv, ntrees;
@@ -104,7 +105,8 @@ struct sap_mj {
   int32_t J_capacity;
   int32_t* block_trees;        // (ntrees)
   const double** block_parts;  // (ntrees)
-  int32_t* tree_seen;          // (ntrees), part of the tree in the block, -1
+  const double* angular_parts[2];
+  int32_t* tree_seen;  // (ntrees), part of the tree in the block, -1
   sap_mj_slot* slots;
   int32_t slot_count, slot_capacity;
   uint64_t epoch;  // of the keys: sap_mj_clear starts another
@@ -150,9 +152,15 @@ void sap_mj_write_servos(sap_mj* a, mjData* d, const double* v);
 // rows.c: Jacobians in a->block_trees and a->block_parts; the number of trees, 0: all is zero, -1:
 // no memory.
 int32_t sap_mj_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error);
-// Rows [t1 t2 n spin roll1 roll2], as many as its dim; 1: n alone.
+// Rows [t1 t2 n], or n alone where dim is 1; [spin roll1 roll2] in a->angular_parts.
 int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* contact,
                               sap_error* error);
+// Row r of [t1 t2 n spin roll1 roll2] of a contact with dim > 1: its product with v, and its number
+// of an array that has one per row of MuJoCo's.
+double sap_mj_contact_row_times(const sap_mj* a, const mjData* d, const mjContact* contact,
+                                int32_t r, const double* v);
+double sap_mj_contact_row_of(const sap_mj* a, const mjContact* contact, int32_t r,
+                             const double* rows);
 // blocks.c
 sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,

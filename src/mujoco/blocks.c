@@ -112,6 +112,57 @@ static bool is_zero(const double* J, int32_t count) {
   return true;
 }
 
+#if SAP_MJ_SINCE(3, 11, 0)
+// Belts: MuJoCo has their velocity in efc_vel beside that of the bodies.
+static void add_surface_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
+                                 double velocity[3]) {
+  static const int32_t rows[3] = {0, 1, 3};
+  for (int32_t k = 0; k < (c->dim > 3 ? 3 : 2); ++k) {
+    velocity[k] += sap_mj_contact_row_of(a, c, rows[k], d->efc_vel) -
+                   sap_mj_contact_row_times(a, d, c, rows[k], d->qvel);
+  }
+}
+
+// Adhesion pulls with a constant force, which is in qfrc_passive, and widens the cone: gamma_n and
+// friction are those of the force above it, and rest is where it would be without:
+//   gamma_n = h (f_spring + adhesion):  v_hat_n + Rn h adhesion
+static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material* material,
+                               int32_t ntrees, double* phi, sap_error* error) {
+  const double h = a->model->opt.timestep;
+  double w = 0.0, R[3], v_hat[3];
+  sap_status status = sap_problem_delassus_scale(a->problem, c->dim < 3 ? 1 : 3, ntrees,
+                                                 a->block_trees, a->block_parts, &w, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_contact_regularize(material, &a->regularization, h, *phi, w, R, v_hat, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    *phi -= (h + material->relaxation_time) * R[2] * h * c->adhesion;
+  }
+  return status;
+}
+#endif
+
+// Velocity of mocap bodies at the contact, of geom 2 relative to geom 1; returns its normal part.
+static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
+                                 double velocity[3]) {
+  const int32_t geoms[2] = {c->geom1, c->geom2};
+  double normal = 0.0;
+  for (int32_t side = 0; side < 2; ++side) {
+    const double sign = side == 0 ? -1.0 : 1.0;
+    double v[3], omega[3];
+    if (!sap_mj_mocap_point(a, d, a->model->geom_bodyid[geoms[side]], c->pos, v, omega)) {
+      continue;
+    }
+    for (int32_t k = 0; k < 3; ++k) {  // rows of the frame: n, t1, t2
+      normal += sign * c->frame[k] * v[k];
+      velocity[0] += sign * c->frame[3 + k] * v[k];
+      velocity[1] += sign * c->frame[6 + k] * v[k];
+      velocity[2] += sign * c->frame[k] * omega[k];
+    }
+  }
+  return normal;
+}
+
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, int32_t ordinal,
                               sap_error* error) {
   const mjContact* c = &d->contact[index];
@@ -124,35 +175,45 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, int32_t
   for (int32_t i = 0; i < ntrees; ++i) {
     columns += a->tree_size[a->block_trees[i]];
   }
-  if (is_zero(a->J, c->dim * columns)) {
+  if (is_zero(a->J, (c->dim < 3 ? c->dim : 3) * columns)) {
     return SAP_STATUS_OK;  // nothing moves this point
   }
-  sap_material material;
+  sap_contact_block block = {.ntrees = ntrees,
+                             .trees = a->block_trees,
+                             .jacobians = a->block_parts,
+                             .phi0 = c->dist - c->includemargin,
+                             .key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, ordinal)};
   double share;
-  sap_mj_contact_material(a, c, &material, &share);
-  const uint64_t key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, ordinal);
-  const double phi = c->dist - c->includemargin;
+  sap_mj_contact_material(a, c, &block.material, &share);
   sap_status status =
       sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
+  if (a->model->nmocap > 0) {
+    block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
+                  add_mocap_velocity(a, d, c, block.surface_velocity);
+  }
+#if SAP_MJ_SINCE(3, 11, 0)
+  if (a->model->flg_surfacevel && c->dim > 1) {
+    add_surface_velocity(a, d, c, block.surface_velocity);
+  }
+  if (status == SAP_STATUS_OK && a->model->flg_adhesion && c->adhesion > 0.0) {
+    status = add_adhesion(a, c, &block.material, ntrees, &block.phi0, error);
+  }
+#endif
   if (status != SAP_STATUS_OK) {
     return status;
   }
   if (c->dim == 1) {
-    sap_soft_row soft = {.stiffness = material.stiffness,
-                         .relaxation_time = material.relaxation_time,
-                         .g0 = phi,
+    sap_soft_row soft = {.stiffness = block.material.stiffness,
+                         .relaxation_time = block.material.relaxation_time,
+                         .g0 = block.phi0,
                          .unilateral = true};
-    return add_soft_row(a, ntrees, &soft, key, error);
+    return add_soft_row(a, ntrees, &soft, block.key, error);
   }
-  if (c->dim != 3) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "condim = %d must be 1 or 3", c->dim);
+  if (c->dim > 3 || c->friction[0] != c->friction[1]) {
+    block.friction = c->friction;
+    block.nrows = c->dim;
+    block.angular = c->dim > 3 ? a->angular_parts : NULL;
   }
-  const sap_contact_block block = {.ntrees = ntrees,
-                                   .trees = a->block_trees,
-                                   .jacobians = a->block_parts,
-                                   .material = material,
-                                   .phi0 = phi,
-                                   .key = key};
   return sap_problem_add_contact(a->problem, &block, &a->regularization, error);
 }
 

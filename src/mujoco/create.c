@@ -19,6 +19,10 @@ sap_mj_options sap_mj_options_default(void) {
                             .warm_start = true,
                             .mocap_speed_limit = 20.0};
   options.solver_options.check_input = false;
+  const sap_material standard = sap_material_default();
+  options.contact_model = standard.model;
+  options.dissipation = standard.dissipation;
+  options.stiction_tolerance = standard.stiction_tolerance;
   return options;
 }
 
@@ -170,6 +174,29 @@ static sap_status choose_regularization(sap_mj* a, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
+// What contacts have in common.
+static sap_status choose_contact_law(sap_mj* a, sap_error* error) {
+  const sap_mj_options* o = &a->options;
+  a->contact_law = sap_material_default();
+  a->contact_law.model = o->contact_model;
+  a->contact_law.dissipation = o->dissipation;
+  a->contact_law.stiction_tolerance = o->stiction_tolerance;
+  const int model = (int)o->contact_model;
+  if (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_model = %d is not a sap_contact_model",
+                    model);
+  }
+  if (!(o->dissipation >= 0.0 && o->dissipation < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "dissipation = %g must be finite and >= 0 s/m",
+                    o->dissipation);
+  }
+  if (!(o->stiction_tolerance >= 0.0 && o->stiction_tolerance < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "stiction_tolerance = %g must be finite and >= 0 m/s", o->stiction_tolerance);
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status fill(sap_mj* a, sap_error* error) {
   a->shadow = *a->model;
   sap_mj_refresh(a);
@@ -180,6 +207,9 @@ static sap_status fill(sap_mj* a, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
     status = choose_regularization(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = choose_contact_law(a, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mj_materials_create(a, error);

@@ -146,7 +146,8 @@ void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_mate
   const int32_t pair = sap_mj_find_pair(a->model, g1, g2);
   // The point stays on the rigid surface: geom 1 gives way by the share k2/(k1 + k2) of it all.
   *share = isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
-  out->friction = contact->dim > 1 ? contact->friction[0] : 0.0;
+  *out = a->contact_law;
+  out->friction = contact->dim > 1 ? fmax(contact->friction[0], contact->friction[1]) : 0.0;
   if (pair >= 0 && a->pair_stiffness[pair] > 0.0) {
     out->stiffness = a->pair_stiffness[pair];
     out->relaxation_time = a->pair_relaxation_time[pair];

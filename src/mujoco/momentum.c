@@ -197,5 +197,11 @@ sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
     a->v_star[i] += d->qvel[i];
   }
   status = sap_problem_set_v_star(p, a->v_star, error);
-  return status == SAP_STATUS_OK ? sap_problem_set_v_guess(p, d->qvel, error) : status;
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_guess(p, d->qvel, error);
+  }
+  if (status == SAP_STATUS_OK && a->options.contact_model != SAP_CONTACT_SAP) {
+    status = sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error);
+  }
+  return status;
 }

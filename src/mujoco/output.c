@@ -13,6 +13,15 @@ static void write_contact(const sap_mj* a, mjData* d, const sap_mj_slot* slot,
   const mjContact* c = &d->contact[slot->contact];
   const double rate = 1.0 / a->model->opt.timestep;
   mjtNum* force = d->efc_force + slot->first_row;
+  double unscaled[6];
+  if (c->dim > 1 && (c->dim > 3 || c->friction[0] != c->friction[1])) {  // see sap_friction_scales
+    double scales[6];
+    (void)sap_friction_scales(c->friction, c->dim, scales);
+    for (int32_t i = 0; i < c->dim; ++i) {
+      unscaled[i] = scales[i] * gamma[i];
+    }
+    gamma = unscaled;
+  }
   if (c->dim == 1 || !mj_isPyramidal(&a->shadow)) {
     for (int32_t i = 0; i < c->dim; ++i) {
       force[i] = rate * gamma[c->dim == 1 ? 0 : ours[i]];

@@ -18,24 +18,10 @@ static const double GLIDE_LIMIT = 0.25;  // of the smaller geom's size: else it 
 static const double LIMIT_RANGE_SHARE = 0.1;
 static const double LIMIT_HORIZONS = 4.0;
 
-// J of the row times the velocities that the data have now.
-static double row_speed(const sap_mj* a, const mjData* d, int32_t row) {
-  const sap_mj_row r = sap_mj_constraint_row(&a->shadow, d, row);
-  return sap_mj_row_times(&r, d->qvel);
-}
-
 static double slip_of(const sap_mj* a, const mjData* d, const mjContact* c) {
-  const int32_t first = c->efc_address;
-  double t[2];
-  for (int32_t i = 0; i < 2; ++i) {
-    if (mj_isPyramidal(&a->shadow)) {
-      const int32_t row = first + 2 * i;
-      t[i] = (row_speed(a, d, row) - row_speed(a, d, row + 1)) / (2.0 * c->friction[i]);
-    } else {
-      t[i] = row_speed(a, d, first + 1 + i);
-    }
-  }
-  return sqrt(t[0] * t[0] + t[1] * t[1]);
+  const double t1 = sap_mj_contact_row_times(a, d, c, 0, d->qvel);
+  const double t2 = sap_mj_contact_row_times(a, d, c, 1, d->qvel);
+  return sqrt(t1 * t1 + t2 * t2);
 }
 
 static double size_of(const mjModel* m, int32_t geom) {

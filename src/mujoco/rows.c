@@ -106,19 +106,55 @@ int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sa
       a->block_trees[ntrees++] = tree;
     }
   }
-  const int32_t dim = c->dim;
-  const sap_status status = make_parts(a, ntrees, dim, error);
+  // Rows beyond the third stand behind the others, in parts of their own.
+  const int32_t dim = c->dim, linear = dim < 3 ? dim : 3, angular = dim - linear;
+  const sap_status status = make_parts(a, ntrees, linear, error);
+  double* behind = a->J;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < ntrees; ++i) {
+    behind += linear * a->tree_size[a->block_trees[i]];
+  }
+  double* parts[2] = {behind,
+                      behind + angular * (ntrees > 0 ? a->tree_size[a->block_trees[0]] : 0)};
+  for (int32_t i = 0; status == SAP_STATUS_OK && angular > 0 && i < ntrees; ++i) {
+    memset(parts[i], 0, (size_t)(angular * a->tree_size[a->block_trees[i]]) * sizeof(double));
+    a->angular_parts[i] = parts[i];
+  }
+  const bool pyramidal = dim > 1 && mj_isPyramidal(&a->shadow);
   for (int32_t r = 0; status == SAP_STATUS_OK && r < dim; ++r) {
-    int32_t source[2];
-    double factor[2];
-    const bool pyramidal = dim > 1 && mj_isPyramidal(&a->shadow);
-    const int32_t count = dim == 1 ? (source[0] = c->efc_address, factor[0] = 1.0, 1)
-                                   : source_rows(c, pyramidal, r, source, factor);
+    int32_t source[2] = {c->efc_address, 0};
+    double factor[2] = {1.0, 0.0};
+    const int32_t count = dim > 1 ? source_rows(c, pyramidal, r, source, factor) : 1;
     for (int32_t k = 0; k < count; ++k) {
       const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
-      scatter(a, &row, factor[k], (double* const*)a->block_parts, dim, r);
+      if (r < linear) {
+        scatter(a, &row, factor[k], (double* const*)a->block_parts, linear, r);
+      } else {
+        scatter(a, &row, factor[k], parts, angular, r - linear);
+      }
     }
   }
   forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;
+}
+
+double sap_mj_contact_row_times(const sap_mj* a, const mjData* d, const mjContact* c, int32_t r,
+                                const double* v) {
+  int32_t source[2];
+  double factor[2], sum = 0.0;
+  const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
+  for (int32_t k = 0; k < count; ++k) {
+    const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
+    sum += factor[k] * sap_mj_row_times(&row, v);
+  }
+  return sum;
+}
+
+double sap_mj_contact_row_of(const sap_mj* a, const mjContact* c, int32_t r, const double* rows) {
+  int32_t source[2];
+  double factor[2], sum = 0.0;
+  const int32_t count = source_rows(c, mj_isPyramidal(&a->shadow) != 0, r, source, factor);
+  for (int32_t k = 0; k < count; ++k) {
+    sum += factor[k] * rows[source[k]];
+  }
+  return sum;
 }

@@ -234,6 +234,12 @@ static sap_status accelerate(call* c) {
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  if (a->options.contact_model == SAP_CONTACT_LAGGED) {
+    status = sap_problem_keep_impulses(a->problem, solved ? a->solution.gamma : NULL, c->error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
   sap_mj_write_outputs(a, d, v, solved);
   c->times[2] = sap_clock_seconds() - c->times[1] - solver_time;
   c->times[3] = solver_time;
