@@ -95,6 +95,14 @@ SAP_API int64_t sap_recording_rows(const sap_recording* recording);  // n
 // Rows and columns of a data set ("q", "contact/impulse"). ARGUMENT: there is none.
 SAP_API sap_status sap_recording_size(const sap_recording* recording, const char* name,
                                       int64_t* rows, int64_t* columns, sap_error* error);
+// An attribute of a data set ("units", "columns") or group ("model", "name"), cut to `size` bytes.
+// ARGUMENT: there is none.
+SAP_API sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
+                                           const char* attribute, char* out, size_t size,
+                                           sap_error* error);
+// Element `index` of a list of names ("model/bodies"), cut to `size` bytes. ARGUMENT: there is none.
+SAP_API sap_status sap_recording_text(const sap_recording* recording, const char* name,
+                                      int64_t index, char* out, size_t size, sap_error* error);
 // Rows first ... first + count - 1 of a data set, row by row (count x columns).
 SAP_API sap_status sap_recording_read(const sap_recording* recording, const char* name,
                                       int64_t first, int64_t count, double* out, sap_error* error);

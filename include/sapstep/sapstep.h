@@ -10,6 +10,7 @@
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/output.h>
+#include <sapstep/page.h>
 #include <sapstep/problem.h>
 #include <sapstep/problem_file.h>
 #include <sapstep/recorder.h>

@@ -48,6 +48,7 @@ extern const cli_command cli_command_info;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_solvers;
+extern const cli_command cli_command_view;
 
 // "sapstep: message" on standard error.
 void cli_message(const char* format, ...) CLI_PRINTF(1, 2);

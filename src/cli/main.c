@@ -16,6 +16,7 @@ static const cli_command* const commands[] = {
     &cli_command_run,
     &cli_command_solve,
     &cli_command_solvers,
+    &cli_command_view,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 

@@ -84,10 +84,18 @@ static int leave(cli_parser* parser, int exit_code) {
   return CLI_PARSE_LEAVE;
 }
 
+static int option_id(const cli_command* command, const char* name) {
+  const cli_option* option = command->options;
+  while (option->name != NULL && strcmp(option->name, name) != 0) {
+    ++option;
+  }
+  return option->name != NULL ? option->id : 0;
+}
+
 int cli_parse_next(cli_parser* parser, const char** argument) {
   for (;;) {
     int index = -1;
-    const int value = getopt_long(parser->argc, parser->argv, ":h", parser->list, &index);
+    const int value = getopt_long(parser->argc, parser->argv, ":ho:", parser->list, &index);
     *argument = optarg;
     if (value == -1) {
       parser->operands = parser->argv + optind;
@@ -104,6 +112,10 @@ int cli_parse_next(cli_parser* parser, const char** argument) {
     if (value == 'h' || value == ID_HELP) {
       cli_print_help(parser->command);
       return leave(parser, CLI_OK);
+    }
+    if (value == 'o') {  // short for --output, where there is one
+      const int id = option_id(parser->command, "output");
+      return id > 0 ? id : leave(parser, refuse(parser, value, NULL));
     }
     if (value < ID_SOLVER) {
       return value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads recordings.
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -168,6 +169,73 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
                          "cannot read '%s': the recording is damaged or "
                          "'%s' holds no numbers",
                          name, name);
+}
+
+static bool read_attribute(hid_t file, const char* name, const char* attribute, char* out,
+                           size_t size) {
+  const hid_t id = H5Aopen_by_name(file, name, attribute, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t type = id >= 0 ? H5Aget_type(id) : -1;
+  const bool text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+  char* whole = text ? sap_allocate(H5Tget_size(type) + 1, 1) : NULL;
+  const bool good = whole != NULL && H5Aread(id, type, whole) >= 0;
+  if (good) {
+    (void)snprintf(out, size, "%s", whole);
+  }
+  sap_free(whole);
+  (void)H5Tclose(type);
+  (void)H5Aclose(id);
+  return good;
+}
+
+sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
+                                   const char* attribute, char* out, size_t size,
+                                   sap_error* error) {
+  if (recording == NULL || name == NULL || attribute == NULL || out == NULL || size == 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_attribute: an argument is NULL");
+  }
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const bool good = read_attribute(recording->file, name, attribute, out, size);
+  sap_hdf5_silence_end(&silence);
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no attribute '%s'", name, attribute);
+}
+
+static bool read_text(hid_t file, const char* name, hsize_t index, char* out, size_t size) {
+  const hsize_t one = 1;
+  char* text = NULL;
+  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
+  const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
+  const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
+  const hid_t memory = H5Screate_simple(1, &one, NULL);
+  const bool good = type >= 0 && space >= 0 && memory >= 0 && H5Tis_variable_str(type) > 0 &&
+                    H5Sget_simple_extent_ndims(space) == 1 &&
+                    (hsize_t)H5Sget_simple_extent_npoints(space) > index &&
+                    H5Sselect_hyperslab(space, H5S_SELECT_SET, &index, NULL, &one, NULL) >= 0 &&
+                    H5Dread(set, type, memory, space, H5P_DEFAULT, &text) >= 0 && text != NULL;
+  if (good) {
+    (void)snprintf(out, size, "%s", text);
+    (void)H5Dvlen_reclaim(type, memory, H5P_DEFAULT, &text);
+  }
+  (void)H5Sclose(memory);
+  (void)H5Sclose(space);
+  (void)H5Tclose(type);
+  (void)H5Dclose(set);
+  return good;
+}
+
+sap_status sap_recording_text(const sap_recording* recording, const char* name, int64_t index,
+                              char* out, size_t size, sap_error* error) {
+  if (recording == NULL || name == NULL || out == NULL || size == 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_text: an argument is NULL");
+  }
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const bool good = index >= 0 && read_text(recording->file, name, (hsize_t)index, out, size);
+  sap_hdf5_silence_end(&silence);
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no text %lld in '%s'",
+                         (long long)index, name);
 }
 
 #endif

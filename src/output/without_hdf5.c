@@ -82,4 +82,25 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
   return unsupported(error);
 }
 
+sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
+                                   const char* attribute, char* out, size_t size,
+                                   sap_error* error) {
+  (void)recording;
+  (void)name;
+  (void)attribute;
+  (void)out;
+  (void)size;
+  return unsupported(error);
+}
+
+sap_status sap_recording_text(const sap_recording* recording, const char* name, int64_t index,
+                              char* out, size_t size, sap_error* error) {
+  (void)recording;
+  (void)name;
+  (void)index;
+  (void)out;
+  (void)size;
+  return unsupported(error);
+}
+
 #endif

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contact points as discs and forces as arrows, coloured by mode or by penetration.
+'use strict';
+
+sapstep.modeColors = [0x9aa5b1, 0x2f9e62, 0xe8590c];  // open, sticking, sliding
+
+sapstep.Contacts = class {
+  constructor(data, size) {
+    this.data = data.contacts;
+    let most = 1;
+    for (let f = 0; f < data.header.frames; ++f) {
+      most = Math.max(most, this.data.first[f + 1] - this.data.first[f]);
+    }
+    this.size = size;  // of a disc [m]
+    this.perNewton = size * 12 / Math.max(sapstep.typicalForce(this.data), 1e-12);
+    this.deepest = Math.max(1e-9, ...sapstep.sample(this.data.depth).map((d) => -d));
+    this.group = new THREE.Group();
+    this.discs = this.instances(new THREE.CylinderBufferGeometry(1, 1, 0.12, 20), most);
+    this.shafts = this.instances(
+        new THREE.CylinderBufferGeometry(1, 1, 1, 12).translate(0, 0.5, 0), most);
+    this.heads = this.instances(
+        new THREE.ConeBufferGeometry(1, 1, 16).translate(0, 0.5, 0), most);
+    this.modes = sapstep.modeColors.map((c) => new THREE.Color(c).convertSRGBToLinear());
+    this.up = new THREE.Vector3(0, 1, 0);
+    this.matrix = new THREE.Matrix4();
+    this.color = new THREE.Color();
+    this.scale = 1;
+    this.points = this.forces = true;
+    this.byDepth = false;
+  }
+
+  instances(geometry, most) {
+    geometry.setAttribute(
+        'color', new THREE.InstancedBufferAttribute(new Float32Array(3 * most), 3)
+                     .setUsage(THREE.DynamicDrawUsage));
+    const material =
+        new THREE.MeshStandardMaterial({vertexColors: THREE.VertexColors, roughness: 0.5});
+    const mesh = new THREE.InstancedMesh(geometry, material, most);
+    mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+    mesh.frustumCulled = false;
+    this.group.add(mesh);
+    return mesh;
+  }
+
+  set(mesh, i, position, quaternion, scale) {
+    this.matrix.compose(position, quaternion, scale).toArray(mesh.instanceMatrix.array, 16 * i);
+    this.color.toArray(mesh.geometry.attributes.color.array, 3 * i);
+  }
+
+  place(frame) {
+    const d = this.data;
+    const n = d.count;
+    const p = new THREE.Vector3();
+    const direction = new THREE.Vector3();
+    const q = new THREE.Quaternion();
+    const s = new THREE.Vector3();
+    let discs = 0;
+    let arrows = 0;
+    for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
+      this.color.copy(this.modes[d.mode[i]]);
+      if (this.byDepth) {
+        sapstep.heat(Math.max(0, -d.depth[i]) / this.deepest, this.color);
+      }
+      p.set(d.point[i], d.point[n + i], d.point[2 * n + i]);
+      if (this.points) {
+        direction.set(d.normal[i], d.normal[n + i], d.normal[2 * n + i]).normalize();
+        q.setFromUnitVectors(this.up, direction);
+        this.set(this.discs, discs++, p, q, s.set(this.size, this.size, this.size));
+      }
+      direction.set(d.force[i], d.force[n + i], d.force[2 * n + i]);
+      const force = direction.length();
+      if (this.forces && force > 0) {
+        const length = Math.min(force * this.perNewton, 60 * this.size) * this.scale;
+        const head = Math.min(0.35 * length, 2.6 * this.size);
+        q.setFromUnitVectors(this.up, direction.multiplyScalar(1 / force));
+        this.set(this.shafts, arrows, p, q,
+                 s.set(0.3 * this.size, length - head, 0.3 * this.size));
+        p.addScaledVector(direction, length - head);
+        const wide = Math.min(0.8 * this.size, 0.5 * head);
+        this.set(this.heads, arrows++, p, q, s.set(wide, head, wide));
+      }
+    }
+    this.finish(this.discs, discs);
+    this.finish(this.shafts, arrows);
+    this.finish(this.heads, arrows);
+  }
+
+  finish(mesh, count) {
+    mesh.count = count;
+    mesh.visible = count > 0;
+    mesh.instanceMatrix.needsUpdate = true;
+    mesh.geometry.attributes.color.needsUpdate = true;
+  }
+
+  // Sum of the contact forces on a body, its contacts and largest slip speed, in a frame.
+  of(body, frame) {
+    const d = this.data;
+    const out = {count: 0, force: [0, 0, 0], slip: 0};
+    for (let i = d.first[frame]; i < d.first[frame + 1]; ++i) {
+      const sign = d.body[d.count + i] === body ? 1 : d.body[i] === body ? -1 : 0;
+      if (sign !== 0) {
+        ++out.count;
+        out.slip = d.mode[i] > 0 ? Math.max(out.slip, d.speed[i]) : out.slip;
+        out.force = out.force.map((f, k) => f + sign * d.force[k * d.count + i]);
+      }
+    }
+    return out;
+  }
+};
+
+// At most 20000 values of an array, evenly taken.
+sapstep.sample = function (array) {
+  const step = Math.max(1, Math.floor(array.length / 20000));
+  const out = [0];
+  for (let i = 0; i < array.length; i += step) {
+    out.push(array[i]);
+  }
+  return out;
+};
+
+// The middle of all forces.
+sapstep.typicalForce = function (d) {
+  const step = Math.max(1, Math.floor(d.count / 20000));
+  const all = [];
+  for (let i = 0; i < d.count; i += step) {
+    const f = Math.hypot(d.force[i], d.force[d.count + i], d.force[2 * d.count + i]);
+    if (f > 0) {
+      all.push(f);
+    }
+  }
+  all.sort((a, b) => a - b);
+  return all.length > 0 ? all[Math.floor(0.5 * (all.length - 1))] : 1;
+};
+
+// Blue over yellow to red for 0 to 1.
+sapstep.heat = function (x, color) {
+  color.setHSL(0.62 * (1 - Math.min(1, x)), 0.85, 0.5).convertSRGBToLinear();
+};

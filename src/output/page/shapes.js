@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bodies: shapes of equal form are drawn together as instances of one mesh.
+'use strict';
+
+// Plane, sphere, capsule, cylinder, box, ellipsoid, mesh; as in sap_shape_type.
+sapstep.PLANE = 0;
+sapstep.MESH = 6;
+
+// Soft colours for bodies that name none; neighbours differ.
+sapstep.palette = [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7,
+                   0x9c755f, 0x6f8fbf];
+
+sapstep.capsuleGeometry = function (radius, half) {
+  const points = [];
+  for (let i = 0; i <= 12; ++i) {
+    const a = (Math.PI / 2) * (i / 12 - 1);
+    points.push(new THREE.Vector2(radius * Math.cos(a), -half + radius * Math.sin(a)));
+  }
+  for (let i = 0; i <= 12; ++i) {
+    const a = (Math.PI / 2) * (i / 12);
+    points.push(new THREE.Vector2(radius * Math.cos(a), half + radius * Math.sin(a)));
+  }
+  return new THREE.LatheBufferGeometry(points, 24).rotateX(Math.PI / 2);
+};
+
+sapstep.meshGeometry = function (data, mesh) {
+  const [firstVertex, , firstTriangle, count] = data.header.meshes[mesh];
+  const flat = new THREE.BufferGeometry();
+  const positions = new Float32Array(9 * count);
+  for (let i = 0; i < 3 * count; ++i) {
+    const v = 3 * (firstVertex + data.triangles[3 * firstTriangle + i]);
+    positions.set(data.vertices.subarray(v, v + 3), 3 * i);
+  }
+  flat.setAttribute('position', new THREE.BufferAttribute(positions, 3));
+  flat.computeVertexNormals();
+  return flat;
+};
+
+// Form shared by many shapes, and the scale that makes this one of it. Only spheres, cylinders and
+// boxes keep right normals when they are stretched.
+sapstep.formOf = function (data, shape) {
+  const [a, b, c] = shape.size;
+  switch (shape.type) {
+    case 1:
+      return {key: 'sphere', scale: [a, a, a],
+              make: () => new THREE.SphereBufferGeometry(1, 28, 18)};
+    case 2:
+      return {key: `capsule ${(b / a).toPrecision(4)}`, scale: [a, a, a],
+              make: () => sapstep.capsuleGeometry(1, b / a)};
+    case 3:
+      return {key: 'cylinder', scale: [a, a, b],
+              make: () => new THREE.CylinderBufferGeometry(1, 1, 2, 32).rotateX(Math.PI / 2)};
+    case 4:
+      return {key: 'box', scale: [a, b, c], make: () => new THREE.BoxBufferGeometry(2, 2, 2)};
+    case 5:
+      return {key: `ellipsoid ${(b / a).toPrecision(4)} ${(c / a).toPrecision(4)}`,
+              scale: [a, a, a],
+              make: () => new THREE.SphereBufferGeometry(1, 28, 18).scale(1, b / a, c / a)};
+    default:
+      return {key: `mesh ${shape.mesh}`, scale: [1, 1, 1],
+              make: () => sapstep.meshGeometry(data, shape.mesh)};
+  }
+};
+
+sapstep.colorOf = function (shape, movable) {
+  if (shape.color) {
+    return new THREE.Color(shape.color[0], shape.color[1], shape.color[2]).convertSRGBToLinear();
+  }
+  const hex = movable ? sapstep.palette[shape.body % sapstep.palette.length] : 0xb9c0c8;
+  return new THREE.Color(hex).convertSRGBToLinear();
+};
+
+sapstep.Bodies = class {
+  constructor(data) {
+    this.data = data;
+    this.group = new THREE.Group();
+    this.visuals = data.header.shapes.some((s) => !s.collides);
+    this.groups = this.sort().map((g) => this.build(g));
+    this.position = new THREE.Vector3();
+    this.quaternion = new THREE.Quaternion();
+    this.matrix = new THREE.Matrix4();
+    this.unit = new THREE.Vector3(1, 1, 1);
+  }
+
+  sort() {
+    const groups = new Map();
+    this.data.header.shapes.forEach((shape, id) => {
+      if (shape.type === sapstep.PLANE) {
+        return;
+      }
+      const form = sapstep.formOf(this.data, shape);
+      const opacity = shape.color ? shape.color[3] : 1;
+      if (opacity === 0) {
+        return;
+      }
+      const key = `${form.key}|${opacity}|${shape.collides}`;
+      if (!groups.has(key)) {
+        groups.set(key, {form, opacity, collides: shape.collides, shapes: []});
+      }
+      const local = new THREE.Matrix4().compose(
+          new THREE.Vector3(...shape.p),
+          new THREE.Quaternion(shape.q[1], shape.q[2], shape.q[3], shape.q[0]),
+          new THREE.Vector3(...form.scale));
+      groups.get(key).shapes.push({id, shape, local});
+    });
+    return [...groups.values()];
+  }
+
+  build(g) {
+    const geometry = g.form.make();
+    const colors = new Float32Array(3 * g.shapes.length);
+    g.shapes.forEach(({shape}, i) => {
+      sapstep.colorOf(shape, this.data.poses.slot[shape.body] >= 0).toArray(colors, 3 * i);
+    });
+    geometry.setAttribute('color', new THREE.InstancedBufferAttribute(colors, 3));
+    const material = new THREE.MeshStandardMaterial({
+      vertexColors: THREE.VertexColors, roughness: 0.55, metalness: 0.05,
+      transparent: g.opacity < 1, opacity: g.opacity,
+    });
+    g.mesh = new THREE.InstancedMesh(geometry, material, g.shapes.length);
+    g.mesh.instanceMatrix.setUsage(THREE.DynamicDrawUsage);
+    g.mesh.castShadow = g.opacity > 0.5;
+    g.mesh.receiveShadow = true;
+    g.mesh.frustumCulled = false;
+    this.group.add(g.mesh);
+    return g;
+  }
+
+  // Looks: what collides or what is for show, and whether one can look through it.
+  show(collision, xray) {
+    this.groups.forEach((g) => {
+      g.mesh.visible = this.visuals ? g.collides === collision : true;
+      g.mesh.material.transparent = xray || g.opacity < 1;
+      g.mesh.material.opacity = xray ? 0.3 * g.opacity : g.opacity;
+      g.mesh.material.depthWrite = !xray;
+    });
+  }
+
+  place(frame, part) {
+    let body = -1;
+    const pose = new THREE.Matrix4();
+    this.groups.forEach((g) => {
+      if (!g.mesh.visible) {
+        return;
+      }
+      g.shapes.forEach(({shape, local}, i) => {
+        if (shape.body !== body) {
+          body = shape.body;
+          this.data.poses.at(body, frame, part, this.position, this.quaternion);
+          pose.compose(this.position, this.quaternion, this.unit);
+        }
+        this.matrix.multiplyMatrices(pose, local).toArray(g.mesh.instanceMatrix.array, 16 * i);
+      });
+      g.mesh.instanceMatrix.needsUpdate = true;
+    });
+  }
+
+  // The body under a ray, -1: none.
+  pick(raycaster) {
+    const hits = [];
+    this.groups.filter((g) => g.mesh.visible).forEach((g) => {
+      raycaster.intersectObject(g.mesh).forEach((h) => {
+        hits.push({distance: h.distance, body: g.shapes[h.instanceId].shape.body});
+      });
+    });
+    hits.sort((a, b) => a.distance - b.distance);
+    return hits.length > 0 ? hits[0].body : -1;
+  }
+
+  // Box around what moves, over some frames of the run.
+  bounds(movingOnly) {
+    const box = new THREE.Box3();
+    const frames = this.data.poses.frames;
+    const p = new THREE.Vector3();
+    this.groups.forEach((g) => {
+      g.mesh.geometry.computeBoundingSphere();
+      const s = g.mesh.geometry.boundingSphere;
+      g.shapes.forEach(({shape, local}) => {
+        if (movingOnly && this.data.poses.slot[shape.body] < 0) {
+          return;
+        }
+        for (let k = 0; k < 8; ++k) {
+          const f = Math.floor((k * (frames - 1)) / 7);
+          this.data.poses.at(shape.body, f, 0, this.position, this.quaternion);
+          p.copy(s.center).applyMatrix4(local).applyQuaternion(this.quaternion).add(this.position);
+          const r = s.radius * local.getMaxScaleOnAxis();
+          box.expandByPoint(p.clone().subScalar(r));
+          box.expandByPoint(p.addScalar(r));
+        }
+      });
+    });
+    return box;
+  }
+};

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep view: pages from recordings, and what a real browser makes of them.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/page.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void expect(scratch* s, const char* before, const char* arguments, int exit_code,
+                   const char* message) {
+  command_result r = command_run(s, program, before, arguments);
+  if (r.exit_code != exit_code || (message != NULL && strstr(r.err, message) == NULL)) {
+    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
+  }
+  command_clear(&r);
+}
+
+// A build that lacks a library says which.
+static bool skipped(scratch* s) {
+  if (sap_page_available()) {
+    return false;
+  }
+  expect(s, "", "view a.h5", 3, sap_recorder_available() ? "'a.h5'" : "libhdf5-dev");
+  print_message("this build has no HDF5 or no three.js\n");
+  return true;
+}
+
+static void record(scratch* s) {
+  expect(s, "", "run " BOX " --dt 0.005 --duration 1.5 --record a.h5 >/dev/null", 0, NULL);
+}
+
+static void writes_one_file(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  record(*state);
+  expect(*state, "", "view a.h5 --title '</script><b>&\"' --frame-rate 20 >/dev/null", 0, NULL);
+  char path[SCRATCH_PATH_SIZE];
+  char* page = scratch_read(scratch_path(*state, "a.html", path), NULL);
+  assert_non_null(page);
+  assert_non_null(strstr(page, "\"frames\":31,"));  // 0, 0.05, ... 1.5 s
+  assert_non_null(strstr(page, "\"title\":\"\\u003c/script>\\u003cb>&\\u0022\""));
+  // nothing is fetched from elsewhere
+  assert_null(strstr(page, " src="));
+  assert_null(strstr(page, "<link"));
+  assert_null(strstr(page, "@BLOCK@"));
+  free(page);
+  expect(*state, "", "view a.h5 -o b.html --contacts 10 >/dev/null", 0,
+         "the page has the 0 strongest of");
+}
+
+static void refuses(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  record(*state);
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "text.h5", "no\n", 3, path);
+  expect(*state, "", "view", 2, "one recording is needed");
+  expect(*state, "", "view none.h5", 3, "'none.h5'");
+  expect(*state, "", "view text.h5", 3, "'text.h5' is not an HDF5 file");
+  expect(*state, "", "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
+  expect(*state, "", "view a.h5 -o /dev/full", 3, "/dev/full");
+  expect(*state, "ulimit -f 100;", "view a.h5 -o c.html", 3, "c.html");
+  assert_null(scratch_read(scratch_path(*state, "c.html", path), NULL));
+  expect(*state, "", "view a.h5 --frame-rate -1", 2, "--frame-rate '-1' must be");
+  expect(*state, "", "view a.h5 --contacts many", 2, "--contacts 'many' must be");
+}
+
+// Collects errors from the beginning; plays for a while and tells what became of it.
+static const char probe[] =
+    "<script>'use strict';\n"
+    "const faults = [];\n"
+    "addEventListener('error', (e) => faults.push(e.message));\n"
+    "addEventListener('unhandledrejection', (e) => faults.push(String(e.reason)));\n"
+    "console.error = (...x) => faults.push(x.join(' '));\n"
+    "function colors() {\n"
+    "  const app = sapstep.app, gl = app.stage.renderer.getContext(), seen = new Set();\n"
+    "  app.draw();\n"
+    "  const w = gl.drawingBufferWidth, h = gl.drawingBufferHeight;\n"
+    "  const pixels = new Uint8Array(4 * w * h);\n"
+    "  gl.readPixels(0, 0, w, h, gl.RGBA, gl.UNSIGNED_BYTE, pixels);\n"
+    "  for (let i = 0; i < pixels.length; i += 4) {\n"
+    "    seen.add(pixels[i] << 16 | pixels[i + 1] << 8 | pixels[i + 2]);\n"
+    "  }\n"
+    "  return seen.size;\n"
+    "}\n"
+    "setTimeout(function look() {\n"
+    "  const state = document.documentElement.dataset.state;\n"
+    "  if (!state && faults.length === 0) { setTimeout(look, 50); return; }\n"
+    "  const app = sapstep.app, out = {state, faults, began: -1};\n"
+    "  if (app) {\n"
+    "    out.began = app.frame();\n"
+    "    app.seek(1.4); out.colors = colors(); out.contacts = app.contacts.discs.count;\n"
+    "    out.height = (app.data.poses.at(1, app.frame(), 0, app.bodies.position,\n"
+    "                                    app.bodies.quaternion), app.bodies.position.z);\n"
+    "    app.key({key: 'Home', target: document.body, preventDefault() {}});\n"
+    "    out.home = app.frame();\n"
+    "    out.charts = document.querySelectorAll('.chart').length;\n"
+    "  }\n"
+    "  setTimeout(() => {\n"
+    "    out.frame = app ? app.frame() : -1;\n"
+    "    document.documentElement.dataset.report = JSON.stringify(out).replaceAll('\"', \"'\");\n"
+    "  }, 500);\n"
+    "}, 50);\n"
+    "</script>\n";
+
+static void write_probed(scratch* s, const char* from, const char* to) {
+  char path[SCRATCH_PATH_SIZE];
+  char* page = scratch_read(scratch_path(s, from, path), NULL);
+  assert_non_null(page);
+  char* head = strstr(page, "</head>");
+  assert_non_null(head);
+  FILE* out = fopen(scratch_path(s, to, path), "wb");
+  assert_non_null(out);
+  (void)fwrite(page, 1, (size_t)(head - page), out);
+  (void)fputs(probe, out);
+  (void)fputs(head, out);
+  assert_int_equal(fclose(out), 0);
+  free(page);
+}
+
+static double number(const char* report, const char* name) {
+  const char* at = strstr(report, name);
+  if (at == NULL) {
+    fail_msg("no %s in %s", name, report);
+  }
+  return strtod(at + strlen(name), NULL);
+}
+
+static void plays_in_a_browser(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  if (system("command -v chromium >/dev/null") != 0) {
+    print_message("no chromium to try the page in\n");
+    skip();
+  }
+  record(*state);
+  expect(*state, "", "view a.h5 >/dev/null", 0, NULL);
+  write_probed(*state, "a.html", "probed.html");
+  command_result r = command_run(
+      *state, "chromium", "",
+      "--headless --no-sandbox --disable-gpu-sandbox --use-gl=angle --use-angle=swiftshader "
+      "--enable-unsafe-swiftshader --user-data-dir=profile --window-size=900,600 "
+      "--virtual-time-budget=20000 --dump-dom \"file://$PWD/probed.html\"");
+  const char* found = strstr(r.out, "data-report=\"");
+  if (r.exit_code != 0 || found == NULL) {
+    fail_msg("chromium: exit %d, no report; stderr '%.2000s'", r.exit_code, r.err);
+  }
+  char report[1024] = "";
+  (void)sscanf(found, "data-report=\"%1023[^\"]", report);
+  if (strstr(report, "'state':'ready','faults':[]") == NULL) {
+    fail_msg("the page has errors: %s", report);
+  }
+  assert_true(number(report, "'colors':") > 200.0);   // shades of box, ground and shadow
+  assert_true(number(report, "'contacts':") >= 1.0);  // the box lies at 1.4 s
+  assert_true(number(report, "'height':") > 0.09 && number(report, "'height':") < 0.15);
+  assert_true(number(report, "'home':") == 0.0);
+  assert_true(number(report, "'frame':") > 0.0);  // it plays on from there
+  assert_true(number(report, "'charts':") >= 4.0);
+  command_clear(&r);
+  r = command_run(*state, "rm", "", "-rf profile");
+  assert_int_equal(r.exit_code, 0);
+  command_clear(&r);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+  const struct CMUnitTest tests[] = {
+      TEST(writes_one_file),
+      TEST(refuses),
+      TEST(plays_in_a_browser),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
