@@ -26,6 +26,7 @@
 #define CONVEX "Coulomb, maximum dissipation"
 #define NONLINEAR "Signorini, Coulomb, maximum dissipation"
 #define ALL_BLOCKS "cone, nonnegative, box, free"
+#define NARROW_BLOCKS "cone of 3 rows, nonnegative, box, free"
 
 static const sap_solver_row TABLE[] = {
     {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX,
@@ -46,10 +47,13 @@ static const sap_solver_row TABLE[] = {
     {name, model, reference, principles, blocks}, sets, false, sap_dual_create, sap_dual_destroy, \
         solve                                                                                     \
   }
-#define DUAL_CCP(name, reference, solve) \
-  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL, solve)
+#define DUAL_CCP(name, reference, solve)                                                          \
+  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, \
+       solve)
 #define DUAL_NCP(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL, solve)
+  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, solve)
+#define DUAL_NCP_NARROW(name, reference, solve) \
+  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, solve)
     DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
     DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
     DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
@@ -58,20 +62,21 @@ static const sap_solver_row TABLE[] = {
          sap_proximal_solve),
     DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
     DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
-    DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", ALL_BLOCKS, SAP_TAKES_ALL,
-         sap_pgs_lcp_solve),
+    DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", NARROW_BLOCKS,
+         SAP_TAKES_ALL, sap_pgs_lcp_solve),
     DUAL("lemke", "LCP pyramid", "Lemke 1965; Stewart, Trinkle 1996", "Signorini",
-         "cone, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
+         "cone of 3 rows, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
     DUAL("staggered-lcp", "LCP pyramid", "Kaufman et al. 2008; Le Lidec et al. 2024", "Signorini",
-         ALL_BLOCKS, SAP_TAKES_ALL, sap_staggered_lcp_solve),
-    DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
+         NARROW_BLOCKS, SAP_TAKES_ALL, sap_staggered_lcp_solve),
+    DUAL_NCP_NARROW("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
-         ALL_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
-    DUAL_NCP("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
-    DUAL_NCP("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)", sap_raisim_ds_es_solve),
+         NARROW_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
+    DUAL_NCP_NARROW("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
+    DUAL_NCP_NARROW("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)",
+                    sap_raisim_ds_es_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
     DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
-    DUAL_NCP("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
+    DUAL_NCP_NARROW("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),
 };
 

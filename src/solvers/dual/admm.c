@@ -11,6 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/wide_cone.h"
+
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
 static const double IMBALANCE = 10.0;      // ratio of residuals that changes rho
 static const double LINEAR_FACTOR = 1.5;   // (171)
@@ -82,7 +84,8 @@ static void iterate(sap_dual* d, admm* a) {
   for (int32_t k = 0; d->ncp && k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     if (item->is_cone) {
-      a->x[item->first + 2] -= item->mu * hypot(a->w[item->first], a->w[item->first + 1]);
+      const double* w = a->w + item->first;
+      a->x[item->first + SAP_NORMAL_ROW] -= item->mu * sqrt(sap_wide_dot(item->nrows, w, w));
     }
   }
   sap_delassus_factor_solve(a->factor, n, a->x);

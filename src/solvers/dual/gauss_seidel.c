@@ -36,7 +36,7 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
   for (int32_t k = 0; k < op->nitems; ++k) {
     const sap_delassus_item* item = &op->items[k];
     double* z = d->z + item->first;
-    double g[3], next[3], change[3];
+    double g[SAP_EIGEN_MAX], next[SAP_EIGEN_MAX], change[SAP_EIGEN_MAX];
     sap_delassus_item_velocity(op, item, d->v, g);
     for (int32_t r = 0; r < item->nrows; ++r) {
       g[r] += op->R[item->first + r] * z[r] - op->v_hat[item->first + r];
@@ -81,10 +81,13 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) 
 }
 
 // A projected gradient step with the block's largest eigenvalue, which is 1.   tsounis Alg. 2
-static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
-                        const double g[3], double next[3]) {
+static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                        const double* g, double* next) {
+  double x[SAP_EIGEN_MAX] = {0.0};
   (void)d;
-  const double x[3] = {z[0] - g[0], z[1] - g[1], z[2] - g[2]};
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    x[r] = z[r] - g[r];
+  }
   sap_dual_project(item, x, next);
 }
 

@@ -7,8 +7,8 @@
 
 // New impulses of a friction cone. z: the present ones; g: D z + q of its rows. Interval rows are
 // solved exactly.
-typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double z[3],
-                               const double g[3], double next[3]);
+typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                               const double* g, double* next);
 
 // One pass over all items; d->change is the relative change of the impulses. Returns how much the
 // dual cost 1/2 z' D z + q' z rose [J].

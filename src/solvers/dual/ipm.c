@@ -13,6 +13,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/wide_cone.h"
 #include "solvers/dual/second_order_cone.h"
 
 static const double BOUNDARY = 0.99;  // of the way to the boundary
@@ -43,17 +44,29 @@ static bool has_upper(const sap_delassus_item* item) {
 }
 // Row of an item that has bounds: the only one, or the normal of a cone without friction.
 static int32_t bounded_row(const sap_delassus_item* item) {
-  return item->first + item->nrows - 1;
+  return item->first + (item->is_cone ? SAP_NORMAL_ROW : 0);
+}
+// Row of the i-th component of the second-order cone.
+static int32_t row_of(int32_t i) {
+  return i == 0 ? SAP_NORMAL_ROW : i <= SAP_NORMAL_ROW ? i - 1 : i;
 }
 static double lower_of(const sap_delassus_item* item) {
   return item->is_cone ? 0.0 : item->lower;
 }
 
 // x^ = T z
-static void to_cone(const sap_delassus_item* item, const double* z, double out[3]) {
-  out[0] = item->mu * z[item->first + 2];
-  out[1] = z[item->first];
-  out[2] = z[item->first + 1];
+static void to_cone(const sap_delassus_item* item, const double* z, double* out) {
+  for (int32_t i = 0; i < item->nrows; ++i) {
+    out[i] = z[item->first + row_of(i)] * (i == 0 ? item->mu : 1.0);
+  }
+}
+
+// out += T' s^
+static void add_from_cone(const sap_delassus_item* item, const double* s, double sign,
+                          double* out) {
+  for (int32_t i = 0; i < item->nrows; ++i) {
+    out[item->first + row_of(i)] += sign * s[i] * (i == 0 ? item->mu : 1.0);
+  }
 }
 
 static sap_status reserve(sap_dual* d, ipm* m, sap_error* error) {
@@ -92,7 +105,9 @@ static void start(sap_dual* d, ipm* m) {
     if (is_soc(item)) {
       m->x[row] = size / fmin(item->mu, 1.0);
       m->s[item->first] = size;
-      m->s[item->first + 1] = m->s[item->first + 2] = 0.0;
+      for (int32_t i = 1; i < item->nrows; ++i) {
+        m->s[item->first + i] = 0.0;
+      }
       m->rank += 1.0;
       continue;
     }
@@ -115,13 +130,11 @@ static void evaluate(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      double x[3];
+      double x[SAP_SOC_MAX];
       to_cone(item, m->x, x);
-      sap_soc_make(&m->cones[k], x, m->s + f);
-      m->rd[f] -= m->s[f + 1];
-      m->rd[f + 1] -= m->s[f + 2];
-      m->rd[f + 2] -= item->mu * m->s[f];
-      sum += x[0] * m->s[f] + x[1] * m->s[f + 1] + x[2] * m->s[f + 2];
+      sap_soc_make(&m->cones[k], item->nrows, x, m->s + f);
+      add_from_cone(item, m->s + f, -1.0, m->rd);
+      sum += x[0] * m->s[f] + sap_soc_tail(item->nrows, x, m->s + f);
       continue;
     }
     if (has_lower(item)) {
@@ -153,12 +166,14 @@ static bool factorize(sap_dual* d, ipm* m) {
     if (is_soc(item)) {
       const sap_soc_scaling* c = &m->cones[k];
       const double factor = 1.0 / (c->beta * c->beta);
-      const double w[3] = {-c->w[1], -c->w[2], c->w[0] * item->mu};  // T J w in the order of z
-      for (size_t j = 0; j < 3; ++j) {
-        for (size_t i = 0; i < 3; ++i) {
-          m->K[(f + j) * n + f + i] += factor * 2.0 * w[i] * w[j];
+      for (int32_t b = 0; b < item->nrows; ++b) {  // 2 T J w (T J w)' - T J T
+        const size_t j = f + (size_t)row_of(b);
+        const double wj = b == 0 ? c->w[0] * item->mu : -c->w[b];
+        for (int32_t a = 0; a < item->nrows; ++a) {
+          const double wi = a == 0 ? c->w[0] * item->mu : -c->w[a];
+          m->K[j * n + f + (size_t)row_of(a)] += factor * 2.0 * wi * wj;
         }
-        m->K[(f + j) * (n + 1)] += j < 2 ? factor : -factor * item->mu * item->mu;
+        m->K[j * (n + 1)] += b > 0 ? factor : -factor * item->mu * item->mu;
       }
       continue;
     }
@@ -174,8 +189,9 @@ static bool factorize(sap_dual* d, ipm* m) {
     if (is_fixed(item)) {
       fix_row(m, n, item->first);
     } else if (item->is_cone && !is_soc(item)) {
-      fix_row(m, n, item->first);
-      fix_row(m, n, item->first + 1);
+      for (int32_t i = 1; i < item->nrows; ++i) {
+        fix_row(m, n, item->first + row_of(i));
+      }
     }
   }
   d->factorizations += 1;
@@ -190,19 +206,20 @@ static void aim(sap_dual* d, ipm* m, double sigma, bool corrector) {
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
       const sap_soc_scaling* c = &m->cones[k];
-      double r[3], second[3] = {0.0, 0.0, 0.0};
+      const int32_t n = item->nrows;
+      double r[SAP_SOC_MAX], second[SAP_SOC_MAX] = {0.0};
       if (corrector) {
-        double dx[3], scaled_x[3], scaled_s[3];
+        double dx[SAP_SOC_MAX], scaled_x[SAP_SOC_MAX], scaled_s[SAP_SOC_MAX];
         to_cone(item, m->dx, dx);
-        sap_soc_scale(c, true, dx, scaled_x);
-        sap_soc_scale(c, false, m->ds + f, scaled_s);
-        sap_soc_product(scaled_x, scaled_s, second);
+        sap_soc_scale(c, n, true, dx, scaled_x);
+        sap_soc_scale(c, n, false, m->ds + f, scaled_s);
+        sap_soc_product(n, scaled_x, scaled_s, second);
       }
-      sap_soc_product(c->lambda, c->lambda, r);
-      for (int i = 0; i < 3; ++i) {
+      sap_soc_product(n, c->lambda, c->lambda, r);
+      for (int32_t i = 0; i < n; ++i) {
         r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
       }
-      sap_soc_divide(c->lambda, r, m->r + f);
+      sap_soc_divide(n, c->lambda, r, m->r + f);
       continue;
     }
     const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
@@ -221,19 +238,17 @@ static void solve(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      sap_soc_scale(&m->cones[k], true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
-      m->dx[f] += m->ds[f + 1];
-      m->dx[f + 1] += m->ds[f + 2];
-      m->dx[f + 2] += item->mu * m->ds[f];
+      sap_soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
+      add_from_cone(item, m->ds + f, 1.0, m->dx);
       continue;
     }
     m->dx[row] += has_lower(item) ? m->r[row] / (m->x[row] - lower_of(item)) : 0.0;
     m->dx[row] -= has_upper(item) ? m->rb[row] / (item->upper - m->x[row]) : 0.0;
-    if (is_fixed(item) || item->is_cone) {
+    if (is_fixed(item)) {
       m->dx[f] = 0.0;
     }
-    if (item->is_cone) {
-      m->dx[f + 1] = 0.0;
+    for (int32_t i = 1; item->is_cone && i < item->nrows; ++i) {
+      m->dx[f + row_of(i)] = 0.0;
     }
   }
   sap_delassus_factor_solve(m->K, d->op.n, m->dx);
@@ -241,11 +256,11 @@ static void solve(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      double x[3], half[3], change[3];
+      double x[SAP_SOC_MAX] = {0.0}, half[SAP_SOC_MAX] = {0.0}, change[SAP_SOC_MAX];
       to_cone(item, m->dx, x);
-      sap_soc_scale(&m->cones[k], true, x, half);
-      sap_soc_scale(&m->cones[k], true, half, change);
-      for (int i = 0; i < 3; ++i) {
+      sap_soc_scale(&m->cones[k], item->nrows, true, x, half);
+      sap_soc_scale(&m->cones[k], item->nrows, true, half, change);
+      for (int32_t i = 0; i < item->nrows; ++i) {
         m->ds[f + i] -= change[i];
       }
       continue;
@@ -268,10 +283,11 @@ static double longest_step(const sap_dual* d, const ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      double x[3], dx[3];
+      double x[SAP_SOC_MAX], dx[SAP_SOC_MAX];
       to_cone(item, m->x, x);
       to_cone(item, m->dx, dx);
-      alpha = fmin(alpha, fmin(sap_soc_step(x, dx), sap_soc_step(m->s + f, m->ds + f)));
+      alpha = fmin(alpha, fmin(sap_soc_step(item->nrows, x, dx),
+                               sap_soc_step(item->nrows, m->s + f, m->ds + f)));
       continue;
     }
     if (has_lower(item)) {

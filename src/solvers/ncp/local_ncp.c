@@ -13,6 +13,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "problem/wide_cone.h"
 #include "solvers/dual/gauss_seidel.h"
 
 // Eigenvectors of the 2x2 Schur complement, and b's parts in them.
@@ -106,22 +107,34 @@ void sap_local_ncp(const double D[9], const double b[3], double mu, double gamma
   gamma[1] = f.sine * local[0] + f.cosine * local[1];
 }
 
-static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
-                       const double g[3], double next[3]) {
+static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                       const double* g, double* next) {
   (void)d;
   const double* D = item->diagonal;
-  double b[3];
-  for (int i = 0; i < 3; ++i) {
-    b[i] = g[i] - D[i] * z[0] - D[3 + i] * z[1] - D[6 + i] * z[2];
+  const int32_t n = item->nrows;
+  double b[SAP_WIDE_ROWS];
+  for (int32_t i = 0; i < n; ++i) {
+    b[i] = g[i];
+    for (int32_t j = 0; j < n; ++j) {
+      b[i] -= D[n * j + i] * z[j];
+    }
   }
-  sap_local_ncp(D, b, item->mu, next);
+  if (n == 3) {
+    sap_local_ncp(D, b, item->mu, next);
+  } else {
+    sap_local_ncp_wide(D, b, n, item->mu, next);
+  }
 }
 
 // Normal first, then the tangents against the new disk.                           lelidec Alg. 6
-static void projection_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
-                            const double g[3], double next[3]) {
+static void projection_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                            const double* g, double* next) {
   (void)d;
   const double* D = item->diagonal;
+  if (item->nrows > 3) {
+    sap_project_ncp_wide(item, z, g, next);
+    return;
+  }
   const double normal = D[8] > 0.0 ? fmax(0.0, z[2] - g[2] / D[8]) : z[2];
   const double change = normal - z[2];
   const double g0 = g[0] + D[2] * change, g1 = g[1] + D[5] * change;

@@ -14,6 +14,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/wide_cone.h"
+
 enum { MEMORY = 5 };  // values that the nonmonotone search looks back on
 
 typedef struct newton {
@@ -49,7 +51,7 @@ static sap_status start(sap_dual* d, newton* s, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// F of one item and, where T is given, dP/dp (3x3 or 1x1, column-major).
+// F of one item and, where T is given, dP/dp (nrows x nrows, column-major).
 static void item_equation(const sap_delassus_item* item, const double* z, const double* g,
                           double* F, double* T) {
   if (!item->is_cone) {
@@ -61,28 +63,33 @@ static void item_equation(const sap_delassus_item* item, const double* z, const 
     }
     return;
   }
-  const double pn = z[2] - g[2], p0 = z[0] - g[0], p1 = z[1] - g[1];
+  const int32_t n = item->nrows, normal = SAP_NORMAL_ROW;
+  double p[SAP_WIDE_ROWS] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    p[i] = z[i] - g[i];
+  }
+  const double pn = p[normal];
   const double radius = pn > 0.0 ? item->mu * pn : 0.0;
-  const double length = sqrt(p0 * p0 + p1 * p1);
+  const double length = sqrt(sap_wide_dot(n, p, p));
   const bool slides = length > radius;
   const double shrink = slides ? radius / length : 1.0;
-  F[0] = z[0] - shrink * p0;
-  F[1] = z[1] - shrink * p1;
-  F[2] = z[2] - (pn > 0.0 ? pn : 0.0);
+  for (int32_t i = 0; i < n; ++i) {
+    F[i] = z[i] - shrink * p[i];
+  }
+  F[normal] = z[normal] - (pn > 0.0 ? pn : 0.0);
   if (T == NULL) {
     return;
   }
-  memset(T, 0, 9 * sizeof(double));
-  T[8] = pn > 0.0 ? 1.0 : 0.0;
-  T[0] = T[4] = shrink;
-  if (slides) {
-    const double t0 = p0 / length, t1 = p1 / length;
-    T[0] -= shrink * t0 * t0;
-    T[1] = T[3] = -shrink * t0 * t1;
-    T[4] -= shrink * t1 * t1;
-    T[6] = pn > 0.0 ? item->mu * t0 : 0.0;
-    T[7] = pn > 0.0 ? item->mu * t1 : 0.0;
+  double t[SAP_WIDE_ROWS] = {0.0};
+  for (int32_t i = 0; slides && i < n; ++i) {
+    t[i] = p[i] / length;
   }
+  const sap_wide_parts parts = {.along = slides ? 0.0 : shrink, .across = shrink};
+  sap_wide_fill(n, &parts, t, T);
+  for (int32_t i = 0; i < n; ++i) {  // unsymmetric: the normal knows nothing of the tangents
+    T[normal * n + i] = pn > 0.0 ? item->mu * t[i] : 0.0;
+  }
+  T[normal * (n + 1)] = pn > 0.0 ? 1.0 : 0.0;
 }
 
 // |F|^2 / 2
@@ -100,7 +107,7 @@ static void assemble(const sap_dual* d, newton* s) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[9], unused[3];
+    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], unused[SAP_WIDE_ROWS];
     item_equation(item, d->z + first, s->g + first, unused, T);
     for (size_t j = 0; j < n; ++j) {
       const double* from = s->D + j * n + first;
@@ -108,8 +115,12 @@ static void assemble(const sap_dual* d, newton* s) {
       if (rows == 1) {
         to[0] = T[0] * from[0];
       } else {
-        for (size_t r = 0; r < 3; ++r) {
-          to[r] = T[r] * from[0] + T[3 + r] * from[1] + T[6 + r] * from[2];
+        for (size_t r = 0; r < rows; ++r) {
+          double sum = 0.0;
+          for (size_t c = 0; c < rows; ++c) {
+            sum += T[c * rows + r] * from[c];
+          }
+          to[r] = sum;
         }
       }
     }
