@@ -30,6 +30,9 @@ typedef struct sap_chart_panel {
 // appears whole or not at all. ARGUMENT: nothing to draw; IO.
 SAP_API sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int32_t count,
                                    sap_error* error);
+// The same one under the other, each panel wide and with its own legend.
+SAP_API sap_status sap_chart_write_stacked(const char* path, const sap_chart_panel* panels,
+                                           int32_t count, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,9 @@ struct cli_command {
 // A command is a constant in a file of its own and a row of the table in main.c.
 extern const cli_command cli_command_compare;
 extern const cli_command cli_command_converge;
+extern const cli_command cli_command_export;
 extern const cli_command cli_command_info;
+extern const cli_command cli_command_plot;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_solvers;
@@ -58,6 +60,8 @@ int cli_exit_code(sap_status status);
 int cli_report(const sap_error* error);
 // Flushes standard output: CLI_FILE and a message when something could not be written.
 int cli_flush(void);
+// "runs/a.h5" and ".svg" make "runs/a.svg"; to be freed, NULL without memory.
+char* cli_sibling_path(const char* path, const char* extension);
 // The candidate that `word` is most likely a misspelling of; NULL: none is near.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
 

@@ -12,7 +12,9 @@
 static const cli_command* const commands[] = {
     &cli_command_compare,
     &cli_command_converge,
+    &cli_command_export,
     &cli_command_info,
+    &cli_command_plot,
     &cli_command_run,
     &cli_command_solve,
     &cli_command_solvers,

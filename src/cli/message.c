@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command.h"
@@ -47,6 +48,18 @@ int cli_flush(void) {
     return CLI_FILE;
   }
   return CLI_OK;
+}
+
+char* cli_sibling_path(const char* path, const char* extension) {
+  const char* slash = strrchr(path, '/');
+  const char* dot = strrchr(slash != NULL ? slash : path, '.');
+  const size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
+  char* name = malloc(stem + strlen(extension) + 1);
+  if (name != NULL) {
+    memcpy(name, path, stem);
+    memcpy(name + stem, extension, strlen(extension) + 1);
+  }
+  return name;
 }
 
 enum { WORD_SIZE = 64 };  // longer words are no misspellings of ours

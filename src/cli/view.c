@@ -2,7 +2,6 @@
 // sapstep view: a recording as a 3D page.
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <sapstep/sapstep.h>
 
@@ -66,19 +65,6 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
   return id != CLI_PARSE_LEAVE;
 }
 
-// "runs/a.h5" becomes "runs/a.html"; to be freed.
-static char* page_name(const char* recording) {
-  const char* slash = strrchr(recording, '/');
-  const char* dot = strrchr(slash != NULL ? slash : recording, '.');
-  const size_t stem = dot != NULL ? (size_t)(dot - recording) : strlen(recording);
-  char* name = malloc(stem + sizeof ".html");
-  if (name != NULL) {
-    memcpy(name, recording, stem);
-    memcpy(name + stem, ".html", sizeof ".html");
-  }
-  return name;
-}
-
 static int run(const cli_command* command, int argc, char** argv) {
   request r = {.page = sap_page_options_default()};
   int exit_code;
@@ -88,7 +74,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   sap_recording* recording = NULL;
   sap_page_summary summary;
   sap_error error = {0};
-  char* named = r.output == NULL ? page_name(r.recording) : NULL;
+  char* named = r.output == NULL ? cli_sibling_path(r.recording, ".html") : NULL;
   const char* path = r.output != NULL ? r.output : named;
   exit_code = CLI_OK;
   if (path == NULL) {

@@ -4,7 +4,6 @@
 // plot area.
 #include <sapstep/chart.h>
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,106 +11,17 @@
 #include "core/c_locale.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "output/chart_axis.h"
 
 static const double PLOT_WIDTH = 400.0, PLOT_HEIGHT = 300.0;
+static const double STACKED_WIDTH = 640.0, STACKED_HEIGHT = 200.0;
 static const double LEFT = 78.0, RIGHT = 18.0, TOP = 40.0, BOTTOM = 56.0;
 static const double LINE_HEIGHT = 20.0, LETTER = 6.6;  // of 12 px text, LETTER is generous
 
-enum { COLORS = 8, TICKS_MAX = 64 };
+enum { COLORS = 8 };
 // Okabe and Ito's colours, told apart by all kinds of colour vision; yellow is too faint on white.
 static const char* const colors[COLORS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                            "#E69F00", "#56B4E9", "#000000", "#7F7F7F"};
-
-typedef struct axis {
-  bool logarithmic;
-  double low, high;      // of the value or its logarithm
-  double start, length;  // on paper; length < 0 for y
-  int ticks;
-  double tick[TICKS_MAX];  // values
-} axis;
-
-static double scaled(const axis* a, double value) {
-  return a->logarithmic ? log10(value) : value;
-}
-
-static double place(const axis* a, double value) {
-  return a->start + a->length * (scaled(a, value) - a->low) / (a->high - a->low);
-}
-
-static bool shown(double value, bool logarithmic) {
-  return isfinite(value) && (!logarithmic || value > 0.0);
-}
-
-static bool point_shown(const sap_chart_panel* p, const sap_chart_series* s, int32_t i) {
-  return shown(s->x[i], p->log_x) && shown(s->y[i], p->log_y);
-}
-
-// 1, 2 or 5 times a power of ten, about `span`/5.
-static double nice_step(double span) {
-  const double power = pow(10.0, floor(log10(span / 5.0)));
-  const double share = span / 5.0 / power;
-  return power * (share < 1.5 ? 1.0 : share < 3.5 ? 2.0 : share < 7.5 ? 5.0 : 10.0);
-}
-
-static void set_linear_ticks(axis* a) {
-  const double step = nice_step(a->high - a->low);
-  a->low = step * floor(a->low / step + 1e-9);
-  a->high = step * ceil(a->high / step - 1e-9);
-  for (int i = 0; i < TICKS_MAX && a->low + step * i <= a->high + 1e-9 * step; ++i) {
-    const double value = a->low + step * i;
-    a->tick[a->ticks++] = fabs(value) < 1e-9 * step ? 0.0 : value;
-  }
-}
-
-// Decades; with few of them 2 and 5 as well; with many every second, third ...
-static void set_logarithmic_ticks(axis* a) {
-  const int first = (int)floor(a->low), last = (int)ceil(a->high);
-  const int every = 1 + (last - first) / 8;
-  const double factors[3] = {1.0, 2.0, 5.0};
-  const int fine = last - first <= 2 ? 3 : 1;
-  for (int decade = first; decade <= last; decade += every) {
-    for (int k = 0; k < fine && a->ticks < TICKS_MAX; ++k) {
-      const double value = factors[k] * pow(10.0, decade);
-      if (log10(value) >= a->low - 1e-9 && log10(value) <= a->high + 1e-9) {
-        a->tick[a->ticks++] = value;
-      }
-    }
-  }
-}
-
-// From the smallest to the largest value that is shown, and a little more.
-static void fit_axis(const sap_chart_panel* p, bool vertical, axis* a) {
-  *a = (axis){.logarithmic = vertical ? p->log_y : p->log_x, .low = HUGE_VAL, .high = -HUGE_VAL};
-  for (int32_t k = 0; k < p->series_count; ++k) {
-    const sap_chart_series* s = &p->series[k];
-    for (int32_t i = 0; i < s->count; ++i) {
-      if (point_shown(p, s, i)) {
-        const double value = scaled(a, vertical ? s->y[i] : s->x[i]);
-        a->low = fmin(a->low, value);
-        a->high = fmax(a->high, value);
-      }
-    }
-  }
-  if (!(a->low <= a->high)) {
-    a->low = 0.0;
-    a->high = 1.0;
-  }
-  const double least = a->logarithmic ? 0.3 : 1e-9 * fmax(fabs(a->low), fabs(a->high)) + DBL_MIN;
-  if (a->high - a->low < least) {
-    const double middle = 0.5 * (a->low + a->high);
-    const double half = a->logarithmic ? 0.5 : fmax(0.5 * fabs(middle), least);
-    a->low = middle - half;
-    a->high = middle + half;
-  }
-  const double margin = 0.05 * (a->high - a->low);
-  a->low -= a->logarithmic || vertical ? margin : 0.0;
-  a->high += a->logarithmic || vertical ? margin : 0.0;
-  if (a->logarithmic) {
-    set_logarithmic_ticks(a);
-  } else {
-    set_linear_ticks(a);
-  }
-}
 
 // Text between tags: & < > escaped, control characters left out.
 static void print_text(FILE* out, const char* text) {
@@ -154,15 +64,16 @@ static void print_tick(FILE* out, double x, double y, const char* anchor, double
   }
 }
 
-static void draw_axes(FILE* out, const sap_chart_panel* p, const axis* x, const axis* y) {
+static void draw_axes(FILE* out, const sap_chart_panel* p, const sap_chart_axis* x,
+                      const sap_chart_axis* y) {
   (void)fputs("<g stroke=\"#dddddd\" stroke-width=\"1\">\n", out);
   for (int i = 0; i < x->ticks; ++i) {
-    const double at = place(x, x->tick[i]);
+    const double at = sap_chart_place(x, x->tick[i]);
     (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", at, y->start,
                   at, y->start + y->length);
   }
   for (int i = 0; i < y->ticks; ++i) {
-    const double at = place(y, y->tick[i]);
+    const double at = sap_chart_place(y, y->tick[i]);
     (void)fprintf(out, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n", x->start, at,
                   x->start + x->length, at);
   }
@@ -171,12 +82,12 @@ static void draw_axes(FILE* out, const sap_chart_panel* p, const axis* x, const 
                 "stroke=\"#444444\"/>\n",
                 x->start, y->start + y->length, x->length, -y->length);
   for (int i = 0; i < x->ticks; ++i) {
-    print_tick(out, place(x, x->tick[i]), y->start + 18.0, " text-anchor=\"middle\"", x->tick[i],
-               x->logarithmic);
+    print_tick(out, sap_chart_place(x, x->tick[i]), y->start + 18.0, " text-anchor=\"middle\"",
+               x->tick[i], x->logarithmic);
   }
   for (int i = 0; i < y->ticks; ++i) {
-    print_tick(out, x->start - 8.0, place(y, y->tick[i]) + 4.0, " text-anchor=\"end\"", y->tick[i],
-               y->logarithmic);
+    print_tick(out, x->start - 8.0, sap_chart_place(y, y->tick[i]) + 4.0, " text-anchor=\"end\"",
+               y->tick[i], y->logarithmic);
   }
   const double middle = x->start + 0.5 * x->length;
   print_label(out, middle, y->start + 42.0, " text-anchor=\"middle\"", p->x_label);
@@ -203,12 +114,12 @@ static void draw_marker(FILE* out, int32_t series, double x, double y) {
   (void)fprintf(out, " fill=\"%s\"/>\n", colors[series % COLORS]);
 }
 
-static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const axis* x,
-                        const axis* y) {
+static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const sap_chart_axis* x,
+                        const sap_chart_axis* y) {
   const sap_chart_series* s = &p->series[k];
   bool open = false;
   for (int32_t i = 0; i < s->count; ++i) {
-    if (!point_shown(p, s, i)) {
+    if (!sap_chart_point_shown(p, s, i)) {
       (void)fputs(open ? "\"/>\n" : "", out);
       open = false;
       continue;
@@ -218,29 +129,32 @@ static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const ax
                     colors[k % COLORS]);
       open = true;
     }
-    (void)fprintf(out, "%.2f,%.2f ", place(x, s->x[i]), place(y, s->y[i]));
+    (void)fprintf(out, "%.2f,%.2f ", sap_chart_place(x, s->x[i]), sap_chart_place(y, s->y[i]));
   }
   (void)fputs(open ? "\"/>\n" : "", out);
   for (int32_t i = 0; p->markers && i < s->count; ++i) {
-    if (point_shown(p, s, i)) {
-      draw_marker(out, k, place(x, s->x[i]), place(y, s->y[i]));
+    if (sap_chart_point_shown(p, s, i)) {
+      draw_marker(out, k, sap_chart_place(x, s->x[i]), sap_chart_place(y, s->y[i]));
     }
   }
 }
 
 // Dashed lines y ~ x^n through the lower left part of the area, cut where they leave it.
-static void draw_slopes(FILE* out, const sap_chart_panel* p, const axis* x, const axis* y) {
+static void draw_slopes(FILE* out, const sap_chart_panel* p, const sap_chart_axis* x,
+                        const sap_chart_axis* y) {
   if (!p->log_x || !p->log_y) {
     return;
   }
   for (int32_t n = 1; n <= p->slopes; ++n) {
     const double width = fmin(x->high - x->low, (y->high - y->low) / n);
     const double x2 = x->high, y2 = fmin(y->high, y->low + n * width);
-    const double left = place(x, pow(10.0, x2 - width)), top = place(y, pow(10.0, y2));
+    const double left = sap_chart_place(x, pow(10.0, x2 - width)),
+                 top = sap_chart_place(y, pow(10.0, y2));
     (void)fprintf(out,
                   "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"#888888\" "
                   "stroke-dasharray=\"5 4\"/>\n",
-                  left, place(y, pow(10.0, y2 - n * width)), place(x, pow(10.0, x2)), top);
+                  left, sap_chart_place(y, pow(10.0, y2 - n * width)),
+                  sap_chart_place(x, pow(10.0, x2)), top);
   }
 }
 
@@ -269,46 +183,78 @@ static void draw_legend(FILE* out, const sap_chart_panel* p, double x, double y)
   }
 }
 
-static void draw(FILE* out, const sap_chart_panel* panels, int32_t count) {
-  const sap_chart_panel* named = &panels[0];
-  for (int32_t i = 1; i < count; ++i) {
-    named = panels[i].series_count > named->series_count ? &panels[i] : named;
-  }
+static double legend_width(const sap_chart_panel* p) {
   size_t letters = 0;
-  for (int32_t k = 0; k < named->series_count; ++k) {
-    const size_t length = named->series[k].name != NULL ? strlen(named->series[k].name) : 0;
+  for (int32_t k = 0; k < p->series_count; ++k) {
+    const size_t length = p->series[k].name != NULL ? strlen(p->series[k].name) : 0;
     letters = length > letters ? length : letters;
   }
-  const double panel_width = LEFT + PLOT_WIDTH + RIGHT;
-  const double width = panel_width * count + 46.0 + LETTER * (double)letters;
-  const double height =
-      fmax(TOP + PLOT_HEIGHT + BOTTOM, TOP + LINE_HEIGHT * (named->series_count + 2));
+  return 46.0 + LETTER * (double)letters;
+}
+
+static double legend_height(const sap_chart_panel* p) {
+  return TOP + LINE_HEIGHT * (p->series_count + 2);
+}
+
+static void begin(FILE* out, double width, double height) {
   (void)fprintf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
                 "viewBox=\"0 0 %.0f %.0f\" font-family=\"DejaVu Sans, Arial, sans-serif\" "
                 "font-size=\"12\" fill=\"#222222\">\n"
                 "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
                 width, height, width, height);
+}
+
+// With the corner of its plot area at (left, top).
+static void draw_panel(FILE* out, const sap_chart_panel* p, const double corner[2],
+                       const double size[2]) {
+  sap_chart_axis x, y;
+  sap_chart_fit_axis(p, false, &x);
+  sap_chart_fit_axis(p, true, &y);
+  x.start = corner[0];
+  x.length = size[0];
+  y.start = corner[1] + size[1];
+  y.length = -size[1];
+  draw_axes(out, p, &x, &y);
+  draw_slopes(out, p, &x, &y);
+  for (int32_t k = 0; k < p->series_count; ++k) {
+    draw_series(out, p, k, &x, &y);
+  }
+}
+
+static void draw_beside(FILE* out, const sap_chart_panel* panels, int32_t count) {
+  const sap_chart_panel* named = &panels[0];
+  for (int32_t i = 1; i < count; ++i) {
+    named = panels[i].series_count > named->series_count ? &panels[i] : named;
+  }
+  const double panel_width = LEFT + PLOT_WIDTH + RIGHT, size[2] = {PLOT_WIDTH, PLOT_HEIGHT};
+  begin(out, panel_width * count + legend_width(named),
+        fmax(TOP + PLOT_HEIGHT + BOTTOM, legend_height(named)));
   for (int32_t i = 0; i < count; ++i) {
-    axis x, y;
-    fit_axis(&panels[i], false, &x);
-    fit_axis(&panels[i], true, &y);
-    x.start = panel_width * i + LEFT;
-    x.length = PLOT_WIDTH;
-    y.start = TOP + PLOT_HEIGHT;
-    y.length = -PLOT_HEIGHT;
-    draw_axes(out, &panels[i], &x, &y);
-    draw_slopes(out, &panels[i], &x, &y);
-    for (int32_t k = 0; k < panels[i].series_count; ++k) {
-      draw_series(out, &panels[i], k, &x, &y);
-    }
+    draw_panel(out, &panels[i], (const double[]){panel_width * i + LEFT, TOP}, size);
   }
   draw_legend(out, named, panel_width * count, TOP + 0.5 * LINE_HEIGHT);
   (void)fputs("</svg>\n", out);
 }
 
-sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int32_t count,
-                           sap_error* error) {
+static void draw_stacked(FILE* out, const sap_chart_panel* panels, int32_t count) {
+  double width = 0.0, height = 0.0, top = 0.0;
+  const double size[2] = {STACKED_WIDTH, STACKED_HEIGHT};
+  for (int32_t i = 0; i < count; ++i) {
+    width = fmax(width, legend_width(&panels[i]));
+    height += fmax(TOP + STACKED_HEIGHT + BOTTOM, legend_height(&panels[i]));
+  }
+  begin(out, LEFT + STACKED_WIDTH + RIGHT + width, height);
+  for (int32_t i = 0; i < count; ++i) {
+    draw_panel(out, &panels[i], (const double[]){LEFT, top + TOP}, size);
+    draw_legend(out, &panels[i], LEFT + STACKED_WIDTH + RIGHT, top + TOP + 0.5 * LINE_HEIGHT);
+    top += fmax(TOP + STACKED_HEIGHT + BOTTOM, legend_height(&panels[i]));
+  }
+  (void)fputs("</svg>\n", out);
+}
+
+static sap_status write_chart(const char* path, const sap_chart_panel* panels, int32_t count,
+                              bool stacked, sap_error* error) {
   if (path == NULL || panels == NULL || count < 1) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "chart: a path and at least one panel are needed");
   }
@@ -325,10 +271,20 @@ sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int3
   }
   status = sap_c_locale_begin(&locale, error);
   if (status == SAP_STATUS_OK) {
-    draw(sap_file_stream(file), panels, count);
+    (stacked ? draw_stacked : draw_beside)(sap_file_stream(file), panels, count);
     sap_c_locale_end(&locale);
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
   return status;
+}
+
+sap_status sap_chart_write(const char* path, const sap_chart_panel* panels, int32_t count,
+                           sap_error* error) {
+  return write_chart(path, panels, count, false, error);
+}
+
+sap_status sap_chart_write_stacked(const char* path, const sap_chart_panel* panels, int32_t count,
+                                   sap_error* error) {
+  return write_chart(path, panels, count, true, error);
 }

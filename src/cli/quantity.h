@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Quantities of a recording by name, as columns over its rows: "energy", "energy:kinetic",
+// "q:hip", "position:torso:z", "contact_force:box". After the name an element or a component, or
+// both, choose some of the columns.
+#ifndef SAP_CLI_QUANTITY_H
+#define SAP_CLI_QUANTITY_H
+
+#include <stdio.h>
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+
+enum { QUANTITY_LABEL_SIZE = 128, QUANTITY_UNIT_SIZE = 16 };
+
+typedef struct quantity_column {
+  char label[QUANTITY_LABEL_SIZE];  // "kinetic", "torso:z"; "" for a quantity of one column
+  char unit[QUANTITY_UNIT_SIZE];
+  int32_t source;  // where its values come from, for quantity_read
+  double* values;  //                                                         (rows)
+} quantity_column;
+
+typedef struct quantity {
+  const char* text;   // as asked for
+  const char* name;   // of its kind
+  const char* title;  // "energy"
+  int64_t rows;
+  int32_t count, capacity;
+  quantity_column* columns;
+} quantity;
+
+// ARGUMENT for a name that is unknown: the message lists what there is.
+sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
+                         sap_error* error);
+void quantity_clear(quantity* q);
+// For the help of commands: a line for each kind.
+void quantity_print_kinds(FILE* stream);
+
+// The step with this row (-1: the one with most iterations): cost above the last one [J] and
+// momentum error of each iteration, the guess first. Column labels "cost", "momentum_error".
+sap_status quantity_read_history(const sap_recording* recording, int64_t row, quantity* out,
+                                 sap_error* error);
+
+// Fills what contacts make: per column a source that contact_source made.
+enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 body + component
+sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, sap_error* error);
+
+sap_status quantity_fail(sap_error* error, sap_status status, const char* format, ...)
+    CLI_PRINTF(3, 4);
+
+#endif
