@@ -113,13 +113,13 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   return status;
 }
 
-// A second time, from the first solution, where new lagged contacts meet an impact. The report
-// counts both.
+// A second time, from the first solution, where the impulses that lagged contacts had are far from
+// those they get. The report counts both.
 static sap_status solve(sap_contact_stage* stage, sap_error* error) {
   sap_report* report = &stage->report;
   sap_status status =
       sap_solver_solve(stage->solver, stage->problem, &stage->solution, report, error);
-  if (status != SAP_STATUS_OK || !sap_problem_foresee(stage->problem, stage->solution.gamma)) {
+  if (status != SAP_STATUS_OK || !sap_problem_relag(stage->problem, stage->solution.gamma)) {
     return status;
   }
   const sap_report first = *report;

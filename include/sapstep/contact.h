@@ -17,10 +17,11 @@ extern "C" {
 // regularized distance
 //   h(s) = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond    (h' = min(s/v_s, 1))
 //   n(z) = (v_hat - z)+ (1 - d z)+/Rn,  v_hat = -phi0/dt,  Rn = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
-// similar  gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s: glides at dt mu |v_t|
-// lagged   gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0 the normal impulse of the last
-// step:
-//          no gliding, Coulomb's law but for the delay of n0
+// similar  gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s
+//          glides at a height of dt mu |v_t|: a body that starts to slide is still thrown up
+// lagged   gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the last step
+//          no gliding, Coulomb's law but for the delay of n0; where gamma_n then differs much from
+//          n0 (an impact, a new contact), the stepper solves once more with gamma_n for n0
 // In both a contact within its cone creeps with less than v_s. Rn is SAP's near-rigid limit, castro
 // (29): k above 4 pi^2/(beta^2 dt^2 w), which lets the contact vibrate once per beta steps, counts
 // as that; so any k may be given at any dt.
@@ -62,6 +63,9 @@ SAP_API sap_material sap_material_default(void);
 
 // mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
 SAP_API double sap_friction_combine(double a, double b, sap_friction_rule rule);
+
+// A material that overrides nothing: NaN in all fields, SAP_CONTACT_BY_MATERIAL.
+SAP_API sap_material sap_material_unset(void);
 
 // Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by compliance,
 // (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's values;

@@ -110,7 +110,8 @@ typedef struct sap_shape_def {
 // A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.
 typedef struct sap_pair_def {
   int32_t shape_a, shape_b;   // two shapes of different bodies
-  sap_material material;      // stiffness 0: k and tau_d are those of the shapes    (default)
+  sap_material material;      // stiffness 0: k, tau_d and d are those of the shapes, and so are
+                              // model, v_s and static mu if later or larger than here (default)
   int32_t condim;             // 1, 3, 4 or 6                                              (3)
   double margin;              // [m] >= 0                                                  (0)
   double friction_torsional;  // [m] >= 0                                                  (0)

@@ -12,6 +12,10 @@
 //   sapstep:relaxation_time         tau_d of all geoms [s]
 //   sapstep:stiffness:GEOM          of one geom, by its name in its own file or in the whole scene
 //   sapstep:relaxation_time:GEOM    of one geom
+//   sapstep:dissipation, sapstep:stiction_tolerance, sapstep:static_friction, and each with :GEOM
+//                                   d [s/m], v_s [m/s], static mu of similar and lagged contacts
+//   <text name="sapstep:contact_model" data="lagged"/>, also with :GEOM: sap, similar or lagged; of
+//                                   two geoms the later of these rules
 //   sapstep:limit_stiffness         of all joint and tendon limits [N m/rad, N/m]
 //   sapstep:limit_relaxation_time   of all joint and tendon limits [s]
 //   sapstep:beta, sapstep:sigma     near-rigid and slip parameters of the scene [-]
@@ -26,9 +30,9 @@
 // write when nobody has set them, locks the joint (say type="continuous" instead). Effort and
 // velocity limits are for controllers: they are checked and not used. Material:
 // <drake:proximity_properties> with drake:point_contact_stiffness, drake:relaxation_time,
-// drake:mu_dynamic (or drake:mu_static), or Bullet's <contact><lateral_friction/>; pairs combine
-// harmonically. drake:rotor_inertia and drake:gear_ratio make the armature gear_ratio^2
-// rotor_inertia.
+// drake:hunt_crossley_dissipation, drake:mu_dynamic and drake:mu_static (one alone: both), or
+// Bullet's <contact><lateral_friction/>; pairs combine harmonically. drake:rotor_inertia and
+// drake:gear_ratio make the armature gear_ratio^2 rotor_inertia.
 #ifndef SAPSTEP_SCENE_H
 #define SAPSTEP_SCENE_H
 
@@ -52,7 +56,8 @@ typedef struct sap_scene_options {
                                   // welded to the world                                 (false)
   sap_material default_material;  // k, tau_d (and mu for URDF) of shapes that name none; k = 0:
                                   // by mass, see sap_shape_def                 (0, 0.01 s, 0.5)
-  const sap_material* override_material;  // replaces every shape's, but for fields that are NaN;
+  const sap_material* override_material;  // replaces every shape's, but for fields that are unset
+                                          // as in sap_material_unset;
                                           // NULL: none                                  (NULL)
   sap_message_function warning;           // may be NULL
   void* warning_context;

@@ -248,13 +248,12 @@ static const char* take(converge_options* o, int id, const char* argument) {
 }
 
 static void set_defaults(converge_options* o) {
-  const double nan = (double)NAN;
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   *o = (converge_options){.duration = 1.0,
                           .levels = 5,
                           .ratio = 16,
                           .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
-                          .override = {nan, nan, nan}};
+                          .override = sap_material_unset()};
   o->stepper = sap_stepper_options_default();
   // The error of the step is on trial, not that of the solver.
   o->stepper.solver_options.relative_tolerance = 1e-10;

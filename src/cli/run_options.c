@@ -19,6 +19,10 @@ enum {
   OPTION_STIFFNESS,
   OPTION_RELAXATION_TIME,
   OPTION_FRICTION,
+  OPTION_CONTACT_MODEL,
+  OPTION_DISSIPATION,
+  OPTION_STICTION_TOLERANCE,
+  OPTION_STATIC_FRICTION,
   OPTION_SIGMA,
   OPTION_BETA,
   OPTION_OUTPUT,
@@ -49,6 +53,14 @@ const cli_option run_option_list[] = {
     {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
     {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
     {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
+    {"contact-model", "NAME", OPTION_CONTACT_MODEL,
+     "sap, similar or lagged for every contact (the scene's)"},
+    {"dissipation", "D", OPTION_DISSIPATION,
+     "Hunt-Crossley dissipation of every shape [s/m] (similar, lagged)"},
+    {"stiction-tolerance", "V", OPTION_STICTION_TOLERANCE,
+     "slip speed below which contacts stick [m/s] (similar, lagged)"},
+    {"static-friction", "MU", OPTION_STATIC_FRICTION,
+     "friction of every shape that sticks (similar, lagged)"},
     {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
     {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
     {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
@@ -77,6 +89,16 @@ static bool set_stage(run_options* options, const char* name) {
   for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
     if (strcmp(name, sap_stage_text((sap_stage)i)) == 0) {
       options->stepper.contact_stage = (sap_stage)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool set_contact_model(run_options* options, const char* name) {
+  for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
+    if (strcmp(name, sap_contact_model_text((sap_contact_model)i)) == 0) {
+      options->stepper.contact_model = (sap_contact_model)i;
       return true;
     }
   }
@@ -114,6 +136,10 @@ static const char* take(run_options* o, int id, const char* argument) {
       {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, false, 1e300,
        "finite and >= 0 s"},
       {OPTION_FRICTION, &o->override.friction, 0.0, false, 1e300, "finite and >= 0"},
+      {OPTION_DISSIPATION, &o->override.dissipation, 0.0, false, 1e300, "finite and >= 0 s/m"},
+      {OPTION_STICTION_TOLERANCE, &o->override.stiction_tolerance, 0.0, true, 1e300,
+       "finite and > 0 m/s"},
+      {OPTION_STATIC_FRICTION, &o->override.static_friction, 0.0, false, 1e300, "finite and >= 0"},
       {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, true, 1e300, "finite and > 0"},
       {OPTION_BETA, &o->stepper.regularization.beta, 0.0, false, 1e300, "finite and >= 0"},
   };
@@ -129,6 +155,8 @@ static const char* take(run_options* o, int id, const char* argument) {
                  : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
     case OPTION_CONTACT_STAGE:
       return set_stage(o, argument) ? NULL : "auto, end or theta";
+    case OPTION_CONTACT_MODEL:
+      return set_contact_model(o, argument) ? NULL : "sap, similar or lagged";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
     case OPTION_COMPRESSION:
@@ -217,8 +245,7 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
 
 bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
                       int* exit_code) {
-  const double nan = (double)NAN;
-  *options = (run_options){.duration = 5.0, .every = 1, .override = {nan, nan, nan}};
+  *options = (run_options){.duration = 5.0, .every = 1, .override = sap_material_unset()};
   options->stepper = sap_stepper_options_default();
   options->recorder = sap_recorder_options_default();
   cli_parser parser;

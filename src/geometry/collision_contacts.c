@@ -44,6 +44,7 @@ sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
     const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
     rule->condim = ruler->condim;
     rule->material.friction = ruler->material.friction;
+    rule->material.static_friction = ruler->material.static_friction;
     spread_friction(ruler->material.friction, ruler->friction_torsional, ruler->friction_rolling,
                     rule);
     return status;

@@ -15,6 +15,21 @@ sap_status sap_builder_check_contact(const sap_checker* checker, const sap_conta
     status = sap_check_nonnegative(checker, "material.friction", material->friction);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "material.dissipation", material->dissipation);
+  }
+  if (status == SAP_STATUS_OK) {
+    status =
+        sap_check_nonnegative(checker, "material.stiction_tolerance", material->stiction_tolerance);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "material.static_friction", material->static_friction);
+  }
+  const int model = (int)material->model;
+  if (status == SAP_STATUS_OK && (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT)) {
+    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "material.model = %d is not a sap_contact_model", model);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_check_nonnegative(checker, "margin", fields->margin);
   }
   if (status == SAP_STATUS_OK) {

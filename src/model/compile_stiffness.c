@@ -12,7 +12,8 @@
 static const double LEAST_STIFFNESS = 1e6;     // [N/m]
 static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]: g / 0.1 mm
 
-// Pairs that name no stiffness have that of their shapes in series, and its relaxation time.
+// Pairs that name no stiffness have that of their shapes in series, its damping and, where these
+// are later or larger than their own, the contact model, v_s and static mu of the shapes.
 static sap_status combine_pairs(sap_model* model, sap_error* error) {
   for (int32_t i = 0; i < model->sizes.pairs; ++i) {
     sap_pair_def* pair = &model->pairs[i];
@@ -26,6 +27,11 @@ static sap_status combine_pairs(sap_model* model, sap_error* error) {
       }
       pair->material.stiffness = both.stiffness;
       pair->material.relaxation_time = both.relaxation_time;
+      pair->material.dissipation = both.dissipation;
+      pair->material.stiction_tolerance =
+          fmax(pair->material.stiction_tolerance, both.stiction_tolerance);
+      pair->material.static_friction = fmax(pair->material.static_friction, both.static_friction);
+      pair->material.model = pair->material.model > both.model ? pair->material.model : both.model;
     }
   }
   return SAP_STATUS_OK;

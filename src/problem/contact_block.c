@@ -103,14 +103,9 @@ static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
 static sap_status add_potential(sap_problem* p, const sap_contact_block* contact,
                                 const sap_regularization* regularization, double w,
                                 sap_block* block, double* R, double* v_hat, sap_error* error) {
-  if (block->nrows > 3) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "block %d: similar and lagged contacts have 3 rows, not %d (spin or rolling "
-                    "friction)",
-                    p->nblocks, block->nrows);
-  }
-  double vc0[MAXIMUM_ROWS], slip_2 = 0.0;
+  double vc0[MAXIMUM_ROWS], free[MAXIMUM_ROWS], slip_2 = 0.0;
   sap_stage_velocity(p, block, vc0);
+  sap_stage_free_velocity(p, block, free);
   for (int32_t i = 0; i < block->nrows; ++i) {
     slip_2 += i == 2 ? 0.0 : (vc0[i] - v_hat[i]) * (vc0[i] - v_hat[i]);
   }
@@ -120,6 +115,7 @@ static sap_status add_potential(sap_problem* p, const sap_contact_block* contact
                                    .w = w,
                                    .friction = block->friction,
                                    .normal_speed = vc0[2],
+                                   .free_speed = free[2],
                                    .slip = sqrt(slip_2)};
   sap_potential_law law;
   sap_status status = sap_contact_potential(&contact->material, &start, &law, error);
@@ -135,10 +131,10 @@ static sap_status add_potential(sap_problem* p, const sap_contact_block* contact
   block->friction = law.friction;
   block->dissipation = contact->material.dissipation;
   block->slip_speed = law.slip_speed;
-  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.compliant;
+  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
   status = sap_problem_append_block(p, block, error);
   if (status == SAP_STATUS_OK) {
-    p->blocks[p->nblocks - 1].is_new = block->set == SAP_SET_LAGGED && kept == NULL;
+    p->blocks[p->nblocks - 1].w = w;
   }
   return status;
 }

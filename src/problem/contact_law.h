@@ -12,15 +12,15 @@ typedef struct sap_contact_start {
   double w;             // Delassus scale [1/kg]
   double friction;      // mu [-]; the material's may be of other rows
   double normal_speed;  // of approach < 0 [m/s]
+  double free_speed;    // the same of the free motion v*
   double slip;          // >= 0 [m/s]
 } sap_contact_start;
 
 typedef struct sap_potential_law {
   double Rn, v_hat;
-  double friction;    // at this slip [-]
-  double slip_speed;  // v_s [m/s]
-  double compliant;  // n0 by the law itself at the start, the impulse that the last step ended with
-                     // where neither J nor Rn changed [N s]
+  double friction;     // at this slip [-]
+  double slip_speed;   // v_s [m/s]
+  double new_impulse;  // n0 of a contact that the last step knew nothing of [N s]
 } sap_potential_law;
 
 // Laws in sapstep/contact.h, evaluated at the end of the step. fails: ARGUMENT, NOT_FINITE.

@@ -21,6 +21,11 @@ sap_material sap_material_default(void) {
                         .stiction_tolerance = SAP_STICTION_TOLERANCE};
 }
 
+sap_material sap_material_unset(void) {
+  const double nan = (double)NAN;
+  return (sap_material){nan, nan, nan, SAP_CONTACT_BY_MATERIAL, nan, nan, nan};
+}
+
 const char* sap_contact_model_text(sap_contact_model model) {
   static const char* const texts[] = {
 #define SAP_X(name, text) text,
@@ -238,12 +243,17 @@ sap_status sap_contact_potential(const sap_material* pair, const sap_contact_sta
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn, beta, k);
   }
-  const double damping = 1.0 - pair->dissipation * start->normal_speed;
+  // The law at the start: what the last step ended with where neither J nor Rn changed. Alone, the
+  // contact would need no more than what stops v* at the speed where it ends.
+  const double d = pair->dissipation;
+  const double end = d * v_hat > 1.0 ? 1.0 / d : v_hat;
+  const double impulse = larger_of(0.0, v_hat) * larger_of(0.0, 1.0 - d * start->normal_speed) / Rn;
+  const double enough = larger_of(0.0, end - start->free_speed) / start->w;
   *law = (sap_potential_law){
       .Rn = Rn,
       .v_hat = v_hat,
       .friction = friction_at(start->friction, pair->static_friction, tolerance, start->slip),
       .slip_speed = tolerance,
-      .compliant = larger_of(0.0, v_hat) * larger_of(0.0, damping) / Rn};
+      .new_impulse = impulse < enough ? impulse : enough};
   return SAP_STATUS_OK;
 }

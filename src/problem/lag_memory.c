@@ -8,9 +8,10 @@
 #include "problem/sets.h"
 
 static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
-// A contact that is new slides without friction where its law at the start said nothing of the
-// impact: it gets the impulse found, if that is so many times what was thought.
-static const double UNFORESEEN = 1.5;
+// n0 and gamma_n are far apart if they differ by more than this part of the larger,
+static const double FAR = 0.2;
+// and it matters if that moves the contact by so many times v_s.
+static const double VISIBLE = 10.0;
 
 // Index of the key's entry, or of the free one where it belongs.
 static int32_t place_of(const sap_lag_memory* memory, uint64_t key) {
@@ -80,17 +81,23 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
   return status;
 }
 
-bool sap_problem_foresee(sap_problem* p, const double* gamma) {
-  bool changed = false;
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    sap_block_data* block = &p->blocks[b];
-    const double normal = gamma[block->first_row + (block->nrows > 2 ? 2 : 0)];
-    if (block->set == SAP_SET_LAGGED && block->is_new && block->friction > 0.0 &&
-        normal > UNFORESEEN * block->lagged_impulse) {
-      block->lagged_impulse = normal;
-      changed = true;
-    }
-    block->is_new = false;
+static bool is_far(const sap_block_data* block, double gamma_n) {
+  const double n0 = block->lagged_impulse, change = fabs(gamma_n - n0);
+  return change > FAR * fmax(gamma_n, n0) &&
+         block->friction * block->w * change > VISIBLE * block->slip_speed;
+}
+
+bool sap_problem_relag(sap_problem* p, const double* gamma) {
+  bool far = false;
+  for (int32_t b = 0; b < p->nblocks && !far; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    far = block->set == SAP_SET_LAGGED && is_far(block, gamma[block->first_row + 2]);
   }
-  return changed;
+  for (int32_t b = 0; b < p->nblocks && far; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    if (block->set == SAP_SET_LAGGED) {
+      block->lagged_impulse = fmax(0.0, gamma[block->first_row + 2]);
+    }
+  }
+  return far;
 }

@@ -63,14 +63,23 @@ void sap_potential_hessian(const sap_potential* p, const double u[3], double G[6
   G[5] = at.nn;
 }
 
+double sap_potential_slope_in(const sap_potential* p, const sap_potential_line* line,
+                              double* curvature) {
+  const double ur = sqrt(line->ur2);
+  const sap_potential_point at = sap_potential_at(p, ur, line->un);
+  const double along = ur > 0.0 ? line->ud / ur : 0.0;  // t^ . d
+  const double across_2 = line->dd - along * along;
+  *curvature += at.nn * line->dn * line->dn + 2.0 * at.nt * along * line->dn +
+                at.tt * along * along + at.cross * (across_2 > 0.0 ? across_2 : 0.0);
+  return at.cross * line->ud + at.gamma_n * line->dn;
+}
+
 double sap_potential_slope(const sap_potential* p, const double u[3], const double d[3],
                            double* curvature) {
-  const double ur = sqrt(u[0] * u[0] + u[1] * u[1]);
-  const sap_potential_point at = sap_potential_at(p, ur, u[2]);
-  const double ud = u[0] * d[0] + u[1] * d[1];
-  const double along = ur > 0.0 ? ud / ur : 0.0;  // t^ . d
-  const double across_2 = d[0] * d[0] + d[1] * d[1] - along * along;
-  *curvature += at.nn * d[2] * d[2] + 2.0 * at.nt * along * d[2] + at.tt * along * along +
-                at.cross * (across_2 > 0.0 ? across_2 : 0.0);
-  return at.cross * ud + at.gamma_n * d[2];
+  const sap_potential_line line = {.ur2 = u[0] * u[0] + u[1] * u[1],
+                                   .un = u[2],
+                                   .ud = u[0] * d[0] + u[1] * d[1],
+                                   .dd = d[0] * d[0] + d[1] * d[1],
+                                   .dn = d[2]};
+  return sap_potential_slope_in(p, &line, curvature);
 }

@@ -40,7 +40,15 @@ sap_potential_point sap_potential_at(const sap_potential* potential, double ur, 
 double sap_potential_impulse(const sap_potential* potential, const double u[3], double gamma[3]);
 // G at u: {t1t1, t1t2, t2t2, t1n, t2n, nn}.
 void sap_potential_hessian(const sap_potential* potential, const double u[3], double G[6]);
+// A line u - alpha d by its inner products, of the rows but the normal: |u_t|^2, un, u_t . d_t,
+// |d_t|^2, dn.
+typedef struct sap_potential_line {
+  double ur2, un, ud, dd, dn;
+} sap_potential_line;
+
 // gamma . d at u; adds d' G d to *curvature.
+double sap_potential_slope_in(const sap_potential* potential, const sap_potential_line* line,
+                              double* curvature);
 double sap_potential_slope(const sap_potential* potential, const double u[3], const double d[3],
                            double* curvature);
 

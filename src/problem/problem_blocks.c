@@ -97,10 +97,6 @@ static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_
                       value, numbers[i].positive ? ">" : ">=");
     }
   }
-  if (b->nrows != 3) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "block %d: a potential has 3 rows, not %d",
-                    p->nblocks, b->nrows);
-  }
   if (!(b->R[0] > 0.0) || !(b->R[2] > 0.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0],

@@ -23,7 +23,7 @@ typedef struct sap_block_data {
   int32_t first_tree;                              // in block_trees and jacobians
   double friction;                                 // of a contact
   double dissipation, slip_speed, lagged_impulse;  // of a potential
-  bool is_new;                                     // lagged, and the last step knew nothing of it
+  double w;  // Delassus scale of a contact with a potential; 0: not known
   uint64_t key;
 } sap_block_data;
 
@@ -127,11 +127,13 @@ sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, cons
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);
-// New lagged contacts whose impulse is far above what was foreseen get it as their n0; whether
-// there were any. gamma: of a solve of this problem.
-bool sap_problem_foresee(sap_problem* problem, const double* gamma);
+// Where the impulses of lagged contacts, gamma of a solve of this problem, are far from their n0
+// and that matters, all get theirs as n0. Whether it was so.
+bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // J v0 of a block, zero where v0 is not known.
 void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
+// J v* of a block.
+void sap_stage_free_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
 // R and v_hat at the problem's stage; false, and nothing changed, where the end is right.
 bool sap_stage_normal(const sap_problem* problem, const sap_soft_row* row, double beta, double* R,
                       double* v_hat);

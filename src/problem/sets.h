@@ -114,7 +114,23 @@ static inline void sap_cone_hessian(const sap_cone* cone, const double u[3], dou
   G[5] = k;
 }
 
-// Three rows [t1 t2 n]: a friction cone or a potential.
+// Friction that does not depend on the contact's own normal impulse.
+static inline bool sap_cone_is_lagged(const sap_cone* cone) {
+  return cone->potential != NULL && cone->potential->lagged;
+}
+
+// Largest friction impulse: of a normal impulse, or the lagged one.
+static inline double sap_cone_friction_limit(const sap_cone* cone, double normal) {
+  return sap_cone_is_lagged(cone) ? cone->potential->limit : cone->mu * normal;
+}
+
+static inline bool sap_cone_slides(const sap_cone* cone, double ur2, double un) {
+  const sap_potential* p = cone->potential;
+  return p != NULL ? ur2 > p->slip_speed * p->slip_speed
+                   : sap_cone_classify(cone, ur2, un) == SAP_CONE_SLIDING;
+}
+
+// Rows [t1 t2 n ..]: a friction cone or a potential.
 static inline bool sap_set_is_contact(sap_set set) {
   return set == SAP_SET_FRICTION_CONE || set == SAP_SET_SIMILAR || set == SAP_SET_LAGGED;
 }

@@ -77,22 +77,27 @@ void sap_stage_contact(const sap_problem* p, const sap_stage_cone* cone, double*
   }
 }
 
-void sap_stage_velocity(const sap_problem* p, const sap_block* b, double* velocity) {
+static void multiply(const sap_problem* p, const sap_block* b, const double* v, double* velocity) {
   for (int32_t r = 0; r < b->nrows; ++r) {
     velocity[r] = 0.0;
   }
-  if (!p->has_v0) {
-    return;
-  }
-  for (int32_t t = 0; t < b->ntrees; ++t) {
-    const double* v0 = p->v0 + p->tree_start[b->trees[t]];
+  for (int32_t t = 0; v != NULL && t < b->ntrees; ++t) {
+    const double* vt = v + p->tree_start[b->trees[t]];
     const double* J = b->jacobians[t];
     for (int32_t j = 0; j < p->tree_size[b->trees[t]]; ++j) {
       for (int32_t r = 0; r < b->nrows; ++r) {
-        velocity[r] += J[(size_t)j * (size_t)b->nrows + (size_t)r] * v0[j];
+        velocity[r] += J[(size_t)j * (size_t)b->nrows + (size_t)r] * vt[j];
       }
     }
   }
+}
+
+void sap_stage_velocity(const sap_problem* p, const sap_block* b, double* velocity) {
+  multiply(p, b, p->has_v0 ? p->v0 : NULL, velocity);
+}
+
+void sap_stage_free_velocity(const sap_problem* p, const sap_block* b, double* velocity) {
+  multiply(p, b, p->v_star, velocity);
 }
 
 sap_status sap_problem_set_stage(sap_problem* p, double theta, double theta_vq, const double* v0,

@@ -22,6 +22,14 @@ static inline double sap_wide_impulse(const sap_cone* cone, int32_t n, const dou
                                       double* gamma) {
   const double ur2 = sap_wide_dot(n, u, u), un = u[SAP_NORMAL_ROW];
   double scale = 0.0, gamma_n = 0.0, cost = 0.0;
+  if (cone->potential != NULL) {
+    const sap_potential_point at = sap_potential_at(cone->potential, sqrt(ur2), un);
+    for (int32_t i = 0; i < n; ++i) {
+      gamma[i] = at.cross * u[i];
+    }
+    gamma[SAP_NORMAL_ROW] = at.gamma_n;
+    return at.cost;
+  }
   switch (sap_cone_classify(cone, ur2, un)) {
     case SAP_CONE_STICTION:
       scale = cone->inverse_Rt;
@@ -66,6 +74,16 @@ static inline void sap_wide_fill(int32_t n, const sap_wide_parts* p, const doubl
 static inline void sap_wide_hessian(const sap_cone* cone, int32_t n, const double* u, double* G) {
   double t[SAP_WIDE_ROWS] = {0.0};
   const double ur2 = sap_wide_dot(n, u, u), un = u[SAP_NORMAL_ROW];
+  if (cone->potential != NULL) {
+    const double ur = sqrt(ur2);
+    const sap_potential_point at = sap_potential_at(cone->potential, ur, un);
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = ur > 0.0 ? u[i] / ur : 0.0;
+    }
+    const sap_wide_parts parts = {at.tt, at.cross, at.nt, at.nn};
+    sap_wide_fill(n, &parts, t, G);
+    return;
+  }
   const sap_cone_region region = sap_cone_classify(cone, ur2, un);
   if (region != SAP_CONE_SLIDING) {
     const double on = region == SAP_CONE_STICTION ? 1.0 : 0.0;

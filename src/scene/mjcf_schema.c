@@ -292,9 +292,11 @@ static const sap_schema_child keyframe_children[] = {{"key", &key, NULL}, {0}};
 static const sap_schema_element keyframe = {.child = keyframe_children};
 
 static const sap_schema_element numeric = {.used = "name data size"};
+static const sap_schema_element text = {.used = "name data"};
 static const sap_schema_child custom_children[] = {
     {"numeric", &numeric, NULL},
-    {"text tuple", NULL, NULL},
+    {"text", &text, NULL},
+    {"tuple", NULL, NULL},
     {0},
 };
 static const sap_schema_element custom = {.child = custom_children};

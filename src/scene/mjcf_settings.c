@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What MJCF has no words for, as <custom><numeric name="sapstep:..." data="..."/>; and <option>.
-// The names are listed in include/sapstep/scene.h.
+// What MJCF has no words for, as <custom><numeric name="sapstep:..." data="..."/> or <text .../>;
+// and <option>. The names are listed in include/sapstep/scene.h.
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "math/vector3.h"
 #include "scene/mjcf.h"
 #include "scene/number.h"
 
-static const char prefix[] = "sapstep:";
-static const char global_names[] =
-    "sapstep:stiffness sapstep:relaxation_time sapstep:beta sapstep:sigma "
-    "sapstep:limit_stiffness sapstep:limit_relaxation_time";
-static const char* const geom_prefixes[] = {"sapstep:stiffness:", "sapstep:relaxation_time:"};
+// A setting of the scene that may be said of one geom, too: NAME:GEOM.
+typedef struct material_setting {
+  const char* name;
+  bool positive;
+  size_t field;  // of sap_material
+} material_setting;
 
-// Calls for every <custom><numeric> of a model.
-static const sap_xml_node* next_numeric(const sap_mjcf_model* model, const sap_xml_node* last) {
+static const char prefix[] = "sapstep:";
+static const char contact_model[] = "sapstep:contact_model";
+static const material_setting material_settings[] = {
+    {"sapstep:stiffness", true, offsetof(sap_material, stiffness)},
+    {"sapstep:relaxation_time", false, offsetof(sap_material, relaxation_time)},
+    {"sapstep:dissipation", false, offsetof(sap_material, dissipation)},
+    {"sapstep:stiction_tolerance", true, offsetof(sap_material, stiction_tolerance)},
+    {"sapstep:static_friction", false, offsetof(sap_material, static_friction)},
+};
+enum { MATERIAL_SETTINGS = sizeof material_settings / sizeof material_settings[0] };
+static const char global_names[] =
+    "sapstep:stiffness sapstep:relaxation_time sapstep:dissipation sapstep:stiction_tolerance "
+    "sapstep:static_friction sapstep:contact_model sapstep:beta sapstep:sigma "
+    "sapstep:limit_stiffness sapstep:limit_relaxation_time";
+
+// Calls for every <numeric> and <text> of a model's <custom>.
+static const sap_xml_node* next_setting(const sap_mjcf_model* model, const sap_xml_node* last) {
   const sap_xml_node* section = last != NULL ? last->parent : model->root->first_child;
   const sap_xml_node* node = last != NULL ? last->next : NULL;
   for (; section != NULL; section = section->next, node = NULL) {
@@ -24,7 +41,7 @@ static const sap_xml_node* next_numeric(const sap_mjcf_model* model, const sap_x
     }
     for (node = node != NULL || last != NULL ? node : section->first_child; node != NULL;
          node = node->next) {
-      if (sap_xml_is(node, "numeric")) {
+      if (sap_xml_is(node, "numeric") || sap_xml_is(node, "text")) {
         return node;
       }
     }
@@ -33,22 +50,39 @@ static const sap_xml_node* next_numeric(const sap_mjcf_model* model, const sap_x
   return NULL;
 }
 
+// Whether a setting's name is `name`, or `name`:`geom` where that is not NULL.
+static bool is_named(const sap_xml_node* node, const char* name, const char* geom) {
+  const char* own = sap_xml_get(node, "name");
+  const size_t length = strlen(name);
+  if (own == NULL || strncmp(own, name, length) != 0) {
+    return false;
+  }
+  return geom == NULL ? own[length] == '\0'
+                      : own[length] == ':' && strcmp(own + length + 1, geom) == 0;
+}
+
 // The last setting of that name; NULL: none.
-static const sap_xml_node* find_setting(const sap_mjcf_model* model, const char* a, const char* b) {
+static const sap_xml_node* find_setting(const sap_mjcf_model* model, const char* name,
+                                        const char* geom) {
   const sap_xml_node* found = NULL;
-  const size_t length = strlen(a);
-  for (const sap_xml_node* n = next_numeric(model, NULL); n; n = next_numeric(model, n)) {
-    const char* name = sap_xml_get(n, "name");
-    if (name != NULL && strncmp(name, a, length) == 0 && strcmp(name + length, b) == 0) {
-      found = n;
-    }
+  for (const sap_xml_node* n = next_setting(model, NULL); n; n = next_setting(model, n)) {
+    found = is_named(n, name, geom) ? n : found;
   }
   return found;
 }
 
+static sap_status check_element(sap_mjcf_reader* r, const sap_xml_node* node, const char* element) {
+  return sap_xml_is(node, element)
+             ? SAP_STATUS_OK
+             : sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error, "stands in <%s>", element);
+}
+
 static sap_status read_setting(sap_mjcf_reader* r, const sap_xml_node* node, bool positive,
                                double* value) {
-  const sap_status status = sap_xml_numbers(node, "data", 1, 1, value, NULL, r->error);
+  sap_status status = check_element(r, node, "numeric");
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_numbers(node, "data", 1, 1, value, NULL, r->error);
+  }
   if (status == SAP_STATUS_OK && !(positive ? *value > 0.0 : *value >= 0.0)) {
     return sap_xml_fail(node, "data", SAP_STATUS_SYNTAX, r->error, "of '%s' must be %s 0",
                         sap_xml_get(node, "name"), positive ? ">" : ">=");
@@ -56,13 +90,34 @@ static sap_status read_setting(sap_mjcf_reader* r, const sap_xml_node* node, boo
   return status;
 }
 
-// The model's own setting, or else the main file's; leaves *value alone without one.
+static sap_status read_contact_model(sap_mjcf_reader* r, const sap_xml_node* node,
+                                     sap_contact_model* model) {
+  const sap_status status = check_element(r, node, "text");
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const char* data = sap_xml_get(node, "data");
+  for (int i = 0; data != NULL && i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
+    if (strcmp(data, sap_contact_model_text((sap_contact_model)i)) == 0) {
+      *model = (sap_contact_model)i;
+      return SAP_STATUS_OK;
+    }
+  }
+  return sap_xml_fail(node, "data", SAP_STATUS_SYNTAX, r->error,
+                      "of '%s' must be sap, similar or lagged", sap_xml_get(node, "name"));
+}
+
+// The model's own setting, or else the main file's.
+static const sap_xml_node* find_global(const sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                       const char* name) {
+  const sap_xml_node* node = find_setting(model, name, NULL);
+  return node == NULL && model != r->main ? find_setting(r->main, name, NULL) : node;
+}
+
+// Leaves *value alone without one.
 static sap_status read_global(sap_mjcf_reader* r, const sap_mjcf_model* model, const char* name,
                               bool positive, double* value) {
-  const sap_xml_node* node = find_setting(model, name, "");
-  if (node == NULL && model != r->main) {
-    node = find_setting(r->main, name, "");
-  }
+  const sap_xml_node* node = find_global(r, model, name);
   return node != NULL ? read_setting(r, node, positive, value) : SAP_STATUS_OK;
 }
 
@@ -74,21 +129,42 @@ sap_status sap_mjcf_limit_settings(sap_mjcf_reader* r, const sap_mjcf_model* mod
              : read_global(r, model, "sapstep:limit_relaxation_time", false, relaxation_time);
 }
 
-// For one geom, by its full name in the main file or by its own name in its own file.
-static sap_status read_for_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, int which,
-                                const char* full_name, double* value) {
+// For one geom, by its full name in the main file or by its own name in its own file; NULL: none.
+static sap_status find_for_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, const char* name,
+                                const char* full_name, const sap_xml_node** out) {
   const char* own = sap_xml_get(item->node, "name");
-  const char* start = geom_prefixes[which];
-  const sap_xml_node* node = full_name != NULL ? find_setting(r->main, start, full_name) : NULL;
+  const sap_xml_node* node = full_name != NULL ? find_setting(r->main, name, full_name) : NULL;
   if (node == NULL && own != NULL) {
-    node = find_setting(item->scope.model, start, own);
+    node = find_setting(item->scope.model, name, own);
   }
-  if (node == NULL) {
-    return SAP_STATUS_OK;
+  *out = node;
+  return node == NULL
+             ? SAP_STATUS_OK
+             : sap_lookup_add(&r->used_settings, sap_xml_get(node, "name"), 0, NULL, r->error);
+}
+
+// Settings of the scene (item NULL) or of a geom.
+static sap_status read_material(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                const sap_mjcf_item* item, const char* full_name,
+                                sap_material* material) {
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; i <= MATERIAL_SETTINGS && status == SAP_STATUS_OK; ++i) {
+    const bool is_model = i == MATERIAL_SETTINGS;
+    const char* name = is_model ? contact_model : material_settings[i].name;
+    const sap_xml_node* node = NULL;
+    if (item != NULL) {
+      status = find_for_geom(r, item, name, full_name, &node);
+    } else {
+      node = find_global(r, model, name);
+    }
+    if (status != SAP_STATUS_OK || node == NULL) {
+      continue;
+    }
+    status = is_model ? read_contact_model(r, node, &material->model)
+                      : read_setting(r, node, material_settings[i].positive,
+                                     (double*)((char*)material + material_settings[i].field));
   }
-  const sap_status status =
-      sap_lookup_add(&r->used_settings, sap_xml_get(node, "name"), 0, NULL, r->error);
-  return status == SAP_STATUS_OK ? read_setting(r, node, which == 0, value) : status;
+  return status;
 }
 
 sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
@@ -96,10 +172,7 @@ sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                   sap_material* material) {
   *material = r->options->default_material;
   const sap_mjcf_model* model = item->scope.model;
-  sap_status status = read_global(r, model, "sapstep:stiffness", true, &material->stiffness);
-  if (status == SAP_STATUS_OK) {
-    status = read_global(r, model, "sapstep:relaxation_time", false, &material->relaxation_time);
-  }
+  sap_status status = read_material(r, model, NULL, NULL, material);
   // Positive values are MuJoCo's solver tuning (time constant, damping ratio).
   double solref[2] = {0.02, 1.0};
   if (status == SAP_STATUS_OK) {
@@ -109,25 +182,47 @@ sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
     material->stiffness = -solref[0];
     material->relaxation_time = solref[1] / solref[0];
   }
-  if (status == SAP_STATUS_OK) {
-    status = read_for_geom(r, item, 0, full_name, &material->stiffness);
+  return status == SAP_STATUS_OK ? read_material(r, model, item, full_name, material) : status;
+}
+
+static bool is_for_geom(const char* name) {
+  bool is = strncmp(name, contact_model, strlen(contact_model)) == 0 &&
+            name[strlen(contact_model)] == ':';
+  for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
+    const size_t length = strlen(material_settings[i].name);
+    is = is || (strncmp(name, material_settings[i].name, length) == 0 && name[length] == ':');
   }
-  if (status == SAP_STATUS_OK) {
-    status = read_for_geom(r, item, 1, full_name, &material->relaxation_time);
+  return is;
+}
+
+// A setting of the scene's materials, whether or not a geom wants it.
+static sap_status check_value(sap_mjcf_reader* r, const sap_xml_node* node) {
+  sap_contact_model model;
+  double value;
+  if (is_named(node, contact_model, NULL)) {
+    return read_contact_model(r, node, &model);
   }
-  return status;
+  for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
+    if (is_named(node, material_settings[i].name, NULL)) {
+      return read_setting(r, node, material_settings[i].positive, &value);
+    }
+  }
+  return check_element(r, node, "numeric");
 }
 
 static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
-  for (const sap_xml_node* n = next_numeric(model, NULL); n; n = next_numeric(model, n)) {
+  sap_status status = SAP_STATUS_OK;
+  for (const sap_xml_node* n = next_setting(model, NULL); n && status == SAP_STATUS_OK;
+       n = next_setting(model, n)) {
     const char* name = sap_xml_get(n, "name");
-    if (name == NULL || strncmp(name, prefix, strlen(prefix)) != 0 ||
-        sap_word_index(global_names, name) >= 0) {
+    if (name == NULL || strncmp(name, prefix, strlen(prefix)) != 0) {
       continue;
     }
-    const bool geom = strncmp(name, geom_prefixes[0], strlen(geom_prefixes[0])) == 0 ||
-                      strncmp(name, geom_prefixes[1], strlen(geom_prefixes[1])) == 0;
-    if (!geom) {
+    if (sap_word_index(global_names, name) >= 0) {
+      status = check_value(r, n);
+      continue;
+    }
+    if (!is_for_geom(name)) {
       return sap_xml_fail(n, "name", SAP_STATUS_SYNTAX, r->error, "unknown setting; known are %s",
                           global_names);
     }
@@ -136,7 +231,6 @@ static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
       return sap_xml_fail(n, "name", SAP_STATUS_SYNTAX, r->error, "there is no such geom");
     }
   }
-  sap_status status = SAP_STATUS_OK;
   for (const sap_mjcf_model* m = model->assets; m && status == SAP_STATUS_OK; m = m->next) {
     status = check_model(r, m);
   }

@@ -29,9 +29,24 @@ static sap_status check_material(const sap_material* m, const char* name, bool o
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.relaxation_time = %g must be finite and >= 0 s",
                     name, m->relaxation_time);
   }
-  if (!(m->friction >= 0.0 && isfinite(m->friction)) && !(optional && isnan(m->friction))) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.friction = %g must be finite and >= 0", name,
-                    m->friction);
+  const struct {
+    const char* field;
+    double value;
+  } others[] = {{"friction", m->friction},
+                {"dissipation", m->dissipation},
+                {"stiction_tolerance", m->stiction_tolerance},
+                {"static_friction", m->static_friction}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
+    const double value = others[i].value;
+    if (!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value))) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.%s = %g must be finite and >= 0", name,
+                      others[i].field, value);
+    }
+  }
+  const int model = (int)m->model, least = optional ? (int)SAP_CONTACT_BY_MATERIAL : 0;
+  if (model < least || model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.model = %d is not a sap_contact_model", name,
+                    model);
   }
   return SAP_STATUS_OK;
 }

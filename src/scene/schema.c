@@ -24,15 +24,22 @@ sap_status sap_scene_unsupported(const sap_scene_options* options, const sap_xml
   return sap_xml_fail(node, attribute, SAP_STATUS_UNSUPPORTED, error, "%s", why);
 }
 
+static void replace(double* value, double by) {
+  *value = isnan(by) ? *value : by;
+}
+
 void sap_scene_override(const sap_scene_options* options, sap_material* material) {
   const sap_material* m = options->override_material;
   if (m == NULL) {
     return;
   }
-  material->stiffness = isnan(m->stiffness) ? material->stiffness : m->stiffness;
-  material->relaxation_time =
-      isnan(m->relaxation_time) ? material->relaxation_time : m->relaxation_time;
-  material->friction = isnan(m->friction) ? material->friction : m->friction;
+  replace(&material->stiffness, m->stiffness);
+  replace(&material->relaxation_time, m->relaxation_time);
+  replace(&material->friction, m->friction);
+  replace(&material->dissipation, m->dissipation);
+  replace(&material->stiction_tolerance, m->stiction_tolerance);
+  replace(&material->static_friction, m->static_friction);
+  material->model = m->model == SAP_CONTACT_BY_MATERIAL ? material->model : m->model;
 }
 
 static bool listed(const char* list, const char* word) {

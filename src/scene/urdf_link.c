@@ -148,10 +148,16 @@ static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
       double* value;
     } fields[] = {{"drake:point_contact_stiffness", true, &material->stiffness},
                   {"drake:relaxation_time", false, &material->relaxation_time},
-                  {"drake:mu_static", false, &material->friction},
+                  {"drake:hunt_crossley_dissipation", false, &material->dissipation},
+                  {"drake:mu_static", false, &material->static_friction},
                   {"drake:mu_dynamic", false, &material->friction}};
-    for (int i = 0; i < 4 && status == SAP_STATUS_OK; ++i) {
+    const double rest = material->friction;
+    material->friction = (double)NAN;
+    for (int i = 0; i < 5 && status == SAP_STATUS_OK; ++i) {
       status = read_value(r, properties, fields[i].name, fields[i].positive, fields[i].value);
+    }
+    if (isnan(material->friction)) {  // one of both says it all
+      material->friction = material->static_friction > 0.0 ? material->static_friction : rest;
     }
   }
   sap_scene_override(r->options, material);

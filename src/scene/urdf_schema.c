@@ -34,10 +34,9 @@ static const sap_schema_child geometry_children[] = {
 static const sap_schema_element geometry = {.child = geometry_children};
 
 static const sap_schema_child proximity_children[] = {
-    {"drake:point_contact_stiffness drake:relaxation_time drake:mu_dynamic drake:mu_static", &value,
-     NULL},
-    {"drake:hunt_crossley_dissipation", NULL,
-     "dissipation after Hunt and Crossley is not supported"},
+    {"drake:point_contact_stiffness drake:relaxation_time drake:hunt_crossley_dissipation "
+     "drake:mu_dynamic drake:mu_static",
+     &value, NULL},
     {"drake:rigid_hydroelastic drake:compliant_hydroelastic drake:soft_hydroelastic "
      "drake:hydroelastic_modulus drake:hydroelastic_margin",
      NULL, "hydroelastic contact is not supported"},

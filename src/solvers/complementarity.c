@@ -165,15 +165,15 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
 static void add_potential(const sap_problem* p, int32_t index, const double* vc,
                           const double* gamma, double rho, sap_complementarity* sums) {
   sap_block block;
-  double law[3], map_2 = 0.0;
+  double law[SAP_WIDE_ROWS], map_2 = 0.0;
   (void)sap_problem_block(p, index, &block, NULL, NULL);
   (void)sap_set_impulse(&block, vc, law);
-  for (int i = 0; i < 3; ++i) {
+  for (int32_t i = 0; i < block.nrows; ++i) {
     const double map = block.R[i] * (gamma[i] - law[i]);
     map_2 += map * map;
     sums->gamma_2 += gamma[i] * gamma[i];
   }
-  sums->dissipation -= gamma[0] * vc[0] + gamma[1] * vc[1];
+  sums->dissipation -= sap_wide_dot(block.nrows, gamma, vc);
   sums->ccp.map_2 += map_2;
   sums->ncp.map_2 += map_2;
   sums->ccp.scaled_map_2 += rho * rho * map_2;

@@ -11,37 +11,45 @@
 #include "support/simulation.h"
 #include "support/toy_system.h"
 
+static void check_multibody(int scheme, sap_contact_model model) {
+  sap_material material = sap_material_default();
+  material.model = model;
+  const double none[3] = {0.0, 0.0, 0.0}, half[3] = {0.1, 0.1, 0.1};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, sap_material_default());
+  for (int i = 0; i < 4; ++i) {
+    const double p[3] = {0.15 * (i % 2), 0.0, 0.1 + 0.2 * i};
+    const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
+    simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+    simulation_shape(builder, body, SAP_SHAPE_BOX, half, material);
+  }
+  sap_joint_def hinge = sap_joint_def_default();
+  const double far[3] = {3.0, 0.0, 1.0};
+  hinge.body = simulation_body(builder, 0, 1.0, 0.01, far);
+  hinge.axis[1] = 1.0;
+  hinge.axis[2] = 0.0;
+  hinge.p_BJ[0] = 0.3;
+  hinge.upper = 0.2;
+  hinge.damping = 0.5;
+  hinge.stiffness = 1.0;
+  hinge.friction_loss = 0.1;
+  assert_int_equal(sap_builder_add_joint(builder, &hinge, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, (sap_scheme)scheme, 2e-3);
+  simulation_step(&s, 400);
+  const int64_t before = heap_calls();
+  simulation_step(&s, 50);
+  assert_int_equal(heap_calls() - before, 0);
+  assert_true(s.report.blocks > 0);
+  simulation_end(&s);
+}
+
 static void test_multibody(void** state) {
   (void)state;
   for (int scheme = 0; scheme < (int)SAP_SCHEME_COUNT; ++scheme) {
-    const double none[3] = {0.0, 0.0, 0.0}, half[3] = {0.1, 0.1, 0.1};
-    sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
-    simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, sap_material_default());
-    for (int i = 0; i < 4; ++i) {
-      const double p[3] = {0.15 * (i % 2), 0.0, 0.1 + 0.2 * i};
-      const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
-      simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
-      simulation_shape(builder, body, SAP_SHAPE_BOX, half, sap_material_default());
-    }
-    sap_joint_def hinge = sap_joint_def_default();
-    const double far[3] = {3.0, 0.0, 1.0};
-    hinge.body = simulation_body(builder, 0, 1.0, 0.01, far);
-    hinge.axis[1] = 1.0;
-    hinge.axis[2] = 0.0;
-    hinge.p_BJ[0] = 0.3;
-    hinge.upper = 0.2;
-    hinge.damping = 0.5;
-    hinge.stiffness = 1.0;
-    hinge.friction_loss = 0.1;
-    assert_int_equal(sap_builder_add_joint(builder, &hinge, NULL, NULL), SAP_STATUS_OK);
-    simulation s = simulation_begin(builder, (sap_scheme)scheme, 2e-3);
-    simulation_step(&s, 400);
-    const int64_t before = heap_calls();
-    simulation_step(&s, 50);
-    assert_int_equal(heap_calls() - before, 0);
-    assert_true(s.report.blocks > 0);
-    simulation_end(&s);
+    check_multibody(scheme, SAP_CONTACT_SAP);
   }
+  check_multibody((int)SAP_SCHEME_MIDPOINT, SAP_CONTACT_SIMILAR);
+  check_multibody((int)SAP_SCHEME_MIDPOINT, SAP_CONTACT_LAGGED);
   assert_int_equal(heap_live(), 0);
 }
 

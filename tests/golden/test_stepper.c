@@ -27,16 +27,40 @@ static uint64_t hash(const sap_state* state) {
   return h;
 }
 
-static uint64_t run(const char* path, sap_scheme scheme, int32_t steps) {
+static uint64_t run_model(const char* path, sap_scheme scheme, int32_t steps,
+                          sap_contact_model model) {
   simulation s;
   sap_error error = {0};
   if (!simulation_read(&s, path, scheme, 0.005, &error)) {
     fail_msg("%s", error.message);
   }
+  if (model != SAP_CONTACT_BY_MATERIAL) {
+    sap_stepper_options options = sap_stepper_options_default();
+    options.contact_model = model;
+    sap_stepper_destroy(s.stepper);
+    assert_int_equal(
+        sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+        SAP_STATUS_OK);
+  }
   simulation_step(&s, steps);
   const uint64_t h = hash(&s.state);
   simulation_end(&s);
   return h;
+}
+
+static uint64_t run(const char* path, sap_scheme scheme, int32_t steps) {
+  return run_model(path, scheme, steps, SAP_CONTACT_BY_MATERIAL);
+}
+
+static void test_contact_models(void** state) {
+  (void)state;
+  const char* const scene = SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml";
+  const sap_scheme scheme = SAP_SCHEME_IMPLICIT_EULER;
+  const uint64_t similar = run_model(scene, scheme, 120, SAP_CONTACT_SIMILAR);
+  const uint64_t lagged = run_model(scene, scheme, 120, SAP_CONTACT_LAGGED);
+  assert_true(run_model(scene, scheme, 120, SAP_CONTACT_SIMILAR) == similar);
+  assert_true(run_model(scene, scheme, 120, SAP_CONTACT_LAGGED) == lagged);
+  assert_true(similar != lagged && run(scene, scheme, 120) != lagged);
 }
 
 static void test_run_to_run(void** state) {
@@ -55,6 +79,7 @@ static void test_run_to_run(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_run_to_run),
+      cmocka_unit_test(test_contact_models),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,6 +161,46 @@ static void test_differences(void** state) {
   assert_true(compared > 11000);
 }
 
+// Spin and rolling rows join the slip: G of 4 and 6 rows against differences.
+static void test_wide_differences(void** state) {
+  (void)state;
+  uint32_t seed = 17;
+  for (int i = 0; i < 1000; ++i) {
+    const int32_t n = i % 4 < 2 ? 4 : 6;
+    sample s;
+    draw(&s, &seed, i % 2 == 0 ? SAP_SET_SIMILAR : SAP_SET_LAGGED);
+    double R[6], v_hat[6], vc[6], G[36], G_scale = 0.0;
+    for (int32_t r = 0; r < n; ++r) {
+      R[r] = s.R[0];
+      v_hat[r] = r < 3 ? s.v_hat[r] : 0.0;
+      vc[r] = r < 3 ? s.vc[r] : between(&seed, -0.2, 0.2);
+    }
+    s.block.nrows = n;
+    s.block.R = R;
+    s.block.v_hat = v_hat;
+    sap_set_hessian(&s.block, vc, G);
+    for (int32_t k = 0; k < n * n; ++k) {
+      G_scale = fmax(G_scale, fabs(G[k]));
+    }
+    for (int32_t j = 0; j < n; ++j) {
+      double plus[6], minus[6], gamma[6], gamma_plus[6], gamma_minus[6];
+      memcpy(plus, vc, sizeof plus);
+      memcpy(minus, vc, sizeof minus);
+      plus[j] += 1e-7;
+      minus[j] -= 1e-7;
+      const double rise = sap_set_impulse(&s.block, plus, gamma_plus) -
+                          sap_set_impulse(&s.block, minus, gamma_minus);
+      (void)sap_set_impulse(&s.block, vc, gamma);
+      ASSERT_NEAR(rise / 2e-7, -gamma[j], 1e-6 * (1.0 + fabs(gamma[j]) + G_scale));
+      for (int32_t k = 0; k < n; ++k) {
+        const double slope = -(gamma_plus[k] - gamma_minus[k]) / 2e-7;
+        ASSERT_NEAR(slope, G[n * j + k], 2e-3 * G_scale + 1e-6 * fabs(gamma[k]));
+        assert_true(G[n * j + k] == G[n * k + j]);
+      }
+    }
+  }
+}
+
 // gamma . d and d' G d of the line search.
 static void test_slope(void** state) {
   (void)state;
@@ -354,9 +394,10 @@ static void test_bad_blocks(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_law),     cmocka_unit_test(test_differences),
-      cmocka_unit_test(test_slope),   cmocka_unit_test(test_convergence),
-      cmocka_unit_test(test_refusal), cmocka_unit_test(test_bad_blocks),
+      cmocka_unit_test(test_law),         cmocka_unit_test(test_differences),
+      cmocka_unit_test(test_slope),       cmocka_unit_test(test_wide_differences),
+      cmocka_unit_test(test_convergence), cmocka_unit_test(test_refusal),
+      cmocka_unit_test(test_bad_blocks),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

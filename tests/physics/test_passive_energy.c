@@ -35,6 +35,7 @@ static double between(dice* d, double low, double high) {
 typedef struct scene {
   sap_builder* builder;
   int32_t root[TREES], tip[TREES];
+  sap_contact_model model;
   double p_root[TREES][3], p_tip[TREES][3];
 } scene;
 
@@ -43,7 +44,9 @@ static int32_t add_link(scene* x, dice* d, int32_t parent, const double p[3]) {
   const double half[3] = {size, size, size};
   const sap_material material = {.stiffness = pow(10.0, between(d, 4.0, 8.0)),
                                  .relaxation_time = between(d, 0.0, 0.05),
-                                 .friction = between(d, 0.0, 1.0)};
+                                 .friction = between(d, 0.0, 1.0),
+                                 .model = x->model,
+                                 .dissipation = between(d, 0.0, 30.0)};
   const int32_t body = simulation_body(x->builder, parent, mass, 0.4 * mass * size * size, p);
   simulation_shape(x->builder, body, roll(d) < 0.5 ? SAP_SHAPE_BOX : SAP_SHAPE_SPHERE, half,
                    material);
@@ -137,7 +140,8 @@ static void test_energy(void** unused) {
   (void)unused;
   for (uint64_t seed = 1; seed <= SCENES; ++seed) {
     dice d = {seed};
-    scene x = {.builder = simulation_builder(0.0, 0.0, -9.81)};
+    scene x = {.builder = simulation_builder(0.0, 0.0, -9.81),
+               .model = (sap_contact_model)(seed % 3)};
     const double size[3] = {1.0, 1.0, 1.0};
     simulation_shape(x.builder, 0, SAP_SHAPE_PLANE, size, sap_material_default());
     add_trees(&x, &d);

@@ -56,19 +56,10 @@ static inline void store(double* rows, size_t nc, size_t c, vector3 x) {
   rows[2 * nc + c] = x.n;
 }
 
-static inline bool is_lagged(const sap_cone* cone) {
-  return cone->potential != NULL && cone->potential->lagged;
-}
-
-// Largest friction impulse: of the dual's own normal impulse, or the lagged one.
-static inline double friction_limit(const sap_cone* cone, double normal) {
-  return is_lagged(cone) ? cone->potential->limit : cone->mu * normal;
-}
-
 // w of a dual impulse, scaled back into the unit disk.
 static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2]) {
   w[0] = w[1] = 0.0;
-  const double limit = friction_limit(cone, dual.n);
+  const double limit = sap_cone_friction_limit(cone, dual.n);
   if (limit > 0.0) {
     const double size = sqrt(dual.t0 * dual.t0 + dual.t1 * dual.t1);
     const double scale = 1.0 / (size > limit ? size : limit);
@@ -77,20 +68,14 @@ static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2])
   }
 }
 
-static inline bool slides(const sap_cone* cone, double ur2, double un) {
-  const sap_potential* p = cone->potential;
-  return p != NULL ? ur2 > p->slip_speed * p->slip_speed
-                   : sap_cone_classify(cone, ur2, un) == SAP_CONE_SLIDING;
-}
-
 // SAP's G with the slip direction's curvature relaxed.
 static void relax_direction(const sap_cone* cone, vector3 u, vector3 dual, double G[6]) {
   const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
-  if (!slides(cone, ur2, u.n)) {
+  if (!sap_cone_slides(cone, ur2, u.n)) {
     return;
   }
   const double ur = sqrt(ur2);
-  const double c = friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
+  const double c = sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
   const double t0 = u.t0 / ur, t1 = u.t1 / ur;
   double w[2];
   direction_of(cone, dual, w);
@@ -189,7 +174,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
       const double rows[3] = {u.t0, u.t1, u.n};
       sap_cone_hessian(cone, rows, G);
       store(n->cone_target, nc, c,
-            is_lagged(cone)
+            sap_cone_is_lagged(cone)
                 ? linearise_lagged(cone->potential, n->cone_rho[c], u, load(n->cone_dual, nc, c), G)
                 : load(n->cone_gamma, nc, c));
       continue;
@@ -201,7 +186,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     }
     const double rows[3] = {u.t0, u.t1, u.n};
     sap_cone_hessian(cone, rows, G);
-    if (kind == SAP_STEP_DUAL_DIRECTION && (cone->potential == NULL || is_lagged(cone))) {
+    if (kind == SAP_STEP_DUAL_DIRECTION && (cone->potential == NULL || sap_cone_is_lagged(cone))) {
       relax_direction(cone, u, load(n->cone_dual, nc, c), G);
     }
   }
@@ -235,14 +220,14 @@ static void move_direction(sap_newton* n, size_t c, double alpha) {
   u.t0 += alpha * d.t0;
   u.t1 += alpha * d.t1;
   const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
-  if (slides(cone, ur2, u.n + alpha * d.n)) {
+  if (sap_cone_slides(cone, ur2, u.n + alpha * d.n)) {
     const double inverse = 1.0 / sqrt(ur2);
     const double along = inverse * (u.t0 * d.t0 + u.t1 * d.t1);
     target[0] = inverse * (u.t0 - d.t0 + along * w[0]);
     target[1] = inverse * (u.t1 - d.t1 + along * w[1]);
   }
   const double size_2 = target[0] * target[0] + target[1] * target[1];
-  const double limit = friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  const double limit = sap_cone_friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   store(n->cone_dual, nc, c, (vector3){limit * target[0], limit * target[1], gamma.n});
 }
 
@@ -281,7 +266,7 @@ static double choose_rho(const sap_newton* n, const sap_patch* patch, const doub
 
 // Of the rows that rho acts on.
 static double largest_R(const sap_cone* cone) {
-  if (is_lagged(cone) && cone->potential->limit > 0.0) {
+  if (sap_cone_is_lagged(cone) && cone->potential->limit > 0.0) {
     return cone->potential->slip_speed / cone->potential->limit;
   }
   const double Rn = 1.0 / cone->inverse_Rn;

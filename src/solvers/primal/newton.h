@@ -130,6 +130,8 @@ sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
                              const sap_islands* islands, int32_t index, sap_error* error);
 // Patches of the blocks in their order, with all that belongs to rows.
 void sap_newton_gather_blocks(sap_newton* newton);
+// The block's potential among newton->potentials; NULL: a cone.
+const sap_potential* sap_newton_gather_potential(sap_newton* newton, const sap_block_data* block);
 // Pattern of H from patches and couplings.
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
 // The kind of patch that a block belongs to.

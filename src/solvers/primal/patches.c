@@ -105,7 +105,10 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
   }
 }
 
-static void gather_potential(sap_newton* n, const sap_block_data* block, int32_t cone) {
+const sap_potential* sap_newton_gather_potential(sap_newton* n, const sap_block_data* block) {
+  if (!sap_set_is_potential(block->set)) {
+    return NULL;
+  }
   const sap_block view = {.set = block->set,
                           .R = n->problem->R + block->first_row,
                           .v_hat = n->problem->v_hat + block->first_row,
@@ -115,7 +118,7 @@ static void gather_potential(sap_newton* n, const sap_block_data* block, int32_t
                           .lagged_impulse = block->lagged_impulse};
   sap_potential* potential = &n->potentials[n->npotentials++];
   *potential = sap_potential_make(&view);
-  n->cones[cone].potential = potential;
+  return potential;
 }
 
 static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
@@ -123,9 +126,7 @@ static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone
   const double* v_hat = n->problem->v_hat + block->first_row;
   n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
   n->cone_row[cone] = block->first_row;
-  if (sap_set_is_potential(block->set)) {
-    gather_potential(n, block, cone);
-  }
+  n->cones[cone].potential = sap_newton_gather_potential(n, block);
   for (int32_t i = 0; i < 3; ++i) {
     n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
   }

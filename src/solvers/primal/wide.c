@@ -14,6 +14,7 @@ void sap_wide_gather(sap_newton* n, const sap_block_data* block, int32_t index) 
   *wide = (sap_wide_cone){.cone = sap_cone_make(block->friction, R[0], R[SAP_NORMAL_ROW]),
                           .nrows = block->nrows,
                           .row = block->first_row};
+  wide->cone.potential = sap_newton_gather_potential(n, block);
   memcpy(wide->v_hat, n->problem->v_hat + block->first_row,
          (size_t)block->nrows * sizeof *wide->v_hat);
 }
@@ -29,7 +30,7 @@ double sap_wide_evaluate(sap_newton* n, const sap_patch* patch, const double* x,
       wide->u[r] = wide->v_hat[r] - wide->vc[r];
     }
     cost += sap_wide_impulse(&wide->cone, wide->nrows, wide->u, wide->gamma);
-    const bool active = wide->gamma[SAP_NORMAL_ROW] != 0.0;
+    const bool active = wide->gamma[SAP_NORMAL_ROW] != 0.0 || wide->cone.potential != NULL;
     for (int32_t r = 0; r < wide->nrows; ++r, J += ncols) {
       for (int32_t i = 0; active && i < ncols; ++i) {
         y[i] += J[i] * wide->gamma[r];
@@ -104,7 +105,7 @@ bool sap_wide_square(const sap_newton* n, const sap_patch* patch, double* S, dou
   bool active = false;
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     const sap_wide_cone* wide = &n->wide[k];
-    if (wide->G[SAP_NORMAL_ROW * (wide->nrows + 1)] != 0.0) {
+    if (wide->G[SAP_NORMAL_ROW * (wide->nrows + 1)] != 0.0 || wide->cone.potential != NULL) {
       if (!active) {
         memset(S, 0, ncols * ncols * sizeof *S);
         active = true;
@@ -126,6 +127,10 @@ double sap_wide_slope(const sap_wide_cone* wide, double alpha, double* curvature
   }
   const double ur2 = sap_wide_dot(n, u, u), ud = sap_wide_dot(n, u, d), dd = sap_wide_dot(n, d, d);
   const double un = u[SAP_NORMAL_ROW], dn = d[SAP_NORMAL_ROW];
+  if (cone->potential != NULL) {
+    return sap_potential_slope_in(cone->potential, &(sap_potential_line){ur2, un, ud, dd, dn},
+                                  curvature);
+  }
   switch (sap_cone_classify(cone, ur2, un)) {
     case SAP_CONE_STICTION:
       *curvature += dd * cone->inverse_Rt + dn * dn * cone->inverse_Rn;

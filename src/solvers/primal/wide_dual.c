@@ -9,7 +9,7 @@
 // w of an impulse, scaled back into the unit ball; 0 in the normal's row.
 static void direction_of(const sap_wide_cone* wide, const double* impulse, double* w) {
   const int32_t n = wide->nrows;
-  const double limit = wide->cone.mu * impulse[SAP_NORMAL_ROW];
+  const double limit = sap_cone_friction_limit(&wide->cone, impulse[SAP_NORMAL_ROW]);
   double scale = 0.0;
   if (limit > 0.0) {
     const double size = sqrt(sap_wide_dot(n, impulse, impulse));
@@ -25,11 +25,12 @@ static void direction_of(const sap_wide_cone* wide, const double* impulse, doubl
 static void relax_direction(sap_wide_cone* wide) {
   const int32_t n = wide->nrows;
   const double ur2 = sap_wide_dot(n, wide->u, wide->u), un = wide->u[SAP_NORMAL_ROW];
-  if (sap_cone_classify(&wide->cone, ur2, un) != SAP_CONE_SLIDING) {
+  if (!sap_cone_slides(&wide->cone, ur2, un)) {
     return;
   }
   const double ur = sqrt(ur2);
-  const double c = wide->cone.mu * sap_cone_sliding_normal(&wide->cone, ur, un) / ur;
+  const double c =
+      sap_cone_friction_limit(&wide->cone, sap_cone_sliding_normal(&wide->cone, ur, un)) / ur;
   double t[SAP_WIDE_ROWS], w[SAP_WIDE_ROWS];
   direction_of(wide, wide->dual, w);
   for (int32_t i = 0; i < n; ++i) {
@@ -42,8 +43,48 @@ static void relax_direction(sap_wide_cone* wide) {
   }
 }
 
+// Of a similar or lagged contact.
+static void linearise_potential(sap_wide_cone* wide) {
+  const int32_t n = wide->nrows;
+  const sap_potential* p = wide->cone.potential;
+  memcpy(wide->target, wide->gamma, sizeof wide->target);
+  if (!p->lagged || !(p->limit > 0.0)) {
+    sap_wide_hessian(&wide->cone, n, wide->u, wide->G);
+    return;
+  }
+  const double Rt = p->slip_speed / p->limit;
+  double z[SAP_WIDE_ROWS] = {0.0}, t[SAP_WIDE_ROWS] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    z[i] = wide->dual[i] + wide->rho * (wide->u[i] - Rt * wide->dual[i]);
+  }
+  const double zr = sqrt(sap_wide_dot(n, z, z));
+  sap_wide_parts parts = {.nn = sap_potential_at(p, 0.0, wide->u[SAP_NORMAL_ROW]).nn};
+  if (zr <= p->limit) {
+    parts.along = parts.across = 1.0 / Rt;
+    for (int32_t i = 0; i < n; ++i) {
+      wide->target[i] = i == SAP_NORMAL_ROW ? wide->target[i] : wide->u[i] / Rt;
+    }
+  } else {
+    const double c = p->limit / zr, e = 1.0 / (1.0 - c + c * wide->rho * Rt);
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = z[i] / zr;
+    }
+    parts.across = wide->rho * c * e;
+    const double forward = sap_wide_dot(n, t, wide->dual);
+    for (int32_t i = 0; i < n; ++i) {
+      const double q = p->limit * t[i] + (1.0 - e) * (wide->dual[i] - forward * t[i]);
+      wide->target[i] = i == SAP_NORMAL_ROW ? wide->target[i] : q;
+    }
+  }
+  sap_wide_fill(n, &parts, t, wide->G);
+}
+
 // Target and G of the semismooth step.
 static void linearise_law(sap_wide_cone* wide) {
+  if (wide->cone.potential != NULL) {
+    linearise_potential(wide);
+    return;
+  }
   const int32_t n = wide->nrows;
   const sap_cone* cone = &wide->cone;
   const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu, rho = wide->rho;
@@ -89,7 +130,8 @@ void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
       continue;
     }
     sap_wide_hessian(&wide->cone, wide->nrows, wide->u, wide->G);
-    if (kind == SAP_STEP_DUAL_DIRECTION) {
+    if (kind == SAP_STEP_DUAL_DIRECTION &&
+        (wide->cone.potential == NULL || wide->cone.potential->lagged)) {
       relax_direction(wide);
     }
   }
@@ -118,7 +160,7 @@ static void move_direction(sap_wide_cone* wide, double alpha) {
     u[i] = wide->u[i] + alpha * d[i];
   }
   const double ur2 = sap_wide_dot(n, u, u);
-  if (sap_cone_classify(&wide->cone, ur2, u[SAP_NORMAL_ROW]) == SAP_CONE_SLIDING) {
+  if (sap_cone_slides(&wide->cone, ur2, u[SAP_NORMAL_ROW])) {
     const double inverse = 1.0 / sqrt(ur2);
     const double along = inverse * sap_wide_dot(n, u, d);
     for (int32_t i = 0; i < n; ++i) {
@@ -126,7 +168,8 @@ static void move_direction(sap_wide_cone* wide, double alpha) {
     }
   }
   const double size_2 = sap_wide_dot(n, target, target), gamma_n = wide->gamma[SAP_NORMAL_ROW];
-  const double limit = wide->cone.mu * gamma_n / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  const double limit =
+      sap_cone_friction_limit(&wide->cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   for (int32_t i = 0; i < n; ++i) {
     wide->dual[i] = limit * target[i];
   }

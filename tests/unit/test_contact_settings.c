@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where the contact model and its numbers come from: scenes, geoms, pairs, options, the builder;
+// and what a problem keeps for lagged contacts.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/problem.h>
+#include <sapstep/scene.h>
+
+#include "model/model_data.h"
+#include "support/near.h"
+#include "support/scratch.h"
+
+static sap_model* read_text(const char* text, const sap_scene_options* options) {
+  scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  sap_model* model = NULL;
+  sap_error error = {0};
+  scratch_begin(&s);
+  scratch_write(&s, "a.xml", text, strlen(text), path);
+  if (sap_scene_read(path, options, &model, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  scratch_end(&s);
+  return model;
+}
+
+static sap_material shape_material(const sap_model* model, int32_t shape) {
+  sap_shape_def def;
+  assert_int_equal(sap_model_shape(model, shape, &def, NULL), SAP_STATUS_OK);
+  return def.material;
+}
+
+static const char scene[] =
+    "<mujoco><custom>"
+    "<text name='sapstep:contact_model' data='lagged'/>"
+    "<text name='sapstep:contact_model:b' data='similar'/>"
+    "<text name='other' data='anything'/>"
+    "<numeric name='sapstep:dissipation' data='3'/>"
+    "<numeric name='sapstep:dissipation:b' data='0'/>"
+    "<numeric name='sapstep:stiction_tolerance' data='2e-4'/>"
+    "<numeric name='sapstep:stiction_tolerance:b' data='1e-3'/>"
+    "<numeric name='sapstep:static_friction:b' data='1.2'/></custom>"
+    "<worldbody><geom name='floor' type='plane' size='1 1 1'/>"
+    "<body name='x' pos='0 0 1'><freejoint/><geom name='a' size='0.1'/></body>"
+    "<body name='y' pos='1 0 1'><freejoint/><geom name='b' size='0.1'/></body></worldbody>"
+    "<contact><pair geom1='a' geom2='b'/></contact></mujoco>";
+
+static void test_scene(void** state) {
+  (void)state;
+  sap_model* model = read_text(scene, NULL);
+  const sap_material a = shape_material(model, 1), b = shape_material(model, 2);
+  assert_int_equal(a.model, SAP_CONTACT_LAGGED);
+  assert_int_equal(b.model, SAP_CONTACT_SIMILAR);
+  assert_true(a.dissipation == 3.0 && b.dissipation == 0.0);
+  assert_true(a.stiction_tolerance == 2e-4 && b.stiction_tolerance == 1e-3);
+  assert_true(a.static_friction == 0.0 && b.static_friction == 1.2);
+  const sap_pair_def pair = model->pairs[0];
+  assert_int_equal(pair.material.model, SAP_CONTACT_LAGGED);
+  assert_true(pair.material.dissipation == 1.5);  // equal stiffness
+  assert_true(pair.material.stiction_tolerance == 1e-3 && pair.material.static_friction == 1.2);
+  sap_model_destroy(model);
+}
+
+static void test_override(void** state) {
+  (void)state;
+  sap_material override = sap_material_unset();
+  override.dissipation = 7.0;
+  sap_scene_options options = sap_scene_options_default();
+  options.override_material = &override;
+  sap_model* model = read_text(scene, &options);
+  sap_material b = shape_material(model, 2);
+  assert_true(b.dissipation == 7.0 && b.stiction_tolerance == 1e-3);
+  assert_int_equal(b.model, SAP_CONTACT_SIMILAR);
+  sap_model_destroy(model);
+  override.model = SAP_CONTACT_SAP;
+  model = read_text(scene, &options);
+  b = shape_material(model, 2);
+  assert_int_equal(b.model, SAP_CONTACT_SAP);
+  sap_model_destroy(model);
+  sap_error error = {0};
+  override.model = (sap_contact_model)9;
+  assert_int_equal(sap_scene_read("none", &options, &model, &error), SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "override_material.model = 9"));
+}
+
+static void test_urdf(void** state) {
+  (void)state;
+  sap_model* model = read_text(
+      "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='a'>"
+      "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
+      "<collision><geometry><sphere radius='1'/></geometry><drake:proximity_properties>"
+      "<drake:hunt_crossley_dissipation value='5'/><drake:mu_static value='0.9'/>"
+      "<drake:mu_dynamic value='0.7'/></drake:proximity_properties></collision>"
+      "<collision><geometry><sphere radius='1'/></geometry><drake:proximity_properties>"
+      "<drake:mu_static value='0.6'/></drake:proximity_properties></collision></link></robot>",
+      NULL);
+  const sap_material first = shape_material(model, 0), second = shape_material(model, 1);
+  assert_true(first.dissipation == 5.0 && first.friction == 0.7 && first.static_friction == 0.9);
+  assert_true(second.friction == 0.6);
+  sap_model_destroy(model);
+}
+
+static void test_combine(void** state) {
+  (void)state;
+  sap_material a = sap_material_default(), b = a, pair;
+  a.stiffness = 3e4;
+  a.dissipation = 4.0;
+  a.static_friction = 1.0;
+  b.stiffness = 1e4;
+  b.dissipation = 0.0;
+  b.friction = 0.2;
+  b.model = SAP_CONTACT_SIMILAR;
+  b.stiction_tolerance = 1e-3;
+  assert_int_equal(sap_material_combine(&a, &b, SAP_FRICTION_HARMONIC, &pair, NULL), SAP_STATUS_OK);
+  ASSERT_NEAR(pair.dissipation, 1.0, 1e-15);  // (kB dA + kA dB)/(kA + kB)
+  ASSERT_NEAR(pair.static_friction, 2.0 * 1.0 * 0.2 / 1.2, 1e-15);
+  assert_int_equal(pair.model, SAP_CONTACT_SIMILAR);
+  assert_true(pair.stiction_tolerance == 1e-3);
+  const double bad[3] = {-1.0, (double)NAN, (double)INFINITY};
+  for (int i = 0; i < 9; ++i) {
+    sap_material m = sap_material_default();
+    *(i < 3 ? &m.dissipation : i < 6 ? &m.stiction_tolerance : &m.static_friction) = bad[i % 3];
+    assert_int_not_equal(sap_material_combine(&m, &b, SAP_FRICTION_MAXIMUM, &pair, NULL),
+                         SAP_STATUS_OK);
+  }
+}
+
+// A point mass above its contact with the ground: n0 from the law, then from what was kept.
+static sap_block add(sap_problem* problem, double dt, double phi0, const double v0[3],
+                     uint64_t key) {
+  const int32_t size = 3, tree = 0;
+  const double mass[9] = {2.0, 0.0, 0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 2.0};
+  const double J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  const double* const jacobians[1] = {J};
+  const double v_star[3] = {v0[0], v0[1], v0[2] - 10.0 * dt};
+  sap_contact_block contact = {.ntrees = 1,
+                               .trees = &tree,
+                               .jacobians = jacobians,
+                               .material = sap_material_default(),
+                               .phi0 = phi0,
+                               .key = key};
+  contact.material.model = SAP_CONTACT_LAGGED;
+  contact.material.stiffness = 1e4;
+  contact.material.dissipation = 2.0;
+  contact.material.static_friction = 0.8;
+  const sap_regularization regularization = {0.0, 1e-3};
+  assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, mass, 3, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_stage(problem, 1.0, 1.0, v0, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL),
+                   SAP_STATUS_OK);
+  sap_block block;
+  assert_int_equal(sap_problem_block(problem, 0, &block, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(block.set, SAP_SET_LAGGED);
+  return block;
+}
+
+static void test_lag(void** state) {
+  (void)state;
+  sap_problem* problem;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  const double rest[3] = {0.0, 0.0, 0.0}, slides[3] = {0.0, 2e-4, -0.1},
+               falls[3] = {1.0, 0.0, -3.0};
+  const double dt = 1e-3;
+  sap_block block = add(problem, dt, -2e-3, rest, 7);
+  ASSERT_NEAR(block.R[2], 1.0 / (dt * dt * 1e4), 1e-12 * block.R[2]);
+  ASSERT_NEAR(block.v_hat[2], 2.0, 1e-15);
+  ASSERT_NEAR(block.lagged_impulse, dt * 20.0, 1e-15);  // k 2 mm
+  assert_true(block.friction == 0.8);
+  block = add(problem, dt, -2e-3, slides, 7);
+  ASSERT_NEAR(block.lagged_impulse, dt * 20.0 * 1.2, 1e-15);                   // 1 - d v
+  ASSERT_NEAR(block.friction, 0.5 + 0.3 * (1.0 - 0.25 * (3.0 - 1.0)), 1e-12);  // half way: s = 1/2
+  // an impact gets no more than what stops it at 1/d = .5 m/s: 2 kg times 3.51 m/s
+  block = add(problem, dt, -1.0, falls, 7);
+  ASSERT_NEAR(block.lagged_impulse, 2.0 * 3.51 * sqrt(3.0), 1e-12);
+  assert_true(block.friction == 0.5);
+  const double gamma[3] = {0.1, 0.2, 0.3}, bad[3] = {0.0, 0.0, (double)NAN};
+  assert_int_equal(sap_problem_keep_impulses(problem, bad, NULL), SAP_STATUS_NOT_FINITE);
+  assert_int_equal(sap_problem_keep_impulses(problem, gamma, NULL), SAP_STATUS_OK);
+  block = add(problem, 2.0 * dt, -2e-3, rest, 7);  // the same force for twice the time
+  ASSERT_NEAR(block.lagged_impulse, 0.6, 1e-15);
+  block = add(problem, dt, -2e-3, rest, 8);
+  ASSERT_NEAR(block.lagged_impulse, dt * 20.0, 1e-15);
+  assert_int_equal(sap_problem_keep_impulses(problem, NULL, NULL), SAP_STATUS_OK);
+  block = add(problem, dt, -2e-3, rest, 7);
+  ASSERT_NEAR(block.lagged_impulse, dt * 20.0, 1e-15);
+  assert_int_equal(sap_problem_set_contact_model(problem, (sap_contact_model)5, NULL),
+                   SAP_STATUS_ARGUMENT);
+  sap_problem_destroy(problem);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_scene),   cmocka_unit_test(test_override), cmocka_unit_test(test_urdf),
+      cmocka_unit_test(test_combine), cmocka_unit_test(test_lag),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
