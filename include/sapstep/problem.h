@@ -85,6 +85,15 @@ SAP_API sap_status sap_problem_reset(sap_problem* problem, double dt, int32_t nt
 SAP_API sap_status sap_problem_set_momentum_block(sap_problem* problem, int32_t tree_a,
                                                   int32_t tree_b, const double* block,
                                                   int32_t leading_dimension, sap_error* error);
+// Instead of A its inverse may be given, block by block: the mobility B, so that v = v* + B J'
+// gamma. That is how a problem known only by its Delassus operator is stated: a tree of the rows'
+// size per block, J the identity, v* = q, B = W. B may be singular (then A does not exist), a block
+// that is not set is zero. a == b: the full block. a != b: the block (a, b), and, unless that is
+// set as well, its transpose as (b, a); an unsymmetric B is taken as it is. A problem has A or B:
+// the first call after sap_problem_reset decides. Solvers that need A refuse B (UNSUPPORTED).
+SAP_API sap_status sap_problem_set_mobility_block(sap_problem* problem, int32_t tree_a,
+                                                  int32_t tree_b, const double* block,
+                                                  int32_t leading_dimension, sap_error* error);
 // Both (nv). A guess that is not set is v*.
 SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_star,
                                           sap_error* error);
@@ -151,7 +160,8 @@ SAP_API sap_status sap_problem_soften_row(const sap_problem* problem,
                                           sap_error* error);
 
 // Whole-problem check: every tree has an SPD diagonal block and A as a whole is SPD, all finite.
-// Costs a factorization; sap_solver_solve does it when options.check_input says so.
+// Costs a factorization; sap_solver_solve does it when options.check_input says so. Of a mobility
+// only the diagonal is checked: no entry < 0.
 SAP_API sap_status sap_problem_check(const sap_problem* problem, sap_error* error);
 
 SAP_API double sap_problem_dt(const sap_problem* problem);
@@ -166,6 +176,11 @@ SAP_API const double* sap_problem_v_guess(const sap_problem* problem);  // (nv)
 // The diagonal (a == b: full square, both triangles, ld n_a) or coupling block of A, ld n_a; NULL
 // where A has none. For (b, a) of a stored coupling (a, b) NULL is returned.
 SAP_API const double* sap_problem_momentum_block(const sap_problem* problem, int32_t tree_a,
+                                                 int32_t tree_b);
+// Whether B stands for A.
+SAP_API bool sap_problem_has_mobility(const sap_problem* problem);
+// The block of B, ld n_a, in either order; NULL where there is none.
+SAP_API const double* sap_problem_mobility_block(const sap_problem* problem, int32_t tree_a,
                                                  int32_t tree_b);
 // Describes block `index`; pointers are views. `first_row` (may be NULL): its first row in gamma.
 SAP_API sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,

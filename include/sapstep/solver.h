@@ -172,8 +172,9 @@ SAP_API sap_status sap_solver_solve(sap_solver* solver, const sap_problem* probl
 
 // The only judge: everything computed anew from (v, gamma).
 typedef struct sap_residual {
-  double cost;               // l(v) [J], gamma not used
-  double momentum;           // |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|)   (32)
+  double cost;      // l(v) [J]; gamma not used but for a mobility: 1/2 (v - v*) . J' gamma
+  double momentum;  // |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|)            (32)
+                    // with a mobility B = A^-1 the same times B, D = diag(B)^-1/2
   double momentum_absolute;  // its numerator [sqrt(J)]
   double projection;  // max |gamma - P_C(y(J v))|_R / max(|gamma|_R, 1e-300): inverse dynamics
   double slackness;   // mean |g . gamma| / l over friction cones, g = J v - v_hat + R gamma  (33)

@@ -6,15 +6,6 @@
 
 #include "core/memory.h"
 
-void sap_hdf5_silence_begin(sap_hdf5_silence* silence) {
-  (void)H5Eget_auto2(H5E_DEFAULT, &silence->function, &silence->data);
-  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-}
-
-void sap_hdf5_silence_end(const sap_hdf5_silence* silence) {
-  (void)H5Eset_auto2(H5E_DEFAULT, silence->function, silence->data);
-}
-
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text) {
   if (text == NULL) {
     return true;

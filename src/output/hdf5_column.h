@@ -8,6 +8,8 @@
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
+#include "core/hdf5_silence.h"
+
 typedef enum sap_hdf5_number {
   SAP_HDF5_REAL,      // double
   SAP_HDF5_SHORT,     // float
@@ -51,14 +53,6 @@ bool sap_hdf5_write_table(hid_t file, const sap_hdf5_column_def* def, int64_t ro
 
 // A text attribute of an object, nothing for NULL.
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text);
-
-// HDF5 prints its errors unless told not to; kept silent from begin to end.
-typedef struct sap_hdf5_silence {
-  H5E_auto2_t function;
-  void* data;
-} sap_hdf5_silence;
-void sap_hdf5_silence_begin(sap_hdf5_silence* silence);
-void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
 #endif
 
 #endif

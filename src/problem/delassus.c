@@ -271,7 +271,10 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
   double* W = p->cache->scratch;
   double* X = W + nrows * nrows;
   memset(W, 0, nrows * nrows * sizeof(double));
-  for (int32_t t = 0; t < b->ntrees; ++t) {
+  if (p->has_mobility) {
+    sap_mobility_delassus(p, b, 0, b->nrows, X, W);
+  }
+  for (int32_t t = 0; t < b->ntrees && !p->has_mobility; ++t) {
     const int32_t tree = b->trees[t];
     const double* L = NULL;
     status = p->tree_size[tree] > SMALL_TREE ? reversed_factor(p, tree, error)

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "problem/delassus_mobility.h"
 #include "problem/delassus_operator.h"
 #include "problem/problem_data.h"
 
 struct sap_delassus_memory {
+  sap_mobility_lift mobility;
   int32_t *start, *item_trees;
   sap_delassus_item* items;
   double *jacobian, *lift, *rows, *velocities, *values;
@@ -36,6 +38,7 @@ void sap_delassus_clear(sap_delassus* d) {
     sap_free(m->velocities);
     sap_free(m->values);
     sap_cholesky_destroy(m->cholesky);
+    sap_mobility_lift_clear(&m->mobility);
     sap_free(m);
   }
   *d = (sap_delassus){0};
@@ -51,6 +54,8 @@ static sap_status reserve(sap_delassus* d, const sap_delassus_island* island, sa
     nv += p->tree_size[island->trees[t]];
     d->coupled = d->coupled || p->coupling_head[island->trees[t]] >= 0;
   }
+  d->mobility = p->has_mobility;
+  d->coupled = d->coupled && !d->mobility;
   for (int32_t b = 0; b < island->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[island->blocks[b]];
     const int32_t parts = block->set == SAP_SET_FRICTION_CONE ? 1 : block->nrows;
@@ -70,7 +75,7 @@ static sap_status reserve(sap_delassus* d, const sap_delassus_island* island, sa
   RESERVE(item_trees, trees)
   RESERVE(items, items)
   RESERVE(jacobian, values)
-  RESERVE(lift, d->coupled ? rows * nv : values)
+  RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values))
   RESERVE(rows, 3 * rows)
   RESERVE(velocities, 2 * nv)
 #undef RESERVE
@@ -84,6 +89,7 @@ static sap_status reserve(sap_delassus* d, const sap_delassus_island* island, sa
   d->trees = island->trees;
   d->start = m->start;
   d->item_trees = m->item_trees;
+  d->lift_trees = m->item_trees;
   d->items = m->items;
   d->jacobian = m->jacobian;
   d->lift = m->lift;
@@ -126,6 +132,8 @@ static void gather_item(sap_delassus* d, const sap_delassus_island* island, int3
     item->ncols += p->tree_size[tree];
   }
   item->nlift = d->coupled ? d->nv : item->ncols;
+  item->first_lift = item->first_tree;
+  item->nlift_trees = item->ntrees;
   double* J = d->jacobian + item->jacobian;
   for (int32_t r = 0; r < item->nrows; ++r) {
     for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -253,7 +261,12 @@ static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
   const int32_t n = item->nrows;
   for (int32_t c = 0; c < n; ++c) {
     const double* Y = d->lift + item->lift + (size_t)c * (size_t)item->nlift;
-    if (d->coupled) {
+    if (d->mobility) {
+      const double unit[3] = {c == 0 ? 1.0 : 0.0, c == 1 ? 1.0 : 0.0, c == 2 ? 1.0 : 0.0};
+      memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
+      sap_delassus_add_item(d, item, unit, d->scratch);
+      sap_delassus_item_velocity(d, item, d->scratch, item->diagonal + c * n);
+    } else if (d->coupled) {
       sap_delassus_item_velocity(d, item, Y, item->diagonal + c * n);
     } else {
       for (int32_t r = 0; r < n; ++r) {
@@ -266,6 +279,12 @@ static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
       }
     }
     item->diagonal[c * n + c] += d->R[item->first + c];
+  }
+  for (int32_t c = 0; c < n && d->mobility; ++c) {  // methods that use it take it for symmetric
+    for (int32_t r = c + 1; r < n; ++r) {
+      const double mean = 0.5 * (item->diagonal[c * n + r] + item->diagonal[r * n + c]);
+      item->diagonal[c * n + r] = item->diagonal[r * n + c] = mean;
+    }
   }
 }
 
@@ -313,8 +332,11 @@ sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
   if (d->coupled) {
     status = factorize_coupled(d, island->local, error);
   }
+  if (d->mobility) {
+    status = sap_mobility_lift_items(d, &d->memory->mobility, island->local, error);
+  }
   for (int32_t k = 0; k < d->nitems && status == SAP_STATUS_OK; ++k) {
-    status = lift_item(d, &d->items[k], error);
+    status = d->mobility ? SAP_STATUS_OK : lift_item(d, &d->items[k], error);
     if (status == SAP_STATUS_OK) {
       status = finish_item(d, &d->items[k], error);
     }

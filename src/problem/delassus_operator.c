@@ -10,11 +10,11 @@
 
 #include "problem/problem_data.h"
 
-// Runs over the spans of velocities that a row of J (or, full, of Y') covers.
-static void add_row(const sap_delassus* d, const sap_delassus_item* item, const double* row,
-                    double factor, double* v) {
-  for (int32_t t = 0; t < item->ntrees; ++t) {
-    const int32_t tree = d->item_trees[item->first_tree + t];
+// Runs over the spans of velocities that a column of Y covers.
+static void add_column(const sap_delassus* d, const sap_delassus_item* item, const double* row,
+                       double factor, double* v) {
+  for (int32_t t = 0; t < item->nlift_trees; ++t) {
+    const int32_t tree = d->lift_trees[item->first_lift + t];
     const int32_t size = d->start[tree + 1] - d->start[tree];
     double* to = v + d->start[tree];
     for (int32_t i = 0; i < size; ++i) {
@@ -32,7 +32,7 @@ void sap_delassus_add_item(const sap_delassus* d, const sap_delassus_item* item,
       continue;
     }
     if (!d->coupled) {
-      add_row(d, item, Y, x[r], v);
+      add_column(d, item, Y, x[r], v);
       continue;
     }
     for (int32_t i = 0; i < d->nv; ++i) {
@@ -100,14 +100,14 @@ void sap_delassus_dense(const sap_delassus* d, double* D) {
       unit[r] = 1.0;
       memset(v, 0, (size_t)d->nv * sizeof(double));
       sap_delassus_add_item(d, item, unit, v);
-      for (int32_t j = k; j < d->nitems; ++j) {
+      for (int32_t j = d->mobility ? 0 : k; j < d->nitems; ++j) {
         sap_delassus_item_velocity(d, &d->items[j], v, D + column * n + d->items[j].first);
       }
     }
   }
   for (size_t j = 0; j < n; ++j) {
     D[j * n + j] += d->R[j];
-    for (size_t i = j + 1; i < n; ++i) {
+    for (size_t i = j + 1; i < n && !d->mobility; ++i) {
       D[i * n + j] = D[j * n + i];
     }
   }

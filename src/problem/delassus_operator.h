@@ -16,16 +16,17 @@
 
 typedef struct sap_delassus_item {
   bool is_cone;
-  int32_t block;               // the problem's index
-  int32_t problem_row;         // first row in the problem
-  int32_t first, nrows;        // rows of the operator; 3, 4, 6 or 1
-  double mu;                   // cone
-  double lower, upper;         // interval, scaled
-  double scale;                // s
-  double diagonal[36];         // D_ii, nrows x nrows
-  size_t jacobian, lift;       // start of its rows of J, of its columns of Y = A^-1 J'
-  int32_t ncols, nlift;        // length of each
-  int32_t first_tree, ntrees;  // in item_trees: island's indices
+  int32_t block;                    // the problem's index
+  int32_t problem_row;              // first row in the problem
+  int32_t first, nrows;             // rows of the operator; 3, 4, 6 or 1
+  double mu;                        // cone
+  double lower, upper;              // interval, scaled
+  double scale;                     // s
+  double diagonal[36];              // D_ii, nrows x nrows
+  size_t jacobian, lift;            // start of its rows of J, of its columns of Y = A^-1 J'
+  int32_t ncols, nlift;             // length of each
+  int32_t first_tree, ntrees;       // in item_trees: island's indices
+  int32_t first_lift, nlift_trees;  // in lift_trees: trees of a column of Y
 } sap_delassus_item;
 
 typedef struct sap_delassus_memory sap_delassus_memory;
@@ -34,17 +35,19 @@ typedef struct sap_delassus {
   const sap_problem* problem;
   const int32_t* trees;  // the problem's indices                     (ntrees)
   int32_t ntrees, nv, n, nitems;
-  bool coupled;              // A has blocks off the diagonal: columns of Y are full
-  int32_t* start;            // first velocity of a tree               (ntrees + 1)
-  int32_t* item_trees;       // trees of the items
-  sap_delassus_item* items;  // (nitems)
-  double* jacobian;          // row by row
-  double* lift;              // Y, column by column
-  double* R;                 // scaled (n)
-  double* v_hat;             // scaled (n)
-  double* q;                 // J v* - v_hat (n)
-  double* v_star;            // (nv)
-  double* scratch;           // (nv)
+  bool coupled;               // A has blocks off the diagonal: columns of Y are full
+  bool mobility;              // the problem gives A^-1; D may be unsymmetric
+  int32_t* start;             // first velocity of a tree               (ntrees + 1)
+  int32_t* item_trees;        // trees of the items
+  const int32_t* lift_trees;  // trees of the items' columns of Y; those of J unless coupled
+  sap_delassus_item* items;   // (nitems)
+  double* jacobian;           // row by row
+  double* lift;               // Y, column by column
+  double* R;                  // scaled (n)
+  double* v_hat;              // scaled (n)
+  double* q;                  // J v* - v_hat (n)
+  double* v_star;             // (nv)
+  double* scratch;            // (nv)
   sap_delassus_memory* memory;
 } sap_delassus;
 
@@ -74,7 +77,7 @@ void sap_delassus_item_velocity(const sap_delassus* d, const sap_delassus_item* 
 void sap_delassus_gradient(const sap_delassus* d, const double* v, const double* z, double* g);
 // y = D x, matrix-free: J (Y x) + R x
 void sap_delassus_apply(const sap_delassus* d, const double* x, double* y);
-// Dense D, both triangles, ld n.                                     (n n)
+// Dense D, both triangles as they are, ld n.                         (n n)
 void sap_delassus_dense(const sap_delassus* d, double* D);
 // Largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
 double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);

@@ -142,6 +142,9 @@ sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
   if (p == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
   }
+  if (p->has_mobility) {
+    return sap_mobility_check(p, error);
+  }
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const double* factor;
     const sap_status status = sap_problem_tree_factor(p, t, &factor, error);
@@ -159,6 +162,9 @@ sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x
                     p == NULL   ? "problem"
                     : b == NULL ? "b"
                                 : "x");
+  }
+  if (p->has_mobility) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the problem gives the inverse of A");
   }
   for (int32_t i = 0; i < p->nv; ++i) {
     if (!isfinite(b[i])) {

@@ -9,11 +9,12 @@
 #include "linalg/cholesky.h"
 #include "problem/contact_law.h"
 
-// A_ab of two trees, a != b; n_a x n_b, ld n_a.
+// A_ab of two trees, a != b; n_a x n_b, ld n_a. Of a mobility B_ba follows, n_b x n_a.
 typedef struct sap_coupling {
   int32_t tree_a, tree_b;
   int32_t values;  // start in coupling_values
   int32_t next;    // next coupling with the same smaller tree, -1: none
+  bool both;       // mobility: B_ba has been set, too
 } sap_coupling;
 
 typedef struct sap_block_data {
@@ -64,6 +65,8 @@ struct sap_problem {
   double dt;
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
   bool has_guess, has_v0;
+  bool has_momentum;                // a block of A has been set
+  bool has_mobility;                // diagonal and couplings are B = A^-1
   sap_contact_model contact_model;  // of contacts, or as their materials say
   // trees
   int32_t* tree_size;       // (ntrees)
@@ -112,6 +115,23 @@ sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, s
 // Trees in range and distinct, Jacobians given and finite. Messages begin with "block `index`: ".
 sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,
                                        sap_error* error);
+// Index of the coupling of two trees in either order, or -1.
+int32_t sap_problem_find_coupling(const sap_problem* problem, int32_t tree_a, int32_t tree_b);
+// Finite, and trees and leading dimension in range; `symmetric`: only the lower triangle counts.
+sap_status sap_problem_check_matrix(const sap_problem* problem, int32_t tree_a, int32_t tree_b,
+                                    const double* block, int32_t leading_dimension, bool symmetric,
+                                    sap_error* error);
+// A new coupling with room for `nvalues` at its values.
+sap_status sap_problem_add_coupling(sap_problem* problem, int32_t tree_a, int32_t tree_b,
+                                    int64_t nvalues, int32_t* out, sap_error* error);
+// Rows [row, row + count) of a block's J B J', count x count. work: velocities of its largest tree.
+void sap_mobility_delassus(const sap_problem* problem, const sap_block* block, int32_t row,
+                           int32_t count, double* work, double* W);
+// y += B_ab x
+void sap_mobility_multiply(const sap_problem* problem, int32_t tree_a, int32_t tree_b,
+                           const double* x, double* y);
+// Diagonal of B not negative.
+sap_status sap_mobility_check(const sap_problem* problem, sap_error* error);
 // Copies a block that has been checked.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 // All but the Jacobians: set, R, v_hat, mu, bounds.

@@ -6,11 +6,14 @@
 
 #include "core/c_locale.h"
 #include "core/memory.h"
+#include "scene/fclib.h"
 #include "scene/problem_file_text.h"
 
 enum { NAME_SIZE = 96 };  // "contact 2147483647 of 2147483647" and the like
 
 struct sap_problem_reader {
+  char* hdf5_path;  // NULL: text
+  bool hdf5_done;
   sap_text_reader text;
   double dt;
   int32_t ntrees;
@@ -34,7 +37,14 @@ sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out, s
   if (reader == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  const sap_status status = sap_text_open(&reader->text, path, error);
+  sap_status status = SAP_STATUS_OK;
+  if (sap_fclib_is_file(path)) {
+    reader->hdf5_path = sap_duplicate_string(path);
+    status = reader->hdf5_path != NULL ? SAP_STATUS_OK
+                                       : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  } else {
+    status = sap_text_open(&reader->text, path, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_free(reader);
     return status;
@@ -46,6 +56,7 @@ sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out, s
 void sap_problem_reader_close(sap_problem_reader* reader) {
   if (reader != NULL) {
     sap_text_close(&reader->text);
+    sap_free(reader->hdf5_path);
     sap_free(reader->tree_sizes);
     sap_free(reader->matrices);
     sap_free(reader->scratch);
@@ -274,12 +285,33 @@ static sap_status read_problem(sap_problem_reader* reader, sap_problem* problem,
   return status;
 }
 
+// The one problem of an HDF5 file.
+static sap_status next_hdf5(sap_problem_reader* reader, sap_problem* problem, bool* found,
+                            sap_error* error) {
+  if (reader->hdf5_done) {
+    return reader->text.failed ? sap_fail(error, SAP_STATUS_SYNTAX, "%s: reading ended here before",
+                                          reader->hdf5_path)
+                               : SAP_STATUS_OK;
+  }
+  const sap_status status = sap_fclib_read_problem(reader->hdf5_path, problem, error);
+  reader->hdf5_done = true;
+  reader->text.failed = status != SAP_STATUS_OK;
+  *found = status == SAP_STATUS_OK;
+  if (status != SAP_STATUS_OK) {
+    (void)sap_problem_reset(problem, 1.0, 0, NULL, NULL);
+  }
+  return status;
+}
+
 sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* problem, bool* found,
                                    sap_error* error) {
   if (reader == NULL || problem == NULL || found == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "reader, problem or found is NULL");
   }
   *found = false;
+  if (reader->hdf5_path != NULL) {
+    return next_hdf5(reader, problem, found, error);
+  }
   if (reader->text.failed) {
     return sap_text_fail(&reader->text, error, SAP_STATUS_SYNTAX, "reading ended here before");
   }

@@ -28,6 +28,15 @@ static void forward_solve(const double* L, int32_t n, const double* J, int32_t n
 // W of `count` rows from `row` on, by the diagonal tree blocks of A.
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
+  if (p->has_mobility) {
+    sap_block view;
+    const sap_status status =
+        sap_problem_block(p, (int32_t)(block - p->blocks), &view, NULL, error);
+    if (status == SAP_STATUS_OK) {
+      sap_mobility_delassus(p, &view, row, count, work, W);
+    }
+    return status;
+  }
   for (int32_t i = 0; i < count * count; ++i) {
     W[i] = 0.0;
   }

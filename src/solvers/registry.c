@@ -202,6 +202,10 @@ void sap_solver_destroy(sap_solver* solver) {
 
 // UNSUPPORTED names the first block that the solver does not take.
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
+  if (row->needs_R && p->has_mobility) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "the problem gives the inverse of A, solver '%s' needs A", row->info.name);
+  }
   static const char* const names[] = {"friction cone", "nonnegative",     "box",
                                       "free",          "similar contact", "lagged contact"};
   for (int32_t b = 0; b < p->nblocks; ++b) {

@@ -108,6 +108,45 @@ void sap_contact_velocity(const sap_problem* p, const double* v, double* vc) {
   }
 }
 
+// out += B x
+static void add_mobility(const sap_problem* p, const double* x, double* out) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    sap_mobility_multiply(p, t, t, x + p->tree_start[t], out + p->tree_start[t]);
+  }
+  for (int32_t c = 0; c < p->ncouplings; ++c) {
+    const int32_t a = p->couplings[c].tree_a, b = p->couplings[c].tree_b;
+    const int32_t start_a = p->tree_start[a], start_b = p->tree_start[b];
+    sap_mobility_multiply(p, a, b, x + start_b, out + start_a);
+    sap_mobility_multiply(p, b, a, x + start_a, out + start_b);
+  }
+}
+
+// With B = A^-1: v - v* - B J' gamma, every entry by B_ii^-1/2, against the larger of v, B J'
+// gamma.
+static void mobility_residual(const sap_problem* p, const double* v, const double* impulse,
+                              double* velocity, sap_momentum* out) {
+  double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
+  memset(velocity, 0, (size_t)p->nv * sizeof(double));
+  add_mobility(p, impulse, velocity);
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double entry = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
+      const double mass = entry > 0.0 ? 1.0 / entry : 1.0;  // 0: immovable, v = v*
+      const size_t at = (size_t)(p->tree_start[t] + i);
+      const double step = v[at] - p->v_star[at], g = step - velocity[at];
+      gradient_2 += mass * g * g;
+      momentum_2 += mass * v[at] * v[at];
+      impulse_2 += mass * velocity[at] * velocity[at];
+      energy += 0.5 * step * impulse[at];
+    }
+  }
+  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
+  out->absolute = sqrt(gradient_2);
+  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
+  out->energy = energy;
+}
+
 sap_status sap_momentum_residual(const sap_problem* p, const double* v, const double* gamma,
                                  sap_momentum* out, sap_error* error) {
   const size_t nv = (size_t)p->nv;
@@ -124,11 +163,15 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
   for (size_t i = 0; i < nv; ++i) {
     step[i] = v[i] - p->v_star[i];
   }
-  add_momentum(p, step, momentum);
-  add_momentum(p, v, absolute);
   for (int32_t b = 0; b < p->nblocks; ++b) {
     add_block_impulse(p, &p->blocks[b], gamma + p->blocks[b].first_row, impulse);
   }
+  if (p->has_mobility) {
+    mobility_residual(p, v, impulse, momentum, out);
+    return SAP_STATUS_OK;
+  }
+  add_momentum(p, step, momentum);
+  add_momentum(p, v, absolute);
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const int32_t n = p->tree_size[t];
