@@ -23,6 +23,13 @@ extern "C" {
 // one too (a file cut off is refused); blank lines are skipped. A must be positive definite and
 // symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); its lower triangle counts. What a writer wrote
 // comes back bit by bit.
+//
+// HDF5 in FCLIB's layout, one problem per file, recognized by its first bytes or the ending .hdf5
+// or .h5: /fclib_global (M v = H r + f, u = H' v + w, and G, b for bilateral rows) and /fclib_local
+// (u = W r + q, and V, R, s), components N T1 T2. A local problem has a mobility in place of A, see
+// sap_problem_set_mobility_block: a tree per contact, whose velocities are u. So has a global one
+// whose M is not symmetric, which is taken as it is. Contacts are rigid unless vectors/R says
+// otherwise; dt is 1 s. Errors name file and dataset. UNSUPPORTED in a build without HDF5.
 typedef struct sap_problem_reader sap_problem_reader;
 
 SAP_API sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out,

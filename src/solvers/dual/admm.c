@@ -5,6 +5,7 @@
 // rho fixed, or changed where |x - y| and |eta (x - x-) + rho (y - y-)| differ tenfold, by 1.5
 // (171) or by a power of the condition number (172).
 // cost: two triangular solves with a dense factor per iteration, a factorization per change of rho.
+// An unsymmetric D (only of a problem that gives A^-1) has its symmetric part factorized.
 #include "solvers/dual/admm.h"
 
 #include <cblas.h>
@@ -29,6 +30,11 @@ typedef struct admm {
 static sap_status factorize(sap_dual* d, admm* a, sap_error* error) {
   const size_t n = (size_t)d->op.n;
   memcpy(a->factor, a->D, n * n * sizeof(double));
+  for (size_t j = 0; j < n && d->op.mobility; ++j) {
+    for (size_t i = j + 1; i < n; ++i) {
+      a->factor[j * n + i] = 0.5 * (a->D[j * n + i] + a->D[i * n + j]);
+    }
+  }
   d->factorizations += 1;
   return sap_delassus_factorize(a->factor, d->op.n, a->rho + ETA)
              ? SAP_STATUS_OK
@@ -80,6 +86,10 @@ static void iterate(sap_dual* d, admm* a) {
   memcpy(a->y_last, a->y, (size_t)n * sizeof(double));
   for (int32_t i = 0; i < n; ++i) {
     a->x[i] = ETA * a->x_last[i] + a->rho * a->y[i] + a->w[i] - d->op.q[i];
+  }
+  if (d->op.mobility) {  // what the factor of the symmetric part leaves out, one iteration late
+    cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, -0.5, a->D, n, a->x_last, 1, 1.0, a->x, 1);
+    cblas_dgemv(CblasColMajor, CblasTrans, n, n, 0.5, a->D, n, a->x_last, 1, 1.0, a->x, 1);
   }
   for (int32_t k = 0; d->ncp && k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];

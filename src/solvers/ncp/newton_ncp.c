@@ -157,7 +157,7 @@ static double search(sap_dual* d, newton* s, double merit) {
   for (int32_t i = 0; i < s->nmerits; ++i) {
     highest = fmax(highest, s->merits[i]);
   }
-  cblas_dsymv(CblasColMajor, CblasLower, n, 1.0, s->D, n, s->dz, 1, 0.0, s->dg, 1);
+  sap_delassus_apply(&d->op, s->dz, s->dg);
   cblas_daxpy(n, s->sigma, s->dz, 1, s->dg, 1);
   for (int i = 0; i < MAXIMUM; ++i, alpha *= SHRINK) {
     for (int32_t j = 0; j < n; ++j) {
