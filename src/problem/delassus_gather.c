@@ -262,7 +262,8 @@ static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
   for (int32_t c = 0; c < n; ++c) {
     const double* Y = d->lift + item->lift + (size_t)c * (size_t)item->nlift;
     if (d->mobility) {
-      const double unit[3] = {c == 0 ? 1.0 : 0.0, c == 1 ? 1.0 : 0.0, c == 2 ? 1.0 : 0.0};
+      double unit[SAP_EIGEN_MAX] = {0.0};
+      unit[c] = 1.0;
       memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
       sap_delassus_add_item(d, item, unit, d->scratch);
       sap_delassus_item_velocity(d, item, d->scratch, item->diagonal + c * n);
