@@ -64,6 +64,7 @@ typedef struct sap_mj_report {
   int32_t solves;                           // 1; one more each time that a servo met its range
   double penetration;                       // largest at the start of the step, >= 0 [m]
   double slip;           // largest tangential velocity of a loaded contact at the end [m/s]
+  double mean_slip;      // its mean over all contacts with friction [m/s]
   double time_position;  // wall clock [s]: MuJoCo's part up to velocities
   double time_assembly;  // A, v* and blocks
   double time_solver;

@@ -46,6 +46,7 @@ extern const cli_command cli_command_compare;
 extern const cli_command cli_command_converge;
 extern const cli_command cli_command_export;
 extern const cli_command cli_command_info;
+extern const cli_command cli_command_mujoco;
 extern const cli_command cli_command_plot;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_solve;

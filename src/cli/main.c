@@ -14,6 +14,7 @@ static const cli_command* const commands[] = {
     &cli_command_converge,
     &cli_command_export,
     &cli_command_info,
+    &cli_command_mujoco,
     &cli_command_plot,
     &cli_command_run,
     &cli_command_solve,

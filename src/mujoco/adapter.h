@@ -43,6 +43,9 @@ typedef struct sap_mj_servo {
 typedef struct sap_mj_glide {
   int32_t geom1, geom2;
   double reach;
+  double rise;          // height per way slipped in a step [-]
+  double p1[3], p2[3];  // the contact in the step before, in both bodies
+  double ahead[3];      // a metre along the normal, in body 1
 } sap_mj_glide;
 
 // What a row of the constraints became: its part of the problem's gamma, times scale.

@@ -27,6 +27,9 @@ static void on_error(const char* message) {
   if (g != NULL) {
     strncpy(g->text, message != NULL ? message : "", TEXT_SIZE - 1);
     g->text[TEXT_SIZE - 1] = '\0';
+    for (char* c = g->text; *c != '\0'; ++c) {
+      *c = *c == '\n' ? ' ' : *c;  // a message is one line
+    }
     longjmp(g->target, 1);
   }
   if (other_error_handler != NULL) {

@@ -324,6 +324,7 @@ void sap_mj_write_servos(sap_mj* a, mjData* d, const double* v) {
   for (int32_t i = 0; i < a->servo_count; ++i) {
     const sap_mj_servo* s = &a->servos[i];
     if (s->output < 0 && s->block == IN_A) {
+      sap_mj_row_add(&s->row, s->cut, d->qfrc_actuator);
       continue;
     }
     const double force =

@@ -181,7 +181,8 @@ static void fill_report(const call* c, bool solved, int32_t solves) {
   for (int32_t i = 0; i < a->servo_count; ++i) {
     report->servo_blocks += a->servos[i].block >= 0 && !a->servos[i].is_absorbed;
   }
-  for (int32_t i = 0; i < a->slot_count; ++i) {
+  int32_t sliding = 0;
+  for (int32_t i = 0; solved && i < a->slot_count; ++i) {
     const sap_mj_slot* slot = &a->slots[i];
     if (slot->contact < 0) {
       continue;
@@ -189,11 +190,17 @@ static void fill_report(const call* c, bool solved, int32_t solves) {
     const mjContact* contact = &c->d->contact[slot->contact];
     report->contacts += 1;
     report->penetration = fmax(report->penetration, contact->includemargin - contact->dist);
-    if (solved && contact->dim >= 3 && a->solution.gamma[slot->first_gamma + 2] > 0.0) {
+    if (contact->dim >= 3) {
       const double* vc = a->solution.vc + slot->first_gamma;
-      report->slip = fmax(report->slip, sqrt(vc[0] * vc[0] + vc[1] * vc[1]));
+      const double speed = sqrt(vc[0] * vc[0] + vc[1] * vc[1]);
+      ++sliding;
+      report->mean_slip += speed;
+      if (a->solution.gamma[slot->first_gamma + 2] > 0.0) {
+        report->slip = fmax(report->slip, speed);
+      }
     }
   }
+  report->mean_slip = sliding > 0 ? report->mean_slip / sliding : 0.0;
 }
 
 // qacc and forces.

@@ -10,7 +10,7 @@ set(ENV{PKG_CONFIG_PATH} ${pc_dir})
 set(ENV{LD_LIBRARY_PATH} ${library_dir})
 
 execute_process(COMMAND ${CMAKE_COMMAND} -S ${SOURCE} -B ${BUILD} -G ${GENERATOR}
-                        -DCMAKE_PREFIX_PATH=${PREFIX}
+                        -DCMAKE_PREFIX_PATH=${PREFIX} -DMUJOCO_DIR=${MUJOCO_DIR}
                         -DCMAKE_C_COMPILER=${C_COMPILER} -DCMAKE_CXX_COMPILER=${CXX_COMPILER}
                         -DCMAKE_C_FLAGS=${CONSUMER_FLAGS} -DCMAKE_CXX_FLAGS=${CONSUMER_FLAGS}
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/mujoco_output.h"
+
+#include <string.h>
+
+#include <mujoco/mujoco.h>
+
+// Endings of the columns of a joint.
+static const char* const free_q[] = {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"};
+static const char* const free_v[] = {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_radps", "wz_radps"};
+
+static void print_column(FILE* file, char kind, const mjModel* m, int joint, const char* ending) {
+  const char* name = mj_id2name(m, mjOBJ_JOINT, joint);
+  const bool quoted = name != NULL && strpbrk(name, ",\"\r\n") != NULL;
+  (void)fprintf(file, quoted ? ",\"%c_" : ",%c_", kind);
+  if (name == NULL || name[0] == '\0') {
+    (void)fprintf(file, "joint_%d", joint);
+  } else {
+    for (const char* c = name; *c != '\0'; ++c) {
+      (void)fputs(*c == '"' ? "\"\"" : (const char[]){*c, '\0'}, file);
+    }
+  }
+  (void)fprintf(file, quoted ? "_%s\"" : "_%s", ending);
+}
+
+static void print_header(FILE* file, const mjModel* m) {
+  (void)fputs("t_s", file);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int j = 0; j < (int)m->njnt; ++j) {
+      const int type = m->jnt_type[j];
+      const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
+      const char* const* endings = pass == 0 ? free_q : free_v;
+      const int whole = pass == 0 ? 7 : 6;
+      for (int i = type == mjJNT_FREE ? 0 : 3; !scalar && i < whole; ++i) {
+        print_column(file, pass == 0 ? 'q' : 'v', m, j, endings[i]);
+      }
+      if (scalar) {
+        const char* const units[2][2] = {{"rad", "m"}, {"radps", "mps"}};
+        print_column(file, pass == 0 ? 'q' : 'v', m, j, units[pass][type == mjJNT_SLIDE]);
+      }
+    }
+  }
+  (void)fputs(",contacts,newton_iterations,penetration_m\n", file);
+}
+
+bool mujoco_output_open(mujoco_output* out, const char* path, const mjModel* model) {
+  out->file = fopen(path, "w");
+  if (out->file != NULL) {
+    print_header(out->file, model);
+  }
+  return out->file != NULL;
+}
+
+void mujoco_output_row(mujoco_output* out, const mjModel* m, const mjData* d,
+                       const sap_mj_report* report) {
+  (void)fprintf(out->file, "%.17g", d->time);
+  for (int i = 0; i < (int)m->nq; ++i) {
+    (void)fprintf(out->file, ",%.17g", d->qpos[i]);
+  }
+  for (int i = 0; i < (int)m->nv; ++i) {
+    (void)fprintf(out->file, ",%.17g", d->qvel[i]);
+  }
+  const bool solved = report != NULL && report->solver != NULL;
+  (void)fprintf(out->file, ",%d,%d,%.17g\n", report != NULL ? (int)report->contacts : (int)d->ncon,
+                solved ? (int)report->solver->iterations : 0,
+                report != NULL ? report->penetration : 0.0);
+}
+
+bool mujoco_output_close(mujoco_output* out) {
+  bool good = fflush(out->file) == 0 && !ferror(out->file);
+  good = fclose(out->file) == 0 && good;
+  out->file = NULL;
+  return good;
+}
+
+void mujoco_output_abandon(mujoco_output* out) {
+  if (out->file != NULL) {
+    (void)fclose(out->file);
+    out->file = NULL;
+  }
+}

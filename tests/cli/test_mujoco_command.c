@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep mujoco: the table, the trajectory, exit codes, and what wrong input gets.
+#include <stdlib.h>
+
+#include "support/command.h"
+#include "support/mujoco_run.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+
+static const char BOX[] =
+    "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+    "<body pos='0 0 .1'><joint name='root' type='free'/><geom type='box' size='.1 .1 .1'/></body>"
+    "</worldbody><keyframe><key name='up' qpos='0 0 .5 1 0 0 0'/></keyframe></mujoco>";
+
+static int begin(void** state) {
+  static scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  (void)scratch_write(&s, "box.xml", BOX, strlen(BOX), path);
+  (void)scratch_write(&s, "bad.xml", "<mujoco><bogus/></mujoco>", 25, path);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void test_table(void** state) {
+  command_result r = command_run(*state, program, "", "mujoco box.xml --duration 1 --format json");
+  assert_int_equal(r.exit_code, 0);
+  assert_string_equal(r.err, "");
+  assert_true(json_valid(r.out));
+  assert_int_equal((int)json_member(r.out, "steps"), 200);
+  assert_int_equal((int)json_member(r.out, "contacts_max"), 4);
+  // 8 kg on max(1e6, 8e5) N/m at four corners: m g/(4 k)
+  ASSERT_NEAR(json_member(r.out, "penetration_end_m"), 8.0 * 9.81 / 4e6, 1e-7);
+  ASSERT_NEAR(json_member(r.out, "unconverged"), 0.0, 0.0);
+  command_clear(&r);
+}
+
+static void test_stiffness(void** state) {
+  command_result r = command_run(
+      *state, program, "",
+      "mujoco box.xml --duration 2 --stiffness 1e5 --relaxation-time 0.02 --format json --stats");
+  assert_int_equal(r.exit_code, 0);
+  // both geoms have k: in series k/2
+  ASSERT_NEAR(json_member(r.out, "penetration_end_m"), 8.0 * 9.81 / (4.0 * 0.5e5), 1e-6);
+  command_clear(&r);
+}
+
+static void test_trajectory(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  command_expect(*state, program,
+                 "mujoco box.xml --keyframe up --dt 0.01 --duration 0.1 --every 5 --output t.csv"
+                 " > table",
+                 0, NULL);
+  char* text = scratch_read(scratch_path(*state, "t.csv", path), NULL);
+  assert_non_null(text);
+  assert_int_equal(strncmp(text, "t_s,q_root_x_m,q_root_y_m,q_root_z_m,q_root_qw,", 46), 0);
+  int rows = 0;
+  for (const char* c = text; *c != '\0'; ++c) {
+    rows += *c == '\n';
+  }
+  assert_int_equal(rows, 4);  // header, start, steps 5 and 10
+  // free fall, symplectic: z = 0.5 - g h^2 n (n + 1)/2
+  const char* last = strrchr(text, '\0');
+  for (int lines = 0; lines < 2; --last) {
+    lines += last[-1] == '\n';
+  }
+  double t, x, y, z;
+  assert_int_equal(sscanf(last + 1, "%lf,%lf,%lf,%lf", &t, &x, &y, &z), 4);
+  ASSERT_NEAR(t, 0.1, 1e-12);
+  ASSERT_NEAR(z, 0.5 - 9.81 * 1e-4 * 55.0, 1e-12);
+  free(text);
+}
+
+static void test_wrong_input(void** state) {
+  command_expect(*state, program, "mujoco", 2, "a model file is needed");
+  command_expect(*state, program, "mujoco box.xml box.xml", 2, "one model file at a time");
+  command_expect(*state, program, "mujoco --dt 0 box.xml", 2, "--dt '0' must be");
+  command_expect(*state, program, "mujoco --every 3 box.xml", 2, "--every needs --output");
+  command_expect(*state, program, "mujoco --solver none box.xml", 2, "sapstep solvers");
+  command_expect(*state, program, "mujoco --contact-model hard box.xml", 2, "lagged");
+  command_expect(*state, program, "mujoco none.xml", 3, "none.xml: cannot be read");
+  command_expect(*state, program, "mujoco bad.xml", 3, "bogus");
+  command_expect(*state, program, "mujoco --keyframe down box.xml", 3, "down: no such keyframe");
+  command_expect(*state, program, "mujoco --output no/t.csv box.xml", 3, "no/t.csv");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_table, begin, end),
+      cmocka_unit_test_setup_teardown(test_stiffness, begin, end),
+      cmocka_unit_test_setup_teardown(test_trajectory, begin, end),
+      cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

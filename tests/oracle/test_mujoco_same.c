@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The same scene through our own engine and through MuJoCo with the adapter: two sets of
+// kinematics, collision and assembly, one stepping scheme (symplectic Euler where no force is
+// implicit) and one solver. Trajectories agree to the solver's tolerance, 1e-12 here, without
+// contact to 1e-9.
+#include <sapstep/multibody.h>
+#include <sapstep/scene.h>
+#include <sapstep/stepper.h>
+
+#include "support/mujoco_run.h"
+
+static const double TOLERANCE = 1e-12;
+
+typedef struct own_run {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+} own_run;
+
+static own_run own_run_text(const char* text, double dt) {
+  own_run run = {0};
+  scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  sap_error error = {0};
+  scratch_begin(&s);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = dt;
+  options.solver_options.relative_tolerance = TOLERANCE;
+  (void)sap_stepper_options_set_scheme(&options, SAP_SCHEME_SYMPLECTIC_EULER, NULL);
+  if (sap_scene_read(scratch_write(&s, "scene.xml", text, strlen(text), path), NULL, &run.model,
+                     &error) != SAP_STATUS_OK ||
+      sap_multibody_create(run.model, &run.multibody, &error) != SAP_STATUS_OK ||
+      sap_stepper_create(sap_multibody_system(run.multibody), &options, &run.stepper, &error) !=
+          SAP_STATUS_OK ||
+      sap_model_default_state(run.model, &run.state, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  scratch_end(&s);
+  return run;
+}
+
+static void own_run_end(own_run* run) {
+  sap_stepper_destroy(run->stepper);
+  sap_multibody_destroy(run->multibody);
+  sap_model_destroy(run->model);
+  sap_state_clear(&run->state);
+}
+
+// Angular velocities of free bodies are in world axes here, in the body's in MuJoCo: positions are
+// compared. v0: joint velocities at the start, NULL: none. `touched` counts steps with contacts.
+static void compare(const char* text, double dt, const double* v0, int steps, double tolerance,
+                    int* touched) {
+  sap_mj_options options = sap_mj_options_default();
+  options.solver_options.relative_tolerance = TOLERANCE;
+  mujoco_run theirs = mujoco_run_text(text, &options);
+  own_run ours = own_run_text(text, dt);
+  assert_int_equal(ours.state.nq, (int)theirs.model->nq);
+  for (int i = 0; v0 != NULL && i < ours.state.nv; ++i) {
+    ours.state.v[i] = theirs.data->qvel[i] = v0[i];
+  }
+  *touched = 0;
+  for (int i = 0; i < steps; ++i) {
+    mujoco_run_step(&theirs, 1);
+    sap_error error = {0};
+    if (sap_stepper_step(ours.stepper, &ours.state, NULL, &error) != SAP_STATUS_OK) {
+      fail_msg("%s", error.message);
+    }
+    *touched += theirs.report.contacts > 0;
+    for (int k = 0; k < ours.state.nq; ++k) {
+      if (!(fabs(ours.state.q[k] - theirs.data->qpos[k]) <= tolerance)) {
+        fail_msg("step %d: q[%d] = %.12g here, %.12g with MuJoCo", i, k, ours.state.q[k],
+                 theirs.data->qpos[k]);
+      }
+    }
+  }
+  own_run_end(&ours);
+  mujoco_run_end(&theirs);
+}
+
+// A swinging arm of three hinges about different axes and a slide, no contact.
+static void test_arm(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.002'/><default><geom contype='0' conaffinity='0'/></default>"
+      "<worldbody><body><joint type='hinge' axis='0 1 0' armature='.01'/>"
+      "<geom type='capsule' fromto='0 0 0 .4 0 0' size='.04'/><body pos='.4 0 0'>"
+      "<joint type='hinge' axis='0 0 1'/><geom type='box' pos='.2 0 0' size='.2 .03 .02'/>"
+      "<body pos='.4 0 0' euler='0 20 0'><joint type='hinge' axis='1 0 0'/>"
+      "<joint type='slide' axis='1 0 0'/><geom type='box' pos='.1 .05 0' size='.1 .05 .02'/>"
+      "</body></body></body></worldbody></mujoco>";
+  static const double v0[4] = {1.0, -2.0, 3.0, 0.2};
+  int touched;
+  compare(text, 0.002, v0, 100, 1e-9, &touched);
+  assert_int_equal(touched, 0);
+}
+
+// Spheres fall on a compliant plane, one rolls, one lies on the other's flank.
+static void test_spheres(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .12'><freejoint/><geom type='sphere' size='.1' mass='1' "
+      "friction='.6'/></body>"
+      "<body pos='.13 0 .27'><freejoint/><geom type='sphere' size='.1' mass='2' "
+      "friction='.4'/></body>"
+      "<body pos='1 0 .1'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>"
+      "</worldbody></mujoco>";
+  static const double v0[18] = {[12] = 0.5, [14] = -0.1};
+  int touched;
+  compare(text, 0.005, v0, 100, 1e-8, &touched);
+  assert_true(touched > 80);
+}
+
+// Boxes: one lands flat, one tilted on an edge and tips over.
+static void test_boxes(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .105'><freejoint/><geom type='box' size='.2 .1 .1' mass='2'/></body>"
+      "<body pos='1 0 .2' euler='20 0 0'><freejoint/><geom type='box' size='.1 .1 .15' mass='1'/>"
+      "</body></worldbody></mujoco>";
+  int touched;
+  compare(text, 0.005, NULL, 100, 1e-8, &touched);
+  assert_true(touched > 80);
+}
+
+// An arm that falls on the floor, with a joint that runs into its limit.
+static void test_arm_contact(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><option timestep='0.004'/><worldbody>"
+      "<geom type='plane' size='5 5 1'/><body pos='0 0 .4'>"
+      "<joint type='hinge' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .3 0 0' size='.04'/>"
+      "<body pos='.3 0 0'><joint type='hinge' axis='0 1 0' range='-30 30'/>"
+      "<geom type='capsule' fromto='0 0 0 .3 0 0' size='.03'/></body></body></worldbody></mujoco>";
+  int touched;
+  compare(text, 0.004, NULL, 150, 1e-7, &touched);
+  assert_true(touched > 20);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_arm),
+      cmocka_unit_test(test_spheres),
+      cmocka_unit_test(test_boxes),
+      cmocka_unit_test(test_arm_contact),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the adapter is for: physical stiffness, tight stiction, large stable steps; on closed forms
+// and where stock MuJoCo does something else.
+#include "support/mujoco_run.h"
+
+// Rest: m g/k whatever the mass; with k in <custom>, by a call, and as a negative solref.
+static void test_rest_penetration(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><custom><numeric name='sapstep:stiffness:a' data='1e5'/>"
+      "<numeric name='sapstep:relaxation_time' data='0.02'/></custom><worldbody>"
+      "<geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom name='a' type='sphere' size='.1' mass='1'/></body>"
+      "<body pos='1 0 .1'><freejoint/><geom name='b' type='sphere' size='.1' mass='30'/></body>"
+      "<body pos='2 0 .1'><freejoint/><geom name='c' type='sphere' size='.1' mass='7'"
+      " solref='-20000 -400'/></body></worldbody></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  assert_int_equal(sap_mj_set_geom(run.adapter, 2, 4e5, 0.02, NULL), SAP_STATUS_OK);
+  mujoco_run_step(&run, 2000);
+  ASSERT_NEAR(0.1 - run.data->qpos[2], 1.0 * 9.81 / 1e5, 1e-8);
+  ASSERT_NEAR(0.1 - run.data->qpos[9], 30.0 * 9.81 / 4e5, 1e-8);
+  ASSERT_NEAR(0.1 - run.data->qpos[16], 7.0 * 9.81 / 2e4, 1e-8);
+  mujoco_run_end(&run);
+}
+
+// A box on a slope of 10 degrees with mu = 1 creeps at sigma w dt m g sin, four corners share it:
+// proportional to sigma, and far below stock MuJoCo's 444 um/s (elliptic, impratio 1).
+static void test_creep(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='1.70349 0 -9.66096'/><worldbody>"
+      "<geom type='plane' size='5 5 1' friction='1'/><body pos='0 0 .1'><freejoint/>"
+      "<geom type='box' size='.1 .1 .1' friction='1'/></body></worldbody></mujoco>";
+  double speed[2];
+  for (int i = 0; i < 2; ++i) {
+    sap_mj_options options = sap_mj_options_default();
+    options.regularization.sigma = i == 0 ? 1e-3 : 1e-4;
+    options.solver_options.relative_tolerance = 1e-9;
+    mujoco_run run = mujoco_run_text(text, &options);
+    mujoco_run_step(&run, 400);
+    const double x = run.data->qpos[0];
+    mujoco_run_step(&run, 200);
+    speed[i] = run.data->qpos[0] - x;
+    mujoco_run_end(&run);
+  }
+  assert_true(speed[0] < 1e-5 && speed[0] > 1e-7);
+  ASSERT_NEAR(speed[1], 0.1 * speed[0], 1e-3 * speed[0]);
+}
+
+// A pendulum with a servo far beyond what explicit forces stand: linearly implicit Euler of
+//   I a = -kp q - kd v - ...  without gravity:  v' = (v - h kp q/I)/(1 + h kd/I + h^2 kp/I)
+static void test_stiff_servo(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01' gravity='0 0 0'/><worldbody><body>"
+      "<joint name='j' type='hinge' axis='0 1 0' damping='2'/>"
+      "<geom type='sphere' size='.1' pos='0 0 -1' mass='1' contype='0' conaffinity='0'/>"
+      "</body></worldbody><actuator><general joint='j' gainprm='1e7' biastype='affine'"
+      " biasprm='0 -1e7 -50'/></actuator></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  const double h = 0.01, I = 1.0 + 0.4 * 0.01, kp = 1e7, kd = 52.0;
+  double q = 0.3, v = 0.0;
+  run.data->qpos[0] = q;
+  for (int i = 0; i < 50; ++i) {
+    mujoco_run_step(&run, 1);
+    v = (v - h * kp * q / I) / (1.0 + h * (kd - 0.0) / I + h * h * kp / I);
+    q += h * v;
+    ASSERT_NEAR(run.data->qvel[0], v, 1e-9);
+    ASSERT_NEAR(run.data->qpos[0], q, 1e-11);
+    // the servo alone, at the end of the step
+    ASSERT_NEAR(run.data->actuator_force[0], -1e7 * q - 50.0 * v, 1e-4);
+  }
+  mujoco_run_end(&run);
+}
+
+// A servo at its force range pushes with that force, no more, and leaves it again on its way: the
+// motion is that of a box block at every step (mass m on a slide).
+static void test_limited_servo(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01' gravity='0 0 0'/><worldbody><body>"
+      "<joint name='j' type='slide' axis='1 0 0'/>"
+      "<geom type='sphere' size='.1' mass='2' contype='0' conaffinity='0'/>"
+      "</body></worldbody><actuator><position joint='j' kp='300' forcelimited='true'"
+      " forcerange='-3 3'/></actuator></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->ctrl[0] = 0.5;
+  const double h = 0.01, m = 2.0, kp = 300.0;
+  double q = 0.0, v = 0.0;
+  int inside = 0;
+  for (int i = 0; i < 300; ++i) {
+    mujoco_run_step(&run, 1);
+    const double free = (m * v + h * kp * (0.5 - q)) / (m + h * h * kp);
+    double force = kp * (0.5 - q - h * free);
+    if (fabs(force) > 3.0) {
+      force = copysign(3.0, force);
+    } else {
+      ++inside;
+    }
+    v += h * force / m;
+    q += h * v;
+    ASSERT_NEAR(run.data->qvel[0], v, 2e-6);
+    ASSERT_NEAR(run.data->actuator_force[0], force, 1e-3);
+    q = run.data->qpos[0];  // chattering about the target must not add up differences
+    v = run.data->qvel[0];
+  }
+  assert_true(inside >= 1);
+  mujoco_run_end(&run);
+}
+
+#if mjVERSION_HEADER >= 300
+// The same bound as an effort range of the joint, with a motor beside the servo.
+static void test_effort_range(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01' gravity='0 0 0'/><worldbody><body>"
+      "<joint name='j' type='slide' axis='1 0 0' actuatorfrclimited='true' actuatorfrcrange='-3 "
+      "3'/>"
+      "<geom type='sphere' size='.1' mass='2' contype='0' conaffinity='0'/>"
+      "</body></worldbody><actuator><position joint='j' kp='300'/><motor joint='j'/></actuator>"
+      "</mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->ctrl[0] = 0.5;
+  run.data->ctrl[1] = 1.0;
+  const double h = 0.01, m = 2.0, kp = 300.0;
+  double q = 0.0, v = 0.0;
+  for (int i = 0; i < 300; ++i) {
+    mujoco_run_step(&run, 1);
+    const double free = (m * v + h * (kp * (0.5 - q) + 1.0)) / (m + h * h * kp);
+    double force = kp * (0.5 - q - h * free) + 1.0;
+    force = fmin(fmax(force, -3.0), 3.0);
+    v += h * force / m;
+    ASSERT_NEAR(run.data->qvel[0], v, 2e-6);
+    ASSERT_NEAR(run.data->qfrc_actuator[0], force, 1e-3);
+    q = run.data->qpos[0];
+    v = run.data->qvel[0];
+  }
+  mujoco_run_end(&run);
+}
+#endif
+
+// A joint that runs into its limit stops there within the step, without a bounce; stock MuJoCo sees
+// the limit only behind it. A ball joint and a tendon too.
+static void test_limits(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><option timestep='0.01' gravity='0 0 0'/><worldbody>"
+      "<body><joint name='j' type='slide' axis='1 0 0' range='-1 1'/>"
+      "<geom type='sphere' size='.1' contype='0' conaffinity='0'/></body>"
+      "<body pos='0 1 0'><joint type='ball' range='0 40'/>"
+      "<geom type='capsule' fromto='0 0 0 0 0 .5' size='.05' contype='0' conaffinity='0'/></body>"
+      "</worldbody></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->qvel[0] = 3.0;
+  run.data->qvel[1] = 2.0;
+  double farthest = 0.0, widest = 0.0;
+  for (int i = 0; i < 200; ++i) {
+    mujoco_run_step(&run, 1);
+    farthest = fmax(farthest, run.data->qpos[0]);
+    widest = fmax(widest, 2.0 * acos(fmin(1.0, fabs(run.data->qpos[1]))));
+  }
+  ASSERT_NEAR(farthest, 1.0, 2e-3);
+  ASSERT_NEAR(run.data->qpos[0], 1.0, 2e-3);
+  ASSERT_NEAR(run.data->qvel[0], 0.0, 1e-3);
+  assert_true(widest < 40.0 * 3.14159265358979 / 180.0 + 5e-3);
+  assert_true(widest > 35.0 * 3.14159265358979 / 180.0);
+  mujoco_run_end(&run);
+}
+
+// Pushed by more than mu m g a box glides at the height (h + tau_d) mu v, all the way: the contacts
+// stay at every step. Its speed lacks what friction took from the impulse that lifts it at
+// vn = (h + tau_d) mu a.
+static void test_gliding(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 -10'/><worldbody>"
+      "<geom type='plane' size='50 50 1' friction='.5'/>"
+      "<body pos='0 0 .1'><freejoint/><geom type='box' size='.2 .2 .1' mass='2' "
+      "friction='.5'/></body>"
+      "</worldbody></mujoco>";
+  const double mu = 0.5, g = 10.0, excess = 0.3, h = 0.005, tau_d = 0.01, mass = 2.0;
+  mujoco_run run = mujoco_run_text(text, NULL);
+  mujoco_run_step(&run, 200);
+  run.data->qfrc_applied[0] = (mu + excess) * mass * g;
+  for (int i = 0; i < 200; ++i) {
+    mujoco_run_step(&run, 1);
+    assert_int_equal(run.report.contacts, 4);
+  }
+  const double speed = excess * g * 200 * h - mu * mu * (h + tau_d) * excess * g;
+  ASSERT_NEAR(run.data->qvel[0], speed, 1e-4 * speed);
+  ASSERT_NEAR(run.data->qpos[2], 0.1 + (h + tau_d) * mu * speed, 1e-3);
+  mujoco_run_end(&run);
+}
+
+// A loop closed by connect stays closed while it swings; stock MuJoCo opens it by solver softness.
+static void test_loop(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01'/><default><geom contype='0' conaffinity='0'/></default>"
+      "<worldbody><body name='a'><joint type='hinge' axis='0 1 0'/>"
+      "<geom type='capsule' fromto='0 0 0 0 0 -.5' size='.03'/><body name='b' pos='0 0 -.5'>"
+      "<joint type='hinge' axis='0 1 0'/><geom type='capsule' fromto='0 0 0 .7 0 0' size='.03'/>"
+      "</body></body><body name='c' pos='.7 0 0'><joint type='hinge' axis='0 1 0'/>"
+      "<geom type='capsule' fromto='0 0 0 0 0 -.5' size='.03'/></body></worldbody>"
+      "<equality><connect body1='b' body2='c' anchor='.7 0 0'/></equality></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->qvel[0] = run.data->qvel[2] = 5.0;
+  run.data->qvel[1] = -5.0;
+  double gap = 0.0;
+  for (int i = 0; i < 300; ++i) {
+    mujoco_run_step(&run, 1);
+    for (int r = 0; i > 2 && r < 3; ++r) {
+      gap = fmax(gap, fabs(run.data->efc_pos[r]));
+    }
+  }
+  // without the curvature's share the gap is h a (h + tau_d)/2, a = 12.5 m/s^2: 1.2 mm
+  assert_true(gap < 3e-4);
+  mujoco_run_end(&run);
+}
+
+// A box on a mocap plate that the user moves is carried along; without its velocity it would slip.
+static void test_mocap(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><body name='plate' mocap='true'>"
+      "<geom type='box' size='1 1 .1'/></body><body pos='0 0 .2'><freejoint/>"
+      "<geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  mujoco_run_step(&run, 50);
+  for (int i = 0; i < 200; ++i) {
+    run.data->mocap_pos[0] += 0.005 * 0.3;
+    mujoco_run_step(&run, 1);
+  }
+  ASSERT_NEAR(run.data->qvel[0], 0.3, 1e-3);
+  mujoco_run_end(&run);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(test_rest_penetration),
+    cmocka_unit_test(test_creep),
+    cmocka_unit_test(test_stiff_servo),
+    cmocka_unit_test(test_limited_servo),
+#if mjVERSION_HEADER >= 300
+    cmocka_unit_test(test_effort_range),
+#endif
+    cmocka_unit_test(test_limits),
+    cmocka_unit_test(test_gliding),
+    cmocka_unit_test(test_loop),
+    cmocka_unit_test(test_mocap),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
