@@ -312,6 +312,47 @@ static void test_static_friction(void** state) {
   }
 }
 
+// Rolling friction: a ball rolls on; friction f at the ground and the moment mu_r m g slow it down:
+// m a = -f, I a/r = f r - mu_r m g, so a = -(mu_r g/r)/(1 + 2/5). Spin friction stops a turning
+// top: I alpha = -mu_s m g.
+static void test_rolling_friction(void** state) {
+  (void)state;
+  const double r = 0.1, dt = 1e-3, rolling = 0.01, spin = 0.005, v0 = 1.0, w0 = 10.0;
+  const double size[3] = {0.1, 0.0, 0.0}, p[3] = {0.0, 0.0, 0.1 - g / 1e6};
+  for (int i = 0; i < 2; ++i) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+    const int32_t body = simulation_body(builder, 0, 1.0, 0.4 * r * r, p);
+    simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+    for (int b = 0; b < 2; ++b) {
+      sap_shape_def def = sap_shape_def_default();
+      def.body = b == 0 ? 0 : body;
+      def.type = b == 0 ? SAP_SHAPE_PLANE : SAP_SHAPE_SPHERE;
+      def.size[0] = b == 0 ? 0.0 : size[0];
+      def.material = material(SAP_CONTACT_LAGGED, b == 0 ? (double)INFINITY : 1e6, 0.8);
+      def.condim = i == 0 ? 6 : 4;
+      def.friction_torsional = spin;
+      def.friction_rolling = rolling;
+      assert_int_equal(sap_builder_add_shape(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    }
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    if (i == 0) {
+      s.state.v[0] = v0;
+      s.state.v[4] = v0 / r;
+    } else {
+      s.state.v[5] = w0;
+    }
+    simulation_step(&s, 500);
+    // one cone for sliding and rolling: f takes part of it, and slip of that part of mu_r w/mu
+    if (i == 0) {
+      ASSERT_NEAR(s.state.v[0], v0 - rolling * g / r / 1.4 * 0.5, 1e-2);
+      ASSERT_NEAR(s.state.v[2], 0.0, 1e-9);
+    } else {
+      ASSERT_NEAR(s.state.v[5], fmax(0.0, w0 - spin * g / (0.4 * r * r) * 0.5), 2e-2);
+    }
+    simulation_end(&s);
+  }
+}
+
 // One geom of the pair says lagged: the contact is; the stepper's option rules over both.
 static void test_choice(void** state) {
   (void)state;
@@ -339,11 +380,11 @@ static void test_choice(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_sudden_slide),    cmocka_unit_test(test_similar_glides),
-      cmocka_unit_test(test_incline),         cmocka_unit_test(test_slide_to_roll),
-      cmocka_unit_test(test_impact_friction), cmocka_unit_test(test_restitution),
-      cmocka_unit_test(test_stacks),          cmocka_unit_test(test_static_friction),
-      cmocka_unit_test(test_choice),
+      cmocka_unit_test(test_sudden_slide),     cmocka_unit_test(test_similar_glides),
+      cmocka_unit_test(test_incline),          cmocka_unit_test(test_slide_to_roll),
+      cmocka_unit_test(test_impact_friction),  cmocka_unit_test(test_restitution),
+      cmocka_unit_test(test_stacks),           cmocka_unit_test(test_static_friction),
+      cmocka_unit_test(test_rolling_friction), cmocka_unit_test(test_choice),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
