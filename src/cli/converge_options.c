@@ -24,6 +24,7 @@ enum {
   OPTION_STIFFNESS,
   OPTION_RELAXATION_TIME,
   OPTION_FRICTION,
+  OPTION_CONTACT_MODEL,
   OPTION_SIGMA,
   OPTION_BETA,
   OPTION_FLOATING_BASE,
@@ -55,6 +56,8 @@ const cli_option converge_option_list[] = {
     {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
     {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
     {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
+    {"contact-model", "NAME", OPTION_CONTACT_MODEL,
+     "sap, similar or lagged for every contact (the scene's)"},
     {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
     {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
@@ -223,6 +226,9 @@ static const char* take(converge_options* o, int id, const char* argument) {
       return take_list(o, argument, add_solver)
                  ? NULL
                  : "one or more of those that 'sapstep solvers' lists, separated by commas";
+    case OPTION_CONTACT_MODEL:
+      return cli_read_contact_model(argument, &o->stepper.contact_model) ? NULL
+                                                                         : "sap, similar or lagged";
     case OPTION_EXACT:
       return take_exact(o, argument);
     case OPTION_START:

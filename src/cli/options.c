@@ -197,3 +197,13 @@ int cli_read_choice(const char* text, const char* const* choices) {
   }
   return -1;
 }
+
+bool cli_read_contact_model(const char* text, sap_contact_model* out) {
+  for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
+    if (strcmp(text, sap_contact_model_text((sap_contact_model)i)) == 0) {
+      *out = (sap_contact_model)i;
+      return true;
+    }
+  }
+  return false;
+}

@@ -51,6 +51,8 @@ bool cli_read_boolean(const char* text, bool* out);  // on off, yes no, true fal
 // The index of `text` in a list that ends with NULL; -1: not there.
 int cli_read_choice(const char* text, const char* const* choices);
 
+bool cli_read_contact_model(const char* text, sap_contact_model* out);
+
 // Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.
 enum { CLI_ALLOWED_SIZE = 80 };
 bool cli_set_solver_option(sap_solver_options* options, int index, const char* text,

@@ -95,16 +95,6 @@ static bool set_stage(run_options* options, const char* name) {
   return false;
 }
 
-static bool set_contact_model(run_options* options, const char* name) {
-  for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
-    if (strcmp(name, sap_contact_model_text((sap_contact_model)i)) == 0) {
-      options->stepper.contact_model = (sap_contact_model)i;
-      return true;
-    }
-  }
-  return false;
-}
-
 // A real option: where its value goes and what is allowed, in words and in numbers.
 typedef struct real_option {
   int id;
@@ -156,7 +146,8 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_CONTACT_STAGE:
       return set_stage(o, argument) ? NULL : "auto, end or theta";
     case OPTION_CONTACT_MODEL:
-      return set_contact_model(o, argument) ? NULL : "sap, similar or lagged";
+      return cli_read_contact_model(argument, &o->stepper.contact_model) ? NULL
+                                                                         : "sap, similar or lagged";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
     case OPTION_COMPRESSION:
