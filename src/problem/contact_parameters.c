@@ -205,10 +205,11 @@ sap_status sap_contact_regularize(const sap_material* pair,
   return SAP_STATUS_OK;
 }
 
-// mu at a slip speed: the static one up to v_s, the other from 3 v_s on, a cubic between.
+// mu at a slip speed: the static one up to v_s, the other from 3 v_s on, a cubic between. What has
+// no friction (condim 1) has none at rest either.
 static double friction_at(double mu, double static_mu, double tolerance, double slip) {
   const double s = 0.5 * (slip / tolerance - 1.0);
-  if (!(static_mu > mu) || s >= 1.0) {
+  if (!(static_mu > mu) || !(mu > 0.0) || s >= 1.0) {
     return mu;
   }
   const double share = s <= 0.0 ? 0.0 : s * s * (3.0 - 2.0 * s);

@@ -150,6 +150,7 @@ static sap_block add(sap_problem* problem, double dt, double phi0, const double 
   contact.material.stiffness = 1e4;
   contact.material.dissipation = 2.0;
   contact.material.static_friction = 0.8;
+  contact.material.friction = key == 9 ? 0.0 : 0.5;
   const sap_regularization regularization = {0.0, 1e-3};
   assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, mass, 3, NULL), SAP_STATUS_OK);
@@ -192,6 +193,8 @@ static void test_lag(void** state) {
   assert_int_equal(sap_problem_keep_impulses(problem, NULL, NULL), SAP_STATUS_OK);
   block = add(problem, dt, -2e-3, rest, 7);
   ASSERT_NEAR(block.lagged_impulse, dt * 20.0, 1e-15);
+  block = add(problem, dt, -2e-3, rest, 9);
+  assert_true(block.friction == 0.0);
   assert_int_equal(sap_problem_set_contact_model(problem, (sap_contact_model)5, NULL),
                    SAP_STATUS_ARGUMENT);
   sap_problem_destroy(problem);
