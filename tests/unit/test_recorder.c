@@ -295,6 +295,84 @@ static void test_wrong_files(void** unused) {
   scratch_end(&folder);
 }
 
+// A mass that slides along z rests on its joint's lower limit; a motor carries a part of it.
+static void test_efforts_and_model(void** unused) {
+  (void)unused;
+  if (skipped()) {
+    skip();
+  }
+  const double lift = 5.0, p[3] = {0.0, 0.0, 0.0},
+               tetrahedron[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
+  sap_error error = {0};
+  const int32_t body = simulation_body(builder, 0, mass, 0.1, p);
+  sap_joint_def joint = sap_joint_def_default();
+  joint.type = SAP_JOINT_SLIDE;
+  joint.body = body;
+  joint.lower = 0.0;
+  sap_actuator_def motor = sap_actuator_def_default();
+  motor.name = "lift";
+  const sap_mesh_def mesh = {.vertex_count = 4, .vertices = tetrahedron};
+  sap_shape_def shape = sap_shape_def_default();
+  shape.type = SAP_SHAPE_MESH;
+  shape.mesh = 0;
+  shape.body = body;
+  const double color[4] = {0.25, 0.5, 0.75, 1.0};
+  memcpy(shape.color, color, sizeof color);
+  assert_int_equal(sap_builder_add_joint(builder, &joint, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_mesh(builder, &mesh, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, &error), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  assert_int_equal(sap_multibody_set_control(s.multibody, &lift, &error), SAP_STATUS_OK);
+  scratch folder;
+  scratch_begin(&folder);
+  char path[SCRATCH_PATH_SIZE];
+  sap_recorder* recorder = create(scratch_path(&folder, "a.h5", path), &s, 0);
+  simulation_step(&s, 200);
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, &s.report, &error), 0);
+  assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
+  sap_recording* recording = open_recording(path);
+  int64_t rows, columns;
+  double* id = read_all(recording, "constraint/id", &rows, &columns);
+  double* force = read_all(recording, "constraint/force", &rows, &columns);
+  assert_int_equal(rows, 1);
+  assert_true(id[0] == 0.0 && id[1] == 0.0 && id[2] == 0.0);  // lower limit of joint 0
+  ASSERT_NEAR(force[0], mass * gravity - lift, 1e-4);
+  double* effort = read_all(recording, "actuator/force", &rows, &columns);
+  assert_true(rows == 1 && columns == 1 && effort[0] == lift);
+  double* form = read_all(recording, "model/shape", &rows, &columns);
+  assert_true(columns == 18 && form[0] == SAP_SHAPE_MESH && form[1] == body && form[2] == 0.0);
+  assert_memory_equal(form + 14, color, sizeof color);
+  // the hull's triangles enclose a sixth of 1 x 2 x 3, and point outward
+  double* vertex = read_all(recording, "model/vertex", &rows, &columns);
+  double* triangle = read_all(recording, "model/triangle", &rows, &columns);
+  double volume = 0.0;
+  assert_int_equal(rows, 4);
+  for (int64_t i = 0; i < rows; ++i) {
+    const double* a = vertex + 3 * (int64_t)triangle[3 * i];
+    const double* b = vertex + 3 * (int64_t)triangle[3 * i + 1];
+    const double* c = vertex + 3 * (int64_t)triangle[3 * i + 2];
+    volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+               a[2] * (b[0] * c[1] - b[1] * c[0])) /
+              6.0;
+  }
+  ASSERT_NEAR(volume, 1.0, 1e-6);
+  char text[16];
+  assert_int_equal(sap_recording_text(recording, "model/actuators", 0, text, sizeof text, &error),
+                   SAP_STATUS_OK);
+  assert_string_equal(text, "lift");
+  assert_int_equal(sap_recording_text(recording, "model/actuators", 1, text, sizeof text, &error),
+                   SAP_STATUS_ARGUMENT);
+  void* const all[] = {id, force, effort, form, vertex, triangle};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    free(all[i]);
+  }
+  sap_recording_close(recording);
+  scratch_end(&folder);
+  simulation_end(&s);
+}
+
 static void test_refusals(void** unused) {
   (void)unused;
   if (skipped()) {
@@ -339,6 +417,7 @@ int main(void) {
       cmocka_unit_test(test_round_trip_and_crash),
       cmocka_unit_test(test_reads_parts),
       cmocka_unit_test(test_wrong_files),
+      cmocka_unit_test(test_efforts_and_model),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,22 +40,23 @@ sapstep.meshGeometry = function (data, mesh) {
 // boxes keep right normals when they are stretched.
 sapstep.formOf = function (data, shape) {
   const [a, b, c] = shape.size;
+  const around = data.header.shapes.length > 300 ? 16 : 28;  // corners of what is round
   switch (shape.type) {
     case 1:
       return {key: 'sphere', scale: [a, a, a],
-              make: () => new THREE.SphereBufferGeometry(1, 28, 18)};
+              make: () => new THREE.SphereBufferGeometry(1, around, 0.6 * around)};
     case 2:
       return {key: `capsule ${(b / a).toPrecision(4)}`, scale: [a, a, a],
               make: () => sapstep.capsuleGeometry(1, b / a)};
     case 3:
       return {key: 'cylinder', scale: [a, a, b],
-              make: () => new THREE.CylinderBufferGeometry(1, 1, 2, 32).rotateX(Math.PI / 2)};
+              make: () => new THREE.CylinderBufferGeometry(1, 1, 2, around).rotateX(Math.PI / 2)};
     case 4:
       return {key: 'box', scale: [a, b, c], make: () => new THREE.BoxBufferGeometry(2, 2, 2)};
     case 5:
       return {key: `ellipsoid ${(b / a).toPrecision(4)} ${(c / a).toPrecision(4)}`,
               scale: [a, a, a],
-              make: () => new THREE.SphereBufferGeometry(1, 28, 18).scale(1, b / a, c / a)};
+              make: () => new THREE.SphereBufferGeometry(1, around, 0.6 * around).scale(1, b / a, c / a)};
     default:
       return {key: `mesh ${shape.mesh}`, scale: [1, 1, 1],
               make: () => sapstep.meshGeometry(data, shape.mesh)};
@@ -167,10 +168,9 @@ sapstep.Bodies = class {
     return hits.length > 0 ? hits[0].body : -1;
   }
 
-  // Box around what moves, over some frames of the run.
-  bounds(movingOnly) {
-    const box = new THREE.Box3();
-    const frames = this.data.poses.frames;
+  // Box around the shapes in a frame; of many those at the edge are left out.
+  boundsAt(frame, movingOnly) {
+    const points = [[], [], []];
     const p = new THREE.Vector3();
     this.groups.forEach((g) => {
       g.mesh.geometry.computeBoundingSphere();
@@ -179,16 +179,31 @@ sapstep.Bodies = class {
         if (movingOnly && this.data.poses.slot[shape.body] < 0) {
           return;
         }
-        for (let k = 0; k < 8; ++k) {
-          const f = Math.floor((k * (frames - 1)) / 7);
-          this.data.poses.at(shape.body, f, 0, this.position, this.quaternion);
-          p.copy(s.center).applyMatrix4(local).applyQuaternion(this.quaternion).add(this.position);
-          const r = s.radius * local.getMaxScaleOnAxis();
-          box.expandByPoint(p.clone().subScalar(r));
-          box.expandByPoint(p.addScalar(r));
-        }
+        this.data.poses.at(shape.body, frame, 0, this.position, this.quaternion);
+        p.copy(s.center).applyMatrix4(local).applyQuaternion(this.quaternion).add(this.position);
+        const r = s.radius * local.getMaxScaleOnAxis();
+        p.toArray().forEach((x, k) => points[k].push(x - r, x + r));
       });
     });
+    const box = new THREE.Box3();
+    const n = points[0].length;
+    if (n > 0) {
+      const out = Math.floor(0.03 * n);
+      points.forEach((x) => x.sort((a, b) => a - b));
+      box.min.set(...points.map((x) => x[out]));
+      box.max.set(...points.map((x) => x[n - 1 - out]));
+    }
     return box;
+  }
+
+  // Where the run takes place; where it begins if it goes far from there.
+  bounds(movingOnly) {
+    const first = this.boundsAt(0, movingOnly);
+    const all = first.clone();
+    for (let k = 1; k < 8; ++k) {
+      all.union(this.boundsAt(Math.floor((k * (this.data.poses.frames - 1)) / 7), movingOnly));
+    }
+    const length = (box) => box.getSize(new THREE.Vector3()).length();
+    return first.isEmpty() || length(all) < 2.5 * length(first) ? all : first;
   }
 };
