@@ -169,14 +169,22 @@ static const H5FD_class_t driver = {
     .fl_map = H5FD_FLMAP_DICHOTOMY,
 };
 
-hid_t sap_hdf5_file_create(const char* path, bool* failed) {
+hid_t sap_hdf5_file_create(const char* path, bool* failed, hid_t* driver_id) {
   const driver_info info = {failed};
   const hid_t id = H5FDregister(&driver);
+  *driver_id = id;
   const hid_t list = H5Pcreate(H5P_FILE_ACCESS);
   const bool good = id >= 0 && list >= 0 && H5Pset_driver(list, id, &info) >= 0;
   const hid_t file = good ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, list) : -1;
   (void)H5Pclose(list);
-  (void)H5FDunregister(id);  // the file keeps it as long as it needs it
   return file;
+}
+
+bool sap_hdf5_file_close(hid_t file, hid_t driver_id) {
+  const bool good = file < 0 || H5Fclose(file) >= 0;
+  if (driver_id >= 0) {
+    (void)H5FDunregister(driver_id);
+  }
+  return good;
 }
 #endif

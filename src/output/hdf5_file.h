@@ -12,8 +12,10 @@
 // With this driver a write that fails sets *failed, and from then on writes are dropped without
 // HDF5 knowing, so that it can always close. As new data are appended before anything that was
 // written is changed, the file stays as the last flush left it. `failed` must outlive the file.
-// -1: the file could not be created.
-hid_t sap_hdf5_file_create(const char* path, bool* failed);
+// -1: the file could not be created; the driver is to be given back by close all the same.
+hid_t sap_hdf5_file_create(const char* path, bool* failed, hid_t* driver_id);
+// The driver must outlive the file: HDF5 1.10 calls it after it has let go of it.
+bool sap_hdf5_file_close(hid_t file, hid_t driver_id);
 #endif
 
 #endif

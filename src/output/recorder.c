@@ -26,7 +26,7 @@ static sap_status destroy(sap_recorder* recorder, sap_error* error) {
   for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
     sap_hdf5_column_clear(&recorder->columns[i]);
   }
-  if (recorder->file >= 0 && H5Fclose(recorder->file) < 0) {
+  if (!sap_hdf5_file_close(recorder->file, recorder->driver)) {
     recorder->failed = true;
   }
   const sap_status status = recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
@@ -82,10 +82,13 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
   recorder->sizes = sap_model_get_sizes(model);
+  recorder->driver = -1;
   recorder->path = sap_duplicate_string(path);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  recorder->file = recorder->path == NULL ? -1 : sap_hdf5_file_create(path, &recorder->failed);
+  recorder->file = recorder->path == NULL
+                       ? -1
+                       : sap_hdf5_file_create(path, &recorder->failed, &recorder->driver);
   if (recorder->path == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   } else if (recorder->file < 0 || !begin_file(recorder->file) ||

@@ -47,7 +47,7 @@ enum { SAP_RECORD_STEP_WIDTH = 13 };
 
 struct sap_recorder {
   char* path;
-  hid_t file;
+  hid_t file, driver;
   sap_model_sizes sizes;
   int64_t contacts, blocks, iterations;  // rows recorded so far
   bool failed;                           // a write failed: the rest is dropped
