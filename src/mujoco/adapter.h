@@ -48,6 +48,13 @@ typedef struct sap_mj_glide {
   double ahead[3];      // a metre along the normal, in body 1
 } sap_mj_glide;
 
+// A contact as the next step looks for it.
+typedef struct sap_mj_identity {
+  int32_t geom1, geom2, id;
+  bool taken;
+  double p[3];  // in body 1
+} sap_mj_identity;
+
 // What a row of the constraints became: its part of the problem's gamma, times scale.
 typedef struct sap_mj_slot {
   int32_t contact;    // index in mjData.contact; -1: not a contact
@@ -109,10 +116,15 @@ struct sap_mj {
   int32_t* block_trees;        // (ntrees)
   const double** block_parts;  // (ntrees)
   const double* angular_parts[2];
+  int32_t* entry;      // of a contact's rows (nv)
+  double** place;      // (nv)
   int32_t* tree_seen;  // (ntrees), part of the tree in the block, -1
   sap_mj_slot* slots;
   int32_t slot_count, slot_capacity;
-  uint64_t epoch;  // of the keys: sap_mj_clear starts another
+  sap_mj_identity* identities[2];  // contacts of the step before, and of this one
+  int32_t identity_capacity[2], identity_before, identity_count, identity_cursor;
+  int32_t identity_next, identity_first;  // next number, and the first that this step gave
+  uint64_t epoch;                         // of the keys: sap_mj_clear starts another
 
   // mocap bodies where they were.
   double* mocap_pos;  // (3 nmocap)
@@ -164,6 +176,11 @@ double sap_mj_contact_row_times(const sap_mj* a, const mjData* d, const mjContac
                                 int32_t r, const double* v);
 double sap_mj_contact_row_of(const sap_mj* a, const mjContact* contact, int32_t r,
                              const double* rows);
+// identity.c
+void sap_mj_identities_begin(sap_mj* a);  // those of this step become those before
+void sap_mj_identities_again(sap_mj* a);  // forgets those of this step
+sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* contact, int32_t* id,
+                           sap_error* error);
 // blocks.c
 sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,

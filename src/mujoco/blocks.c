@@ -163,8 +163,7 @@ static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjConta
   return normal;
 }
 
-static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, int32_t ordinal,
-                              sap_error* error) {
+static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
   const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
   const int32_t ntrees = sap_mj_gather_contact(a, d, c, error);
@@ -178,15 +177,19 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, int32_t
   if (is_zero(a->J, (c->dim < 3 ? c->dim : 3) * columns)) {
     return SAP_STATUS_OK;  // nothing moves this point
   }
+  int32_t id = 0;
+  sap_status status = a->options.warm_start ? sap_mj_identify(a, d, c, &id, error) : SAP_STATUS_OK;
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   sap_contact_block block = {.ntrees = ntrees,
                              .trees = a->block_trees,
                              .jacobians = a->block_parts,
                              .phi0 = c->dist - c->includemargin,
-                             .key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, ordinal)};
+                             .key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id)};
   double share;
   sap_mj_contact_material(a, c, &block.material, &share);
-  sap_status status =
-      sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
+  status = sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
   if (a->model->nmocap > 0) {
     block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
                   add_mocap_velocity(a, d, c, block.surface_velocity);
@@ -224,15 +227,13 @@ static const char* name_of(const mjModel* m, int type, int32_t id) {
 
 static sap_status add_contacts(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
-  int32_t ordinal = 0;
+  sap_mj_identities_again(a);
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     const mjContact* c = &d->contact[i];
-    const bool again = i > 0 && c->geom1 == c[-1].geom1 && c->geom2 == c[-1].geom2;
-    ordinal = again ? ordinal + 1 : 0;
     if (c->exclude != 0 || c->efc_address < 0) {
       continue;
     }
-    const sap_status status = add_contact(a, d, i, ordinal, error);
+    const sap_status status = add_contact(a, d, i, error);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "contact %d of geoms %d '%s' and %d '%s'", i, c->geom1,
                        name_of(m, mjOBJ_GEOM, c->geom1), c->geom2,

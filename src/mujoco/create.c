@@ -123,6 +123,8 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(block_trees, a->ntrees),
       ARRAY(block_parts, a->ntrees),
       ARRAY(tree_seen, a->ntrees),
+      ARRAY(entry, m->nv),
+      ARRAY(place, m->nv),
       ARRAY(mocap_pos, 3 * m->nmocap),
       ARRAY(mocap_quat, 4 * m->nmocap),
       ARRAY(mocap_velocity, 6 * m->nmocap),
@@ -304,6 +306,10 @@ void sap_mj_destroy(sap_mj* a) {
       a->servos,
       a->J,
       a->slots,
+      a->identities[0],
+      a->identities[1],
+      a->entry,
+      (void*)a->place,
       a->backup,
       a->bias_acceleration,
   };
@@ -321,5 +327,6 @@ void sap_mj_clear(sap_mj* a) {
   if (a != NULL) {
     a->epoch += 1;
     a->mocap_is_known = false;
+    a->identity_count = a->identity_next = 0;
   }
 }

@@ -95,6 +95,56 @@ static int32_t source_rows(const mjContact* c, bool pyramidal, int32_t r, int32_
   return 2;
 }
 
+// Where the entries of a contact's rows go: entry k of a row's values stands in column order at
+// a->entry[k], and its place in the Jacobian of row 0 at a->place[k]; all rows have the same
+// columns.
+static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* parts, int32_t ntrees,
+                           int32_t ld) {
+  int32_t count = 0;
+  if (row->columns == NULL) {
+    for (int32_t t = 0; t < ntrees; ++t) {
+      const int32_t tree = a->block_trees[t], first = a->tree_start[tree];
+      for (int32_t j = 0; j < a->tree_size[tree]; ++j) {
+        a->entry[count] = first + j;
+        a->place[count++] = parts[t] + j * ld;
+      }
+    }
+    return count;
+  }
+  for (int32_t k = 0; k < row->count; ++k) {
+    const int32_t column = row->columns[k], tree = a->dof_tree[column];
+    if (a->tree_seen[tree] >= 0) {
+      a->entry[count] = k;
+      a->place[count++] = parts[a->tree_seen[tree]] + (column - a->tree_start[tree]) * ld;
+    }
+  }
+  return count;
+}
+
+// Rows first ... first + ld of the order [t1 t2 n spin roll1 roll2].
+static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, int32_t first,
+                              int32_t ld, double* const* parts, int32_t ntrees) {
+  const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
+  const int32_t count = find_places(a, &pattern, parts, ntrees, ld);
+  const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
+  for (int32_t r = 0; r < ld; ++r) {
+    int32_t source[2] = {c->efc_address, 0};
+    double factor[2] = {1.0, 0.0};
+    const int32_t sources = c->dim > 1 ? source_rows(c, pyramidal, first + r, source, factor) : 1;
+    const mjtNum* x = sap_mj_constraint_row(&a->shadow, d, source[0]).values;
+    if (sources == 1) {
+      for (int32_t k = 0; k < count; ++k) {
+        a->place[k][r] = x[a->entry[k]];
+      }
+      continue;
+    }
+    const mjtNum* y = sap_mj_constraint_row(&a->shadow, d, source[1]).values;
+    for (int32_t k = 0; k < count; ++k) {
+      a->place[k][r] = factor[0] * x[a->entry[k]] + factor[1] * y[a->entry[k]];
+    }
+  }
+}
+
 int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sap_error* error) {
   const mjModel* m = a->model;
   int32_t ntrees = 0;
@@ -119,19 +169,11 @@ int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sa
     memset(parts[i], 0, (size_t)(angular * a->tree_size[a->block_trees[i]]) * sizeof(double));
     a->angular_parts[i] = parts[i];
   }
-  const bool pyramidal = dim > 1 && mj_isPyramidal(&a->shadow);
-  for (int32_t r = 0; status == SAP_STATUS_OK && r < dim; ++r) {
-    int32_t source[2] = {c->efc_address, 0};
-    double factor[2] = {1.0, 0.0};
-    const int32_t count = dim > 1 ? source_rows(c, pyramidal, r, source, factor) : 1;
-    for (int32_t k = 0; k < count; ++k) {
-      const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, source[k]);
-      if (r < linear) {
-        scatter(a, &row, factor[k], (double* const*)a->block_parts, linear, r);
-      } else {
-        scatter(a, &row, factor[k], parts, angular, r - linear);
-      }
-    }
+  if (status == SAP_STATUS_OK) {
+    fill_contact_rows(a, d, c, 0, linear, (double* const*)a->block_parts, ntrees);
+  }
+  if (status == SAP_STATUS_OK && angular > 0) {
+    fill_contact_rows(a, d, c, linear, angular, parts, ntrees);
   }
   forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;

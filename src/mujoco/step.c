@@ -218,6 +218,7 @@ static sap_status accelerate(call* c) {
   if (a->model->neq > 0 && d->ne > 0) {
     sap_mj_bias_accelerations(a, d);
   }
+  sap_mj_identities_begin(a);
   status = sap_mj_find_servos(a, d, c->error);
   bool again = true, solved = false;
   int32_t solves = 0;
