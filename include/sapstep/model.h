@@ -169,6 +169,9 @@ typedef struct sap_tendon_def {
 typedef enum sap_transmission {
   SAP_TRANSMISSION_JOINT,   // hinge or slide; length = gear q
   SAP_TRANSMISSION_TENDON,  // length = gear times the tendon's length
+  // A rod of length r joins a slider on a line (point P, unit axis a) to the crank's point C:
+  // length = gear (a . d - sqrt((a . d)^2 + r^2 - d^2)), d = C - P; gear a . d where r is too short
+  SAP_TRANSMISSION_SLIDER_CRANK,
 } sap_transmission;
 
 // Actuator: force = clamp(gain clamp(control) + bias[0] + bias[1] length + bias[2] rate), to the
@@ -178,6 +181,11 @@ typedef struct sap_actuator_def {
   const char* name;
   sap_transmission transmission;        //                                               (joint)
   int32_t target;                       // id of the joint or tendon                     (0)
+  int32_t crank_body, slider_body;      // slider-crank                                  (0)
+  double crank_point[3];                // C in its body [m]                             (0)
+  double slider_point[3];               // P in its body [m]                             (0)
+  double slider_axis[3];                // a in its body, normalised on entry        (0 0 1)
+  double crank_length;                  // r [m] > 0                                     (1)
   double gear;                          // not 0                                         (1)
   double control_lower, control_upper;  // infinite: none                                (none)
   double force_lower, force_upper;      // infinite: none                                (none)

@@ -160,10 +160,21 @@ static const cli_column actuator_columns[] = {{"id", CLI_CELL_INTEGER, 0},
 static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
   sap_actuator_def def = {0};
   (void)sap_model_get_actuator(model, id, &def, NULL);
-  const bool joint = def.transmission == SAP_TRANSMISSION_JOINT;
   add_id(table, model, SAP_ELEMENT_ACTUATOR, id);
-  cli_table_text(table, joint ? "joint" : "tendon");
-  add_reference(table, model, joint ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON, def.target);
+  switch (def.transmission) {
+    case SAP_TRANSMISSION_JOINT:
+      cli_table_text(table, "joint");
+      add_reference(table, model, SAP_ELEMENT_JOINT, def.target);
+      break;
+    case SAP_TRANSMISSION_TENDON:
+      cli_table_text(table, "tendon");
+      add_reference(table, model, SAP_ELEMENT_TENDON, def.target);
+      break;
+    case SAP_TRANSMISSION_SLIDER_CRANK:
+      cli_table_text(table, "slider-crank");
+      add_reference(table, model, SAP_ELEMENT_BODY, def.crank_body);
+      break;
+  }
   cli_table_real(table, def.gear);
   cli_table_real(table, def.gain);
   add_reals(table, def.bias, 3);

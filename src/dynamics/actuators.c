@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dynamics/dynamics_data.h"
-#include "dynamics/tendon.h"
+#include "dynamics/transmission.h"
 
 static double clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
@@ -73,10 +73,8 @@ void sap_dynamics_add_motors(const sap_dynamics* d, const double* control, doubl
     }
     if (is_bounded_motor(d, i)) {
       bounded = true;
-    } else if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-      k[model->joints[actuator->target].v_start] += sign * motor_effort(model, i, control);
     } else {
-      sap_dynamics_add_tendon_force(d, actuator->target, sign * motor_effort(model, i, control), k);
+      sap_dynamics_add_transmission_force(d, i, sign * motor_effort(model, i, control), k);
     }
   }
   if (bounded) {

@@ -116,6 +116,12 @@ sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_
                             .force_upper = a->force_upper,
                             .gain = a->gain};
   memcpy(out->bias, a->bias, sizeof out->bias);
+  out->crank_body = a->crank_body;
+  out->slider_body = a->slider_body;
+  out->crank_length = a->crank_length;
+  memcpy(out->crank_point, a->crank_point, sizeof out->crank_point);
+  memcpy(out->slider_point, a->slider_point, sizeof out->slider_point);
+  memcpy(out->slider_axis, a->slider_axis, sizeof out->slider_axis);
   return SAP_STATUS_OK;
 }
 

@@ -5,6 +5,26 @@
 #include "core/memory.h"
 #include "model/builder.h"
 
+static sap_status check_slider_crank(const sap_checker* checker, const sap_builder* builder,
+                                     const sap_actuator_def* def) {
+  double axis[3];
+  sap_status status = sap_check_id(checker, "crank_body", def->crank_body, 0, builder->nbodies);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_id(checker, "slider_body", def->slider_body, 0, builder->nbodies);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "crank_point", def->crank_point, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "slider_point", def->slider_point, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_axis(checker, "slider_axis", def->slider_axis, axis);
+  }
+  return status == SAP_STATUS_OK ? sap_check_positive(checker, "crank_length", def->crank_length)
+                                 : status;
+}
+
 static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
                                const sap_actuator_def* def) {
   switch (def->transmission) {
@@ -12,9 +32,11 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
       return sap_builder_check_scalar_joint(checker, builder, "target", def->target);
     case SAP_TRANSMISSION_TENDON:
       return sap_check_id(checker, "target", def->target, 0, builder->ntendons);
+    case SAP_TRANSMISSION_SLIDER_CRANK:
+      return check_slider_crank(checker, builder, def);
   }
   return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                        "transmission = %d must be joint (0) or tendon (1)",
+                        "transmission = %d must be joint (0), tendon (1) or slider-crank (2)",
                         (int)def->transmission);
 }
 
@@ -30,7 +52,8 @@ static sap_status check_damping_ratio(const sap_checker* checker, const sap_buil
                           "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
                           def->damping_ratio, def->bias[1], def->bias[2]);
   }
-  if (def->transmission == SAP_TRANSMISSION_TENDON && builder->tendons[def->target].npoints > 0) {
+  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
+      (def->transmission == SAP_TRANSMISSION_TENDON && builder->tendons[def->target].npoints > 0)) {
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
                           "damping_ratio = %g is only for joints and fixed tendons",
                           def->damping_ratio);
@@ -99,6 +122,14 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
                                  .gain = def->gain,
                                  .damping_ratio = def->damping_ratio};
   memcpy(actuator.bias, def->bias, sizeof actuator.bias);
+  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    actuator.crank_body = def->crank_body;
+    actuator.slider_body = def->slider_body;
+    actuator.crank_length = def->crank_length;
+    memcpy(actuator.crank_point, def->crank_point, sizeof actuator.crank_point);
+    memcpy(actuator.slider_point, def->slider_point, sizeof actuator.slider_point);
+    (void)sap_check_axis(&checker, "slider_axis", def->slider_axis, actuator.slider_axis);
+  }
   builder->actuators[builder->nactuators] = actuator;
   if (id != NULL) {
     *id = builder->nactuators;

@@ -45,7 +45,9 @@ sap_actuator_def sap_actuator_def_default(void) {
                             .control_upper = (double)INFINITY,
                             .force_lower = -(double)INFINITY,
                             .force_upper = (double)INFINITY,
-                            .gain = 1.0};
+                            .gain = 1.0,
+                            .slider_axis = {0.0, 0.0, 1.0},
+                            .crank_length = 1.0};
 }
 
 sap_equality_def sap_equality_def_default(void) {

@@ -49,7 +49,9 @@ typedef struct sap_model_tendon {
 typedef struct sap_model_actuator {
   sap_transmission transmission;
   int32_t target;  // joint or tendon
-  bool servo;      // bias[1] < 0 or bias[2] < 0
+  int32_t crank_body, slider_body;
+  double crank_point[3], slider_point[3], slider_axis[3], crank_length;
+  bool servo;  // bias[1] < 0 or bias[2] < 0
   double gear, control_lower, control_upper, force_lower, force_upper;
   double gain, bias[3];
   double damping_ratio;  // has gone into bias[2], once compiled

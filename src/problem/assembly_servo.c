@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "dynamics/actuators.h"
-#include "dynamics/tendon.h"
+#include "dynamics/transmission.h"
 #include "problem/assembly_data.h"
 
 // Adds the block of the row in assembly->rows.
@@ -44,19 +44,12 @@ static sap_servo_law law_of(const sap_assembly_call* call, int32_t id) {
 }
 
 static sap_status add_single(const sap_assembly_call* call, int32_t id) {
-  const sap_model* model = call->assembly->model;
-  const sap_model_actuator* actuator = &model->actuators[id];
+  const sap_model_actuator* actuator = &call->assembly->model->actuators[id];
   const sap_assembly_start* start = call->start;
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
-  double length;
-  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    sap_dynamics_add_joint_row(start->dynamics, actuator->target, actuator->gear, rows, 0);
-    length = start->q0[model->joints[actuator->target].q_start];
-  } else {
-    sap_dynamics_add_tendon_row(start->dynamics, actuator->target, actuator->gear, rows, 0);
-    length = sap_dynamics_tendon_length(start->dynamics, start->q0, actuator->target);
-  }
+  sap_dynamics_add_transmission_row(start->dynamics, id, actuator->gear, rows, 0);
+  const double length = sap_dynamics_transmission_length(start->dynamics, start->q0, id);
   const sap_servo_law law = law_of(call, id);
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }

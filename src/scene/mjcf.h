@@ -236,6 +236,9 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
 sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                   const sap_mjcf_sources* s, const char* full_name,
                                   sap_material* material);
+// Overrides the velocity and the turning of a geom's surface by its custom setting.
+sap_status sap_mjcf_geom_belt(sap_mjcf_reader* reader, const sap_mjcf_item* item,
+                              const char* full_name, double surface[6]);
 sap_status sap_mjcf_limit_settings(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                    double* stiffness, double* relaxation_time);
 sap_status sap_mjcf_check_settings(sap_mjcf_reader* r);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <actuator>: general, motor, position and velocity on joints and fixed or spatial tendons. All
+// <actuator>: general, motor, position and velocity on joints, tendons and slider-cranks. All
 // kinds share one set of defaults, which each element changes in turn, as in MuJoCo:
 //   force = gainprm[0] ctrl + biasprm . (1, length, rate), the bias only if biastype is affine.
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "math/quaternion.h"
 #include "scene/mjcf_instance.h"
 #include "scene/number.h"
 #include "scene/schema.h"
@@ -135,6 +136,10 @@ static const char* why_not(const law* l) {
 // The control's range from the target's.
 static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, const law* l,
                                 sap_actuator_def* def) {
+  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "inheritrange is for joints and tendons");
+  }
   const bool on_joint = def->transmission == SAP_TRANSMISSION_JOINT;
   const double* range =
       on_joint ? r->joints[def->target].range : r->tendon_ranges[def->target].range;
@@ -207,13 +212,18 @@ static sap_status read_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i,
 // Joint or tendon; NULL, or why not.
 static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                sap_actuator_def* def) {
+  const bool crank = sap_xml_get(i->node, "cranksite") != NULL;
   const bool joint =
       sap_xml_get(i->node, "joint") != NULL || sap_xml_get(i->node, "jointinparent") != NULL;
   if (sap_word_index(other_kinds, i->node->name) >= 0) {
     return "this kind of actuator is not supported";
   }
-  if (!joint && sap_xml_get(i->node, "tendon") == NULL) {
-    return "only actuators on joints and tendons are supported";
+  if (!joint && !crank && sap_xml_get(i->node, "tendon") == NULL) {
+    return "only actuators on joints, tendons and slider-cranks are supported";
+  }
+  if (crank) {
+    def->transmission = SAP_TRANSMISSION_SLIDER_CRANK;
+    return NULL;
   }
   def->transmission = joint ? SAP_TRANSMISSION_JOINT : SAP_TRANSMISSION_TENDON;
   def->target = i->ids[0];
@@ -226,6 +236,28 @@ static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance
              : NULL;
 }
 
+// The crank's site and the slider's, whose z is the axis.
+static sap_status read_crank(sap_mjcf_reader* r, const sap_mjcf_instance* i,
+                             sap_actuator_def* def) {
+  static const double z[3] = {0.0, 0.0, 1.0};
+  if (sap_xml_get(i->node, "slidersite") == NULL || sap_xml_get(i->node, "cranklength") == NULL) {
+    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "a cranksite needs slidersite and cranklength");
+  }
+  if (sap_xml_get(i->node, "joint") != NULL || sap_xml_get(i->node, "jointinparent") != NULL ||
+      sap_xml_get(i->node, "tendon") != NULL) {
+    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "must act on one of joint, tendon and cranksite");
+  }
+  const sap_mjcf_site *crank = &r->sites[i->ids[0]], *slider = &r->sites[i->ids[1]];
+  def->crank_body = crank->body;
+  def->slider_body = slider->body;
+  memcpy(def->crank_point, crank->pose.p, sizeof def->crank_point);
+  memcpy(def->slider_point, slider->pose.p, sizeof def->slider_point);
+  sap_quaternion_rotate(def->slider_axis, slider->pose.q, z);
+  return sap_xml_numbers(i->node, "cranklength", 1, 1, &def->crank_length, NULL, r->error);
+}
+
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   int32_t id = -1;
   sap_status status = SAP_GROW(&r->controls, &r->control_capacity, r->control_count + 1, r->error);
@@ -234,7 +266,10 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   }
   sap_actuator_def def = sap_actuator_def_default();
   const char* why = find_target(r, i, &def);
-  if (why == NULL) {
+  if (why == NULL && def.transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    status = read_crank(r, i, &def);
+  }
+  if (status == SAP_STATUS_OK && why == NULL) {
     status = read_actuator(r, i, &def, &why);
   }
   if (status == SAP_STATUS_OK && why != NULL) {

@@ -96,6 +96,9 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "surfacevel", (const int32_t[]){1, 6}, surface, NULL);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_geom_belt(r, item, def->name, surface);
+  }
   sap_v3_copy(def->surface_velocity, surface);
   sap_v3_copy(def->surface_rotation, surface + 3);
   def->material.friction = friction[0];

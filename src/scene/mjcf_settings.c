@@ -18,6 +18,7 @@ typedef struct material_setting {
 
 static const char prefix[] = "sapstep:";
 static const char contact_model[] = "sapstep:contact_model";
+static const char surface_velocity[] = "sapstep:surface_velocity";  // of a geom only
 static const material_setting material_settings[] = {
     {"sapstep:stiffness", true, offsetof(sap_material, stiffness)},
     {"sapstep:relaxation_time", false, offsetof(sap_material, relaxation_time)},
@@ -185,9 +186,23 @@ sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
   return status == SAP_STATUS_OK ? read_material(r, model, item, full_name, material) : status;
 }
 
+sap_status sap_mjcf_geom_belt(sap_mjcf_reader* r, const sap_mjcf_item* item, const char* full_name,
+                              double surface[6]) {
+  const sap_xml_node* node = NULL;
+  sap_status status = find_for_geom(r, item, surface_velocity, full_name, &node);
+  if (status == SAP_STATUS_OK && node != NULL) {
+    status = check_element(r, node, "numeric");
+  }
+  return status == SAP_STATUS_OK && node != NULL
+             ? sap_xml_numbers(node, "data", 3, 6, surface, NULL, r->error)
+             : status;
+}
+
 static bool is_for_geom(const char* name) {
-  bool is = strncmp(name, contact_model, strlen(contact_model)) == 0 &&
-            name[strlen(contact_model)] == ':';
+  bool is = (strncmp(name, contact_model, strlen(contact_model)) == 0 &&
+             name[strlen(contact_model)] == ':') ||
+            (strncmp(name, surface_velocity, strlen(surface_velocity)) == 0 &&
+             name[strlen(surface_velocity)] == ':');
   for (int i = 0; i < MATERIAL_SETTINGS; ++i) {
     const size_t length = strlen(material_settings[i].name);
     is = is || (strncmp(name, material_settings[i].name, length) == 0 && name[length] == ':');

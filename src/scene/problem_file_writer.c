@@ -73,10 +73,10 @@ static sap_status check_problem(const sap_problem* problem, sap_error* error) {
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    if (block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2) {
+    if (block.set != SAP_SET_FRICTION_CONE || block.nrows != 3 || block.ntrees > 2) {
       return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                      "block %ld is no friction cone on one or two trees, which is all that the "
-                      "file format can hold",
+                      "block %ld is no friction cone of 3 rows on one or two trees, which is all "
+                      "that the file format can hold",
                       (long)i);
     }
   }

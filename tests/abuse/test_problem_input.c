@@ -204,6 +204,29 @@ static void test_contacts(void** state) {
   expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
          &error, "phi0");
   contact.phi0 = 0.0;
+  const double friction[5] = {0.5, 0.5, 0.01, 0.001, -0.001}, infinite[2] = {(double)INFINITY, 0.5};
+  const double turns[2] = {0.1, (double)NAN};
+  const double* angular[1] = {turns};
+  contact.nrows = 5;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_ARGUMENT, &error,
+         "3, 4 or 6 rows, not 5");
+  contact.nrows = 4;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_ARGUMENT, &error,
+         "needs friction and angular");
+  contact.friction = friction;
+  contact.angular = &angular[0];
+  contact.nrows = 6;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_ARGUMENT, &error,
+         "friction[4] = -0.001");
+  contact.nrows = 3;
+  contact.friction = infinite;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
+         &error, "friction[0] = inf");
+  contact.friction = NULL;
+  contact.surface_velocity[1] = (double)NAN;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
+         &error, "surface_velocity[1]");
+  contact.surface_velocity[1] = 0.0;
   const double zero[3] = {0};
   const double* no_motion[1] = {zero};
   contact.jacobians = no_motion;

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -21,7 +22,15 @@ static void check_multibody(int scheme, sap_contact_model model) {
     const double p[3] = {0.15 * (i % 2), 0.0, 0.1 + 0.2 * i};
     const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
     simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
-    simulation_shape(builder, body, SAP_SHAPE_BOX, half, material);
+    sap_shape_def box = sap_shape_def_default();
+    box.type = SAP_SHAPE_BOX;
+    box.body = body;
+    memcpy(box.size, half, sizeof half);
+    box.material = material;
+    box.condim = material.model != SAP_CONTACT_SAP || i == 0 ? 3 : i == 1 ? 4 : 6;
+    box.friction_torsional = 0.01;
+    box.friction_rolling = 0.001;
+    assert_int_equal(sap_builder_add_shape(builder, &box, NULL, NULL), SAP_STATUS_OK);
   }
   sap_joint_def hinge = sap_joint_def_default();
   const double far[3] = {3.0, 0.0, 1.0};

@@ -153,12 +153,16 @@ static void priority_rules_friction_and_condim(void** state) {
     def.size[0] = 1.0;
     def.body = scene_add_body(&s, 0);
     def.material.friction = 0.25;
+    def.friction_torsional = 0.01;
+    def.friction_rolling = 0.003;
     def.condim = 1;
     def.priority = row;
     scene_add_shape_def(&s, &def);
     def.body = scene_add_body(&s, 0);
     def.material.friction = 0.75;
-    def.condim = 3;
+    def.friction_torsional = 0.03;
+    def.friction_rolling = 0.001;
+    def.condim = 6;
     def.priority = 1;
     scene_add_shape_def(&s, &def);
     scene_compile(&s);
@@ -169,9 +173,15 @@ static void priority_rules_friction_and_condim(void** state) {
                             ? 0.75
                             : 2.0 * 0.25 * 0.75 / (0.25 + 0.75);
     const double friction[3] = {0.75, rule, 0.25};
-    const int32_t condim[3] = {3, 3, 1};
+    const int32_t condim[3] = {6, 6, 1};
+    // priority of the second, harmonic mean, priority of the first, which is frictionless
+    const double torsional[3] = {0.03, 0.015, 0.0}, rolling[3] = {0.001, 0.0015, 0.0};
     ASSERT_NEAR(s.contacts[0].material.friction, friction[row], exact);
     assert_int_equal(s.contacts[0].condim, condim[row]);
+    ASSERT_NEAR(s.contacts[0].friction[1], row == 2 ? 0.0 : friction[row], exact);
+    ASSERT_NEAR(s.contacts[0].friction[2], torsional[row], exact);
+    ASSERT_NEAR(s.contacts[0].friction[3], rolling[row], exact);
+    ASSERT_NEAR(s.contacts[0].friction[4], rolling[row], exact);
     ASSERT_NEAR(s.contacts[0].R_WC[6], 1.0, exact);
     scene_end(&s);
   }
