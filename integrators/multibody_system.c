@@ -131,6 +131,18 @@ static int position_difference(void* context, const double* q0, const double* q1
   return 0;
 }
 
+static int carried(void* context, sap_carry what, void* bytes, size_t* size) {
+  static const sap_archive_mode modes[] = {SAP_ARCHIVE_SIZE, SAP_ARCHIVE_SAVE, SAP_ARCHIVE_RESERVE,
+                                           SAP_ARCHIVE_LOAD, SAP_ARCHIVE_FORGET};
+  sap_multibody* multibody = context;
+  sap_archive archive = {.mode = modes[what], .bytes = bytes, .size = size != NULL ? *size : 0};
+  const sap_status status = sap_collision_archive(multibody->collision, &archive, NULL);
+  if (what == SAP_CARRY_SIZE) {
+    *size = archive.at;
+  }
+  return (int)status;
+}
+
 static int energies(void* context, double t, const double* q, const double* v, double* kinetic,
                     double* potential) {
   sap_diagnostics diagnostics;
@@ -263,6 +275,7 @@ static void fill_table(sap_multibody* multibody) {
       .inverse_dynamics = inverse_dynamics,
       .constraints = constraints,
       .energies = energies,
+      .carried = carried,
       .position_difference = position_difference,
   };
   multibody->system.locked = sap_dynamics_locked(multibody->dynamics);

@@ -57,3 +57,16 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
   }
   p->count = p->count < 2 ? p->count + 1 : 2;
 }
+
+sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_error* error) {
+  const size_t bytes = (size_t)p->nv * sizeof(double);
+  sap_status status = sap_archive_value(archive, &p->count, sizeof p->count, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_archive_value(archive, &p->scheme, sizeof p->scheme, error);
+  }
+  double* const arrays[] = {p->last, p->before, p->guess};
+  for (int i = 0; status == SAP_STATUS_OK && i < 3; ++i) {
+    status = sap_archive_value(archive, arrays[i], bytes, error);
+  }
+  return status;
+}

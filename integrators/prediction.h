@@ -4,7 +4,7 @@
 #ifndef SAP_INTEGRATORS_PREDICTION_H
 #define SAP_INTEGRATORS_PREDICTION_H
 
-#include "core/error.h"
+#include "core/archive.h"
 #include "integrators/balance.h"
 
 typedef struct sap_prediction {
@@ -25,5 +25,7 @@ bool sap_prediction_guess(const sap_prediction* prediction, const sap_theta* sch
 // A step was made from v0 with free motion v*.
 void sap_prediction_record(sap_prediction* prediction, const sap_theta* scheme, const double* v0,
                            const double* v_star);
+sap_status sap_prediction_archive(sap_prediction* prediction, sap_archive* archive,
+                                  sap_error* error);
 
 #endif

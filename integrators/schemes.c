@@ -45,6 +45,7 @@ sap_stepper_options sap_stepper_options_default(void) {
       .regularization = sap_regularization_default(),
       .free_motion_max_iterations = 50,
       .solver = "sap",
+      .remember = true,
       .solver_options = sap_solver_options_default(),
   };
   options.solver_options.check_input = false;
@@ -78,6 +79,7 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
       {"dt", options->dt, 0.0, HUGE_VAL, true, "finite and > 0 s"},
       {"theta", options->theta, 0.0, 1.0, false, "in [0, 1]"},
       {"theta_vq", options->theta_vq, 0.0, 1.0, false, "in [0, 1]"},
+      {"time_limit", options->time_limit, 0.0, 1e9, false, "in [0, 1e9] s"},
       {"regularization.beta", options->regularization.beta, 0.0, HUGE_VAL, false,
        "finite and >= 0"},
       {"regularization.sigma", options->regularization.sigma, 0.0, HUGE_VAL, true,

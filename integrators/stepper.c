@@ -6,20 +6,12 @@
 
 #include <sapstep/stepper.h>
 
+#include "core/archive.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "integrators/contact_stage.h"
-#include "integrators/free_motion.h"
+#include "integrators/stepper_data.h"
 #include "math/finite.h"
-
-struct sap_stepper {
-  sap_system system;  // the caller's table, copied
-  sap_stepper_options options;
-  sap_free_motion free_motion;
-  sap_contact_stage contact;
-  double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
-};
 
 sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
                               sap_stepper** out, sap_error* error) {
@@ -43,6 +35,7 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   stepper->system = *system;
   stepper->options = *options;
   stepper->options.solver = NULL;  // the caller's text may not live as long
+  stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
   stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
   if (stepper->q == NULL || stepper->v_vq == NULL) {
@@ -196,10 +189,25 @@ static sap_status begin(const sap_system* system, const sap_state* state, sap_er
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
 }
 
+// The solver's share of the step's time: what is left of it, or hardly any.
+static sap_status give_time(sap_stepper* stepper, double elapsed, sap_error* error) {
+  static const double HARDLY_ANY = 1e-9;  // [s]
+  const double limit = stepper->options.time_limit;
+  if (!(limit > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  const double left = limit - elapsed;
+  return sap_solver_set_time_limit(stepper->contact.solver, left > HARDLY_ANY ? left : HARDLY_ANY,
+                                   error);
+}
+
 sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                             sap_error* error) {
   double times[4] = {sap_clock_seconds(), 0.0, 0.0, 0.0};
   sap_status status = check_state(stepper, state, error);
+  if (status == SAP_STATUS_OK && !stepper->options.remember) {
+    sap_stepper_forget(stepper);
+  }
   if (status == SAP_STATUS_OK) {
     status = begin(&stepper->system, state, error);
   }
@@ -216,6 +224,9 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   times[2] = sap_clock_seconds();
   const bool constrained = status == SAP_STATUS_OK && sap_problem_block_count(contact->problem) > 0;
   if (constrained) {
+    status = give_time(stepper, times[2] - times[0], error);
+  }
+  if (constrained && status == SAP_STATUS_OK) {
     status = sap_contact_stage_solve(contact, error);
   }
   times[3] = sap_clock_seconds();

@@ -5,6 +5,7 @@
 
 #include <sapstep/base.h>
 #include <sapstep/chart.h>
+#include <sapstep/checkpoint.h>
 #include <sapstep/contact.h>
 #include <sapstep/diagnostics.h>
 #include <sapstep/model.h>

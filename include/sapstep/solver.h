@@ -72,7 +72,7 @@ typedef enum sap_penalty {
   X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")             \
   X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, 3, "auto, dense, block or sparse")        \
   X(integer, max_sweeps, 10000, 0, 1000000000, "iterations of first-order solvers [-]")         \
-  X(real, time_limit, 0, 0, 1e9, "dual solvers: give up after this time, 0: never [s]")         \
+  X(real, time_limit, 0, 0, 1e9, "give up after this time with the best found, 0: never [s]")   \
   X(boolean, warm_start, true, 0, 1, "dual solvers: start from the same blocks' last impulses") \
   X(penalty, penalty, SAP_PENALTY_SPECTRAL, 0, 2, "ADMM: fixed, linear or spectral")            \
   X(real, penalty_value, 0, 0, 1e12, "ADMM: (first) penalty, 0: from the eigenvalues [-]")      \
@@ -163,6 +163,11 @@ typedef struct sap_solver sap_solver;  // workspace and what is kept between sol
 SAP_API sap_status sap_solver_create(const char* name, const sap_solver_options* options,
                                      sap_solver** out, sap_error* error);
 SAP_API void sap_solver_destroy(sap_solver* solver);
+// The time limit of the solves to come [s], as in the options: >= 0, 0: none.
+SAP_API sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_error* error);
+// Drops what is kept between solves (impulses and shifts by block key): the next solve is bit for
+// bit that of a fresh solver. Memory stays. NULL allowed.
+SAP_API void sap_solver_forget(sap_solver* solver);
 
 // Solves. solution and report (NULL allowed) are written only when the call succeeds; with an
 // unchanged pattern and sizes no memory is allocated. Starts from the problem's v_guess or v*,

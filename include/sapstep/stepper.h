@@ -9,9 +9,12 @@
 // Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24).
 // Then q = q0 (+) dt v^theta_vq.
 //
-// The free motion and the impulses of the last steps are the first guess of the next: from the same
+// A stepper remembers: the free motion and the impulses of the last steps are the first guess of
+// the next, contacts keep their identities, and lagged contacts their forces. So from the same
 // state a stepper that has come here and a fresh one agree within the solver's tolerance, not to
-// the bit. The same run with the same calls always gives the same bits.
+// the bit; the same run with the same calls always gives the same bits. Where the state alone must
+// decide: sap_stepper_forget, or the option `remember` off. Where a run must go on as if it had
+// never stopped: sap_stepper_save_memory, or a checkpoint.
 #ifndef SAPSTEP_STEPPER_H
 #define SAPSTEP_STEPPER_H
 
@@ -61,7 +64,11 @@ typedef struct sap_stepper_options {
   sap_regularization regularization;   // beta, sigma
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")
-  sap_solver_options solver_options;   // check_input is off here: the stepper checks itself
+  bool remember;      // off: each step forgets first, and is a function of the state alone (on)
+  double time_limit;  // of a step [s], >= 0; 0: none. The contact solver gets what the free motion
+                      // and the assembly have left over, and its best impulses make the step: the
+                      // report's outcome is then TIME_LIMIT and its residual says how good   (0)
+  sap_solver_options solver_options;  // check_input is off here: the stepper checks itself
 } sap_stepper_options;
 
 SAP_API sap_stepper_options sap_stepper_options_default(void);
@@ -98,6 +105,20 @@ SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_
 // The free motion alone: v* from (t, q0, v0), (nv).
 SAP_API sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
                                            double* v_star, sap_error* error);
+// Forgets the steps made: the next is bit for bit that of a fresh stepper (and, with the built-in
+// engine, a fresh sap_multibody). NULL allowed.
+SAP_API void sap_stepper_forget(sap_stepper* stepper);
+// What the stepper and its system remember, as bytes: *size is their number. bytes NULL: only
+// that. capacity < *size: ARGUMENT. No heap call. The bytes are for the same machine, the same
+// version and a stepper of the same system and solver.
+SAP_API sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity,
+                                           size_t* size, sap_error* error);
+// From the state at the time of the save, with the same options, steps are then bit for bit those
+// that followed it. ARGUMENT for bytes that are no such memory, of another system or solver,
+// damaged or cut off; the stepper is then as before.
+SAP_API sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
+                                           sap_error* error);
+
 // Changes dt between steps (fixed patterns and memory are kept).
 SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error);
 

@@ -23,6 +23,15 @@ typedef struct sap_tree_matrix {
   double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b} (ncouplings)
 } sap_tree_matrix;
 
+// What is asked of a system's own memory, see sap_system.carried.
+typedef enum sap_carry {
+  SAP_CARRY_SIZE,    // *size becomes the number of bytes it takes; bytes is NULL
+  SAP_CARRY_SAVE,    // write it to bytes, which has room for *size
+  SAP_CARRY_CHECK,   // can what stands in bytes (*size of them) be loaded? Nothing else changes
+  SAP_CARRY_LOAD,    // take it from bytes; after CHECK this must not fail
+  SAP_CARRY_FORGET,  // as if no step had been made; bytes and size are NULL; must not fail
+} sap_carry;
+
 typedef struct sap_system {
   void* context;  // handed to every function
 
@@ -67,6 +76,9 @@ typedef struct sap_system {
   // Kinetic and potential energy [J].
   int (*energies)(void* context, double t, const double* q, const double* v, double* kinetic,
                   double* potential);
+  // What the system carries from step to step beside q and v and lets steps depend on, contact
+  // identities say, so that a stepper's memory can be saved whole. NULL: it carries nothing.
+  int (*carried)(void* context, sap_carry what, void* bytes, size_t* size);
   // delta (nv) with q1 = q0 (+) delta: for convergence studies.
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
 } sap_system;

@@ -111,3 +111,8 @@ void sap_collision_destroy(sap_collision* collision) {
   sap_free(collision->identities[1]);
   sap_free(collision);
 }
+
+sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {
+  return SAP_ARCHIVE_ARRAY(archive, &c->identities[c->last], &c->last_count,
+                           &c->identity_capacity[c->last], error);
+}

@@ -6,6 +6,7 @@
 
 #include <sapstep/contact.h>
 
+#include "core/archive.h"
 #include "model/model_data.h"
 
 typedef struct sap_collision sap_collision;
@@ -33,5 +34,8 @@ typedef struct sap_collision_query {
 // surfaces by compliance.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
+
+// The contact points that the next call compares with.
+sap_status sap_collision_archive(sap_collision* collision, sap_archive* archive, sap_error* error);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include <sapstep/contact.h>
 
+#include "core/archive.h"
+
 // A contact when a step begins.
 typedef struct sap_contact_start {
   const sap_regularization* regularization;
@@ -44,6 +46,7 @@ sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_erro
 // Of equal keys the first counts.
 void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force);
 // NULL: not kept.
+sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error);
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key);
 
 #endif

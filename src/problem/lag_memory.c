@@ -47,6 +47,10 @@ void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force) {
   }
 }
 
+sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error) {
+  return SAP_ARCHIVE_ARRAY(archive, &memory->entries, &memory->count, &memory->capacity, error);
+}
+
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key) {
   if (memory->count == 0 || key == 0) {
     return NULL;

@@ -35,17 +35,19 @@ static const sap_solver_row TABLE[] = {
      true,
      sap_primal_create,
      sap_primal_destroy,
-     sap_primal_solve},
+     sap_primal_solve,
+     sap_primal_archive},
     {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS "; R > 0"},
      SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES,
      true,
      sap_ncp_create,
      sap_ncp_destroy,
-     sap_ncp_solve},
+     sap_ncp_solve,
+     sap_ncp_archive},
 #define DUAL(name, model, reference, principles, blocks, sets, solve)                             \
   {                                                                                               \
     {name, model, reference, principles, blocks}, sets, false, sap_dual_create, sap_dual_destroy, \
-        solve                                                                                     \
+        solve, sap_dual_archive                                                                   \
   }
 #define DUAL_CCP(name, reference, solve)                                                          \
   DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, \
@@ -190,6 +192,30 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   }
   *out = solver;
   return SAP_STATUS_OK;
+}
+
+sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_error* error) {
+  if (solver == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_set_time_limit: solver is NULL");
+  }
+  sap_solver_options options = solver->options;
+  options.time_limit = seconds;
+  const sap_status status = sap_solver_options_check(&options, error);
+  if (status == SAP_STATUS_OK) {
+    solver->options = options;
+  }
+  return status;
+}
+
+sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error) {
+  return solver->row->archive(solver->workspace, archive, error);
+}
+
+void sap_solver_forget(sap_solver* solver) {
+  if (solver != NULL) {
+    sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
+    (void)sap_solver_archive(solver, &archive, NULL);  // forgetting cannot fail
+  }
 }
 
 void sap_solver_destroy(sap_solver* solver) {

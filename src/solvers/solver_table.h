@@ -5,6 +5,8 @@
 
 #include <sapstep/solver.h>
 
+#include "core/archive.h"
+
 enum {  // bits of sap_solver_row.sets
   SAP_TAKES_CONES = 1 << SAP_SET_FRICTION_CONE,
   SAP_TAKES_NONNEGATIVE = 1 << SAP_SET_NONNEGATIVE,
@@ -25,7 +27,12 @@ typedef struct sap_solver_row {
   sap_status (*solve)(void* workspace, const sap_solver_options* options,
                       const sap_problem* problem, sap_solution* solution, sap_report* report,
                       sap_error* error);
+  // What goes from one solve to the next.
+  sap_status (*archive)(void* workspace, sap_archive* archive, sap_error* error);
 } sap_solver_row;
+
+// What goes from one solve to the next, whatever the solver.
+sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error);
 
 // Grows the arrays of a solution without touching what it shows.
 sap_status sap_solution_reserve(sap_solution* solution, int32_t nv, int32_t nrows,

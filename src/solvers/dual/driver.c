@@ -62,6 +62,11 @@ void sap_dual_destroy(void* workspace) {
   sap_free(w);
 }
 
+sap_status sap_dual_archive(void* workspace, sap_archive* archive, sap_error* error) {
+  dual_workspace* w = workspace;
+  return sap_key_map_archive(&w->last, archive, error);
+}
+
 static sap_status reserve(dual_workspace* w, const sap_problem* p, sap_error* error) {
   sap_status status = SAP_GROW(&w->v, &w->v_capacity, p->nv, error);
   if (status == SAP_STATUS_OK) {

@@ -12,6 +12,7 @@
 
 #include <sapstep/solver.h>
 
+#include "core/archive.h"
 #include "problem/delassus_operator.h"
 #include "solvers/primal/history.h"
 
@@ -48,6 +49,7 @@ typedef sap_status (*sap_dual_method)(sap_dual* d, sap_error* error);
 
 sap_status sap_dual_create(void** workspace, sap_error* error);
 void sap_dual_destroy(void* workspace);
+sap_status sap_dual_archive(void* workspace, sap_archive* archive, sap_error* error);
 
 typedef struct sap_dual_call {
   const sap_solver_options* options;

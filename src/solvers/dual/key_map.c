@@ -25,6 +25,7 @@ sap_status sap_key_map_store(sap_key_map* map, const sap_problem* p, const doubl
     return status;
   }
   map->size = (int32_t)size;
+  map->nvalues = p->nrows;
   memset(map->entries, 0, (size_t)size * sizeof *map->entries);
   if (p->nrows > 0) {
     memcpy(map->values, values, (size_t)p->nrows * sizeof(double));
@@ -57,6 +58,14 @@ const double* sap_key_map_find(const sap_key_map* map, uint64_t key, int32_t nro
     slot = (slot + 1) & (map->size - 1);
   }
   return NULL;
+}
+
+sap_status sap_key_map_archive(sap_key_map* map, sap_archive* archive, sap_error* error) {
+  const sap_status status =
+      SAP_ARCHIVE_ARRAY(archive, &map->entries, &map->size, &map->entries_capacity, error);
+  return status == SAP_STATUS_OK
+             ? SAP_ARCHIVE_ARRAY(archive, &map->values, &map->nvalues, &map->values_capacity, error)
+             : status;
 }
 
 void sap_key_map_clear(sap_key_map* map) {

@@ -5,7 +5,7 @@
 
 #include <sapstep/problem.h>
 
-#include "core/error.h"
+#include "core/archive.h"
 
 typedef struct sap_key_entry {
   uint64_t key;  // 0: empty
@@ -16,7 +16,7 @@ typedef struct sap_key_map {
   sap_key_entry* entries;  // open addressing, a power of two
   double* values;
   int32_t size;  // of entries in use by the hash, 0: nothing stored
-  int32_t entries_capacity, values_capacity;
+  int32_t nvalues, entries_capacity, values_capacity;
 } sap_key_map;
 
 // Replaces what is stored by `values` (nrows of the problem). Blocks of key 0 are not found again;
@@ -25,6 +25,7 @@ sap_status sap_key_map_store(sap_key_map* map, const sap_problem* problem, const
                              sap_error* error);
 // Values of the block that had this key and this number of rows, NULL: none.
 const double* sap_key_map_find(const sap_key_map* map, uint64_t key, int32_t nrows);
+sap_status sap_key_map_archive(sap_key_map* map, sap_archive* archive, sap_error* error);
 void sap_key_map_clear(sap_key_map* map);
 
 #endif

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
@@ -67,12 +68,27 @@ void sap_ncp_destroy(void* workspace) {
   sap_free(w);
 }
 
+sap_status sap_ncp_archive(void* workspace, sap_archive* archive, sap_error* error) {
+  sap_ncp* w = workspace;
+  sap_status status = sap_primal_archive(w->primal, archive, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_dual_archive(w->polish, archive, error);
+  }
+  return status == SAP_STATUS_OK ? sap_key_map_archive(&w->last, archive, error) : status;
+}
+
+// What is left of the time limit [s]: a solve whose time is over still ends after its start.
+static double time_left(const sap_solver_options* options, double deadline) {
+  return options->time_limit > 0.0 ? fmax(deadline - sap_clock_seconds(), 1e-9) : 0.0;
+}
+
 // SAP on the shifted problem from velocities `guess`.
 static sap_status solve_shifted(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
                                 const double* guess, double tolerance, sap_error* error) {
   sap_problem shifted = *p;  // a view: all but v_hat and the guess is the caller's
   sap_solver_options inner = *options;
   inner.relative_tolerance = tolerance;
+  inner.time_limit = time_left(options, w->deadline);
   if (p->nrows > 0) {
     memcpy(w->rows, p->v_hat, (size_t)p->nrows * sizeof(double));
   }
@@ -127,6 +143,10 @@ static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, con
       sum->outcome = momentum <= wanted ? SAP_OUTCOME_CONVERGED : w->report.outcome;
       return SAP_STATUS_OK;
     }
+    if (options->time_limit > 0.0 && sap_clock_seconds() >= w->deadline) {
+      sum->outcome = SAP_OUTCOME_TIME_LIMIT;
+      return SAP_STATUS_OK;
+    }
     const bool idle = k > 0 && w->report.total_iterations == 0;
     tolerance = fmax(wanted, fmin(idle ? 0.1 * tolerance : tolerance, TIGHTER * error_now));
     if (map > wanted) {
@@ -140,7 +160,9 @@ static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, con
 // Proximal Newton on the NCP from the best impulses.
 static sap_status polish(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
                          progress* sum, sap_error* error) {
-  const sap_dual_call call = {options, p, &w->inner, &w->report, w->best.gamma};
+  sap_solver_options inner = *options;
+  inner.time_limit = time_left(options, w->deadline);
+  const sap_dual_call call = {&inner, p, &w->inner, &w->report, w->best.gamma};
   const sap_status status =
       sap_dual_solve(w->polish, &call, true, sap_proximal_newton_method, error);
   if (status != SAP_STATUS_OK) {
@@ -214,6 +236,7 @@ sap_status sap_ncp_solve(void* workspace, const sap_solver_options* options, con
                          sap_solution* solution, sap_report* report, sap_error* error) {
   sap_ncp* w = workspace;
   progress sum = {0};
+  w->deadline = sap_clock_seconds() + options->time_limit;
   sap_status status = sap_ncp_start(w, p, options->warm_start, error);
   if (status == SAP_STATUS_OK) {
     status = fixed_point(w, options, p, &sum, error);

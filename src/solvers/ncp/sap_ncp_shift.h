@@ -22,6 +22,7 @@ typedef struct sap_ncp {
   sap_solution inner, best;
   sap_report report;  // of the inner solve
   ncp_history history;
+  double deadline;  // by sap_clock_seconds; only with a time limit
   int32_t ncones;
   int32_t* cone;  // block of each cone
   double* cones;  // s, T, s and T of the best, weights                          (5 ncones)

@@ -50,6 +50,7 @@ void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p
 
 void sap_impulse_memory_store(sap_impulse_memory* m, const sap_problem* p, const double* gamma) {
   m->nslots = (int32_t)slots_for(p->nblocks);
+  m->ngamma = p->nrows;
   memset(m->slots, 0, (size_t)m->nslots * sizeof *m->slots);
   if (p->nrows > 0) {
     memcpy(m->gamma, gamma, (size_t)p->nrows * sizeof(double));
@@ -61,6 +62,15 @@ void sap_impulse_memory_store(sap_impulse_memory* m, const sap_problem* p, const
       *slot = (sap_impulse_slot){block->key, block->first_row, block->nrows};
     }
   }
+}
+
+sap_status sap_impulse_memory_archive(sap_impulse_memory* m, sap_archive* archive,
+                                      sap_error* error) {
+  const sap_status status =
+      SAP_ARCHIVE_ARRAY(archive, &m->slots, &m->nslots, &m->slots_capacity, error);
+  return status == SAP_STATUS_OK
+             ? SAP_ARCHIVE_ARRAY(archive, &m->gamma, &m->ngamma, &m->gamma_capacity, error)
+             : status;
 }
 
 void sap_impulse_memory_clear(sap_impulse_memory* m) {

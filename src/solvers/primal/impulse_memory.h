@@ -3,6 +3,7 @@
 #ifndef SAP_SOLVERS_PRIMAL_IMPULSE_MEMORY_H
 #define SAP_SOLVERS_PRIMAL_IMPULSE_MEMORY_H
 
+#include "core/archive.h"
 #include "problem/problem_data.h"
 
 typedef struct sap_impulse_slot {
@@ -15,7 +16,7 @@ typedef struct sap_impulse_slot {
 typedef struct sap_impulse_memory {
   sap_impulse_slot* slots;
   double* gamma;
-  int32_t nslots, slots_capacity, gamma_capacity;
+  int32_t nslots, ngamma, slots_capacity, gamma_capacity;
 } sap_impulse_memory;
 
 // Room to store a problem's impulses; what is stored stays readable.
@@ -27,6 +28,8 @@ void sap_impulse_memory_recall(const sap_impulse_memory* memory, const sap_probl
 // Replaces what is stored; of blocks with the same key the first counts. Needs the reserve.
 void sap_impulse_memory_store(sap_impulse_memory* memory, const sap_problem* problem,
                               const double* gamma);
+sap_status sap_impulse_memory_archive(sap_impulse_memory* memory, sap_archive* archive,
+                                      sap_error* error);
 void sap_impulse_memory_clear(sap_impulse_memory* memory);
 
 #endif

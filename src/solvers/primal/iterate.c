@@ -15,6 +15,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 
@@ -188,6 +189,10 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     if (result->iterations >= options->max_iterations) {
+      break;
+    }
+    if (isfinite(n->deadline) && sap_clock_seconds() >= n->deadline) {
+      result->outcome = SAP_OUTCOME_TIME_LIMIT;
       break;
     }
     status = sap_newton_find_direction(n, &direction, error);

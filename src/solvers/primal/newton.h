@@ -112,6 +112,7 @@ typedef struct sap_newton {
   double* product;                              // A dv
   double* scratch;                              // patch vectors and J' G J of a patch
 
+  double deadline;      // by sap_clock_seconds, infinite: none
   const double* known;  // duals to start from by the problem's rows, NaN: none
 
   sap_newton_state state;

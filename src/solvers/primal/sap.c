@@ -3,8 +3,10 @@
 // when every island has been solved, so that a failure leaves solution and report as they were.
 #include "solvers/primal/sap.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/cholesky_pool.h"
@@ -64,6 +66,11 @@ void sap_primal_destroy(void* workspace) {
   sap_free(s->dual);
   sap_impulse_memory_clear(&s->memory);
   sap_free(s);
+}
+
+sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* error) {
+  sap_primal* s = workspace;
+  return sap_impulse_memory_archive(&s->memory, archive, error);
 }
 
 static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error) {
@@ -229,6 +236,8 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   copy(s->v, p->v_star, p->nv);
   sap_impulse_memory_recall(&s->memory, p, s->dual);
   s->newton.known = s->dual;
+  s->newton.deadline =
+      options->time_limit > 0.0 ? sap_clock_seconds() + options->time_limit : (double)INFINITY;
   totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
   for (int32_t i = 0; i < s->islands.count; ++i) {
     status = solve_island(s, options, p, i, report != NULL, &sum, error);

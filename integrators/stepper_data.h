@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a stepper is made of.
+#ifndef SAP_INTEGRATORS_STEPPER_DATA_H
+#define SAP_INTEGRATORS_STEPPER_DATA_H
+
+#include <sapstep/stepper.h>
+
+#include "integrators/contact_stage.h"
+#include "integrators/free_motion.h"
+
+struct sap_stepper {
+  sap_system system;  // the caller's table, copied
+  sap_stepper_options options;
+  uint64_t solver_hash;  // of the solver's name
+  sap_free_motion free_motion;
+  sap_contact_stage contact;
+  double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
+};
+
+#endif

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a stepper remembers, forgotten, saved and loaded: the prediction of the free motion, the
+// solver's impulses, the forces of lagged contacts, and what the system carries itself.
+#include <string.h>
+
+#include "core/archive.h"
+#include "integrators/stepper_data.h"
+#include "problem/problem_data.h"
+#include "solvers/solver_table.h"
+
+// Before the memory itself. A change of any memory's fields is a new version.
+typedef struct memory_header {
+  char magic[8];
+  uint32_t version, header_size;
+  int32_t nq, nv, ntrees, spare;
+  uint64_t solver;       // hash of its name
+  uint64_t system_size;  // bytes of the system's own memory, the last ones
+  uint64_t payload_size;
+  uint64_t checksum;  // of the payload
+} memory_header;
+
+static const char MAGIC[8] = "SAPMEM\n";
+enum { VERSION = 1 };
+
+// The stepper's own part.
+static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
+  sap_status status = sap_prediction_archive(&stepper->free_motion.prediction, archive, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_lag_memory_archive(&stepper->contact.problem->lag, archive, error);
+  }
+  return status == SAP_STATUS_OK ? sap_solver_archive(stepper->contact.solver, archive, error)
+                                 : status;
+}
+
+static sap_status ask_system(sap_stepper* stepper, sap_carry what, void* bytes, size_t* size,
+                             sap_error* error) {
+  if (stepper->system.carried == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const int code = stepper->system.carried(stepper->system.context, what, bytes, size);
+  return code == 0 ? SAP_STATUS_OK
+                   : sap_fail(error, SAP_STATUS_CALLBACK, "the system's carried returned %d", code);
+}
+
+void sap_stepper_forget(sap_stepper* stepper) {
+  if (stepper == NULL) {
+    return;
+  }
+  sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
+  (void)archive_own(stepper, &archive, NULL);  // forgetting cannot fail
+  (void)ask_system(stepper, SAP_CARRY_FORGET, NULL, NULL, NULL);
+}
+
+static memory_header make_header(const sap_stepper* stepper, size_t own, size_t system) {
+  memory_header header = {.version = VERSION,
+                          .header_size = sizeof header,
+                          .nq = stepper->system.nq,
+                          .nv = stepper->system.nv,
+                          .ntrees = stepper->system.ntrees,
+                          .solver = stepper->solver_hash,
+                          .system_size = system,
+                          .payload_size = own + system};
+  memcpy(header.magic, MAGIC, sizeof header.magic);
+  return header;
+}
+
+sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity, size_t* size,
+                                   sap_error* error) {
+  if (stepper == NULL || size == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", stepper == NULL ? "stepper" : "size");
+  }
+  sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
+  size_t system_size = 0;
+  sap_status status = archive_own(stepper, &measure, error);
+  if (status == SAP_STATUS_OK) {
+    status = ask_system(stepper, SAP_CARRY_SIZE, NULL, &system_size, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  memory_header header = make_header(stepper, measure.at, system_size);
+  const size_t needed = sizeof header + header.payload_size;
+  if (bytes != NULL && capacity < needed) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "capacity = %zu must be >= %zu bytes", capacity,
+                    needed);
+  }
+  *size = needed;
+  if (bytes == NULL) {
+    return SAP_STATUS_OK;
+  }
+  unsigned char* payload = (unsigned char*)bytes + sizeof header;
+  sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = payload, .size = measure.at};
+  status = archive_own(stepper, &save, error);
+  if (status == SAP_STATUS_OK) {
+    status = ask_system(stepper, SAP_CARRY_SAVE, payload + measure.at, &system_size, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
+    memcpy(bytes, &header, sizeof header);
+  }
+  return status;
+}
+
+static sap_status check_header(const sap_stepper* stepper, const unsigned char* bytes, size_t size,
+                               memory_header* header, sap_error* error) {
+  if (size < sizeof *header || memcmp(bytes, MAGIC, sizeof MAGIC) != 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "these bytes are no stepper's memory");
+  }
+  memcpy(header, bytes, sizeof *header);
+  if (header->version != VERSION || header->header_size != sizeof *header) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "stepper's memory has version %u, this library reads %d", header->version,
+                    VERSION);
+  }
+  const sap_system* system = &stepper->system;
+  if (header->nq != system->nq || header->nv != system->nv || header->ntrees != system->ntrees) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "stepper's memory is of a system with nq = %d, nv = %d and %d trees, this one "
+                    "has nq = %d, nv = %d and %d",
+                    header->nq, header->nv, header->ntrees, system->nq, system->nv, system->ntrees);
+  }
+  if (header->solver != stepper->solver_hash) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory is of another contact solver");
+  }
+  if (header->payload_size != size - sizeof *header || header->system_size > header->payload_size ||
+      header->checksum != sap_hash(SAP_HASH_START, bytes + sizeof *header, header->payload_size)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory is damaged or cut off");
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
+                                   sap_error* error) {
+  if (stepper == NULL || bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
+                    stepper == NULL ? "stepper" : "bytes");
+  }
+  memory_header header;
+  sap_status status = check_header(stepper, bytes, size, &header, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  // Read only: archives know one kind of pointer.
+  unsigned char* payload = (unsigned char*)(uintptr_t)bytes + sizeof header;
+  size_t system_size = (size_t)header.system_size;
+  const size_t own_size = (size_t)header.payload_size - system_size;
+  sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = payload, .size = own_size};
+  status = archive_own(stepper, &reserve, error);
+  if (status == SAP_STATUS_OK && reserve.at != own_size) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory has %zu bytes too many",
+                      own_size - reserve.at);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = ask_system(stepper, SAP_CARRY_CHECK, payload + own_size, &system_size, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = ask_system(stepper, SAP_CARRY_LOAD, payload + own_size, &system_size, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = payload, .size = own_size};
+  return archive_own(stepper, &load, error);
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/archive.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+static sap_status too_short(sap_error* error) {
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "saved memory is too short");
+}
+
+static bool has_room(const sap_archive* a, size_t size) {
+  return size <= a->size - a->at;
+}
+
+sap_status sap_archive_value(sap_archive* a, void* value, size_t size, sap_error* error) {
+  if (a->mode == SAP_ARCHIVE_FORGET) {
+    memset(value, 0, size);
+    return SAP_STATUS_OK;
+  }
+  if (a->mode != SAP_ARCHIVE_SIZE) {
+    if (!has_room(a, size)) {
+      return too_short(error);
+    }
+    if (a->mode == SAP_ARCHIVE_SAVE) {
+      memcpy(a->bytes + a->at, value, size);
+    } else if (a->mode == SAP_ARCHIVE_LOAD) {
+      memcpy(value, a->bytes + a->at, size);
+    }
+  }
+  a->at += size;
+  return SAP_STATUS_OK;
+}
+
+// The number of elements: the array's own, or the one that the bytes hold.
+static sap_status archive_count(sap_archive* a, int32_t* count, sap_error* error) {
+  int32_t saved = *count;
+  if (a->mode == SAP_ARCHIVE_RESERVE) {
+    if (!has_room(a, sizeof saved)) {
+      return too_short(error);
+    }
+    memcpy(&saved, a->bytes + a->at, sizeof saved);
+    a->at += sizeof saved;
+  } else {
+    const sap_status status = sap_archive_value(a, &saved, sizeof saved, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  *count = saved;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_t* capacity,
+                             size_t element_size, sap_error* error) {
+  int32_t n = *count;
+  sap_status status = archive_count(a, &n, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const bool loads = a->mode == SAP_ARCHIVE_RESERVE || a->mode == SAP_ARCHIVE_LOAD;
+  if (n < 0 || (loads && !has_room(a, (size_t)n * element_size))) {
+    return too_short(error);
+  }
+  if (a->mode == SAP_ARCHIVE_RESERVE) {
+    status = sap_grow(array, capacity, n, element_size, error);
+    a->at += (size_t)n * element_size;
+    return status;
+  }
+  if (a->mode == SAP_ARCHIVE_LOAD || a->mode == SAP_ARCHIVE_FORGET) {
+    *count = n;
+  }
+  void* elements;
+  memcpy(&elements, array, sizeof elements);
+  return n > 0 ? sap_archive_value(a, elements, (size_t)n * element_size, error) : SAP_STATUS_OK;
+}
+
+uint64_t sap_hash(uint64_t hash, const void* bytes, size_t size) {
+  const unsigned char* at = bytes;
+  for (size_t i = 0; i < size; ++i) {
+    hash = (hash ^ at[i]) * UINT64_C(1099511628211);
+  }
+  return hash;
+}

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checkpoint files: a header, the options, q, v, the stepper's memory, and a checksum over all of
+// it.
+#include <sapstep/checkpoint.h>
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/archive.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "integrators/stepper_data.h"
+#include "integrators/tree_store.h"
+#include "math/finite.h"
+
+static const char MAGIC[8] = "SAPRUN\n";
+enum { VERSION = 1 };
+
+// Options that the steps depend on: X(name, value of `o`)
+#define STEPPER_FIELDS(X)                      \
+  X("dt", o->dt)                               \
+  X("theta", o->theta)                         \
+  X("theta_vq", o->theta_vq)                   \
+  X("contact_stage", (double)o->contact_stage) \
+  X("contact_model", (double)o->contact_model) \
+  X("sigma", o->regularization.sigma)          \
+  X("beta", o->regularization.beta)            \
+  X("remember", (double)o->remember)           \
+  X("free_motion_max_iterations", (double)o->free_motion_max_iterations)
+
+enum {
+#define COUNT(name, value) +1
+  OPTION_COUNT = 0 STEPPER_FIELDS(COUNT)
+#undef COUNT
+#define COUNT(type, name, value, low, high, meaning) +1
+      SAP_SOLVER_OPTIONS(COUNT)
+#undef COUNT
+};
+
+static const char* const option_names[OPTION_COUNT] = {
+#define NAME(name, value) name,
+    STEPPER_FIELDS(NAME)
+#undef NAME
+#define NAME(type, name, value, low, high, meaning) #name,
+        SAP_SOLVER_OPTIONS(NAME)
+#undef NAME
+};
+
+typedef struct checkpoint_header {
+  char magic[8];
+  uint32_t version, options;
+  int32_t nq, nv;
+  int64_t steps;
+  double t;
+  double masses[2];  // see measure_masses
+  uint64_t memory_size;
+} checkpoint_header;
+
+// Step time and time limits are the user's patience, not the run's.
+static void list_options(const sap_stepper_options* o, double values[OPTION_COUNT]) {
+  int i = 0;
+#define VALUE(name, value) values[i++] = (value);
+  STEPPER_FIELDS(VALUE)
+#undef VALUE
+#define VALUE(type, name, value, low, high, meaning) values[i++] = (double)o->solver_options.name;
+  SAP_SOLVER_OPTIONS(VALUE)
+#undef VALUE
+}
+
+static bool is_patience(int option) {
+  return strcmp(option_names[option], "time_limit") == 0;
+}
+
+// Two sums over M(q) that other masses or another tree would change.
+static sap_status measure_masses(const sap_system* system, const double* q, double masses[2],
+                                 sap_error* error) {
+  sap_tree_store M = {0};
+  sap_status status = sap_tree_store_create(system, &M, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_tree_store_zero(&M);
+  const int code = system->mass_matrix(system->context, q, &M.view);
+  masses[0] = masses[1] = 0.0;
+  for (size_t i = 0; i < M.count; ++i) {
+    masses[0] += fabs(M.values[i]);
+    masses[1] += fabs(M.values[i]) * (double)(i + 1) / (double)M.count;
+  }
+  sap_tree_store_clear(&M);
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK, "the system's mass_matrix returned %d", code);
+}
+
+static size_t file_size(const checkpoint_header* h) {
+  return sizeof *h + (OPTION_COUNT + (size_t)h->nq + (size_t)h->nv) * sizeof(double) +
+         (size_t)h->memory_size + sizeof(uint64_t);
+}
+
+// The whole file in memory, checksum included.
+static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t steps,
+                          unsigned char** out, size_t* size, sap_error* error) {
+  checkpoint_header header = {.version = VERSION,
+                              .options = OPTION_COUNT,
+                              .nq = state->nq,
+                              .nv = state->nv,
+                              .steps = steps,
+                              .t = state->t};
+  memcpy(header.magic, MAGIC, sizeof header.magic);
+  size_t memory_size = 0;
+  sap_status status = measure_masses(&stepper->system, state->q, header.masses, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_save_memory(stepper, NULL, 0, &memory_size, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  header.memory_size = memory_size;
+  *size = file_size(&header);
+  *out = sap_allocate(*size, 1);
+  if (*out == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", *size);
+  }
+  double options[OPTION_COUNT];
+  list_options(&stepper->options, options);
+  unsigned char* at = *out;
+  const struct {
+    const void* from;
+    size_t bytes;
+  } parts[] = {{&header, sizeof header},
+               {options, sizeof options},
+               {state->q, (size_t)state->nq * sizeof(double)},
+               {state->v, (size_t)state->nv * sizeof(double)}};
+  for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
+    memcpy(at, parts[i].from, parts[i].bytes);
+    at += parts[i].bytes;
+  }
+  status = sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
+  const uint64_t checksum = sap_hash(SAP_HASH_START, *out, *size - sizeof checksum);
+  memcpy(*out + *size - sizeof checksum, &checksum, sizeof checksum);
+  return status;
+}
+
+static sap_status check_arguments(const char* path, const sap_stepper* stepper,
+                                  const sap_state* state, sap_error* error) {
+  if (path == NULL || stepper == NULL || state == NULL || state->q == NULL || state->v == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: path, stepper or state is NULL");
+  }
+  if (state->nq != stepper->system.nq || state->nv != stepper->system.nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
+                    stepper->system.nq, stepper->system.nv);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sap_state* state,
+                                int64_t steps, sap_error* error) {
+  sap_status status = check_arguments(path, stepper, state, error);
+  if (status == SAP_STATUS_OK && steps < 0) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  }
+  if (status == SAP_STATUS_OK &&
+      !(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
+        sap_all_finite(state->v, (size_t)state->nv))) {
+    status = sap_fail(error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  unsigned char* bytes = NULL;
+  size_t size = 0;
+  sap_file* file = NULL;
+  status = compose(stepper, state, steps, &bytes, &size, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_file_create(path, &file, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit tells of errors
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
+  sap_free(bytes);
+  return status;
+}
+
+static sap_status damaged(const char* path, sap_error* error) {
+  return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged or cut off", path);
+}
+
+// Reads the header and then as much as it announces and the file has.
+static sap_status read_bytes(const char* path, FILE* file, unsigned char** out,
+                             checkpoint_header* header, sap_error* error) {
+  if (fread(header, sizeof *header, 1, file) != 1 ||
+      memcmp(header->magic, MAGIC, sizeof MAGIC) != 0) {
+    return ferror(file) ? sap_fail_io(error, errno, "read", path)
+                        : sap_fail(error, SAP_STATUS_SYNTAX, "%s: this is no checkpoint", path);
+  }
+  if (header->version != VERSION || header->options != OPTION_COUNT) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "%s: checkpoint of another version of sapstep (%u with %u options, this one "
+                    "reads %d with %d)",
+                    path, header->version, header->options, VERSION, (int)OPTION_COUNT);
+  }
+  if (header->nq < 0 || header->nv < 0 || fseek(file, 0, SEEK_END) != 0) {
+    return damaged(path, error);
+  }
+  const long length = ftell(file);
+  if (length < 0 || header->memory_size > (uint64_t)length || file_size(header) != (size_t)length) {
+    return damaged(path, error);
+  }
+  const size_t size = file_size(header);
+  *out = sap_allocate(size, 1);
+  if (*out == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", size);
+  }
+  rewind(file);
+  uint64_t checksum = 0;
+  if (fread(*out, 1, size, file) != size) {
+    return ferror(file) ? sap_fail_io(error, errno, "read", path) : damaged(path, error);
+  }
+  memcpy(&checksum, *out + size - sizeof checksum, sizeof checksum);
+  return checksum == sap_hash(SAP_HASH_START, *out, size - sizeof checksum) ? SAP_STATUS_OK
+                                                                            : damaged(path, error);
+}
+
+static sap_status check_options(const char* path, const sap_stepper* stepper,
+                                const unsigned char* bytes, sap_error* error) {
+  double then[OPTION_COUNT], now[OPTION_COUNT];
+  memcpy(then, bytes, sizeof then);
+  list_options(&stepper->options, now);
+  for (int i = 0; i < OPTION_COUNT; ++i) {
+    if (then[i] != now[i] && !is_patience(i)) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "%s: checkpoint was made with %s = %.17g, now it is %.17g", path,
+                      option_names[i], then[i], now[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_system(const char* path, const sap_stepper* stepper,
+                               const checkpoint_header* header, const double* q, sap_error* error) {
+  static const double SAME = 1e-9;
+  double masses[2];
+  const sap_status status = measure_masses(&stepper->system, q, masses, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int i = 0; i < 2; ++i) {
+    if (!(fabs(masses[i] - header->masses[i]) <= SAME * fabs(header->masses[i]))) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "%s: checkpoint is of another system: its mass matrix differs", path);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// All of it, from bytes that are whole.
+static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_header* header,
+                       const unsigned char* bytes, sap_state* state, sap_error* error) {
+  if (header->nq != state->nq || header->nv != state->nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s: checkpoint is of a system with nq = %d, nv = %d, this one has nq = %d, "
+                    "nv = %d",
+                    path, header->nq, header->nv, state->nq, state->nv);
+  }
+  const unsigned char* options = bytes + sizeof *header;
+  const unsigned char* q_bytes = options + OPTION_COUNT * sizeof(double);
+  const size_t nq = (size_t)header->nq, nv = (size_t)header->nv;
+  double* numbers = sap_allocate(nq + nv, sizeof(double));  // aligned
+  if (numbers == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", nq + nv);
+  }
+  memcpy(numbers, q_bytes, (nq + nv) * sizeof(double));
+  sap_status status = SAP_STATUS_OK;
+  if (!(isfinite(header->t) && sap_all_finite(numbers, nq + nv))) {
+    status = damaged(path, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_options(path, stepper, options, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_system(path, stepper, header, numbers, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_load_memory(stepper, q_bytes + (nq + nv) * sizeof(double),
+                                     (size_t)header->memory_size, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    state->t = header->t;
+    memcpy(state->q, numbers, nq * sizeof(double));
+    memcpy(state->v, numbers + nq, nv * sizeof(double));
+  }
+  sap_free(numbers);
+  return status;
+}
+
+sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
+                               int64_t* steps, sap_error* error) {
+  sap_status status = check_arguments(path, stepper, state, error);
+  if (status == SAP_STATUS_OK && steps == NULL) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: steps is NULL");
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    return sap_fail_io(error, errno, "open", path);
+  }
+  checkpoint_header header;
+  unsigned char* bytes = NULL;
+  status = read_bytes(path, file, &bytes, &header, error);
+  (void)fclose(file);
+  if (status == SAP_STATUS_OK) {
+    status = take(path, stepper, &header, bytes, state, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    *steps = header.steps;
+  }
+  sap_free(bytes);
+  return status;
+}
