@@ -104,6 +104,24 @@ static sap_status create_stepper(run* r, sap_error* error) {
   return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
 }
 
+static sap_status resume(run* r, sap_error* error) {
+  if (r->options.resume == NULL) {
+    return SAP_STATUS_OK;
+  }
+  return sap_checkpoint_read(r->options.resume, r->stepper, &r->state, &r->statistics.before,
+                             error);
+}
+
+// At the end, and where the steps are a multiple of what was asked for.
+static sap_status write_checkpoint(run* r, bool end, sap_error* error) {
+  const int64_t steps = r->statistics.before + r->statistics.steps;
+  const int32_t every = r->options.checkpoint_every;
+  if (r->options.checkpoint == NULL || !(end || (every > 0 && steps % every == 0))) {
+    return SAP_STATUS_OK;
+  }
+  return sap_checkpoint_write(r->options.checkpoint, r->stepper, &r->state, steps, error);
+}
+
 static sap_status measure_energy(run* r, run_energy* out, sap_error* error) {
   sap_diagnostics diagnostics;
   const sap_status status = sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error);
@@ -157,6 +175,9 @@ static sap_status prepare(run* r, sap_error* error) {
     status = create_stepper(r, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = resume(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = measure_energy(r, &r->statistics.start, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -196,7 +217,8 @@ static sap_status step(run* r, sap_error* error) {
     (void)snprintf(error->message, sizeof error->message, "out of memory");
     return SAP_STATUS_MEMORY;
   }
-  if (statistics->steps % r->options.every == 0 || statistics->steps == statistics->planned) {
+  if ((statistics->before + statistics->steps) % r->options.every == 0 ||
+      statistics->steps == statistics->planned) {
     return write_row(r, &report, error);
   }
   return SAP_STATUS_OK;
@@ -204,12 +226,16 @@ static sap_status step(run* r, sap_error* error) {
 
 static sap_status advance(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
-  statistics->planned = planned_steps(&r->options);
+  const int64_t whole = planned_steps(&r->options);
+  statistics->planned = whole > statistics->before ? whole - statistics->before : 0;
   progress bar;
   progress_begin(&bar);
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupted) {
     status = step(r, error);
+    if (status == SAP_STATUS_OK) {
+      status = write_checkpoint(r, false, error);
+    }
     if (progress_due(&bar)) {
       char note[64];
       (void)snprintf(note, sizeof note, "t %.3g of %.3g s", r->state.t, r->options.duration);
@@ -267,6 +293,9 @@ static int execute(run* r) {
                 (long long)r->statistics.steps);
     code = CLI_UNCONVERGED;
   }
+  if (write_checkpoint(r, true, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
   const sap_status recorded = sap_recorder_close(r->recorder, &error);
   r->recorder = NULL;
   if (recorded != SAP_STATUS_OK || finish(r, &error) != SAP_STATUS_OK ||
@@ -311,7 +340,9 @@ const cli_command cli_command_run = {
         "code is 1.",
     .examples =
         "  sapstep run examples/scenes/clutter_40.xml --duration 10\n"
-        "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n",
+        "  sapstep run examples/scenes/quadruped.xml --scheme midpoint --output quadruped.csv\n"
+        "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
+        "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",
     .options = run_option_list,
     .solver_options = true,
     .run = run_scene,

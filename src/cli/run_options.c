@@ -29,6 +29,10 @@ enum {
   OPTION_RECORD,
   OPTION_EVERY,
   OPTION_COMPRESSION,
+  OPTION_CHECKPOINT,
+  OPTION_CHECKPOINT_EVERY,
+  OPTION_RESUME,
+  OPTION_DEADLINE,
   OPTION_FLOATING_BASE,
   OPTION_LENIENT,
   OPTION_STATS,
@@ -68,6 +72,13 @@ const cli_option run_option_list[] = {
      "record states, poses, contacts, energies and the solver's report\nas HDF5"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
     {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
+    {"checkpoint", "FILE", OPTION_CHECKPOINT,
+     "write the state at the end, from which --resume goes on bit for bit"},
+    {"checkpoint-every", "N", OPTION_CHECKPOINT_EVERY, "and every N steps, in the same file"},
+    {"resume", "FILE", OPTION_RESUME, "go on from a checkpoint of the same scene and options"},
+    {"deadline", "S", OPTION_DEADLINE,
+     "wall-clock time of a step [s]: the contact solver ends when it is over,\nwith the best found "
+     "(0: none)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
     {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
@@ -130,6 +141,7 @@ static const char* take(run_options* o, int id, const char* argument) {
       {OPTION_STICTION_TOLERANCE, &o->override.stiction_tolerance, 0.0, true, 1e300,
        "finite and > 0 m/s"},
       {OPTION_STATIC_FRICTION, &o->override.static_friction, 0.0, false, 1e300, "finite and >= 0"},
+      {OPTION_DEADLINE, &o->stepper.time_limit, 0.0, false, 1e9, "between 0 and 1e9 s"},
       {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, true, 1e300, "finite and > 0"},
       {OPTION_BETA, &o->stepper.regularization.beta, 0.0, false, 1e300, "finite and >= 0"},
   };
@@ -180,6 +192,16 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_RECORD:
       o->record = argument;
       return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_CHECKPOINT:
+      o->checkpoint = argument;
+      return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_CHECKPOINT_EVERY:
+      return cli_read_integer(argument, &o->checkpoint_every) && o->checkpoint_every >= 1
+                 ? NULL
+                 : "an integer >= 1";
+    case OPTION_RESUME:
+      o->resume = argument;
+      return argument[0] != '\0' ? NULL : "a path";
     case OPTION_FLOATING_BASE:
       o->floating_base = true;
       return NULL;
@@ -222,6 +244,12 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   }
   if (given[OPTION_COMPRESSION] && !given[OPTION_RECORD]) {
     return cli_usage_error(command, "--compression needs --record");
+  }
+  if (given[OPTION_CHECKPOINT_EVERY] && !given[OPTION_CHECKPOINT]) {
+    return cli_usage_error(command, "--checkpoint-every needs --checkpoint");
+  }
+  if (given[OPTION_RESUME] && given[OPTION_KEYFRAME]) {
+    return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
   }
   sap_error error;
   if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {

@@ -9,12 +9,15 @@
 #include "cli/table.h"
 
 typedef struct run_options {
-  const char* scene;     // path
-  const char* keyframe;  // name or index, NULL: the default pose
-  const char* controls;  // path of a CSV file, NULL: those of the keyframe
-  const char* output;    // path of the trajectory, NULL: none
-  const char* record;    // path of the recording, NULL: none
-  int32_t every;         // steps per row of trajectory and recording
+  const char* scene;         // path
+  const char* keyframe;      // name or index, NULL: the default pose
+  const char* controls;      // path of a CSV file, NULL: those of the keyframe
+  const char* output;        // path of the trajectory, NULL: none
+  const char* record;        // path of the recording, NULL: none
+  const char* checkpoint;    // path, NULL: none
+  const char* resume;        // path of a checkpoint, NULL: start anew
+  int32_t checkpoint_every;  // steps per checkpoint; 0: only at the end
+  int32_t every;             // steps per row of trajectory and recording
   sap_recorder_options recorder;
   double duration;           // [s]
   bool has_dt;               // else the scene's timestep

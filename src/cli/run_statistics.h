@@ -16,6 +16,7 @@ typedef struct run_energy {
 typedef struct run_statistics {
   int64_t planned;      // steps asked for
   int64_t steps;        // made
+  int64_t before;       // made by the run that this one resumes
   int64_t failures;     // steps that could not be done
   int64_t unconverged;  // steps whose contact solve ended without convergence
   double dt, time;      // [s]

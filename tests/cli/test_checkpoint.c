@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep run --checkpoint and --resume: a run in two parts ends in the same digits as one in one
+// part; what is no checkpoint of this run is refused.
+#define _POSIX_C_SOURCE 200809L
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define CLUTTER "'" SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml'"
+#define QUADRUPED "'" SAPSTEP_SOURCE_DIR "/examples/scenes/quadruped.xml'"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void run(scratch* s, const char* arguments) {
+  command_result r = command_run(s, program, "", arguments);
+  if (r.exit_code != 0) {
+    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
+  }
+  command_clear(&r);
+}
+
+// The last line of a file; to be freed.
+static char* last_line(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  size_t size;
+  char* text = scratch_read(scratch_path(s, name, path), &size);
+  assert_non_null(text);
+  assert_true(size > 1 && text[size - 1] == '\n');
+  text[size - 1] = '\0';
+  const char* start = strrchr(text, '\n');
+  char* line = strdup(start != NULL ? start + 1 : text);
+  free(text);
+  return line;
+}
+
+static void two_parts_are_one(void** state) {
+  run(*state, "run " CLUTTER " --duration 0.9 --output whole.csv >/dev/null");
+  run(*state, "run " CLUTTER " --duration 0.55 --checkpoint a.checkpoint >/dev/null");
+  run(*state, "run " CLUTTER " --duration 0.9 --resume a.checkpoint --output rest.csv >/dev/null");
+  char *whole = last_line(*state, "whole.csv"), *rest = last_line(*state, "rest.csv");
+  assert_string_equal(whole, rest);
+  free(whole);
+  free(rest);
+}
+
+static void written_on_the_way(void** state) {
+  run(*state,
+      "run " QUADRUPED
+      " --duration 0.5 --dt 0.01 --checkpoint b.checkpoint --checkpoint-every 10 >/dev/null");
+  command_result r =
+      command_run(*state, program, "",
+                  "run " QUADRUPED " --dt 0.01 --duration 0.7 --resume b.checkpoint --format json");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_member(r.out, "steps") == 20.0);
+  command_clear(&r);
+}
+
+static void refused(void** state) {
+  run(*state, "run " QUADRUPED " --duration 0.1 --dt 0.01 --checkpoint c.checkpoint >/dev/null");
+  command_expect(*state, program, "run " QUADRUPED " --dt 0.02 --resume c.checkpoint", 3,
+                 "was made with dt = 0.01");
+  command_expect(*state, program, "run " CLUTTER " --resume c.checkpoint", 3, "nv = 18");
+  command_expect(*state, program, "run " CLUTTER " --resume none", 3, "none");
+  command_expect(*state, program, "run " CLUTTER " --resume " CLUTTER, 3, "no checkpoint");
+  command_expect(*state, program, "run " CLUTTER " --checkpoint-every 3", 2, "needs --checkpoint");
+  command_expect(*state, program, "run " CLUTTER " --checkpoint x --checkpoint-every 0", 2, ">= 1");
+  command_expect(*state, program, "run " CLUTTER " --resume x --keyframe 0", 2, "--keyframe");
+  command_expect(*state, program, "run " CLUTTER " --deadline -1", 2, "--deadline");
+}
+
+static void deadline_is_told(void** state) {
+  command_result r = command_run(*state, program, "",
+                                 "run " CLUTTER " --duration 0.6 --deadline 1e-7 --format json");
+  assert_int_equal(r.exit_code, 1);
+  assert_non_null(strstr(r.err, "did not converge"));
+  command_clear(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(two_parts_are_one),
+      cmocka_unit_test(written_on_the_way),
+      cmocka_unit_test(refused),
+      cmocka_unit_test(deadline_is_told),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
