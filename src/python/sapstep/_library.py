@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The shared library, its declarations, and what all modules do with them."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import Any, Iterable, Optional
+
+import cffi
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FOLDER = Path(os.environ.get("SAPSTEP_LIBRARY", Path(__file__).parent))
+
+ffi = cffi.FFI()
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # cffi on C declarations that hold a string
+    ffi.cdef((FOLDER / "declarations.h").read_text())
+lib = ffi.dlopen(str(FOLDER / "libsapstep.so"))
+
+
+class Error(RuntimeError):
+    """A call that could not be done; ``status`` says why ("invalid argument", ...)."""
+
+    def __init__(self, message: str, status: str = "") -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class InputError(Error, ValueError):
+    """An argument, a number or a file that is wrong."""
+
+
+class StepError(Error):
+    """A step that could not be made; the state is what it was."""
+
+
+_INPUT = ("ARGUMENT", "NOT_FINITE", "NOT_SPD", "SYNTAX", "UNSUPPORTED", "IO")
+
+
+def check(status: int, error: Any) -> None:
+    """Raises the library's message unless the call succeeded."""
+    if status == lib.SAP_STATUS_OK:
+        return
+    message = ffi.string(error.message).decode(errors="replace") if error != ffi.NULL else ""
+    text = ffi.string(lib.sap_status_text(status)).decode()
+    kind = Error
+    if status in [getattr(lib, "SAP_STATUS_" + name) for name in _INPUT]:
+        kind = InputError
+    elif status == lib.SAP_STATUS_STEP_FAILED:
+        kind = StepError
+    raise kind(message or text, text)
+
+
+def call(function: Any, *arguments: Any) -> None:
+    """Calls a function whose last parameter is a ``sap_error*``. The GIL is released meanwhile."""
+    error = ffi.new("sap_error*")
+    check(function(*arguments, error), error)
+
+
+def version() -> str:
+    """Version of the library, "major.minor.patch"."""
+    return ffi.string(lib.sap_version()).decode()
+
+
+def array(values: ArrayLike, shape: Optional[tuple], name: str) -> NDArray[np.float64]:
+    """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any."""
+    result = np.asarray(values, dtype=np.float64, order="F")
+    if shape is not None:
+        fits = result.ndim == len(shape) and all(
+            want in (-1, have) for want, have in zip(shape, result.shape)
+        )
+        if not fits:
+            raise InputError(f"{name} has shape {result.shape}, must be {shape}", "invalid argument")
+    return np.asfortranarray(result)
+
+
+def pointer(values: NDArray[np.float64]) -> Any:
+    """A double* into the array, which must outlive its use."""
+    return ffi.cast("double*", values.ctypes.data)
+
+
+def view(data: Any, count: int) -> NDArray[np.float64]:
+    """The numbers at a double*, not copied; valid as long as what owns them."""
+    if count == 0:
+        return np.empty(0)
+    return np.frombuffer(ffi.buffer(data, 8 * count), dtype=np.float64)
+
+
+def enumerator(prefix: str, name: str, names: Iterable[str]) -> int:
+    """The value of an enum by its lower-case name."""
+    key = prefix + name.upper().replace("-", "_")
+    if name.lower() != name or not hasattr(lib, key):
+        raise InputError(f"'{name}' must be one of {', '.join(names)}", "invalid argument")
+    return int(getattr(lib, key))
+
+
+_CHOICES = {
+    "newton": ("SAP_NEWTON_", ("primal", "primal-dual")),
+    "line_search": ("SAP_LINE_SEARCH_", ("exact", "backtracking")),
+    "linear_solver": ("SAP_LINEAR_", ("auto", "dense", "block", "sparse")),
+    "penalty": ("SAP_PENALTY_", ("fixed", "linear", "spectral")),
+}
+
+
+def set_options(options: Any, values: dict) -> None:
+    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums."""
+    fields = {name for name, _ in ffi.typeof("sap_solver_options").fields}
+    for name, value in values.items():
+        if name not in fields:
+            raise TypeError(f"unknown solver option '{name}'; there is: {', '.join(sorted(fields))}")
+        if isinstance(value, str) and name in _CHOICES:
+            value = enumerator(_CHOICES[name][0], value, _CHOICES[name][1])
+        setattr(options, name, value)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""MuJoCo's models and data, stepped by sapstep's contact solver.
+
+    import mujoco, sapstep.mujoco
+    model = mujoco.MjModel.from_xml_path("humanoid.xml")
+    data = mujoco.MjData(model)
+    sapstep.mujoco.step(model, data)          # in place of mujoco.mj_step
+
+Needs the package built against the same MuJoCo: see the README.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any, Optional
+
+import mujoco
+
+from ._library import FOLDER, Error, call, ffi, set_options
+
+if not (FOLDER / "libsapstep_mujoco.so").exists():
+    raise ImportError(
+        "sapstep was built without MuJoCo: pip install it with "
+        "-C cmake.define.MUJOCO_DIR=... (folder of the mujoco package)"
+    )
+try:
+    _lib = ffi.dlopen(str(FOLDER / "libsapstep_mujoco.so"))
+except OSError as reason:
+    raise ImportError(f"the MuJoCo that sapstep was built with is not this one: {reason}") from reason
+
+_built = ffi.string(_lib.sap_mj_version()).decode()
+if _built != mujoco.mj_versionString():
+    raise ImportError(
+        f"sapstep was built with MuJoCo {_built}, this is {mujoco.mj_versionString()}: "
+        "structures differ between versions"
+    )
+
+
+class Adapter:
+    """Workspace for one model: steps any of its data.
+
+    solver: see :func:`sapstep.solvers`; implicit: springs, dampers and servos in A; remember:
+    start from the last step's impulses; other keywords: sigma, beta and the fields of
+    sap_solver_options.
+    """
+
+    def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
+                 remember: bool = True, **options: Any) -> None:
+        self._model: Optional[Any] = model  # must outlive the adapter
+        made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
+        name = ffi.new("char[]", solver.encode())
+        made.solver, made.implicit, made.warm_start = name, implicit, remember
+        for field in ("sigma", "beta"):
+            if field in options:
+                setattr(made.regularization, field, options.pop(field))
+        set_options(made.solver_options, options)
+        out = ffi.new("sap_mj**")
+        call(_lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made, out)
+        self._data = ffi.gc(out[0], _lib.sap_mj_destroy)
+        self._report = ffi.new("sap_mj_report*")
+
+    def step(self, data: "mujoco.MjData", count: int = 1) -> None:
+        """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was."""
+        address = ffi.cast("mjData*", data._address)
+        for _ in range(count):
+            call(_lib.sap_mj_step, self._data, address, self._report)
+
+    def forward(self, data: "mujoco.MjData") -> None:
+        """Forces, accelerations and sensors, in place of mj_forward."""
+        call(_lib.sap_mj_forward, self._data, ffi.cast("mjData*", data._address), self._report)
+
+    def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
+        """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
+        call(_lib.sap_mj_set_geom, self._data, geom, stiffness, relaxation_time)
+
+    def clear(self) -> None:
+        """Forgets the steps before: the next depends on the data alone, bit for bit."""
+        _lib.sap_mj_clear(self._data)
+
+    @property
+    def report(self) -> dict:
+        """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, times [s]."""
+        report = self._report
+        solver = report.solver
+        names = ("velocities", "trees", "blocks", "rows", "contacts", "penetration", "slip",
+                 "time_position", "time_assembly", "time_solver", "time_total")
+        result = {name: getattr(report, name) for name in names}
+        result["iterations"] = solver.iterations if solver != ffi.NULL else 0
+        return result
+
+
+_adapters: "weakref.WeakKeyDictionary[Any, Adapter]" = weakref.WeakKeyDictionary()
+
+
+def _adapter(model: "mujoco.MjModel") -> Adapter:
+    adapter = _adapters.get(model)
+    if adapter is None:
+        adapter = Adapter(model)
+        adapter._model = None  # the dictionary must not keep the model alive
+        _adapters[model] = adapter
+    return adapter
+
+
+def step(model: "mujoco.MjModel", data: "mujoco.MjData", count: int = 1) -> None:
+    """Steps with default options, in place of mujoco.mj_step. The adapter is kept with the model."""
+    _adapter(model).step(data, count)
+
+
+__all__ = ["Adapter", "Error", "step"]

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The problem level: A, v* and constraint blocks in, velocities and impulses out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Mapping, Optional, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._library import InputError, array, call, enumerator, ffi, lib, pointer, set_options, view
+
+_SETS = ("friction-cone", "nonnegative", "box", "free")
+
+
+@dataclass
+class Solution:
+    """What a solver found; not converging is not an error."""
+
+    v: NDArray[np.float64]  #: velocities (nv) [m/s, rad/s]
+    gamma: NDArray[np.float64]  #: impulses, block by block (nrows) [N s, N m s]
+    vc: NDArray[np.float64]  #: J v (nrows)
+    cost: float  #: l(v) [J]
+    outcome: str  #: "converged", "converged_to_roundoff", "iteration_limit", ...
+    iterations: int
+    momentum_error: float  #: castro (32) [-]
+    time: float  #: wall clock [s]
+
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance, or what double precision can give."""
+        return self.outcome in ("converged", "converged_to_roundoff")
+
+
+Residuals = Dict[str, float]
+
+
+def solvers() -> List[Dict[str, str]]:
+    """The contact solvers: name, model, reference, principles kept, blocks accepted."""
+    rows = []
+    for i in range(lib.sap_solver_count()):
+        info = lib.sap_solver_get_info(i)
+        fields = ("name", "model", "reference", "principles", "blocks")
+        rows.append({name: ffi.string(getattr(info, name)).decode() for name in fields})
+    return rows
+
+
+class _Rows:
+    """Trees and Jacobians of a block as C arrays, kept alive as long as this is."""
+
+    def __init__(self, jacobians: Mapping[int, ArrayLike], nrows: int, sizes: Sequence[int]) -> None:
+        if not jacobians:
+            raise InputError("jacobians must name at least one tree", "invalid argument")
+        self.arrays = []
+        for tree, J in jacobians.items():
+            if not 0 <= tree < len(sizes):
+                raise InputError(f"tree {tree} must be 0 to {len(sizes) - 1}", "invalid argument")
+            self.arrays.append(array(J, (nrows, sizes[tree]), f"the Jacobian of tree {tree}"))
+        self.trees = ffi.new("int32_t[]", list(jacobians))
+        self.pointers = ffi.new("const double*[]", [pointer(J) for J in self.arrays])
+        self.count = len(self.arrays)
+
+
+class ProblemView:
+    """A problem that blocks are added to; its trees and time step are given."""
+
+    def __init__(self, data: Any, sizes: Sequence[int]) -> None:
+        self._data = data
+        self._sizes = list(sizes)
+
+    @property
+    def nv(self) -> int:
+        """Velocities of all trees."""
+        return int(lib.sap_problem_velocity_count(self._data))
+
+    @property
+    def nrows(self) -> int:
+        """Rows of all blocks, the length of gamma."""
+        return int(lib.sap_problem_row_count(self._data))
+
+    def add_contact(
+        self,
+        jacobians: Mapping[int, ArrayLike],
+        phi: float,
+        *,
+        stiffness: float = 1e6,
+        relaxation_time: float = 0.01,
+        friction: float = 0.5,
+        beta: float = 1.0,
+        sigma: float = 1e-3,
+        key: int = 0,
+    ) -> None:
+        """Adds a contact in physical terms.
+
+        jacobians: for each tree that it acts on, J (3, tree size), rows [t1 t2 n] of the velocity of
+        B relative to A; phi: signed distance at the start of the step [m]; stiffness [N/m];
+        relaxation_time [s]; key: identity across steps for warm starts, 0: none.
+        """
+        rows = _Rows(jacobians, 3, self._sizes)
+        block = ffi.new("sap_contact_block*")
+        block.ntrees, block.trees, block.jacobians = rows.count, rows.trees, rows.pointers
+        block.material = lib.sap_material_default()
+        block.material.stiffness = stiffness
+        block.material.relaxation_time = relaxation_time
+        block.material.friction = friction
+        block.phi0, block.key = phi, key
+        regularization = ffi.new("sap_regularization*", {"beta": beta, "sigma": sigma})
+        call(lib.sap_problem_add_contact, self._data, block, regularization)
+
+    def add_block(
+        self,
+        kind: str,
+        jacobians: Mapping[int, ArrayLike],
+        R: ArrayLike,
+        v_hat: ArrayLike,
+        *,
+        friction: float = 0.0,
+        lower: Optional[ArrayLike] = None,
+        upper: Optional[ArrayLike] = None,
+        key: int = 0,
+    ) -> None:
+        """Adds a block: "friction-cone", "nonnegative", "box" (lower, upper) or "free".
+
+        gamma = P_C(-R^-1 (J v - v_hat)). jacobians: J (rows, tree size) by tree; R, v_hat, lower,
+        upper: (rows).
+        """
+        R = array(R, (-1,), "R")
+        n = len(R)
+        rows = _Rows(jacobians, n, self._sizes)
+        v_hat = array(v_hat, (n,), "v_hat")
+        block = ffi.new("sap_block*")
+        block.set = enumerator("SAP_SET_", kind, _SETS)
+        block.nrows, block.ntrees = n, rows.count
+        block.trees, block.jacobians = rows.trees, rows.pointers
+        block.R, block.v_hat = pointer(R), pointer(v_hat)
+        block.friction, block.key = friction, key
+        if lower is not None:
+            lower = array(lower, (n,), "lower")
+            block.lower = pointer(lower)
+        if upper is not None:
+            upper = array(upper, (n,), "upper")
+            block.upper = pointer(upper)
+        call(lib.sap_problem_add_block, self._data, block)
+
+
+class Problem(ProblemView):
+    """min over v of 1/2 |v - v*|_A^2 + sum_i l_i(J_i v), castro (24).
+
+    dt: time step [s]; tree_sizes: velocities of each kinematic tree. Set ``momentum`` of every
+    tree and ``v_star``, add contacts and blocks, then ``solve``.
+    """
+
+    def __init__(self, dt: float, tree_sizes: Sequence[int]) -> None:
+        out = ffi.new("sap_problem**")
+        call(lib.sap_problem_create, out)
+        super().__init__(ffi.gc(out[0], lib.sap_problem_destroy), tree_sizes)
+        sizes = ffi.new("int32_t[]", self._sizes)
+        call(lib.sap_problem_reset, self._data, dt, len(self._sizes), sizes)
+        self._solvers: Dict[tuple, Any] = {}
+
+    def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
+        """A's block of a tree (SPD, n x n), or the coupling block of two trees (n_a x n_b)."""
+        other = tree if other is None else other
+        for t in (tree, other):
+            if not 0 <= t < len(self._sizes):
+                raise InputError(f"tree {t} must be 0 to {len(self._sizes) - 1}", "invalid argument")
+        block = array(A, (self._sizes[tree], self._sizes[other]), "A")
+        call(lib.sap_problem_set_momentum_block, self._data, tree, other, pointer(block), len(block))
+
+    def set_v_star(self, v_star: ArrayLike) -> None:
+        """The free-motion velocities (nv)."""
+        values = array(v_star, (self.nv,), "v_star")
+        call(lib.sap_problem_set_v_star, self._data, pointer(values))
+
+    def set_v_guess(self, v_guess: ArrayLike) -> None:
+        """Where the solver starts (nv); v* unless set."""
+        values = array(v_guess, (self.nv,), "v_guess")
+        call(lib.sap_problem_set_v_guess, self._data, pointer(values))
+
+    def solve(self, solver: str = "sap", **options: Any) -> Solution:
+        """Solves; options are the fields of sap_solver_options, e.g. relative_tolerance=1e-9."""
+        key = (solver, tuple(sorted(options.items())))
+        if key not in self._solvers:
+            values = ffi.new("sap_solver_options*", lib.sap_solver_options_default())
+            set_options(values, options)
+            out = ffi.new("sap_solver**")
+            call(lib.sap_solver_create, solver.encode(), values, out)
+            self._solvers[key] = ffi.gc(out[0], lib.sap_solver_destroy)
+        solution = ffi.gc(ffi.new("sap_solution*"), lib.sap_solution_clear)
+        report = ffi.gc(ffi.new("sap_report*"), lib.sap_report_clear)
+        call(lib.sap_solver_solve, self._solvers[key], self._data, solution, report)
+        return Solution(
+            v=view(solution.v, solution.nv).copy(),
+            gamma=view(solution.gamma, solution.nrows).copy(),
+            vc=view(solution.vc, solution.nrows).copy(),
+            cost=solution.cost,
+            outcome=ffi.string(lib.sap_outcome_text(report.outcome)).decode(),
+            iterations=report.iterations,
+            momentum_error=report.momentum_error,
+            time=report.time,
+        )
+
+    def residuals(self, v: ArrayLike, gamma: ArrayLike) -> Residuals:
+        """What the one judge says of (v, gamma): natural maps, complementarity, momentum, ..."""
+        v = array(v, (self.nv,), "v")
+        gamma = array(gamma, (self.nrows,), "gamma")
+        out = ffi.new("sap_residual*")
+        call(lib.sap_residuals, self._data, pointer(v), pointer(gamma), out)
+        return {name: getattr(out, name) for name, _ in ffi.typeof("sap_residual").fields}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The stepper level: your own dynamics as a Python class."""
+
+from __future__ import annotations
+
+from typing import Any, List, Optional, Sequence, Tuple, Union
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ._library import InputError, array, ffi, lib, pointer, view
+from ._stepper import StateOwner, make_options
+from .problem import ProblemView
+
+
+class System:
+    """Derive from this and answer. One tree unless ``tree_sizes`` says otherwise.
+
+    M(q) dv/dt = k1 + k2 + J' gamma; k1: springs, dampers, servos, treated implicitly by their
+    stiffness and damping; k2: the rest.
+    """
+
+    #: velocities of each kinematic tree
+    tree_sizes: Sequence[int] = (1,)
+    #: positions; None: as many as velocities
+    nq: Optional[int] = None
+
+    def mass_matrix(self, q: NDArray[np.float64]) -> Union[ArrayLike, List[ArrayLike]]:
+        """M(q): one matrix (n, n), or a list with one for each tree."""
+        raise NotImplementedError
+
+    def forces(self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]) -> Tuple[ArrayLike, ArrayLike]:
+        """(k1, k2), generalized forces (nv) each [N, N m]."""
+        raise NotImplementedError
+
+    def stiffness_damping(
+        self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]
+    ) -> Optional[Tuple[Any, Any]]:
+        """(K, D) with K = -dk1/dq N, D = -dk1/dv, positive semidefinite, as ``mass_matrix``; None: zero."""
+        return None
+
+    def integrate(self, q: NDArray[np.float64], v: NDArray[np.float64], dt: float) -> ArrayLike:
+        """q (+) dt v (nq); q + dt v unless overridden."""
+        return q + dt * v
+
+    def constraints(
+        self, t: float, q: NDArray[np.float64], v: NDArray[np.float64], problem: ProblemView
+    ) -> None:
+        """Adds contacts and blocks at the start of a step: problem.add_contact(...)."""
+
+
+class Stepper(StateOwner):
+    """Steps a :class:`System` from (q, v). Keywords as those of :class:`sapstep.Simulation`."""
+
+    def __init__(
+        self,
+        system: System,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: float,
+        *,
+        scheme: Union[str, Tuple[float, float]] = "implicit-euler",
+        solver: str = "sap",
+        contact_stage: str = "auto",
+        **options: Any,
+    ) -> None:
+        self._user = system
+        self._tree_sizes = [int(n) for n in system.tree_sizes]
+        nv = sum(self._tree_sizes)
+        nq = nv if system.nq is None else int(system.nq)
+        made, _name = make_options(dt, scheme, contact_stage, solver, options)
+        self._pending: Optional[BaseException] = None
+        self._table = self._make_table(nq, nv)
+        state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
+        if lib.sap_state_resize(state, nq, nv, ffi.NULL) != 0:
+            raise InputError(f"nq = {nq}, nv = {nv} must be >= 1", "invalid argument")
+        self._begin(self._table, made, state)
+        self.q, self.v = q, v
+
+    def _raise(self, status: int, error: Any) -> None:
+        if self._pending is not None:
+            pending, self._pending = self._pending, None
+            raise pending
+        super()._raise(status, error)
+
+    def _fill(self, matrix: Any, values: Any, name: str) -> None:
+        blocks = [values] if len(self._tree_sizes) == 1 and np.ndim(values) == 2 else list(values)
+        if len(blocks) != len(self._tree_sizes):
+            raise InputError(f"{name} must have {len(self._tree_sizes)} blocks, not {len(blocks)}",
+                             "invalid argument")
+        for tree, (n, block) in enumerate(zip(self._tree_sizes, blocks)):
+            view(matrix.diagonal[tree], n * n)[:] = array(block, (n, n), name).ravel(order="F")
+
+    def _make_table(self, nq: int, nv: int) -> Any:
+        user = self._user
+
+        def guarded(function: Any) -> Any:
+            def run(*arguments: Any) -> int:
+                try:
+                    function(*arguments)
+                    return 0
+                except BaseException as error:  # the C library must not see it; step() raises it
+                    self._pending = error
+                    return 1
+
+            return run
+
+        def mass_matrix(_: Any, q: Any, M: Any) -> None:
+            self._fill(M, user.mass_matrix(view(q, nq).copy()), "mass_matrix")
+
+        def forces(_: Any, t: float, q: Any, v: Any, k1: Any, k2: Any) -> None:
+            first, second = user.forces(t, view(q, nq).copy(), view(v, nv).copy())
+            view(k1, nv)[:] = array(first, (nv,), "k1")
+            view(k2, nv)[:] = array(second, (nv,), "k2")
+
+        def integrate(_: Any, q0: Any, v: Any, dt: float, q: Any) -> None:
+            moved = user.integrate(view(q0, nq).copy(), view(v, nv).copy(), dt)
+            view(q, nq)[:] = array(moved, (nq,), "integrate")
+
+        def stiffness_damping(_: Any, t: float, q: Any, v: Any, K: Any, D: Any) -> None:
+            both = user.stiffness_damping(t, view(q, nq).copy(), view(v, nv).copy())
+            if both is not None:
+                self._fill(K, both[0], "stiffness")
+                self._fill(D, both[1], "damping")
+
+        def constraints(_: Any, t: float, q: Any, v: Any, regularization: Any, problem: Any,
+                        error: Any) -> None:
+            sizes = self._tree_sizes
+            user.constraints(t, view(q, nq).copy(), view(v, nv).copy(), ProblemView(problem, sizes))
+
+        signatures = {
+            "mass_matrix": ("int(void*, const double*, const sap_tree_matrix*)", mass_matrix),
+            "forces": ("int(void*, double, const double*, const double*, double*, double*)", forces),
+            "integrate_positions": ("int(void*, const double*, const double*, double, double*)", integrate),
+            "stiffness_damping": (
+                "int(void*, double, const double*, const double*, const sap_tree_matrix*, "
+                "const sap_tree_matrix*)",
+                stiffness_damping,
+            ),
+            "constraints": (
+                "int(void*, double, const double*, const double*, const sap_regularization*, "
+                "sap_problem*, sap_error*)",
+                constraints,
+            ),
+        }
+        table = ffi.new("sap_system*")
+        self._callbacks = {
+            name: ffi.callback(signature, guarded(function))
+            for name, (signature, function) in signatures.items()
+        }
+        for name, callback in self._callbacks.items():
+            setattr(table, name, callback)
+        self._sizes_c = ffi.new("int32_t[]", self._tree_sizes)
+        table.nq, table.nv, table.ntrees = nq, nv, len(self._tree_sizes)
+        table.tree_sizes = self._sizes_c
+        return table

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scenes: physics, outputs, memory, threads, wrong input."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sapstep
+import sapstep.program
+
+SCENES = Path(os.environ["SAPSTEP_SOURCE"]) / "examples" / "scenes"
+
+
+def test_falling_box_rests():
+    box = sapstep.Simulation(SCENES / "falling_box.xml", dt=0.005)
+    mass = box.diagnose()["mass"]
+    box.step(400)
+    assert np.abs(box.v).max() < 1e-4
+    contacts = box.contacts
+    assert len(contacts) >= 3
+    weight = contacts["gamma"][:, 2].sum() / box.dt
+    assert weight == pytest.approx(mass * 9.81, rel=1e-3)
+    assert np.allclose(np.abs(contacts["normal"]), [0, 0, 1], atol=1e-6)
+    assert box.t == pytest.approx(2.0)
+    assert box.report.outcome in ("converged", "converged_to_roundoff")
+
+
+def test_state_is_a_view():
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    q = box.q
+    before = q.copy()
+    box.step()
+    assert not np.array_equal(q, before)
+    box.v = np.zeros(box.nv)
+    box.v[2] = 1.0
+    height = q[2]
+    box.step()
+    assert q[2] > height
+
+
+def test_jacobian_by_differences():
+    robot = sapstep.Simulation(SCENES / "quadruped.xml", dt=1e-6)
+    body = robot.names("body")[-1]
+    robot.v = np.random.default_rng(2).standard_normal(robot.nv)
+    J = robot.jacobian(body)
+    p0, _ = robot.pose(body)
+    robot.step()
+    p1, _ = robot.pose(body)
+    assert np.allclose(J[3:] @ robot.v, (p1 - p0) / robot.dt, atol=1e-3)
+    assert robot.accelerations().shape == (robot.nv,)
+    assert robot.constraint_forces().shape == (robot.nv,)
+
+
+def test_save_load_forget():
+    first = sapstep.Simulation(SCENES / "quadruped.xml", dt=0.01)
+    second = sapstep.Simulation(SCENES / "quadruped.xml", dt=0.01)
+    first.step(100)
+    saved = first.save()
+    first.step(50)
+    second.load(saved)
+    assert second.t == pytest.approx(1.0)
+    second.step(50)
+    assert np.array_equal(first.q, second.q) and np.array_equal(first.v, second.v)
+    with pytest.raises(sapstep.InputError):
+        second.load(saved[:-3])
+    first.q, first.v = second.q, second.v
+    first.forget()
+    second.forget()
+    first.step()
+    second.step()
+    assert np.array_equal(first.v, second.v)
+
+
+def test_checkpoint(tmp_path):
+    first = sapstep.Simulation(SCENES / "clutter_40.xml", dt=0.01)
+    first.step(40)
+    first.write_checkpoint(tmp_path / "a", 40)
+    second = sapstep.Simulation(SCENES / "clutter_40.xml", dt=0.01)
+    assert second.read_checkpoint(tmp_path / "a") == 40
+    first.step(10)
+    second.step(10)
+    assert np.array_equal(first.q, second.q)
+
+
+def test_threads_do_not_matter():
+    def fleet():
+        robots = [sapstep.Simulation(SCENES / "quadruped.xml", dt=0.01) for _ in range(4)]
+        for i, robot in enumerate(robots):
+            robot.v[0] = 0.1 * i
+        return robots
+
+    one, many = fleet(), fleet()
+    sapstep.step_all(one, 60, threads=1)
+    sapstep.step_all(many, 60, threads=4)
+    for a, b in zip(one, many):
+        assert np.array_equal(a.q, b.q)
+    with pytest.raises(sapstep.InputError, match="twice"):
+        sapstep.step_all([one[0], one[0]])
+
+
+def test_failed_step_leaves_the_state():
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    box.step(3)
+    box.v[0] = np.nan
+    q = box.q.copy()
+    with pytest.raises(sapstep.Error, match="nan"):
+        box.step()
+    assert np.array_equal(box.q, q)
+    box.v[0] = 0.0
+    box.step()
+
+
+@pytest.mark.parametrize(
+    "arguments, text",
+    [
+        ({"path": "none.xml"}, "none.xml"),
+        ({"path": SCENES / "falling_box.xml", "dt": -1}, "dt"),
+        ({"path": SCENES / "falling_box.xml", "scheme": "euler"}, "midpoint"),
+        ({"path": SCENES / "falling_box.xml", "solver": "x"}, "there is: sap"),
+        ({"path": SCENES / "falling_box.xml", "keyframe": "home"}, "keyframe"),
+    ],
+)
+def test_wrong_input(arguments, text):
+    with pytest.raises(sapstep.InputError, match=text):
+        sapstep.Simulation(**arguments)
+
+
+def test_malformed_scene(tmp_path):
+    path = tmp_path / "bad.xml"
+    path.write_text("<mujoco><worldbody><geom type='sphere' size='-1'/></worldbody></mujoco>")
+    with pytest.raises(sapstep.InputError, match="bad.xml:1"):
+        sapstep.Simulation(path)
+
+
+def test_program():
+    done = sapstep.program.run("info", SCENES / "falling_box.xml")
+    assert "bodies" in done.stdout
+    assert sapstep.program.run("info", "none.xml", check=False).returncode == 3

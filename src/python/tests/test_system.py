@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Systems written in Python: closed forms, contact, errors that pass through C."""
+
+import numpy as np
+import pytest
+
+import sapstep
+
+
+class Oscillator(sapstep.System):
+    """Mass on a spring: x = cos(omega t)."""
+
+    tree_sizes = (1,)
+    m, k = 2.0, 50.0
+
+    def mass_matrix(self, q):
+        return [[self.m]]
+
+    def forces(self, t, q, v):
+        return -self.k * q, np.zeros(1)
+
+    def stiffness_damping(self, t, q, v):
+        return [[self.k]], [[0.0]]
+
+
+def test_midpoint_is_second_order():
+    errors = []
+    for dt in (0.02, 0.01):
+        stepper = sapstep.Stepper(Oscillator(), [1.0], [0.0], dt, scheme="midpoint")
+        stepper.step(round(1.0 / dt))
+        errors.append(abs(stepper.q[0] - np.cos(5.0 * stepper.t)))
+        energy = 0.5 * 2.0 * stepper.v[0] ** 2 + 25.0 * stepper.q[0] ** 2
+        assert energy == pytest.approx(25.0, rel=1e-12)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(2.0, abs=0.1)
+
+
+class Block(sapstep.System):
+    """1 kg sliding on a plane, two trees: the block (x, y, z), and one that nothing acts on."""
+
+    tree_sizes = (3, 1)
+
+    def mass_matrix(self, q):
+        return [np.eye(3), np.eye(1)]
+
+    def forces(self, t, q, v):
+        return np.zeros(4), np.array([0, 0, -10.0, 0])
+
+    def constraints(self, t, q, v, problem):
+        problem.add_contact({0: np.eye(3)}, q[2], friction=0.5, stiffness=1e7, key=1)
+
+
+def test_coulomb_deceleration():
+    stepper = sapstep.Stepper(Block(), np.zeros(4), [1.0, 0, 0, 0.25], 1e-3, solver="sap-ncp")
+    stepper.step(100)
+    # v = v0 - mu g t; the second tree keeps its velocity.
+    assert stepper.v[0] == pytest.approx(0.5, abs=2e-3)
+    assert stepper.v[3] == 0.25
+    assert stepper.report.rows == 3
+
+
+def test_errors_come_back():
+    class Wrong(Block):
+        def forces(self, t, q, v):
+            raise KeyError("motor")
+
+    with pytest.raises(KeyError, match="motor"):
+        sapstep.Stepper(Wrong(), np.zeros(4), np.zeros(4), 1e-3).step()
+
+    class Shapeless(Block):
+        def mass_matrix(self, q):
+            return np.eye(4)
+
+    with pytest.raises(sapstep.InputError, match="2 blocks"):
+        sapstep.Stepper(Shapeless(), np.zeros(4), np.zeros(4), 1e-3).step()
+    with pytest.raises(sapstep.InputError, match="shape"):
+        sapstep.Stepper(Block(), np.zeros(3), np.zeros(4), 1e-3)
