@@ -2,3 +2,4 @@
 # cmake -C cmake/presets/release.cmake -S . -B build
 set(CMAKE_BUILD_TYPE Release CACHE STRING "")
 set(SAPSTEP_WERROR ON CACHE BOOL "")
+set(SAPSTEP_PYTHON ON CACHE BOOL "")
