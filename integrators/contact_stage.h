@@ -14,6 +14,7 @@ typedef struct sap_contact_stage {
   sap_solver* solver;
   sap_solution solution;
   sap_report report;
+  bool rigid;                      // Moreau-Jean's law
   double accepted_momentum_error;  // of a solve that ended without converging [-]
 } sap_contact_stage;
 

@@ -15,6 +15,7 @@
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
 #include "problem/assembly.h"
+#include "problem/problem_data.h"
 
 struct sap_multibody {
   const sap_model* model;
@@ -26,6 +27,7 @@ struct sap_multibody {
   double* q_set;    // where the kinematics stand (nq)
   double* q_kept;   // where those stand that are put away (nq)
   double* q_next;   // scratch (nq)
+  double* poses;    // of the bodies a step later: positions, rotations            (12 bodies)
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
@@ -154,13 +156,18 @@ static int energies(void* context, double t, const double* q, const double* v, d
 }
 
 // dt > 0: as part of a step, so that contacts which slid since the last step are kept within the
-// height at which they glide. 0: a look that leaves no trace.
-static sap_status detect(sap_multibody* multibody, const double* q, double dt, sap_error* error) {
+// height at which they glide. 0: a look that leaves no trace. ahead: also those which the poses in
+// multibody->poses may lead to.
+static sap_status detect(sap_multibody* multibody, const double* q, double dt, bool ahead,
+                         sap_error* error) {
   const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
-  const sap_collision_query query = {.p_WB = sap_dynamics_p_WB(dynamics),
-                                     .R_WB = sap_dynamics_R_WB(dynamics),
-                                     .remember = dt > 0.0,
-                                     .dt = dt};
+  const sap_collision_query query = {
+      .p_WB = sap_dynamics_p_WB(dynamics),
+      .R_WB = sap_dynamics_R_WB(dynamics),
+      .remember = dt > 0.0,
+      .dt = dt,
+      .p_next = ahead ? multibody->poses : NULL,
+      .R_next = multibody->poses + 3 * multibody->model->sizes.bodies};
   const sap_contact* found = NULL;
   int32_t count = 0;
   sap_status status = sap_collision_detect(multibody->collision, &query, &found, &count, error);
@@ -191,6 +198,16 @@ static void copy(double* to, const double* from, int32_t count) {
   memcpy(to, from, (size_t)count * sizeof *to);
 }
 
+// Rigid contacts must be known before they close: poses a step of v* later.
+static void look_ahead(sap_multibody* multibody, const double* q0, const sap_problem* problem) {
+  const size_t bodies = (size_t)multibody->model->sizes.bodies;
+  sap_dynamics_integrate(multibody->model, q0, sap_problem_v_star(problem), sap_problem_dt(problem),
+                         multibody->q_next);
+  const sap_dynamics* dynamics = sap_multibody_at(multibody, multibody->q_next);
+  memcpy(multibody->poses, sap_dynamics_p_WB(dynamics), 3 * bodies * sizeof(double));
+  memcpy(multibody->poses + 3 * bodies, sap_dynamics_R_WB(dynamics), 9 * bodies * sizeof(double));
+}
+
 static int constraints(void* context, double t, const double* q0, const double* v0,
                        const sap_regularization* regularization, sap_problem* problem,
                        sap_error* error) {
@@ -200,7 +217,10 @@ static int constraints(void* context, double t, const double* q0, const double* 
   copy(multibody->start.v0, v0, multibody->model->sizes.nv);
   copy(multibody->start.control, multibody->control, multibody->model->sizes.nu);
   predict(multibody, q0, v0, sap_problem_dt(problem));
-  sap_status status = detect(multibody, q0, sap_problem_dt(problem), error);
+  if (problem->rigid) {
+    look_ahead(multibody, q0, problem);
+  }
+  sap_status status = detect(multibody, q0, sap_problem_dt(problem), problem->rigid, error);
   if (status == SAP_STATUS_OK) {
     status =
         sap_assembly_add_contacts(multibody->assembly, multibody->dynamics, multibody->contacts,
@@ -299,14 +319,16 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->poses = sap_allocate((size_t)model->sizes.bodies, 12 * sizeof(double));
   multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
   multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
   multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_kept == NULL ||
-      multibody->q_next == NULL || multibody->carrier == NULL || multibody->start.q0 == NULL ||
-      multibody->start.v0 == NULL || multibody->start.control == NULL) {
+      multibody->q_next == NULL || multibody->poses == NULL || multibody->carrier == NULL ||
+      multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->start.control == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -340,6 +362,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->q_set);
   sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
+  sap_free(multibody->poses);
   sap_free(multibody->carrier);
   sap_free(multibody->start.q0);
   sap_free(multibody->start.v0);
@@ -515,5 +538,5 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
   const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
-  return status == SAP_STATUS_OK ? detect(multibody, q, 0.0, error) : status;
+  return status == SAP_STATUS_OK ? detect(multibody, q, 0.0, false, error) : status;
 }

@@ -35,6 +35,16 @@ const char* sap_stage_text(sap_stage stage) {
   return (int)stage >= 0 && (int)stage < (int)SAP_STAGE_COUNT ? stages[stage] : "unknown stage";
 }
 
+static const char* const laws[] = {
+#define SAP_X(name, text) text,
+    SAP_LAW_LIST(SAP_X)
+#undef SAP_X
+};
+
+const char* sap_law_text(sap_law law) {
+  return (int)law >= 0 && (int)law < (int)SAP_LAW_COUNT ? laws[law] : "unknown law";
+}
+
 sap_stepper_options sap_stepper_options_default(void) {
   sap_stepper_options options = {
       .dt = 0.005,
@@ -42,6 +52,8 @@ sap_stepper_options sap_stepper_options_default(void) {
       .theta_vq = 1.0,
       .contact_stage = SAP_STAGE_AUTO,
       .contact_model = SAP_CONTACT_BY_MATERIAL,
+      .contact_law = SAP_LAW_AUTO,
+      .baumgarte = 0.2,
       .regularization = sap_regularization_default(),
       .free_motion_max_iterations = 50,
       .solver = "sap",
@@ -80,6 +92,8 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
       {"theta", options->theta, 0.0, 1.0, false, "in [0, 1]"},
       {"theta_vq", options->theta_vq, 0.0, 1.0, false, "in [0, 1]"},
       {"time_limit", options->time_limit, 0.0, 1e9, false, "in [0, 1e9] s"},
+      {"restitution", options->restitution, 0.0, 1.0, false, "in [0, 1]"},
+      {"baumgarte", options->baumgarte, 0.0, 1.0, false, "in [0, 1]"},
       {"regularization.beta", options->regularization.beta, 0.0, HUGE_VAL, false,
        "finite and >= 0"},
       {"regularization.sigma", options->regularization.sigma, 0.0, HUGE_VAL, true,
@@ -96,6 +110,10 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
   if ((int)options->contact_stage < 0 || (int)options->contact_stage >= (int)SAP_STAGE_COUNT) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_stage = %d must be auto, end or theta",
                     (int)options->contact_stage);
+  }
+  if ((int)options->contact_law < 0 || (int)options->contact_law >= (int)SAP_LAW_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_law = %d must be auto, compliant or rigid",
+                    (int)options->contact_law);
   }
   if (options->contact_stage == SAP_STAGE_THETA &&
       !(options->theta >= 0.5 && options->theta_vq >= 0.5)) {

@@ -121,11 +121,24 @@ SAP_API sap_status sap_problem_set_stage(sap_problem* problem, double theta, dou
 SAP_API sap_status sap_problem_set_contact_model(sap_problem* problem, sap_contact_model model,
                                                  sap_error* error);
 
+// Rigid laws at the level of velocities instead of compliance, as Moreau-Jean time stepping has
+// them; sap_problem_reset restores compliance. What sap_problem_add_contact and
+// sap_problem_soften_row make afterwards has R = 0 and, with the gap (or error) g0 and its rate at
+// the start of the step,
+//   contacts   v_n >= -e min(v_n0, 0) + b (-g0)/dt once they touch; before, v_n >= -g0/dt, or -e
+//   v_n0
+//              where e > 0 and v_n0 closes the gap within the step
+//   limits the same with e = 0; bilateral rows v = -b g0/dt
+// restitution e and Baumgarte's b, both in [0, 1]. v0 (nv): velocities at the start of the step.
+// Needs a solver that takes R = 0.
+SAP_API sap_status sap_problem_set_rigid(sap_problem* problem, double restitution, double baumgarte,
+                                         const double* v0, sap_error* error);
+
 // Adds a block; its index is the number of blocks before. A call that fails adds nothing.
 SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block,
                                          sap_error* error);
-// Adds a friction cone or, as the material says, a similar or lagged contact (mu > 0 or not: one with
-// mu = 0 is frictionless and keeps its rows). Needs the diagonal blocks of A of its trees: w =
+// Adds a friction cone or, as the material says, a similar or lagged contact (mu > 0 or not: one
+// with mu = 0 is frictionless and keeps its rows). Needs the diagonal blocks of A of its trees: w =
 // |sum_t J_t A_tt^-1 J_t'|_F/3 of [t1 t2 n]. Rows of a contact whose coefficients differ are scaled
 // by sap_friction_scales, in the block as in its part of gamma and vc.
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,

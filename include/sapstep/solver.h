@@ -153,6 +153,8 @@ typedef struct sap_solver_info {
   // Principles of rigid contact kept, lelidec Table II: "Signorini, Coulomb, maximum dissipation"
   const char* principles;
   const char* blocks;  // accepted: "cone, nonnegative, box, free; R > 0"
+  // Steppers give it rigid contact at the level of velocities (Moreau-Jean) unless told otherwise.
+  bool rigid;
 } sap_solver_info;
 SAP_API int32_t sap_solver_count(void);
 SAP_API const sap_solver_info* sap_solver_get_info(int32_t index);  // NULL when out of range

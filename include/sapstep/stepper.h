@@ -6,8 +6,10 @@
 //   v^theta = theta v + (1 - theta) v0,  v^theta_vq = theta_vq v + (1 - theta_vq) v0,
 //   q^theta = q0 (+) theta dt v^theta_vq,
 // by Newton to round-off with A = M + dt^2 theta theta_vq K + dt theta D              castro (15).
-// Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24).
-// Then q = q0 (+) dt v^theta_vq.
+// Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24). With the rigid
+// law it is Moreau-Jean's instead: impulses at the level of velocities, of Signorini's and
+// Coulomb's laws or whatever the solver's model is, with Newton's restitution and Baumgarte's
+// correction. Then q = q0 (+) dt v^theta_vq.
 //
 // A stepper remembers: the free motion and the impulses of the last steps are the first guess of
 // the next, contacts keep their identities, and lagged contacts their forces. So from the same
@@ -55,12 +57,30 @@ typedef enum sap_stage {
 } sap_stage;
 SAP_API const char* sap_stage_text(sap_stage stage);
 
+// How contacts, limits and bilateral constraints resist: X(name, text)
+#define SAP_LAW_LIST(X)                                                                         \
+  X(AUTO, "auto") /* rigid for solvers whose table row says so, compliant for the others     */ \
+  X(COMPLIANT, "compliant") /* stiffness and relaxation time, castro (29)-(30)               */ \
+  X(RIGID, "rigid")         /* Moreau-Jean: R = 0, restitution, Baumgarte                    */
+
+typedef enum sap_law {
+#define SAP_X(name, text) SAP_LAW_##name,
+  SAP_LAW_LIST(SAP_X)
+#undef SAP_X
+      SAP_LAW_COUNT
+} sap_law;
+SAP_API const char* sap_law_text(sap_law law);
+
 typedef struct sap_stepper_options {
   double dt;        // time step [s], finite and > 0                                      (0.005)
   double theta;     // [0, 1]                                                              (1)
   double theta_vq;  // [0, 1]                                                              (1)
   sap_stage contact_stage;             // see sap_problem_set_stage                       (auto)
   sap_contact_model contact_model;     // of all contacts, or what their materials say (material)
+  sap_law contact_law;                 // rigid: see sap_problem_set_rigid                (auto)
+  double restitution;                  // e of rigid contacts, [0, 1]                      (0)
+  double baumgarte;                    // b: part of a rigid constraint's error that a step (0.2)
+                                       // removes, [0, 1]
   sap_regularization regularization;   // beta, sigma
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")

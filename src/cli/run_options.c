@@ -13,6 +13,9 @@ enum {
   OPTION_THETA,
   OPTION_THETA_VQ,
   OPTION_CONTACT_STAGE,
+  OPTION_CONTACT_LAW,
+  OPTION_RESTITUTION,
+  OPTION_BAUMGARTE,
   OPTION_SOLVER,
   OPTION_KEYFRAME,
   OPTION_CONTROLS,
@@ -49,6 +52,11 @@ const cli_option run_option_list[] = {
     {"contact-stage", "NAME", OPTION_CONTACT_STAGE,
      "where in the step contact acts: end, theta for the scheme's\ntheta point, or auto (auto: "
      "theta for midpoint)"},
+    {"contact-law", "NAME", OPTION_CONTACT_LAW,
+     "compliant, rigid (Moreau-Jean) or auto: the solver's, see 'sapstep\nsolvers' (auto)"},
+    {"restitution", "E", OPTION_RESTITUTION, "of rigid contacts: 0 to 1 (0)"},
+    {"baumgarte", "B", OPTION_BAUMGARTE,
+     "part of a rigid constraint's error that a step removes: 0 to 1 (0.2)"},
     {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
     {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
     {"controls", "FILE", OPTION_CONTROLS,
@@ -96,6 +104,16 @@ static bool set_scheme(run_options* options, const char* name) {
   return false;
 }
 
+static bool set_law(run_options* options, const char* name) {
+  for (int i = 0; i < (int)SAP_LAW_COUNT; ++i) {
+    if (strcmp(name, sap_law_text((sap_law)i)) == 0) {
+      options->stepper.contact_law = (sap_law)i;
+      return true;
+    }
+  }
+  return false;
+}
+
 static bool set_stage(run_options* options, const char* name) {
   for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
     if (strcmp(name, sap_stage_text((sap_stage)i)) == 0) {
@@ -133,6 +151,8 @@ static const char* take(run_options* o, int id, const char* argument) {
       {OPTION_DT, &o->stepper.dt, 0.0, true, 1e9, "finite and > 0 s"},
       {OPTION_THETA, &o->stepper.theta, 0.0, false, 1.0, "between 0 and 1"},
       {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, false, 1.0, "between 0 and 1"},
+      {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, false, 1.0, "between 0 and 1"},
+      {OPTION_BAUMGARTE, &o->stepper.baumgarte, 0.0, false, 1.0, "between 0 and 1"},
       {OPTION_STIFFNESS, &o->override.stiffness, 0.0, true, 1e300, "finite and > 0 N/m"},
       {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, false, 1e300,
        "finite and >= 0 s"},
@@ -160,6 +180,8 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_CONTACT_MODEL:
       return cli_read_contact_model(argument, &o->stepper.contact_model) ? NULL
                                                                          : "sap, similar or lagged";
+    case OPTION_CONTACT_LAW:
+      return set_law(o, argument) ? NULL : "auto, compliant or rigid";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
     case OPTION_COMPRESSION:
@@ -222,6 +244,30 @@ static const char* option_name(int id) {
   return option->name;
 }
 
+// Rigid contact: of the law asked for, or of the solver. A usage error where the two exclude each
+// other.
+static int check_law(const cli_command* command, const bool* given, const run_options* options) {
+  const sap_solver_info* info = sap_solver_get_info(0);
+  for (int32_t i = 0; i < sap_solver_count(); ++i) {
+    if (strcmp(options->stepper.solver, sap_solver_get_info(i)->name) == 0) {
+      info = sap_solver_get_info(i);
+    }
+  }
+  const sap_law law = options->stepper.contact_law;
+  if (law == SAP_LAW_RIGID && strstr(info->blocks, "R > 0") != NULL) {
+    return cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",
+                           info->name);
+  }
+  const bool rigid = law == SAP_LAW_RIGID || (law == SAP_LAW_AUTO && info->rigid);
+  if (!rigid && (given[OPTION_RESTITUTION] || given[OPTION_BAUMGARTE])) {
+    return cli_usage_error(
+        command,
+        "--%s is of rigid contact: --contact-law rigid, or a solver that steps by Moreau-Jean",
+        given[OPTION_RESTITUTION] ? "restitution" : "baumgarte");
+  }
+  return CLI_OK;
+}
+
 // What only the whole command line can tell.
 static int check(const cli_command* command, const cli_parser* parser, const bool* given,
                  run_options* options) {
@@ -259,7 +305,7 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   options->has_dt = given[OPTION_DT];
   options->has_sigma = given[OPTION_SIGMA];
   options->has_beta = given[OPTION_BETA];
-  return CLI_OK;
+  return check_law(command, given, options);
 }
 
 bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,

@@ -32,12 +32,11 @@ static int run(const cli_command* command, int argc, char** argv) {
   if (parser.noperands > 0) {
     return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
   }
-  static const cli_column columns[] = {{"name", CLI_CELL_TEXT, 0},
-                                       {"model", CLI_CELL_TEXT, 0},
-                                       {"principles", CLI_CELL_TEXT, 0},
-                                       {"blocks", CLI_CELL_TEXT, 0},
-                                       {"reference", CLI_CELL_TEXT, 0}};
-  cli_table* table = cli_table_create(columns, 5);
+  static const cli_column columns[] = {
+      {"name", CLI_CELL_TEXT, 0},       {"model", CLI_CELL_TEXT, 0},
+      {"principles", CLI_CELL_TEXT, 0}, {"blocks", CLI_CELL_TEXT, 0},
+      {"stepping", CLI_CELL_TEXT, 0},   {"reference", CLI_CELL_TEXT, 0}};
+  cli_table* table = cli_table_create(columns, 6);
   bool printed = table != NULL;
   for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
@@ -45,6 +44,7 @@ static int run(const cli_command* command, int argc, char** argv) {
     cli_table_text(table, info->model);
     cli_table_text(table, info->principles);
     cli_table_text(table, info->blocks);
+    cli_table_text(table, info->rigid ? "Moreau-Jean" : "semi-implicit");
     cli_table_text(table, info->reference);
   }
   printed = printed && cli_table_print(table, format, stdout);
@@ -62,8 +62,9 @@ const cli_command cli_command_solvers = {
     .summary = "list the contact solvers",
     .description =
         "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
-        "principles of rigid contact it keeps, the blocks that it accepts and where it\n"
-        "was published.",
+        "principles of rigid contact it keeps, the blocks that it accepts, how 'run' steps\n"
+        "with it (semi-implicit: compliant contact; Moreau-Jean: rigid contact at the level of\n"
+        "velocities) and where it was published.",
     .examples =
         "  sapstep solvers\n"
         "  sapstep solvers --format json\n",

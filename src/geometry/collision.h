@@ -24,6 +24,10 @@ typedef struct sap_collision_query {
   // SAP lets them glide (castro, Sec. III): else they would be lost and hop. Below 1 um nothing
   // slides.
   double dt;
+  // Poses a step later, NULL: not asked. Contacts are then found as far ahead as the two shapes'
+  // ways between the poses, whatever their direction.
+  const double* p_next;
+  const double* R_next;
 } sap_collision_query;
 
 // Finds all contacts with phi < margin: that of the contact pair, else the larger one of the two

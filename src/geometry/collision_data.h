@@ -21,6 +21,7 @@ typedef struct sap_collision_shape {
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
   double margin;            // its own [m]
   double reach;             // the largest margin of a pair that it stands in [m]
+  double way;               // as far as it may move until the next call [m]
   double glide;             // the largest height at which one of its contacts glides now [m]
 } sap_collision_shape;
 

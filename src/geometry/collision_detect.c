@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One call of collision detection: bounding boxes, pairs, manifolds.
+#include <math.h>
+
 #include "geometry/collision_data.h"
 #include "geometry/sort.h"
 
@@ -24,6 +26,24 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
   return SAP_STATUS_OK;
 }
 
+// No point of the shape moves farther between the two poses: its centre's way and |R1 - R0| times
+// its radius. 0 where that is not finite.
+static double way_of(const sap_collision_shape* shape, const sap_collision_query* query) {
+  const int32_t body = shape->filter.body;
+  const double* R = query->R_next + 9 * body;
+  double p[3], turn_2 = 0.0;
+  sap_m3_mul_v3(p, R, shape->p_BS);
+  sap_v3_add(p, p, query->p_next + 3 * body);
+  sap_v3_sub(p, p, shape->placed.p);
+  for (int k = 0; k < 9; ++k) {
+    const double turn = R[k] - query->R_WB[9 * body + k];
+    turn_2 += turn * turn;
+  }
+  const double turn = turn_2 > 0.0 ? sqrt(turn_2) * shape->placed.bound : 0.0;
+  const double way = sqrt(sap_v3_dot(p, p)) + turn;
+  return isfinite(way) ? way : 0.0;
+}
+
 static void place_shapes(sap_collision* c, const sap_collision_query* query) {
   for (int32_t i = 0; i < c->shape_count; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
@@ -33,6 +53,7 @@ static void place_shapes(sap_collision* c, const sap_collision_query* query) {
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }
+    shape->way = query->p_next != NULL ? way_of(shape, query) : 0.0;
   }
 }
 
@@ -42,7 +63,7 @@ static void set_boxes(sap_collision* c) {
     const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
     sap_aabb* box = &c->broadphase.boxes[i];
     sap_shape_bounds(&shape->placed, box->lower, box->upper);
-    const double reach = sap_most(shape->reach, shape->glide);
+    const double reach = sap_most(sap_most(shape->reach, shape->glide), shape->way);
     for (int k = 0; k < 3; ++k) {
       box->lower[k] -= reach;
       box->upper[k] += reach;
@@ -76,7 +97,8 @@ static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* er
   for (int32_t i = 0; i < c->box_count; ++i) {
     const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
     const double reach =
-        sap_most(sap_most(ground->reach, ground->glide), sap_most(shape->reach, shape->glide));
+        sap_most(sap_most(sap_most(ground->reach, ground->glide), ground->way + shape->way),
+                 sap_most(shape->reach, shape->glide));
     // Slack for the cancellation far from the origin; the pair itself is tested without it.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     if (height * (1.0 - 1e-9) - 1e-9 * fabs(offset) >= shape->placed.bound + reach ||
@@ -114,7 +136,8 @@ static sap_status find_pairs(sap_collision* c, sap_error* error) {
 static double reach_of(const sap_collision* c, uint64_t pair, int32_t* cursor) {
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
-  const double margin = own != NULL ? own->margin : sap_most(a->margin, b->margin);
+  const double asked = own != NULL ? own->margin : sap_most(a->margin, b->margin);
+  const double margin = sap_most(asked, a->way + b->way);
   while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
     ++*cursor;
   }

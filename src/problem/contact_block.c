@@ -94,9 +94,10 @@ sap_status sap_problem_set_contact_model(sap_problem* p, sap_contact_model model
 static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
   const sap_contact_model model =
       p->contact_model != SAP_CONTACT_BY_MATERIAL ? p->contact_model : contact->material.model;
-  return model == SAP_CONTACT_SIMILAR  ? SAP_SET_SIMILAR
-         : model == SAP_CONTACT_LAGGED ? SAP_SET_LAGGED
-                                       : SAP_SET_FRICTION_CONE;
+  return p->rigid                       ? SAP_SET_FRICTION_CONE
+         : model == SAP_CONTACT_SIMILAR ? SAP_SET_SIMILAR
+         : model == SAP_CONTACT_LAGGED  ? SAP_SET_LAGGED
+                                        : SAP_SET_FRICTION_CONE;
 }
 
 // Adds a similar or lagged contact; the block has all but R, v_hat in n, and what is the law's own.
@@ -212,5 +213,6 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
                                .beta = regularization->beta,
                                .vc0 = vc0};
   sap_stage_contact(p, &cone, R, v_hat);
+  sap_rigid_contact(p, &cone, R, v_hat);
   return sap_problem_append_block(p, &block, error);
 }

@@ -81,6 +81,8 @@ struct sap_problem {
   double theta, theta_vq;  // 1, 1: the end of the step
   double* v0;              // start of the step (nv); only where has_v0
   sap_lag_memory lag;      // outlives a reset
+  bool rigid;              // R = 0 and biases instead of compliance: sap_problem_set_rigid
+  double restitution, baumgarte;
   // couplings
   sap_coupling* couplings;  // (ncouplings)
   double* coupling_values;
@@ -166,6 +168,11 @@ typedef struct sap_stage_cone {
   const double* vc0;  // (nrows)
 } sap_stage_cone;
 void sap_stage_contact(const sap_problem* problem, const sap_stage_cone* cone, double* R,
+                       double* v_hat);
+// R and v_hat of the rigid laws, where sap_problem_set_rigid asked for them: of a limit's or
+// bilateral row, and of a contact's rows.
+void sap_rigid_row(const sap_problem* problem, const sap_soft_row* row, double* R, double* v_hat);
+void sap_rigid_contact(const sap_problem* problem, const sap_stage_cone* cone, double* R,
                        double* v_hat);
 // Frees what the cache holds, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);

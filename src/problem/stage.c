@@ -122,6 +122,7 @@ sap_status sap_problem_set_stage(sap_problem* p, double theta, double theta_vq, 
     p->theta = theta;
     p->theta_vq = theta_vq;
     p->has_v0 = true;
+    p->rigid = false;
   }
   return status;
 }
@@ -144,6 +145,7 @@ sap_status sap_problem_soften_row(const sap_problem* p, const sap_regularization
   if (status == SAP_STATUS_OK) {
     v_hat3[2] -= row->curvature / p->dt;
     (void)sap_stage_normal(p, row, regularization->beta, &R3[2], &v_hat3[2]);
+    sap_rigid_row(p, row, &R3[2], &v_hat3[2]);
     *R = R3[2];
     *v_hat = v_hat3[2];
   }

@@ -30,49 +30,51 @@
 
 static const sap_solver_row TABLE[] = {
     {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX,
-      ALL_BLOCKS ", similar, lagged; R > 0"},
+      ALL_BLOCKS ", similar, lagged; R > 0", false},
      SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES | SAP_TAKES_POTENTIALS,
      true,
      sap_primal_create,
      sap_primal_destroy,
      sap_primal_solve,
      sap_primal_archive},
-    {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS "; R > 0"},
+    {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS "; R > 0", false},
      SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES,
      true,
      sap_ncp_create,
      sap_ncp_destroy,
      sap_ncp_solve,
      sap_ncp_archive},
-#define DUAL(name, model, reference, principles, blocks, sets, solve)                             \
-  {                                                                                               \
-    {name, model, reference, principles, blocks}, sets, false, sap_dual_create, sap_dual_destroy, \
-        solve, sap_dual_archive                                                                   \
+#define DUAL(name, model, reference, principles, blocks, sets, rigid, solve)           \
+  {                                                                                    \
+    {name, model, reference, principles, blocks, rigid}, sets, false, sap_dual_create, \
+        sap_dual_destroy, solve, sap_dual_archive                                      \
   }
 #define DUAL_CCP(name, reference, solve)                                                          \
   DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, \
+       false, solve)
+#define DUAL_NCP(name, reference, solve)                                                          \
+  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, true, \
        solve)
-#define DUAL_NCP(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, solve)
 #define DUAL_NCP_NARROW(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, solve)
+  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, true, solve)
     DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
     DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
     DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
     DUAL_CCP("ipm", "Castro et al. 2022, Sec. VI; Vandenberghe 2010", sap_ipm_solve),
     DUAL("proximal", "bilateral", "Carpentier, Budhiraja, Mansard 2021", "", "free", SAP_TAKES_FREE,
-         sap_proximal_solve),
+         false, sap_proximal_solve),
     DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
     DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
     DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", NARROW_BLOCKS,
-         SAP_TAKES_ALL, sap_pgs_lcp_solve),
+         SAP_TAKES_ALL, true, sap_pgs_lcp_solve),
     DUAL("lemke", "LCP pyramid", "Lemke 1965; Stewart, Trinkle 1996", "Signorini",
-         "cone of 3 rows, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
+         "cone of 3 rows, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, true,
+         sap_lemke_solve),
     DUAL("staggered-lcp", "LCP pyramid", "Kaufman et al. 2008; Le Lidec et al. 2024", "Signorini",
-         NARROW_BLOCKS, SAP_TAKES_ALL, sap_staggered_lcp_solve),
+         NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_staggered_lcp_solve),
     DUAL_NCP_NARROW("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
-         NARROW_BLOCKS, SAP_TAKES_ALL, sap_raisim_solve),
+         NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_raisim_solve),
     DUAL_NCP_NARROW("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
     DUAL_NCP_NARROW("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)",
                     sap_raisim_ds_es_solve),
