@@ -47,7 +47,7 @@ typedef struct contender {
 static const contender CONVEX[] = {{"pgs-ccp", PGS, 1e-13, 1e-8},
                                    {"apgd", APGD, 1e-13, 1e-8},
                                    {"admm-ccp", ADMM, 1e-13, 1e-8},
-                                   {"ipm", IPM, 1e-8, 3e-5}};  // its precision; cond of A 1e4
+                                   {"ipm", IPM, 1e-13, 1e-8}};
 static const char* const NONLINEAR[] = {"admm-ncp", "proximal-newton"};
 
 static double difference(const double* a, const double* b, int32_t n) {
@@ -247,13 +247,12 @@ static void check_all_sets(bool wide) {
       }
       solved += 1;
       const bool ncp = strstr(info->principles, "Signorini") != NULL;
-      const bool ipm = strcmp(info->name, "ipm") == 0;
       sap_solution s = {0};
-      const sap_outcome outcome = solve(info->name, p, ipm ? 1e-8 : 1e-12, &s, &residual);
+      const sap_outcome outcome = solve(info->name, p, 1e-12, &s, &residual);
       const double error = difference(s.v, ncp ? exact.v : reference.v, s.nv);
       print_message("%-16s %-16s v error %.1e\n", info->name, sap_outcome_text(outcome), error);
       if (outcome == SAP_OUTCOME_CONVERGED) {
-        assert_true(error <= (ipm ? 1e-6 : 1e-9));
+        assert_true(error <= 1e-9);
       } else {
         // only Gauss-Seidel may give up
         assert_true(strstr(info->name, "gs") != NULL || strcmp(info->name, "raisim-ds") == 0);

@@ -5,8 +5,8 @@
 //   (D + T W^-2 T + a/(z - l) + b/(u - z)) dz = ...
 // A cone of mu = 0 keeps z_t = 0; a row with equal bounds keeps its value.
 // cost: a dense Cholesky of the island's rows per iteration, 5 to 20 iterations. Cold start only.
-// fails: W^-2 spans the square of the distance to the cones' boundary, so that relative natural
-// maps below 1e-9 are often out of reach: SAP_OUTCOME_STALLED there.
+// W^-2 spans the square of the distance to the cones' boundary, so that relative natural maps below
+// 1e-9 are often out of its reach: where it stalls, Newton on the natural map goes on.
 #include "solvers/dual/ipm.h"
 
 #include <float.h>
@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "problem/wide_cone.h"
+#include "solvers/dual/ccp_polish.h"
 #include "solvers/dual/second_order_cone.h"
 
 static const double BOUNDARY = 0.99;  // of the way to the boundary
@@ -26,6 +27,7 @@ typedef struct ipm {
   double* r;               // complementarity: cones lambda \ r; rows r of the lower bound  (n)
   double* rb;              // rows: r of the upper bound                                    (n)
   sap_soc_scaling* cones;  // of the items; rows do not use theirs
+  int32_t* pivots;         // of the polish                                            (n)
   double mu;               // mean complementarity
   double rank;
 } ipm;
@@ -72,7 +74,10 @@ static void add_from_cone(const sap_delassus_item* item, const double* s, double
 static sap_status reserve(sap_dual* d, ipm* m, sap_error* error) {
   const int64_t n = d->op.n;
   const int64_t cones = (int64_t)(sizeof(sap_soc_scaling) / sizeof(double)) * d->op.nitems;
-  const sap_status status = sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error);
+  sap_status status = sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_dual_integers(d, n, &m->pivots, error);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -313,6 +318,7 @@ static sap_status run_ipm(sap_dual* d, sap_error* error) {
   memset(m.s, 0, 4 * n * sizeof(double));
   sap_delassus_dense(&d->op, m.D);
   start(d, &m);
+  const sap_ccp_polish polish = {m.D, m.K, m.dx, m.pivots};
   double alpha = 0.0;
   for (;;) {
     bool done = false;
@@ -323,8 +329,7 @@ static sap_status run_ipm(sap_dual* d, sap_error* error) {
     }
     evaluate(d, &m);
     if (!factorize(d, &m)) {
-      d->outcome = SAP_OUTCOME_STALLED;
-      return SAP_STATUS_OK;
+      return sap_ccp_polish_run(&polish, d, error);
     }
     aim(d, &m, 0.0, false);
     solve(d, &m);
@@ -334,8 +339,7 @@ static sap_status run_ipm(sap_dual* d, sap_error* error) {
     const double longest = longest_step(d, &m);
     alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
     if (!(alpha >= LEAST_STEP)) {
-      d->outcome = SAP_OUTCOME_STALLED;
-      return SAP_STATUS_OK;
+      return sap_ccp_polish_run(&polish, d, error);
     }
     for (size_t i = 0; i < n; ++i) {
       m.x[i] += alpha * m.dx[i];
