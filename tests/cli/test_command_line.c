@@ -109,7 +109,7 @@ static void test_solvers(void** state) {
   scratch* s = *state;
   assert_prints(s, "solvers", "name  ");
   assert_prints(s, "solvers", "\nsap ");
-  assert_prints(s, "solvers --format csv", "name,model,principles,blocks,reference\n");
+  assert_prints(s, "solvers --format csv", "name,model,principles,blocks,stepping,reference\n");
   command_result r = command_run(s, program, "", "solvers --format json");
   assert_int_equal(r.exit_code, 0);
   assert_true(json_valid(r.out));
