@@ -14,6 +14,7 @@
 #include "solvers/dual/gauss_seidel.h"
 #include "solvers/dual/ipm.h"
 #include "solvers/dual/lemke.h"
+#include "solvers/dual/proximal.h"
 #include "solvers/ncp/implicit_complementarity.h"
 #include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
@@ -72,7 +73,7 @@ static const sap_solver_row TABLE[] = {
          sap_lemke_solve),
     DUAL("staggered-lcp", "LCP pyramid", "Kaufman et al. 2008; Le Lidec et al. 2024", "Signorini",
          NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_staggered_lcp_solve),
-    DUAL_NCP_NARROW("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
+    DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
          NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_raisim_solve),
     DUAL_NCP_NARROW("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
@@ -80,7 +81,7 @@ static const sap_solver_row TABLE[] = {
                     sap_raisim_ds_es_solve),
     DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
     DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
-    DUAL_NCP_NARROW("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
+    DUAL_NCP("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
     DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),
 };
 

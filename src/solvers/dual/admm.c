@@ -150,35 +150,5 @@ static sap_status run_admm(sap_dual* d, sap_error* error) {
   return status;
 }
 
-// Proximal point on bilateral rows: (D + eps I) z+ = eps z - q. Of a singular D it finds the least
-// change of z that satisfies what can be satisfied.                     carpentier; tsounis VI-B
-static sap_status run_proximal(sap_dual* d, sap_error* error) {
-  static const double EPSILON = 1e-6;  // of the largest eigenvalue of a row, 1
-  const size_t n = (size_t)d->op.n;
-  double* factor;
-  sap_status status = sap_dual_reals(d, (int64_t)n * (int64_t)n, &factor, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_delassus_dense(&d->op, factor);
-  d->factorizations += 1;
-  if (!sap_delassus_factorize(factor, d->op.n, EPSILON)) {
-    return sap_fail(error, SAP_STATUS_NOT_SPD, "D + %g I is not positive definite", EPSILON);
-  }
-  for (;;) {
-    bool done = false;
-    status =
-        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
-    }
-    // z+ = z - (D + eps I)^-1 g
-    sap_delassus_factor_solve(factor, d->op.n, d->g);
-    cblas_daxpy(d->op.n, -1.0, d->g, 1, d->z, 1);
-    d->iterations += 1;
-  }
-}
-
 SAP_DUAL_ROW(sap_admm_ccp_solve, false, run_admm)
 SAP_DUAL_ROW(sap_admm_ncp_solve, true, run_admm)
-SAP_DUAL_ROW(sap_proximal_solve, false, run_proximal)

@@ -12,8 +12,5 @@ sap_status sap_admm_ccp_solve(void* workspace, const sap_solver_options* options
 sap_status sap_admm_ncp_solve(void* workspace, const sap_solver_options* options,
                               const sap_problem* problem, sap_solution* solution,
                               sap_report* report, sap_error* error);
-sap_status sap_proximal_solve(void* workspace, const sap_solver_options* options,
-                              const sap_problem* problem, sap_solution* solution,
-                              sap_report* report, sap_error* error);
 
 #endif

@@ -89,23 +89,35 @@ static bool step(const sap_ccp_polish* s, sap_dual* d) {
   return true;
 }
 
-sap_status sap_ccp_polish_run(const sap_ccp_polish* s, sap_dual* d, sap_error* error) {
+// Steps from d->z until the test holds (*done), the natural map grows, or J is singular.
+static sap_status descend(const sap_ccp_polish* s, sap_dual* d, bool* done, sap_error* error) {
   enum { MAXIMUM = 20 };
-  memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
   double last = (double)INFINITY;
   for (int i = 0; i < MAXIMUM; ++i) {
-    bool done = false;
     const sap_status status =
-        sap_dual_check(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0, &done, error);
-    if (status != SAP_STATUS_OK || done) {
+        sap_dual_check(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0, done, error);
+    if (status != SAP_STATUS_OK || *done) {
       return status;
     }
-    if (!(d->residual <= 0.5 * last) || !step(s, d)) {
+    if (!(d->residual <= last) || !step(s, d)) {
       break;
     }
     last = d->residual;
     d->iterations += 1;
   }
-  d->outcome = SAP_OUTCOME_STALLED;
   return SAP_STATUS_OK;
+}
+
+sap_status sap_ccp_polish_run(const sap_ccp_polish* s, sap_dual* d, sap_error* error) {
+  bool done = false;
+  sap_status status = descend(s, d, &done, error);
+  if (status != SAP_STATUS_OK || done) {
+    return status;
+  }
+  memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
+  status = descend(s, d, &done, error);
+  if (status == SAP_STATUS_OK && !done) {
+    d->outcome = SAP_OUTCOME_STALLED;
+  }
+  return status;
 }

@@ -14,8 +14,8 @@ typedef struct sap_ccp_polish {
   int32_t* pivots;  // work (n)
 } sap_ccp_polish;
 
-// From d->z_best on, while the natural map falls by a half or more; the stopping test ends it as it
-// ends any method. Else the outcome is STALLED. cost: 2/3 n^3 per step.
+// From d->z, and if that leads nowhere from d->z_best, while the natural map falls; the stopping
+// test ends it as it ends any method. Else the outcome is STALLED. cost: 2/3 n^3 per step.
 sap_status sap_ccp_polish_run(const sap_ccp_polish* s, sap_dual* d, sap_error* error);
 
 #endif

@@ -51,6 +51,7 @@ void sap_dual_destroy(void* workspace) {
   }
   sap_islands_clear(&w->islands);
   sap_delassus_clear(&w->dual.op);
+  sap_delassus_sparse_clear(&w->dual.sparse);
   sap_free(w->dual.vectors);
   sap_free(w->dual.work);
   sap_free(w->dual.integers);

@@ -14,6 +14,7 @@
 
 #include "core/archive.h"
 #include "problem/delassus_operator.h"
+#include "problem/delassus_sparse.h"
 #include "solvers/primal/history.h"
 
 typedef struct sap_dual {
@@ -41,6 +42,7 @@ typedef struct sap_dual {
   sap_history* history;  // NULL: not wanted
   double *vectors, *work;
   int32_t* integers;
+  sap_delassus_sparse sparse;  // of methods that factorize D
   int32_t vectors_capacity, work_capacity, integers_capacity;
 } sap_dual;
 

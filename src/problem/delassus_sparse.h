@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The Delassus operator D of an island as a block-sparse matrix, one block row per item: items
+// couple where they act on a common tree, or all where A couples trees. Its damped Cholesky.
+#ifndef SAP_PROBLEM_DELASSUS_SPARSE_H
+#define SAP_PROBLEM_DELASSUS_SPARSE_H
+
+#include "linalg/cholesky.h"
+#include "problem/delassus_operator.h"
+
+// Start from {0}.
+typedef struct sap_delassus_sparse {
+  sap_block_pattern pattern;  // lower triangle by block columns; diagonal blocks full squares
+  double* values;
+  double* shifted;    // values plus the shift
+  int32_t* integers;  // sizes, starts, rows, items by tree
+  size_t* value_start;
+  sap_cholesky* cholesky;  // made when first needed
+  int32_t n;
+  size_t nvalues;
+  int32_t values_capacity, shifted_capacity, integers_capacity, value_start_capacity;
+} sap_delassus_sparse;
+
+void sap_delassus_sparse_clear(sap_delassus_sparse* s);
+
+// Pattern and values of D, scaled as d is. cost: blocks times rows times velocities of an item.
+sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delassus* d,
+                                        sap_error* error);
+// y = D x
+void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus* d, const double* x,
+                               double* y);
+// Cholesky of D + shift I; by dense, block or sparse factors, as linalg/cholesky.h chooses.
+// fails: NOT_SPD.
+sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error);
+// x <- (D + shift I)^-1 x
+void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x);
+
+#endif
