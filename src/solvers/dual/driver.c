@@ -20,8 +20,9 @@ typedef struct dual_workspace {
   sap_dual dual;
   sap_history history;
   sap_key_map last;  // impulses of the solve before, by block identity
+  int32_t* order;    // of islands
   double *v, *gamma, *vc;
-  int32_t v_capacity, gamma_capacity, vc_capacity;
+  int32_t v_capacity, gamma_capacity, vc_capacity, order_capacity;
 } dual_workspace;
 
 typedef struct totals {
@@ -57,6 +58,7 @@ void sap_dual_destroy(void* workspace) {
   sap_free(w->dual.integers);
   sap_history_clear(&w->history);
   sap_key_map_clear(&w->last);
+  sap_free(w->order);
   sap_free(w->v);
   sap_free(w->gamma);
   sap_free(w->vc);
@@ -229,6 +231,42 @@ static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, const 
   return SAP_STATUS_OK;
 }
 
+static int32_t island_blocks(const sap_islands* islands, int32_t index) {
+  return islands->block_start[index + 1] - islands->block_start[index];
+}
+
+// Small islands first where time is limited, so that a large one does not keep them from being
+// solved; islands of one size as they come. Merge sort by halves, the second of `order` is scratch.
+static sap_status order_islands(dual_workspace* w, bool by_size, sap_error* error) {
+  const int32_t count = w->islands.count;
+  const sap_status status =
+      SAP_RESERVE(&w->order, &w->order_capacity, 2 * (int64_t)count + 1, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  int32_t *from = w->order, *to = w->order + count;
+  for (int32_t i = 0; i < count; ++i) {
+    from[i] = i;
+  }
+  for (int64_t width = 1; by_size && width < count; width *= 2) {
+    for (int64_t begin = 0; begin < count; begin += 2 * width) {
+      const int64_t middle = begin + width < count ? begin + width : count;
+      const int64_t end = middle + width < count ? middle + width : count;
+      int64_t a = begin, b = middle;
+      for (int64_t k = begin; k < end; ++k) {
+        const bool first = a < middle && (b == end || island_blocks(&w->islands, from[a]) <=
+                                                          island_blocks(&w->islands, from[b]));
+        to[k] = first ? from[a++] : from[b++];
+      }
+    }
+    int32_t* swap = from;
+    from = to;
+    to = swap;
+  }
+  memmove(w->order, from, (size_t)count * sizeof *from);
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_dual_solve(void* workspace, const sap_dual_call* call, bool ncp,
                           sap_dual_method method, sap_error* error) {
   dual_workspace* w = workspace;
@@ -251,11 +289,9 @@ sap_status sap_dual_solve(void* workspace, const sap_dual_call* call, bool ncp,
   d->deadline = limit > 0.0 ? sap_clock_seconds() + limit : (double)INFINITY;
   copy(w->v, p->v_star, p->nv);
   totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
-  for (int32_t i = 0; i < w->islands.count; ++i) {
-    status = solve_island(w, call, i, method, &sum, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+  status = order_islands(w, limit > 0.0, error);
+  for (int32_t i = 0; i < w->islands.count && status == SAP_STATUS_OK; ++i) {
+    status = solve_island(w, call, w->order[i], method, &sum, error);
   }
-  return hand_over(w, call, &sum, error);
+  return status == SAP_STATUS_OK ? hand_over(w, call, &sum, error) : status;
 }

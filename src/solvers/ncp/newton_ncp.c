@@ -1,214 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonsmooth Newton for the NCP in scaled impulses.              Alart, Curnier 1991; Acary et al.
-// 2018
-//   p = z - g:  F_n = z_n - max(0, p_n),  F_t = z_t - P_disk(mu max(0, p_n))(p_t)
-//   J = (I - T) + T D with T = dP/dp, block by block;   z += alpha dz,  J dz = -F
-// Line search: Armijo on |F|^2 against the largest of the last values.
-// Proximal point: D + sigma I and q - sigma z_k in place of D and q, sigma falling with |F|; what
-// makes hyperstatic problems, whose J is singular, solvable.
-// cost: a dense LU factorization, 2/3 n^3, per iteration.
+// Nonsmooth Newton for the NCP.                        Alart, Curnier 1991; Acary et al. 2018
+// A watchdog (Chamberlain et al. 1982) takes whole steps, which pass the kinks of F where a line
+// search creeps along them; when |F|^2 has not fallen to a quarter within PATIENCE of them it goes
+// back to the best iterate and searches along the line.
 #include "solvers/ncp/newton_ncp.h"
 
-#include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
-#include "problem/wide_cone.h"
+#include "solvers/ncp/newton_system.h"
 
-enum { MEMORY = 5 };  // values that the nonmonotone search looks back on
+enum { PATIENCE = 6 };
 
-typedef struct newton {
-  double *D, *J;       // (n n)
-  double *F, *dz, *g;  // (n); g of the proximal problem
-  double* dg;          // D dz
-  double *z_ref, *trial, *g_trial;
-  int32_t* pivots;
-  double sigma;
-  double merits[MEMORY];
-  int32_t nmerits;
-} newton;
+typedef struct watchdog {
+  double mark;    // |F|^2 / 2 of z_mark
+  int32_t steps;  // whole steps since
+  int32_t searches;
+} watchdog;
 
-static sap_status start(sap_dual* d, newton* s, sap_error* error) {
-  const int64_t n = d->op.n;
-  sap_status status = sap_dual_reals(d, 2 * n * n + 7 * n, &s->D, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_integers(d, n, &s->pivots, error);
+// Whether the next step is a whole one.
+static bool watch(sap_dual* d, sap_newton_system* s, watchdog* w) {
+  static const double FALL = 0.25;
+  const double merit = sap_newton_merit(d, s);
+  if (w->searches > 0) {
+    w->searches -= 1;
+    w->steps = 0;
+    w->mark = merit;
+    memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
+    return w->searches == 0;
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  s->J = s->D + n * n;
-  s->F = s->J + n * n;
-  s->dz = s->F + n;
-  s->g = s->dz + n;
-  s->dg = s->g + n;
-  s->z_ref = s->dg + n;
-  s->trial = s->z_ref + n;
-  s->g_trial = s->trial + n;
-  sap_delassus_dense(&d->op, s->D);
-  memcpy(s->z_ref, d->z, (size_t)n * sizeof(double));
-  return SAP_STATUS_OK;
-}
-
-// F of one item and, where T is given, dP/dp (nrows x nrows, column-major).
-static void item_equation(const sap_delassus_item* item, const double* z, const double* g,
-                          double* F, double* T) {
-  if (!item->is_cone) {
-    const double p = z[0] - g[0];
-    sap_dual_project(item, &p, F);
-    F[0] = z[0] - F[0];
-    if (T != NULL) {
-      T[0] = p >= item->lower && p <= item->upper ? 1.0 : 0.0;
-    }
-    return;
-  }
-  const int32_t n = item->nrows, normal = SAP_NORMAL_ROW;
-  double p[SAP_WIDE_ROWS] = {0.0};
-  for (int32_t i = 0; i < n; ++i) {
-    p[i] = z[i] - g[i];
-  }
-  const double pn = p[normal];
-  const double radius = pn > 0.0 ? item->mu * pn : 0.0;
-  const double length = sqrt(sap_wide_dot(n, p, p));
-  const bool slides = length > radius;
-  const double shrink = slides ? radius / length : 1.0;
-  for (int32_t i = 0; i < n; ++i) {
-    F[i] = z[i] - shrink * p[i];
-  }
-  F[normal] = z[normal] - (pn > 0.0 ? pn : 0.0);
-  if (T == NULL) {
-    return;
-  }
-  double t[SAP_WIDE_ROWS] = {0.0};
-  for (int32_t i = 0; slides && i < n; ++i) {
-    t[i] = p[i] / length;
-  }
-  const sap_wide_parts parts = {.along = slides ? 0.0 : shrink, .across = shrink};
-  sap_wide_fill(n, &parts, t, T);
-  for (int32_t i = 0; i < n; ++i) {  // unsymmetric: the normal knows nothing of the tangents
-    T[normal * n + i] = pn > 0.0 ? item->mu * t[i] : 0.0;
-  }
-  T[normal * (n + 1)] = pn > 0.0 ? 1.0 : 0.0;
-}
-
-// |F|^2 / 2
-static double equations(const sap_dual* d, const double* z, const double* g, double* F) {
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    item_equation(item, z + item->first, g + item->first, F + item->first, NULL);
-  }
-  return 0.5 * cblas_ddot(d->op.n, F, 1, F, 1);
-}
-
-// J = (I - T) + T (D + sigma I), row block by row block.
-static void assemble(const sap_dual* d, newton* s) {
-  const size_t n = (size_t)d->op.n;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], unused[SAP_WIDE_ROWS];
-    item_equation(item, d->z + first, s->g + first, unused, T);
-    for (size_t j = 0; j < n; ++j) {
-      const double* from = s->D + j * n + first;
-      double* to = s->J + j * n + first;
-      if (rows == 1) {
-        to[0] = T[0] * from[0];
-      } else {
-        for (size_t r = 0; r < rows; ++r) {
-          double sum = 0.0;
-          for (size_t c = 0; c < rows; ++c) {
-            sum += T[c * rows + r] * from[c];
-          }
-          to[r] = sum;
-        }
-      }
-    }
-    for (size_t c = 0; c < rows; ++c) {
-      for (size_t r = 0; r < rows; ++r) {
-        const double unit = r == c ? 1.0 : 0.0;
-        s->J[(first + c) * n + first + r] += unit - (1.0 - s->sigma) * T[c * rows + r];
-      }
-    }
-  }
-}
-
-// dz, false when J is singular.
-static bool find_direction(sap_dual* d, newton* s) {
-  const int32_t n = d->op.n;
-  assemble(d, s);
-  d->factorizations += 1;
-  for (int32_t i = 0; i < n; ++i) {
-    s->dz[i] = -s->F[i];
-  }
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, s->J, n, s->pivots) != 0 ||
-      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, s->J, n, s->pivots, s->dz, n) != 0) {
+  if (d->iterations == 0 || merit <= FALL * w->mark) {
+    w->steps = 0;
+    w->mark = merit;
+    memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
+  } else if (++w->steps > PATIENCE) {
+    sap_newton_return(d, s->z_mark);
+    s->nmerits = 0;
+    w->searches = PATIENCE;
     return false;
   }
-  return isfinite(cblas_dasum(n, s->dz, 1)) != 0;
-}
-
-// Step length; z and g move along.
-static double search(sap_dual* d, newton* s, double merit) {
-  static const double ARMIJO = 1e-4, SHRINK = 0.5;
-  enum { MAXIMUM = 20 };
-  const int32_t n = d->op.n;
-  double highest = merit, alpha = 1.0;
-  for (int32_t i = 0; i < s->nmerits; ++i) {
-    highest = fmax(highest, s->merits[i]);
-  }
-  sap_delassus_apply(&d->op, s->dz, s->dg);
-  cblas_daxpy(n, s->sigma, s->dz, 1, s->dg, 1);
-  for (int i = 0; i < MAXIMUM; ++i, alpha *= SHRINK) {
-    for (int32_t j = 0; j < n; ++j) {
-      s->trial[j] = d->z[j] + alpha * s->dz[j];
-      s->g_trial[j] = s->g[j] + alpha * s->dg[j];
-    }
-    d->evaluations += 1;
-    if (equations(d, s->trial, s->g_trial, s->F) <= highest - 2.0 * ARMIJO * alpha * merit) {
-      break;
-    }
-  }
-  memcpy(d->z, s->trial, (size_t)n * sizeof(double));
-  return alpha;
-}
-
-static void remember(newton* s, double merit) {
-  if (s->nmerits == MEMORY) {
-    memmove(s->merits, s->merits + 1, (MEMORY - 1) * sizeof(double));
-    s->nmerits -= 1;
-  }
-  s->merits[s->nmerits++] = merit;
-}
-
-// One Newton step on the problem with sigma and z_ref; d->g is D z + q. *alpha 0: J is singular.
-static void newton_step(sap_dual* d, newton* s, double* alpha) {
-  for (int32_t i = 0; i < d->op.n; ++i) {
-    s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
-  }
-  const double merit = equations(d, d->z, s->g, s->F);
-  remember(s, merit);
-  *alpha = find_direction(d, s) ? search(d, s, merit) : 0.0;
-}
-
-// A singular J: the least shift that mends it, for this step only.
-static void mended_step(sap_dual* d, newton* s, double* alpha) {
-  static const double FIRST = 1e-10, FACTOR = 100.0;
-  enum { MAXIMUM = 5 };
-  const double sigma = s->sigma;
-  newton_step(d, s, alpha);
-  double shift = FIRST;
-  for (int i = 0; i < MAXIMUM && *alpha == 0.0; ++i, shift *= FACTOR) {
-    s->sigma = sigma + shift;
-    s->nmerits = 0;
-    newton_step(d, s, alpha);
-  }
-  s->sigma = sigma;
+  return true;
 }
 
 static sap_status run_newton(sap_dual* d, sap_error* error) {
-  newton s = {0};
-  sap_status status = start(d, &s, error);
+  sap_newton_system s;
+  watchdog w = {0};
+  sap_status status = sap_newton_start(d, &s, error);
   double alpha = 0.0;
   while (status == SAP_STATUS_OK) {
     bool done = false;
@@ -216,8 +53,9 @@ static sap_status run_newton(sap_dual* d, sap_error* error) {
     if (status != SAP_STATUS_OK || done) {
       return status;
     }
+    const bool whole = watch(d, &s, &w);
     memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-    mended_step(d, &s, &alpha);
+    alpha = sap_newton_step(d, &s, whole);
     d->iterations += 1;
     if (alpha == 0.0) {
       d->outcome = SAP_OUTCOME_STALLED;
@@ -227,56 +65,4 @@ static sap_status run_newton(sap_dual* d, sap_error* error) {
   return status;
 }
 
-// The proximal problem is solved when its equations have fallen below this part of sigma |z -
-// z_ref| or of what they were.
-static bool inner_solved(const sap_dual* d, newton* s, double first) {
-  static const double FALL = 1e-2;
-  for (int32_t i = 0; i < d->op.n; ++i) {
-    s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
-  }
-  return sqrt(equations(d, d->z, s->g, s->F)) <= FALL * sqrt(first);
-}
-
-sap_status sap_proximal_newton_method(sap_dual* d, sap_error* error) {
-  static const double SIGMA_FIRST = 1.0, SIGMA_LEAST = 1e-8, RISE = 3.0, DROP = 0.2;
-  enum { INNER = 15 };
-  newton s = {0};
-  sap_status status = start(d, &s, error);
-  s.sigma = SIGMA_FIRST;
-  double alpha = 0.0;
-  int32_t inner = 0;
-  double first = 0.0;  // equations of the outer iterate
-  while (status == SAP_STATUS_OK) {
-    bool done = false;
-    status = sap_dual_check(d, d->options->max_iterations, alpha, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
-    }
-    const bool solved = inner > 0 && inner_solved(d, &s, first);
-    if (inner == 0 || solved || inner >= INNER) {
-      if (inner > 0) {
-        s.sigma = solved ? fmax(SIGMA_LEAST, DROP * s.sigma) : RISE * s.sigma;
-        if (!solved) {
-          memcpy(d->z, s.z_ref, (size_t)d->op.n * sizeof(double));
-          sap_delassus_velocity(&d->op, d->z, d->v);
-          sap_delassus_gradient(&d->op, d->v, d->z, d->g);
-        }
-      }
-      memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-      first = equations(d, d->z, d->g, s.F);
-      s.nmerits = 0;
-      inner = 0;
-    }
-    mended_step(d, &s, &alpha);
-    d->iterations += 1;
-    inner += 1;
-    if (alpha == 0.0) {
-      s.sigma *= RISE;
-      inner = INNER;
-    }
-  }
-  return status;
-}
-
 SAP_DUAL_ROW(sap_newton_ncp_solve, true, run_newton)
-SAP_DUAL_ROW(sap_proximal_newton_solve, true, sap_proximal_newton_method)
