@@ -56,6 +56,11 @@ SAP_API void sap_solution_reader_close(sap_solution_reader* reader);
 // Writers collect in a temporary file beside `path`; commit puts it in place of `path` and
 // reports every write error (full disk) that happened; close without commit leaves no trace. A
 // path that is no regular file (a pipe, /dev/stdout) receives everything at commit.
+//
+// A path that ends in .hdf5 or .h5 receives FCLIB's layout: one problem, global or, with a mobility,
+// local, and after it its solution (/solution: v, r, u, l). The problem must live until then. What
+// FCLIB has no words for (dt, v_guess, trees, keys, R, limits, boxes) stands in /sapstep and comes
+// back bit by bit. There, all but cones of 4 or 6 rows and contacts with a potential can be held.
 typedef struct sap_problem_writer sap_problem_writer;
 SAP_API sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out,
                                            sap_error* error);

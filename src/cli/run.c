@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/run_controls.h"
+#include "cli/run_dump.h"
 #include "cli/run_options.h"
 #include "cli/run_statistics.h"
 
@@ -206,6 +207,12 @@ static sap_status step(run* r, sap_error* error) {
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
+  }
+  if (r->options.dump != NULL && (statistics->steps + 1) % r->options.dump_every == 0) {
+    status = run_dump(r->options.dump, (long long)statistics->steps + 1, report.problem, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
   }
   status = sap_multibody_collect(r->multibody, &report, error);
   if (status != SAP_STATUS_OK) {

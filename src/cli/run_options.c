@@ -31,6 +31,8 @@ enum {
   OPTION_OUTPUT,
   OPTION_RECORD,
   OPTION_EVERY,
+  OPTION_DUMP_PROBLEMS,
+  OPTION_DUMP_EVERY,
   OPTION_COMPRESSION,
   OPTION_CHECKPOINT,
   OPTION_CHECKPOINT_EVERY,
@@ -87,6 +89,10 @@ const cli_option run_option_list[] = {
     {"deadline", "S", OPTION_DEADLINE,
      "wall-clock time of a step [s]: the contact solver ends when it is over,\nwith the best found "
      "(0: none)"},
+    {"dump-problems", "FOLDER", OPTION_DUMP_PROBLEMS,
+     "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
+     "compare"},
+    {"dump-every", "N", OPTION_DUMP_EVERY, "of every N-th step (1)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
     {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
@@ -189,6 +195,12 @@ static const char* take(run_options* o, int id, const char* argument) {
                      o->recorder.compression <= 9
                  ? NULL
                  : "an integer 0 to 9";
+    case OPTION_DUMP_PROBLEMS:
+      o->dump = argument;
+      return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_DUMP_EVERY:
+      return cli_read_integer(argument, &o->dump_every) && o->dump_every >= 1 ? NULL
+                                                                              : "an integer >= 1";
     case OPTION_FORMAT: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;
@@ -297,6 +309,9 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   if (given[OPTION_RESUME] && given[OPTION_KEYFRAME]) {
     return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
   }
+  if (given[OPTION_DUMP_EVERY] && !given[OPTION_DUMP_PROBLEMS]) {
+    return cli_usage_error(command, "--dump-every needs --dump-problems");
+  }
   sap_error error;
   if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
@@ -310,7 +325,8 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
 
 bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
                       int* exit_code) {
-  *options = (run_options){.duration = 5.0, .every = 1, .override = sap_material_unset()};
+  *options =
+      (run_options){.duration = 5.0, .every = 1, .dump_every = 1, .override = sap_material_unset()};
   options->stepper = sap_stepper_options_default();
   options->recorder = sap_recorder_options_default();
   cli_parser parser;

@@ -18,6 +18,8 @@ typedef struct run_options {
   const char* resume;        // path of a checkpoint, NULL: start anew
   int32_t checkpoint_every;  // steps per checkpoint; 0: only at the end
   int32_t every;             // steps per row of trajectory and recording
+  const char* dump;          // folder of contact problems, NULL: none
+  int32_t dump_every;        // steps per problem
   sap_recorder_options recorder;
   double duration;           // [s]
   bool has_dt;               // else the scene's timestep

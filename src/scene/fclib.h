@@ -24,8 +24,6 @@ bool sap_fclib_is_name(const char* path);  // .hdf5, .h5
 bool sap_fclib_is_file(const char* path);
 // Messages begin with the path and name the dataset. On failure the problem may be half filled.
 sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_error* error);
-// UNSUPPORTED when the file has none.
-sap_status sap_fclib_read_solution(const char* path, sap_solution* solution, sap_error* error);
 
 typedef struct sap_fclib_writer sap_fclib_writer;
 sap_status sap_fclib_writer_create(sap_fclib_writer** out, sap_error* error);

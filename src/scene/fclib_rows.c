@@ -78,7 +78,7 @@ static sap_status add_block(const sap_fclib_file* file, const sap_fclib_global* 
   if (block.set == SAP_SET_FRICTION_CONE) {
     const int32_t row = 3 * c->cone;
     for (int32_t k = 0; k < 3; ++k) {
-      c->v_hat[sap_fclib_row(k)] = 0.0 - g->w.values[row + k];
+      c->v_hat[sap_fclib_row(k)] = -g->w.values[row + k];
     }
     block.R = g->R.values + row;
     block.v_hat = c->v_hat;
@@ -87,7 +87,7 @@ static sap_status add_block(const sap_fclib_file* file, const sap_fclib_global* 
   } else if (block.set == SAP_SET_FREE) {
     const int32_t row = c->free_row;
     for (int32_t k = 0; k < block.nrows; ++k) {
-      g->b.values[row + k] = 0.0 - g->b.values[row + k];
+      g->b.values[row + k] = -g->b.values[row + k];
     }
     c->free_row += block.nrows;
     block.R = g->G_R.values + row;

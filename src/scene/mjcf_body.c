@@ -56,9 +56,8 @@ static sap_status gather(sap_mjcf_reader* r, contents* c) {
 
 // Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
 static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
-  return geom->def.name != NULL
-             ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
-             : SAP_STATUS_OK;
+  return geom->def.name != NULL ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
+                                : SAP_STATUS_OK;
 }
 
 static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const char* why) {

@@ -7,9 +7,12 @@
 #include "core/c_locale.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "scene/fclib.h"
 
 struct sap_problem_writer {
   sap_file* file;
+  sap_fclib_writer* hdf5;      // NULL: text
+  const sap_problem* problem;  // written last to HDF5
 };
 
 sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, sap_error* error) {
@@ -24,9 +27,12 @@ sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, s
   if (writer == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  const sap_status status = sap_file_create(path, &writer->file, error);
+  sap_status status = sap_file_create(path, &writer->file, error);
+  if (status == SAP_STATUS_OK && sap_fclib_is_name(path)) {
+    status = sap_fclib_writer_create(&writer->hdf5, error);
+  }
   if (status != SAP_STATUS_OK) {
-    sap_free(writer);
+    sap_problem_writer_close(writer);
     return status;
   }
   *out = writer;
@@ -36,6 +42,7 @@ sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, s
 void sap_problem_writer_close(sap_problem_writer* writer) {
   if (writer != NULL) {
     sap_file_close(writer->file);
+    sap_fclib_writer_destroy(writer->hdf5);
     sap_free(writer);
   }
 }
@@ -44,11 +51,22 @@ sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* erro
   if (writer == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "writer is NULL");
   }
+  if (writer->hdf5 != NULL) {
+    const sap_status status =
+        sap_fclib_write_bytes(writer->hdf5, sap_file_stream(writer->file), error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
   return sap_file_commit(writer->file, error);
 }
 
 // Whether the format can hold the problem.
 static sap_status check_problem(const sap_problem* problem, sap_error* error) {
+  if (sap_problem_has_mobility(problem)) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "the problem gives the inverse of A, which only an HDF5 file can hold");
+  }
   const int32_t ntrees = sap_problem_tree_count(problem);
   if (ntrees < 1) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "a problem without trees cannot be written");
@@ -131,6 +149,10 @@ sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_prob
   if (writer == NULL || problem == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or problem is NULL");
   }
+  if (writer->hdf5 != NULL) {
+    writer->problem = problem;
+    return sap_fclib_write_problem(writer->hdf5, problem, error);
+  }
   sap_status status = check_problem(problem, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -177,6 +199,18 @@ static void write_named(FILE* stream, const char* name, const double* values, in
   (void)fputc('\n', stream);
 }
 
+static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solution* solution,
+                                      sap_error* error) {
+  const sap_problem* problem = writer->problem;
+  if (problem != NULL && (sap_problem_velocity_count(problem) != solution->nv ||
+                          sap_problem_row_count(problem) != solution->nrows)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "a solution with %ld velocities and %ld rows is none of the problem's",
+                    (long)solution->nv, (long)solution->nrows);
+  }
+  return sap_fclib_write_solution(writer->hdf5, problem, solution, error);
+}
+
 sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_solution* solution,
                                        sap_error* error) {
   if (writer == NULL || solution == NULL) {
@@ -188,6 +222,9 @@ sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_sol
   }
   if (status == SAP_STATUS_OK) {
     status = check_values("gamma", solution->gamma, solution->nrows, error);
+  }
+  if (status == SAP_STATUS_OK && writer->hdf5 != NULL) {
+    return write_hdf5_solution(writer, solution, error);
   }
   sap_c_locale guard;
   if (status == SAP_STATUS_OK) {

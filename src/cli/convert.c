@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep convert: contact problems from text to HDF5 (FCLIB) and back.
+#define _POSIX_C_SOURCE 200809L
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <sapstep/problem_file.h>
+
+#include "cli/command.h"
+#include "cli/options.h"
+
+static const cli_option options[] = {{0}};
+
+typedef struct convert_job {
+  const char* output;
+  bool numbered;  // HDF5 holds one problem: several go to NAME-0.hdf5, NAME-1.hdf5, ...
+  long long count;
+  sap_problem* problem;
+  sap_problem_writer* writer;  // text: all problems
+} convert_job;
+
+static bool is_hdf5(const char* path) {
+  const size_t length = strlen(path);
+  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
+         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
+}
+
+// The name of the next output.
+static void name_output(const convert_job* job, char path[PATH_MAX]) {
+  const char* end = strrchr(job->output, '.');
+  const int stem = job->numbered ? (int)(end - job->output) : (int)strlen(job->output);
+  if (job->numbered) {
+    (void)snprintf(path, PATH_MAX, "%.*s-%lld%s", stem, job->output, job->count, end);
+  } else {
+    (void)snprintf(path, PATH_MAX, "%.*s", stem, job->output);
+  }
+}
+
+static sap_status write_problem(convert_job* job, sap_error* error) {
+  char path[PATH_MAX];
+  sap_status status = SAP_STATUS_OK;
+  name_output(job, path);
+  if (job->writer == NULL) {
+    status = sap_problem_writer_open(path, &job->writer, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_writer_problem(job->writer, job->problem, error);
+  }
+  job->count += 1;
+  if (status == SAP_STATUS_OK && is_hdf5(job->output)) {
+    status = sap_problem_writer_commit(job->writer, error);
+    sap_problem_writer_close(job->writer);
+    job->writer = NULL;
+  }
+  return status;
+}
+
+// Reads all problems of a file; counts them where there is nothing to write to.
+static sap_status read_file(convert_job* job, const char* path, bool write, sap_error* error) {
+  sap_problem_reader* reader = NULL;
+  sap_status status = sap_problem_reader_open(path, &reader, error);
+  while (status == SAP_STATUS_OK) {
+    bool found = false;
+    status = sap_problem_reader_next(reader, job->problem, &found, error);
+    if (status != SAP_STATUS_OK || !found) {
+      break;
+    }
+    if (write) {
+      status = write_problem(job, error);
+    } else {
+      job->count += 1;
+    }
+  }
+  sap_problem_reader_close(reader);
+  return status;
+}
+
+static sap_status convert(convert_job* job, char** inputs, int ninputs, sap_error* error) {
+  sap_status status = sap_problem_create(&job->problem, error);
+  for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
+    status = read_file(job, inputs[i], false, error);
+  }
+  job->numbered = is_hdf5(job->output) && job->count > 1;
+  job->count = 0;
+  for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
+    status = read_file(job, inputs[i], true, error);
+  }
+  if (status == SAP_STATUS_OK && job->writer != NULL) {
+    status = sap_problem_writer_commit(job->writer, error);
+  }
+  return status;
+}
+
+static int run_convert(const cli_command* command, int argc, char** argv) {
+  cli_parser parser;
+  const char* argument;
+  cli_parser_begin(&parser, command, NULL, argc, argv);
+  if (cli_parse_next(&parser, &argument) == CLI_PARSE_LEAVE) {
+    return parser.exit_code;
+  }
+  if (parser.noperands < 2) {
+    return cli_usage_error(command, "an input and an output are needed");
+  }
+  sap_error error = {0};
+  convert_job job = {.output = parser.operands[parser.noperands - 1]};
+  const sap_status status = convert(&job, parser.operands, parser.noperands - 1, &error);
+  sap_problem_writer_close(job.writer);
+  sap_problem_destroy(job.problem);
+  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+}
+
+const cli_command cli_command_convert = {
+    .name = "convert",
+    .operands = "FILE... OUTPUT",
+    .summary = "turn contact problems from text into HDF5 (FCLIB) and back",
+    .description =
+        "Writes the contact problems of the files to OUTPUT: as HDF5 in FCLIB's layout where\n"
+        "its name ends in .hdf5 or .h5, else as text, stacked. Several problems for HDF5 go to\n"
+        "NAME-0.hdf5, NAME-1.hdf5 and so on. Text holds friction cones on one or two trees\n"
+        "only; what one format cannot hold is refused, and what is written comes back bit by bit.",
+    .examples =
+        "  sapstep convert pile.problem pile.hdf5\n"
+        "  sapstep convert pile-*.hdf5 pile.problem\n",
+    .options = options,
+    .solver_options = false,
+    .run = run_convert,
+};
