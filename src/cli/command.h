@@ -64,6 +64,8 @@ int cli_report(const sap_error* error);
 int cli_flush(void);
 // "runs/a.h5" and ".svg" make "runs/a.svg"; to be freed, NULL without memory.
 char* cli_sibling_path(const char* path, const char* extension);
+// Whether the name says HDF5: .hdf5 or .h5.
+bool cli_is_hdf5(const char* path);
 // The candidate that `word` is most likely a misspelling of; NULL: none is near.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
 

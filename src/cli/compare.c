@@ -9,15 +9,22 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/profile.h"
 #include "cli/table.h"
 
-enum { ID_SOLVERS = 1, ID_FORMAT, ID_SUMMARY };
+enum { ID_SOLVERS = 1, ID_FORMAT, ID_SUMMARY, ID_PROFILE, ID_PROFILE_TOLERANCE };
 enum { MAXIMUM_SOLVERS = 64 };
 
 static const cli_option options[] = {
     {"solvers", "NAME,NAME,...", ID_SOLVERS, "which, see 'sapstep solvers' (all)"},
     {"format", "table|csv|json", ID_FORMAT, "how to print (table)"},
     {"summary", NULL, ID_SUMMARY, "a row per solver instead of one per problem and solver"},
+    {"profile", "FILE.svg", ID_PROFILE,
+     "write a performance profile (Dolan, More): the share of problems\nsolved within tau times "
+     "the "
+     "time of the fastest, and FILE.csv"},
+    {"profile-tolerance", "X", ID_PROFILE_TOLERANCE,
+     "natural map that counts as solved there (1e-8)"},
     {0},
 };
 
@@ -55,6 +62,9 @@ typedef struct compare_job {
   sap_solver_options options;
   cli_format format;
   bool summary;
+  const char* profile_path;  // NULL: none
+  double profile_tolerance;
+  profile profile;
   contender contenders[MAXIMUM_SOLVERS];
   int count;
   sap_problem* problem;
@@ -72,9 +82,12 @@ static double difference(const sap_solution* a, const sap_solution* b) {
   return sum > 0.0 ? sqrt(sum / norm) : 0.0;
 }
 
+static double own_map(const contender* c, const sap_residual* residual) {
+  return c->nonlinear ? residual->ncp_natural_map_scaled : residual->ccp_natural_map_scaled;
+}
+
 static void count_result(contender* c, const sap_report* report, const sap_residual* residual) {
-  const double map =
-      c->nonlinear ? residual->ncp_natural_map_scaled : residual->ccp_natural_map_scaled;
+  const double map = own_map(c, residual);
   c->problems += 1;
   c->solved_4 += map <= 1e-4 ? 1 : 0;
   c->solved_8 += map <= 1e-8 ? 1 : 0;
@@ -105,6 +118,10 @@ static void print_result(compare_job* job, const contender* c, const char* path,
 static sap_status compare_problem(compare_job* job, const char* path, int64_t index,
                                   sap_error* error) {
   bool have_first = false;
+  if (job->profile_path != NULL && !profile_add_problem(&job->profile, job->count)) {
+    cli_message("out of memory");
+    return SAP_STATUS_MEMORY;
+  }
   for (int i = 0; i < job->count; ++i) {
     contender* c = &job->contenders[i];
     sap_residual residual;
@@ -130,6 +147,9 @@ static sap_status compare_problem(compare_job* job, const char* path, int64_t in
       have_first = true;
     }
     count_result(c, &job->report, &residual);
+    if (job->profile_path != NULL && own_map(c, &residual) <= job->profile_tolerance) {
+      profile_set(&job->profile, i, job->report.time);
+    }
     if (!job->summary) {
       print_result(job, c, path, index, &residual);
     }
@@ -225,6 +245,7 @@ static int create(compare_job* job, const cli_command* command) {
 
 static void destroy(compare_job* job) {
   cli_table_destroy(job->table);
+  profile_clear(&job->profile);
   sap_problem_destroy(job->problem);
   for (int i = 0; i < job->count; ++i) {
     sap_solver_destroy(job->contenders[i].solver);
@@ -232,6 +253,18 @@ static void destroy(compare_job* job) {
   sap_solution_clear(&job->solution);
   sap_solution_clear(&job->first);
   sap_report_clear(&job->report);
+}
+
+static int write_profile(const compare_job* job) {
+  sap_error error = {0};
+  const char* names[MAXIMUM_SOLVERS];
+  for (int i = 0; i < job->count; ++i) {
+    names[i] = job->contenders[i].info->name;
+  }
+  return profile_write(&job->profile, names, job->profile_tolerance, job->profile_path, &error) ==
+                 SAP_STATUS_OK
+             ? CLI_OK
+             : cli_report(&error);
 }
 
 static int finish(compare_job* job) {
@@ -246,6 +279,10 @@ static int finish(compare_job* job) {
                    c->problems > 0 ? (double)c->iterations / (double)c->problems : (double)NAN);
     cli_table_integer(job->table, c->iterations_max);
     cli_table_real(job->table, 1e6 * c->time);
+  }
+  const int profile_code = job->profile_path != NULL ? write_profile(job) : CLI_OK;
+  if (profile_code != CLI_OK) {
+    return profile_code;
   }
   if (!cli_table_print(job->table, job->format, stdout)) {
     cli_message("out of memory");
@@ -263,6 +300,14 @@ static int parse(compare_job* job, cli_parser* parser) {
       job->names = argument;
     } else if (id == ID_SUMMARY) {
       job->summary = true;
+    } else if (id == ID_PROFILE) {
+      job->profile_path = argument;
+    } else if (id == ID_PROFILE_TOLERANCE) {
+      if (!cli_read_real(argument, &job->profile_tolerance) || !(job->profile_tolerance > 0.0)) {
+        parser->exit_code = cli_usage_error(
+            parser->command, "--profile-tolerance '%s' must be finite and > 0", argument);
+        return CLI_PARSE_LEAVE;
+      }
     } else {
       const int choice = cli_read_choice(argument, cli_format_names);
       if (choice < 0) {
@@ -277,7 +322,7 @@ static int parse(compare_job* job, cli_parser* parser) {
 }
 
 static int run(const cli_command* command, int argc, char** argv) {
-  compare_job job = {.options = sap_solver_options_default()};
+  compare_job job = {.options = sap_solver_options_default(), .profile_tolerance = 1e-8};
   cli_parser parser;
   cli_parser_begin(&parser, command, &job.options, argc, argv);
   if (parse(&job, &parser) == CLI_PARSE_LEAVE) {
@@ -309,7 +354,8 @@ const cli_command cli_command_compare = {
         "|g_n gamma_n| [J], dissipation [J], and the relative difference of the velocities\n"
         "from those of the first solver. Solvers that do not take a problem's blocks are\n"
         "left out. With --summary: problems solved to 1e-4 and 1e-8 in the natural map of\n"
-        "the solver's own model, mean and most iterations, time of all.",
+        "the solver's own model, mean and most iterations, time of all. FILE is text or HDF5\n"
+        "(FCLIB), as 'sapstep run --dump-problems' writes it.",
     .examples =
         "  sapstep compare --summary *.problem\n"
         "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.problem\n",

@@ -20,12 +20,6 @@ typedef struct convert_job {
   sap_problem_writer* writer;  // text: all problems
 } convert_job;
 
-static bool is_hdf5(const char* path) {
-  const size_t length = strlen(path);
-  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
-         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
-}
-
 // The name of the next output.
 static void name_output(const convert_job* job, char path[PATH_MAX]) {
   const char* end = strrchr(job->output, '.');
@@ -48,7 +42,7 @@ static sap_status write_problem(convert_job* job, sap_error* error) {
     status = sap_problem_writer_problem(job->writer, job->problem, error);
   }
   job->count += 1;
-  if (status == SAP_STATUS_OK && is_hdf5(job->output)) {
+  if (status == SAP_STATUS_OK && cli_is_hdf5(job->output)) {
     status = sap_problem_writer_commit(job->writer, error);
     sap_problem_writer_close(job->writer);
     job->writer = NULL;
@@ -81,7 +75,7 @@ static sap_status convert(convert_job* job, char** inputs, int ninputs, sap_erro
   for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
     status = read_file(job, inputs[i], false, error);
   }
-  job->numbered = is_hdf5(job->output) && job->count > 1;
+  job->numbered = cli_is_hdf5(job->output) && job->count > 1;
   job->count = 0;
   for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
     status = read_file(job, inputs[i], true, error);

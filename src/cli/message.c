@@ -99,3 +99,9 @@ const char* cli_suggest(const char* word, const char* const* candidates, int cou
   }
   return best;
 }
+
+bool cli_is_hdf5(const char* path) {
+  const size_t length = strlen(path);
+  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
+         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
+}

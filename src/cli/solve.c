@@ -17,7 +17,8 @@ static const cli_option options[] = {
     {"format", "table|csv|json", ID_FORMAT,
      "how to print (table); json is one array with an object\nper problem"},
     {"output", "FILE", ID_OUTPUT,
-     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing"},
+     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing; FILE.hdf5 takes "
+     "one problem and its\nsolution (FCLIB)"},
     {"repeat", "N", ID_REPEAT,
      "solve each problem N times from the same start and\nprint the shortest time (1)"},
     {0},
@@ -66,6 +67,9 @@ static sap_status solve_problem(solve_job* job, const char* path, int64_t index,
   sap_status status = solve_repeatedly(job, &time, error);
   if (status == SAP_STATUS_OK) {
     status = sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error);
+  }
+  if (status == SAP_STATUS_OK && job->writer != NULL && cli_is_hdf5(job->output)) {
+    status = sap_problem_writer_problem(job->writer, job->problem, error);
   }
   if (status == SAP_STATUS_OK && job->writer != NULL) {
     status = sap_problem_writer_solution(job->writer, &job->solution, error);
@@ -226,7 +230,8 @@ const cli_command cli_command_solve = {
     .summary = "solve the contact problems of files",
     .description =
         "Solves every contact problem ('sapstep_problem 1', several may be stacked in a\n"
-        "file) and prints a row for each: file, index in the file from 0, velocities nv,\n"
+        "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file, index in "
+        "the file from 0, velocities nv,\n"
         "contacts nc, outcome, Newton iterations, cost l(v) [J], relative momentum error\n"
         "|D grad l| / max(|D A v|, |D J' gamma|) computed anew from the solution, and\n"
         "time [us]. Exit status 1 when a problem did not converge. After an error (exit\n"

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/profile.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sapstep/chart.h>
+
+enum { PATH_SIZE = 4096, TITLE_SIZE = 160 };
+
+bool profile_add_problem(profile* p, int nsolvers) {
+  p->nsolvers = nsolvers;
+  if (p->nproblems == p->capacity) {
+    const int64_t capacity = 2 * p->capacity + 16;
+    double* times = realloc(p->times, (size_t)(capacity * nsolvers) * sizeof *times);
+    if (times == NULL) {
+      return false;
+    }
+    p->times = times;
+    p->capacity = capacity;
+  }
+  for (int s = 0; s < nsolvers; ++s) {
+    p->times[p->nproblems * nsolvers + s] = (double)NAN;
+  }
+  p->nproblems += 1;
+  return true;
+}
+
+void profile_set(profile* p, int solver, double time) {
+  p->times[(p->nproblems - 1) * p->nsolvers + solver] = time;
+}
+
+void profile_clear(profile* p) {
+  free(p->times);
+  *p = (profile){0};
+}
+
+static int compare(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return x < y ? -1 : x > y;
+}
+
+// Ratios of a solver to the fastest, ascending; their number.
+static int64_t collect(const profile* p, int solver, double* ratios) {
+  int64_t count = 0;
+  for (int64_t i = 0; i < p->nproblems; ++i) {
+    const double* times = p->times + i * p->nsolvers;
+    double best = (double)INFINITY;
+    for (int s = 0; s < p->nsolvers; ++s) {
+      best = times[s] < best ? times[s] : best;
+    }
+    if (!isnan(times[solver])) {
+      ratios[count++] = best > 0.0 ? times[solver] / best : 1.0;
+    }
+  }
+  qsort(ratios, (size_t)count, sizeof *ratios, compare);
+  return count;
+}
+
+// A stair of the ratios from 1 to `end`; its points.
+static int32_t make_stair(const double* ratios, int64_t count, int64_t nproblems, double end,
+                          double* x, double* y) {
+  int32_t n = 0;
+  double share = 0.0;
+  for (int64_t i = 0; i < count; ++i) {
+    x[n] = ratios[i];
+    y[n++] = share;
+    share = (double)(i + 1) / (double)nproblems;
+    x[n] = ratios[i];
+    y[n++] = share;
+  }
+  x[n] = end;
+  y[n++] = share;
+  return n;
+}
+
+static bool write_csv(const profile* p, const char* const* names, const sap_chart_series* series,
+                      const char* path) {
+  char name[PATH_SIZE];
+  const char* dot = strrchr(path, '.');
+  const int stem = dot != NULL && strchr(dot, '/') == NULL ? (int)(dot - path) : (int)strlen(path);
+  (void)snprintf(name, sizeof name, "%.*s.csv", stem, path);
+  errno = 0;
+  FILE* file = fopen(name, "w");
+  if (file == NULL) {
+    return false;
+  }
+  (void)fputs("solver,tau,share\n", file);
+  for (int s = 0; s < p->nsolvers; ++s) {
+    for (int32_t i = 1; i < series[s].count; i += 2) {
+      (void)fprintf(file, "%s,%.9g,%.9g\n", names[s], series[s].x[i], series[s].y[i]);
+    }
+  }
+  const bool good = ferror(file) == 0;
+  return fclose(file) == 0 && good;
+}
+
+static sap_status write_both(const profile* p, const char* const* names, double tolerance,
+                             const sap_chart_series* series, const char* path, sap_error* error) {
+  char title[TITLE_SIZE];
+  (void)snprintf(title, sizeof title, "%lld problems solved to %g", (long long)p->nproblems,
+                 tolerance);
+  const sap_chart_panel panel = {.title = title,
+                                 .x_label = "time over that of the fastest",
+                                 .y_label = "share solved",
+                                 .log_x = true,
+                                 .series_count = p->nsolvers,
+                                 .series = series};
+  const sap_status status = sap_chart_write(path, &panel, 1, error);
+  if (status == SAP_STATUS_OK && !write_csv(p, names, series, path)) {
+    error->status = SAP_STATUS_IO;
+    (void)snprintf(error->message, sizeof error->message,
+                   "cannot write the profile beside '%.200s': %s", path, strerror(errno));
+    return SAP_STATUS_IO;
+  }
+  return status;
+}
+
+sap_status profile_write(const profile* p, const char* const* names, double tolerance,
+                         const char* path, sap_error* error) {
+  static const double MARGIN = 2.0;  // past the last ratio
+  const size_t n = (size_t)p->nproblems, points = 2 * n + 1, solvers = (size_t)p->nsolvers;
+  double* memory = calloc(solvers * (n + 2 * points) + 1, sizeof *memory);
+  int64_t* counts = calloc(solvers + 1, sizeof *counts);
+  sap_chart_series* series = calloc(solvers + 1, sizeof *series);
+  sap_status status = SAP_STATUS_MEMORY;
+  if (memory == NULL || counts == NULL || series == NULL) {
+    error->status = status;
+    (void)snprintf(error->message, sizeof error->message, "out of memory");
+  } else {
+    double end = MARGIN;
+    for (size_t s = 0; s < solvers; ++s) {
+      double* ratios = memory + s * n;
+      counts[s] = collect(p, (int)s, ratios);
+      end = counts[s] > 0 ? fmax(end, MARGIN * ratios[counts[s] - 1]) : end;
+    }
+    for (size_t s = 0; s < solvers; ++s) {
+      double* x = memory + solvers * n + 2 * s * points;
+      series[s] = (sap_chart_series){.name = names[s], .x = x, .y = x + points};
+      series[s].count = make_stair(memory + s * n, counts[s], p->nproblems, end, x, x + points);
+    }
+    status = write_both(p, names, tolerance, series, path, error);
+  }
+  free(memory);
+  free(counts);
+  free(series);
+  return status;
+}
