@@ -4,7 +4,9 @@
 // What makes hyperstatic problems solvable, whose D is singular. Each is solved by whole Newton
 // steps: with sigma large enough they converge, and where they do not they are cut short and sigma
 // rises. Sigma falls the faster the fewer steps were needed. Scaled impulses: 1 is the largest
-// eigenvalue of a block of D, and the first sigma makes the first problem nearly diagonal.
+// eigenvalue of a block of D, and SIGMA_FIRST makes a problem nearly diagonal. Plain Newton comes
+// first: it is faster where it works, and friction is not monotone, so that a large sigma may lead
+// astray.
 #include <math.h>
 #include <string.h>
 
@@ -76,7 +78,7 @@ static void after_failure(sap_dual* d, sap_newton_system* s, proximal* p) {
   p->failures += 1;
   p->drop = sqrt(p->drop);
   if (!p->succeeded) {
-    s->sigma *= FIRST_RISE;
+    s->sigma = fmax(SIGMA_FIRST, FIRST_RISE * s->sigma);
   } else {
     s->sigma *= p->failures < FAILURES ? 1.0 / p->drop : RISE;
   }
@@ -87,7 +89,7 @@ sap_status sap_proximal_newton_method(sap_dual* d, sap_error* error) {
   sap_newton_system s;
   proximal p = {.drop = DROP_FIRST};
   sap_status status = sap_newton_start(d, &s, error);
-  s.sigma = SIGMA_FIRST;
+  s.sigma = SIGMA_LEAST;  // plain Newton, in vain where D is singular or the guess is far
   double alpha = 0.0;
   bool singular = false;
   while (status == SAP_STATUS_OK) {
