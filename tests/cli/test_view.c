@@ -121,10 +121,12 @@ static const char probe[] =
     "    out.home = app.frame();\n"
     "    out.charts = document.querySelectorAll('.chart').length;\n"
     "  }\n"
-    "  setTimeout(() => {\n"
+    "  let patience = 100;\n"  // a loaded machine draws its next frame late
+    "  setTimeout(function wait() {\n"
+    "    if (app && app.frame() === 0 && --patience > 0) { setTimeout(wait, 100); return; }\n"
     "    out.frame = app ? app.frame() : -1;\n"
     "    document.documentElement.dataset.report = JSON.stringify(out).replaceAll('\"', \"'\");\n"
-    "  }, 500);\n"
+    "  }, 100);\n"
     "}, 50);\n"
     "</script>\n";
 
@@ -166,7 +168,7 @@ static void plays_in_a_browser(void** state) {
       *state, "chromium", "",
       "--headless --no-sandbox --disable-gpu-sandbox --use-gl=angle --use-angle=swiftshader "
       "--enable-unsafe-swiftshader --user-data-dir=profile --window-size=900,600 "
-      "--virtual-time-budget=20000 --dump-dom \"file://$PWD/probed.html\"");
+      "--virtual-time-budget=60000 --dump-dom \"file://$PWD/probed.html\"");
   const char* found = strstr(r.out, "data-report=\"");
   if (r.exit_code != 0 || found == NULL) {
     fail_msg("chromium: exit %d, no report; stderr '%.2000s'", r.exit_code, r.err);
