@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a run leaves behind: the trajectory as CSV.
+// What runs leave behind: trajectories as CSV, tables of results as HDF5 and CSV.
 #ifndef SAPSTEP_OUTPUT_H
 #define SAPSTEP_OUTPUT_H
 
@@ -33,6 +33,30 @@ SAP_API sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_tr
                                         sap_error* error);
 SAP_API sap_status sap_trajectory_commit(sap_trajectory* trajectory, sap_error* error);
 SAP_API void sap_trajectory_close(sap_trajectory* trajectory);
+
+// A column of a table: numbers or texts.
+typedef struct sap_result_column {
+  const char* name;
+  const char* units;         // NULL: none
+  const double* values;      // (rows), or NULL and
+  const char* const* texts;  // (rows)
+} sap_result_column;
+
+typedef struct sap_result_table {
+  const sap_result_column* columns;  // (column_count)
+  int32_t column_count;
+  int64_t rows;
+  const char* note;  // what the table comes from; NULL: nothing
+} sap_result_table;
+
+// HDF5: a one-dimensional data set per column (float64, or UTF-8 padded by zeros) with the
+// attribute `units`; the file's attributes are `format`, `version`, `program` and the note as
+// `study`. Equal tables make equal files. Either file appears whole or not at all; IO when it
+// cannot be written, UNSUPPORTED in a build without HDF5. In CSV what is not finite is empty.
+SAP_API sap_status sap_result_table_write(const char* path, const sap_result_table* table,
+                                          sap_error* error);
+SAP_API sap_status sap_result_table_write_csv(const char* path, const sap_result_table* table,
+                                              sap_error* error);
 
 #ifdef __cplusplus
 }

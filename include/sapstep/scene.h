@@ -49,6 +49,14 @@ typedef enum sap_scene_format {
   SAP_SCENE_URDF,
 } sap_scene_format;
 
+// One value of the file changed before it is read. `path` is ELEMENT/NAME/ATTRIBUTE, e.g.
+// "geom/ball/density", "body/box/inertial/mass" (a child in between), "option/*/gravity[2]" (of all
+// such elements; a part of a list), "default/cube/geom/friction" (a class), "joint/elbow/damping".
+// What includes bring can be changed, attached models cannot. An attribute that is absent is added.
+typedef struct sap_scene_edit {
+  const char *path, *value;
+} sap_scene_edit;
+
 typedef struct sap_scene_options {
   sap_scene_format format;        //                                                     (auto)
   bool lenient;                   // what is not supported becomes a warning             (false)
@@ -59,6 +67,8 @@ typedef struct sap_scene_options {
   const sap_material* override_material;  // replaces every shape's, but for fields that are unset
                                           // as in sap_material_unset;
                                           // NULL: none                                  (NULL)
+  const sap_scene_edit* edits;            // made in this order; ARGUMENT where the file has no such
+  int32_t edit_count;                     // element                                     (NULL, 0)
   sap_message_function warning;           // may be NULL
   void* warning_context;
 } sap_scene_options;

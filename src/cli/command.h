@@ -52,6 +52,7 @@ extern const cli_command cli_command_plot;
 extern const cli_command cli_command_run;
 extern const cli_command cli_command_solve;
 extern const cli_command cli_command_solvers;
+extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_view;
 
 // "sapstep: message" on standard error.

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "scene/edit.h"
 #include "scene/mjcf.h"
 #include "scene/number.h"
 #include "scene/schema.h"
@@ -204,6 +205,9 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
                                const sap_mjcf_model* user, sap_mjcf_model** out) {
   *out = NULL;
   sap_status status = sap_mjcf_include(r->store, path, root, r->error);
+  if (status == SAP_STATUS_OK && user == NULL) {
+    status = sap_scene_apply_edits(r->store, root, r->options, r->error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_schema_check(&sap_mjcf_schema, root, r->options, r->error);
   }

@@ -3,6 +3,8 @@
 // welded to the world, or moves freely (options); a root link called "world" is the world.
 #include "scene/urdf.h"
 
+#include "scene/edit.h"
+
 #include <string.h>
 
 #include "core/memory.h"
@@ -102,7 +104,10 @@ static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   sap_model_options options = sap_model_options_default();
   options.name = sap_xml_get(root, "name");
   int32_t root_link = -1;
-  sap_status status = sap_schema_check(&sap_urdf_schema, root, r->options, r->error);
+  sap_status status = sap_scene_apply_edits(r->store, root, r->options, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_schema_check(&sap_urdf_schema, root, r->options, r->error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_builder_create(&options, &r->builder, r->error);
   }

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One case of a sweep: its values, and the run with them.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/run_statistics.h"
+#include "cli/sweep.h"
+
+const char* const sweep_status_names[] = {"ok", "unconverged", "failed"};
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+static uint64_t mix(uint64_t x) {
+  x += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+double sweep_random(int32_t seed, int64_t index, int32_t stream) {
+  const uint64_t x = mix(mix(mix((uint64_t)seed) ^ (uint64_t)index) ^ (uint64_t)stream);
+  return (double)(x >> 11) * 0x1p-53;
+}
+
+// Two streams per parameter: the normal distribution takes both (Box and Muller).
+static double draw(const sweep_study* study, int parameter, int64_t index) {
+  const sweep_parameter* p = &study->parameters[parameter];
+  const double u = sweep_random(study->seed, index, 2 * parameter);
+  const double w = sweep_random(study->seed, index, 2 * parameter + 1);
+  const double two_pi = 6.283185307179586;
+  switch (p->kind) {
+    case SWEEP_UNIFORM:
+      return p->a + (p->b - p->a) * u;
+    case SWEEP_LOG:
+      return p->a * pow(p->b / p->a, u);
+    default:
+      return p->a + p->b * sqrt(-2.0 * log(1.0 - u)) * cos(two_pi * w);
+  }
+}
+
+void sweep_value(const sweep_study* study, int parameter, int64_t index,
+                 char out[SWEEP_TEXT_SIZE]) {
+  const sweep_parameter* p = &study->parameters[parameter];
+  int64_t choice = 0;
+  if (p->kind == SWEEP_GRID) {  // the last grid line changes fastest
+    int64_t point = index / study->samples;
+    for (int i = study->parameter_count - 1; i > parameter; --i) {
+      if (study->parameters[i].kind == SWEEP_GRID) {
+        point /= study->parameters[i].count;
+      }
+    }
+    choice = point % p->count;
+  } else if (p->kind == SWEEP_CHOOSE) {
+    choice = (int64_t)(sweep_random(study->seed, index, 2 * parameter) * p->count);
+  } else if (p->kind != SWEEP_SET) {
+    (void)snprintf(out, SWEEP_TEXT_SIZE, "%.17g", draw(study, parameter, index));
+    return;
+  }
+  (void)snprintf(out, SWEEP_TEXT_SIZE, "%s", p->values[choice]);
+}
+
+static sap_status refuse(sap_error* error, const char* format, const char* name) {
+  error->status = SAP_STATUS_ARGUMENT;
+  (void)snprintf(error->message, sizeof error->message, format, name);
+  return SAP_STATUS_ARGUMENT;
+}
+
+static sap_status set_start(const sweep_study* study, const sweep_setup* setup,
+                            const sap_model* model, sap_state* state, double* control,
+                            sap_error* error) {
+  sap_status status;
+  if (study->keyframe[0] == '\0') {
+    status = sap_model_default_state(model, state, error);
+  } else {
+    int32_t id = sap_model_find(model, SAP_ELEMENT_KEYFRAME, study->keyframe);
+    if (id < 0 && (!cli_read_integer(study->keyframe, &id) || id < 0 ||
+                   id >= sap_model_get_sizes(model).keyframes)) {
+      return refuse(error, "the scene has no keyframe '%s'", study->keyframe);
+    }
+    status = sap_model_keyframe(model, id, state, control, error);
+  }
+  for (int i = 0; status == SAP_STATUS_OK && i < setup->state_count; ++i) {
+    sweep_coordinate at;
+    if (!sweep_find_coordinate(model, setup->states[i].name, &at)) {
+      return refuse(error, "the scene has no coordinate '%s'", setup->states[i].name);
+    }
+    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
+  }
+  return status;
+}
+
+sap_status sweep_read_scene(const sweep_study* study, const sweep_setup* setup, sap_model** model,
+                            sap_state* state, double** control, sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = study->lenient;
+  options.floating_base = study->floating_base;
+  options.override_material = &setup->material;
+  options.edits = setup->edits;
+  options.edit_count = setup->edit_count;
+  const sap_status status = sap_scene_read(study->scene, &options, model, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
+  if (*control == NULL) {
+    error->status = SAP_STATUS_MEMORY;
+    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    return SAP_STATUS_MEMORY;
+  }
+  return set_start(study, setup, *model, state, *control, error);
+}
+
+// What a run owns.
+typedef struct work {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+  double* control;
+  sweep_sums sums;
+} work;
+
+static sap_status begin(const sweep_study* study, sweep_setup* setup, work* w, sap_error* error) {
+  sap_status status = sweep_read_scene(study, setup, &w->model, &w->state, &w->control, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const sap_model_options* scene = sap_model_get_options(w->model);
+  setup->stepper.dt = setup->has_dt ? setup->stepper.dt : scene->timestep;
+  sap_regularization* r = &setup->stepper.regularization;
+  r->sigma = setup->has_sigma ? r->sigma : scene->regularization.sigma;
+  r->beta = setup->has_beta ? r->beta : scene->regularization.beta;
+  status = sap_multibody_create(w->model, &w->multibody, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_set_control(w->multibody, w->control, error);
+  }
+  return status == SAP_STATUS_OK ? sap_stepper_create(sap_multibody_system(w->multibody),
+                                                      &setup->stepper, &w->stepper, error)
+                                 : status;
+}
+
+static sap_status step(work* w, sap_error* error) {
+  sweep_sums* s = &w->sums;
+  sap_step_report report;
+  sap_diagnostics d;
+  sap_status status = sap_stepper_step(w->stepper, &w->state, &report, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_collect(w->multibody, &report, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int32_t iterations = run_newton_iterations(&report);
+  const int32_t contacts = sap_multibody_contact_count(w->multibody);
+  ++s->steps;
+  s->iterations += iterations;
+  s->iterations_max = iterations > s->iterations_max ? iterations : s->iterations_max;
+  s->contacts += contacts;
+  s->contacts_max = contacts > s->contacts_max ? contacts : s->contacts_max;
+  s->kinetic_max = fmax(s->kinetic_max, d.kinetic);
+  s->penetration_max =
+      fmax(s->penetration_max, run_penetration(sap_multibody_contacts(w->multibody), contacts));
+  if (report.solver != NULL) {
+    s->momentum_error_max = fmax(s->momentum_error_max, report.solver->momentum_error);
+    s->unconverged += report.solver->outcome != SAP_OUTCOME_CONVERGED ? 1 : 0;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status advance(const sweep_study* study, double dt, work* w, sap_error* error) {
+  sap_diagnostics d;
+  sap_status status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
+  if (status == SAP_STATUS_OK) {
+    w->sums.kinetic_start = w->sums.kinetic_max = d.kinetic;
+    w->sums.potential_start = d.potential_gravity + d.potential_springs;
+    status = sap_multibody_detect(w->multibody, w->state.q, error);
+  }
+  // A duration that is a multiple of dt up to round-off takes that many steps.
+  const double steps = ceil(study->duration / dt * (1.0 - 1e-12));
+  while (status == SAP_STATUS_OK && (double)w->sums.steps < steps && !sweep_interrupted()) {
+    status = step(w, error);
+  }
+  return status;
+}
+
+void sweep_case_run(const sweep_study* study, int64_t index, sweep_row* row) {
+  char values[SWEEP_PARAMETERS_MAX][SWEEP_TEXT_SIZE];
+  sweep_setup setup;
+  work w = {0};
+  sap_error error = {0};
+  memset(row, 0, sizeof *row);
+  row->index = index;
+  for (int i = 0; i < study->measure_count; ++i) {
+    row->measures[i] = (double)NAN;
+  }
+  sweep_setup_begin(&setup);
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; status == SAP_STATUS_OK && i < study->parameter_count; ++i) {
+    sweep_value(study, i, index, values[i]);
+    const char* wrong = sweep_setup_take(&setup, study->parameters[i].name, values[i]);
+    if (wrong != NULL) {
+      status = SAP_STATUS_ARGUMENT;
+      (void)snprintf(error.message, sizeof error.message, "%.100s = %.127s must be %.200s",
+                     study->parameters[i].name, values[i], wrong);
+    }
+  }
+  if (status == SAP_STATUS_OK) {
+    status = begin(study, &setup, &w, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = advance(study, setup.stepper.dt, &w, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sweep_measure(study, &w.sums, w.multibody, w.model, &w.state, row->measures, &error);
+  }
+  row->status = status != SAP_STATUS_OK  ? SWEEP_FAILED
+                : w.sums.unconverged > 0 ? SWEEP_UNCONVERGED
+                                         : SWEEP_OK;
+  if (status != SAP_STATUS_OK) {
+    (void)snprintf(row->message, sizeof row->message, "%.*s", SWEEP_MESSAGE_SIZE - 1,
+                   error.message);
+  }
+  // A case that was broken off is none, and neither is one that memory was short for.
+  if (sweep_interrupted() || status == SAP_STATUS_MEMORY) {
+    row->index = -1;
+  }
+  sap_stepper_destroy(w.stepper);
+  sap_multibody_destroy(w.multibody);
+  sap_model_destroy(w.model);
+  sap_state_clear(&w.state);
+  free(w.control);
+}

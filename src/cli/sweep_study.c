@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The text of a study: a line per setting, words separated by blanks, # begins a comment.
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/options.h"
+#include "cli/sweep.h"
+#include "cli/sweep_hash.h"
+
+enum { WORDS_MAX = 4096, TEXT_MAX = 1 << 24 };
+static const char blanks[] = " \t\r";
+
+bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const char* format, ...) {
+  va_list arguments;
+  char text[400];
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  error->status = SAP_STATUS_SYNTAX;
+  (void)snprintf(error->message, sizeof error->message, "%.99s:%d: %.399s", study->path, line,
+                 text);
+  return false;
+}
+
+static char* read_file(const char* path, size_t* size) {
+  FILE* file = fopen(path, "rb");
+  char* text = file != NULL ? malloc(TEXT_MAX + 1) : NULL;
+  if (text != NULL) {
+    *size = fread(text, 1, TEXT_MAX, file);
+    text[*size] = '\0';
+    if (ferror(file) || *size == TEXT_MAX || memchr(text, '\0', *size) != NULL) {
+      free(text);
+      text = NULL;
+    } else {
+      char* fitting = realloc(text, *size + 1);
+      text = fitting != NULL ? fitting : text;
+    }
+  }
+  if (file != NULL) {
+    (void)fclose(file);
+  }
+  return text;
+}
+
+// A path that stands in the study is relative to its folder.
+static char* beside(const char* study, const char* path) {
+  const char* slash = strrchr(study, '/');
+  const size_t folder = slash != NULL && path[0] != '/' ? (size_t)(slash + 1 - study) : 0;
+  char* out = malloc(folder + strlen(path) + 1);
+  if (out != NULL) {
+    memcpy(out, study, folder);
+    strcpy(out + folder, path);
+  }
+  return out;
+}
+
+static bool keep_values(sweep_parameter* p, char** words, int count) {
+  p->values = calloc((size_t)count, sizeof *p->values);
+  p->numeric = true;
+  for (int i = 0; i < count && p->values != NULL; ++i) {
+    double number;
+    p->values[i] = malloc(strlen(words[i]) + 1);
+    if (p->values[i] == NULL) {
+      return false;
+    }
+    strcpy(p->values[i], words[i]);
+    p->numeric = p->numeric && cli_read_real(words[i], &number);
+    p->count = i + 1;
+  }
+  return p->values != NULL;
+}
+
+static bool check_values(const sweep_study* s, const sweep_parameter* p, sap_error* error) {
+  for (int32_t i = 0; i < p->count; ++i) {
+    sweep_setup setup;
+    sweep_setup_begin(&setup);
+    const char* wrong = sweep_setup_take(&setup, p->name, p->values[i]);
+    if (wrong != NULL && wrong[0] == '\0') {
+      char list[1024];
+      sweep_list_parameters(list, sizeof list);
+      return sweep_refuse(s, p->line, error, "unknown parameter '%s'; there are: %s", p->name,
+                          list);
+    }
+    if (wrong != NULL) {
+      return sweep_refuse(s, p->line, error, "%s '%s' must be %s", p->name, p->values[i], wrong);
+    }
+    if (strlen(p->values[i]) >= SWEEP_TEXT_SIZE) {
+      return sweep_refuse(s, p->line, error, "a value of %s is too long", p->name);
+    }
+  }
+  return true;
+}
+
+// random NAME uniform|log|normal A B, random NAME choose VALUE...
+static bool read_random(sweep_study* s, sweep_parameter* p, char** words, int count,
+                        sap_error* error) {
+  static const char* const kinds[] = {"choose", "uniform", "log", "normal", NULL};
+  const int kind = count > 0 ? cli_read_choice(words[0], kinds) : -1;
+  if (kind < 0) {
+    return sweep_refuse(s, p->line, error,
+                        "random %s must be followed by uniform, log, normal or choose", p->name);
+  }
+  p->kind = (sweep_kind)(SWEEP_CHOOSE + kind);
+  if (p->kind == SWEEP_CHOOSE) {
+    return count > 1 ? keep_values(p, words + 1, count - 1)
+                     : sweep_refuse(s, p->line, error, "choose needs values");
+  }
+  if (count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b)) {
+    return sweep_refuse(s, p->line, error, "%s needs two numbers", words[0]);
+  }
+  if (p->kind == SWEEP_NORMAL ? !(p->b >= 0.0) : !(p->a <= p->b)) {
+    return sweep_refuse(s, p->line, error, "%s",
+                        p->kind == SWEEP_NORMAL ? "the standard deviation must be >= 0"
+                                                : "the first number must be the smaller one");
+  }
+  if (p->kind == SWEEP_LOG && !(p->a > 0.0)) {
+    return sweep_refuse(s, p->line, error, "log needs numbers > 0");
+  }
+  return keep_values(p, words + 1, 1);
+}
+
+static bool read_parameter(sweep_study* s, int line, char** words, int count, sap_error* error) {
+  sweep_parameter* p = &s->parameters[s->parameter_count];
+  if (count < 3) {
+    return sweep_refuse(s, line, error, "%s needs a parameter and its values", words[0]);
+  }
+  if (s->parameter_count == SWEEP_PARAMETERS_MAX || strlen(words[1]) >= SWEEP_NAME_SIZE) {
+    return sweep_refuse(s, line, error, "too many parameters, or too long a name");
+  }
+  for (int i = 0; i < s->parameter_count; ++i) {
+    if (strcmp(s->parameters[i].name, words[1]) == 0) {
+      return sweep_refuse(s, line, error, "'%s' was given in line %d already", words[1],
+                          s->parameters[i].line);
+    }
+  }
+  ++s->parameter_count;
+  p->line = line;
+  strcpy(p->name, words[1]);
+  const bool random = strcmp(words[0], "random") == 0;
+  p->kind = strcmp(words[0], "grid") == 0 ? SWEEP_GRID : SWEEP_SET;
+  if (!random && p->kind == SWEEP_SET && count != 3) {
+    return sweep_refuse(s, line, error, "set takes one value; grid takes many");
+  }
+  const bool read = random ? read_random(s, p, words + 2, count - 2, error)
+                           : keep_values(p, words + 2, count - 2);
+  if (!read && error->status == SAP_STATUS_OK) {
+    return sweep_refuse(s, line, error, "out of memory");
+  }
+  return read && check_values(s, p, error);
+}
+
+static bool read_measures(sweep_study* s, int line, char** words, int count, sap_error* error) {
+  for (int i = 1; i < count; ++i) {
+    if (s->measure_count == SWEEP_MEASURES_MAX || strlen(words[i]) >= SWEEP_NAME_SIZE) {
+      return sweep_refuse(s, line, error, "too many measures, or too long a name");
+    }
+    for (int j = 0; j < s->measure_count; ++j) {
+      if (strcmp(s->measures[j].name, words[i]) == 0) {
+        return sweep_refuse(s, line, error, "measure '%s' was given already", words[i]);
+      }
+    }
+    s->measures[s->measure_count].line = line;
+    strcpy(s->measures[s->measure_count++].name, words[i]);
+  }
+  return count > 1 || sweep_refuse(s, line, error, "measure needs names");
+}
+
+static bool read_setting(sweep_study* s, int line, char** words, int count, sap_error* error) {
+  static const char* const settings[] = {"scene",    "duration", "samples",       "seed",
+                                         "keyframe", "lenient",  "floating_base", NULL};
+  int32_t integer;
+  const int id = cli_read_choice(words[0], settings);
+  if (id < 0) {
+    return sweep_refuse(s, line, error,
+                        "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
+                        "samples, seed, measure, keyframe, lenient or floating_base",
+                        words[0]);
+  }
+  if (count != (id < 5 ? 2 : 1)) {
+    return sweep_refuse(s, line, error, "%s takes %s", words[0], id < 5 ? "one value" : "no value");
+  }
+  switch (id) {
+    case 0:
+      free(s->scene);
+      s->scene = beside(s->path, words[1]);
+      s->scene_line = line;
+      return s->scene != NULL || sweep_refuse(s, line, error, "out of memory");
+    case 1:
+      return (cli_read_real(words[1], &s->duration) && s->duration >= 0.0 && s->duration <= 1e9) ||
+             sweep_refuse(s, line, error, "duration '%s' must be between 0 and 1e9 s", words[1]);
+    case 2:
+      if (!cli_read_integer(words[1], &integer) || integer < 1) {
+        return sweep_refuse(s, line, error, "samples '%s' must be an integer >= 1", words[1]);
+      }
+      s->samples = integer;
+      return true;
+    case 3:
+      return cli_read_integer(words[1], &s->seed) ||
+             sweep_refuse(s, line, error, "seed '%s' must be an integer", words[1]);
+    case 4:
+      (void)snprintf(s->keyframe, sizeof s->keyframe, "%.*s", SWEEP_NAME_SIZE - 1, words[1]);
+      return true;
+    default:
+      *(id == 5 ? &s->lenient : &s->floating_base) = true;
+      return true;
+  }
+}
+
+static bool read_line(sweep_study* s, int line, char* text, sap_error* error) {
+  char* words[WORDS_MAX];
+  int count = 0;
+  text[strcspn(text, "#")] = '\0';
+  for (char* at = text + strspn(text, blanks); *at != '\0'; at += strspn(at, blanks)) {
+    if (count == WORDS_MAX) {
+      return sweep_refuse(s, line, error, "more than %d words", WORDS_MAX);
+    }
+    words[count++] = at;
+    at += strcspn(at, blanks);
+    if (*at != '\0') {
+      *at++ = '\0';
+    }
+  }
+  if (count == 0) {
+    return true;
+  }
+  if (strcmp(words[0], "grid") == 0 || strcmp(words[0], "random") == 0 ||
+      strcmp(words[0], "set") == 0) {
+    return read_parameter(s, line, words, count, error);
+  }
+  return strcmp(words[0], "measure") == 0 ? read_measures(s, line, words, count, error)
+                                          : read_setting(s, line, words, count, error);
+}
+
+static bool count_cases(sweep_study* s, int line, sap_error* error) {
+  s->cases = s->samples;
+  for (int i = 0; i < s->parameter_count; ++i) {
+    const int64_t factor = s->parameters[i].kind == SWEEP_GRID ? s->parameters[i].count : 1;
+    if (s->cases > SWEEP_CASES_MAX / factor) {
+      return sweep_refuse(s, line, error, "more than %d cases", SWEEP_CASES_MAX);
+    }
+    s->cases *= factor;
+  }
+  return true;
+}
+
+// Tries every parameter on the scene, with its value of the first case, and every measure.
+static bool try_scene(sweep_study* s, sap_error* error) {
+  for (int i = -1; i < s->parameter_count; ++i) {
+    char value[SWEEP_TEXT_SIZE];
+    sweep_setup setup;
+    sap_model* model = NULL;
+    sap_state state = {0};
+    double* control = NULL;
+    sap_error reason = {0};
+    sweep_setup_begin(&setup);
+    if (i >= 0) {
+      if (strchr(s->parameters[i].name, '/') == NULL) {
+        continue;
+      }
+      sweep_value(s, i, 0, value);
+      (void)sweep_setup_take(&setup, s->parameters[i].name, value);
+    }
+    const int line = i < 0 ? s->scene_line : s->parameters[i].line;
+    bool good = sweep_read_scene(s, &setup, &model, &state, &control, &reason) == SAP_STATUS_OK ||
+                sweep_refuse(s, line, error, "%s", reason.message);
+    for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
+      if (!sweep_measure_known(model, s->measures[j].name)) {
+        char list[512];
+        sweep_list_measures(list, sizeof list);
+        good = sweep_refuse(s, s->measures[j].line, error, "unknown measure '%s'; there are: %s",
+                            s->measures[j].name, list);
+      }
+    }
+    sap_model_destroy(model);
+    sap_state_clear(&state);
+    free(control);
+    if (!good) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void hash_study(sweep_study* s) {
+  size_t size = 0;
+  char* scene = read_file(s->scene, &size);
+  s->hash = sweep_hash(SWEEP_HASH_BEGIN, s->text, strlen(s->text));
+  s->hash = sweep_hash(s->hash, sap_version(), strlen(sap_version()));
+  s->hash = scene != NULL ? sweep_hash(s->hash, scene, size) : s->hash;
+  free(scene);
+}
+
+bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
+  size_t size = 0;
+  *s = (sweep_study){.path = path, .duration = 1.0, .samples = 1};
+  s->text = read_file(path, &size);
+  char* lines = s->text != NULL ? malloc(size + 1) : NULL;
+  if (lines == NULL) {
+    error->status = SAP_STATUS_IO;
+    (void)snprintf(error->message, sizeof error->message,
+                   "cannot read the study '%.300s': no such file, or no text", path);
+    return false;
+  }
+  memcpy(lines, s->text, size + 1);
+  int line = 1;
+  bool good = true;
+  for (char* at = lines; good && at != NULL; ++line) {
+    char* end = strchr(at, '\n');
+    if (end != NULL) {
+      *end++ = '\0';
+    }
+    good = read_line(s, line, at, error);
+    at = end;
+  }
+  free(lines);
+  if (good && s->scene == NULL) {
+    good = sweep_refuse(s, line - 1, error, "a line 'scene FILE' is missing");
+  }
+  if (good && s->measure_count == 0) {
+    good = sweep_refuse(s, line - 1, error, "a line 'measure NAME...' is missing");
+  }
+  good = good && count_cases(s, line - 1, error) && try_scene(s, error);
+  if (good) {
+    hash_study(s);
+  }
+  return good;
+}
+
+void sweep_study_clear(sweep_study* s) {
+  for (int i = 0; i < s->parameter_count; ++i) {
+    for (int32_t j = 0; j < s->parameters[i].count; ++j) {
+      free(s->parameters[i].values[j]);
+    }
+    free(s->parameters[i].values);
+  }
+  free(s->text);
+  free(s->scene);
+}

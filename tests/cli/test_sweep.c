@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep sweep: tables that do not depend on jobs, ranks or kills; failed cases; wrong studies.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+#include "support/near.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void study(scratch* s, const char* name, const char* text) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(s, name, text, strlen(text), path);
+}
+
+// Runs the program; its exit code must be as given.
+static void run(scratch* s, const char* before, const char* arguments, int exit_code) {
+  command_result r = command_run(s, program, before, arguments);
+  if (r.exit_code != exit_code) {
+    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
+  }
+  command_clear(&r);
+}
+
+static char* text_of(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  char* text = scratch_read(scratch_path(s, name, path), NULL);
+  if (text == NULL) {
+    fail_msg("there is no %s", name);
+  }
+  return text;
+}
+
+static bool exists(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  char* text = scratch_read(scratch_path(s, name, path), NULL);
+  free(text);
+  return text != NULL;
+}
+
+static void assert_same_file(scratch* s, const char* a, const char* b) {
+  char path[SCRATCH_PATH_SIZE];
+  size_t na = 0, nb = 0;
+  char* x = scratch_read(scratch_path(s, a, path), &na);
+  char* y = scratch_read(scratch_path(s, b, path), &nb);
+  assert_non_null(x);
+  assert_non_null(y);
+  assert_int_equal(na, nb);
+  assert_memory_equal(x, y, na);
+  free(x);
+  free(y);
+}
+
+// The number in column `column` of line `line` of a CSV without quotes.
+static double cell(const char* csv, int line, int column) {
+  for (int i = 0; i < line; ++i) {
+    csv = strchr(csv, '\n');
+    assert_non_null(csv);
+    ++csv;
+  }
+  for (int i = 0; i < column; ++i) {
+    csv = strchr(csv, ',');
+    assert_non_null(csv);
+    ++csv;
+  }
+  return strtod(csv, NULL);
+}
+
+// Down a slope of 20 degrees with g (sin a - mu cos a): 1 % is far above what compliance does to
+// it.
+static void grid_against_coulomb(void** state) {
+  study(*state, "slide.study",
+        "scene " SCENES
+        "sliding_box.xml # from rest\n"
+        "duration 1\n"
+        "grid friction 0.1 0.2\n\n"
+        "grid scheme implicit-euler midpoint\n"
+        "set geom/box/mass 2\n"
+        "measure v/root[0] mass steps\n");
+  run(*state, "", "sweep slide.study --csv slide.csv --jobs 1", 0);
+  char* csv = text_of(*state, "slide.csv");
+  const char header[] =
+      "case,friction,scheme,geom.box.mass,v.root[0]_end,mass,steps,status,message\n";
+  assert_memory_equal(csv, header, sizeof header - 1);
+  assert_non_null(strstr(csv, "\n1,0.10000000000000001,midpoint,2,"));
+  for (int i = 0; i < 4; ++i) {
+    const double a = 20.0 * 3.14159265358979323846 / 180.0, mu = i < 2 ? 0.1 : 0.2;
+    const double speed = 9.81 * (sin(a) - mu * cos(a));
+    ASSERT_NEAR(cell(csv, i + 1, 4), speed * cos(a), 0.01 * speed);
+    assert_true(cell(csv, i + 1, 5) == 2.0);
+    assert_true(cell(csv, i + 1, 6) == 500.0);
+  }
+  free(csv);
+}
+
+static const char fall[] = "scene " SCENES
+                           "falling_box.xml\n"
+                           "duration 0.3\n"
+                           "grid friction 0.2 0.5\n"
+                           "random stiffness log 1e4 1e7\n"
+                           "random sigma choose 1e-3 1e-4\n"
+                           "random dt uniform 0.004 0.006\n"
+                           "samples 8\n"
+                           "seed 7\n"
+                           "measure energy_end penetration_max iterations_mean center_z\n";
+
+static void jobs_do_not_matter(void** state) {
+  study(*state, "fall.study", fall);
+  run(*state, "", "sweep fall.study -o a.h5 --csv a.csv --jobs 1", 0);
+  run(*state, "", "sweep fall.study -o b.h5 --csv b.csv --jobs 3", 0);
+  assert_same_file(*state, "a.csv", "b.csv");
+#ifdef SAPSTEP_HDF5
+  assert_same_file(*state, "a.h5", "b.h5");
+#endif
+  assert_false(exists(*state, "a.h5.journal"));
+  char* csv = text_of(*state, "a.csv");
+  for (int i = 1; i <= 16; ++i) {
+    assert_true(cell(csv, i, 0) == i - 1);
+    assert_true(cell(csv, i, 1) == (i <= 8 ? 0.2 : 0.5));
+    assert_true(cell(csv, i, 2) >= 1e4 && cell(csv, i, 2) <= 1e7);
+    assert_true(cell(csv, i, 3) == 1e-3 || cell(csv, i, 3) == 1e-4);
+    assert_true(cell(csv, i, 4) >= 0.004 && cell(csv, i, 4) <= 0.006);
+    assert_true(i == 1 || cell(csv, i, 2) != cell(csv, i - 1, 2));
+  }
+  free(csv);
+}
+
+// Moments of many draws: five standard errors of 2000 of them.
+static void random_numbers(void** state) {
+  study(*state, "draw.study",
+        "scene " SCENES
+        "falling_box.xml\nduration 0\nsamples 2000\nseed 3\n"
+        "random dt uniform 1 3\nrandom friction log 1 100\nrandom q/root[0] normal 5 2\n"
+        "measure q/root[0]\n");
+  run(*state, "", "sweep draw.study -o d.h5 --csv draw.csv", 0);
+  char* csv = text_of(*state, "draw.csv");
+  double sums[5] = {0.0};
+  const char* at = csv;
+  for (int i = 1; i <= 2000; ++i) {
+    at = strchr(at, '\n') + 1;
+    const double u = cell(at, 0, 1), l = log(cell(at, 0, 2)), n = cell(at, 0, 3);
+    assert_true(cell(at, 0, 4) == n);  // a duration of zero: the run ends where it starts
+    sums[0] += u;
+    sums[1] += l;
+    sums[2] += n;
+    sums[3] += (u - 2.0) * (u - 2.0);
+    sums[4] += (n - 5.0) * (n - 5.0);
+  }
+  free(csv);
+  ASSERT_NEAR(sums[0] / 2000.0, 2.0, 5.0 * sqrt(1.0 / 3.0 / 2000.0));
+  ASSERT_NEAR(sums[1] / 2000.0, log(10.0), 5.0 * log(100.0) / sqrt(12.0 * 2000.0));
+  ASSERT_NEAR(sums[2] / 2000.0, 5.0, 5.0 * 2.0 / sqrt(2000.0));
+  ASSERT_NEAR(sums[3] / 2000.0, 1.0 / 3.0, 0.04);
+  ASSERT_NEAR(sums[4] / 2000.0, 4.0, 5.0 * 4.0 * sqrt(2.0 / 2000.0));
+}
+
+// Values of the scene: the mass of a box of density rho is what the edit says.
+static void scene_values(void** state) {
+  study(*state, "box.xml",
+        "<mujoco><option gravity='0 0 -9.81'/><worldbody><body name='b' pos='0 0 1'>"
+        "<freejoint name='b'/><geom name='g' type='box' size='.5 .5 .5' density='1'/></body>"
+        "</worldbody></mujoco>");
+  study(*state, "box.study",
+        "scene box.xml\nduration 0.5\nset dt 0.001\ngrid geom/g/density 2 3\n"
+        "grid option/*/gravity[2] -1 -2\nset body/b/pos[0] 4\n"
+        "measure mass center_x center_z v/b[2]\n");
+  run(*state, "", "sweep box.study --csv box.csv", 0);
+  char* csv = text_of(*state, "box.csv");
+  for (int i = 0; i < 4; ++i) {
+    const double g = i % 2 == 0 ? 1.0 : 2.0;
+    ASSERT_NEAR(cell(csv, i + 1, 5), i < 2 ? 2.0 : 3.0, 1e-12);
+    ASSERT_NEAR(cell(csv, i + 1, 6), 4.0, 1e-12);
+    ASSERT_NEAR(cell(csv, i + 1, 7), 1.0 - 0.5 * g * 0.25, 1e-3);  // implicit Euler: g dt t/2
+    ASSERT_NEAR(cell(csv, i + 1, 8), -0.5 * g, 1e-9);
+  }
+  free(csv);
+}
+
+// A mass that is no mass fails in its case; the others go on.
+static void failed_case(void** state) {
+  study(*state, "box.xml",
+        "<mujoco><worldbody><body><freejoint/><geom name='g' size='.5' mass='1'/></body>"
+        "</worldbody></mujoco>");
+  study(*state, "bad.study",
+        "scene box.xml\nduration 0.1\ngrid geom/g/mass 1 -1 2\nmeasure mass\n");
+  command_result r = command_run(*state, program, "", "sweep bad.study --csv bad.csv");
+  assert_int_equal(r.exit_code, 1);
+  assert_non_null(strstr(r.out, "3 cases: 2 ok, 0 unconverged, 1 failed"));
+  assert_non_null(strstr(r.err, "case 1: "));
+  command_clear(&r);
+  char* csv = text_of(*state, "bad.csv");
+  assert_non_null(strstr(csv, "\n0,1,1,ok,\n"));
+  assert_non_null(strstr(csv, "\n1,-1,,failed,"));
+  assert_non_null(strstr(csv, "\n2,2,2,ok,\n"));
+  free(csv);
+}
+
+// Kills the sweep once it has finished cases, and damages the end of the journal as a torn write.
+static void resume_after_kill(void** state) {
+  study(*state, "fall.study", fall);
+  run(*state, "", "sweep fall.study -o whole.h5 --csv whole.csv --jobs 1", 0);
+  char line[2048];
+  (void)snprintf(line, sizeof line,
+                 "sed 's/duration 0.3/duration 0.30/; s/samples 8/samples 200/' fall.study > "
+                 "long.study; '%s' sweep long.study -o k.h5 --jobs 1 > log 2>&1 & victim=$!; "
+                 "while kill -0 $victim && "
+                 "[ \"$(stat -c %%s k.h5.journal 2>/dev/null || echo 0)\" -lt 4000 ]; do "
+                 "sleep 0.01; done; kill -9 $victim; wait $victim; printf torn >> k.h5.journal;",
+                 program);
+  run(*state, line, "sweep long.study -o k.h5 --csv k.csv --jobs 2", 0);
+  run(*state, "", "sweep long.study -o u.h5 --csv u.csv --jobs 2", 0);
+  assert_same_file(*state, "k.csv", "u.csv");
+#ifdef SAPSTEP_HDF5
+  assert_same_file(*state, "k.h5", "u.h5");
+#endif
+}
+
+static void journal_of_another_study(void** state) {
+  study(*state, "fall.study", fall);
+  run(*state, "", "sweep fall.study -o a.h5", 0);
+  const char header[40] = "sapstep sweep 1";
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "a.h5.journal", header, sizeof header, path);
+  command_expect(*state, program, "sweep fall.study -o a.h5", 3, "of another study");
+  run(*state, "", "sweep fall.study -o a.h5 --restart", 0);
+}
+
+static void wrong_studies(void** state) {
+#define SCENE "scene " SCENES "falling_box.xml\n"
+  static const struct {
+    const char *text, *message;
+  } cases[] = {
+      {"measure mass\n", "x.study:2: a line 'scene FILE' is missing"},
+      {SCENE "\n", "a line 'measure NAME...' is missing"},
+      {SCENE "gird friction 1\n", "x.study:2: unknown word 'gird'"},
+      {SCENE "grid frictoin 1\n", "x.study:2: unknown parameter 'frictoin'; there are: dt, theta"},
+      {SCENE "grid friction 1 -1\n", "x.study:2: friction '-1' must be finite and >= 0"},
+      {SCENE "set friction nan\n", "x.study:2: friction 'nan' must be"},
+      {SCENE "set solver spa\n", "x.study:2: solver 'spa' must be"},
+      {SCENE "set relative_tolerance 2000\n", "x.study:2: relative_tolerance '2000' must be"},
+      {SCENE "grid friction\n", "x.study:2: grid needs a parameter and its values"},
+      {SCENE "random dt uniform 2 1\n", "the first number must be the smaller one"},
+      {SCENE "random dt log 0 1\n", "x.study:2: log needs numbers > 0"},
+      {SCENE "random dt gauss 0 1\n", "uniform, log, normal or choose"},
+      {SCENE "samples 0\n", "samples '0' must be an integer >= 1"},
+      {SCENE "duration x\n", "x.study:2: duration 'x'"},
+      {SCENE "set dt 1\nset dt 2\n", "x.study:3: 'dt' was given in line 2 already"},
+      {SCENE "measure enregy\n", "x.study:2: unknown measure 'enregy'; there are: kinetic_end"},
+      {SCENE "measure mass\nset q/nobody 1\n", "x.study:3: the scene has no coordinate 'q/nobody'"},
+      {SCENE "measure mass\nset geom/nobody/size 1\n", "has no element for 'geom/nobody/size'"},
+      {SCENE "measure mass\nset geom/*/sise 1\n", "sise"},
+      {SCENE "measure mass\nset body/*/pos[7] 1\n", "it has no value [7] to change"},
+      {"scene missing.xml\nmeasure mass\n", "x.study:1: "},
+      {SCENE "measure mass\nkeyframe none\n", "has no keyframe 'none'"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof cases[0]; ++i) {
+    study(*state, "x.study", cases[i].text);
+    command_expect(*state, program, "sweep x.study", 3, cases[i].message);
+  }
+  command_expect(*state, program, "sweep missing.study", 3, "cannot read the study");
+  command_expect(*state, program, "sweep", 2, "one study file is needed");
+  command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer 1 to 256");
+}
+
+// Two ranks, one killed in the middle; skips without mpirun or in a build without MPI.
+static void ranks(void** state) {
+  // Open MPI keeps memory until the end, which the leak sanitizer would call a leak.
+  static const char mpirun[] =
+      "ASAN_OPTIONS=detect_leaks=0 mpirun --allow-run-as-root --oversubscribe -n 2";
+  study(*state, "fall.study", fall);
+  char line[4096];
+  (void)snprintf(
+      line, sizeof line,
+      "sed 's/samples 8/samples 200/' fall.study > long.study; "
+      "%s true 2>/dev/null || exit 0; "
+      "%s '%s' sweep fall.study -o m.h5 --csv m.csv > log 2>&1; "
+      "grep -q 'has no MPI' log && exit 0; touch mpi; "
+      "%s sh -c 'test $OMPI_COMM_WORLD_RANK = 1 && echo $$ > pid; exec \"%s\" sweep "
+      "long.study -o k.h5' > log 2>&1 & "
+      "while kill -0 $! && [ \"$(stat -c %%s k.h5.journal 2>/dev/null || echo 0)\" -lt 4000 ]; do "
+      "sleep 0.01; done; kill -9 \"$(cat pid)\"; wait; test -e k.h5.journal && touch killed; "
+      "%s '%s' sweep long.study -o k.h5 --csv k.csv > log 2>&1;",
+      mpirun, mpirun, program, mpirun, program, mpirun, program);
+  run(*state, line, "sweep fall.study -o a.h5 --csv a.csv", 0);
+  if (!exists(*state, "mpi")) {
+    print_message("skipped: no mpirun, or a build without MPI\n");
+    return;
+  }
+  assert_same_file(*state, "m.csv", "a.csv");
+  assert_true(exists(*state, "killed"));
+  run(*state, "", "sweep long.study -o u.h5 --csv u.csv", 0);
+  assert_same_file(*state, "k.csv", "u.csv");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(grid_against_coulomb, begin, end),
+      cmocka_unit_test_setup_teardown(jobs_do_not_matter, begin, end),
+      cmocka_unit_test_setup_teardown(random_numbers, begin, end),
+      cmocka_unit_test_setup_teardown(scene_values, begin, end),
+      cmocka_unit_test_setup_teardown(failed_case, begin, end),
+      cmocka_unit_test_setup_teardown(resume_after_kill, begin, end),
+      cmocka_unit_test_setup_teardown(journal_of_another_study, begin, end),
+      cmocka_unit_test_setup_teardown(wrong_studies, begin, end),
+      cmocka_unit_test_setup_teardown(ranks, begin, end),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
