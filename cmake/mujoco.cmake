@@ -29,6 +29,7 @@ add_library(sapstep::mujoco ALIAS sapstep_mujoco)
 if(BUILD_SHARED_LIBS)
   target_sources(sapstep_mujoco PRIVATE src/core/clock.c src/core/error.c src/core/memory.c)
   target_include_directories(sapstep_mujoco PRIVATE src)
+  target_compile_definitions(sapstep_mujoco PRIVATE SAPSTEP_VERSION="${PROJECT_VERSION}")
 endif()
 target_include_directories(sapstep_mujoco PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>
