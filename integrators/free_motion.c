@@ -84,6 +84,14 @@ static double dot(const sap_free_motion* fm, int32_t group, const double* x, con
   return sum;
 }
 
+// |D m| of forces in balance that leave SAP_NOISE of acceleration: where all loads cancel (an arm
+// that hangs straight down), the scale, made of what is left of them, is round-off itself.
+static double noise_of(const sap_free_motion* fm, int32_t group) {
+  double sum = 0.0;
+  SAP_FOR_GROUP(fm, group, i, sum += fm->weight[i])
+  return SAP_NOISE * fm->balance.scheme.dt * sqrt(sum);
+}
+
 static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
   const sap_system* system = fm->system;
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -138,6 +146,7 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
                                            .residual = residual,
                                            .previous = HUGE_VAL,
                                            .best = residual,
+                                           .noise = noise_of(fm, g),
                                            .scale = scale};
   }
   fm->matrix_is_current = true;
@@ -240,8 +249,9 @@ static bool judge(sap_free_motion* fm, int32_t group) {
   }
   const bool good = p->residual <= SAP_POOR_CONTRACTION * p->previous;
   p->poor = good ? 0 : p->poor + 1;
-  const bool small = p->best <= SAP_ROUNDOFF_STALLED * p->scale;
+  const bool small = p->best <= fmax(SAP_ROUNDOFF_STALLED * p->scale, p->noise);
   if (small && p->poor >= 2) {
+    p->scale = fmax(p->scale, p->noise / SAP_ROUNDOFF_STALLED);
     return_to_best(fm, group, SAP_GROUP_DONE);
   } else if (p->poor >= 3 || !isfinite(p->residual)) {
     return_to_best(fm, group, next_phase(fm, group));

@@ -21,6 +21,7 @@ typedef struct sap_group_progress {
   sap_group_phase phase;
   double residual, previous, best;  // now, one iterate before, smallest so far
   double scale;                     // what round-off is measured against
+  double noise;                     // a residual that no longer falls may be this large at any rate
   int32_t depth;                    // steps in the Broyden history
   int32_t poor;                     // iterates with poor contraction in a row
   double floor;    // residual found to be round-off of ill-conditioned forces, or 0

@@ -9,6 +9,9 @@
 #define SAP_ROUNDOFF 1e-13
 // Below this a residual that no longer falls counts as round-off too.
 #define SAP_ROUNDOFF_STALLED 1e-10
+// Accelerations that count as round-off when they no longer fall [m/s^2, rad/s^2]: a hundred eps of
+// gravity.
+#define SAP_NOISE 1e-13
 // A momentum is itself known to a few eps only: its share in the scale, SAP_ROUNDOFF * 0.01 =
 // 1e-15.
 #define SAP_MOMENTUM_SHARE 0.01

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Two predictors of d = v* - v0, velocity by velocity: the last d, and the line through the last
-// two. The one that would have served better at the last step is taken.
+// Predictors of d = v* - v0, velocity by velocity: the last d, and the line, the parabola and the
+// cubic through the last ones. With backward differences D_0 = d, D_k = D_{k-1} - (D_{k-1} one step
+// before), the polynomial of degree k gives D_0 + ... + D_k for the next step, and what it missed
+// this step by is D_{k+1}: the degree that served best is taken.
 #include "integrators/prediction.h"
 
 #include <math.h>
@@ -10,10 +12,13 @@
 
 sap_status sap_prediction_create(int32_t nv, sap_prediction* p, sap_error* error) {
   p->nv = nv;
-  p->last = sap_allocate((size_t)nv, sizeof(double));
-  p->before = sap_allocate((size_t)nv, sizeof(double));
   p->guess = sap_allocate((size_t)nv, sizeof(double));
-  if (p->last == NULL || p->before == NULL || p->guess == NULL) {
+  bool complete = p->guess != NULL;
+  for (int k = 0; k < SAP_PREDICTION_DEPTH; ++k) {
+    p->difference[k] = sap_allocate((size_t)nv, sizeof(double));
+    complete = complete && p->difference[k] != NULL;
+  }
+  if (!complete) {
     sap_prediction_clear(p);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: guess of %d velocities", nv);
   }
@@ -21,8 +26,9 @@ sap_status sap_prediction_create(int32_t nv, sap_prediction* p, sap_error* error
 }
 
 void sap_prediction_clear(sap_prediction* p) {
-  sap_free(p->last);
-  sap_free(p->before);
+  for (int k = 0; k < SAP_PREDICTION_DEPTH; ++k) {
+    sap_free(p->difference[k]);
+  }
   sap_free(p->guess);
   memset(p, 0, sizeof *p);
 }
@@ -47,15 +53,22 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
     p->scheme = *scheme;
   }
   for (int32_t i = 0; i < p->nv; ++i) {
-    const double d = v_star[i] - v0[i];
-    const double constant_error = fabs(d - p->last[i]);
-    const double line_error = fabs(d - p->last[i] - (p->last[i] - p->before[i]));
-    const bool line = p->count == 2 && line_error < constant_error;
-    p->guess[i] = line ? d + (d - p->last[i]) : d;
-    p->before[i] = p->last[i];
-    p->last[i] = d;
+    double now = v_star[i] - v0[i];  // D_k of this step, k rising
+    double sum = 0.0, least = HUGE_VAL;
+    for (int k = 0; k <= p->count && k < SAP_PREDICTION_DEPTH; ++k) {
+      const double before = p->difference[k][i];
+      p->difference[k][i] = now;
+      sum += now;
+      const double missed = now - before;
+      // With k steps before this one there is a D_k, but nothing to judge degree k by.
+      if (k == 0 || (k < p->count && fabs(missed) < least)) {
+        p->guess[i] = sum;
+        least = fabs(missed);
+      }
+      now = missed;
+    }
   }
-  p->count = p->count < 2 ? p->count + 1 : 2;
+  p->count = p->count < SAP_PREDICTION_DEPTH ? p->count + 1 : SAP_PREDICTION_DEPTH;
 }
 
 sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_error* error) {

@@ -7,12 +7,15 @@
 #include "core/archive.h"
 #include "integrators/balance.h"
 
+enum { SAP_PREDICTION_DEPTH = 4 };
+
 typedef struct sap_prediction {
   int32_t nv;
-  int32_t count;  // of the steps remembered, at most 2
+  int32_t count;  // of the steps remembered, at most SAP_PREDICTION_DEPTH
   sap_theta scheme;
-  double *last, *before;  // v* - v0 of the last step and of the one before   (nv)
-  double* guess;          // of the next step's                               (nv)
+  // Backward differences of d = v* - v0 at the last step, d itself first; (nv) each.
+  double* difference[SAP_PREDICTION_DEPTH];
+  double* guess;  // of the next step's d                                   (nv)
 } sap_prediction;
 
 // Start from {0}.

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Steps a scene: bench_steps SCENE SKIP STEPS. Under callgrind with --toggle-collect=counted_steps
+// the instructions of STEPS steps are counted, which other work on the machine does not change.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <sapstep/sapstep.h>
+
+sap_status counted_steps(sap_stepper* stepper, sap_state* state, long count, sap_error* error);
+sap_status counted_steps(sap_stepper* stepper, sap_state* state, long count, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (long i = 0; status == SAP_STATUS_OK && i < count; ++i) {
+    sap_step_report report;
+    status = sap_stepper_step(stepper, state, &report, error);
+  }
+  return status;
+}
+
+// A way past counted_steps.
+static sap_status skip(sap_stepper* stepper, sap_state* state, long count, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (long i = 0; status == SAP_STATUS_OK && i < count; ++i) {
+    status = sap_stepper_step(stepper, state, NULL, error);
+  }
+  return status;
+}
+
+// Through a pointer, so that the compiler does not dissolve the function.
+static sap_status (*volatile counted)(sap_stepper*, sap_state*, long, sap_error*) = counted_steps;
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    (void)fprintf(stderr, "usage: bench_steps SCENE SKIP STEPS\n");
+    return 2;
+  }
+  sap_error error = {0};
+  sap_model* model = NULL;
+  sap_multibody* multibody = NULL;
+  sap_stepper* stepper = NULL;
+  sap_state state = {0};
+  sap_scene_options reading = sap_scene_options_default();
+  reading.lenient = true;
+  sap_stepper_options options = sap_stepper_options_default();
+  sap_status status = sap_scene_read(argv[1], &reading, &model, &error);
+  if (status == SAP_STATUS_OK) {
+    options.dt = sap_model_get_options(model)->timestep;
+    options.regularization = sap_model_get_options(model)->regularization;
+    status = sap_multibody_create(model, &multibody, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_model_default_state(model, &state, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = skip(stepper, &state, strtol(argv[2], NULL, 10), &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = counted(stepper, &state, strtol(argv[3], NULL, 10), &error);
+  }
+  if (status != SAP_STATUS_OK) {
+    (void)fprintf(stderr, "%s\n", error.message);
+  }
+  sap_state_clear(&state);
+  sap_stepper_destroy(stepper);
+  sap_multibody_destroy(multibody);
+  sap_model_destroy(model);
+  return status == SAP_STATUS_OK ? 0 : 1;
+}

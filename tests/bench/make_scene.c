@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes the scenes of the benches as MJCF to standard output:
+//   make_scene clutter N | clutter-open N | field N | tower N | chain N | hands
+//   clutter       Castro et al. 2022, VI-C: columns of spheres and boxes fall into a bin
+//   clutter-open  the same without walls
+//   field         bodies apart on a plane, each at rest or falling on its own
+//   tower         boxes, one on the other
+//   chain         one tree of N hinged links that hangs from the world
+//   hands         trees of arms over a heap of marbles: two of 7 + 4 x 4 joints, 16 marbles
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// PCG-XSH-RR (O'Neill 2014), so that a scene is the same everywhere; uniform in [-1, 1].
+static double jitter(uint64_t* state) {
+  *state = *state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  const uint32_t mixed = (uint32_t)(((*state >> 18) ^ *state) >> 27);
+  const uint32_t turn = (uint32_t)(*state >> 59);
+  const uint32_t bits = (mixed >> turn) | (mixed << ((32 - turn) & 31));
+  return (double)bits / 2147483648.0 - 1.0;
+}
+
+static void head(const char* name, int count, double dt) {
+  (void)printf(
+      "<mujoco model=\"%s_%d\">\n"
+      "  <option timestep=\"%g\"/>\n"
+      "  <custom>\n"
+      "    <numeric name=\"sapstep:stiffness\" data=\"1e12\"/>\n"
+      "    <numeric name=\"sapstep:relaxation_time\" data=\"0.01\"/>\n"
+      "  </custom>\n"
+      "  <default><geom friction=\"1\" density=\"1000\"/></default>\n"
+      "  <worldbody>\n"
+      "    <geom name=\"floor\" type=\"plane\" size=\"50 50 0.1\"/>\n",
+      name, count, dt);
+}
+
+static void tail(void) {
+  (void)printf("  </worldbody>\n</mujoco>\n");
+}
+
+static void body(int index, bool ball, const double p[3], uint64_t* state) {
+  (void)printf(
+      "    <body name=\"b%d\" pos=\"%.4f %.4f %.4f\" euler=\"%.1f %.1f %.1f\"><freejoint/>", index,
+      p[0], p[1], p[2], 7.0 * jitter(state), 7.0 * jitter(state), 30.0 * jitter(state));
+  (void)printf("<geom type=\"%s\" size=\"0.05%s\"/></body>\n", ball ? "sphere" : "box",
+               ball ? "" : " 0.05 0.05");
+}
+
+static void clutter(int count, bool walls) {
+  uint64_t state = 1;
+  head(walls ? "clutter" : "clutter_open", count, 0.01);
+  const double height = walls ? 0.4 + 0.01 * count : 0.0;
+  for (int k = 0; walls && k < 4; ++k) {
+    const double side = k % 2 == 0 ? 0.45 : -0.45;
+    (void)printf("    <geom type=\"box\" pos=\"%g %g %g\" size=\"%g %g %g\"/>\n",
+                 k < 2 ? side : 0.0, k < 2 ? 0.0 : side, height, k < 2 ? 0.05 : 0.5,
+                 k < 2 ? 0.5 : 0.05, height);
+  }
+  for (int i = 0; i < count; ++i) {
+    const double x = i % 2 == 0 ? -0.2 : 0.2, y = i % 4 < 2 ? -0.2 : 0.2;
+    const double p[3] = {x + 0.015 * jitter(&state), y + 0.015 * jitter(&state),
+                         0.08 + 0.125 * (i / 4)};
+    body(i, jitter(&state) < 0.0, p, &state);
+  }
+  tail();
+}
+
+static void field(int count) {
+  uint64_t state = 2;
+  head("field", count, 0.01);
+  int side = 1;
+  while (side * side < count) {
+    ++side;
+  }
+  for (int i = 0; i < count; ++i) {
+    const double p[3] = {0.3 * (i % side) - 0.15 * side, 0.3 * (i / side) - 0.15 * side,
+                         0.09 + 0.04 * jitter(&state)};
+    body(i, i % 2 == 0, p, &state);
+  }
+  tail();
+}
+
+static void tower(int count) {
+  head("tower", count, 0.005);
+  for (int i = 0; i < count; ++i) {
+    (void)printf(
+        "    <body name=\"b%d\" pos=\"0 0 %.4f\"><freejoint/>"
+        "<geom type=\"box\" size=\"0.1 0.1 0.05\"/></body>\n",
+        i, 0.05 + 0.1 * i);
+  }
+  tail();
+}
+
+static void link_open(const char* prefix, int index, const double p[3], int axis) {
+  (void)printf(
+      "<body name=\"%s%d\" pos=\"%g %g %g\"><joint axis=\"%d %d %d\" damping=\"0.01\"/>"
+      "<geom type=\"capsule\" fromto=\"0 0 0 0 0 -0.1\" size=\"0.02\"/>\n",
+      prefix, index, p[0], p[1], p[2], axis % 3 == 0, axis % 3 == 1, axis % 3 == 2);
+}
+
+static void close_bodies(int count) {
+  for (int i = 0; i < count; ++i) {
+    (void)printf("</body>");
+  }
+  (void)printf("\n");
+}
+
+static void chain(int count) {
+  head("chain", count, 0.002);
+  for (int i = 0; i < count; ++i) {
+    const double p[3] = {0.0, 0.0, i == 0 ? 0.1 * count + 0.5 : -0.1};
+    link_open("c", i, p, i % 2);
+  }
+  close_bodies(count);
+  tail();
+}
+
+// An arm of seven joints with a hand of four fingers of four joints, hanging down.
+static void arm(const char* prefix, double x) {
+  for (int i = 0; i < 7; ++i) {
+    const double p[3] = {i == 0 ? x : 0.0, 0.0, i == 0 ? 1.15 : -0.1};
+    link_open(prefix, i, p, i);
+  }
+  for (int f = 0; f < 4; ++f) {
+    for (int i = 0; i < 4; ++i) {
+      const double p[3] = {i == 0 ? 0.05 * (f % 2 == 0 ? 1 : -1) : 0.0,
+                           i == 0 ? 0.05 * (f < 2 ? 1 : -1) : 0.0, -0.1};
+      link_open(prefix, 7 + 4 * f + i, p, i % 2);
+    }
+    close_bodies(4);
+  }
+  close_bodies(7);
+}
+
+static void hands(void) {
+  uint64_t state = 3;
+  head("hands", 2, 0.005);
+  arm("l", -0.15);
+  arm("r", 0.15);
+  for (int i = 0; i < 16; ++i) {
+    const double p[3] = {0.11 * (i % 4) - 0.165 + 0.005 * jitter(&state),
+                         0.11 * (i / 4) - 0.165 + 0.005 * jitter(&state), 0.06};
+    body(i, true, p, &state);
+  }
+  tail();
+}
+
+int main(int argc, char** argv) {
+  const char* kind = argc > 1 ? argv[1] : "";
+  char* end = NULL;
+  const long count = argc > 2 ? strtol(argv[2], &end, 10) : 1;
+  const bool good = count >= 1 && count <= 1000000 && (argc <= 2 || *end == '\0');
+  if (good && strcmp(kind, "hands") == 0) {
+    hands();
+  } else if (good && argc == 3 && strncmp(kind, "clutter", 7) == 0) {
+    clutter((int)count, strcmp(kind, "clutter") == 0);
+  } else if (good && argc == 3 && strcmp(kind, "field") == 0) {
+    field((int)count);
+  } else if (good && argc == 3 && strcmp(kind, "tower") == 0) {
+    tower((int)count);
+  } else if (good && argc == 3 && strcmp(kind, "chain") == 0) {
+    chain((int)count);
+  } else {
+    (void)fprintf(stderr, "usage: make_scene clutter|clutter-open|field|tower|chain N, or hands\n");
+    return 2;
+  }
+  return 0;
+}

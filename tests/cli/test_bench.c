@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep bench: numbers of ourselves, peers that answer, refuse, die or talk nonsense, bad input.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+
+// A ball at rest on the ground: one contact.
+static const char scene[] =
+    "<mujoco><option timestep='0.004'/><worldbody><geom type='plane' size='1 1 1'/>\n"
+    "<body pos='0 0 .0999'><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+
+// Tells what it is asked on standard error and says that a step takes a second.
+static const char peer[] =
+    "echo '{\"peer\": \"clock 1\"}'\n"
+    "while read -r line; do echo \"$line\" >>asked.txt\n"
+    "echo '{\"step_s\": 1.0, \"contacts\": 3, \"iterations\": 2}'; done\n";
+static const char refuses[] =
+    "echo '{\"peer\": \"no\"}'\nread -r line; echo '{\"error\": \"not a scene of mine\"}'\n";
+
+static int begin(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(&s, "ball.xml", scene, sizeof scene - 1, path);
+  scratch_write(&s, "peer.sh", peer, sizeof peer - 1, path);
+  scratch_write(&s, "refuses.sh", refuses, sizeof refuses - 1, path);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static void expect_text(const char* text, const char* part) {
+  if (strstr(text, part) == NULL) {
+    fail_msg("'%s' is not in:\n%s", part, text);
+  }
+}
+
+static void alone(void** state) {
+  command_result r =
+      command_run(*state, program, "", "bench ball.xml --steps 5 --repetitions 3 --format json");
+  assert_int_equal(r.exit_code, 0);
+  assert_string_equal(r.err, "");
+  assert_true(json_valid(r.out));
+  expect_text(r.out, "\"engine\": \"sapstep\"");
+  assert_true(json_member(r.out, "repetitions") == 3.0);
+  assert_true(json_member(r.out, "ratio") == 1.0);
+  assert_true(json_member(r.out, "contacts") == 1.0);
+  assert_true(json_member(r.out, "dt_s") == 0.004);
+  const double step = json_member(r.out, "step_us");
+  assert_true(step > 0.0 && json_member(r.out, "step_min_us") <= step);
+  assert_true(json_member(r.out, "solver_us") <= step);
+  command_clear(&r);
+}
+
+static void beside_a_peer(void** state) {
+  command_result r = command_run(*state, program, "rm -f asked.txt;",
+                                 "bench ball.xml --steps 4 --skip 2 --repetitions 2 --format json "
+                                 "--clock cpu --peer 'sh peer.sh' --svg chart.svg");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_valid(r.out));
+  const char* row = strstr(r.out, "clock 1");
+  assert_non_null(row);
+  assert_true(json_member(row, "step_us") == 1e6);
+  assert_true(json_member(row, "contacts") == 3.0);
+  assert_true(json_member(row, "ratio") > 1e3);
+  command_clear(&r);
+  r = command_run(*state, "cat", "", "asked.txt");
+  const char line[] = "run 0.0040000000000000001 2 4 cpu ball.xml\n";
+  assert_int_equal(strlen(r.out), 3 * strlen(line));  // two, and one that warms up
+  assert_memory_equal(r.out, line, strlen(line));
+  command_clear(&r);
+  r = command_run(*state, "grep", "", "-c 'clock 1' chart.svg");
+  assert_int_equal(r.exit_code, 0);
+  command_clear(&r);
+}
+
+static void peers_that_cannot(void** state) {
+  command_result r = command_run(*state, program, "",
+                                 "bench ball.xml --steps 2 --repetitions 2 --format json --peer "
+                                 "false --peer 'echo hello' --peer 'sh refuses.sh'");
+  assert_int_equal(r.exit_code, 0);
+  expect_text(r.err, "peer 'false' ended before it said who it is");
+  expect_text(r.err, "peer 'echo hello' is left out");
+  expect_text(r.err, "no leaves out ball.xml: not a scene of mine");
+  assert_true(json_valid(r.out));
+  expect_text(r.out, "\"engine\": \"no\", \"repetitions\": 0, \"step_us\": null");
+  command_clear(&r);
+}
+
+static void wrong_input(void** state) {
+  command_expect(*state, program, "bench", 2, "at least one scene file is needed");
+  command_expect(*state, program, "bench ball.xml --steps 0", 2, "--steps: '0' must be");
+  command_expect(*state, program, "bench ball.xml --repetitions 1001", 2, "--repetitions: '1001'");
+  command_expect(*state, program, "bench ball.xml --dt -1", 2, "--dt: '-1' must be a number > 0");
+  command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
+  command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");
+  assert_int_equal(r.exit_code, 3);
+  expect_text(r.err, "none.xml: cannot open");
+  expect_text(r.out, "ball.xml");  // the others are done all the same
+  command_clear(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(alone),
+      cmocka_unit_test(beside_a_peer),
+      cmocka_unit_test(peers_that_cannot),
+      cmocka_unit_test(wrong_input),
+  };
+  return cmocka_run_group_tests(tests, begin, end);
+}
