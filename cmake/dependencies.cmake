@@ -55,8 +55,10 @@ if(PkgConfig_FOUND)
   endforeach()
 endif()
 
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
 if(NOT SAPSTEP_MISSING AND NOT TARGET sapstep::dependencies)
   add_library(sapstep::dependencies INTERFACE IMPORTED)
   target_link_libraries(sapstep::dependencies INTERFACE
-    CHOLMOD::CHOLMOD ${SAPSTEP_LAPACKE} ${SAPSTEP_MODULE_TARGETS} m)
+    CHOLMOD::CHOLMOD ${SAPSTEP_LAPACKE} ${SAPSTEP_MODULE_TARGETS} Threads::Threads m)
 endif()

@@ -23,7 +23,8 @@
 //   /contact/distance   (m)        [m], < 0 penetration, at the start of the step
 //   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
 //   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
-//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s], about
+//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s],
+//   about
 //                                  [n t1 t2]: spin and rolling; 0 beyond condim
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
 //   /constraint/first, count       the same of rows, other than contacts, that push
@@ -34,19 +35,19 @@
 //   /constraint/force   (k)        mean over the step [N, N m]
 //   /iteration/first, count        the same of the solver's iterations, the guess included
 //   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations
-//   /model/bodies joints shapes actuators equalities tendons   names; name is an attribute of /model
-//   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
-//   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
-//   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
+//   /model/bodies joints shapes actuators equalities tendons   names; name is an attribute of
+//   /model /model/body         (bodies, 5)   parent, mass, centre of mass in the body /model/joint
+//   (joints, 4)   type (sap_joint_type), body, first of q, first of v /model/shape        (shapes,
+//   18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
 //                                     (3), pose in the body (7), colour (4, NaN: any)
 //   /model/mesh         (meshes, 4)   first vertex, vertices, first triangle, triangles
 //   /model/vertex /model/triangle     (3 columns) of all meshes
 // Contacts, forces and iterations are those of the step that led to the row; a row without a report
 // has the contacts of the configuration, without velocities and impulses, and nothing of the rest.
 //
-// Rows are buffered and written in chunks. The file is touched by flushes only, and consistent after
-// each: one that a crash cut off opens and holds what was flushed. Memory does not grow with the
-// run. Compression is off by default: it costs more than stepping a humanoid does; `h5repack -f
+// Rows are buffered and written in chunks. The file is touched by flushes only, and consistent
+// after each: one that a crash cut off opens and holds what was flushed. Memory does not grow with
+// the run. Compression is off by default: it costs more than stepping a humanoid does; `h5repack -f
 // SHUF -f GZIP=4` compresses a file later. The HDF5 library of Debian is not made for threads: one
 // recorder or recording at a time in a process. In a build without HDF5 all that can fail is
 // UNSUPPORTED.
@@ -100,7 +101,8 @@ SAP_API sap_status sap_recording_size(const sap_recording* recording, const char
 SAP_API sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
                                            const char* attribute, char* out, size_t size,
                                            sap_error* error);
-// Element `index` of a list of names ("model/bodies"), cut to `size` bytes. ARGUMENT: there is none.
+// Element `index` of a list of names ("model/bodies"), cut to `size` bytes. ARGUMENT: there is
+// none.
 SAP_API sap_status sap_recording_text(const sap_recording* recording, const char* name,
                                       int64_t index, char* out, size_t size, sap_error* error);
 // Rows first ... first + count - 1 of a data set, row by row (count x columns).

@@ -4,6 +4,7 @@
 #define SAPSTEP_SAPSTEP_H
 
 #include <sapstep/base.h>
+#include <sapstep/batch.h>
 #include <sapstep/chart.h>
 #include <sapstep/checkpoint.h>
 #include <sapstep/contact.h>

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sapstep/batch.h>
+
+#include "core/memory.h"
+#include "core/threads.h"
+
+enum { THREADS_MAX = 256 };
+
+typedef struct member {
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_status status;
+  sap_error error;
+} member;
+
+struct sap_batch {
+  const sap_model* model;
+  int32_t count, nu;
+  member* members;       // (count)
+  sap_threads* threads;  // NULL: one
+  // of the step under way
+  sap_state* states;
+  const double* controls;
+  int32_t steps;
+};
+
+static sap_status check_count(const char* name, int32_t value, int32_t most, sap_error* error) {
+  return value >= 1 && value <= most
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 1 to %d", name, value, most);
+}
+
+static sap_status create_members(sap_batch* batch, const sap_stepper_options* options,
+                                 sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < batch->count; ++i) {
+    member* m = &batch->members[i];
+    status = sap_multibody_create(batch->model, &m->multibody, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_stepper_create(sap_multibody_system(m->multibody), options, &m->stepper, error);
+    }
+  }
+  return status;
+}
+
+sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* options,
+                            int32_t count, int32_t threads, sap_batch** out, sap_error* error) {
+  if (out != NULL) {
+    *out = NULL;
+  }
+  if (model == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
+  }
+  sap_status status = check_count("count", count, INT32_MAX, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_count("threads", threads, THREADS_MAX, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_batch* batch = sap_allocate(1, sizeof *batch);
+  if (batch != NULL) {
+    batch->model = model;
+    batch->nu = sap_model_get_sizes(model).nu;
+    batch->members = sap_allocate((size_t)count, sizeof *batch->members);
+  }
+  if (batch == NULL || batch->members == NULL) {
+    sap_free(batch);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: batch of %d states", count);
+  }
+  batch->count = count;
+  status = create_members(batch, options, error);
+  if (status == SAP_STATUS_OK && threads > 1) {
+    status = sap_threads_create(threads, &batch->threads, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_batch_destroy(batch);
+    return status;
+  }
+  *out = batch;
+  return SAP_STATUS_OK;
+}
+
+void sap_batch_destroy(sap_batch* batch) {
+  if (batch == NULL) {
+    return;
+  }
+  sap_threads_destroy(batch->threads);
+  for (int32_t i = 0; i < batch->count; ++i) {
+    sap_stepper_destroy(batch->members[i].stepper);
+    sap_multibody_destroy(batch->members[i].multibody);
+  }
+  sap_free(batch->members);
+  sap_free(batch);
+}
+
+int32_t sap_batch_count(const sap_batch* batch) {
+  return batch == NULL ? 0 : batch->count;
+}
+
+static member* find(sap_batch* batch, int32_t index) {
+  return batch != NULL && index >= 0 && index < batch->count ? &batch->members[index] : NULL;
+}
+
+sap_multibody* sap_batch_multibody(sap_batch* batch, int32_t index) {
+  const member* m = find(batch, index);
+  return m == NULL ? NULL : m->multibody;
+}
+
+sap_stepper* sap_batch_stepper(sap_batch* batch, int32_t index) {
+  const member* m = find(batch, index);
+  return m == NULL ? NULL : m->stepper;
+}
+
+static void step_member(void* context, int32_t index) {
+  const sap_batch* batch = context;
+  member* m = &batch->members[index];
+  m->error = (sap_error){0};
+  m->status = SAP_STATUS_OK;
+  if (batch->controls != NULL) {
+    const double* control = batch->controls + (size_t)index * (size_t)batch->nu;
+    m->status = sap_multibody_set_control(m->multibody, control, &m->error);
+  }
+  for (int32_t k = 0; m->status == SAP_STATUS_OK && k < batch->steps; ++k) {
+    m->status = sap_stepper_step(m->stepper, &batch->states[index], NULL, &m->error);
+  }
+}
+
+sap_status sap_batch_step(sap_batch* batch, sap_state* states, const double* controls,
+                          int32_t steps, sap_status* statuses, sap_error* error) {
+  if (batch == NULL || states == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", batch == NULL ? "batch" : "states");
+  }
+  sap_status status = check_count("steps", steps, INT32_MAX, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  batch->states = states;
+  batch->controls = controls;
+  batch->steps = steps;
+  sap_threads_run(batch->threads, batch->count, step_member, batch);
+  for (int32_t i = 0; i < batch->count; ++i) {
+    const member* m = &batch->members[i];
+    if (statuses != NULL) {
+      statuses[i] = m->status;
+    }
+    if (status == SAP_STATUS_OK && m->status != SAP_STATUS_OK) {
+      status = m->status;
+      if (error != NULL) {
+        *error = m->error;
+        sap_error_prefix(error, "state %d", i);
+      }
+    }
+  }
+  return status;
+}
