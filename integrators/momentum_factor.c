@@ -6,10 +6,6 @@
 #include "core/memory.h"
 #include "integrators/dense.h"
 
-// An A whose entries differ by this part of the geometric mean of their diagonals has a factor that
-// is as good to iterate with: what A misses of the true Jacobian is more.
-static const double NEARLY = 1e-5;
-
 static int32_t find_root(int32_t* parent, int32_t tree) {
   while (parent[tree] != tree) {
     parent[tree] = parent[parent[tree]];
@@ -242,26 +238,13 @@ static void fill_values(const sap_momentum_factor* factor, sap_sparse_group* spa
   }
 }
 
-// |A - B|_ij <= NEARLY sqrt(B_ii B_jj) for the lower triangles.
-static bool is_near(const double* A, const double* B, size_t n) {
-  bool near = true;
-  for (size_t j = 0; near && j < n; ++j) {
-    const double limit = NEARLY * NEARLY * B[j * n + j];
-    for (size_t i = j; i < n; ++i) {
-      const double d = A[j * n + i] - B[j * n + i];
-      near &= d * d <= limit * B[i * n + i];
-    }
-  }
-  return near;
-}
-
 static sap_status factor_dense(sap_momentum_factor* factor, int32_t index, const sap_tree_store* A,
                                bool anew, sap_error* error) {
   const size_t n = (size_t)factor->groups[index].ndofs;
   const int32_t tree = factor->group_trees[factor->groups[index].first_tree];
   const double* block = A->view.diagonal[tree];
   double* of = factor->of.view.diagonal[tree];
-  if (!anew && factor->known[index] && is_near(block, of, n)) {
+  if (!anew && factor->known[index] && memcmp(block, of, n * n * sizeof(double)) == 0) {
     return SAP_STATUS_OK;
   }
   factor->known[index] = sap_dense_cholesky((int32_t)n, block, factor->L.view.diagonal[tree]);

@@ -41,8 +41,8 @@ sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_fac
                                       sap_error* error);
 void sap_momentum_factor_clear(sap_momentum_factor* factor);
 
-// NOT_SPD names the tree, NOT_FINITE too. Unless `anew`, a dense factor of an A that is nearly the
-// same will do: one iteration more would cost less than to factor again at every step of rest.
+// NOT_SPD names the tree, NOT_FINITE too. Unless `anew`, the dense factor of the same A, to the
+// bit, is kept.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
                                      const sap_tree_store* A, bool anew, sap_error* error);
 // x (nv): solves the group's part in place and leaves the rest.

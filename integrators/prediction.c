@@ -77,9 +77,8 @@ sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_e
   if (status == SAP_STATUS_OK) {
     status = sap_archive_value(archive, &p->scheme, sizeof p->scheme, error);
   }
-  double* const arrays[] = {p->last, p->before, p->guess};
-  for (int i = 0; status == SAP_STATUS_OK && i < 3; ++i) {
-    status = sap_archive_value(archive, arrays[i], bytes, error);
+  for (int k = 0; status == SAP_STATUS_OK && k < SAP_PREDICTION_DEPTH; ++k) {
+    status = sap_archive_value(archive, p->difference[k], bytes, error);
   }
-  return status;
+  return status == SAP_STATUS_OK ? sap_archive_value(archive, p->guess, bytes, error) : status;
 }

@@ -168,6 +168,7 @@ static int64_t planned_steps(const run_options* options) {
 }
 
 static sap_status prepare(run* r, sap_error* error) {
+  r->statistics.memory_begin = run_peak_memory();
   sap_status status = read_scene(r, error);
   if (status == SAP_STATUS_OK) {
     status = set_start(r, error);
@@ -194,6 +195,7 @@ static sap_status prepare(run* r, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     status = write_row(r, NULL, error);
   }
+  r->statistics.bodies = status == SAP_STATUS_OK ? sap_model_get_sizes(r->model).bodies - 1 : 0;
   r->statistics.dt = r->options.stepper.dt;
   r->statistics.end = r->statistics.start;
   return status;
@@ -237,11 +239,15 @@ static sap_status advance(run* r, sap_error* error) {
   statistics->planned = whole > statistics->before ? whole - statistics->before : 0;
   progress bar;
   progress_begin(&bar);
+  statistics->memory_warm = run_peak_memory();
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupted) {
     status = step(r, error);
     if (status == SAP_STATUS_OK) {
       status = write_checkpoint(r, false, error);
+    }
+    if (statistics->steps == statistics->planned / 10) {
+      statistics->memory_warm = run_peak_memory();
     }
     if (progress_due(&bar)) {
       char note[64];
@@ -257,6 +263,7 @@ static sap_status advance(run* r, sap_error* error) {
 static sap_status finish(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
   statistics->time = (double)statistics->steps * statistics->dt;
+  statistics->memory_end = run_peak_memory();
   sap_status status = measure_energy(r, &statistics->end, error);
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_detect(r->multibody, r->state.q, error);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#define _DEFAULT_SOURCE  // getrusage
 #include "cli/run_statistics.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 int32_t run_newton_iterations(const sap_step_report* report) {
   return report->solver != NULL ? report->solver->iterations : 0;
@@ -77,6 +79,11 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
   return true;
 }
 
+int64_t run_peak_memory(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (int64_t)usage.ru_maxrss : 0;
+}
+
 void run_statistics_clear(run_statistics* statistics) {
   free(statistics->histogram);
   memset(statistics, 0, sizeof *statistics);
@@ -139,6 +146,8 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
   const double n = (double)s->steps;
   const double rest =
       s->seconds_stepping - s->seconds_free_motion - s->seconds_constraints - s->seconds_solver;
+  const double memory = (double)(s->memory_end - s->memory_begin);
+  const double growth = (double)(s->memory_end - s->memory_warm);
   const row rows[] = {
       {"free_motion_us", "free motion, per step", ratio(1e6 * s->seconds_free_motion, n), "us"},
       {"constraints_us", "constraints, per step", ratio(1e6 * s->seconds_constraints, n), "us"},
@@ -149,6 +158,9 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
       {"factorizations_mean", "factorizations, mean", ratio((double)s->factorizations, n), ""},
       {"evaluations_mean", "line-search evaluations, mean", ratio((double)s->evaluations, n), ""},
       {"symbolic_analyses", "symbolic analyses", (double)s->symbolic_analyses, ""},
+      {"memory_bytes", "memory, scene and steps", memory, "bytes"},
+      {"memory_per_body_bytes", "memory per body", ratio(memory, (double)s->bodies), "bytes"},
+      {"memory_growth_bytes", "memory, later growth", growth, "bytes"},
   };
   print_rows(rows, sizeof rows / sizeof *rows, format, out);
 }

@@ -33,12 +33,17 @@ typedef struct run_statistics {
   run_energy start, end;           //
   double seconds_stepping;         // wall clock inside sap_stepper_step [s]
   double seconds_free_motion, seconds_constraints, seconds_solver;
+  int32_t bodies;
+  int64_t memory_begin, memory_warm, memory_end;  // peak of the process: before the scene was read,
+                                                  // after a tenth of the steps, at the end [bytes]
   int64_t factorizations, evaluations, symbolic_analyses, free_motion_iterations;
 } run_statistics;
 
 // Adds a step whose contacts carry the solution. False: out of memory.
 bool run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
+// The process's largest resident memory so far [bytes].
+int64_t run_peak_memory(void);
 void run_statistics_clear(run_statistics* statistics);
 
 // Newton iterations of the last step; the largest penetration, >= 0.

@@ -14,9 +14,6 @@
 #include "problem/branch_factor.h"
 #include "problem/problem_data.h"
 
-// Entries of A may differ by this part of the geometric mean of their diagonals.
-static const double NEARLY = 1e-5;
-
 enum { SMALL_TREE = 6 };  // up to a free body: loops of our own, LAPACK beyond
 
 // Lower Cholesky in place of an n x n matrix with ld n, reciprocals on the diagonal; false when a
@@ -99,22 +96,6 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   return SAP_STATUS_OK;
 }
 
-// |A - B|_ij <= NEARLY sqrt(B_ii B_jj) for the lower triangles of two n x n matrices.
-static bool is_near(const double* A, const double* B, size_t n) {
-  for (size_t j = 0; j < n; ++j) {
-    const double limit = NEARLY * NEARLY * B[j * n + j];
-    bool near = true;
-    for (size_t i = j; i < n; ++i) {
-      const double d = A[j * n + i] - B[j * n + i];
-      near &= d * d <= limit * B[i * n + i];
-    }
-    if (!near) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error* error) {
   sap_problem_cache* cache = p->cache;
   sap_factor_state* state = &cache->reversed_state[tree];
@@ -128,7 +109,8 @@ static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error*
   const int32_t start = p->diagonal_start[tree];
   const size_t n = (size_t)p->tree_size[tree];
   const double* A = p->diagonal + start;
-  if (*state == SAP_FACTOR_STALE && is_near(A, cache->reversed_of + start, n)) {
+  if (*state == SAP_FACTOR_STALE &&
+      memcmp(A, cache->reversed_of + start, n * n * sizeof(double)) == 0) {
     *state = SAP_FACTOR_VALID;
     return SAP_STATUS_OK;
   }
