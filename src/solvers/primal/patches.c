@@ -47,6 +47,13 @@ static int32_t list_columns(sap_newton* n, const sap_block_data* block, const in
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = n->local[trees[order[t]]];
     const double* J = p->jacobians[block->first_tree + order[t]];
+    if (block->nrows == 3) {
+      for (int32_t i = 0; i < n->size[tree]; ++i, J += 3) {
+        columns[count] = n->start[tree] + i;
+        count += (J[0] != 0.0) | (J[1] != 0.0) | (J[2] != 0.0);
+      }
+      continue;
+    }
     for (int32_t i = 0; i < n->size[tree]; ++i, J += block->nrows) {
       int32_t r = 0;
       while (r < block->nrows && J[r] == 0.0) {
@@ -83,6 +90,16 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
   n->npairs += block->ntrees * (block->ntrees + 1) / 2;
 }
 
+// Three rows over all columns of a tree.
+static inline void copy_three_rows(const double* restrict J, int32_t count, size_t stride,
+                                   double* restrict rows) {
+  for (int32_t i = 0; i < count; ++i) {
+    rows[i] = J[3 * i];
+    rows[stride + (size_t)i] = J[3 * i + 1];
+    rows[2 * stride + (size_t)i] = J[3 * i + 2];
+  }
+}
+
 // Column-major blocks of the problem to rows over the patch's columns.
 static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
                           const sap_patch* patch, double* rows) {
@@ -93,6 +110,15 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
     const int32_t at = block->first_tree + order[t];
     const int32_t tree = n->local[n->problem->block_trees[at]];
     const double* J = n->problem->jacobians[at];
+    if (columns == NULL && nrows == 3) {
+      if (n->size[tree] == SAP_ONE_FREE_BODY) {
+        copy_three_rows(J, SAP_ONE_FREE_BODY, stride, rows + column);
+      } else {
+        copy_three_rows(J, n->size[tree], stride, rows + column);
+      }
+      column += (size_t)n->size[tree];
+      continue;
+    }
     for (int32_t i = 0; i < n->size[tree]; ++i, J += nrows) {
       if (columns != NULL && (column >= stride || columns[column] != n->start[tree] + i)) {
         continue;
