@@ -4,8 +4,8 @@
 //   w = |W_ii|_F / nrows                                               castro (29)-(30)
 // Factors of the tree blocks are kept while the block is the same, over the problems that one
 // object holds one after the other. Those of trees larger than a free body follow the tree's
-// branches (branch_factor.h) and serve w alone, a scale: they are kept while the block is nearly
-// the same, so that a robot at rest is not factored again and again. fails: NOT_SPD names the tree.
+// branches (branch_factor.h).
+// fails: NOT_SPD names the tree.
 #include <lapacke.h>
 #include <math.h>
 #include <string.h>
