@@ -146,7 +146,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
   }
   double R[MAXIMUM_ROWS] = {0.0}, v_hat[MAXIMUM_ROWS] = {0.0}, w = 0.0;
-  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS] = {0.0};
+  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS];
   const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
   sap_status status = check_friction(p, contact, nrows, error);
   sap_block block = {.set = set_of(p, contact),
@@ -201,9 +201,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (!is_cone) {
     return add_potential(p, contact, regularization, w, &block, R, v_hat, error);
   }
-  if (p->theta < 1.0 || p->theta_vq < 1.0) {
-    sap_stage_velocity(p, &block, vc0);
-  }
+  sap_stage_velocity(p, &block, vc0);
   const sap_stage_cone cone = {.normal = {.stiffness = contact->material.stiffness,
                                           .relaxation_time = contact->material.relaxation_time,
                                           .g0 = contact->phi0,
