@@ -246,44 +246,6 @@ static bool count_cases(sweep_study* s, int line, sap_error* error) {
   return true;
 }
 
-// Tries every parameter on the scene, with its value of the first case, and every measure.
-static bool try_scene(sweep_study* s, sap_error* error) {
-  for (int i = -1; i < s->parameter_count; ++i) {
-    char value[SWEEP_TEXT_SIZE];
-    sweep_setup setup;
-    sap_model* model = NULL;
-    sap_state state = {0};
-    double* control = NULL;
-    sap_error reason = {0};
-    sweep_setup_begin(&setup);
-    if (i >= 0) {
-      if (strchr(s->parameters[i].name, '/') == NULL) {
-        continue;
-      }
-      sweep_value(s, i, 0, value);
-      (void)sweep_setup_take(&setup, s->parameters[i].name, value);
-    }
-    const int line = i < 0 ? s->scene_line : s->parameters[i].line;
-    bool good = sweep_read_scene(s, &setup, &model, &state, &control, &reason) == SAP_STATUS_OK ||
-                sweep_refuse(s, line, error, "%s", reason.message);
-    for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
-      if (!sweep_measure_known(model, s->measures[j].name)) {
-        char list[512];
-        sweep_list_measures(list, sizeof list);
-        good = sweep_refuse(s, s->measures[j].line, error, "unknown measure '%s'; there are: %s",
-                            s->measures[j].name, list);
-      }
-    }
-    sap_model_destroy(model);
-    sap_state_clear(&state);
-    free(control);
-    if (!good) {
-      return false;
-    }
-  }
-  return true;
-}
-
 static void hash_study(sweep_study* s) {
   size_t size = 0;
   char* scene = read_file(s->scene, &size);
@@ -322,7 +284,7 @@ bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
   if (good && s->measure_count == 0) {
     good = sweep_refuse(s, line - 1, error, "a line 'measure NAME...' is missing");
   }
-  good = good && count_cases(s, line - 1, error) && try_scene(s, error);
+  good = good && count_cases(s, line - 1, error) && sweep_study_try(s, error);
   if (good) {
     hash_study(s);
   }
