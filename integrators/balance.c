@@ -73,9 +73,17 @@ void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0,
   balance->q0 = q0;
   balance->v0 = v0;
   balance->q = q0;
+  balance->impulse = NULL;
   memcpy(balance->v0_free, v0, (size_t)balance->system->nv * sizeof(double));
   sap_balance_release(balance, balance->v0_free);
   balance->v = balance->v0_free;
+}
+
+// m -= p
+static void subtract_impulse(const sap_balance* balance, double* m) {
+  for (int32_t i = 0; balance->impulse != NULL && i < balance->system->nv; ++i) {
+    m[i] -= balance->impulse[i];
+  }
 }
 
 // A locked velocity's row of m is the velocity itself.
@@ -170,10 +178,33 @@ static sap_status mass_matrix(sap_balance* balance, sap_tree_store* M, sap_error
   return code == 0 ? SAP_STATUS_OK : refused("mass_matrix", code, error);
 }
 
+static bool takes_momenta(const sap_balance* balance) {
+  return balance->system->momentum_balance != NULL && balance->scheme.theta == 1.0 &&
+         balance->scheme.theta_vq == 1.0;
+}
+
+// m by the system's own account of the change of momentum.
+static sap_status momentum_balance(const sap_balance* balance, const double* v, double* m,
+                                   sap_error* error) {
+  const sap_system* system = balance->system;
+  const double dt = balance->scheme.dt;
+  const int code = system->momentum_balance(system->context, theta_time(balance), balance->q0,
+                                            balance->v0, balance->q, v, dt, m);
+  for (int32_t i = 0; i < system->nv; ++i) {
+    m[i] *= dt;
+  }
+  subtract_impulse(balance, m);
+  lock_residual(balance, v, m);
+  return code == 0 ? SAP_STATUS_OK : refused("momentum_balance", code, error);
+}
+
 sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
                                 double* m, sap_error* error) {
   const sap_system* system = balance->system;
   const double dt = balance->scheme.dt;
+  if (takes_momenta(balance)) {
+    return momentum_balance(balance, v, m, error);
+  }
   if (system->inverse_dynamics != NULL) {
     for (int32_t i = 0; i < system->nv; ++i) {
       balance->a[i] = (v[i] - balance->v0[i]) / dt;
@@ -183,6 +214,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
     for (int32_t i = 0; i < system->nv; ++i) {
       m[i] *= dt;
     }
+    subtract_impulse(balance, m);
     lock_residual(balance, v, m);
     return code == 0 ? SAP_STATUS_OK : refused("inverse_dynamics", code, error);
   }
@@ -200,6 +232,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
   }
+  subtract_impulse(balance, m);
   lock_residual(balance, v, m);
   return SAP_STATUS_OK;
 }
@@ -260,6 +293,21 @@ sap_status sap_balance_matrix(sap_balance* balance, const int32_t* tree_dof, sap
   return status == SAP_STATUS_OK ? complete_matrix(balance, tree_dof, error) : status;
 }
 
+// m from A, which holds M, and the forces evaluated last.
+static void assemble_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
+                              double* m) {
+  const double dt = balance->scheme.dt;
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    balance->a[i] = v[i] - balance->v0[i];
+  }
+  sap_tree_store_multiply(balance->system, tree_dof, &balance->A, balance->a, m);
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    m[i] -= dt * (balance->k1[i] + balance->k2[i]);
+  }
+  subtract_impulse(balance, m);
+  lock_residual(balance, v, m);
+}
+
 sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
                              double* m, double* load, sap_error* error) {
   const double dt = balance->scheme.dt;
@@ -270,23 +318,23 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
   if (status == SAP_STATUS_OK) {
     status = mass_matrix(balance, &balance->A, error);
   }
+  if (status == SAP_STATUS_OK && takes_momenta(balance)) {
+    status = momentum_balance(balance, v, m, error);
+  } else if (status == SAP_STATUS_OK) {
+    assemble_residual(balance, tree_dof, v, m);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   for (int32_t i = 0; i < balance->system->nv; ++i) {
-    balance->a[i] = v[i] - balance->v0[i];
-  }
-  sap_tree_store_multiply(balance->system, tree_dof, &balance->A, balance->a, m);
-  for (int32_t i = 0; i < balance->system->nv; ++i) {
     const double k1 = balance->k1[i];
     const double k2 = balance->k2[i];
-    m[i] -= dt * (k1 + k2);
     load[i] = dt * (fabs(k1) + fabs(k2));
+    load[i] += balance->impulse != NULL ? fabs(balance->impulse[i]) : 0.0;
     if (!isfinite(load[i])) {
       return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g + %g", i, k1, k2);
     }
   }
-  lock_residual(balance, v, m);
   lock_residual(balance, balance->v0_free, load);  // no load: zero
   return complete_matrix(balance, tree_dof, error);
 }

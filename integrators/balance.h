@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The momentum balance of one step, and its matrix A:
-//   m(v) = M(q^theta)(v - v0) - dt k(t^theta, q^theta, v^theta)       [N s, N m s]   castro (14)
+//   m(v) = M(q^theta)(v - v0) - dt k(t^theta, q^theta, v^theta) - p   [N s, N m s]   castro (14)
+// with p the impulses J' gamma that the constraints give or are expected to give
 //   A(v) = M + dt^2 theta theta_vq K + dt theta D   at the same point                castro (15)
 #ifndef SAP_INTEGRATORS_BALANCE_H
 #define SAP_INTEGRATORS_BALANCE_H
@@ -19,6 +20,7 @@ typedef struct sap_balance {
   sap_theta scheme;
   double t0;
   const double *q0, *v0;
+  const double* impulse;  // p, NULL: zero                               (nv)
   // the theta point
   const double *q, *v;         // q^theta, v^theta: q0, v0 or the arrays below
   double *q_theta, *v_theta;   // (nq), (nv)
@@ -42,7 +44,8 @@ sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_e
 // m(v) at the velocity set last.
 sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
                                 double* m, sap_error* error);
-// Moves to v, and m and A there; the load dt (|k1| + |k2|) that the round-off of m scales with.
+// Moves to v, and m and A there; the load dt (|k1| + |k2|) + |p| that the round-off of m scales
+// with.
 sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
                              double* m, double* load, sap_error* error);
 // A at the velocity set last. NOT_FINITE names the tree.

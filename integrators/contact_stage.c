@@ -94,7 +94,7 @@ static sap_status refused(int code, sap_error* error) {
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
                                       const sap_stepper_options* options,
                                       const sap_free_motion* free_motion, const sap_state* state,
-                                      sap_error* error) {
+                                      const double* v_guess, sap_error* error) {
   sap_problem* problem = stage->problem;
   const double* v0 = free_motion->balance.v0_free;
   sap_status status =
@@ -107,7 +107,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
     status = sap_problem_set_v_star(problem, free_motion->v_star, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(problem, v0, error);
+    status = sap_problem_set_v_guess(problem, v_guess, error);
   }
   const bool within =
       options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 && options->theta_vq >= 0.5;
@@ -176,4 +176,17 @@ sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
                     stage->accepted_momentum_error);
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error) {
+  const sap_report before = stage->report;
+  const sap_status status = sap_contact_stage_solve(stage, error);
+  sap_report* report = &stage->report;
+  report->iterations += before.iterations;
+  report->total_iterations += before.total_iterations;
+  report->factorizations += before.factorizations;
+  report->symbolic_analyses += before.symbolic_analyses;
+  report->evaluations += before.evaluations;
+  report->time += before.time;
+  return status;
 }

@@ -23,12 +23,15 @@ sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_cont
                                     sap_error* error);
 void sap_contact_stage_clear(sap_contact_stage* stage);
 
-// Fills the problem from the free motion's A and v* and the system's constraints at `state`.
+// Fills the problem from the free motion's A and v* and the system's constraints at `state`;
+// v_guess (nv): velocities expected at the end of the step.
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
                                       const sap_stepper_options* options,
                                       const sap_free_motion* free_motion, const sap_state* state,
-                                      sap_error* error);
+                                      const double* v_guess, sap_error* error);
 // Minimises; the result is in stage->solution. STEP_FAILED far from the minimum.
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
+// The same; the report counts what the last solve did as well.
+sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error);
 
 #endif

@@ -30,6 +30,9 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
   if (status == SAP_STATUS_OK) {
     status = sap_prediction_create(system->nv, &fm->prediction, error);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_linearization_create(system, fm->factor.ngroups, &fm->linearization, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_free_motion_clear(fm);
     return status;
@@ -67,6 +70,7 @@ void sap_free_motion_clear(sap_free_motion* fm) {
   sap_free(fm->progress);
   sap_balance_clear(&fm->balance);
   sap_prediction_clear(&fm->prediction);
+  sap_linearization_clear(&fm->linearization);
   sap_momentum_factor_clear(&fm->factor);
   memset(fm, 0, sizeof *fm);
 }
@@ -380,10 +384,16 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
-                                 int32_t max_iterations, const sap_state* state, sap_error* error) {
+                                 int32_t max_iterations, const sap_state* state,
+                                 sap_impulse_guess guess, sap_error* error) {
   fm->iterations = 0;
   fm->moved = false;
   sap_balance_begin(&fm->balance, scheme, state->t, state->q, state->v);
+  if (guess == SAP_IMPULSE_CHOSEN) {
+    fm->balance.impulse = fm->linearization.around;
+  } else if (guess == SAP_IMPULSE_EXPECTED) {
+    fm->balance.impulse = sap_expected_impulse_guess(&fm->linearization.expected, scheme);
+  }
   sap_status status = start(fm, error);
   if (status == SAP_STATUS_OK) {
     status =
@@ -400,9 +410,5 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
       fm->residual = relative;
     }
   }
-  return SAP_STATUS_OK;
-}
-
-void sap_free_motion_record(sap_free_motion* fm) {
-  sap_prediction_record(&fm->prediction, &fm->balance.scheme, fm->balance.v0, fm->v_star);
+  return sap_free_motion_linearize(fm, error);
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage 1 of a step: the free motion m(v*) = 0.
+// Stage 1 of a step: the free motion m(v*) = 0, or where constraints are expected to give impulses
+// p the linearization A (v - v*) of m around the v that m(v) = p gives.
 #ifndef SAP_INTEGRATORS_FREE_MOTION_H
 #define SAP_INTEGRATORS_FREE_MOTION_H
 
 #include "integrators/balance.h"
+#include "integrators/expected_impulse.h"
 #include "integrators/momentum_factor.h"
 #include "integrators/prediction.h"
 
@@ -28,11 +30,24 @@ typedef struct sap_group_progress {
   int32_t damped;  // times that damped Newton was asked
 } sap_group_progress;
 
+// Where and how m is linearised.
+typedef struct sap_linearization {
+  sap_expected_impulse expected;
+  bool* factored;  // is the factor that of A there?                    (ngroups)
+  double* v_near;  // where A is taken                                  (nv)
+  double* p;       // impulses that the constraints gave                (nv)
+  // Search for p that constraints give back when A is taken where m(v) = p.
+  double* around;       // p of the round                               (nv)
+  double *best, *back;  // p of the best round, and what it gave back   (nv)
+  double best_error, share;
+} sap_linearization;
+
 typedef struct sap_free_motion {
   const sap_system* system;
   sap_balance balance;
   sap_momentum_factor factor;
   sap_prediction prediction;
+  sap_linearization linearization;
   sap_group_progress* progress;      // (ngroups)
   double* v_star;                    // the iterate, then the result   (nv)
   double *m, *v_best, *load, *dv;    // (nv)
@@ -55,12 +70,29 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fre
                                   sap_error* error);
 void sap_free_motion_clear(sap_free_motion* free_motion);
 
-// Leaves v* in v_star and A at its theta point in momentum.A. STEP_FAILED when the iteration does
-// not converge, NOT_FINITE for forces or matrices, NOT_SPD for A, CALLBACK.
+// The impulses p about which m is linearised.
+typedef enum sap_impulse_guess {
+  SAP_IMPULSE_NONE,      // none: the free motion itself
+  SAP_IMPULSE_EXPECTED,  // those of the last step
+  SAP_IMPULSE_CHOSEN,    // those that sap_free_motion_choose has made
+} sap_impulse_guess;
+
+// Leaves v* in v_star and A in balance.A. STEP_FAILED when the iteration does not
+// converge, NOT_FINITE for forces or matrices, NOT_SPD for A, CALLBACK.
 sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_theta* scheme,
-                                 int32_t max_iterations, const sap_state* state, sap_error* error);
-// The step whose free motion was solved last is made: remembers it for the next guess. The state
-// that it began from must still be there.
-void sap_free_motion_record(sap_free_motion* free_motion);
+                                 int32_t max_iterations, const sap_state* state,
+                                 sap_impulse_guess guess, sap_error* error);
+// The largest share of a group's impulses by which v (nv), with what constraints gave it, misses m.
+sap_status sap_free_motion_check(sap_free_motion* free_motion, const double* v, double* error_share,
+                                 sap_error* error);
+// After the check: v* anew for the groups that miss more than the tolerance.
+sap_status sap_free_motion_correct(sap_free_motion* free_motion, const double* v, double tolerance,
+                                   sap_error* error);
+// After the check of a round that missed by error_share, the p of the next: part of the way from
+// that of the best round to what constraints gave back; all of it at first. first: of this step.
+void sap_free_motion_choose(sap_free_motion* free_motion, bool first, double error_share);
+// The step whose free motion was solved last ends with v: remembers it for the next guess. The
+// state that it began from must still be there.
+void sap_free_motion_record(sap_free_motion* free_motion, const double* v);
 
 #endif

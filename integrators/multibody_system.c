@@ -12,6 +12,7 @@
 #include "dynamics/dynamics.h"
 #include "dynamics/elements.h"
 #include "geometry/collision.h"
+#include "integrators/momentum_record.h"
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
 #include "problem/assembly.h"
@@ -28,12 +29,14 @@ struct sap_multibody {
   double* q_kept;   // where those stand that are put away (nq)
   double* q_next;   // scratch (nq)
   double* poses;    // of the bodies a step later: positions, rotations            (12 bodies)
+  sap_momentum_records momenta;
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
   int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
   bool has_q, has_kept;
   bool looked_at;  // those that stand are to be kept, else those put away
+  bool detected;   // are the contacts those of the step under way?
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
 };
@@ -98,6 +101,15 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
   sap_multibody* multibody = context;
   (void)t;
   sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->control, a, residual);
+  return 0;
+}
+
+static int momentum_balance(void* context, double t, const double* q0, const double* v0,
+                            const double* q, const double* v, double dt, double* residual) {
+  sap_multibody* multibody = context;
+  (void)t;
+  const sap_momentum_query query = {q0, v0, q, v, dt, multibody->control};
+  sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual);
   return 0;
 }
 
@@ -185,10 +197,10 @@ static sap_status detect(sap_multibody* multibody, const double* q, double dt, b
   return status;
 }
 
-// Where the equalities would be after a step with v0, before anything at q0 is looked at.
-static void predict(sap_multibody* multibody, const double* q0, const double* v0, double dt) {
+// Where the equalities would be after a step with v, before anything at q0 is looked at.
+static void predict(sap_multibody* multibody, const double* q0, const double* v, double dt) {
   if (multibody->model->sizes.equalities > 0) {
-    sap_dynamics_integrate(multibody->model, q0, v0, dt, multibody->q_next);
+    sap_dynamics_integrate(multibody->model, q0, v, dt, multibody->q_next);
     sap_assembly_predict(multibody->assembly, sap_multibody_at(multibody, multibody->q_next),
                          multibody->q_next);
   }
@@ -216,11 +228,17 @@ static int constraints(void* context, double t, const double* q0, const double* 
   copy(multibody->start.q0, q0, multibody->model->sizes.nq);
   copy(multibody->start.v0, v0, multibody->model->sizes.nv);
   copy(multibody->start.control, multibody->control, multibody->model->sizes.nu);
-  predict(multibody, q0, v0, sap_problem_dt(problem));
-  if (problem->rigid) {
-    look_ahead(multibody, q0, problem);
+  predict(multibody, q0, sap_problem_v_guess(problem), sap_problem_dt(problem));
+  sap_status status = SAP_STATUS_OK;
+  if (multibody->detected) {
+    (void)sap_multibody_at(multibody, q0);  // asked again in the same step
+  } else {
+    if (problem->rigid) {
+      look_ahead(multibody, q0, problem);
+    }
+    status = detect(multibody, q0, sap_problem_dt(problem), problem->rigid, error);
+    multibody->detected = status == SAP_STATUS_OK;
   }
-  sap_status status = detect(multibody, q0, sap_problem_dt(problem), problem->rigid, error);
   if (status == SAP_STATUS_OK) {
     status =
         sap_assembly_add_contacts(multibody->assembly, multibody->dynamics, multibody->contacts,
@@ -246,10 +264,22 @@ static int constraints(void* context, double t, const double* q0, const double* 
 // Numbers that are not finite are refused by the step's own check of forces or blocks.
 static int begin_step(void* context, double t, const double* q0, const double* v0) {
   sap_multibody* multibody = context;
+  multibody->detected = false;
   return multibody->control_function == NULL
              ? 0
              : multibody->control_function(multibody->control_context, t, q0, v0,
                                            multibody->control);
+}
+
+static int closure_error(void* context, const sap_problem* problem, const double* vc,
+                         const double* q, double* error) {
+  sap_multibody* multibody = context;
+  *error = 0.0;
+  if (multibody->model->sizes.equalities > 0) {
+    *error = sap_assembly_closure_error(multibody->assembly, sap_multibody_at(multibody, q), q,
+                                        problem, vc);
+  }
+  return 0;
 }
 
 static bool has_springs_or_dampers(const sap_multibody* multibody) {
@@ -293,7 +323,9 @@ static void fill_table(sap_multibody* multibody) {
       .stiffness_damping = has_springs_or_dampers(multibody) ? stiffness_damping : NULL,
       .add_stiffness_damping = add_stiffness_damping,
       .inverse_dynamics = inverse_dynamics,
+      .momentum_balance = momentum_balance,
       .constraints = constraints,
+      .closure_error = closure_error,
       .energies = energies,
       .carried = carried,
       .position_difference = position_difference,
@@ -326,10 +358,13 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_kept == NULL ||
-      multibody->q_next == NULL || multibody->poses == NULL || multibody->carrier == NULL ||
+      multibody->poses == NULL || multibody->q_next == NULL || multibody->carrier == NULL ||
       multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
       multibody->start.control == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_records_create(model, &multibody->momenta, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_dynamics_create(model, &multibody->dynamics, error);
@@ -364,6 +399,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->q_next);
   sap_free(multibody->poses);
   sap_free(multibody->carrier);
+  sap_momentum_records_clear(&multibody->momenta);
   sap_free(multibody->start.q0);
   sap_free(multibody->start.v0);
   sap_free(multibody->start.control);
@@ -416,6 +452,7 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
   for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
     sap_dynamics_locked(multibody->dynamics)[i] = locked;
   }
+  sap_momentum_records_forget(&multibody->momenta);
   find_carriers(multibody);
   return SAP_STATUS_OK;
 }
@@ -538,5 +575,6 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
   const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  multibody->detected = false;
   return status == SAP_STATUS_OK ? detect(multibody, q, 0.0, false, error) : status;
 }

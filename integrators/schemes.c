@@ -55,6 +55,7 @@ sap_stepper_options sap_stepper_options_default(void) {
       .contact_law = SAP_LAW_AUTO,
       .baumgarte = 0.2,
       .regularization = sap_regularization_default(),
+      .balance_tolerance = 1e-3,
       .free_motion_max_iterations = 50,
       .solver = "sap",
       .remember = true,
@@ -106,6 +107,10 @@ sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_err
       return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be %s", r->name, r->value,
                       r->allowed);
     }
+  }
+  if (!(options->balance_tolerance >= 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "balance_tolerance = %g must be >= 0",
+                    options->balance_tolerance);
   }
   if ((int)options->contact_stage < 0 || (int)options->contact_stage >= (int)SAP_STAGE_COUNT) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_stage = %d must be auto, end or theta",

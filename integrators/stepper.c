@@ -34,7 +34,6 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   }
   stepper->system = *system;
   stepper->options = *options;
-  stepper->options.solver = NULL;  // the caller's text may not live as long
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
   stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
@@ -43,10 +42,10 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
                       system->nq, system->nv);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_free_motion_create(&stepper->system, &stepper->free_motion, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_contact_stage_create(options, &stepper->contact, error);
+    // The solver's name, which is needed once only, may not live as long.
+    stepper->options.solver = options->solver;
+    status = sap_rounds_create(&stepper->system, &stepper->options, &stepper->rounds, error);
+    stepper->options.solver = NULL;
   }
   if (status != SAP_STATUS_OK) {
     sap_stepper_destroy(stepper);
@@ -60,8 +59,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   if (stepper == NULL) {
     return;
   }
-  sap_free_motion_clear(&stepper->free_motion);
-  sap_contact_stage_clear(&stepper->contact);
+  sap_rounds_clear(&stepper->rounds);
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
   sap_free(stepper);
@@ -113,12 +111,6 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
   return SAP_STATUS_OK;
 }
 
-static sap_status free_motion(sap_stepper* stepper, const sap_state* state, sap_error* error) {
-  const sap_theta scheme = {stepper->options.dt, stepper->options.theta, stepper->options.theta_vq};
-  return sap_free_motion_solve(&stepper->free_motion, &scheme,
-                               stepper->options.free_motion_max_iterations, state, error);
-}
-
 sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
                                    sap_error* error) {
   sap_status status = check_state(stepper, state, error);
@@ -126,10 +118,10 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
     status = sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
   }
   if (status == SAP_STATUS_OK) {
-    status = free_motion(stepper, state, error);
+    status = sap_rounds_free_motion(&stepper->rounds, state, error);
   }
   if (status == SAP_STATUS_OK) {
-    memcpy(v_star, stepper->free_motion.v_star, (size_t)state->nv * sizeof(double));
+    memcpy(v_star, stepper->rounds.free_motion.v_star, (size_t)state->nv * sizeof(double));
   }
   return status;
 }
@@ -138,7 +130,7 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
                                  sap_error* error) {
   const sap_system* system = &stepper->system;
-  const double* v0 = stepper->free_motion.balance.v0_free;
+  const double* v0 = stepper->rounds.free_motion.balance.v0_free;
   const double theta_vq = stepper->options.theta_vq;
   for (int32_t i = 0; i < system->nv; ++i) {
     stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
@@ -158,21 +150,23 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
   return SAP_STATUS_OK;
 }
 
-static void fill_report(const sap_stepper* stepper, const double times[4],
-                        sap_step_report* report) {
-  const sap_contact_stage* contact = &stepper->contact;
+static void fill_report(const sap_stepper* stepper, double time, sap_step_report* report) {
+  const sap_rounds* rounds = &stepper->rounds;
+  const sap_contact_stage* contact = &rounds->contact;
   const int32_t blocks = sap_problem_block_count(contact->problem);
   *report = (sap_step_report){
-      .free_motion_iterations = stepper->free_motion.iterations,
-      .free_motion_residual = stepper->free_motion.residual,
+      .free_motion_iterations = stepper->rounds.free_motion.iterations,
+      .free_motion_residual = stepper->rounds.free_motion.residual,
+      .rounds = rounds->count,
+      .balance_error = rounds->balance_error,
       .velocities = stepper->system.nv,
       .trees = stepper->system.ntrees,
       .blocks = blocks,
       .rows = sap_problem_row_count(contact->problem),
-      .time_free_motion = times[1] - times[0],
-      .time_constraints = times[2] - times[1],
-      .time_solver = times[3] - times[2],
-      .time_total = sap_clock_seconds() - times[0],
+      .time_free_motion = rounds->time_free_motion,
+      .time_constraints = rounds->time_constraints,
+      .time_solver = rounds->time_solver,
+      .time_total = time,
       .solver = blocks > 0 ? &contact->report : NULL,
       .problem = contact->problem,
       .solution = blocks > 0 ? &contact->solution : NULL,
@@ -189,21 +183,10 @@ static sap_status begin(const sap_system* system, const sap_state* state, sap_er
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
 }
 
-// The solver's share of the step's time: what is left of it, or hardly any.
-static sap_status give_time(sap_stepper* stepper, double elapsed, sap_error* error) {
-  static const double HARDLY_ANY = 1e-9;  // [s]
-  const double limit = stepper->options.time_limit;
-  if (!(limit > 0.0)) {
-    return SAP_STATUS_OK;
-  }
-  const double left = limit - elapsed;
-  return sap_solver_set_time_limit(stepper->contact.solver, left > HARDLY_ANY ? left : HARDLY_ANY,
-                                   error);
-}
-
 sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                             sap_error* error) {
-  double times[4] = {sap_clock_seconds(), 0.0, 0.0, 0.0};
+  const double began = sap_clock_seconds();
+  const double* v = NULL;
   sap_status status = check_state(stepper, state, error);
   if (status == SAP_STATUS_OK && !stepper->options.remember) {
     sap_stepper_forget(stepper);
@@ -212,41 +195,26 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
     status = begin(&stepper->system, state, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = free_motion(stepper, state, error);
+    status = sap_rounds_solve(&stepper->rounds, state, began, &v, error);
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  times[1] = sap_clock_seconds();
-  sap_contact_stage* contact = &stepper->contact;
-  status = sap_contact_stage_assemble(contact, &stepper->system, &stepper->options,
-                                      &stepper->free_motion, state, error);
-  times[2] = sap_clock_seconds();
-  const bool constrained = status == SAP_STATUS_OK && sap_problem_block_count(contact->problem) > 0;
-  if (constrained) {
-    status = give_time(stepper, times[2] - times[0], error);
-  }
-  if (constrained && status == SAP_STATUS_OK) {
-    status = sap_contact_stage_solve(contact, error);
-  }
-  times[3] = sap_clock_seconds();
-  const double* v = constrained ? contact->solution.v : stepper->free_motion.v_star;
   if (status == SAP_STATUS_OK) {
     status = move_positions(stepper, state, v, error);
   }
   if (status == SAP_STATUS_OK) {
+    sap_contact_stage* contact = &stepper->rounds.contact;
+    const bool constrained = sap_problem_block_count(contact->problem) > 0;
     status = sap_problem_keep_impulses(contact->problem,
                                        constrained ? contact->solution.gamma : NULL, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  sap_free_motion_record(&stepper->free_motion);
+  sap_free_motion_record(&stepper->rounds.free_motion, v);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
   state->t += stepper->options.dt;
   if (report != NULL) {
-    fill_report(stepper, times, report);
+    fill_report(stepper, sap_clock_seconds() - began, report);
   }
   return SAP_STATUS_OK;
 }

@@ -5,15 +5,13 @@
 
 #include <sapstep/stepper.h>
 
-#include "integrators/contact_stage.h"
-#include "integrators/free_motion.h"
+#include "integrators/rounds.h"
 
 struct sap_stepper {
   sap_system system;  // the caller's table, copied
   sap_stepper_options options;
   uint64_t solver_hash;  // of the solver's name
-  sap_free_motion free_motion;
-  sap_contact_stage contact;
+  sap_rounds rounds;
   double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a stepper remembers, forgotten, saved and loaded: the prediction of the free motion, the
-// solver's impulses, the forces of lagged contacts, and what the system carries itself.
+// impulses expected, the solver's impulses, the forces of lagged contacts, and what the system
+// carries itself.
 #include <string.h>
 
 #include "core/archive.h"
@@ -20,16 +21,22 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 // The stepper's own part.
 static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
-  sap_status status = sap_prediction_archive(&stepper->free_motion.prediction, archive, error);
+  sap_status status =
+      sap_prediction_archive(&stepper->rounds.free_motion.prediction, archive, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_lag_memory_archive(&stepper->contact.problem->lag, archive, error);
+    status = sap_expected_impulse_archive(&stepper->rounds.free_motion.linearization.expected,
+                                          archive, error);
   }
-  return status == SAP_STATUS_OK ? sap_solver_archive(stepper->contact.solver, archive, error)
-                                 : status;
+  if (status == SAP_STATUS_OK) {
+    status = sap_lag_memory_archive(&stepper->rounds.contact.problem->lag, archive, error);
+  }
+  return status == SAP_STATUS_OK
+             ? sap_solver_archive(stepper->rounds.contact.solver, archive, error)
+             : status;
 }
 
 static sap_status ask_system(sap_stepper* stepper, sap_carry what, void* bytes, size_t* size,

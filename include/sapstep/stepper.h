@@ -75,13 +75,15 @@ typedef struct sap_stepper_options {
   double dt;        // time step [s], finite and > 0                                      (0.005)
   double theta;     // [0, 1]                                                              (1)
   double theta_vq;  // [0, 1]                                                              (1)
-  sap_stage contact_stage;             // see sap_problem_set_stage                       (auto)
-  sap_contact_model contact_model;     // of all contacts, or what their materials say (material)
-  sap_law contact_law;                 // rigid: see sap_problem_set_rigid                (auto)
-  double restitution;                  // e of rigid contacts, [0, 1]                      (0)
-  double baumgarte;                    // b: part of a rigid constraint's error that a step (0.2)
-                                       // removes, [0, 1]
-  sap_regularization regularization;   // beta, sigma
+  sap_stage contact_stage;            // see sap_problem_set_stage                       (auto)
+  sap_contact_model contact_model;    // of all contacts, or what their materials say (material)
+  sap_law contact_law;                // rigid: see sap_problem_set_rigid                (auto)
+  double restitution;                 // e of rigid contacts, [0, 1]                      (0)
+  double baumgarte;                   // b: part of a rigid constraint's error that a step (0.2)
+                                      // removes, [0, 1]
+  sap_regularization regularization;  // beta, sigma
+  double balance_tolerance;  // see balance_error of sap_step_report, >= 0; infinite: one round only
+                             // (1e-3)
   int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
   const char* solver;                  // name of the contact solver                       ("sap")
   bool remember;      // off: each step forgets first, and is a function of the state alone (on)
@@ -100,8 +102,14 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 // What one step did.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
-  double free_motion_residual;              // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
-                                            // D = diag(A)^-1/2, the largest of all coupled trees
+  double free_motion_residual;  // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
+                                // D = diag(A)^-1/2, the largest of all coupled trees
+  // What v, with the impulses p = J' gamma of its contact problem, misses of the true momentum
+  // balance: |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-], the largest of all coupled trees.
+  // Above balance_tolerance the step is solved again, linearised about its own result, and as well
+  // where loops would not close: rounds beyond the first, iterations and times being sums.
+  double balance_error;
+  int32_t rounds;
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
   const sap_report* solver;    // NULL when there was no block

@@ -68,11 +68,23 @@ typedef struct sap_system {
   // M(q) a - k1 - k2 in one pass, where that is cheaper than M times a. (nv)
   int (*inverse_dynamics)(void* context, double t, const double* q, const double* v,
                           const double* a, double* residual);
+  // M(q)(v - v0)/dt - k1 - k2, as a system may take it for a step from (q0, v0) to (q, v) with all
+  // laws at its end (theta = theta_vq = 1): the change of momentum of each body, projected on the
+  // velocities at q, instead of M(q)(v - v0) and Coriolis forces, from which it differs by O(dt^2).
+  // (nv)
+  int (*momentum_balance)(void* context, double t, const double* q0, const double* v0,
+                          const double* q, const double* v, double dt, double* residual);
   // Adds the constraint blocks at the start of the step to a problem that already holds dt, A, v*
   // and the guess. regularization: the stepper's beta and sigma.
   int (*constraints)(void* context, double t, const double* q0, const double* v0,
                      const sap_regularization* regularization, sap_problem* problem,
                      sap_error* error);
+  // The largest |g(q)| [m, rad] by which a bilateral constraint at q misses what its rows say, with
+  // which it was added: g0 + dt vc + curvature. The problem and the velocities of its rows are
+  // those of the step to q. `constraints` finds the velocities expected at the end of the step,
+  // from which to take the curvature, as sap_problem_v_guess.
+  int (*closure_error)(void* context, const sap_problem* problem, const double* vc, const double* q,
+                       double* error);
   // Kinetic and potential energy [J].
   int (*energies)(void* context, double t, const double* q, const double* v, double* kinetic,
                   double* potential);

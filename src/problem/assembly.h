@@ -48,8 +48,12 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
 // Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
-// q = q0 (+) dt v0.
+// q = q0 (+) dt v_guess, the velocities that the problem's guess expects.
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
+// The largest |g(q)| by which a rigid equality in the problem misses what its rows say, at q, at
+// which the kinematics stand; vc: of the problem's rows. [m, rad]
+double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynamics* dynamics,
+                                  const double* q, const sap_problem* problem, const double* vc);
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,
                                        sap_problem* problem, sap_error* error);
 // Velocities that are held at zero: joints without motion have no blocks. NULL: none. (nv)

@@ -51,14 +51,16 @@ typedef struct sap_servo_law {
 
 struct sap_assembly {
   const sap_model* model;
-  double* jacobians[2];         // of a contact's trees             (3 x largest tree)
-  double* angular[2];           // spin and rolling rows of these   (3 x largest tree)
-  double* row;                  // one row, zero between calls      (nv)
-  int32_t* trees;               // of one row                       (ntrees)
-  const double** parts;         // of the row, tree by tree         (ntrees)
-  sap_rows rows;                // of any other block
-  const bool* locked;           // velocities held at zero; NULL: none (nv)
-  double* predicted;            // g of the equalities at q0 (+) dt v0 (SAP_ROWS_MAX equalities)
+  double* jacobians[2];  // of a contact's trees             (3 x largest tree)
+  double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
+  double* row;           // one row, zero between calls      (nv)
+  int32_t* trees;        // of one row                       (ntrees)
+  const double** parts;  // of the row, tree by tree         (ntrees)
+  sap_rows rows;         // of any other block
+  const bool* locked;    // velocities held at zero; NULL: none (nv)
+  // Of the equalities, first g at q0 (+) dt v_guess, then the part of g after the step that does
+  // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
+  double* predicted;
   bool* equality_active;        //                                   (equalities)
   sap_servo_law* joint_servos;  // all of a joint that bounds their sum  (joints)
 };

@@ -10,7 +10,8 @@
 // nothing can move, as across a planar loop, keeps R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2), which a step that
 // closes only g0 + dt J v misses step by step: a loop in motion would hang open by dt a (dt +
-// tau_d)/2. Its estimate is what g at q0 (+) dt v0 differs by from g0 + dt J v0, hence
+// tau_d)/2. Its estimate is what g at q0 (+) dt v_guess differs by from g0 + dt J v_guess, with
+// v_guess = v0 and, where that has missed after a blow, the v found (integrators/rounds.c), hence
 //   v_hat = -g0/(dt + tau_d) - c/dt;
 // at the theta point of a step that resolves a soft one: problem/stage.c.
 #include <math.h>
@@ -180,7 +181,8 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   const sap_model* model = call->assembly->model;
   const sap_equality_def* e = &model->equalities[id];
-  const double* predicted = call->assembly->predicted + SAP_ROWS_MAX * (size_t)id;
+  double* predicted = call->assembly->predicted + SAP_ROWS_MAX * (size_t)id;
+  const double* v_guess = sap_problem_v_guess(call->problem);
   sap_rows* rows = &call->assembly->rows;
   const int32_t nrows = row_count(e);
   double g[SAP_ROWS_MAX];
@@ -201,18 +203,47 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   }
   for (int32_t r = 0; r < nrows; ++r) {
     const double rate0 = sap_rows_times(rows, r, start->v0);
-    const sap_soft_row row = {.stiffness = e->stiffness,
-                              .relaxation_time = e->relaxation_time,
-                              .g0 = g[r],
-                              .rate0 = rate0,
-                              .curvature = predicted[r] - g[r] - call->dt * rate0,
-                              .w = w[r / 3] > 0.0 ? w[r / 3] : largest};  // a half may not move
+    const sap_soft_row row = {
+        .stiffness = e->stiffness,
+        .relaxation_time = e->relaxation_time,
+        .g0 = g[r],
+        .rate0 = rate0,
+        .curvature = predicted[r] - g[r] - call->dt * sap_rows_times(rows, r, v_guess),
+        .w = w[r / 3] > 0.0 ? w[r / 3] : largest};  // a half may not move
+    predicted[r] = g[r] + row.curvature;
     const sap_status status = set_law(call, e, r, &row, &law);
     if (status != SAP_STATUS_OK) {
       return status;
     }
   }
   return sap_assembly_add_rows(call, &law);
+}
+
+double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynamics* dynamics,
+                                  const double* q, const sap_problem* problem, const double* vc) {
+  const sap_model* model = assembly->model;
+  const double dt = sap_problem_dt(problem);
+  double largest = 0.0;
+  sap_block block;
+  int32_t row = 0;
+  // Equalities are the last blocks, in order.
+  int32_t index = sap_problem_block_count(problem) - 1;
+  for (int32_t id = model->sizes.equalities - 1; id >= 0 && index >= 0; --id) {
+    const sap_equality_def* e = &model->equalities[id];
+    if (sap_problem_block(problem, index, &block, &row, NULL) != SAP_STATUS_OK ||
+        block.key != sap_assembly_key(SAP_KEY_EQUALITY, id, 0, 0)) {
+      continue;  // switched off, or nothing of it can move
+    }
+    --index;
+    double g[SAP_ROWS_MAX];
+    evaluate(dynamics, model, e, q, g);
+    for (int32_t r = 0; isinf(e->stiffness) && r < block.nrows; ++r) {
+      const double missed =
+          g[r] - assembly->predicted[SAP_ROWS_MAX * (size_t)id + (size_t)r] - dt * vc[row + r];
+      largest = fmax(largest, fabs(missed));
+    }
+  }
+  return largest;
 }
 
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,

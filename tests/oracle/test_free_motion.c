@@ -22,7 +22,7 @@ static void solve(sap_free_motion* fm, const sap_system* system, const sap_theta
                   const sap_state* state) {
   sap_error error = {0};
   assert_int_equal(sap_free_motion_create(system, fm, &error), SAP_STATUS_OK);
-  if (sap_free_motion_solve(fm, scheme, 50, state, &error) != SAP_STATUS_OK) {
+  if (sap_free_motion_solve(fm, scheme, 50, state, SAP_IMPULSE_NONE, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
 }
@@ -134,10 +134,12 @@ static void test_no_root(void** state) {
   sap_free_motion fm = {0};
   sap_error error = {0};
   assert_int_equal(sap_free_motion_create(&toy.system, &fm, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_free_motion_solve(&fm, &schemes[2], 50, &s, &error), SAP_STATUS_STEP_FAILED);
+  assert_int_equal(sap_free_motion_solve(&fm, &schemes[2], 50, &s, SAP_IMPULSE_NONE, &error),
+                   SAP_STATUS_STEP_FAILED);
   assert_non_null(strstr(error.message, "tree 0"));
   assert_non_null(strstr(error.message, "residual"));
-  assert_int_equal(sap_free_motion_solve(&fm, &schemes[3], 50, &s, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_free_motion_solve(&fm, &schemes[3], 50, &s, SAP_IMPULSE_NONE, &error),
+                   SAP_STATUS_OK);
   ASSERT_NEAR(fm.v_star[0], 59.70088469, 1e-7);  // the same Newton in an independent program
   ASSERT_NEAR(fm.v_star[1], -30.89860928, 1e-7);
   sap_free_motion_clear(&fm);

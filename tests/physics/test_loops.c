@@ -240,13 +240,15 @@ static void test_fourbar(void** unused) {
   }
 }
 
-// Falls turning: the blow on the floor changes the velocities that the curvature was taken from, by
-// dv = 8 rad/s at most, at an arm of 0.1 m: dt^2/2 0.1 dv^2.
+// Falls turning: the blow on the floor changes the velocities along which the constraints' curvature
+// is taken, by dv = 8 rad/s at an arm of 0.1 m: dt^2/2 0.1 dv^2 = 3e-6 m, if the step were not solved
+// again along those that it ends with.
 static void test_blow(void** unused) {
   (void)unused;
   const double spin[12] = {0.3, 0.1, 0.0, 1.0, 4.0, 2.0, -0.3, 0.1, 0.0, 1.0, -4.0, 2.0};
-  ASSERT_NEAR(run(hinged_boxes(), 1e-3, spin), 0.0, 2e-5);
-  ASSERT_NEAR(run(fixed_boxes(), 1e-3, spin), 0.0, 2e-5);
+  ASSERT_NEAR(run(hinged_boxes(), 1e-3, spin), 0.0, bound);
+  ASSERT_NEAR(run(fixed_boxes(), 1e-3, spin), 0.0, bound);
+  ASSERT_NEAR(run(hinged_boxes(), 5e-3, spin), 0.0, bound);
 }
 
 int main(void) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Energy does not grow beyond its start in passive scenes: random trees with joint springs,
 // dampers, limits and friction, tied by springs, bushings, tendons, loops and welds that are
-// relaxed at first, falling on a floor. Steps of 1 ms, in which a kicked link turns by little:
-// implicit Euler keeps no energy bound for one that turns by a radian per step.
+// relaxed at first, falling on a floor. Light links whirl between heavy ones at up to 400 rad/s: at
+// steps of 2 ms they turn by most of a radian.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "support/near.h"
 #include "support/simulation.h"
 
-enum { TREES = 3, LINKS = 3, SCENES = 6 };
+enum { TREES = 3, LINKS = 3, SCENES = 100 };
 
 // Reproducible numbers in [0, 1).
 typedef struct dice {
@@ -146,10 +146,10 @@ static void test_energy(void** unused) {
     simulation_shape(x.builder, 0, SAP_SHAPE_PLANE, size, sap_material_default());
     add_trees(&x, &d);
     add_ties(&x, &d);
-    const double dt = 0.001;
+    const double dt = 0.002;
     simulation s = simulation_begin(x.builder, SAP_SCHEME_IMPLICIT_EULER, dt);
     const double start = energy(&s);
-    for (int32_t n = 0; n < 600; ++n) {
+    for (int32_t n = 0; n < 250; ++n) {
       simulation_step(&s, 1);
       const double gain = energy(&s) - start;
       if (!(gain <= 1e-9 * start)) {  // round-off

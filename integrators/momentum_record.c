@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "integrators/momentum_record.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "dynamics/momentum.h"
+#include "integrators/multibody_data.h"
+#include "model/model_data.h"
+
+static bool create(const sap_model* model, sap_momentum_record* record) {
+  record->q = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  record->v = sap_allocate((size_t)model->sizes.nv, sizeof(double));
+  record->momenta = sap_allocate((size_t)model->sizes.bodies, sizeof *record->momenta);
+  return record->q != NULL && record->v != NULL && record->momenta != NULL;
+}
+
+sap_status sap_momentum_records_create(const sap_model* model, sap_momentum_records* records,
+                                       sap_error* error) {
+  return create(model, &records->start) && create(model, &records->end)
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: momenta");
+}
+
+static void clear(sap_momentum_record* record) {
+  sap_free(record->q);
+  sap_free(record->v);
+  sap_free(record->momenta);
+}
+
+void sap_momentum_records_clear(sap_momentum_records* records) {
+  clear(&records->start);
+  clear(&records->end);
+  memset(records, 0, sizeof *records);
+}
+
+void sap_momentum_records_forget(sap_momentum_records* records) {
+  records->start.known = records->end.known = false;
+}
+
+static bool is_at(const sap_model* model, const sap_momentum_record* record, const double* q,
+                  const double* v) {
+  return record->known && memcmp(record->q, q, (size_t)model->sizes.nq * sizeof *q) == 0 &&
+         memcmp(record->v, v, (size_t)model->sizes.nv * sizeof *v) == 0;
+}
+
+static void set(const sap_model* model, sap_momentum_record* record, const double* q,
+                const double* v) {
+  memcpy(record->q, q, (size_t)model->sizes.nq * sizeof *q);
+  memcpy(record->v, v, (size_t)model->sizes.nv * sizeof *v);
+  record->known = true;
+}
+
+void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* multibody,
+                                  const sap_momentum_query* query, double* residual) {
+  const sap_model* model = sap_multibody_model(multibody);
+  if (!is_at(model, &records->start, query->q0, query->v0)) {
+    if (is_at(model, &records->end, query->q0, query->v0)) {
+      const sap_momentum_record start = records->start;
+      records->start = records->end;
+      records->end = start;
+    } else {
+      sap_dynamics_momenta(sap_multibody_at(multibody, query->q0), query->v0,
+                           records->start.momenta);
+      set(model, &records->start, query->q0, query->v0);
+    }
+  }
+  const sap_momentum_step step = {.dt = query->dt,
+                                  .v0 = query->v0,
+                                  .start = records->start.momenta,
+                                  .end = records->end.momenta,
+                                  .control = query->control};
+  sap_dynamics_momentum_balance(sap_multibody_at(multibody, query->q), query->q, query->v, &step,
+                                residual);
+  set(model, &records->end, query->q, query->v);
+}

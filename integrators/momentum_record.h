@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in engine's momentum balance of a step, with the momenta of links kept from where they
+// were asked last: mostly where the next step begins.
+#ifndef SAP_INTEGRATORS_MOMENTUM_RECORD_H
+#define SAP_INTEGRATORS_MOMENTUM_RECORD_H
+
+#include <sapstep/multibody.h>
+
+#include "core/error.h"
+
+typedef struct sap_momentum_record {
+  bool known;
+  double *q, *v;         // (nq), (nv)
+  double (*momenta)[6];  // of the links there
+} sap_momentum_record;
+
+typedef struct sap_momentum_records {
+  sap_momentum_record start, end;  // of the step asked last
+} sap_momentum_records;
+
+// From (q0, v0) to (q, v).
+typedef struct sap_momentum_query {
+  const double *q0, *v0, *q, *v;
+  double dt;
+  const double* control;  // (nu)
+} sap_momentum_query;
+
+// Start from {0}.
+sap_status sap_momentum_records_create(const sap_model* model, sap_momentum_records* records,
+                                       sap_error* error);
+void sap_momentum_records_clear(sap_momentum_records* records);
+// What is locked has changed.
+void sap_momentum_records_forget(sap_momentum_records* records);
+void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* multibody,
+                                  const sap_momentum_query* query, double* residual);
+
+#endif

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A step is solved once, and then judged: does its v fulfil the true momentum balance with the
+// impulses it comes with, and do bilateral constraints end where their rows put them? In motion
+// that goes on as before it does, since the expected impulses and the curvature of constraints
+// come from the step before. After blows it may not:
+//   the balance is missed   v* anew with the same A (linearize.c), as long as that contracts;
+//                           then stage 1 anew with the impulses found
+//   closure is missed       stage 2 anew, with the curvature of constraints along the v found
+#include "integrators/rounds.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+
+// Rounds beyond the first. What is left then stands in the report.
+enum { ROUNDS = 12 };
+// What constraints that are not exactly linear may miss by [m, rad].
+#define CLOSURE_TOLERANCE 1e-7
+// A correction with the same A that leaves more than this share does not contract.
+#define CONTRACTION 0.3
+
+sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options* options,
+                             sap_rounds* rounds, sap_error* error) {
+  rounds->system = system;
+  rounds->options = options;
+  rounds->q_end = sap_allocate((size_t)system->nq, sizeof(double));
+  sap_status status = rounds->q_end != NULL
+                          ? sap_free_motion_create(system, &rounds->free_motion, error)
+                          : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rounds of a step");
+  return status == SAP_STATUS_OK ? sap_contact_stage_create(options, &rounds->contact, error)
+                                 : status;
+}
+
+void sap_rounds_clear(sap_rounds* rounds) {
+  sap_free_motion_clear(&rounds->free_motion);
+  sap_contact_stage_clear(&rounds->contact);
+  sap_free(rounds->q_end);
+  memset(rounds, 0, sizeof *rounds);
+}
+
+static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse_guess guess,
+                              sap_error* error) {
+  const double began = sap_clock_seconds();
+  const sap_stepper_options* o = r->options;
+  const sap_theta scheme = {o->dt, o->theta, o->theta_vq};
+  sap_free_motion* fm = &r->free_motion;
+  const int32_t limit = o->free_motion_max_iterations;
+  sap_status status = SAP_STATUS_STEP_FAILED;
+  if (guess != SAP_IMPULSE_NONE) {
+    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, NULL);
+  }
+  if (status != SAP_STATUS_OK) {
+    status = sap_free_motion_solve(fm, &scheme, limit, state, SAP_IMPULSE_NONE, error);
+  }
+  r->time_free_motion += sap_clock_seconds() - began;
+  return status;
+}
+
+sap_status sap_rounds_free_motion(sap_rounds* r, const sap_state* state, sap_error* error) {
+  return free_motion(r, state, SAP_IMPULSE_NONE, error);
+}
+
+static sap_status assemble(sap_rounds* r, const sap_state* state, const double* v_guess,
+                           sap_error* error) {
+  const double began = sap_clock_seconds();
+  const sap_status status = sap_contact_stage_assemble(&r->contact, r->system, r->options,
+                                                       &r->free_motion, state, v_guess, error);
+  r->time_constraints += sap_clock_seconds() - began;
+  return status;
+}
+
+// The solver's share of the step's time: what is left of it, or hardly any.
+static sap_status give_time(sap_rounds* r, sap_error* error) {
+  static const double HARDLY_ANY = 1e-9;  // [s]
+  const double limit = r->options->time_limit;
+  if (!(limit > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  const double left = limit - (sap_clock_seconds() - r->began);
+  return sap_solver_set_time_limit(r->contact.solver, left > HARDLY_ANY ? left : HARDLY_ANY, error);
+}
+
+static bool out_of_time(const sap_rounds* r) {
+  return r->options->time_limit > 0.0 && sap_clock_seconds() - r->began > r->options->time_limit;
+}
+
+static sap_status solve(sap_rounds* r, sap_error* error) {
+  const double began = sap_clock_seconds();
+  sap_status status = give_time(r, error);
+  if (status == SAP_STATUS_OK) {
+    status = r->count == 0 ? sap_contact_stage_solve(&r->contact, error)
+                           : sap_contact_stage_solve_again(&r->contact, error);
+  }
+  r->time_solver += sap_clock_seconds() - began;
+  return status;
+}
+
+// What bilateral constraints miss at the end of the step.
+static sap_status check_closure(sap_rounds* r, const sap_state* state, sap_error* error) {
+  const sap_system* system = r->system;
+  r->closure_error = 0.0;
+  if (system->closure_error == NULL || r->options->theta_vq != 1.0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_solution* solution = &r->contact.solution;
+  int code =
+      system->integrate_positions(system->context, state->q, solution->v, r->options->dt, r->q_end);
+  if (code == 0) {
+    code = system->closure_error(system->context, r->contact.problem, solution->vc, r->q_end,
+                                 &r->closure_error);
+  }
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK,
+                        "the system's closure_error or integrate_positions returned %d", code);
+}
+
+static sap_status judge(sap_rounds* r, const sap_state* state, sap_error* error) {
+  r->balance_error = 0.0;
+  sap_status status = SAP_STATUS_OK;
+  if (r->options->theta > 0.0) {
+    status =
+        sap_free_motion_check(&r->free_motion, r->contact.solution.v, &r->balance_error, error);
+  }
+  return status == SAP_STATUS_OK ? check_closure(r, state, error) : status;
+}
+
+// Everything about the result: stage 1 too where the balance is missed.
+static sap_status begin_anew(sap_rounds* r, const sap_state* state, bool both, sap_error* error) {
+  const double* v = r->contact.solution.v;
+  sap_status status = both ? free_motion(r, state, SAP_IMPULSE_CHOSEN, error) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK) {
+    status = assemble(r, state, v, error);
+  }
+  return status == SAP_STATUS_OK ? solve(r, error) : status;
+}
+
+static sap_status correct(sap_rounds* r, sap_error* error) {
+  const double* v = r->contact.solution.v;
+  sap_status status =
+      sap_free_motion_correct(&r->free_motion, v, r->options->balance_tolerance, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_star(r->contact.problem, r->free_motion.v_star, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_guess(r->contact.problem, v, error);
+  }
+  return status == SAP_STATUS_OK ? solve(r, error) : status;
+}
+
+static sap_status repeat(sap_rounds* r, const sap_state* state, sap_error* error) {
+  const double tolerance = r->options->balance_tolerance;
+  double before = HUGE_VAL;
+  double closure_before = HUGE_VAL;
+  bool first = true;
+  sap_status status = judge(r, state, error);
+  while (status == SAP_STATUS_OK && r->count < ROUNDS && !out_of_time(r)) {
+    const bool balanced = r->balance_error <= tolerance;
+    // A blow whose closure does not contract is left to the next step.
+    const bool closed = !(r->closure_error > CLOSURE_TOLERANCE) ||
+                        !(r->closure_error < 0.5 * closure_before) || isinf(tolerance);
+    closure_before = r->closure_error;
+    if (balanced && closed) {
+      break;
+    }
+    r->count += 1;
+    if (closed && r->balance_error <= CONTRACTION * before) {
+      before = r->count == 1 ? r->balance_error / CONTRACTION : r->balance_error;
+      status = correct(r, error);
+    } else {
+      if (!balanced) {
+        sap_free_motion_choose(&r->free_motion, first, r->balance_error);
+        first = false;
+      }
+      before = 0.0;  // no corrections after that
+      status = begin_anew(r, state, !balanced, error);
+    }
+    status = status == SAP_STATUS_OK ? judge(r, state, error) : status;
+  }
+  return status;
+}
+
+sap_status sap_rounds_solve(sap_rounds* r, const sap_state* state, double began, const double** v,
+                            sap_error* error) {
+  r->began = began;
+  r->count = 0;
+  r->balance_error = r->closure_error = 0.0;
+  r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
+  sap_free_motion* fm = &r->free_motion;
+  sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
+  *v = fm->v_star;
+  if (status == SAP_STATUS_OK) {
+    status = assemble(r, state, fm->balance.v0_free, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (sap_problem_block_count(r->contact.problem) > 0) {
+    status = solve(r, error);
+    status = status == SAP_STATUS_OK ? repeat(r, state, error) : status;
+    *v = r->contact.solution.v;
+  } else if (fm->balance.impulse != NULL) {
+    status = free_motion(r, state, SAP_IMPULSE_NONE, error);  // nothing gives what was expected
+  }
+  return status;
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stages 1 and 2 of a step, and the rounds that repeat them about their own result where what was
+// linearised, the momentum balance or bilateral constraints, turns out too bent.
+#ifndef SAP_INTEGRATORS_ROUNDS_H
+#define SAP_INTEGRATORS_ROUNDS_H
+
+#include "integrators/contact_stage.h"
+#include "integrators/free_motion.h"
+
+typedef struct sap_rounds {
+  const sap_system* system;
+  const sap_stepper_options* options;
+  sap_free_motion free_motion;
+  sap_contact_stage contact;
+  double* q_end;  // scratch (nq)
+  // of the last step
+  double began;                                            // [s]
+  int32_t count;                                           // rounds beyond the first
+  double balance_error;                                    // see sap_step_report
+  double closure_error;                                    // [m, rad]
+  double time_free_motion, time_constraints, time_solver;  // [s]
+} sap_rounds;
+
+// Start from {0}. The system and the options must outlive it.
+sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options* options,
+                             sap_rounds* rounds, sap_error* error);
+void sap_rounds_clear(sap_rounds* rounds);
+
+// The free motion alone, in free_motion.v_star.
+sap_status sap_rounds_free_motion(sap_rounds* rounds, const sap_state* state, sap_error* error);
+// The velocities at the end of the step, views, in *v; the step began at that time of the clock.
+sap_status sap_rounds_solve(sap_rounds* rounds, const sap_state* state, double began,
+                            const double** v, sap_error* error);
+
+#endif

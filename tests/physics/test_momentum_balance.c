@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The momentum balance of a step: taken body by body it gives no energy away, and it holds at the
+// velocities that the constraints leave, at rest and in blows.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/simulation.h"
+
+static double scatter(int32_t i) {
+  return sin(12.9898 * (i + 1)) * cos(4.1414 * (i + 3));
+}
+
+// A floating chain: ball, hinge and slide joints with offsets, a light link between heavy ones.
+static simulation whirling_chain(double gravity) {
+  static const double masses[4] = {0.1, 10.0, 0.2, 5.0};
+  static const sap_joint_type types[4] = {SAP_JOINT_FREE, SAP_JOINT_BALL, SAP_JOINT_HINGE,
+                                          SAP_JOINT_SLIDE};
+  sap_builder* builder = simulation_builder(0.0, 0.0, gravity);
+  int32_t body = 0;
+  for (int i = 0; i < 4; ++i) {
+    const double p[3] = {0.05, 0.02 * i, 0.1};
+    body = simulation_body(builder, body, masses[i], 1e-3 * masses[i], p);
+    simulation_joint(builder, body, types[i], 0.3, 1.0, -0.2);
+  }
+  const double size[3] = {0.05, 0.05, 0.05};
+  sap_material material = sap_material_default();
+  material.stiffness = 1e6;
+  simulation_shape(builder, body, SAP_SHAPE_SPHERE, size, material);
+  sap_shape_def floor_shape = sap_shape_def_default();
+  floor_shape.type = SAP_SHAPE_PLANE;
+  floor_shape.p_BS[2] = gravity < 0.0 ? 0.2 : -100.0;
+  assert_int_equal(sap_builder_add_shape(builder, &floor_shape, NULL, NULL), SAP_STATUS_OK);
+  return simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 1e-3);
+}
+
+// Bodies alike all around, no forces: the work along v is never less than the kinetic energy
+// gained, whatever the two states are; and it is M a and Coriolis forces to first order in dt.
+static void test_body_by_body(void** unused) {
+  (void)unused;
+  simulation s = whirling_chain(0.0);
+  const sap_system* system = sap_multibody_system(s.multibody);
+  const int32_t nv = s.state.nv;
+  double q0[32], v0[32], q[32], v[32], a[32], m[32], ma[32], worst[2] = {0.0, 0.0};
+  for (int32_t round = 0; round < 20; ++round) {
+    for (int halving = 0; halving < 2; ++halving) {
+      const double dt = halving == 0 ? 1e-3 : 5e-4;
+      for (int32_t i = 0; i < nv; ++i) {
+        v0[i] = 20.0 * scatter(round * 100 + i);
+        a[i] = 500.0 * scatter(round * 100 + i + 50);
+        v[i] = v0[i] + dt * a[i];
+      }
+      assert_int_equal(system->integrate_positions(system->context, s.state.q, v0, 0.05, q0), 0);
+      assert_int_equal(system->integrate_positions(system->context, q0, v, dt, q), 0);
+      double before, after, potential, work = 0.0, difference = 0.0;
+      assert_int_equal(system->energies(system->context, 0.0, q0, v0, &before, &potential), 0);
+      assert_int_equal(system->energies(system->context, 0.0, q, v, &after, &potential), 0);
+      assert_int_equal(system->momentum_balance(system->context, 0.0, q0, v0, q, v, dt, m), 0);
+      assert_int_equal(system->inverse_dynamics(system->context, 0.0, q, v, a, ma), 0);
+      for (int32_t i = 0; i < nv; ++i) {
+        work += dt * v[i] * m[i];
+        difference = fmax(difference, fabs(m[i] - ma[i]));
+      }
+      assert_true(after - before <= work + 1e-12 * before);
+      worst[halving] = fmax(worst[halving], difference);
+    }
+  }
+  assert_true(worst[0] > 1.0);                 // [N, N m]: the two are not the same
+  ASSERT_NEAR(worst[0] / worst[1], 2.0, 0.3);  // O(dt)
+  simulation_end(&s);
+}
+
+// A whirling chain that keeps to itself keeps its momenta, and loses energy only.
+static void test_free_flight(void** unused) {
+  (void)unused;
+  simulation s = whirling_chain(0.0);
+  for (int32_t i = 0; i < s.state.nv; ++i) {
+    s.state.v[i] = (i < 6 ? 3.0 : 30.0) * scatter(i);
+  }
+  sap_diagnostics before = simulation_diagnose(&s);
+  const sap_diagnostics start = before;
+  for (int32_t n = 0; n < 300; ++n) {
+    simulation_step(&s, 1);
+    const sap_diagnostics now = simulation_diagnose(&s);
+    assert_true(now.kinetic <= before.kinetic * (1.0 + 1e-12));
+    before = now;
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(before.linear_momentum[i], start.linear_momentum[i], 1e-9);
+  }
+  simulation_end(&s);
+}
+
+// An arm of two links held at an angle by its servos, at rest: their forces are the weight's
+// moments to round-off, whatever dt; a balance about the free fall missed them by dt^2 g/l.
+static void test_forces_at_rest(void** unused) {
+  (void)unused;
+  const double origin[3] = {0.0, 0.0, 0.0}, half[3] = {0.5, 0.0, 0.0}, whole[3] = {1.0, 0.0, 0.0};
+  for (int k = 0; k < 3; ++k) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -10.0);
+    int32_t body = 0;
+    for (int i = 0; i < 2; ++i) {
+      sap_body_def link = sap_body_def_default();
+      int32_t joint = -1;
+      link.parent = body;
+      link.mass = 2.0 + i;
+      memcpy(link.p_BCo, half, sizeof half);
+      memcpy(link.p_PB, i == 0 ? origin : whole, sizeof half);
+      link.I_BCo_B[0] = link.I_BCo_B[1] = link.I_BCo_B[2] = 0.1;
+      assert_int_equal(sap_builder_add_body(builder, &link, &body, NULL), SAP_STATUS_OK);
+      joint = simulation_joint(builder, body, SAP_JOINT_HINGE, 0.0, -1.0, 0.0);
+      sap_actuator_def servo = sap_actuator_def_default();
+      servo.target = joint;
+      servo.gain = 1e3;
+      servo.bias[1] = -1e3;
+      servo.bias[2] = -200.0;
+      assert_int_equal(sap_builder_add_actuator(builder, &servo, NULL, NULL), SAP_STATUS_OK);
+    }
+    static const double steps[3] = {0.002, 0.01, 0.04};
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, steps[k]);
+    const double control[2] = {0.7, 0.4};
+    assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
+    simulation_step(&s, (int32_t)lround(20.0 / steps[k]));
+    double force[2];
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
+                     SAP_STATUS_OK);
+    const double outer = 3.0 * 10.0 * 0.5 * cos(s.state.q[0] + s.state.q[1]);
+    const double inner = outer + (2.0 * 0.5 + 3.0) * 10.0 * cos(s.state.q[0]);
+    ASSERT_NEAR(force[1], outer, 1e-8 * outer);
+    ASSERT_NEAR(force[0], inner, 1e-8 * inner);
+    simulation_end(&s);
+  }
+}
+
+// A whirling chain falls on the floor: the steps of blows are solved again until the balance holds.
+static void test_blow(void** unused) {
+  (void)unused;
+  double left[2] = {0.0, 0.0};
+  int32_t rounds[2] = {0, 0};
+  for (int repeated = 0; repeated < 2; ++repeated) {
+    simulation s = whirling_chain(-9.81);
+    sap_stepper_options options = sap_stepper_options_default();
+    options.dt = 2e-3;
+    options.balance_tolerance = repeated == 1 ? 1e-3 : (double)INFINITY;
+    sap_stepper_destroy(s.stepper);
+    assert_int_equal(
+        sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+        SAP_STATUS_OK);
+    for (int32_t i = 0; i < s.state.nv; ++i) {
+      s.state.v[i] = i < 6 ? 0.0 : 8.0 * scatter(i);
+    }
+    for (int32_t n = 0; n < 200; ++n) {
+      simulation_step(&s, 1);
+      left[repeated] = fmax(left[repeated], s.report.balance_error);
+      rounds[repeated] += s.report.rounds;
+    }
+    simulation_end(&s);
+  }
+  assert_true(left[0] > 1.0 && rounds[0] == 0);
+  assert_true(left[1] < 5e-3 && rounds[1] > 0);  // the hardest blow uses up its rounds
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_body_by_body),
+      cmocka_unit_test(test_free_flight),
+      cmocka_unit_test(test_forces_at_rest),
+      cmocka_unit_test(test_blow),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
