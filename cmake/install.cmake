@@ -8,12 +8,15 @@ install(TARGETS sapstep EXPORT sapstep-targets)
 install(DIRECTORY include/sapstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 if(TARGET sapstep_program)
+  # Relative to the program, so that an installed tree may be moved.
+  file(RELATIVE_PATH program_to_libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(sapstep_program PROPERTIES INSTALL_RPATH
-    "$<$<BOOL:${BUILD_SHARED_LIBS}>:${CMAKE_INSTALL_FULL_LIBDIR}>")
+    "$<$<BOOL:${BUILD_SHARED_LIBS}>:$ORIGIN/${program_to_libraries}>")
   install(TARGETS sapstep_program)
 endif()
 
 if(SAPSTEP_WITH_MUJOCO)
+  set_target_properties(sapstep_mujoco PROPERTIES INSTALL_RPATH "$<$<BOOL:${BUILD_SHARED_LIBS}>:$ORIGIN>")
   install(TARGETS sapstep_mujoco EXPORT sapstep-mujoco-targets)
   install(EXPORT sapstep-mujoco-targets NAMESPACE sapstep:: DESTINATION ${package_dir})
   install(FILES cmake/FindMuJoCo.cmake DESTINATION ${package_dir})
