@@ -79,6 +79,10 @@ const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody) {
   return &multibody->start;
 }
 
+sap_dynamics* sap_multibody_dynamics(sap_multibody* multibody) {
+  return multibody->dynamics;
+}
+
 const sap_model* sap_multibody_model(const sap_multibody* multibody) {
   return multibody->model;
 }

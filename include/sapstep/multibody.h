@@ -35,6 +35,17 @@ SAP_API sap_status sap_multibody_set_control_function(sap_multibody* multibody,
                                                       sap_control_function function, void* context,
                                                       sap_error* error);
 
+// Forces from outside, held until changed, also by a control function; zero at first. They act in
+// addition to everything else and count as none of the outputs below.
+// Generalized forces [N, N m]; NULL: none. (nv)
+SAP_API sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const double* tau,
+                                                    sap_error* error);
+// A force [N] at a point of a body that moves with it (NULL: the body's origin) and a moment [N m],
+// in world axes; NULL: none. One wrench per body.
+SAP_API sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t body,
+                                                    const double p_BP[3], const double force[3],
+                                                    const double moment[3], sap_error* error);
+
 // Locks a joint or lets it go: the velocities of a locked joint are exactly zero, as if its body
 // were welded to the parent. One that moves when it is locked stops in the next step as in a blow.
 SAP_API sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,

@@ -62,6 +62,8 @@ typedef struct sap_scene_options {
   bool lenient;                   // what is not supported becomes a warning             (false)
   bool floating_base;             // URDF: the root link moves freely instead of being
                                   // welded to the world                                 (false)
+  double floor;                   // URDF: height of a floor of the default material [m];
+                                  // NaN: none                                           (NaN)
   sap_material default_material;  // k, tau_d (and mu for URDF) of shapes that name none; k = 0:
                                   // by mass, see sap_shape_def                 (0, 0.01 s, 0.5)
   const sap_material* override_material;  // replaces every shape's, but for fields that are unset

@@ -47,6 +47,7 @@ static sap_status read_scene(run* r, sap_error* error) {
   sap_scene_options options = sap_scene_options_default();
   options.lenient = r->options.lenient;
   options.floating_base = r->options.floating_base;
+  options.floor = r->options.floor;
   options.override_material = &r->options.override;
   options.warning = print_warning;
   return sap_scene_read(r->options.scene, &options, &r->model, error);

@@ -39,6 +39,7 @@ enum {
   OPTION_RESUME,
   OPTION_DEADLINE,
   OPTION_FLOATING_BASE,
+  OPTION_FLOOR,
   OPTION_LENIENT,
   OPTION_STATS,
   OPTION_FORMAT,
@@ -94,6 +95,7 @@ const cli_option run_option_list[] = {
      "compare"},
     {"dump-every", "N", OPTION_DUMP_EVERY, "of every N-th step (1)"},
     {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
+    {"floor", "Z", OPTION_FLOOR, "a floor at this height under a URDF [m]"},
     {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
     {"format", "NAME", OPTION_FORMAT, "table or json (table)"},
@@ -159,6 +161,7 @@ static const char* take(run_options* o, int id, const char* argument) {
       {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, false, 1.0, "between 0 and 1"},
       {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, false, 1.0, "between 0 and 1"},
       {OPTION_BAUMGARTE, &o->stepper.baumgarte, 0.0, false, 1.0, "between 0 and 1"},
+      {OPTION_FLOOR, &o->floor, -1e6, false, 1e6, "between -1e6 and 1e6 m"},
       {OPTION_STIFFNESS, &o->override.stiffness, 0.0, true, 1e300, "finite and > 0 N/m"},
       {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, false, 1e300,
        "finite and >= 0 s"},
@@ -325,8 +328,11 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
 
 bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
                       int* exit_code) {
-  *options =
-      (run_options){.duration = 5.0, .every = 1, .dump_every = 1, .override = sap_material_unset()};
+  *options = (run_options){.duration = 5.0,
+                           .floor = (double)NAN,
+                           .every = 1,
+                           .dump_every = 1,
+                           .override = sap_material_unset()};
   options->stepper = sap_stepper_options_default();
   options->recorder = sap_recorder_options_default();
   cli_parser parser;

@@ -25,6 +25,7 @@ typedef struct run_options {
   bool has_dt;               // else the scene's timestep
   bool has_sigma, has_beta;  // else the scene's
   bool lenient, floating_base, stats;
+  double floor;  // of a URDF [m], NaN: none
   cli_format format;
   sap_material override;        // NaN: as the scene says
   sap_stepper_options stepper;  // dt and regularization only where given

@@ -18,7 +18,8 @@ void sap_dynamics_destroy(sap_dynamics* d) {
       d->R_WB,      d->q_WB,      d->S,         d->inertia,       d->kept.p_WB,
       d->kept.R_WB, d->kept.q_WB, d->kept.S,    d->kept.inertia,  d->composite,
       d->V,         d->A,         d->F,         d->effort,        d->actuator_active,
-      d->locked,    d->floating,  d->couplings, d->spring_active, d->bushing_active};
+      d->locked,    d->floating,  d->couplings, d->spring_active, d->bushing_active,
+      d->applied,   d->wrenches};
   sap_rows_clear(&d->rows);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
@@ -82,6 +83,8 @@ static bool allocate(sap_dynamics* d) {
          (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(joints, sizeof *d->effort)) != NULL &&
+         (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
+         (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
          (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
          (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&

@@ -9,6 +9,7 @@
 #ifndef SAP_DYNAMICS_DYNAMICS_DATA_H
 #define SAP_DYNAMICS_DYNAMICS_DATA_H
 
+#include "dynamics/applied.h"
 #include "dynamics/dynamics.h"
 #include "dynamics/spatial.h"
 
@@ -54,6 +55,11 @@ struct sap_dynamics {
   bool* locked;         // is each velocity held at zero?                         (nv)
   int32_t nfloating;    // bodies with gravity compensation
   int32_t* floating;    //                                                        (bodies)
+
+  // Forces from outside.
+  bool any_applied;
+  double* applied;               //                                              (nv)
+  sap_applied_wrench* wrenches;  //                                              (bodies)
 
   // Force elements.
   int32_t ncouplings;

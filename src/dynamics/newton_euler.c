@@ -124,6 +124,7 @@ void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, cons
   sap_dynamics_add_elements(d, q, v, 1.0, k1);
   sap_dynamics_add_motors(d, control, 1.0, k2);
   sap_dynamics_add_gravity_compensation(d, 1.0, k2);
+  sap_dynamics_add_applied(d, 1.0, k2);
 }
 
 void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, const double* control,
@@ -137,4 +138,5 @@ void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, con
   sap_dynamics_add_elements(d, q, v, -1.0, residual);
   sap_dynamics_add_motors(d, control, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
+  sap_dynamics_add_applied(d, -1.0, residual);
 }

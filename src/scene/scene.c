@@ -13,6 +13,7 @@ sap_scene_options sap_scene_options_default(void) {
   sap_scene_options options = {.format = SAP_SCENE_AUTO,
                                .default_material = sap_material_default()};
   options.default_material.stiffness = 0.0;
+  options.floor = (double)NAN;
   return options;
 }
 
@@ -55,6 +56,10 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
                                 sap_error* error) {
   if (path == NULL || path[0] == '\0') {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "path is empty");
+  }
+  if (isinf(options->floor)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "floor = %g must be finite, or NaN for none",
+                    options->floor);
   }
   const sap_status status =
       check_material(&options->default_material, "default_material", false, error);

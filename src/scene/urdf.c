@@ -5,6 +5,7 @@
 
 #include "scene/edit.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -100,6 +101,20 @@ static sap_status add_links(sap_urdf_reader* r, int32_t root) {
   return status;
 }
 
+// What URDF has no word for.
+static sap_status add_floor(sap_urdf_reader* r) {
+  if (isnan(r->options->floor)) {
+    return SAP_STATUS_OK;
+  }
+  sap_shape_def def = sap_shape_def_default();
+  def.name = "floor";
+  def.type = SAP_SHAPE_PLANE;
+  def.p_BS[2] = r->options->floor;
+  def.material = r->options->default_material;
+  sap_scene_override(r->options, &def.material);
+  return sap_builder_add_shape(r->builder, &def, NULL, r->error);
+}
+
 static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   sap_model_options options = sap_model_options_default();
   options.name = sap_xml_get(root, "name");
@@ -116,6 +131,9 @@ static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   }
   if (status == SAP_STATUS_OK) {
     status = add_links(r, root_link);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = add_floor(r);
   }
   return status == SAP_STATUS_OK ? sap_urdf_add_mimics(r) : status;
 }

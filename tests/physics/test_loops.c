@@ -10,7 +10,6 @@
 
 #include <cmocka.h>
 
-#include "math/quaternion.h"
 #include "model/model_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -54,47 +53,17 @@ static void add_floor(sap_builder* builder) {
   simulation_shape(builder, 0, SAP_SHAPE_PLANE, size, floor_material);
 }
 
-// The largest gap of the connects and welds, turning included.
-static double loop_error(simulation* s) {
-  double error = 0.0;
-  for (int32_t i = 0; i < s->model->sizes.equalities; ++i) {
-    const sap_equality_def* e = &s->model->equalities[i];
-    const int32_t bodies[2] = {e->a, e->b};
-    double p[2][3], q[2][4];
-    for (int k = 0; k < 2; ++k) {
-      assert_int_equal(
-          sap_multibody_body_pose(s->multibody, s->state.q, bodies[k], p[k], q[k], NULL),
-          SAP_STATUS_OK);
-      double arm[3];
-      sap_quaternion_rotate(arm, q[k], k == 0 ? e->anchor_A : e->anchor_B);
-      sap_v3_add(p[k], p[k], arm);
-    }
-    double gap[3];
-    sap_v3_sub(gap, p[1], p[0]);
-    error = fmax(error, sap_v3_norm(gap));
-    if (e->type == SAP_EQUALITY_WELD) {
-      double r[3];
-      sap_quaternion_multiply(q[0], q[0], e->q_AB);
-      sap_quaternion_conjugate(q[0], q[0]);
-      sap_quaternion_multiply(q[0], q[0], q[1]);
-      sap_quaternion_log(r, q[0]);
-      error = fmax(error, sap_v3_norm(r));
-    }
-  }
-  return error;
-}
-
 // The largest error in 10 s.
 static double run(sap_builder* builder, double dt, const double* v) {
   simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
   if (v != NULL) {
     memcpy(s.state.v, v, (size_t)s.state.nv * sizeof(double));
   }
-  double largest = loop_error(&s);
+  double largest = simulation_loop_error(&s);
   const int32_t steps = (int32_t)lround(10.0 / dt);
   for (int32_t n = 0; n < steps; ++n) {
     simulation_step(&s, 1);
-    largest = fmax(largest, loop_error(&s));
+    largest = fmax(largest, simulation_loop_error(&s));
   }
   simulation_end(&s);
   return largest;
@@ -240,9 +209,9 @@ static void test_fourbar(void** unused) {
   }
 }
 
-// Falls turning: the blow on the floor changes the velocities along which the constraints' curvature
-// is taken, by dv = 8 rad/s at an arm of 0.1 m: dt^2/2 0.1 dv^2 = 3e-6 m, if the step were not solved
-// again along those that it ends with.
+// Falls turning: the blow on the floor changes the velocities along which the constraints'
+// curvature is taken, by dv = 8 rad/s at an arm of 0.1 m: dt^2/2 0.1 dv^2 = 3e-6 m, if the step
+// were not solved again along those that it ends with.
 static void test_blow(void** unused) {
   (void)unused;
   const double spin[12] = {0.3, 0.1, 0.0, 1.0, 4.0, 2.0, -0.3, 0.1, 0.0, 1.0, -4.0, 2.0};

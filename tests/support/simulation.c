@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/simulation.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>
@@ -8,6 +9,9 @@
 #include <cmocka.h>
 
 #include <sapstep/scene.h>
+
+#include "math/quaternion.h"
+#include "model/model_data.h"
 
 static void require(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {
@@ -66,6 +70,10 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
   return true;
 }
 
+void simulation_complete(simulation* s, sap_scheme scheme, double dt) {
+  complete(s, scheme, SAP_STAGE_AUTO, dt);
+}
+
 void simulation_end(simulation* s) {
   sap_stepper_destroy(s->stepper);
   sap_multibody_destroy(s->multibody);
@@ -86,6 +94,35 @@ sap_diagnostics simulation_diagnose(simulation* s) {
   sap_diagnostics out;
   require(sap_multibody_diagnose(s->multibody, &s->state, &out, &error), &error);
   return out;
+}
+
+double simulation_loop_error(simulation* s) {
+  double error = 0.0;
+  for (int32_t i = 0; i < s->model->sizes.equalities; ++i) {
+    const sap_equality_def* e = &s->model->equalities[i];
+    const int32_t bodies[2] = {e->a, e->b};
+    double p[2][3], q[2][4];
+    for (int k = 0; k < 2; ++k) {
+      assert_int_equal(
+          sap_multibody_body_pose(s->multibody, s->state.q, bodies[k], p[k], q[k], NULL),
+          SAP_STATUS_OK);
+      double arm[3];
+      sap_quaternion_rotate(arm, q[k], k == 0 ? e->anchor_A : e->anchor_B);
+      sap_v3_add(p[k], p[k], arm);
+    }
+    double gap[3];
+    sap_v3_sub(gap, p[1], p[0]);
+    error = fmax(error, sap_v3_norm(gap));
+    if (e->type == SAP_EQUALITY_WELD) {
+      double r[3];
+      sap_quaternion_multiply(q[0], q[0], e->q_AB);
+      sap_quaternion_conjugate(q[0], q[0]);
+      sap_quaternion_multiply(q[0], q[0], q[1]);
+      sap_quaternion_log(r, q[0]);
+      error = fmax(error, sap_v3_norm(r));
+    }
+  }
+  return error;
 }
 
 int32_t simulation_body(sap_builder* builder, int32_t parent, double mass, double inertia,

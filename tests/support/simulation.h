@@ -25,10 +25,15 @@ simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_s
 // From a scene file, read leniently; false when it cannot be read (message in error).
 bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double dt,
                      sap_error* error);
+// The same for a model that is there already, the rest zero.
+void simulation_complete(simulation* s, sap_scheme scheme, double dt);
 void simulation_end(simulation* s);
 // Steps n times and collects the last step's contacts.
 void simulation_step(simulation* s, int32_t n);
 sap_diagnostics simulation_diagnose(simulation* s);
+
+// The largest gap of the connects and welds, turning included [m, rad].
+double simulation_loop_error(simulation* s);
 
 // A body on the world with one joint; returns its id. Inertia about its centre of mass is
 // diag(inertia).
