@@ -6,11 +6,40 @@
 #include <sapstep/multibody.h>
 
 #include "dynamics/dynamics.h"
+#include "geometry/collision.h"
+#include "integrators/momentum_record.h"
+#include "problem/assembly.h"
 
 // Where the last step began: q0 (nq), v0 (nv) without what is locked, and its controls (nu).
 typedef struct sap_step_start {
   double *q0, *v0, *control;
 } sap_step_start;
+struct sap_multibody {
+  const sap_model* model;
+  sap_system system;
+  sap_dynamics* dynamics;
+  sap_collision* collision;
+  sap_assembly* assembly;
+  double* control;  // (nu)
+  double* q_set;    // where the kinematics stand (nq)
+  double* q_kept;   // where those stand that are put away (nq)
+  double* q_next;   // scratch (nq)
+  double* poses;    // of the bodies a step later: positions, rotations            (12 bodies)
+  sap_momentum_records momenta;
+  sap_step_start start;
+  sap_control_function control_function;
+  void* control_context;
+  int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
+  bool has_q, has_kept;
+  bool looked_at;           // those that stand are to be kept, else those put away
+  bool detected;            // are the contacts those of the step under way?
+  bool* shape_on;           // false: it touches nothing                             (shapes)
+  int32_t (*pairs_off)[2];  // pairs of shapes a < b without contacts, sorted
+  int32_t pair_off_count, pair_off_capacity;
+  sap_contact* contacts;
+  int32_t contact_count, contact_capacity;
+};
+
 const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody);
 // The dynamics with kinematics at q.
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
@@ -22,5 +51,17 @@ const sap_model* sap_multibody_model(const sap_multibody* multibody);
 // ARGUMENT when x is NULL, NOT_FINITE with "what[i] = x".
 sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
                                        sap_error* error);
+// The table of callbacks, all but what is locked and coupled.
+void sap_multibody_fill_system(sap_multibody* multibody);
+// Contacts at q: those of the last detection that are not switched off. dt > 0: as part of a step,
+// so that contacts which slid since the last step are kept within the height at which they glide.
+// 0: a look that leaves no trace. ahead: also those which the poses in multibody->poses may lead
+// to.
+sap_status sap_multibody_find_contacts(sap_multibody* multibody, const double* q, double dt,
+                                       bool ahead, sap_error* error);
+// False: their contacts are switched off.
+bool sap_multibody_touches(const sap_multibody* multibody, int32_t shape_a, int32_t shape_b);
+// Once what is locked has changed: bodies that locked joints make move as one do not touch.
+void sap_multibody_find_carriers(sap_multibody* multibody);
 
 #endif

@@ -50,9 +50,24 @@ SAP_API sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, in
 // were welded to the parent. One that moves when it is locked stops in the next step as in a blow.
 SAP_API sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
                                       sap_error* error);
-// Switches an equality, spring, bushing or actuator on or off.
-SAP_API sap_status sap_multibody_enable(sap_multibody* multibody, sap_element kind, int32_t id,
+// What can be switched on and off between steps, by id. At first all is on but the equalities that
+// the model has inactive.
+typedef enum sap_switch {
+  SAP_SWITCH_EQUALITY,
+  SAP_SWITCH_SPRING,
+  SAP_SWITCH_BUSHING,
+  SAP_SWITCH_ACTUATOR,
+  SAP_SWITCH_JOINT_LIMIT,
+  SAP_SWITCH_JOINT_FRICTION,
+  SAP_SWITCH_TENDON_LIMIT,
+  SAP_SWITCH_TENDON_FRICTION,
+  SAP_SWITCH_SHAPE,  // all contacts of a shape
+} sap_switch;
+SAP_API sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id,
                                         bool enabled, sap_error* error);
+// The contacts of two shapes with each other. Those that filters leave out stay out.
+SAP_API sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a,
+                                                 int32_t shape_b, bool enabled, sap_error* error);
 
 // Contacts of the last step that was made with this multibody, sorted by shapes and feature.
 // After sap_multibody_collect they carry R, vc and gamma of that step's solution.

@@ -5,6 +5,23 @@
 #include "core/memory.h"
 #include "problem/assembly_data.h"
 
+static bool create_switches(sap_assembly* assembly) {
+  const sap_model_sizes* sizes = &assembly->model->sizes;
+  const int32_t counts[SAP_ASSEMBLY_SWITCHES] = {sizes->equalities, sizes->joints, sizes->joints,
+                                                 sizes->tendons, sizes->tendons};
+  for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
+    assembly->on[kind] = sap_allocate((size_t)counts[kind], sizeof(bool));
+    if (assembly->on[kind] == NULL) {
+      return false;
+    }
+    for (int32_t i = 0; i < counts[kind]; ++i) {
+      assembly->on[kind][i] =
+          kind != SAP_ASSEMBLY_EQUALITY || assembly->model->equalities[i].active;
+    }
+  }
+  return true;
+}
+
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error) {
   *out = NULL;
   int32_t largest = 1;
@@ -25,18 +42,14 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
         sap_allocate((size_t)model->sizes.joints, sizeof *assembly->joint_servos);
     assembly->predicted =
         sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
-    assembly->equality_active = sap_allocate((size_t)model->sizes.equalities, sizeof(bool));
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
       assembly->angular[0] == NULL || assembly->angular[1] == NULL || assembly->row == NULL ||
       assembly->trees == NULL || assembly->parts == NULL || assembly->joint_servos == NULL ||
-      assembly->predicted == NULL || assembly->equality_active == NULL ||
+      assembly->predicted == NULL || !create_switches(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
-  }
-  for (int32_t i = 0; i < model->sizes.equalities; ++i) {
-    assembly->equality_active[i] = model->equalities[i].active;
   }
   *out = assembly;
   return SAP_STATUS_OK;
@@ -55,7 +68,9 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->parts);
   sap_free(assembly->joint_servos);
   sap_free(assembly->predicted);
-  sap_free(assembly->equality_active);
+  for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
+    sap_free(assembly->on[kind]);
+  }
   sap_rows_clear(&assembly->rows);
   sap_free(assembly);
 }
@@ -64,6 +79,6 @@ void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
   assembly->locked = locked;
 }
 
-bool* sap_assembly_equality_switches(sap_assembly* assembly) {
-  return assembly->equality_active;
+bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind) {
+  return assembly->on[kind];
 }

@@ -58,7 +58,15 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
                                        sap_problem* problem, sap_error* error);
 // Velocities that are held at zero: joints without motion have no blocks. NULL: none. (nv)
 void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked);
-// The switches of the equalities, at first as the model has them       (equalities)
-bool* sap_assembly_equality_switches(sap_assembly* assembly);
+// The switches of a kind, by id; at first equalities are as the model has them, the rest is on.
+typedef enum sap_assembly_switch {
+  SAP_ASSEMBLY_EQUALITY,
+  SAP_ASSEMBLY_JOINT_LIMIT,
+  SAP_ASSEMBLY_JOINT_FRICTION,
+  SAP_ASSEMBLY_TENDON_LIMIT,
+  SAP_ASSEMBLY_TENDON_FRICTION,
+  SAP_ASSEMBLY_SWITCHES,
+} sap_assembly_switch;
+bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind);
 
 #endif

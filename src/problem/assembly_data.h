@@ -61,8 +61,8 @@ struct sap_assembly {
   // Of the equalities, first g at q0 (+) dt v_guess, then the part of g after the step that does
   // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
   double* predicted;
-  bool* equality_active;        //                                   (equalities)
-  sap_servo_law* joint_servos;  // all of a joint that bounds their sum  (joints)
+  bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
+  sap_servo_law* joint_servos;      // all of a joint that bounds their sum  (joints)
 };
 
 // What all blocks of one call share.

@@ -252,7 +252,7 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
     const sap_status status =
-        assembly->equality_active[id] ? add_equality(&call, id) : SAP_STATUS_OK;
+        assembly->on[SAP_ASSEMBLY_EQUALITY][id] ? add_equality(&call, id) : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "equality %d '%s'", id,
                        sap_model_name(model, SAP_ELEMENT_EQUALITY, id));

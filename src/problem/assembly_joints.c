@@ -199,14 +199,17 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
   const blocks to = {assembly, regularization, problem, sap_problem_dt(problem), v0, error};
   sap_status status = SAP_STATUS_OK;
   for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
-    status = is_locked(assembly, id) ? SAP_STATUS_OK : add_joint_limits(&to, id, q0, v0);
+    status = is_locked(assembly, id) || !assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]
+                 ? SAP_STATUS_OK
+                 : add_joint_limits(&to, id, q0, v0);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "limit of joint %d '%s'", id,
                        sap_model_name(model, SAP_ELEMENT_JOINT, id));
     }
   }
   for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
-    if (model->joints[id].friction_loss > 0.0 && !is_locked(assembly, id)) {
+    if (model->joints[id].friction_loss > 0.0 && !is_locked(assembly, id) &&
+        assembly->on[SAP_ASSEMBLY_JOINT_FRICTION][id]) {
       status = add_friction(&to, id);
       if (status != SAP_STATUS_OK) {
         sap_error_prefix(error, "friction of joint %d '%s'", id,

@@ -38,7 +38,8 @@ static sap_status add_side(const sap_assembly_call* call, int32_t id, int32_t si
 
 static sap_status add_limits(const sap_assembly_call* call, int32_t id) {
   const sap_model_tendon* tendon = &call->assembly->model->tendons[id];
-  if (isinf(tendon->lower) && isinf(tendon->upper)) {
+  if ((isinf(tendon->lower) && isinf(tendon->upper)) ||
+      !call->assembly->on[SAP_ASSEMBLY_TENDON_LIMIT][id]) {
     return SAP_STATUS_OK;
   }
   const sap_assembly_start* start = call->start;
@@ -89,8 +90,9 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
     }
   }
   for (int32_t id = 0; id < model->sizes.tendons; ++id) {
+    const bool on = assembly->on[SAP_ASSEMBLY_TENDON_FRICTION][id];
     const sap_status status =
-        model->tendons[id].friction_loss > 0.0 ? add_friction(&call, id) : SAP_STATUS_OK;
+        on && model->tendons[id].friction_loss > 0.0 ? add_friction(&call, id) : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "friction of tendon %d '%s'", id,
                        sap_model_name(model, SAP_ELEMENT_TENDON, id));

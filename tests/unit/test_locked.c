@@ -151,13 +151,13 @@ static void test_switches(void** unused) {
   assert_int_equal(sap_builder_add_equality(builder, &hold, NULL, NULL), SAP_STATUS_OK);
   simulation s = simulation_begin(builder, SAP_SCHEME_EXPLICIT_EULER, dt);
   const struct {
-    sap_element kind;
+    sap_switch kind;
     int32_t id;
     double force;  // that is left when it is off as well
-  } rows[] = {{SAP_ELEMENT_EQUALITY, 0, 4.0 + 6.0 + 30.0 - 20.0},
-              {SAP_ELEMENT_SPRING, 0, 4.0 + 6.0 - 20.0},
-              {SAP_ELEMENT_ACTUATOR, 0, 6.0 - 20.0},
-              {SAP_ELEMENT_ACTUATOR, 1, -20.0}};
+  } rows[] = {{SAP_SWITCH_EQUALITY, 0, 4.0 + 6.0 + 30.0 - 20.0},
+              {SAP_SWITCH_SPRING, 0, 4.0 + 6.0 - 20.0},
+              {SAP_SWITCH_ACTUATOR, 0, 6.0 - 20.0},
+              {SAP_SWITCH_ACTUATOR, 1, -20.0}};
   simulation_step(&s, 1);
   ASSERT_NEAR(s.state.v[0], 0.0, 1e-5);  // held
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
@@ -168,9 +168,9 @@ static void test_switches(void** unused) {
     ASSERT_NEAR(2.0 * s.state.v[0] / dt, rows[i].force, 1e-9);
   }
   sap_error error = {0};
-  assert_int_equal(sap_multibody_enable(s.multibody, SAP_ELEMENT_SPRING, 1, true, &error),
+  assert_int_equal(sap_multibody_enable(s.multibody, SAP_SWITCH_SPRING, 1, true, &error),
                    SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_multibody_enable(s.multibody, SAP_ELEMENT_BODY, 1, true, &error),
+  assert_int_equal(sap_multibody_enable(s.multibody, (sap_switch)99, 1, true, &error),
                    SAP_STATUS_ARGUMENT);
   simulation_end(&s);
 }

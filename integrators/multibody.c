@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The built-in multibody engine: its memory, its kinematics and its controls. Kinematics are
+// computed when someone comes with other positions than the last ones, compared bit by bit: the
+// stepper asks several questions at each point.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "integrators/multibody_data.h"
+#include "model/model_data.h"
+
+static void exchange(sap_multibody* multibody) {
+  double* q_kept = multibody->q_kept;
+  const bool has_kept = multibody->has_kept;
+  multibody->q_kept = multibody->q_set;
+  multibody->q_set = q_kept;
+  multibody->has_kept = multibody->has_q;
+  multibody->has_q = has_kept;
+  multibody->looked_at = !multibody->looked_at;
+  sap_dynamics_exchange(multibody->dynamics);
+}
+
+sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
+  const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
+  if (multibody->has_q && memcmp(multibody->q_set, q, bytes) == 0) {
+    return multibody->dynamics;
+  }
+  const bool known = multibody->has_kept && memcmp(multibody->q_kept, q, bytes) == 0;
+  if (known || multibody->looked_at) {
+    exchange(multibody);
+  }
+  if (!known) {
+    sap_dynamics_set_positions(multibody->dynamics, q);
+    memcpy(multibody->q_set, q, bytes);
+    multibody->has_q = true;
+  }
+  return multibody->dynamics;
+}
+
+sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q) {
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  multibody->looked_at = true;
+  return dynamics;
+}
+
+const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody) {
+  return &multibody->start;
+}
+
+sap_dynamics* sap_multibody_dynamics(sap_multibody* multibody) {
+  return multibody->dynamics;
+}
+
+const sap_model* sap_multibody_model(const sap_multibody* multibody) {
+  return multibody->model;
+}
+
+sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
+  if (out != NULL) {
+    *out = NULL;
+  }
+  if (model == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
+  }
+  sap_multibody* multibody = sap_allocate(1, sizeof *multibody);
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  multibody->model = model;
+  multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->poses = sap_allocate((size_t)model->sizes.bodies, 12 * sizeof(double));
+  multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
+  multibody->shape_on = sap_allocate((size_t)model->sizes.shapes, sizeof(bool));
+  multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
+  multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  sap_status status = SAP_STATUS_OK;
+  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_kept == NULL ||
+      multibody->poses == NULL || multibody->q_next == NULL || multibody->carrier == NULL ||
+      multibody->shape_on == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->start.control == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_momentum_records_create(model, &multibody->momenta, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_dynamics_create(model, &multibody->dynamics, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_collision_create(model, &multibody->collision, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_assembly_create(model, &multibody->assembly, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_multibody_destroy(multibody);
+    return status;
+  }
+  memset(multibody->shape_on, 1, (size_t)model->sizes.shapes * sizeof(bool));
+  sap_multibody_fill_system(multibody);
+  sap_assembly_set_locked(multibody->assembly, multibody->system.locked);
+  sap_multibody_find_carriers(multibody);
+  *out = multibody;
+  return SAP_STATUS_OK;
+}
+
+void sap_multibody_destroy(sap_multibody* multibody) {
+  if (multibody == NULL) {
+    return;
+  }
+  sap_dynamics_destroy(multibody->dynamics);
+  sap_collision_destroy(multibody->collision);
+  sap_assembly_destroy(multibody->assembly);
+  sap_free(multibody->control);
+  sap_free(multibody->q_set);
+  sap_free(multibody->q_kept);
+  sap_free(multibody->q_next);
+  sap_free(multibody->poses);
+  sap_free(multibody->carrier);
+  sap_momentum_records_clear(&multibody->momenta);
+  sap_free(multibody->start.q0);
+  sap_free(multibody->start.v0);
+  sap_free(multibody->start.control);
+  sap_free(multibody->shape_on);
+  sap_free(multibody->pairs_off);
+  sap_free(multibody->contacts);
+  sap_free(multibody);
+}
+
+const sap_system* sap_multibody_system(const sap_multibody* multibody) {
+  return multibody == NULL ? NULL : &multibody->system;
+}
+
+sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
+                                     sap_error* error) {
+  if (multibody == NULL || (control == NULL && multibody->model->sizes.nu > 0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
+                    multibody == NULL ? "multibody" : "control");
+  }
+  for (int32_t i = 0; i < multibody->model->sizes.nu; ++i) {
+    if (!isfinite(control[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "control[%d] = %g", i, control[i]);
+    }
+  }
+  if (multibody->model->sizes.nu > 0) {
+    memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_set_control_function(sap_multibody* multibody,
+                                              sap_control_function function, void* context,
+                                              sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  multibody->control_function = function;
+  multibody->control_context = context;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
+                                       sap_error* error) {
+  if (x == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", what);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    if (!isfinite(x[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g", what, i, x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
+                                   double p_WB[3], double q_WB[4], sap_error* error) {
+  if (multibody == NULL || p_WB == NULL || q_WB == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_WB or q_WB is NULL");
+  }
+  if (body < 0 || body >= multibody->model->sizes.bodies) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "body = %d must be 0 to %d", body,
+                    multibody->model->sizes.bodies - 1);
+  }
+  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  if (status == SAP_STATUS_OK) {
+    const sap_dynamics* dynamics = sap_multibody_look(multibody, q);
+    memcpy(p_WB, sap_dynamics_p_WB(dynamics) + 3 * (size_t)body, 3 * sizeof(double));
+    memcpy(q_WB, sap_dynamics_q_WB(dynamics) + 4 * (size_t)body, 4 * sizeof(double));
+  }
+  return status;
+}
