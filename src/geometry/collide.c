@@ -28,11 +28,26 @@ static void flip(const double ab[3], sap_manifold* manifold) {
     sap_v3_sub(point->p, point->p, ab);
     sap_v3_scale(point->n, point->n, -1.0);
   }
+  sap_v3_scale(manifold->apart, manifold->apart, -1.0);
+}
+
+bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
+                           const double along[3]) {
+  static const double doubt = 1e-9;  // of both sizes
+  if (along[0] == 0.0 && along[1] == 0.0 && along[2] == 0.0) {
+    return false;
+  }
+  double ab[3];
+  sap_v3_sub(ab, b->p, a->p);
+  const double back[3] = {-along[0], -along[1], -along[2]};
+  const double gap = sap_v3_dot(along, ab) - sap_shape_extent(a, along) - sap_shape_extent(b, back);
+  return gap > reach + doubt * (a->bound + b->bound + reach);
 }
 
 void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
                  sap_manifold* out) {
   out->count = 0;
+  sap_v3_set(out->apart, 0.0, 0.0, 0.0);
   const bool swap = a->type > b->type;
   const sap_placed_shape* first = swap ? b : a;
   const sap_placed_shape* second = swap ? a : b;

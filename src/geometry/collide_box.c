@@ -24,7 +24,12 @@ static bool test(box_pair* p, const double axis[3], double norm2, double reach, 
   const double overlap = reach - fabs(along);
   if (!(overlap > 0.0)) {
     p->apart = true;
-    return overlap > -p->reach * sqrt(norm2);
+    const double norm = sqrt(norm2);
+    if (!(overlap > -p->reach * norm)) {
+      sap_v3_scale(p->n, axis, (along < 0.0 ? -1.0 : 1.0) / norm);
+      return false;
+    }
+    return true;
   }
   const double limit = gain * p->depth;
   if (overlap * overlap < limit * limit * norm2) {
@@ -88,6 +93,7 @@ void sap_collide_box_box(const sap_placed_shape* a, const sap_placed_shape* b, c
     p.absC[k] = fabs(p.C[k]);
   }
   if (!test_faces(&p) || !test_edges(&p)) {
+    sap_m3_mul_v3(out->apart, a->R, p.n);
     return;
   }
   if (p.apart) {

@@ -62,6 +62,7 @@ void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, co
   sap_manifold_point witness;
   const sap_gjk_result result = sap_gjk(&pair, radii + reach, &simplex, witness.n);
   if (result == SAP_GJK_APART) {
+    sap_v3_copy(out->apart, witness.n);
     return;
   }
   if (result == SAP_GJK_NEAR) {

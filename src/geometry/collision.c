@@ -104,6 +104,9 @@ void sap_collision_destroy(sap_collision* collision) {
   sap_free(collision->planes);
   sap_free(collision->boxed);
   sap_free(collision->glides);
+  sap_free(collision->jobs);
+  sap_free(collision->axes[0]);
+  sap_free(collision->axes[1]);
   sap_free(collision->pairs);
   sap_free(collision->pair_scratch);
   sap_free(collision->contacts);

@@ -145,20 +145,29 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
   }
 }
 
-sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_query* at,
-                                      uint64_t pair, const sap_manifold* manifold, int32_t* cursor,
+int32_t sap_collision_first_point(const sap_collision* c, uint64_t pair) {
+  const sap_identity* old = c->identities[c->last];
+  int32_t low = 0, high = c->last_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (old[middle].pair < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place* place,
+                                      const sap_manifold* manifold, int32_t* cursor,
                                       sap_error* error) {
+  const sap_collision_query* at = place->at;
+  const uint64_t pair = place->pair;
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
-  const int32_t next = 1 - c->last, first = c->contact_count;
-  const int32_t needed = first <= INT32_MAX - manifold->count ? first + manifold->count : -1;
+  const int32_t next = 1 - c->last, first = place->first;
   sap_pair_rule rule;
-  sap_status status = sap_collision_pair_rule(c, a, b, &rule, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->contacts, &c->contact_capacity, needed, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], needed, error);
-  }
+  const sap_status status = sap_collision_pair_rule(c, a, b, &rule, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -197,6 +206,5 @@ sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_quer
   sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
                      sap_least(shape_a->bound, shape_b->bound), points, manifold->count);
   sort_by_feature(c->contacts + first, points, manifold->count);
-  c->contact_count += manifold->count;
   return SAP_STATUS_OK;
 }

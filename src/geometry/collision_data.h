@@ -15,6 +15,26 @@ typedef struct sap_glide {
   double reach;  // [m]
 } sap_glide;
 
+// Along which two shapes were apart in the last call. What is found does not depend on it.
+typedef struct sap_pair_axis {
+  uint64_t pair;
+  double along[3];  // unit, world
+} sap_pair_axis;
+
+enum { SAP_JOB_PAIRS = 32 };
+
+// A few pairs in sequence, and what was found. Jobs touch nothing that another one does.
+typedef struct sap_pair_job {
+  int32_t first, count;  // of `pairs`
+  int32_t nmanifolds, naxes;
+  int32_t npoints, first_contact;  // where its contacts go
+  sap_status status;
+  sap_error error;
+  uint64_t pairs[SAP_JOB_PAIRS];  // with points                                (nmanifolds)
+  sap_manifold manifolds[SAP_JOB_PAIRS];
+  sap_pair_axis axes[SAP_JOB_PAIRS];  // without                                     (naxes)
+} sap_pair_job;
+
 typedef struct sap_collision_shape {
   sap_placed_shape placed;
   sap_filter_shape filter;
@@ -40,7 +60,11 @@ struct sap_collision {
   int32_t pair_count, pair_capacity, scratch_capacity;
   int32_t contact_count, contact_capacity, identity_capacity[2];
   int32_t last, last_count;  // which of `identities` is the last call's; its points
-  sap_glide* glides;         // ascending pairs                                   (glide_count)
+  sap_pair_axis* axes[2];    // ascending pairs: of the last call and of this one
+  int32_t axis_count[2], axis_capacity[2], last_axes;
+  sap_pair_job* jobs;
+  int32_t job_capacity;
+  sap_glide* glides;  // ascending pairs                                          (glide_count)
   int32_t glide_count, glide_capacity;
 };
 
@@ -60,10 +84,24 @@ sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
 sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
                                      sap_error* error);
 
-// Appends the contacts of a pair, which come in ascending order. *cursor, 0 at first, moves along
-// the last call's points.
-sap_status sap_collision_add_manifold(sap_collision* c, const sap_collision_query* at,
-                                      uint64_t pair, const sap_manifold* manifold, int32_t* cursor,
+// Fills `pairs`, ascending.
+sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error);
+// Fills `contacts` from the pairs.
+sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
+                                 sap_error* error);
+
+typedef struct sap_contact_place {
+  const sap_collision_query* at;
+  uint64_t pair;
+  int32_t first;  // of `contacts` and this call's identities, which have room
+} sap_contact_place;
+
+// First of the last call's points at or behind the pair.
+int32_t sap_collision_first_point(const sap_collision* c, uint64_t pair);
+// Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the last call's
+// points.
+sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place* place,
+                                      const sap_manifold* manifold, int32_t* cursor,
                                       sap_error* error);
 
 #endif

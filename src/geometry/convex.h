@@ -57,7 +57,8 @@ typedef enum sap_gjk_result {
   SAP_GJK_OVERLAP,  // the origin lies in D, or nearer than round-off lets one say
 } sap_gjk_result;
 
-// NEAR: *n is the unit direction from A to B; the simplex' weights give the nearest points.
+// APART, NEAR: n is the unit direction from A to B (APART: along which they are apart by the
+// margin); the simplex' weights of NEAR give the nearest points.
 sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* simplex,
                        double n[3]);
 // After OVERLAP: n of the least overlap; a point of A's core there in p.

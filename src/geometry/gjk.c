@@ -156,6 +156,7 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     const double vw = -sap_convex_support(pair, d, &vertex);
     // v . w/|v| bounds the distance from below.
     if (vw > 0.0 && vw * vw >= margin * margin * v2) {
+      sap_v3_scale(n, d, 1.0 / sqrt(v2));
       return SAP_GJK_APART;
     }
     if (simplex->count > 0 && (v2 - vw <= gap_tolerance * v2 || holds(simplex, vertex.w))) {

@@ -21,6 +21,8 @@ typedef struct sap_manifold_point {
 typedef struct sap_manifold {
   int32_t count;
   sap_manifold_point points[SAP_MANIFOLD_POINTS];
+  // Of no points: unit direction from A to B along which they are apart by the reach; 0: not known.
+  double apart[3];
 } sap_manifold;
 
 // Points that a manifold is chosen from.

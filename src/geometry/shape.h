@@ -88,4 +88,15 @@ static inline void sap_shape_support(const sap_placed_shape* s, const double d[3
   sap_shape_support_from(s, d, &hint, out);
 }
 
+// How far the shape reaches from p along a unit direction [m]; not for planes.
+static inline double sap_shape_extent(const sap_placed_shape* s, const double d[3]) {
+  if (s->type == SAP_SHAPE_BOX) {
+    return fabs(sap_v3_dot(d, s->R)) * s->size[0] + fabs(sap_v3_dot(d, s->R + 3)) * s->size[1] +
+           fabs(sap_v3_dot(d, s->R + 6)) * s->size[2];
+  }
+  double x[3];
+  sap_shape_support(s, d, x);
+  return sap_v3_dot(d, x) + s->radius;
+}
+
 #endif

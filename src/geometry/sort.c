@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { RUN = 16 };  // insertion sort below this length
+enum { FEW = 40, DIGIT_BITS = 8, DIGIT_VALUES = 1 << DIGIT_BITS };
 
 static void insertion(uint64_t* keys, int32_t count) {
   for (int32_t i = 1; i < count; ++i) {
@@ -16,28 +16,40 @@ static void insertion(uint64_t* keys, int32_t count) {
   }
 }
 
-static void merge(uint64_t* keys, int32_t middle, int32_t count, uint64_t* scratch) {
-  if (keys[middle - 1] <= keys[middle]) {
-    return;
+// Moves the keys from one array to the other in the order of one digit, equal ones as they were.
+static void scatter(const uint64_t* from, uint64_t* to, int32_t count, int shift) {
+  int32_t start[DIGIT_VALUES + 1] = {0};
+  for (int32_t i = 0; i < count; ++i) {
+    ++start[(from[i] >> shift & (DIGIT_VALUES - 1)) + 1];
   }
-  memcpy(scratch, keys, (size_t)middle * sizeof *keys);
-  int32_t i = 0, j = middle, out = 0;
-  while (i < middle) {
-    keys[out++] = j < count && keys[j] < scratch[i] ? keys[j++] : scratch[i++];
+  for (int32_t k = 0; k < DIGIT_VALUES; ++k) {
+    start[k + 1] += start[k];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    to[start[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
   }
 }
 
 void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch) {
-  for (int32_t start = 0; start < count; start += RUN) {
-    insertion(keys + start, count - start < RUN ? count - start : RUN);
+  if (count <= FEW) {
+    insertion(keys, count);
+    return;
   }
-  for (int32_t width = RUN; width < count; width *= 2) {
-    for (int32_t start = 0; start + width < count; start += 2 * width) {
-      const int32_t left = count - start;
-      merge(keys + start, width, left < 2 * width ? left : 2 * width, scratch);
+  uint64_t differ = 0;
+  for (int32_t i = 1; i < count; ++i) {
+    differ |= keys[i] ^ keys[0];
+  }
+  uint64_t *from = keys, *to = scratch;
+  for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+    if ((differ >> shift & (DIGIT_VALUES - 1)) == 0) {
+      continue;  // all keys have the same digit here
     }
-    if (width > INT32_MAX / 2) {
-      return;
-    }
+    scatter(from, to, count, shift);
+    uint64_t* const swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != keys) {
+    memcpy(keys, from, (size_t)count * sizeof *keys);
   }
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stable merge sort of 64-bit keys; nearly sorted input costs O(n).
+// Radix sort of 64-bit keys. cost: O(n) for each byte in which they differ.
 #ifndef SAP_GEOMETRY_SORT_H
 #define SAP_GEOMETRY_SORT_H
 

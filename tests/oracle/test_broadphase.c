@@ -82,7 +82,10 @@ static void sorts_like_qsort(void** state) {
   uint64_t seed = 4;
   for (int32_t n = 0; n <= 300; ++n) {
     for (int32_t i = 0; i < n; ++i) {
-      keys[i] = expected[i] = (uint64_t)(oracle_random(&seed) * 200.0) << (n % 2 ? 40 : 0);
+      // Few values, low or high; or all bits.
+      const uint64_t value = (uint64_t)(oracle_random(&seed) * 200.0);
+      const uint64_t other = (uint64_t)(oracle_random(&seed) * 18446744073709549568.0);
+      keys[i] = expected[i] = n % 3 == 2 ? other : value << (n % 3 == 1 ? 40 : 0);
     }
     qsort(expected, (size_t)n, sizeof *expected, compare);
     sap_sort_keys(keys, n, scratch);

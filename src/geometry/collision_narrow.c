@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Manifolds of the pairs, and contacts from them, by jobs of a few dozen pairs.
+#include <string.h>
+
+#include "geometry/collision_data.h"
+
+// Pairs that are done at once: what the jobs keep stays in the cache.
+enum { BLOCK_JOBS = 16 };
+
+// First of the last call's directions at or behind the pair.
+static int32_t first_axis(const sap_collision* c, uint64_t pair) {
+  const sap_pair_axis* axes = c->axes[c->last_axes];
+  int32_t low = 0, high = c->axis_count[c->last_axes];
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (axes[middle].pair < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static int32_t first_glide(const sap_collision* c, uint64_t pair) {
+  int32_t low = 0, high = c->glide_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    if (c->glides[middle].pair < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Margin of the pair, or the height at which its contacts glide. *cursor moves along the glides.
+static double reach_of(const sap_collision* c, uint64_t pair, int32_t* cursor) {
+  const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
+  const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
+  const double asked = own != NULL ? own->margin : sap_most(a->margin, b->margin);
+  const double margin = sap_most(asked, a->way + b->way);
+  while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
+    ++*cursor;
+  }
+  const bool glides = *cursor < c->glide_count && c->glides[*cursor].pair == pair;
+  return glides ? sap_most(margin, c->glides[*cursor].reach) : margin;
+}
+
+static void keep_axis(sap_pair_job* job, uint64_t pair, const double along[3]) {
+  if (along[0] != 0.0 || along[1] != 0.0 || along[2] != 0.0) {
+    sap_pair_axis* axis = &job->axes[job->naxes++];
+    axis->pair = pair;
+    sap_v3_copy(axis->along, along);
+  }
+}
+
+// The pairs of a job: most are apart, many along the direction of the last call.
+static void collide_pairs(const sap_collision* c, sap_pair_job* job) {
+  const sap_pair_axis* old = c->axes[c->last_axes];
+  const int32_t old_count = c->axis_count[c->last_axes];
+  int32_t old_cursor = first_axis(c, c->pairs[job->first]);
+  int32_t glide_cursor = first_glide(c, c->pairs[job->first]);
+  job->nmanifolds = job->naxes = job->npoints = 0;
+  for (int32_t i = job->first; i < job->first + job->count; ++i) {
+    const uint64_t pair = c->pairs[i];
+    const sap_placed_shape* a = &c->shapes[pair >> 32].placed;
+    const sap_placed_shape* b = &c->shapes[pair & UINT32_MAX].placed;
+    const double reach = reach_of(c, pair, &glide_cursor);
+    while (old_cursor < old_count && old[old_cursor].pair < pair) {
+      ++old_cursor;
+    }
+    if (old_cursor < old_count && old[old_cursor].pair == pair &&
+        sap_collide_are_apart(a, b, reach, old[old_cursor].along)) {
+      keep_axis(job, pair, old[old_cursor].along);
+      continue;
+    }
+    sap_manifold* manifold = &job->manifolds[job->nmanifolds];
+    sap_collide(a, b, reach, manifold);
+    if (manifold->count > 0) {
+      job->pairs[job->nmanifolds++] = pair;
+      job->npoints += manifold->count;
+    } else {
+      keep_axis(job, pair, manifold->apart);
+    }
+  }
+}
+
+static void add_manifolds(sap_collision* c, const sap_collision_query* query, sap_pair_job* job) {
+  int32_t cursor = job->nmanifolds > 0 ? sap_collision_first_point(c, job->pairs[0]) : 0;
+  int32_t at = job->first_contact;
+  job->status = SAP_STATUS_OK;
+  for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {
+    const sap_contact_place place = {query, job->pairs[i], at};
+    job->status = sap_collision_set_contacts(c, &place, &job->manifolds[i], &cursor, &job->error);
+    at += job->manifolds[i].count;
+  }
+}
+
+// Room for the contacts and directions of the jobs, which learn where theirs begin.
+static sap_status make_room(sap_collision* c, int32_t njobs, sap_error* error) {
+  const int32_t next = 1 - c->last, next_axes = 1 - c->last_axes;
+  int32_t contacts = c->contact_count, axes = c->axis_count[next_axes];
+  for (int32_t k = 0; k < njobs; ++k) {
+    sap_pair_job* job = &c->jobs[k];
+    job->first_contact = contacts;
+    if (contacts > INT32_MAX - job->npoints) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contacts");
+    }
+    contacts += job->npoints;
+    axes += job->naxes;
+  }
+  sap_status status = SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->axes[next_axes], &c->axis_capacity[next_axes], axes, error);
+  }
+  for (int32_t k = 0; status == SAP_STATUS_OK && k < njobs; ++k) {
+    const sap_pair_job* job = &c->jobs[k];
+    memcpy(c->axes[next_axes] + c->axis_count[next_axes], job->axes,
+           (size_t)job->naxes * sizeof *job->axes);
+    c->axis_count[next_axes] += job->naxes;
+  }
+  return status;
+}
+
+static sap_status collide_block(sap_collision* c, const sap_collision_query* query, int32_t njobs,
+                                sap_error* error) {
+  for (int32_t k = 0; k < njobs; ++k) {
+    collide_pairs(c, &c->jobs[k]);
+  }
+  sap_status status = make_room(c, njobs, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t k = 0; k < njobs; ++k) {
+    add_manifolds(c, query, &c->jobs[k]);
+  }
+  for (int32_t k = 0; k < njobs; ++k) {
+    const sap_pair_job* job = &c->jobs[k];
+    c->contact_count += job->npoints;
+    if (job->status != SAP_STATUS_OK) {
+      *error = job->error;
+      return job->status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
+                                 sap_error* error) {
+  const int32_t needed = (c->pair_count - 1) / SAP_JOB_PAIRS + 1;
+  sap_status status = SAP_GROW(&c->jobs, &c->job_capacity,
+                               needed < BLOCK_JOBS ? needed : (int32_t)BLOCK_JOBS, error);
+  c->contact_count = 0;
+  c->axis_count[1 - c->last_axes] = 0;
+  for (int32_t at = 0; status == SAP_STATUS_OK && at < c->pair_count;) {
+    int32_t njobs = 0;
+    for (; njobs < BLOCK_JOBS && at < c->pair_count; ++njobs) {
+      const int32_t left = c->pair_count - at;
+      c->jobs[njobs].first = at;
+      c->jobs[njobs].count = left < SAP_JOB_PAIRS ? left : (int32_t)SAP_JOB_PAIRS;
+      at += c->jobs[njobs].count;
+    }
+    status = collide_block(c, query, njobs, error);
+  }
+  c->last_axes = 1 - c->last_axes;
+  return status;
+}
