@@ -159,10 +159,14 @@ static int constraints(void* context, double t, const double* q0, const double* 
   return (int)status;
 }
 
-// Numbers that are not finite are refused by the step's own check of forces or blocks.
+// Numbers that are not finite are refused by the step's own check of forces or blocks. Kinematics
+// at q0, where the last step has left them, wait for the constraints.
 static int begin_step(void* context, double t, const double* q0, const double* v0) {
   sap_multibody* multibody = context;
+  const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
   multibody->detected = false;
+  multibody->looked_at =
+      multibody->looked_at || (multibody->has_q && memcmp(multibody->q_set, q0, bytes) == 0);
   return multibody->control_function == NULL
              ? 0
              : multibody->control_function(multibody->control_context, t, q0, v0,
