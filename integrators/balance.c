@@ -8,7 +8,7 @@
 
 // The theta point may move by this [rad, m] without A being evaluated anew: A follows it with a
 // relative change of the same size, far below what the contact solve resolves.
-static const double NEAR = 1e-10;
+static const double NEAR = 1e-6;
 
 sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sap_error* error) {
   const size_t nv = (size_t)system->nv;

@@ -96,6 +96,12 @@ static double noise_of(const sap_free_motion* fm, int32_t group) {
   return SAP_NOISE * fm->balance.scheme.dt * sqrt(sum);
 }
 
+// Residual/scale at which a group is done.
+static double tolerance_of(const sap_free_motion* fm, int32_t group) {
+  return sap_free_motion_is_pushed(fm, group) ? fmax(SAP_ROUNDOFF, fm->linearization.tolerance)
+                                              : SAP_ROUNDOFF;
+}
+
 static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
   const sap_system* system = fm->system;
   for (int32_t t = 0; t < system->ntrees; ++t) {
@@ -151,7 +157,8 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
                                            .previous = HUGE_VAL,
                                            .best = residual,
                                            .noise = noise_of(fm, g),
-                                           .scale = scale};
+                                           .scale = scale,
+                                           .tolerance = tolerance_of(fm, g)};
   }
   fm->matrix_is_current = true;
   return SAP_STATUS_OK;
@@ -234,7 +241,7 @@ static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
 static bool judge(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
   if (p->phase == SAP_GROUP_DONE &&
-      p->residual > fmax(SAP_ROUNDOFF_STALLED * p->scale, 2.0 * p->floor)) {
+      p->residual > fmax(fmax(SAP_ROUNDOFF_STALLED, p->tolerance) * p->scale, 2.0 * p->floor)) {
     // Another group's motion has changed its forces.
     p->phase = SAP_GROUP_QUASI_NEWTON;
     p->depth = p->poor = 0;
@@ -247,7 +254,7 @@ static bool judge(sap_free_motion* fm, int32_t group) {
     p->best = p->residual;
     SAP_FOR_GROUP(fm, group, i, fm->v_best[i] = fm->v_star[i])
   }
-  if (p->residual <= SAP_ROUNDOFF * p->scale) {
+  if (p->residual <= p->tolerance * p->scale) {
     p->phase = SAP_GROUP_DONE;
     return false;
   }

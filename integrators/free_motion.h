@@ -26,20 +26,24 @@ typedef struct sap_group_progress {
   double noise;                     // a residual that no longer falls may be this large at any rate
   int32_t depth;                    // steps in the Broyden history
   int32_t poor;                     // iterates with poor contraction in a row
-  double floor;    // residual found to be round-off of ill-conditioned forces, or 0
-  int32_t damped;  // times that damped Newton was asked
+  double tolerance;  // residual/scale that will do: round-off's, or that of a linearization
+  double floor;      // residual found to be round-off of ill-conditioned forces, or 0
+  int32_t damped;    // times that damped Newton was asked
 } sap_group_progress;
 
 // Where and how m is linearised.
 typedef struct sap_linearization {
   sap_expected_impulse expected;
   bool* factored;  // is the factor that of A there?                    (ngroups)
-  double* v_near;  // where A is taken                                  (nv)
+  double* v_near;  // where m(v) = p                                    (nv)
   double* p;       // impulses that the constraints gave                (nv)
   // Search for p that constraints give back when A is taken where m(v) = p.
   double* around;       // p of the round                               (nv)
   double *best, *back;  // p of the best round, and what it gave back   (nv)
   double best_error, share;
+  // Residual/scale within which m(v) = p is solved where p is expected: what is left stands in the
+  // linear balance, and the solution is checked by m itself.
+  double tolerance;
 } sap_linearization;
 
 typedef struct sap_free_motion {

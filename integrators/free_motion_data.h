@@ -33,6 +33,8 @@ sap_status sap_linearization_create(const sap_system* system, int32_t ngroups,
 void sap_linearization_clear(sap_linearization* linearization);
 // Makes v* of the v_star at which m(v) = p.
 sap_status sap_free_motion_linearize(sap_free_motion* free_motion, sap_error* error);
+// Are constraints expected to give a group impulses?
+bool sap_free_motion_is_pushed(const sap_free_motion* free_motion, int32_t group);
 // Norm of D x over a group's velocities.
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
 // Moves to v_star and evaluates m and every group's residual there.

@@ -47,7 +47,7 @@ static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v,
   sap_linearization* l = &fm->linearization;
   if (!l->factored[group]) {
     const sap_status status =
-        sap_momentum_factor_group(&fm->factor, group, &fm->balance.A, true, error);
+        sap_momentum_factor_group(&fm->factor, group, &fm->balance.A, false, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -59,20 +59,38 @@ static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v,
   return SAP_STATUS_OK;
 }
 
-static bool is_zero(const sap_free_motion* fm, int32_t group, const double* x) {
-  bool zero = true;
-  SAP_FOR_GROUP(fm, group, i, zero = zero && x[i] == 0.0)
-  return zero;
+bool sap_free_motion_is_pushed(const sap_free_motion* fm, int32_t group) {
+  const double* p = fm->balance.impulse;
+  bool pushed = false;
+  SAP_FOR_GROUP(fm, group, i, pushed = pushed || (p != NULL && p[i] != 0.0))
+  return pushed;
+}
+
+// What is left of m where the iteration has stopped: one more of its steps, which needs no other m.
+static sap_status finish_solve(sap_free_motion* fm, int32_t group, sap_error* error) {
+  sap_linearization* l = &fm->linearization;
+  const sap_group_progress* p = &fm->progress[group];
+  const bool close = p->residual <= p->tolerance * p->scale;
+  if (!close || fm->moved || p->residual <= SAP_ROUNDOFF * p->scale) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = step_back(fm, group, l->v_near, fm->m, error);
+  SAP_FOR_GROUP(fm, group, i, l->v_near[i] = fm->v_star[i])
+  return status;
 }
 
 sap_status sap_free_motion_linearize(sap_free_motion* fm, sap_error* error) {
   sap_linearization* l = &fm->linearization;
-  const double* p = fm->balance.impulse;
   memcpy(l->v_near, fm->v_star, (size_t)fm->system->nv * sizeof(double));
   memset(l->factored, 0, (size_t)fm->factor.ngroups * sizeof *l->factored);
   sap_status status = SAP_STATUS_OK;
-  for (int32_t g = 0; p != NULL && status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    status = is_zero(fm, g, p) ? SAP_STATUS_OK : step_back(fm, g, l->v_near, p, error);
+  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
+    if (sap_free_motion_is_pushed(fm, g)) {
+      status = finish_solve(fm, g, error);
+      if (status == SAP_STATUS_OK) {
+        status = step_back(fm, g, l->v_near, fm->balance.impulse, error);
+      }
+    }
   }
   return status;
 }

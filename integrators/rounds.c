@@ -20,6 +20,10 @@ enum { ROUNDS = 12 };
 #define CLOSURE_TOLERANCE 1e-7
 // Rounds that come out faster than this many times the first solution have run away.
 #define FASTER 2.0
+// The balance that the contact stage works with is made where m(v) = p holds to this share of the
+// group's impulses, and to this share of what the solution may miss of it.
+#define LINEARIZATION_TOLERANCE 1e-5
+#define LINEARIZATION_SHARE 1e-2
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3
 
@@ -31,6 +35,8 @@ sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options
   sap_status status = rounds->q_end != NULL
                           ? sap_free_motion_create(system, &rounds->free_motion, error)
                           : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rounds of a step");
+  rounds->free_motion.linearization.tolerance =
+      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
   return status == SAP_STATUS_OK ? sap_contact_stage_create(options, &rounds->contact, error)
                                  : status;
 }

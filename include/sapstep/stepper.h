@@ -102,7 +102,8 @@ SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, 
 // What one step did.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
-  double free_motion_residual;  // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
+  double free_motion_residual;  // what stage 1 left, up to 1e-5 where impulses are expected:
+                                // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
                                 // D = diag(A)^-1/2, the largest of all coupled trees
   // What v, with the impulses p = J' gamma of its contact problem, misses of the true momentum
   // balance: |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-], the largest of all coupled trees.
