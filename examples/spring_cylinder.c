@@ -132,7 +132,8 @@ int main(void) {
   printf("%-17s %8s %9s %15s %17s %6s\n", "scheme", "friction", "dt_s", "energy_band", "error_m",
          "order");
   for (int friction = 0; friction <= 1; ++friction) {
-    const cylinder c = {0.5, 0.05, 100.0, 9.81, {.stiffness = 1e4, .relaxation_time = 0.02, .friction = friction}};
+    const cylinder c = {
+        0.5, 0.05, 100.0, 9.81, {.stiffness = 1e4, .relaxation_time = 0.02, .friction = friction}};
     for (int s = 0; s < 3; ++s) {
       double last = (double)NAN;  // no order for the first
       for (double dt = 0.02; dt > 5e-4; dt *= 0.5) {

@@ -172,6 +172,28 @@ SAP_API sap_status sap_problem_soften_row(const sap_problem* problem,
                                           const sap_soft_row* row, double* R, double* v_hat,
                                           sap_error* error);
 
+// A joint, a limit, a stop: rows of like units (the three translations of a ball joint in one, two
+// rotations in another) with one stiffness; everything is copied. For dry friction and brakes of
+// strength f add a SAP_SET_BOX block with v_hat = 0, R = sigma w (sap_problem_delassus_scale) and
+// bounds -dt f, dt f.
+typedef struct sap_soft_block {
+  int32_t nrows;                   // >= 1
+  int32_t ntrees;                  // >= 1
+  const int32_t* trees;            // distinct tree indices                              (ntrees)
+  const double* const* jacobians;  // dg/dt = J v: nrows x tree size, column-major, ld nrows
+  const double* g0;                // errors, or distances to the limit, now [m, rad]     (nrows)
+  double stiffness;        // k [N/m, N m/rad], > 0; infinite: R = 1e-6 w of bilateral rows, the
+                           // near-rigid limit of castro (29) of unilateral ones
+  double relaxation_time;  // tau_d [s], >= 0: what is open closes within dt + tau_d
+  bool unilateral;         // g >= 0 is wanted instead of g = 0
+  uint64_t key;
+} sap_soft_block;
+// Adds a free or, unilateral, a nonnegative block with w of all its rows and what
+// sap_problem_soften_row says of each. Nothing is added where the call fails, or where all rows are
+// zero (w = 0: nothing of it can move), which is no failure.
+SAP_API sap_status sap_problem_add_soft(sap_problem* problem, const sap_soft_block* block,
+                                        const sap_regularization* regularization, sap_error* error);
+
 // Whole-problem check: every tree has an SPD diagonal block and A as a whole is SPD, all finite.
 // Costs a factorization; sap_solver_solve does it when options.check_input says so. Of a mobility
 // only the diagonal is checked: no entry < 0.

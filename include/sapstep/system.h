@@ -75,7 +75,8 @@ typedef struct sap_system {
   int (*momentum_balance)(void* context, double t, const double* q0, const double* v0,
                           const double* q, const double* v, double dt, double* residual);
   // Adds the constraint blocks at the start of the step to a problem that already holds dt, A, v*
-  // and the guess. regularization: the stepper's beta and sigma.
+  // and the guess. regularization: the stepper's beta and sigma. error: an empty one, never NULL;
+  // what it says where this fails stands in the step's message.
   int (*constraints)(void* context, double t, const double* q0, const double* v0,
                      const sap_regularization* regularization, sap_problem* problem,
                      sap_error* error);

@@ -5,7 +5,7 @@
 //   distance  g = |p_B - p_A| - distance
 //   joint     g = (q_a - ref_a) - polynomial(q_b - ref_b);  tendon the same with lengths
 // A finite stiffness k with damping k tau_d, limited as a contact's is:
-//   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = RIGID w.
+//   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = SAP_RIGID_ROW w.
 // w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
 // nothing can move, as across a planar loop, keeps R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2), which a step that
@@ -20,10 +20,7 @@
 #include "dynamics/tendon.h"
 #include "math/quaternion.h"
 #include "problem/assembly_data.h"
-
-// R of a rigid block relative to w: what a loop of mass m gives under a load F is of the order of
-// F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
-#define RIGID 1e-6
+#include "problem/problem_data.h"
 
 static int32_t row_count(const sap_equality_def* e) {
   return e->type == SAP_EQUALITY_CONNECT ? 3 : e->type == SAP_EQUALITY_WELD ? 6 : 1;
@@ -169,7 +166,7 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, 
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
                           const sap_soft_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
-    law->R[r] = RIGID * row->w;
+    law->R[r] = SAP_RIGID_ROW * row->w;
     law->v_hat[r] = -row->g0 / (call->dt + e->relaxation_time) - row->curvature / call->dt;
     return SAP_STATUS_OK;
   }

@@ -108,6 +108,34 @@ class ProblemView:
         regularization = ffi.new("sap_regularization*", {"beta": beta, "sigma": sigma})
         call(lib.sap_problem_add_contact, self._data, block, regularization)
 
+    def add_soft(
+        self,
+        jacobians: Mapping[int, ArrayLike],
+        g: ArrayLike,
+        *,
+        stiffness: float = float("inf"),
+        relaxation_time: float = 0.0,
+        unilateral: bool = False,
+        beta: float = 1.0,
+        sigma: float = 1e-3,
+        key: int = 0,
+    ) -> None:
+        """Adds a joint, a limit or a stop: force = -k (g + tau_d J v), rows of like units.
+
+        jacobians: J (rows, tree size) by tree, dg/dt = J v; g: errors, or distances to the limit,
+        at the start of the step (rows) [m, rad]; stiffness [N/m, N m/rad]: infinite is rigid;
+        relaxation_time [s]; unilateral: g >= 0 is wanted instead of g = 0.
+        """
+        g = array(g, (-1,), "g")
+        rows = _Rows(jacobians, len(g), self._sizes)
+        block = ffi.new("sap_soft_block*")
+        block.nrows, block.ntrees = len(g), rows.count
+        block.trees, block.jacobians = rows.trees, rows.pointers
+        block.g0, block.stiffness, block.relaxation_time = pointer(g), stiffness, relaxation_time
+        block.unilateral, block.key = unilateral, key
+        regularization = ffi.new("sap_regularization*", {"beta": beta, "sigma": sigma})
+        call(lib.sap_problem_add_soft, self._data, block, regularization)
+
     def add_block(
         self,
         kind: str,
