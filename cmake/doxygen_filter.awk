@@ -9,13 +9,13 @@ function text(line) {  # what Markdown and HTML would take for their own
   return line
 }
 function close_code(mark) {
-  if (code) { print mark " @endverbatim"; code = 0 }
+  if (code) { print mark " </pre>"; code = 0 }
 }
 function emit(mark, line) {
   sub(/^ /, "", line)
   if (line ~ /^  +[^ ]/ || (code && line == "")) {
-    if (!code) { print mark " @verbatim"; code = 1 }
-    print mark " " line
+    if (!code) { print mark " <pre>"; code = 1 }
+    print mark " " text(line)
   } else {
     close_code(mark)
     print mark " " text(line)

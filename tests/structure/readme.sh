@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# readme.sh SOURCE_DIR: every line of C in README.md stands in one of the examples, which are built, and
-# every file and command-line option that it names exists.
+# readme.sh SOURCE_DIR: every line of C and C++ in README.md and the guide stands in one of the examples, which
+# are built, and every file and command-line option that they name exists.
 set -euo pipefail
 cd "$1"
 bad=0
 
-lines=$(awk '/^```c$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md |
+guide=examples/bring_your_own_dynamics.md
+lines=$(awk '/^```c(pp)?$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md "$guide" |
   sed 's/^ *//; s/ *$//' | grep -v '^$')
-examples=$(sed 's/^ *//; s/ *$//' examples/*.c)
+examples=$(sed 's/^ *//; s/ *$//' examples/*.c examples/*.cpp)
 while IFS= read -r line; do
   if ! grep -qxF -- "$line" <<< "$examples"; then
-    echo "README.md: no example has the line '$line'"
+    echo "README.md, $guide: no example has the line '$line'"
     bad=1
   fi
 done <<< "$lines"
@@ -22,6 +23,23 @@ while IFS= read -r path; do
     bad=1
   fi
 done < <(grep -oE '(examples|cmake|include)/[A-Za-z0-9_/.-]+[A-Za-z0-9_/]' README.md | sort -u)
+
+while IFS= read -r name; do
+  case $name in
+  sapstep/*) path=include/$name ;;
+  *) path=examples/$name ;;
+  esac
+  if [ ! -e "$path" ]; then
+    echo "$guide: there is no $path"
+    bad=1
+  fi
+done < <(grep -oE '`[a-z_/]+\.(c|cpp|h)`' "$guide" | tr -d '`' | sort -u)
+while IFS= read -r symbol; do
+  if ! grep -rqw -- "$symbol" include/sapstep; then
+    echo "README.md, $guide: no header has $symbol"
+    bad=1
+  fi
+done < <(grep -ohE '\bsap_[a-z_]+[a-z]\b' README.md "$guide" | sort -u)
 
 while IFS= read -r option; do
   if ! grep -rq "\"$option\"" src/cli && ! grep -rq "\b${option//-/_}\b" include/sapstep/solver.h; then
