@@ -5,6 +5,7 @@
 #include <sapstep/multibody.h>
 
 #include "dynamics/elements.h"
+#include "dynamics/fluid.h"
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
 #include "problem/assembly.h"
@@ -46,6 +47,7 @@ static int stiffness_damping(void* context, double t, const double* q, const dou
   sap_dynamics* dynamics = sap_multibody_at(context, q);
   sap_dynamics_stiffness_damping(dynamics, q, v, K->diagonal, D->diagonal);
   sap_dynamics_element_matrices(dynamics, q, K, D);
+  sap_dynamics_add_fluid_damping(dynamics, v, 1.0, D);
   return 0;
 }
 
@@ -53,9 +55,9 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
                                  double K_scale, double D_scale, const sap_tree_matrix* A) {
   sap_dynamics* dynamics = sap_multibody_at(context, q);
   (void)t;
-  (void)v;
   sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
   sap_dynamics_add_element_matrices(dynamics, q, K_scale, D_scale, A);
+  sap_dynamics_add_fluid_damping(dynamics, v, D_scale, A);
   return 0;
 }
 
@@ -192,7 +194,8 @@ static bool has_springs_or_dampers(const sap_multibody* multibody) {
       return true;
     }
   }
-  return sap_dynamics_has_elements(multibody->dynamics);
+  return sap_dynamics_has_elements(multibody->dynamics) ||
+         sap_dynamics_has_fluid(multibody->dynamics);
 }
 
 void sap_multibody_fill_system(sap_multibody* multibody) {

@@ -104,6 +104,12 @@ typedef struct sap_shape_def {
   double surface_velocity[3];  // of a conveyor: velocity of its surface relative to the shape,
                                // in the shape's axes [m/s]                               (0)
   double surface_rotation[3];  // of a turntable: the same about the shape's origin [rad/s] (0)
+  // The medium acts on the shape as on an ellipsoid with its semi-axes; on bodies none of whose
+  // shapes have this, as on a box with the body's inertia. Not for planes and meshes.     (false)
+  bool fluid_ellipsoid;
+  // Drag of a blunt and of a slender body, drag of turning, Kutta and Magnus lift
+  // [-] >= 0                                                              (0.5 0.25 1.5 1 1)
+  double fluid_coefficients[5];
   double color[4];  // red, green, blue, opacity in [0, 1] to draw it with; NaN: any       (NaN)
 } sap_shape_def;
 
@@ -249,8 +255,11 @@ typedef struct sap_keyframe_def {
 
 typedef struct sap_model_options {
   const char* name;
-  double gravity[3];                  // [m/s^2]                                   (0 0 -9.81)
-  double timestep;                    // suggested dt [s] > 0                      (0.002)
+  double gravity[3];       // [m/s^2]                                   (0 0 -9.81)
+  double fluid_density;    // of the medium [kg/m^3] >= 0; drag and lift, no buoyancy    (0)
+  double fluid_viscosity;  // of the medium [Pa s] >= 0                                  (0)
+  double wind[3];          // velocity of the medium [m/s]                               (0)
+  double timestep;         // suggested dt [s] > 0                      (0.002)
   sap_friction_rule friction_rule;    //                                           (harmonic)
   sap_regularization regularization;  // suggested beta, sigma                     (default)
 } sap_model_options;

@@ -103,6 +103,9 @@ static void print_sizes(const sap_model* model, cli_format format) {
     cli_print_json_real(stdout, o->timestep);
     (void)printf(",\n\"gravity_mps2\": [%.17g, %.17g, %.17g]", o->gravity[0], o->gravity[1],
                  o->gravity[2]);
+    (void)printf(",\n\"fluid_density_kgpm3\": %.17g,\n\"fluid_viscosity_Pas\": %.17g",
+                 o->fluid_density, o->fluid_viscosity);
+    (void)printf(",\n\"wind_mps\": [%.17g, %.17g, %.17g]", o->wind[0], o->wind[1], o->wind[2]);
     (void)printf(",\n\"sizes\": {");
     for (size_t i = 0; i < count; ++i) {
       (void)printf("%s\"%s\": %d", i > 0 ? ", " : "", sizes[i].name, (int)sizes[i].value);
@@ -113,6 +116,10 @@ static void print_sizes(const sap_model* model, cli_format format) {
   (void)printf(
       "model       %s\nmass        %.6g kg\ntimestep    %g s\ngravity     %g %g %g m/s^2\n", name,
       mass, o->timestep, o->gravity[0], o->gravity[1], o->gravity[2]);
+  if (o->fluid_density > 0.0 || o->fluid_viscosity > 0.0) {
+    (void)printf("medium      density %g kg/m^3, viscosity %g Pa s, wind %g %g %g m/s\n",
+                 o->fluid_density, o->fluid_viscosity, o->wind[0], o->wind[1], o->wind[2]);
+  }
   for (size_t i = 0; i < count; ++i) {
     if (sizes[i].value > 0) {
       (void)printf("%-10s  %d\n", sizes[i].name, (int)sizes[i].value);

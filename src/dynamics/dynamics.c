@@ -21,6 +21,7 @@ void sap_dynamics_destroy(sap_dynamics* d) {
       d->locked,    d->floating,  d->couplings, d->spring_active, d->bushing_active,
       d->applied,   d->wrenches};
   sap_rows_clear(&d->rows);
+  sap_fluid_clear(&d->fluid);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
   }
@@ -233,7 +234,10 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   place_static_bodies(d);
   sap_free(link_of);
   sap_dynamics_set_positions(d, model->q_default);
-  const sap_status status = sap_dynamics_create_elements(d, error);
+  sap_status status = sap_dynamics_create_elements(d, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_fluid_create(model, &d->fluid, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_dynamics_destroy(d);
     return status;

@@ -11,6 +11,7 @@
 
 #include "dynamics/applied.h"
 #include "dynamics/dynamics.h"
+#include "dynamics/fluid.h"
 #include "dynamics/spatial.h"
 
 typedef struct sap_link {
@@ -67,6 +68,7 @@ struct sap_dynamics {
   bool* spring_active;      //                                                    (springs)
   bool* actuator_active;    //                                                    (actuators)
   bool* bushing_active;     //                                                    (bushings)
+  sap_fluid fluid;          // the medium
   sap_rows rows;            // of the element at hand
 
   // By the configuration set last.
@@ -94,6 +96,8 @@ void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sig
 void sap_dynamics_add_gravity_compensation(const sap_dynamics* d, double sign, double* k);
 // Memory and couplings of the force elements, when the kinematics stand.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error);
+// out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.
+void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out);
 double sap_dynamics_spring_energy(const sap_dynamics* d, const double* q);
 
 #endif

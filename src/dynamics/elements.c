@@ -257,7 +257,7 @@ static void add_product(const sap_rows* rows, const double* S, int32_t a, int32_
   }
 }
 
-static void add_matrix(const sap_dynamics* d, const double* S, const sap_tree_matrix* out) {
+void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_tree_matrix* out) {
   const sap_rows* rows = &d->rows;
   for (int32_t i = 0; i < rows->ntrees; ++i) {
     for (int32_t j = 0; j < rows->ntrees; ++j) {
@@ -277,8 +277,8 @@ void sap_dynamics_element_matrices(sap_dynamics* d, const double* q, const sap_t
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
       law l;
       if (evaluate(d, q, kind, id, &l)) {
-        add_matrix(d, l.K, K);
-        add_matrix(d, l.D, D);
+        sap_dynamics_add_product(d, l.K, K);
+        sap_dynamics_add_product(d, l.D, D);
       }
     }
   }
@@ -293,7 +293,7 @@ void sap_dynamics_add_element_matrices(sap_dynamics* d, const double* q, double 
         for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
           l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
         }
-        add_matrix(d, l.K, A);
+        sap_dynamics_add_product(d, l.K, A);
       }
     }
   }

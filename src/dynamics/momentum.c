@@ -159,6 +159,7 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const doubl
   }
   sap_dynamics_add_springs(d, q, -1.0, residual);
   sap_dynamics_add_elements(d, q, v, -1.0, residual);
+  sap_dynamics_add_fluid(d, v, -1.0, residual);
   sap_dynamics_add_motors(d, step->control, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
   sap_dynamics_add_applied(d, -1.0, residual);

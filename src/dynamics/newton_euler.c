@@ -122,6 +122,7 @@ void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, cons
   }
   sap_dynamics_add_springs(d, q, 1.0, k1);
   sap_dynamics_add_elements(d, q, v, 1.0, k1);
+  sap_dynamics_add_fluid(d, v, 1.0, k1);
   sap_dynamics_add_motors(d, control, 1.0, k2);
   sap_dynamics_add_gravity_compensation(d, 1.0, k2);
   sap_dynamics_add_applied(d, 1.0, k2);
@@ -136,6 +137,7 @@ void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, con
   }
   sap_dynamics_add_springs(d, q, -1.0, residual);
   sap_dynamics_add_elements(d, q, v, -1.0, residual);
+  sap_dynamics_add_fluid(d, v, -1.0, residual);
   sap_dynamics_add_motors(d, control, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
   sap_dynamics_add_applied(d, -1.0, residual);

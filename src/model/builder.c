@@ -44,6 +44,15 @@ static sap_status check_options(const sap_model_options* options, sap_error* err
   const sap_checker checker = {"model", options->name, 0, error};
   sap_status status = sap_check_vector(&checker, "gravity", options->gravity, 3);
   if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(&checker, "fluid_density", options->fluid_density);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(&checker, "fluid_viscosity", options->fluid_viscosity);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(&checker, "wind", options->wind, 3);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_check_positive(&checker, "timestep", options->timestep);
   }
   if (status == SAP_STATUS_OK) {

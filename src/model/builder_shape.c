@@ -39,6 +39,21 @@ static sap_status check_size(const sap_checker* checker, const sap_shape_def* de
   return status;
 }
 
+static sap_status check_fluid(const sap_checker* checker, const sap_shape_def* def) {
+  static const char* const fields[] = {"fluid_coefficients[0]", "fluid_coefficients[1]",
+                                       "fluid_coefficients[2]", "fluid_coefficients[3]",
+                                       "fluid_coefficients[4]"};
+  if (def->fluid_ellipsoid && size_count(def->type) == 0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "fluid_ellipsoid is not for planes and meshes");
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; i < 5 && status == SAP_STATUS_OK; ++i) {
+    status = sap_check_nonnegative(checker, fields[i], def->fluid_coefficients[i]);
+  }
+  return status;
+}
+
 static sap_status check_shape(const sap_checker* checker, const sap_builder* builder,
                               const sap_shape_def* def, sap_shape_def* shape) {
   sap_status status = check_size(checker, def);
@@ -65,6 +80,9 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   }
   if (status == SAP_STATUS_OK) {
     status = sap_check_vector(checker, "surface_rotation", def->surface_rotation, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_fluid(checker, def);
   }
   sap_material material = def->material;
   if (material.stiffness == 0.0) {

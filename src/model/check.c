@@ -5,6 +5,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "linalg/symmetric3.h"
+
 sap_status sap_check_fail(const sap_checker* checker, sap_status status, const char* format, ...) {
   char text[SAP_ERROR_MESSAGE_SIZE];
   va_list arguments;
@@ -132,44 +134,6 @@ sap_status sap_check_axis(const sap_checker* checker, const char* field, const d
   return check_direction(checker, field, in, 3, out);
 }
 
-// Eigenvalues of {xx yy zz xy xz yz}, ascending, by Jacobi rotations: accurate to round-off of the
-// largest, also for repeated ones.
-static void symmetric_eigenvalues(const double I[6], double lambda[3]) {
-  double a[3][3] = {{I[0], I[3], I[4]}, {I[3], I[1], I[5]}, {I[4], I[5], I[2]}};
-  enum { SWEEPS = 12 };  // converges quadratically: 5 suffice in practice
-  for (int sweep = 0; sweep < SWEEPS; ++sweep) {
-    for (int p = 0; p < 2; ++p) {
-      for (int q = p + 1; q < 3; ++q) {
-        if (a[p][q] == 0.0) {
-          continue;
-        }
-        const double theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-        const double t = copysign(1.0, theta) / (fabs(theta) + hypot(1.0, theta));
-        const double c = 1.0 / sqrt(1.0 + t * t), s = t * c;
-        const int r = 3 - p - q;
-        const double apr = a[p][r], aqr = a[q][r];
-        a[p][p] -= t * a[p][q];
-        a[q][q] += t * a[p][q];
-        a[p][q] = a[q][p] = 0.0;
-        a[p][r] = a[r][p] = c * apr - s * aqr;
-        a[q][r] = a[r][q] = s * apr + c * aqr;
-      }
-    }
-  }
-  for (int i = 0; i < 3; ++i) {
-    lambda[i] = a[i][i];
-  }
-  for (int i = 0; i < 2; ++i) {
-    for (int j = 0; j < 2 - i; ++j) {
-      if (lambda[j] > lambda[j + 1]) {
-        const double swap = lambda[j];
-        lambda[j] = lambda[j + 1];
-        lambda[j + 1] = swap;
-      }
-    }
-  }
-}
-
 sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6]) {
   const sap_status status = sap_check_vector(checker, field, I, 6);
   if (status != SAP_STATUS_OK) {
@@ -185,7 +149,7 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
   for (int i = 0; i < 6; ++i) {
     scaled[i] = I[i] / largest;  // neither under- nor overflows in the rotations
   }
-  symmetric_eigenvalues(scaled, l);
+  sap_symmetric3_eigen(scaled, l, NULL);
   const double slack = SAP_INERTIA_TOLERANCE * fabs(l[2]);
   for (int i = 0; i < 3; ++i) {
     l[i] *= largest;

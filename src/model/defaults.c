@@ -27,6 +27,7 @@ sap_shape_def sap_shape_def_default(void) {
                          .contact_type = 1,
                          .contact_affinity = 1,
                          .mesh = -1,
+                         .fluid_coefficients = {0.5, 0.25, 1.5, 1.0, 1.0},
                          .color = {(double)NAN, (double)NAN, (double)NAN, (double)NAN}};
 }
 

@@ -14,7 +14,5 @@ void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, d
 void sap_inertia_rotate(double out[6], const double diagonal[3], const double q[4]);
 // I += mass (|d|^2 1 - d d').
 void sap_inertia_shift(double I[6], double mass, const double d[3]);
-// Eigenvalues in ascending order and eigenvectors (columns of V) by Jacobi rotations.
-void sap_inertia_principal(const double I[6], double eigenvalues[3], double V[9]);
 
 #endif

@@ -233,6 +233,10 @@ sap_status sap_mjcf_read_color(sap_mjcf_reader* r, const sap_mjcf_sources* s,
 
 // mjcf_settings.c: <custom><numeric name="sapstep:..."/>
 sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options);
+// A setting of the model or else of the main file, >= 0 or, if `positive`, > 0; leaves *value alone
+// without one.
+sap_status sap_mjcf_global_setting(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                   const char* name, bool positive, double* value);
 sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
                                   const sap_mjcf_sources* s, const char* full_name,
                                   sap_material* material);

@@ -69,6 +69,24 @@ static sap_status read_shape(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   return fromto ? read_fromto(r, s, type, out) : SAP_STATUS_OK;
 }
 
+static sap_status read_fluid(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_mjcf_geom* out) {
+  int32_t shape = 0;
+  sap_status status = sap_mjcf_choice(r, s, "fluidshape", "none ellipsoid", &shape);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_numbers(r, s, "fluidcoef", (const int32_t[]){1, 5},
+                              out->def.fluid_coefficients, NULL);
+  }
+  if (status != SAP_STATUS_OK || shape == 0) {
+    return status;
+  }
+  if (out->def.type == SAP_SHAPE_MESH || out->def.type == SAP_SHAPE_PLANE || !out->supported) {
+    return sap_scene_unsupported(r->options, sap_mjcf_source(s, "fluidshape"), "fluidshape",
+                                 "is supported for primitives only", r->error);
+  }
+  out->def.fluid_ellipsoid = true;
+  return SAP_STATUS_OK;
+}
+
 static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                const sap_mjcf_item* item, sap_mjcf_geom* out) {
   sap_shape_def* def = &out->def;
@@ -221,6 +239,9 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
   }
   if (status == SAP_STATUS_OK) {
     status = read_surface(r, &s, item, out);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_fluid(r, &s, out);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_integer(r, &s, "group", &out->group);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 #include "scene/inertia.h"
 #include "scene/mjcf.h"
@@ -145,7 +146,7 @@ static const double triangle_slack = 1e-6;
 static sap_status check_and_bound(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
                                   const sap_xml_node* node, sap_body_def* def) {
   double e[3], V[9];
-  sap_inertia_principal(def->I_BCo_B, e, V);
+  sap_symmetric3_eigen(def->I_BCo_B, e, V);
   if (!(e[0] >= -triangle_slack * e[2]) || !(e[2] >= 0.0)) {
     return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
                         "principal moments of inertia %g %g %g must be >= 0", e[0], e[1], e[2]);

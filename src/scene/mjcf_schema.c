@@ -41,13 +41,12 @@ static const sap_schema_element flag = {
 };
 static const sap_schema_child option_children[] = {{"flag", &flag, NULL}, {0}};
 static const sap_schema_element option = {
-    .used = "timestep gravity",
+    .used = "timestep gravity density viscosity wind",
     .skipped =
         "apirate ccd_iterations ccd_tolerance cone impratio integrator iterations jacobian "
         "ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
         "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
         "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance collision",
-    .neglected = "density viscosity wind",  // of the medium
     .unsupported = "actuatorgroupdisable",
     .child = option_children,
 };
@@ -71,7 +70,7 @@ static const sap_schema_element freejoint = {
 
 static const sap_schema_value geom_values[] = {
     {"condim", "1 3 4 6", false},
-    {"fluidshape", "none", false},
+    {"fluidshape", "none ellipsoid", false},
     {"shellinertia", "false", false},
     {0},
 };
@@ -82,8 +81,8 @@ static const sap_schema_child geom_children[] = {
 static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
-    "solref group mesh hfield margin rgba material surfacevel",
-    .skipped = "solimp solmix castshadow user fluidcoef fitscale",
+    "solref group mesh hfield margin rgba material surfacevel fluidcoef",
+    .skipped = "solimp solmix castshadow user fitscale",
     .zero = "adhesion gap",
     .value = geom_values,
     .child = geom_children,

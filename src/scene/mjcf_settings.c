@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What MJCF has no words for, as <custom><numeric name="sapstep:..." data="..."/> or <text .../>;
-// and <option>. The names are listed in include/sapstep/scene.h.
+// What MJCF has no words for, as <custom><numeric name="sapstep:..." data="..."/> or <text .../>.
+// The names are listed in include/sapstep/scene.h.
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "math/vector3.h"
 #include "scene/mjcf.h"
 #include "scene/number.h"
 
@@ -115,19 +114,20 @@ static const sap_xml_node* find_global(const sap_mjcf_reader* r, const sap_mjcf_
   return node == NULL && model != r->main ? find_setting(r->main, name, NULL) : node;
 }
 
-// Leaves *value alone without one.
-static sap_status read_global(sap_mjcf_reader* r, const sap_mjcf_model* model, const char* name,
-                              bool positive, double* value) {
+sap_status sap_mjcf_global_setting(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                   const char* name, bool positive, double* value) {
   const sap_xml_node* node = find_global(r, model, name);
   return node != NULL ? read_setting(r, node, positive, value) : SAP_STATUS_OK;
 }
 
 sap_status sap_mjcf_limit_settings(sap_mjcf_reader* r, const sap_mjcf_model* model,
                                    double* stiffness, double* relaxation_time) {
-  const sap_status status = read_global(r, model, "sapstep:limit_stiffness", true, stiffness);
+  const sap_status status =
+      sap_mjcf_global_setting(r, model, "sapstep:limit_stiffness", true, stiffness);
   return status != SAP_STATUS_OK
              ? status
-             : read_global(r, model, "sapstep:limit_relaxation_time", false, relaxation_time);
+             : sap_mjcf_global_setting(r, model, "sapstep:limit_relaxation_time", false,
+                                       relaxation_time);
 }
 
 // For one geom, by its full name in the main file or by its own name in its own file; NULL: none.
@@ -254,48 +254,4 @@ static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
 
 sap_status sap_mjcf_check_settings(sap_mjcf_reader* r) {
   return check_model(r, r->main);
-}
-
-static sap_status read_option(sap_mjcf_reader* r, const sap_xml_node* node,
-                              sap_model_options* options, bool* no_gravity) {
-  sap_status status = SAP_STATUS_OK;
-  if (sap_xml_get(node, "timestep") != NULL) {
-    status = sap_xml_numbers(node, "timestep", 1, 1, &options->timestep, NULL, r->error);
-    if (status == SAP_STATUS_OK && !(options->timestep > 0.0)) {
-      return sap_xml_fail(node, "timestep", SAP_STATUS_SYNTAX, r->error, "must be > 0 s");
-    }
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "gravity") != NULL) {
-    status = sap_xml_numbers(node, "gravity", 3, 3, options->gravity, NULL, r->error);
-  }
-  for (const sap_xml_node* f = node->first_child; f != NULL; f = f->next) {
-    const char* gravity = sap_xml_get(f, "gravity");
-    if (gravity != NULL) {
-      *no_gravity = strcmp(gravity, "disable") == 0;
-    }
-  }
-  return status;
-}
-
-sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options) {
-  *options = sap_model_options_default();
-  options->name = sap_xml_get(r->main->root, "model");
-  options->friction_rule = SAP_FRICTION_MAXIMUM;
-  bool no_gravity = false;
-  for (const sap_xml_node* s = r->main->root->first_child; s != NULL; s = s->next) {
-    if (sap_xml_is(s, "option")) {
-      const sap_status status = read_option(r, s, options, &no_gravity);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
-    }
-  }
-  if (no_gravity) {
-    sap_v3_set(options->gravity, 0.0, 0.0, 0.0);
-  }
-  const sap_status status =
-      read_global(r, r->main, "sapstep:beta", false, &options->regularization.beta);
-  return status != SAP_STATUS_OK
-             ? status
-             : read_global(r, r->main, "sapstep:sigma", true, &options->regularization.sigma);
 }

@@ -2,6 +2,7 @@
 // <link>: mass properties and collision shapes.
 #include <string.h>
 
+#include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 #include "scene/inertia.h"
 #include "scene/number.h"
@@ -19,7 +20,7 @@ static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, cons
     }
   }
   double e[3], V[9];
-  sap_inertia_principal(raw, e, V);
+  sap_symmetric3_eigen(raw, e, V);
   if (!(e[0] >= -1e-12 * e[2]) || !(e[2] >= 0.0)) {
     return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
                         "principal moments of inertia %g %g %g must be >= 0", e[0], e[1], e[2]);

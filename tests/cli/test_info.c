@@ -16,7 +16,7 @@ static const char* const program = SAPSTEP_PROGRAM;
 
 // Two trees; a tetrahedron; a servo whose damping ratio 1 is 2 sqrt(kp m) with m the slider's mass.
 static const char scene[] =
-    "<mujoco model='all &quot;kinds&quot;'><option wind='1 0 0'/>\n"
+    "<mujoco model='all &quot;kinds&quot;'><option wind='1 0 0' viscosity='.1'/>\n"
     "<asset><mesh name='tetra' vertex='0 0 0 1 0 0 0 1 0 0 0 1 .2 .2 .2'/></asset><worldbody>\n"
     "<site name='top' pos='0 0 2'/>\n"
     "<body name='slider'><joint name='s' type='slide' range='-1 3'/><geom size='.1' mass='4'/>"
@@ -62,7 +62,7 @@ static void table(void** state) {
   expect_text(r.out, "servo  joint  s          1   100       0    -100     -40");
   expect_text(r.out, "rope  spatial      2      0      5");
   expect_text(r.out, "held  weld  stone  world  no\n");
-  expect_text(r.out, "scene.xml:1: <option wind=\"1 0 0\">: its influence is neglected\n");
+  expect_text(r.out, "medium      density 0 kg/m^3, viscosity 0.1 Pa s, wind 1 0 0 m/s\n");
   expect_text(r.out, "scene.xml:8: <muscle>: this kind of actuator is not supported\n");
   command_clear(&r);
 }
@@ -76,6 +76,7 @@ static void json(void** state) {
   assert_true(json_member(r.out, "bias_2") == -40.0);
   assert_true(json_member(r.out, "control_upper") == 2.0);  // half of the range about its middle
   expect_text(r.out, "\"springs\": 0");
+  assert_true(json_member(r.out, "fluid_viscosity_Pas") == 0.1);
   command_clear(&r);
 }
 
