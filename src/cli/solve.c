@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/problem_files.h"
 #include "cli/table.h"
 
 enum { ID_SOLVER = 1, ID_FORMAT, ID_OUTPUT, ID_REPEAT };
@@ -61,7 +62,8 @@ static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* erro
   return SAP_STATUS_OK;
 }
 
-static sap_status solve_problem(solve_job* job, const char* path, int64_t index, sap_error* error) {
+static sap_status solve_problem(void* context, const char* path, int64_t index, sap_error* error) {
+  solve_job* job = context;
   double time = 0.0;
   sap_residual residual;
   sap_status status = solve_repeatedly(job, &time, error);
@@ -91,33 +93,6 @@ static sap_status solve_problem(solve_job* job, const char* path, int64_t index,
     job->unconverged = true;
   }
   return SAP_STATUS_OK;
-}
-
-// Solves all problems of a file. The message of an error names the file and the problem.
-static int solve_file(solve_job* job, const char* path) {
-  sap_error error;
-  sap_problem_reader* reader;
-  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
-  }
-  int exit_code = CLI_OK;
-  for (int64_t index = 0;; ++index) {
-    bool found = false;
-    if (sap_problem_reader_next(reader, job->problem, &found, &error) != SAP_STATUS_OK) {
-      exit_code = cli_report(&error);
-      break;
-    }
-    if (!found) {
-      break;
-    }
-    if (solve_problem(job, path, index, &error) != SAP_STATUS_OK) {
-      cli_message("%s: problem %lld: %s", path, (long long)index, error.message);
-      exit_code = cli_exit_code(error.status);
-      break;
-    }
-  }
-  sap_problem_reader_close(reader);
-  return exit_code;
 }
 
 // CLI_OK: go on; otherwise return it.
@@ -214,8 +189,9 @@ static int run(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "no FILE given");
   }
   int exit_code = create(&job, command);
-  for (int i = 0; i < parser.noperands && exit_code == CLI_OK; ++i) {
-    exit_code = solve_file(&job, parser.operands[i]);
+  if (exit_code == CLI_OK) {
+    exit_code =
+        problem_files_visit(parser.operands, parser.noperands, job.problem, solve_problem, &job);
   }
   if (exit_code == CLI_OK) {
     exit_code = finish(&job);

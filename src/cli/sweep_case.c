@@ -67,17 +67,16 @@ static sap_status refuse(sap_error* error, const char* format, const char* name)
   return SAP_STATUS_ARGUMENT;
 }
 
-static sap_status set_start(const sweep_study* study, const sweep_setup* setup,
-                            const sap_model* model, sap_state* state, double* control,
-                            sap_error* error) {
+static sap_status set_start(const char* keyframe, const sweep_setup* setup, const sap_model* model,
+                            sap_state* state, double* control, sap_error* error) {
   sap_status status;
-  if (study->keyframe[0] == '\0') {
+  if (keyframe == NULL || keyframe[0] == '\0') {
     status = sap_model_default_state(model, state, error);
   } else {
-    int32_t id = sap_model_find(model, SAP_ELEMENT_KEYFRAME, study->keyframe);
-    if (id < 0 && (!cli_read_integer(study->keyframe, &id) || id < 0 ||
+    int32_t id = sap_model_find(model, SAP_ELEMENT_KEYFRAME, keyframe);
+    if (id < 0 && (!cli_read_integer(keyframe, &id) || id < 0 ||
                    id >= sap_model_get_sizes(model).keyframes)) {
-      return refuse(error, "the scene has no keyframe '%s'", study->keyframe);
+      return refuse(error, "the scene has no keyframe '%s'", keyframe);
     }
     status = sap_model_keyframe(model, id, state, control, error);
   }
@@ -91,15 +90,25 @@ static sap_status set_start(const sweep_study* study, const sweep_setup* setup,
   return status;
 }
 
-sap_status sweep_read_scene(const sweep_study* study, const sweep_setup* setup, sap_model** model,
+sweep_scene sweep_study_scene(const sweep_study* study) {
+  return (sweep_scene){.path = study->scene,
+                       .keyframe = study->keyframe,
+                       .lenient = study->lenient,
+                       .floating_base = study->floating_base,
+                       .floor = (double)NAN};
+}
+
+sap_status sweep_read_scene(const sweep_scene* scene, const sweep_setup* setup, sap_model** model,
                             sap_state* state, double** control, sap_error* error) {
   sap_scene_options options = sap_scene_options_default();
-  options.lenient = study->lenient;
-  options.floating_base = study->floating_base;
+  options.lenient = scene->lenient;
+  options.floating_base = scene->floating_base;
+  options.floor = scene->floor;
+  options.warning = scene->warning;
   options.override_material = &setup->material;
   options.edits = setup->edits;
   options.edit_count = setup->edit_count;
-  const sap_status status = sap_scene_read(study->scene, &options, model, error);
+  const sap_status status = sap_scene_read(scene->path, &options, model, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -109,7 +118,7 @@ sap_status sweep_read_scene(const sweep_study* study, const sweep_setup* setup, 
     (void)snprintf(error->message, sizeof error->message, "out of memory");
     return SAP_STATUS_MEMORY;
   }
-  return set_start(study, setup, *model, state, *control, error);
+  return set_start(scene->keyframe, setup, *model, state, *control, error);
 }
 
 // What a run owns.
@@ -122,16 +131,23 @@ typedef struct work {
   sweep_sums sums;
 } work;
 
+sap_stepper_options sweep_stepper_options(const sweep_setup* setup, const sap_model* model) {
+  const sap_model_options* scene = sap_model_get_options(model);
+  sap_stepper_options options = setup->stepper;
+  options.dt = setup->has_dt ? options.dt : scene->timestep;
+  sap_regularization* r = &options.regularization;
+  r->sigma = setup->has_sigma ? r->sigma : scene->regularization.sigma;
+  r->beta = setup->has_beta ? r->beta : scene->regularization.beta;
+  return options;
+}
+
 static sap_status begin(const sweep_study* study, sweep_setup* setup, work* w, sap_error* error) {
-  sap_status status = sweep_read_scene(study, setup, &w->model, &w->state, &w->control, error);
+  const sweep_scene scene = sweep_study_scene(study);
+  sap_status status = sweep_read_scene(&scene, setup, &w->model, &w->state, &w->control, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_model_options* scene = sap_model_get_options(w->model);
-  setup->stepper.dt = setup->has_dt ? setup->stepper.dt : scene->timestep;
-  sap_regularization* r = &setup->stepper.regularization;
-  r->sigma = setup->has_sigma ? r->sigma : scene->regularization.sigma;
-  r->beta = setup->has_beta ? r->beta : scene->regularization.beta;
+  setup->stepper = sweep_stepper_options(setup, w->model);
   status = sap_multibody_create(w->model, &w->multibody, error);
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_set_control(w->multibody, w->control, error);

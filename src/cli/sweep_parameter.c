@@ -22,6 +22,8 @@ static const number_def numbers[] = {
     {"dt", offsetof(sweep_setup, stepper.dt), 0.0, true, 1e9, "finite and > 0 s"},
     {"theta", offsetof(sweep_setup, stepper.theta), 0.0, false, 1.0, "between 0 and 1"},
     {"theta_vq", offsetof(sweep_setup, stepper.theta_vq), 0.0, false, 1.0, "between 0 and 1"},
+    {"restitution", offsetof(sweep_setup, stepper.restitution), 0.0, false, 1.0, "between 0 and 1"},
+    {"baumgarte", offsetof(sweep_setup, stepper.baumgarte), 0.0, false, 1.0, "between 0 and 1"},
     {"sigma", offsetof(sweep_setup, stepper.regularization.sigma), 0.0, true, 1e300,
      "finite and > 0"},
     {"beta", offsetof(sweep_setup, stepper.regularization.beta), 0.0, false, 1e300,
@@ -39,7 +41,8 @@ static const number_def numbers[] = {
      "finite and >= 0"},
 };
 enum { NUMBERS = sizeof numbers / sizeof numbers[0] };
-static const char* const names[] = {"scheme", "solver", "contact_stage", "contact_model"};
+static const char* const names[] = {"scheme", "solver", "contact_stage", "contact_model",
+                                    "contact_law"};
 enum { NAMES = sizeof names / sizeof names[0] };
 
 void sweep_setup_begin(sweep_setup* setup) {
@@ -96,6 +99,15 @@ static const char* take_name(sweep_setup* setup, const char* name, const char* t
   if (strcmp(name, "contact_model") == 0) {
     return cli_read_contact_model(text, &setup->stepper.contact_model) ? NULL
                                                                        : "sap, similar or lagged";
+  }
+  if (strcmp(name, "contact_law") == 0) {
+    for (int i = 0; i < (int)SAP_LAW_COUNT; ++i) {
+      if (strcmp(text, sap_law_text((sap_law)i)) == 0) {
+        setup->stepper.contact_law = (sap_law)i;
+        return NULL;
+      }
+    }
+    return "auto, compliant or rigid";
   }
   if (strcmp(name, "contact_stage") == 0) {
     for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {

@@ -82,6 +82,11 @@ static void draw_axes(FILE* out, const sap_chart_panel* p, const sap_chart_axis*
                 "stroke=\"#444444\"/>\n",
                 x->start, y->start + y->length, x->length, -y->length);
   for (int i = 0; i < x->ticks; ++i) {
+    if (p->x_names != NULL) {  // every second one lower, so that neighbours do not touch
+      print_label(out, sap_chart_place(x, x->tick[i]), y->start + (i % 2 == 0 ? 18.0 : 32.0),
+                  " text-anchor=\"middle\" font-size=\"11\"", p->x_names[i]);
+      continue;
+    }
     print_tick(out, sap_chart_place(x, x->tick[i]), y->start + 18.0, " text-anchor=\"middle\"",
                x->tick[i], x->logarithmic);
   }

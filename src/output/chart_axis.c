@@ -67,6 +67,14 @@ void sap_chart_fit_axis(const sap_chart_panel* p, bool vertical, sap_chart_axis*
       }
     }
   }
+  if (!vertical && p->x_names != NULL) {  // 0, 1, ... with half a place on either side
+    a->low = -0.5;
+    a->high = p->x_name_count - 0.5;
+    for (int32_t i = 0; i < p->x_name_count && i < SAP_CHART_TICKS; ++i) {
+      a->tick[a->ticks++] = i;
+    }
+    return;
+  }
   if (!(a->low <= a->high)) {
     a->low = 0.0;
     a->high = 1.0;

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines as they are collected, and charts of them with their numbers beside as CSV.
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/compare.h"
+
+enum { POINTS_MAX = 1000, PANELS_MAX = COMPARE_QUANTITIES_MAX };
+
+bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
+                      const double* x, const double* y) {
+  if (lines->count == lines->capacity) {
+    const int capacity = 2 * lines->capacity + 16;
+    compare_line* grown = realloc(lines->lines, (size_t)capacity * sizeof *grown);
+    if (grown == NULL) {
+      return false;
+    }
+    lines->lines = grown;
+    lines->capacity = capacity;
+  }
+  const int64_t stride = count > POINTS_MAX ? (count + POINTS_MAX - 1) / POINTS_MAX : 1;
+  compare_line* line = &lines->lines[lines->count];
+  *line = (compare_line){.panel = panel};
+  (void)snprintf(line->label, sizeof line->label, "%.*s", COMPARE_LABEL_SIZE - 1, label);
+  line->x = malloc(((size_t)(count / stride) + 2) * sizeof *line->x);
+  line->y = malloc(((size_t)(count / stride) + 2) * sizeof *line->y);
+  if (line->x == NULL || line->y == NULL) {
+    free(line->x);
+    free(line->y);
+    return false;
+  }
+  for (int64_t i = 0; i < count; i += stride) {
+    line->x[line->count] = x[i];
+    line->y[line->count++] = y[i];
+  }
+  if (count > 0 && (count - 1) % stride != 0) {
+    line->x[line->count] = x[count - 1];
+    line->y[line->count++] = y[count - 1];
+  }
+  ++lines->count;
+  return true;
+}
+
+void compare_lines_clear(compare_lines* lines) {
+  for (int i = 0; i < lines->count; ++i) {
+    free(lines->lines[i].x);
+    free(lines->lines[i].y);
+  }
+  free(lines->lines);
+  *lines = (compare_lines){0};
+}
+
+static sap_status fail(const char* path, sap_error* error) {
+  error->status = SAP_STATUS_IO;
+  (void)snprintf(error->message, sizeof error->message, "cannot write '%.200s': %s", path,
+                 errno != 0 ? strerror(errno) : "a write failed");
+  return SAP_STATUS_IO;
+}
+
+static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* panels,
+                            const char* path, sap_error* error) {
+  char* name = cli_sibling_path(path, ".csv");
+  errno = 0;
+  FILE* file = name != NULL ? fopen(name, "w") : NULL;
+  bool good = file != NULL;
+  if (file != NULL) {
+    (void)fputs("panel,line,x_label,x,y_label,y\n", file);
+    for (int i = 0; i < lines->count; ++i) {
+      const compare_line* line = &lines->lines[i];
+      const sap_chart_panel* p = &panels[line->panel];
+      for (int32_t k = 0; k < line->count; ++k) {
+        (void)fprintf(file, "\"%s\",\"%s\",\"%s\",%.17g,\"%s\",%.17g\n", p->title, line->label,
+                      p->x_label, line->x[k], p->y_label, line->y[k]);
+      }
+    }
+    good = ferror(file) == 0;
+    good = fclose(file) == 0 && good;
+  }
+  const sap_status status = good ? SAP_STATUS_OK : fail(name != NULL ? name : path, error);
+  free(name);
+  return status;
+}
+
+sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
+                               const char* path, sap_error* error) {
+  sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
+  if (series == NULL) {
+    error->status = SAP_STATUS_MEMORY;
+    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    return SAP_STATUS_MEMORY;
+  }
+  int used = 0;
+  bool alike = true;  // one legend for all
+  for (int p = 0; p < count; ++p) {
+    panels[p].series = series + used;
+    panels[p].series_count = 0;
+    for (int i = 0; i < lines->count; ++i) {
+      const compare_line* line = &lines->lines[i];
+      if (line->panel == p) {
+        const int k = panels[p].series_count++;
+        series[used++] = (sap_chart_series){line->label, line->count, line->x, line->y};
+        alike = alike &&
+                (k >= panels[0].series_count || strcmp(panels[0].series[k].name, line->label) == 0);
+      }
+    }
+  }
+  // At most three side by side can be read.
+  const sap_status status = alike && count <= 3
+                                ? sap_chart_write(path, panels, count, error)
+                                : sap_chart_write_stacked(path, panels, count, error);
+  free(series);
+  return status == SAP_STATUS_OK ? write_csv(lines, panels, path, error) : status;
+}
