@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry/collide.h"
 
+#include "model/hull.h"
+
 enum { TYPES = SAP_SHAPE_MESH + 1 };
 
 // By type of a (row) and b; only b >= a is used.
@@ -63,13 +65,17 @@ void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double re
   }
 }
 
-// Vertices of a hull that reach the other's flat feature, whether or not they are corners of the
-// face that faces it: facets that are flat but for a little hold as one.
-static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* other,
-                         const sap_manifold_point* witness, sap_candidates* list) {
+// Vertices of a hull that reach the other's flat feature although they are no corners of the face
+// that faces it: facets that are flat but for a little hold as one.
+static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* own,
+                         const sap_feature* other, const sap_manifold_point* witness,
+                         sap_candidates* list) {
+  // Of the hull's size, above what a face's corners may be out of its plane.
+  static const double out_of_plane = 4.0 * SAP_HULL_FLATNESS;
   const sap_placed_shape* shape = of_a ? pair->a : pair->b;
+  sap_foot_map map;
   if (shape->type != SAP_SHAPE_MESH || other->kind == SAP_FEATURE_POINT ||
-      other->kind == SAP_FEATURE_SEGMENT) {
+      other->kind == SAP_FEATURE_SEGMENT || !sap_foot_map_make(other, witness->n, &map)) {
     return;
   }
   double local[3];
@@ -79,18 +85,20 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   }
   int32_t hint = 0;
   const sap_polytope* hull = shape->hull;
+  const double* normal = hull->normals + 3 * (size_t)own->face;
+  const double corner = hull->offsets[own->face] - out_of_plane * hull->bound;
   // Below it no vertex comes within the reach.
   const double least =
       sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) + witness->phi - pair->reach;
   for (int32_t i = 0; i < hull->nvertices; ++i) {
     const double* vertex = hull->vertices + 3 * (size_t)i;
-    if (sap_v3_dot(local, vertex) >= least) {
+    if (sap_v3_dot(local, vertex) >= least && sap_v3_dot(normal, vertex) < corner) {
       double x[3];
       sap_m3_mul_v3(x, shape->R, vertex);
       if (!of_a) {
         sap_v3_add(x, x, pair->ab);
       }
-      sap_feature_add_point(other, x, of_a, witness->n, list);
+      sap_foot_map_add_point(&map, x, of_a, list);
     }
   }
 }
@@ -109,8 +117,8 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_feature_facing(a, origin, witness->n, &feature_a);
   sap_feature_facing(b, pair->ab, back, &feature_b);
   sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
-  add_vertices(pair, true, &feature_b, witness, &list);
-  add_vertices(pair, false, &feature_a, witness, &list);
+  add_vertices(pair, true, &feature_a, &feature_b, witness, &list);
+  add_vertices(pair, false, &feature_b, &feature_a, witness, &list);
   sap_manifold_point* deepest = NULL;
   for (int32_t i = 0; i < list.count; ++i) {
     // The slack of "inside" lets corners reach a little too deep.

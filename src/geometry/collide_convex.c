@@ -52,33 +52,47 @@ static void refine_witness(const sap_convex_pair* pair, const double n[3], doubl
   }
 }
 
+// Of the direction with the least overlap f; false when they are apart by the margin, along n.
+static bool find(const sap_convex_pair* pair, double margin, double n[3], double p[3], double* f) {
+  const sap_face_result by_face = sap_convex_by_face(pair, margin, n, p, f);
+  if (by_face != SAP_FACE_UNKNOWN) {
+    return by_face == SAP_FACE_FOUND;
+  }
+  sap_simplex simplex;
+  bool exact = false;
+  const sap_gjk_result result = sap_gjk(pair, margin, &simplex, n);
+  if (result == SAP_GJK_APART) {
+    return false;
+  }
+  if (result == SAP_GJK_NEAR) {
+    sap_v3_set(p, 0.0, 0.0, 0.0);
+    for (int32_t i = 0; i < simplex.count; ++i) {
+      sap_v3_add_scaled(p, simplex.vertices[i].a, simplex.weights[i]);
+    }
+  } else if (!sap_convex_shallow(pair, n, p)) {
+    exact = sap_epa(pair, &simplex, n, p) && sap_convex_is_polytope(pair);
+  }
+  *f = exact ? sap_convex_settle(pair, n) : sap_convex_polish(pair, n);
+  refine_witness(pair, n, *f, p);
+  return true;
+}
+
 void sap_collide_convex(const sap_placed_shape* a, const sap_placed_shape* b, const double ab[3],
                         double reach, sap_manifold* out) {
   const double radii = a->radius + b->radius;
   int32_t hints[2] = {0, 0};
   const sap_convex_pair pair = {
       .a = a, .b = b, .ab = ab, .scale = sap_least(a->bound, b->bound), .hints = hints};
-  sap_simplex simplex;
   sap_manifold_point witness;
-  const sap_gjk_result result = sap_gjk(&pair, radii + reach, &simplex, witness.n);
-  if (result == SAP_GJK_APART) {
+  double f = 0.0;
+  if (!find(&pair, radii + reach, witness.n, witness.p, &f)) {
     sap_v3_copy(out->apart, witness.n);
     return;
   }
-  if (result == SAP_GJK_NEAR) {
-    sap_v3_set(witness.p, 0.0, 0.0, 0.0);
-    for (int32_t i = 0; i < simplex.count; ++i) {
-      sap_v3_add_scaled(witness.p, simplex.vertices[i].a, simplex.weights[i]);
-    }
-  } else if (!sap_convex_shallow(&pair, witness.n, witness.p)) {
-    sap_epa(&pair, &simplex, witness.n, witness.p);
-  }
-  const double f = sap_convex_polish(&pair, witness.n);
   witness.phi = -f - radii;
   if (!(witness.phi < reach)) {
     return;
   }
-  refine_witness(&pair, witness.n, f, witness.p);
   sap_v3_add_scaled(witness.p, witness.n, a->radius);
   sap_collide_features(&(sap_facing){a, b, ab, reach}, &witness, out);
 }

@@ -61,12 +61,27 @@ typedef enum sap_gjk_result {
 // margin); the simplex' weights of NEAR give the nearest points.
 sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* simplex,
                        double n[3]);
-// After OVERLAP: n of the least overlap; a point of A's core there in p.
-void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
+typedef enum sap_face_result {
+  SAP_FACE_UNKNOWN,  // ask GJK
+  SAP_FACE_APART,    // by at least the margin, along n
+  SAP_FACE_FOUND,
+} sap_face_result;
+
+// Before all else: the answer when it is the normal of a face of a box or a mesh, with its f and a
+// point of A's core there in p.
+sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, double n[3],
+                                   double p[3], double* f);
+
+// After OVERLAP: n of the least overlap; a point of A's core there in p. Whether the bounds of the
+// depth met: n of two polytopes is then exact but for round-off.
+bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
 // After OVERLAP: the same at a fraction of the cost, when it can prove that it is right. False: ask
 // EPA.
 bool sap_convex_shallow(const sap_convex_pair* pair, double n[3], double p[3]);
 // Moves n to the minimum of f nearby; returns f(n). Never makes f larger.
 double sap_convex_polish(const sap_convex_pair* pair, double n[3]);
+// The same where n is exact but for round-off, of two polytopes that overlap: it only settles on
+// the kink that n stands for.
+double sap_convex_settle(const sap_convex_pair* pair, double n[3]);
 
 #endif

@@ -207,14 +207,14 @@ static void witness(const polytope* p, const face* nearest, double out[3]) {
   }
 }
 
-void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3],
+bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3],
              double point[3]) {
   polytope p;
   p.pair = pair;
   sap_v3_copy(n, pair->a->R + 6);
   sap_v3_copy(point, simplex->vertices[0].a);
   if (!start(&p, simplex)) {
-    return;  // both cores are flat, and in one plane
+    return false;  // both cores are flat, and in one plane
   }
   const double tolerance =
       pair->scale * (sap_convex_is_polytope(pair) ? polytope_tolerance : gap_tolerance);
@@ -234,8 +234,11 @@ void sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
       sap_v3_copy(n, f->n);
       witness(&p, f, point);
     }
-    if (depth - f->d <= tolerance || !grow(&p, &vertex, nearest)) {
-      return;
+    if (depth - f->d <= tolerance) {
+      return true;
+    }
+    if (!grow(&p, &vertex, nearest)) {
+      return false;
     }
   }
 }

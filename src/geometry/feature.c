@@ -53,7 +53,8 @@ static void cylinder_feature(const sap_placed_shape* shape, const double n[3], s
 static void mesh_feature(const sap_placed_shape* shape, const double n[3], sap_feature* out) {
   double local[3], c[3];
   sap_m3_tmul_v3(local, shape->R, n);
-  const sap_polytope_face* face = &shape->hull->faces[sap_polytope_facing(shape->hull, local)];
+  out->face = sap_polytope_facing(shape->hull, local);
+  const sap_polytope_face* face = &shape->hull->faces[out->face];
   out->kind = SAP_FEATURE_POLYGON;
   sap_m3_mul_v3(c, shape->R, face->c);
   sap_v3_add(out->c, out->c, c);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The corners of the overlap of two flat features along a normal (see manifold.h).
 //
-// With P planar, the foot of x in P along n has the coordinates
-//   a = (x - c) . (v x n)/det,  b = (x - c) . (n x u)/det,  det = n . (u x v).
-// The corners of the overlap of P and Q are the ends of Q's edges clipped to P, and P's own corners
+// With P planar, the foot of x in P along n has the coordinates that sap_foot_map gives. The
+// corners of the overlap of P and Q are the ends of Q's edges clipped to P, and P's own corners
 // that lie in Q. A disc's edges are the chords of eight rim points; clipping to a disc is exact.
 #include "geometry/manifold.h"
 
@@ -13,12 +12,9 @@ static const double slack = 1e-9;
 // Two side lines closer than this to parallel touch along a line.
 static const double parallel_sine = 0.1;
 
-// The map from points to coordinates along n; false when n lies in the plane.
-typedef struct foot_map {
-  double a[3], b[3];
-} foot_map;
-
-static bool make_foot_map(const sap_feature* f, const double n[3], foot_map* map) {
+bool sap_foot_map_make(const sap_feature* f, const double n[3], sap_foot_map* map) {
+  map->feature = f;
+  map->n = n;
   sap_v3_cross(map->a, f->v, n);
   sap_v3_cross(map->b, n, f->u);
   const double det = sap_v3_dot(map->a, f->u);
@@ -30,9 +26,9 @@ static bool make_foot_map(const sap_feature* f, const double n[3], foot_map* map
   return true;
 }
 
-static void foot(const sap_feature* f, const foot_map* map, const double x[3], double ab[2]) {
+static void foot(const sap_foot_map* map, const double x[3], double ab[2]) {
   double d[3];
-  sap_v3_sub(d, x, f->c);
+  sap_v3_sub(d, x, map->feature->c);
   ab[0] = sap_v3_dot(d, map->a);
   ab[1] = sap_v3_dot(d, map->b);
 }
@@ -132,7 +128,7 @@ typedef struct overlap {
   const sap_feature *p, *q;
   const double* n;
   double sign;
-  foot_map map;  // of p
+  sap_foot_map map;  // of p
   sap_candidates* list;
 } overlap;
 
@@ -145,8 +141,8 @@ static void emit(const overlap* o, const double x_p[3], const double x_q[3]) {
 
 static void clip_edge(const overlap* o, const double x0[3], const double x1[3], bool closed) {
   double e[2], end[2], t[2] = {0.0, 1.0};
-  foot(o->p, &o->map, x0, e);
-  foot(o->p, &o->map, x1, end);
+  foot(&o->map, x0, e);
+  foot(&o->map, x1, end);
   const double d[2] = {end[0] - e[0], end[1] - e[1]};
   if (!clip(o->p, e, d, t)) {
     return;
@@ -181,8 +177,8 @@ static void clip_boundary(const overlap* o) {
 }
 
 static void add_own_corners(const overlap* o) {
-  foot_map map;
-  if (o->q->kind == SAP_FEATURE_SEGMENT || !make_foot_map(o->q, o->n, &map)) {
+  sap_foot_map map;
+  if (o->q->kind == SAP_FEATURE_SEGMENT || !sap_foot_map_make(o->q, o->n, &map)) {
     return;
   }
   double corners[SAP_FEATURE_CORNERS][2];
@@ -190,7 +186,7 @@ static void add_own_corners(const overlap* o) {
   for (int i = 0; i < count; ++i) {
     double x_p[3], x_q[3], ab[2];
     sap_feature_point(o->p, corners[i], x_p);
-    foot(o->q, &map, x_p, ab);
+    foot(&map, x_p, ab);
     if (inside(o->q, ab)) {
       sap_feature_point(o->q, ab, x_q);
       emit(o, x_p, x_q);
@@ -255,23 +251,20 @@ void sap_feature_overlap(const sap_feature* a, const sap_feature* b, const doubl
     o.q = a;
     o.sign = -1.0;
   }
-  if (make_foot_map(o.p, n, &o.map)) {
+  if (sap_foot_map_make(o.p, n, &o.map)) {
     clip_boundary(&o);
     add_own_corners(&o);
   }
 }
 
-void sap_feature_add_point(const sap_feature* other, const double x[3], bool is_on_a,
-                           const double n[3], sap_candidates* list) {
-  foot_map map;
+void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_on_a,
+                            sap_candidates* list) {
   double ab[2], over[3], d[3];
-  if (!make_foot_map(other, n, &map)) {
-    return;
-  }
-  foot(other, &map, x, ab);
-  if (inside(other, ab)) {
-    sap_feature_point(other, ab, over);
+  foot(map, x, ab);
+  if (inside(map->feature, ab)) {
+    sap_feature_point(map->feature, ab, over);
     sap_v3_sub(d, over, x);
-    sap_candidates_add(list, is_on_a ? x : over, n, sap_v3_dot(n, d) * (is_on_a ? 1.0 : -1.0));
+    const double gap = sap_v3_dot(map->n, d) * (is_on_a ? 1.0 : -1.0);
+    sap_candidates_add(list, is_on_a ? x : over, map->n, gap);
   }
 }

@@ -55,7 +55,7 @@ typedef struct sap_feature {
   double axis[3], radius;      // a segment lies on the side of a rounded line: its middle [m]
   double deepest[2];           // of a disc: (a, b) of the rim point that is farthest along n
   bool tilted;                 // of a disc: whether `deepest` is defined
-  int32_t ncorners;            // of a polygon
+  int32_t face, ncorners;      // of a polygon
   const double (*corners)[2];  // counter-clockwise about u x v
 } sap_feature;
 
@@ -74,8 +74,18 @@ void sap_feature_point(const sap_feature* feature, const double ab[2], double x[
 // Adds the corners of the overlap of a (facing n) and b (facing -n).
 void sap_feature_overlap(const sap_feature* a, const sap_feature* b, const double n[3],
                          sap_candidates* list);
-// Adds x of A's surface (is_on_a) or of B's, if it lies over the other's planar feature.
-void sap_feature_add_point(const sap_feature* other, const double x[3], bool is_on_a,
-                           const double n[3], sap_candidates* list);
+// The coordinates of a planar feature's points that lie over others along n:
+//   a = (x - c) . (v x n)/det,  b = (x - c) . (n x u)/det,  det = n . (u x v).
+typedef struct sap_foot_map {
+  const sap_feature* feature;
+  const double* n;
+  double a[3], b[3];
+} sap_foot_map;
+
+// False when n lies in the feature's plane.
+bool sap_foot_map_make(const sap_feature* feature, const double n[3], sap_foot_map* map);
+// Adds x of A's surface (is_on_a) or of B's, if it lies over the other's feature, the map's.
+void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_on_a,
+                            sap_candidates* list);
 
 #endif

@@ -9,8 +9,10 @@
 #include "geometry/convex.h"
 
 enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8, HALVINGS = 3 };
-// Sine of the angle to a kink below which it is tried.
+// Sine of the angle to a kink below which it is tried; to an edge pair's 1 - cosine.
 static const double near_kink = 0.1;
+// The same where n is exact: far above round-off, which the flattest of EPA's faces multiply.
+static const double at_kink = 1e-4;
 // Ties, of the pair's size, go to kinks.
 static const double tie = 1e-11;
 
@@ -192,10 +194,11 @@ static void newton(const sap_convex_pair* pair, const double* k, double n[3], do
   }
 }
 
-static void try_faces(const sap_convex_pair* pair, const kinks* k, double n[3], double* f) {
+static void try_faces(const sap_convex_pair* pair, const kinks* k, double near, double n[3],
+                      double* f) {
   for (int32_t i = 0; i < k->nfaces; ++i) {
     const double c = sap_v3_dot(k->faces[i], n);
-    if (c * c > 1.0 - near_kink * near_kink) {
+    if (c * c > 1.0 - near * near) {
       double trial[3];
       sap_v3_scale(trial, k->faces[i], copysign(1.0, c));
       (void)take(pair, trial, tie * pair->scale, n, f);
@@ -216,9 +219,16 @@ static void try_edge(const sap_convex_pair* pair, const double* k, const double 
   }
 }
 
+typedef struct edge_pairs {
+  const kinks *a, *b;
+  double start[3];
+  double least;  // cosine to `start`
+} edge_pairs;
+
 // The common normals of two edges.
-static void try_edge_pairs(const sap_convex_pair* pair, const kinks* a, const kinks* b,
-                           const double start[3], double n[3], double* f) {
+static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, double n[3],
+                           double* f) {
+  const kinks *a = e->a, *b = e->b;
   for (int32_t i = 0; i < a->nedges; ++i) {
     for (int32_t j = 0; j < b->nedges; ++j) {
       double cross[3];
@@ -226,9 +236,9 @@ static void try_edge_pairs(const sap_convex_pair* pair, const kinks* a, const ki
       if (!unit(cross)) {
         continue;
       }
-      const double side = sap_v3_dot(cross, start);
+      const double side = sap_v3_dot(cross, e->start);
       sap_v3_scale(cross, cross, copysign(1.0, side));
-      if (fabs(side) > 1.0 - near_kink) {
+      if (fabs(side) > e->least) {
         (void)take(pair, cross, tie * pair->scale, n, f);
       }
     }
@@ -250,8 +260,22 @@ double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
   for (int32_t i = 0; i < b.nedges; ++i) {
     try_edge(pair, b.edges[i], start, n, &f);
   }
-  try_edge_pairs(pair, &a, &b, start, n, &f);
-  try_faces(pair, &a, n, &f);
-  try_faces(pair, &b, n, &f);
+  const edge_pairs both = {&a, &b, {start[0], start[1], start[2]}, 1.0 - near_kink};
+  try_edge_pairs(pair, &both, n, &f);
+  try_faces(pair, &a, near_kink, n, &f);
+  try_faces(pair, &b, near_kink, n, &f);
+  return f;
+}
+
+double sap_convex_settle(const sap_convex_pair* pair, double n[3]) {
+  const double back[3] = {-n[0], -n[1], -n[2]};
+  kinks a, b;
+  find_kinks(pair->a, n, &pair->hints[0], &a);
+  find_kinks(pair->b, back, &pair->hints[1], &b);
+  double f = overlap(pair, n);
+  const edge_pairs both = {&a, &b, {n[0], n[1], n[2]}, 1.0 - at_kink * at_kink};
+  try_edge_pairs(pair, &both, n, &f);
+  try_faces(pair, &a, at_kink, n, &f);
+  try_faces(pair, &b, at_kink, n, &f);
   return f;
 }

@@ -11,6 +11,7 @@ static const double clearly = 1e-9;
 void sap_polytope_clear(sap_polytope* polytope) {
   sap_free(polytope->vertices);
   sap_free(polytope->normals);
+  sap_free(polytope->offsets);
   sap_free(polytope->faces);
   sap_free(polytope->corners);
   *polytope = (sap_polytope){0};
@@ -107,9 +108,11 @@ sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* 
   const int32_t ncorners = source->face_start[nfaces] - source->face_start[0];
   out->vertices = sap_allocate(3 * (size_t)source->nvertices, sizeof *out->vertices);
   out->normals = sap_allocate(3 * (size_t)nfaces, sizeof *out->normals);
+  out->offsets = sap_allocate((size_t)nfaces, sizeof *out->offsets);
   out->faces = sap_allocate((size_t)nfaces, sizeof *out->faces);
   out->corners = sap_allocate((size_t)ncorners, sizeof *out->corners);
-  if (out->vertices == NULL || out->normals == NULL || out->faces == NULL || out->corners == NULL) {
+  if (out->vertices == NULL || out->normals == NULL || out->offsets == NULL || out->faces == NULL ||
+      out->corners == NULL) {
     sap_polytope_clear(out);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: hull of %d vertices",
                     (int)source->nvertices);
@@ -120,7 +123,8 @@ sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* 
   for (int32_t i = 0; i < nfaces; ++i) {
     const double* plane = source->planes + 4 * (size_t)i;
     sap_v3_copy(out->normals + 3 * (size_t)i, plane);
-    out->inner = fmin(out->inner, plane[3] - sap_v3_dot(plane, out->center));
+    out->offsets[i] = plane[3] - sap_v3_dot(plane, out->center);
+    out->inner = fmin(out->inner, out->offsets[i]);
     set_face(source, i, out, &corner_count);
   }
   return SAP_STATUS_OK;

@@ -34,7 +34,8 @@ typedef struct sap_polytope {
   double* vertices;  // from the centre [m]                                           (3 nvertices)
   const int32_t* neighbor_start;  // the source's
   const int32_t* neighbors;
-  double* normals;           // (3 nfaces)
+  double* normals;           // outward, unit                                         (3 nfaces)
+  double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
   sap_polytope_face* faces;  // (nfaces)
   double (*corners)[2];
   int32_t extremes[6];        // vertices farthest along x, y, z, -x, -y, -z
