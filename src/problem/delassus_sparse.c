@@ -12,6 +12,8 @@ void sap_delassus_sparse_clear(sap_delassus_sparse* s) {
   sap_free(s->shifted);
   sap_free(s->integers);
   sap_free(s->value_start);
+  sap_free(s->row_first);
+  sap_free(s->upper_values);
   memset(s, 0, sizeof *s);
 }
 
@@ -21,15 +23,6 @@ typedef struct tree_items {
   int32_t* list;
   int32_t* mark;  // last column that an item was found for (nitems)
 } tree_items;
-
-static bool couples_all(const sap_delassus* d) {
-  for (int32_t k = 0; k < d->nitems; ++k) {
-    if (d->items[k].nlift > d->items[k].ncols) {
-      return true;
-    }
-  }
-  return d->coupled;
-}
 
 static void list_items(const sap_delassus* d, const tree_items* t) {
   memset(t->start, 0, ((size_t)d->ntrees + 1) * sizeof *t->start);
@@ -52,8 +45,8 @@ static void list_items(const sap_delassus* d, const tree_items* t) {
   }
 }
 
-// Items l >= k that share a tree with k, ascending, into rows; how many. A row list of one tree is
-// sorted; of several they are merged by insertion.
+// Items l >= k that act on trees that a column of Y of k moves, ascending, into rows; how many. A
+// row list of one tree is sorted; of several they are merged by insertion.
 static int32_t column_rows(const sap_delassus* d, const tree_items* t, int32_t nlisted, bool all,
                            int32_t k, int32_t* rows) {
   int32_t count = 0;
@@ -64,8 +57,8 @@ static int32_t column_rows(const sap_delassus* d, const tree_items* t, int32_t n
     return count;
   }
   const sap_delassus_item* item = &d->items[k];
-  for (int32_t i = 0; i < item->ntrees; ++i) {
-    const int32_t tree = d->item_trees[item->first_tree + i];
+  for (int32_t i = 0; i < item->nlift_trees; ++i) {
+    const int32_t tree = d->lift_trees[item->first_lift + i];
     const int32_t end = tree + 1 < d->ntrees ? t->start[tree + 1] : nlisted;
     for (int32_t at = t->start[tree]; at < end; ++at) {
       const int32_t l = t->list[at];
@@ -89,9 +82,11 @@ static int64_t count_blocks(const sap_delassus* d, const tree_items* t, int32_t 
     return (int64_t)d->nitems * (d->nitems + 1) / 2;
   }
   int64_t sum = d->nitems;
-  for (int32_t i = 0; i < d->ntrees; ++i) {
-    const int64_t count = (i + 1 < d->ntrees ? t->start[i + 1] : nlisted) - t->start[i];
-    sum += count * (count - 1) / 2;
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    for (int32_t i = 0; i < d->items[k].nlift_trees; ++i) {
+      const int32_t tree = d->lift_trees[d->items[k].first_lift + i];
+      sum += (tree + 1 < d->ntrees ? t->start[tree + 1] : nlisted) - t->start[tree];
+    }
   }
   return sum;
 }
@@ -102,7 +97,7 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   for (int32_t k = 0; k < d->nitems; ++k) {
     nlisted += d->items[k].ntrees;
   }
-  const bool all = couples_all(d);
+  const bool all = d->coupled;
   const int64_t fixed = (int64_t)d->ntrees + 1 + nlisted + 3 * (int64_t)d->nitems + 1;
   sap_status status = SAP_RESERVE(&s->integers, &s->integers_capacity, fixed, error);
   if (status != SAP_STATUS_OK) {
@@ -142,28 +137,91 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   return SAP_STATUS_OK;
 }
 
+// v of the trees that Y_k moves becomes zero.
+static void clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v) {
+  if (d->coupled) {
+    memset(v, 0, (size_t)d->nv * sizeof(double));
+    return;
+  }
+  for (int32_t i = 0; i < item->nlift_trees; ++i) {
+    const int32_t tree = d->lift_trees[item->first_lift + i];
+    memset(v + d->start[tree], 0, (size_t)(d->start[tree + 1] - d->start[tree]) * sizeof(double));
+  }
+}
+
+// D_lk, l >= k, of one column of D.
+static void assemble_column(sap_delassus_sparse* s, const sap_delassus* d, int32_t k, int32_t c) {
+  for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
+    const sap_delassus_item* other = &d->items[s->pattern.row[e]];
+    double* column = s->values + s->value_start[e] + (size_t)c * (size_t)other->nrows;
+    sap_delassus_item_velocity(d, other, d->scratch, column);
+  }
+}
+
+// D_kl, k < l, transposed, of one column of D; the entries of row l are listed from first[l].
+static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_t l, int32_t r) {
+  const int32_t rows = d->items[l].nrows;
+  for (int32_t e = s->row_first[l]; e >= 0; e = s->row_next[e]) {
+    const sap_delassus_item* other = &d->items[s->column_of[e]];
+    double part[SAP_EIGEN_MAX];
+    sap_delassus_item_velocity(d, other, d->scratch, part);
+    for (int32_t c = 0; c < other->nrows; ++c) {
+      s->upper[s->value_start[e] + (size_t)(c * rows + r)] = part[c];
+    }
+  }
+}
+
+// Entries by rows.
+static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
+  const int64_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
+  sap_status status =
+      SAP_RESERVE(&s->row_first, &s->row_first_capacity, nblocks + 2 * entries, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_RESERVE(&s->upper_values, &s->upper_capacity, (int64_t)s->nvalues, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  s->row_next = s->row_first + nblocks;
+  s->column_of = s->row_next + entries;
+  s->upper = s->upper_values;
+  memset(s->row_first, -1, (size_t)nblocks * sizeof *s->row_first);
+  for (int32_t k = 0; k < nblocks; ++k) {
+    for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
+      const int32_t l = s->pattern.row[e];
+      s->column_of[e] = k;
+      s->row_next[e] = s->row_first[l];
+      s->row_first[l] = e;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delassus* d,
                                         sap_error* error) {
   sap_status status = build_pattern(s, d, error);
   if (status == SAP_STATUS_OK) {
     status = SAP_RESERVE(&s->values, &s->values_capacity, (int64_t)s->nvalues, error);
   }
+  if (status == SAP_STATUS_OK && d->mobility) {
+    status = list_rows(s, error);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  double* v = d->scratch;
+  s->upper = d->mobility ? s->upper_values : s->values;
+  memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
   for (int32_t k = 0; k < d->nitems; ++k) {
     const sap_delassus_item* item = &d->items[k];
     for (int32_t c = 0; c < item->nrows; ++c) {
-      double unit[6] = {0.0};
+      double unit[SAP_EIGEN_MAX] = {0.0};
       unit[c] = 1.0;
-      memset(v, 0, (size_t)d->nv * sizeof(double));
-      sap_delassus_add_item(d, item, unit, v);
-      for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
-        const sap_delassus_item* other = &d->items[s->pattern.row[e]];
-        double* column = s->values + s->value_start[e] + (size_t)c * (size_t)other->nrows;
-        sap_delassus_item_velocity(d, other, v, column);
+      sap_delassus_add_item(d, item, unit, d->scratch);
+      assemble_column(s, d, k, c);
+      if (d->mobility) {
+        assemble_upper(s, d, k, c);
       }
+      clear_velocity(d, item, d->scratch);
       s->values[s->value_start[s->pattern.column_start[k]] + (size_t)(c * (item->nrows + 1))] +=
           d->R[item->first + c];
     }
@@ -178,12 +236,13 @@ void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus*
     const int32_t columns = d->items[k].nrows, first = d->items[k].first;
     for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
       const sap_delassus_item* other = &d->items[s->pattern.row[e]];
-      const double* B = s->values + s->value_start[e];
+      const double* lower = s->values + s->value_start[e];
+      const double* upper = s->upper + s->value_start[e];
       for (int32_t c = 0; c < columns; ++c) {
         double sum = 0.0;
-        for (int32_t r = 0; r < other->nrows; ++r, ++B) {
-          y[other->first + r] += *B * x[first + c];
-          sum += *B * x[other->first + r];
+        for (int32_t r = 0; r < other->nrows; ++r, ++lower, ++upper) {
+          y[other->first + r] += *lower * x[first + c];
+          sum += *upper * x[other->first + r];
         }
         y[first + c] += s->pattern.row[e] != k ? sum : 0.0;
       }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The Delassus operator D of an island as a block-sparse matrix, one block row per item: items
-// couple where they act on a common tree, or all where A couples trees. Its damped Cholesky.
+// couple where they act on a common tree, or through a mobility's blocks, or all where A couples
+// trees. Its damped Cholesky.
 #ifndef SAP_PROBLEM_DELASSUS_SPARSE_H
 #define SAP_PROBLEM_DELASSUS_SPARSE_H
 
@@ -11,13 +12,18 @@
 typedef struct sap_delassus_sparse {
   sap_block_pattern pattern;  // lower triangle by block columns; diagonal blocks full squares
   double* values;
-  double* shifted;    // values plus the shift
-  int32_t* integers;  // sizes, starts, rows, items by tree
+  double* upper;    // blocks of the upper triangle, transposed, in the places of those of the
+                    // lower: values, unless a mobility makes D unsymmetric
+  double* shifted;  // values plus the shift
+  double* upper_values;
+  int32_t *row_first, *row_next, *column_of;  // entries by rows, of unsymmetric D
+  int32_t* integers;                          // sizes, starts, rows, items by tree
   size_t* value_start;
   sap_cholesky* cholesky;  // made when first needed
   int32_t n;
   size_t nvalues;
   int32_t values_capacity, shifted_capacity, integers_capacity, value_start_capacity;
+  int32_t row_first_capacity, upper_capacity;
 } sap_delassus_sparse;
 
 void sap_delassus_sparse_clear(sap_delassus_sparse* s);
@@ -28,8 +34,8 @@ sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delass
 // y = D x
 void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus* d, const double* x,
                                double* y);
-// Cholesky of D + shift I; by dense, block or sparse factors, as linalg/cholesky.h chooses.
-// fails: NOT_SPD.
+// Cholesky of D + shift I, of which the lower triangle counts; by dense, block or sparse factors,
+// as linalg/cholesky.h chooses. fails: NOT_SPD.
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error);
 // x <- (D + shift I)^-1 x
 void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x);

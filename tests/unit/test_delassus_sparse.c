@@ -119,7 +119,74 @@ static void test_against_dense(void** state) {
   check(true, 24);
 }
 
+// A chain of contacts in local form, u = B r + q with an unsymmetric B: both triangles are kept.
+static void test_unsymmetric(void** state) {
+  (void)state;
+  enum { NC = 9, N = 3 * NC };
+  const int32_t sizes[NC] = {3, 3, 3, 3, 3, 3, 3, 3, 3};
+  const double v_star[N] = {0.0}, identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  int32_t ids[NC];
+  sap_problem* problem;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(problem, 1.0, NC, sizes, NULL), SAP_STATUS_OK);
+  for (int32_t a = 0; a < NC; ++a) {
+    ids[a] = a;
+    for (int32_t b = 0; b < NC; ++b) {
+      double block[9];
+      for (int32_t i = 0; i < 9; ++i) {
+        block[i] = (a == b && i % 4 == 0 ? 4.0 : 0.0) + 0.4 * sin(3.0 * a + 5.0 * b + 7.0 * i);
+      }
+      if (abs(a - b) <= 1) {
+        assert_int_equal(sap_problem_set_mobility_block(problem, a, b, block, 3, NULL),
+                         SAP_STATUS_OK);
+      }
+    }
+  }
+  assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);
+  for (int32_t c = 0; c < NC; ++c) {
+    const double* const jacobian[1] = {identity};
+    const double R[3] = {0.1, 0.1, 0.2}, v_hat[3] = {0.0, 0.0, -1.0};
+    const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                             .nrows = 3,
+                             .ntrees = 1,
+                             .trees = &ids[c],
+                             .jacobians = jacobian,
+                             .R = R,
+                             .v_hat = v_hat,
+                             .friction = 0.5};
+    assert_int_equal(sap_problem_add_block(problem, &block, NULL), SAP_STATUS_OK);
+  }
+  sap_delassus d;
+  sap_delassus_sparse s = {0};
+  const sap_delassus_island island = {ids, ids, ids, NC, NC};
+  assert_int_equal(sap_delassus_create(&d, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_delassus_gather(&d, problem, &island, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_delassus_sparse_assemble(&s, &d, NULL), SAP_STATUS_OK);
+  assert_int_equal(s.pattern.column_start[NC], NC + NC - 1);
+  double dense[N * N], x[N], y[N], expected[N], difference = 0.0;
+  sap_delassus_dense(&d, dense);
+  for (int32_t i = 0; i < N; ++i) {
+    x[i] = cos(1.0 + 2.0 * i);
+  }
+  sap_delassus_sparse_apply(&s, &d, x, y);
+  sap_delassus_apply(&d, x, expected);
+  for (int32_t i = 0; i < N; ++i) {
+    double sum = 0.0;
+    for (int32_t j = 0; j < N; ++j) {
+      sum += dense[j * N + i] * x[j];
+      difference = fmax(difference, fabs(dense[j * N + i] - dense[i * N + j]));
+    }
+    ASSERT_NEAR(y[i], sum, 1e-14);
+    ASSERT_NEAR(y[i], expected[i], 1e-14);
+  }
+  assert_true(difference > 0.05);
+  sap_delassus_sparse_clear(&s);
+  sap_delassus_clear(&d);
+  sap_problem_destroy(problem);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_against_dense),
+                                     cmocka_unit_test(test_unsymmetric)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

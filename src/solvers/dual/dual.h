@@ -13,6 +13,7 @@
 #include <sapstep/solver.h>
 
 #include "core/archive.h"
+#include "linalg/block_lu.h"
 #include "problem/delassus_operator.h"
 #include "problem/delassus_sparse.h"
 #include "solvers/primal/history.h"
@@ -43,7 +44,9 @@ typedef struct sap_dual {
   double *vectors, *work;
   int32_t* integers;
   sap_delassus_sparse sparse;  // of methods that factorize D
-  int32_t vectors_capacity, work_capacity, integers_capacity;
+  sap_block_lu lu;             // of a part of it
+  size_t* reduced_start;       // where that part's entries start in sparse's values
+  int32_t vectors_capacity, work_capacity, integers_capacity, reduced_start_capacity;
 } sap_dual;
 
 // Runs a method on the gathered island from d->z, which holds the guess.

@@ -55,9 +55,9 @@ static sap_status run_newton(sap_dual* d, sap_error* error) {
     }
     const bool whole = watch(d, &s, &w);
     memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-    alpha = sap_newton_step(d, &s, whole);
+    status = sap_newton_step(d, &s, whole, &alpha, error);
     d->iterations += 1;
-    if (alpha == 0.0) {
+    if (status == SAP_STATUS_OK && alpha == 0.0) {
       d->outcome = SAP_OUTCOME_STALLED;
       return SAP_STATUS_OK;
     }

@@ -1,26 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// cost: a dense LU factorization, 2/3 n^3, per step.
+// The equations, their merit, and steps along a direction.
 #include "solvers/ncp/newton_system.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "problem/problem_data.h"
 #include "problem/wide_cone.h"
 
 sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error) {
-  const int64_t n = d->op.n;
   *s = (sap_newton_system){0};
-  sap_status status = sap_dual_reals(d, 2 * n * n + 8 * n, &s->D, error);
+  sap_status status = sap_delassus_sparse_assemble(&d->sparse, &d->op, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
+  const int64_t entries = d->sparse.pattern.column_start[nitems];
+  status = sap_dual_reals(d, (9 + SAP_WIDE_ROWS) * n + 2 * values, &s->F, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_dual_integers(d, n, &s->pivots, error);
+    status = sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_RESERVE(&d->reduced_start, &d->reduced_start_capacity, entries, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  s->J = s->D + n * n;
-  s->F = s->J + n * n;
   s->dz = s->F + n;
   s->g = s->dz + n;
   s->dg = s->g + n;
@@ -28,14 +34,19 @@ sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error)
   s->trial = s->z_ref + n;
   s->g_trial = s->trial + n;
   s->z_mark = s->g_trial + n;
-  sap_delassus_dense(&d->op, s->D);
+  s->right = s->z_mark + n;
+  s->T = s->right + n;
+  s->lower = s->T + SAP_WIDE_ROWS * n;
+  s->upper = s->lower + values;
+  s->reduced = s->sizes + nitems;
+  s->column_start = s->reduced + nitems;
+  s->row = s->column_start + nitems + 1;
   memcpy(s->z_ref, d->z, (size_t)n * sizeof(double));
   return SAP_STATUS_OK;
 }
 
-// F of one item and, where T is given, dP/dp (nrows x nrows, column-major).
-static void item_equation(const sap_delassus_item* item, const double* z, const double* g,
-                          double* F, double* T) {
+void sap_newton_item(const sap_delassus_item* item, const double* z, const double* g, double* F,
+                     double* T) {
   if (!item->is_cone) {
     const double p = z[0] - g[0];
     sap_dual_project(item, &p, F);
@@ -78,7 +89,7 @@ static void item_equation(const sap_delassus_item* item, const double* z, const 
 static double equations(const sap_dual* d, const double* z, const double* g, double* F) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    item_equation(item, z + item->first, g + item->first, F + item->first, NULL);
+    sap_newton_item(item, z + item->first, g + item->first, F + item->first, NULL);
   }
   return 0.5 * cblas_ddot(d->op.n, F, 1, F, 1);
 }
@@ -88,53 +99,6 @@ double sap_newton_merit(const sap_dual* d, sap_newton_system* s) {
     s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
   }
   return equations(d, d->z, s->g, s->F);
-}
-
-// J = (I - T) + T (D + sigma I), row block by row block.
-static void assemble(const sap_dual* d, sap_newton_system* s) {
-  const size_t n = (size_t)d->op.n;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], unused[SAP_WIDE_ROWS];
-    item_equation(item, d->z + first, s->g + first, unused, T);
-    for (size_t j = 0; j < n; ++j) {
-      const double* from = s->D + j * n + first;
-      double* to = s->J + j * n + first;
-      if (rows == 1) {
-        to[0] = T[0] * from[0];
-      } else {
-        for (size_t r = 0; r < rows; ++r) {
-          double sum = 0.0;
-          for (size_t c = 0; c < rows; ++c) {
-            sum += T[c * rows + r] * from[c];
-          }
-          to[r] = sum;
-        }
-      }
-    }
-    for (size_t c = 0; c < rows; ++c) {
-      for (size_t r = 0; r < rows; ++r) {
-        const double unit = r == c ? 1.0 : 0.0;
-        s->J[(first + c) * n + first + r] += unit - (1.0 - s->sigma) * T[c * rows + r];
-      }
-    }
-  }
-}
-
-// dz, false when J is singular.
-static bool find_direction(sap_dual* d, sap_newton_system* s) {
-  const int32_t n = d->op.n;
-  assemble(d, s);
-  d->factorizations += 1;
-  for (int32_t i = 0; i < n; ++i) {
-    s->dz[i] = -s->F[i];
-  }
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, s->J, n, s->pivots) != 0 ||
-      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, s->J, n, s->pivots, s->dz, n) != 0) {
-    return false;
-  }
-  return isfinite(cblas_dasum(n, s->dz, 1)) != 0;
 }
 
 // Step length; z moves along.
@@ -174,24 +138,30 @@ static void remember(sap_newton_system* s, double merit) {
   s->merits[s->nmerits++] = merit;
 }
 
-static double try_step(sap_dual* d, sap_newton_system* s, bool whole) {
+static sap_status try_step(sap_dual* d, sap_newton_system* s, bool whole, double* alpha,
+                           sap_error* error) {
   const double merit = sap_newton_merit(d, s);
+  bool found = false;
   remember(s, merit);
-  return find_direction(d, s) ? move(d, s, merit, whole) : 0.0;
+  const sap_status status = sap_newton_direction(d, s, &found, error);
+  *alpha = status == SAP_STATUS_OK && found ? move(d, s, merit, whole) : 0.0;
+  return status;
 }
 
-double sap_newton_step(sap_dual* d, sap_newton_system* s, bool whole) {
+sap_status sap_newton_step(sap_dual* d, sap_newton_system* s, bool whole, double* alpha,
+                           sap_error* error) {
   static const double FIRST = 1e-10, FACTOR = 100.0;
   enum { MAXIMUM = 5 };
   const double sigma = s->sigma;
-  double alpha = try_step(d, s, whole), shift = FIRST;
-  for (int i = 0; i < MAXIMUM && alpha == 0.0; ++i, shift *= FACTOR) {
+  double shift = FIRST;
+  sap_status status = try_step(d, s, whole, alpha, error);
+  for (int i = 0; i < MAXIMUM && *alpha == 0.0 && status == SAP_STATUS_OK; ++i, shift *= FACTOR) {
     s->sigma = sigma + shift;
     s->nmerits = 0;
-    alpha = try_step(d, s, whole);
+    status = try_step(d, s, whole, alpha, error);
   }
   s->sigma = sigma;
-  return alpha;
+  return status;
 }
 
 void sap_newton_return(sap_dual* d, const double* z) {

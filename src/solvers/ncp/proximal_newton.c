@@ -111,7 +111,7 @@ sap_status sap_proximal_newton_method(sap_dual* d, sap_error* error) {
         begin(d, &s, &p);
       }
     }
-    alpha = sap_newton_step(d, &s, true);
+    status = sap_newton_step(d, &s, true, &alpha, error);
     singular = alpha == 0.0;
     d->iterations += 1;
     p.steps += 1;
