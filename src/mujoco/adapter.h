@@ -55,6 +55,12 @@ typedef struct sap_mj_identity {
   double p[3];  // in body 1
 } sap_mj_identity;
 
+// A limit left out of the problem because it is far: it would act below this velocity.
+typedef struct sap_mj_far_limit {
+  int32_t row;  // of MuJoCo's
+  double bound;
+} sap_mj_far_limit;
+
 // What a row of the constraints became: its part of the problem's gamma, times scale.
 typedef struct sap_mj_slot {
   int32_t contact;    // index in mjData.contact; -1: not a contact
@@ -119,6 +125,9 @@ struct sap_mj {
   int32_t* entry;      // of a contact's rows (nv)
   double** place;      // (nv)
   int32_t* tree_seen;  // (ntrees), part of the tree in the block, -1
+  sap_mj_far_limit* far_limits;
+  int32_t far_limit_count, far_limit_capacity;
+  bool all_limits;  // none are left out
   sap_mj_slot* slots;
   int32_t slot_count, slot_capacity;
   sap_mj_identity* identities[2];  // contacts of the step before, and of this one
@@ -183,6 +192,8 @@ sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* contact,
                            sap_error* error);
 // blocks.c
 sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
+// Whether v reaches a limit that was left out; none are in the rest of the step then.
+bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
                            sap_error* error);
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);

@@ -306,6 +306,7 @@ void sap_mj_destroy(sap_mj* a) {
       a->servos,
       a->J,
       a->slots,
+      a->far_limits,
       a->identities[0],
       a->identities[1],
       a->entry,

@@ -219,6 +219,7 @@ static sap_status accelerate(call* c) {
     sap_mj_bias_accelerations(a, d);
   }
   sap_mj_identities_begin(a);
+  a->all_limits = false;
   status = sap_mj_find_servos(a, d, c->error);
   bool again = true, solved = false;
   int32_t solves = 0;
@@ -232,7 +233,8 @@ static sap_status accelerate(call* c) {
       solver_time += sap_clock_seconds() - begin;
     }
     ++solves;
-    again = status == SAP_STATUS_OK && sap_mj_check_servos(a, solved ? a->solution.v : a->v_star);
+    const double* v = solved ? a->solution.v : a->v_star;
+    again = status == SAP_STATUS_OK && (sap_mj_check_servos(a, v) | sap_mj_check_limits(a, d, v));
   }
   if (status != SAP_STATUS_OK) {
     return status;
