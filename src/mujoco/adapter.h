@@ -108,7 +108,9 @@ struct sap_mj {
   double *rhs, *v_star;                       // (nv)
   double *dof_stiffness, *dof_damping;        // of joints, -dF/dq and -dF/dv (nv)
   double *tendon_stiffness, *tendon_damping;  // (ntendon)
-  int* unit_columns;                          // 0, 1, ...: columns of rows of one velocity (nv)
+  double *v_before, *v_after, *v_guess;       // at the start and the end of the step before (nv)
+  bool has_before;
+  int* unit_columns;  // 0, 1, ...: columns of rows of one velocity (nv)
   sap_mj_servo* servos;
   int32_t servo_count, servo_capacity;
 
@@ -164,6 +166,8 @@ void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
 sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error);
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error);
+// Of a step from d's velocities to v, for the guess of the next.
+void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v);
 double sap_mj_row_times(const sap_mj_row* row, const double* v);
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
 // servo.c

@@ -115,6 +115,9 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(A, a->A_start[a->ntrees]),
       ARRAY(rhs, m->nv),
       ARRAY(v_star, m->nv),
+      ARRAY(v_before, m->nv),
+      ARRAY(v_after, m->nv),
+      ARRAY(v_guess, m->nv),
       ARRAY(dof_stiffness, m->nv),
       ARRAY(dof_damping, m->nv),
       ARRAY(tendon_stiffness, m->ntendon),
@@ -281,6 +284,9 @@ void sap_mj_destroy(sap_mj* a) {
       a->A,
       a->rhs,
       a->v_star,
+      a->v_before,
+      a->v_after,
+      a->v_guess,
       a->dof_stiffness,
       a->dof_damping,
       a->tendon_stiffness,
@@ -328,6 +334,7 @@ void sap_mj_clear(sap_mj* a) {
   if (a != NULL) {
     a->epoch += 1;
     a->mocap_is_known = false;
+    a->has_before = false;
     a->identity_count = a->identity_next = 0;
   }
 }

@@ -175,6 +175,27 @@ sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
   return status;
 }
 
+// Where the solver starts: the velocities go on as in the step before, unless someone has set them.
+static const double* guess_velocity(sap_mj* a, const mjData* d) {
+  const size_t bytes = (size_t)a->nv * sizeof(double);
+  if (!a->has_before || memcmp(d->qvel, a->v_after, bytes) != 0) {
+    return d->qvel;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->v_guess[i] = 2.0 * d->qvel[i] - a->v_before[i];
+  }
+  return a->v_guess;
+}
+
+void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v) {
+  const size_t bytes = (size_t)a->nv * sizeof(double);
+  if (a->options.warm_start && bytes > 0) {
+    memcpy(a->v_before, d->qvel, bytes);
+    memcpy(a->v_after, v, bytes);
+    a->has_before = true;
+  }
+}
+
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
   sap_problem* p = a->problem;
   sap_status status = sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error);
@@ -198,7 +219,7 @@ sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
   }
   status = sap_problem_set_v_star(p, a->v_star, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(p, d->qvel, error);
+    status = sap_problem_set_v_guess(p, guess_velocity(a, d), error);
   }
   if (status == SAP_STATUS_OK && a->options.contact_model != SAP_CONTACT_SAP) {
     status = sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error);

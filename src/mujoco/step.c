@@ -250,6 +250,7 @@ static sap_status accelerate(call* c) {
       return status;
     }
   }
+  sap_mj_keep_velocity(a, d, v);
   sap_mj_write_outputs(a, d, v, solved);
   c->times[2] = sap_clock_seconds() - c->times[1] - solver_time;
   c->times[3] = solver_time;
