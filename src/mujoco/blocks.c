@@ -47,6 +47,19 @@ static sap_status add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uin
   return sap_problem_add_block(a->problem, &block, error);
 }
 
+// The row of limits and friction; of one velocity it is not searched for.
+static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
+  const mjModel* m = a->model;
+  const sap_mj_row whole = sap_mj_constraint_row(&a->shadow, d, row);
+  const int32_t id = d->efc_id[row], type = d->efc_type[row];
+  const bool joint = type == mjCNSTR_LIMIT_JOINT && m->jnt_type[id] != mjJNT_BALL;
+  if (whole.columns != NULL || (!joint && type != mjCNSTR_FRICTION_DOF)) {
+    return whole;
+  }
+  const int32_t dof = joint ? m->jnt_dofadr[id] : id;
+  return (sap_mj_row){1, a->unit_columns + dof, whole.values + dof};
+}
+
 // A limit has no impulse while J v >= v_hat = -g0/(h + tau_d). Rows that neither v0 nor v* brings
 // near that are left out, as a tenth of the range puts many into MuJoCo's list; the solution is
 // looked at afterwards, so that it is the same as with them.
@@ -70,7 +83,7 @@ static sap_status leave_out(sap_mj* a, int32_t row, double bound, sap_error* err
 
 bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v) {
   for (int32_t i = 0; i < a->far_limit_count; ++i) {
-    const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, a->far_limits[i].row);
+    const sap_mj_row row = simple_row(a, d, a->far_limits[i].row);
     if (!(sap_mj_row_times(&row, v) >= a->far_limits[i].bound)) {
       a->all_limits = true;
       return true;
@@ -83,7 +96,7 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   const bool tendon = d->efc_type[row] == mjCNSTR_LIMIT_TENDON;
   const int32_t id = d->efc_id[row];
   const double* law = (tendon ? a->tendon_limit : a->joint_limit) + 2 * id;
-  const sap_mj_row source = sap_mj_constraint_row(&a->shadow, d, row);
+  const sap_mj_row source = simple_row(a, d, row);
   sap_soft_row soft = {.stiffness = law[0],
                        .relaxation_time = law[1],
                        .g0 = d->efc_pos[row] - d->efc_margin[row],
@@ -109,7 +122,7 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
 }
 
 static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
-  const sap_mj_row source = sap_mj_constraint_row(&a->shadow, d, row);
+  const sap_mj_row source = simple_row(a, d, row);
   const int32_t ntrees = sap_mj_gather(a, &source, 1, error);
   if (ntrees < 1) {
     return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
