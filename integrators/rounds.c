@@ -18,8 +18,14 @@
 enum { ROUNDS = 12 };
 // What constraints that are not exactly linear may miss by [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
-// Rounds that come out faster than this many times the first solution have run away.
+// Rounds have run away where v' diag(A) v comes out above this many times that of the first
+// solution and of the start, or a closure misses this many times more than it did, and by more than
+// what later steps close unseen [m, rad];
 #define FASTER 2.0
+#define WIDER 10.0
+#define UNSEEN 1e-5
+// and they are lost if they come out above this twice in a row. (Once happens on good ways.)
+#define LOST 100.0
 // The balance that the contact stage works with is made where m(v) = p holds to this share of the
 // group's impulses, and to this share of what the solution may miss of it.
 #define LINEARIZATION_TOLERANCE 1e-5
@@ -32,7 +38,8 @@ sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options
   rounds->system = system;
   rounds->options = options;
   rounds->q_end = sap_allocate((size_t)system->nq, sizeof(double));
-  sap_status status = rounds->q_end != NULL
+  rounds->v_first = sap_allocate((size_t)system->nv, sizeof(double));
+  sap_status status = rounds->q_end != NULL && rounds->v_first != NULL
                           ? sap_free_motion_create(system, &rounds->free_motion, error)
                           : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rounds of a step");
   rounds->free_motion.linearization.tolerance =
@@ -45,6 +52,7 @@ void sap_rounds_clear(sap_rounds* rounds) {
   sap_free_motion_clear(&rounds->free_motion);
   sap_contact_stage_clear(&rounds->contact);
   sap_free(rounds->q_end);
+  sap_free(rounds->v_first);
   memset(rounds, 0, sizeof *rounds);
 }
 
@@ -158,14 +166,41 @@ static sap_status correct(sap_rounds* r, sap_error* error) {
   return status == SAP_STATUS_OK ? solve(r, error) : status;
 }
 
+// v' diag(A) v, twice a kinetic energy without its couplings [J].
+static double speed_of(const sap_rounds* r, const double* v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < r->system->nv; ++i) {
+    sum += r->free_motion.weight[i] * v[i] * v[i];
+  }
+  return sum;
+}
+
+// What rounds must not exceed: the errors of the first solution, or what is tolerated, and the
+// larger of its speed and that of the start.
+typedef struct first_solution {
+  double balance, closure, speed;
+} first_solution;
+
+static bool is_lost(const sap_rounds* r, const first_solution* first) {
+  return !(speed_of(r, r->contact.solution.v) <= LOST * first->speed);
+}
+
+static bool ran_away(const sap_rounds* r, const first_solution* first) {
+  return !(r->balance_error <= first->balance) ||
+         !(r->closure_error <= fmax(WIDER * first->closure, UNSEEN)) ||
+         !(speed_of(r, r->contact.solution.v) <= FASTER * first->speed);
+}
+
 // From a first solution that has been judged.
-static sap_status repeat(sap_rounds* r, const sap_state* state, sap_error* error) {
+static sap_status repeat(sap_rounds* r, const sap_state* state, const first_solution* began,
+                         sap_error* error) {
   const double tolerance = r->options->balance_tolerance;
   double before = HUGE_VAL;
   double closure_before = HUGE_VAL;
   bool first = true;
+  int lost = 0;
   sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && r->count < ROUNDS && !out_of_time(r)) {
+  while (status == SAP_STATUS_OK && r->count < ROUNDS && !out_of_time(r) && lost < 2) {
     const bool balanced = r->balance_error <= tolerance;
     // A blow whose closure does not contract is left to the next step.
     const bool closed = !(r->closure_error > CLOSURE_TOLERANCE) ||
@@ -187,26 +222,30 @@ static sap_status repeat(sap_rounds* r, const sap_state* state, sap_error* error
       status = begin_anew(r, state, !balanced, error);
     }
     status = status == SAP_STATUS_OK ? judge(r, state, error) : status;
+    lost = is_lost(r, began) ? lost + 1 : 0;
   }
   return status;
 }
 
-// v' diag(A) v, twice a kinetic energy without its couplings [J].
-static double speed_of(const sap_rounds* r) {
-  const double* v = r->contact.solution.v;
-  double sum = 0.0;
-  for (int32_t i = 0; i < r->system->nv; ++i) {
-    sum += r->free_motion.weight[i] * v[i] * v[i];
-  }
-  return sum;
-}
-
-// Stage 1 about the expected impulses, stage 2 once.
+// Stage 1 about the expected impulses, and the constraints of stage 2.
 static sap_status begin(sap_rounds* r, const sap_state* state, sap_error* error) {
-  r->count = 0;
-  sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
+  const sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
   return status == SAP_STATUS_OK ? assemble(r, state, r->free_motion.balance.v0_free, error)
                                  : status;
+}
+
+// The first solution again: its problem, and v_first as the guess, at which a solver that takes one
+// ends at once, whatever time is left.
+static sap_status withdraw(sap_rounds* r, const sap_state* state, sap_error* error) {
+  r->withdrawn = true;
+  sap_status status = begin(r, state, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_guess(r->contact.problem, r->v_first, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = solve(r, error);
+  }
+  return status == SAP_STATUS_OK ? judge(r, state, error) : status;
 }
 
 // Far from closed loops, and in the hardest blows, rounds may run away: then the first solution
@@ -216,26 +255,24 @@ static sap_status settle(sap_rounds* r, const sap_state* state, sap_error* error
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const double balance = fmax(r->balance_error, r->options->balance_tolerance);
-  const double closure = fmax(r->closure_error, CLOSURE_TOLERANCE);
-  const double speed = speed_of(r);
-  status = repeat(r, state, NULL);
-  const bool good = status == SAP_STATUS_OK && r->balance_error <= balance &&
-                    r->closure_error <= closure && speed_of(r) <= FASTER * speed;
-  if (good || r->count == 0) {
+  const double* v = r->contact.solution.v;
+  const first_solution first = {
+      .balance = fmax(r->balance_error, r->options->balance_tolerance),
+      .closure = r->closure_error,
+      .speed = fmax(speed_of(r, v), speed_of(r, r->free_motion.balance.v0_free))};
+  memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
+  status = repeat(r, state, &first, NULL);
+  if (r->count == 0 || (status == SAP_STATUS_OK && !ran_away(r, &first))) {
     return status;
   }
-  status = begin(r, state, error);
-  if (status == SAP_STATUS_OK) {
-    status = solve(r, error);
-  }
-  return status == SAP_STATUS_OK ? judge(r, state, error) : status;
+  return withdraw(r, state, error);
 }
 
 sap_status sap_rounds_solve(sap_rounds* r, const sap_state* state, double began, const double** v,
                             sap_error* error) {
   r->began = began;
   r->count = 0;
+  r->withdrawn = false;
   r->balance_error = r->closure_error = 0.0;
   r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
   sap_free_motion* fm = &r->free_motion;

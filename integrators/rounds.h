@@ -12,10 +12,12 @@ typedef struct sap_rounds {
   const sap_stepper_options* options;
   sap_free_motion free_motion;
   sap_contact_stage contact;
-  double* q_end;  // scratch (nq)
+  double* q_end;    // scratch (nq)
+  double* v_first;  // of the first solution (nv)
   // of the last step
   double began;                                            // [s]
   int32_t count;                                           // rounds beyond the first
+  bool withdrawn;                                          // they ran away: the first stands
   double balance_error;                                    // see sap_step_report
   double closure_error;                                    // [m, rad]
   double time_free_motion, time_constraints, time_solver;  // [s]

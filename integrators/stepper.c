@@ -158,6 +158,7 @@ static void fill_report(const sap_stepper* stepper, double time, sap_step_report
       .free_motion_iterations = stepper->rounds.free_motion.iterations,
       .free_motion_residual = stepper->rounds.free_motion.residual,
       .rounds = rounds->count,
+      .rounds_withdrawn = rounds->withdrawn,
       .balance_error = rounds->balance_error,
       .velocities = stepper->system.nv,
       .trees = stepper->system.ntrees,

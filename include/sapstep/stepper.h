@@ -111,6 +111,7 @@ typedef struct sap_step_report {
   // where loops would not close: rounds beyond the first, iterations and times being sums.
   double balance_error;
   int32_t rounds;
+  bool rounds_withdrawn;  // the rounds ran away, and the step is that of the first solution
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
   const sap_report* solver;    // NULL when there was no block

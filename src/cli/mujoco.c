@@ -281,7 +281,7 @@ static int32_t collect(mujoco_run* r, const sap_mj_report* report) {
   for (int32_t i = 0; i < (int32_t)r->data->ncon && count < report->contacts; ++i) {
     const mjContact* c = &r->data->contact[i];
     if (c->exclude == 0 && c->efc_address >= 0) {
-      r->contacts[count++] = (sap_contact){.phi = c->dist - c->includemargin};
+      r->contacts[count++] = (sap_contact){.phi = c->dist - c->includemargin, .condim = 3};
     }
   }
   for (int32_t i = 0; i < count; ++i) {

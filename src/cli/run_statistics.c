@@ -19,13 +19,33 @@ double run_penetration(const sap_contact* contacts, int32_t count) {
   return largest;
 }
 
-// Mean tangential speed over the contacts [m/s]; NaN without any.
-static double mean_slip(const sap_contact* contacts, int32_t count) {
-  double sum = 0.0;
-  for (int32_t i = 0; i < count; ++i) {
-    sum += hypot(contacts[i].vc[0], contacts[i].vc[1]);
+static run_slip mean_slip(const sap_contact* contacts, int32_t count) {
+  static const int32_t condim[RUN_SLIPS] = {3, 4, 6};
+  run_slip slip;
+  for (int k = 0; k < RUN_SLIPS; ++k) {
+    double sum = 0.0;
+    int32_t resisting = 0;
+    for (int32_t i = 0; i < count; ++i) {
+      const double* vc = contacts[i].vc;
+      if (contacts[i].condim >= condim[k]) {
+        sum += k == RUN_SLIP   ? hypot(vc[0], vc[1])
+               : k == RUN_SPIN ? fabs(vc[3])
+                               : hypot(vc[4], vc[5]);
+        ++resisting;
+      }
+    }
+    slip.mean[k] = resisting > 0 ? sum / resisting : (double)NAN;
   }
-  return count > 0 ? sum / count : (double)NAN;
+  return slip;
+}
+
+static void add_late_slip(run_statistics* s) {
+  for (int k = 0; k < RUN_SLIPS; ++k) {
+    if (!isnan(s->slip_end.mean[k])) {
+      s->slip_late.mean[k] += s->slip_end.mean[k];
+      ++s->slip_steps[k];
+    }
+  }
 }
 
 static bool count_iterations(run_statistics* s, int32_t iterations) {
@@ -57,16 +77,16 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
   if (2 * s->steps > s->planned) {
     ++s->steps_late;
     s->iterations_late += iterations;
-    if (count > 0) {
-      ++s->slip_steps;
-      s->slip_late += s->slip_end;
-    }
+    add_late_slip(s);
   }
   s->seconds_stepping += report->time_total;
   s->seconds_free_motion += report->time_free_motion;
   s->seconds_constraints += report->time_constraints;
   s->seconds_solver += report->time_solver;
   s->free_motion_iterations += report->free_motion_iterations;
+  s->rounds += report->rounds;
+  s->withdrawn += report->rounds_withdrawn ? 1 : 0;
+  s->balance_error = fmax(s->balance_error, report->balance_error);
   if (report->solver != NULL) {
     s->factorizations += report->solver->factorizations;
     s->evaluations += report->solver->evaluations;
@@ -142,6 +162,10 @@ static double ratio(double a, double b) {
   return b > 0.0 ? a / b : (double)NAN;
 }
 
+static double late_slip(const run_statistics* s, int kind) {
+  return ratio(s->slip_late.mean[kind], (double)s->slip_steps[kind]);
+}
+
 static void print_phases(const run_statistics* s, cli_format format, FILE* out) {
   const double n = (double)s->steps;
   const double rest =
@@ -155,6 +179,14 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
       {"rest_us", "rest, per step", ratio(1e6 * rest, n), "us"},
       {"free_motion_iterations_mean", "free-motion iterations, mean",
        ratio((double)s->free_motion_iterations, n), ""},
+      {"rounds_mean", "rounds beyond the first, mean", ratio((double)s->rounds, n), ""},
+      {"rounds_withdrawn", "steps whose rounds ran away", (double)s->withdrawn, ""},
+      {"balance_error_max", "momentum balance, worst miss", s->balance_error, ""},
+      {"spin_end_radps", "spin, mean at the end", s->slip_end.mean[RUN_SPIN], "rad/s"},
+      {"spin_second_half_radps", "spin, mean of second half", late_slip(s, RUN_SPIN), "rad/s"},
+      {"rolling_end_radps", "rolling, mean at the end", s->slip_end.mean[RUN_ROLLING], "rad/s"},
+      {"rolling_second_half_radps", "rolling, mean of second half", late_slip(s, RUN_ROLLING),
+       "rad/s"},
       {"factorizations_mean", "factorizations, mean", ratio((double)s->factorizations, n), ""},
       {"evaluations_mean", "line-search evaluations, mean", ratio((double)s->evaluations, n), ""},
       {"symbolic_analyses", "symbolic analyses", (double)s->symbolic_analyses, ""},
@@ -184,9 +216,8 @@ void run_statistics_print(const run_statistics* s, const char* scene, cli_format
        ratio((double)s->iterations_late, (double)s->steps_late), ""},
       {"penetration_max_m", "penetration, largest", s->penetration_max, "m"},
       {"penetration_end_m", "penetration, at the end", s->penetration_end, "m"},
-      {"slip_end_mps", "slip, mean at the end", s->slip_end, "m/s"},
-      {"slip_second_half_mps", "slip, mean of second half",
-       ratio(s->slip_late, (double)s->slip_steps), "m/s"},
+      {"slip_end_mps", "slip, mean at the end", s->slip_end.mean[RUN_SLIP], "m/s"},
+      {"slip_second_half_mps", "slip, mean of second half", late_slip(s, RUN_SLIP), "m/s"},
       {"kinetic_start_J", "kinetic energy, start", s->start.kinetic, "J"},
       {"kinetic_end_J", "kinetic energy, end", s->end.kinetic, "J"},
       {"potential_start_J", "potential energy, start", s->start.potential, "J"},

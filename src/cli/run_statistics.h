@@ -13,6 +13,13 @@ typedef struct run_energy {
   double kinetic, potential;  // [J]
 } run_energy;
 
+// Means over the contacts that resist by friction: condim 3 and more against slip [m/s], 4 and 6
+// against spin, 6 against rolling [rad/s]; NaN without any.
+enum { RUN_SLIP, RUN_SPIN, RUN_ROLLING, RUN_SLIPS };
+typedef struct run_slip {
+  double mean[RUN_SLIPS];
+} run_slip;
+
 typedef struct run_statistics {
   int64_t planned;      // steps asked for
   int64_t steps;        // made
@@ -27,9 +34,11 @@ typedef struct run_statistics {
   int64_t histogram_count;         //
   double penetration_max;          // over the run [m]
   double penetration_end;          // at the state that the run ended with [m]
-  double slip_end, slip_late;      // mean |vt| of contacts: last step; summed over second half
+  run_slip slip_end, slip_late;    // at the last step; summed over the second half
   int64_t steps_late;              // steps of the second half
-  int64_t slip_steps;              // those of them with contacts
+  int64_t slip_steps[RUN_SLIPS];   // those of them with contacts that resist it
+  int64_t rounds, withdrawn;       // beyond the first; steps of which these ran away
+  double balance_error;            // the largest
   run_energy start, end;           //
   double seconds_stepping;         // wall clock inside sap_stepper_step [s]
   double seconds_free_motion, seconds_constraints, seconds_solver;
