@@ -64,11 +64,17 @@ static bool is_zero(const double* values, size_t count) {
 
 // A coupling that K and D leave empty at this state must not join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
-                                      const sap_tree_store* A, sap_error* error) {
+                                      const sap_free_motion* free_motion, sap_error* error) {
+  const sap_tree_store* A = &free_motion->balance.A;
   sap_status status = SAP_STATUS_OK;
   for (int32_t t = 0; status == SAP_STATUS_OK && t < system->ntrees; ++t) {
     status = sap_problem_set_momentum_block(problem, t, t, A->view.diagonal[t],
                                             system->tree_sizes[t], error);
+    sap_branch_factor factor;
+    if (status == SAP_STATUS_OK &&
+        sap_momentum_factor_branch(&free_motion->factor, t, A->view.diagonal[t], &factor)) {
+      sap_problem_lend_factor(problem, t, &factor);
+    }
   }
   for (int32_t c = 0; status == SAP_STATUS_OK && c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
@@ -102,7 +108,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   if (status != SAP_STATUS_OK || system->constraints == NULL) {
     return status;
   }
-  status = set_momentum_matrix(problem, system, &free_motion->balance.A, error);
+  status = set_momentum_matrix(problem, system, free_motion, error);
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_v_star(problem, free_motion->v_star, error);
   }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Cholesky factors of A, group by group. A group is a set of trees that couplings connect; without
-// couplings every tree is one. One tree: dense. Several: block sparse.
+// couplings every tree is one. One tree: dense, or along its branches. Several: block sparse.
 #ifndef SAP_INTEGRATORS_MOMENTUM_FACTOR_H
 #define SAP_INTEGRATORS_MOMENTUM_FACTOR_H
 
 #include <sapstep/system.h>
 
 #include "integrators/tree_store.h"
+#include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
 typedef struct sap_sparse_group {
@@ -31,9 +32,14 @@ typedef struct sap_momentum_factor {
   int32_t* group_trees;  //                                         (ntrees)
   int32_t* tree_group;   //                                         (ntrees)
   int32_t* tree_dof;     // first dof of each tree              (ntrees + 1)
-  sap_tree_store L;      // dense factors
-  sap_tree_store of;     // the A that they are of
-  bool* known;           // is there a factor of the group?          (ngroups)
+  sap_tree_store L;      // dense factors of single trees
+  // or such along their branches, for trees of medium size
+  double** branch;        // NULL: dense                            (ntrees)
+  int32_t** branch_runs;  //                                        (ntrees)
+  double *branch_memory, *branch_work;
+  int32_t* runs_memory;
+  sap_tree_store of;  // the A that they are of
+  bool* known;        // is there a factor of the group?          (ngroups)
 } sap_momentum_factor;
 
 // Start from {0}.
@@ -45,6 +51,9 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor);
 // bit, is kept.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
                                      const sap_tree_store* A, bool anew, sap_error* error);
+// The branch factor of a tree alone with this block of A, if that is what the group has.
+bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
+                                const double* block, sap_branch_factor* out);
 // x (nv): solves the group's part in place and leaves the rest.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "problem/branch_factor.h"
 #include "problem/problem_data.h"
 
 enum { SMALL_TREE = 6 };  // up to a free body: loops of our own, LAPACK beyond
@@ -96,9 +95,24 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   return SAP_STATUS_OK;
 }
 
-static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error* error) {
+static double* branch_memory(const sap_problem* p, int32_t tree) {
+  return p->cache->branch + p->diagonal_start[tree] + 4 * (size_t)p->tree_start[tree];
+}
+
+static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
+  return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
+}
+
+static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {
+  return (sap_branch_factor){
+      .n = p->tree_size[tree], .L = branch_memory(p, tree), .runs = branch_runs(p, tree)};
+}
+
+static sap_status branch_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
+                                sap_error* error) {
   sap_problem_cache* cache = p->cache;
-  sap_factor_state* state = &cache->reversed_state[tree];
+  sap_factor_state* state = &cache->branch_state[tree];
+  *factor = branch_of(p, tree);
   if (*state == SAP_FACTOR_VALID) {
     return SAP_STATUS_OK;
   }
@@ -106,21 +120,31 @@ static sap_status reversed_factor(const sap_problem* p, int32_t tree, sap_error*
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const int32_t start = p->diagonal_start[tree];
-  const size_t n = (size_t)p->tree_size[tree];
+  const size_t start = (size_t)p->diagonal_start[tree];
+  const size_t n = (size_t)factor->n;
   const double* A = p->diagonal + start;
   if (*state == SAP_FACTOR_STALE &&
-      memcmp(A, cache->reversed_of + start, n * n * sizeof(double)) == 0) {
+      memcmp(A, cache->branch_of + start, n * n * sizeof(double)) == 0) {
     *state = SAP_FACTOR_VALID;
     return SAP_STATUS_OK;
   }
   *state = SAP_FACTOR_NONE;
-  if (!sap_branch_factor(A, cache->reversed + start, cache->reversed_row + start, (int32_t)n)) {
+  if (!sap_branch_factorize(A, branch_memory(p, tree), branch_runs(p, tree), factor->n)) {
     return not_positive(tree, error);
   }
-  memcpy(cache->reversed_of + start, A, n * n * sizeof(double));
+  memcpy(cache->branch_of + start, A, n * n * sizeof(double));
   *state = SAP_FACTOR_VALID;
   return SAP_STATUS_OK;
+}
+
+void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
+  const size_t start = (size_t)p->diagonal_start[tree];
+  const size_t n = (size_t)factor->n;
+  sap_problem_cache* cache = p->cache;
+  memcpy(branch_memory(p, tree), factor->L, SAP_BRANCH_SIZE(n) * sizeof(double));
+  memcpy(branch_runs(p, tree), factor->runs, SAP_BRANCH_RUNS(n) * sizeof(int32_t));
+  memcpy(cache->branch_of + start, p->diagonal + start, n * n * sizeof(double));
+  cache->branch_state[tree] = SAP_FACTOR_VALID;
 }
 
 // x = L^-1 (row `row` of J)', n entries.
@@ -144,14 +168,15 @@ sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const doub
   const int32_t n = p->tree_size[tree];
   const double* L = NULL;
   if (n > SMALL_TREE) {
-    sap_status status = reversed_factor(p, tree, error);
+    sap_branch_factor factor;
+    sap_status status = branch_factor(p, tree, &factor, error);
     if (status == SAP_STATUS_OK) {
-      status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, n, error);
+      status =
+          SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, SAP_BRANCH_ROW(n), error);
     }
     if (status == SAP_STATUS_OK) {
-      const int32_t start = p->diagonal_start[tree];
-      sap_branch_solve(p->cache->reversed + start, p->cache->reversed_row + start, (size_t)n, b,
-                       p->cache->scratch, x);
+      memmove(x, b, (size_t)n * sizeof(double));
+      sap_branch_solve(&factor, x, p->cache->scratch);
     }
     return status;
   }
@@ -229,28 +254,28 @@ static void add_free_body(const double* L, const double* J, double W[9]) {
   }
 }
 
-// W += X' X of any number of rows of a tree; X holds nrows + 1 vectors of its size.
+// W += X' X of any number of rows of a tree; X holds nrows vectors of its size.
 static void add_tree(const sap_problem* p, int32_t tree, const double* J, int32_t nrows, double* X,
                      double* W) {
-  const int32_t n = p->tree_size[tree], start = p->diagonal_start[tree];
-  const double* L = p->cache->reversed + start;
-  const int32_t* rows = p->cache->reversed_row + start;
+  const sap_branch_factor factor = branch_of(p, tree);
+  const int32_t n = factor.n;
+  const size_t ld = SAP_BRANCH_ROW((size_t)n);
   if (n > SMALL_TREE && nrows == 3) {
-    sap_branch_add_three_rows(L, rows, (size_t)n, J, X, W);
+    sap_branch_add_three_rows(&factor, J, X, W);
     return;
   }
   for (int32_t r = 0; r < nrows; ++r) {
-    double* x = X + (size_t)r * (size_t)n;
+    double* x = X + (size_t)r * ld;
     if (n > SMALL_TREE) {
-      sap_branch_solve_row(L, rows, (size_t)n, J + r, (size_t)nrows, x);
+      sap_branch_solve_row(&factor, J + r, (size_t)nrows, x);
     } else {
-      forward_solve(p->cache->factor + start, n, J + r, nrows, x);
+      forward_solve(p->cache->factor + p->diagonal_start[tree], n, J + r, nrows, x);
     }
   }
   for (int32_t c = 0; c < nrows; ++c) {
-    const double* Xc = X + (size_t)c * (size_t)n;
+    const double* Xc = X + (size_t)c * ld;
     for (int32_t r = c; r < nrows; ++r) {
-      const double* Xr = X + (size_t)r * (size_t)n;
+      const double* Xr = X + (size_t)r * ld;
       double sum = 0.0;
       for (int32_t i = 0; i < n; ++i) {
         sum += Xr[i] * Xc[i];
@@ -268,7 +293,8 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
     largest = n > largest ? n : largest;
   }
   const size_t nrows = (size_t)b->nrows;
-  const int64_t needed = (int64_t)b->nrows * b->nrows + ((int64_t)b->nrows + 1) * largest;
+  const int64_t needed =
+      (int64_t)b->nrows * b->nrows + ((int64_t)b->nrows + 1) * SAP_BRANCH_ROW((int64_t)largest);
   sap_status status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -282,7 +308,8 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
   for (int32_t t = 0; t < b->ntrees && !p->has_mobility; ++t) {
     const int32_t tree = b->trees[t];
     const double* L = NULL;
-    status = p->tree_size[tree] > SMALL_TREE ? reversed_factor(p, tree, error)
+    sap_branch_factor factor;
+    status = p->tree_size[tree] > SMALL_TREE ? branch_factor(p, tree, &factor, error)
                                              : sap_problem_tree_factor(p, tree, &L, error);
     if (status != SAP_STATUS_OK) {
       return status;

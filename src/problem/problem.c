@@ -99,9 +99,9 @@ static void age_factors(sap_problem* p, int32_t ntrees, const int32_t* tree_size
   for (int32_t t = 0; t < ntrees; ++t) {
     if (same) {
       age(&p->cache->factor_state[t]);
-      age(&p->cache->reversed_state[t]);
+      age(&p->cache->branch_state[t]);
     } else {
-      p->cache->factor_state[t] = p->cache->reversed_state[t] = SAP_FACTOR_NONE;
+      p->cache->factor_state[t] = p->cache->branch_state[t] = SAP_FACTOR_NONE;
     }
   }
 }
@@ -129,10 +129,10 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   RESERVE(p->cache->factor, p->cache->factor_capacity, squares)
   RESERVE(p->cache->factor_of, p->cache->factor_of_capacity, squares)
   RESERVE(p->cache->factor_state, p->cache->factor_state_capacity, n)
-  RESERVE(p->cache->reversed, p->cache->reversed_capacity, squares)
-  RESERVE(p->cache->reversed_row, p->cache->reversed_row_capacity, squares)
-  RESERVE(p->cache->reversed_of, p->cache->reversed_of_capacity, squares)
-  RESERVE(p->cache->reversed_state, p->cache->reversed_state_capacity, n)
+  RESERVE(p->cache->branch, p->cache->branch_capacity, squares + 4 * nv)
+  RESERVE(p->cache->branch_runs, p->cache->branch_runs_capacity, squares + 3 * nv)
+  RESERVE(p->cache->branch_of, p->cache->branch_of_capacity, squares)
+  RESERVE(p->cache->branch_state, p->cache->branch_state_capacity, n)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
     return status;
@@ -238,7 +238,7 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
   }
   p->diagonal_set[tree] = true;
   age(&p->cache->factor_state[tree]);
-  age(&p->cache->reversed_state[tree]);
+  age(&p->cache->branch_state[tree]);
 }
 
 sap_status sap_problem_add_coupling(sap_problem* p, int32_t tree_a, int32_t tree_b, int64_t nvalues,

@@ -14,10 +14,10 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   sap_free(cache->factor);
   sap_free(cache->factor_of);
   sap_free(cache->factor_state);
-  sap_free(cache->reversed);
-  sap_free(cache->reversed_row);
-  sap_free(cache->reversed_of);
-  sap_free(cache->reversed_state);
+  sap_free(cache->branch);
+  sap_free(cache->branch_runs);
+  sap_free(cache->branch_of);
+  sap_free(cache->branch_state);
   sap_free(cache->scratch);
   sap_free(cache->views);
   sap_free(cache->pair_order);

@@ -6,6 +6,7 @@
 
 #include <sapstep/problem.h>
 
+#include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 #include "problem/contact_law.h"
 
@@ -42,10 +43,10 @@ typedef struct sap_problem_cache {
   double* factor;     // L of each diagonal block, reciprocal diagonal; same starts as diagonal
   double* factor_of;  // the blocks of A that were factored
   sap_factor_state* factor_state;  // (ntrees)
-  double* reversed;  // factors of large trees, same starts as diagonal: branch_factor.h
-  int32_t* reversed_row;
-  double* reversed_of;
-  sap_factor_state* reversed_state;
+  double* branch;        // factors of large trees, branch_factor.h: n^2 + 4 n of each tree
+  int32_t* branch_runs;  // n^2 + 3 n of each
+  double* branch_of;
+  sap_factor_state* branch_state;
   double* scratch;       // Delassus products, residual vectors, scaled rows
   const double** views;  // Jacobians of a block in scratch
   sap_cholesky* whole;   // of A with couplings; made when first needed
@@ -55,7 +56,7 @@ typedef struct sap_problem_cache {
   size_t* value_start;
   double* values;
   int32_t factor_capacity, factor_of_capacity, factor_state_capacity, scratch_capacity;
-  int32_t reversed_capacity, reversed_row_capacity, reversed_of_capacity, reversed_state_capacity;
+  int32_t branch_capacity, branch_runs_capacity, branch_of_capacity, branch_state_capacity;
   int32_t views_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
@@ -150,6 +151,10 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, con
 // x (n) = A_tt^-1 b of a tree alone, with the factor that its size calls for; x may be b.
 sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
                                   double* x, sap_error* error);
+// The factor of a tree's block of A, as it is set, from one who has it. Trees larger than a free
+// body only.
+void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,
+                             const sap_branch_factor* factor);
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);

@@ -12,6 +12,7 @@
 
 #include <sapstep/problem.h>
 
+#include "linalg/branch_kernels.h"
 #include "support/near.h"
 
 enum { N = 17, ROWS = 3 };
@@ -128,7 +129,65 @@ static void test_scale(void** state) {
   }
 }
 
+// Every instruction set, every size up to N: A x = b, and three rows beside one.
+static void check_kernels(const sap_branch_kernels* kernels, int n, bool branching,
+                          uint32_t* seed) {
+  int parent[N];
+  double A[N][N], packed[N * N], L[SAP_BRANCH_SIZE(N)], work[3 * SAP_BRANCH_ROW(N)];
+  double x[N], b[N], J[3 * N] = {0}, W[9] = {0};
+  int32_t runs[SAP_BRANCH_RUNS(N)];
+  for (int k = 0; k < N; ++k) {
+    parent[k] = k < 2 ? k - 1 : (int)((0.5 + 0.499 * pseudo_random(seed)) * k);
+  }
+  make_matrix(parent, branching, A, seed);
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < n; ++i) {
+      packed[j * n + i] = i >= j ? A[i][j] : (double)NAN;  // the lower triangle is enough
+    }
+    x[j] = b[j] = pseudo_random(seed);
+  }
+  assert_true(kernels->factorize(packed, L, runs, n));
+  const sap_branch_factor factor = {n, L, runs};
+  kernels->solve(&factor, x, work);
+  for (int i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int j = 0; j < n; ++j) {
+      sum += A[i][j] * x[j];
+    }
+    ASSERT_NEAR(sum, b[i], 1e-11);
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int r = 0; r < 3 && is_ancestor(parent, i, n - 1); ++r) {
+      J[3 * i + r] = pseudo_random(seed);
+    }
+  }
+  kernels->add_three_rows(&factor, J, work, W);
+  for (int r = 0; r < 3; ++r) {
+    double square = 0.0;
+    kernels->solve_row(&factor, J + r, 3, work);
+    for (int i = 0; i < n; ++i) {
+      square += work[i] * work[i];
+    }
+    ASSERT_NEAR(W[4 * r], square, 1e-11 * square);
+  }
+  packed[0] = -1.0;
+  assert_false(kernels->factorize(packed, L, runs, n));
+  packed[0] = (double)NAN;
+  assert_false(kernels->factorize(packed, L, runs, n));
+}
+
+static void test_kernels(void** state) {
+  (void)state;
+  uint32_t seed = 5;
+  for (int32_t k = 0; sap_branch_kernels_get(k) != NULL; ++k) {
+    for (int n = 1; n <= N; ++n) {
+      check_kernels(sap_branch_kernels_get(k), n, false, &seed);
+      check_kernels(sap_branch_kernels_get(k), n, true, &seed);
+    }
+  }
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_scale)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_scale), cmocka_unit_test(test_kernels)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

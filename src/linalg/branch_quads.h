@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Four doubles at once, from anywhere. Only branch_kernels.inc includes this.
+#ifndef SAP_LINALG_BRANCH_QUADS_H
+#define SAP_LINALG_BRANCH_QUADS_H
+
+#if defined(__AVX2__) && defined(__FMA__)
+#include <immintrin.h>
+
+typedef __m256d quad;
+
+static inline quad quad_load(const double* a) {
+  return _mm256_loadu_pd(a);
+}
+static inline void quad_store(double* a, quad x) {
+  _mm256_storeu_pd(a, x);
+}
+static inline quad quad_all(double s) {
+  return _mm256_set1_pd(s);
+}
+static inline quad quad_multiply(quad x, quad y) {
+  return _mm256_mul_pd(x, y);
+}
+// z - x y
+static inline quad quad_subtract(quad z, quad x, quad y) {
+  return _mm256_fnmadd_pd(x, y, z);
+}
+// z + x y
+static inline quad quad_add_product(quad z, quad x, quad y) {
+  return _mm256_fmadd_pd(x, y, z);
+}
+static inline bool quad_is_zero(quad x) {
+  return _mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_NEQ_UQ)) == 0;
+}
+
+#else
+
+typedef struct quad {
+  double v[4];
+} quad;
+
+static inline quad quad_load(const double* a) {
+  return (quad){{a[0], a[1], a[2], a[3]}};
+}
+static inline void quad_store(double* a, quad x) {
+  for (int i = 0; i < 4; ++i) {
+    a[i] = x.v[i];
+  }
+}
+static inline quad quad_all(double s) {
+  return (quad){{s, s, s, s}};
+}
+static inline quad quad_multiply(quad x, quad y) {
+  for (int i = 0; i < 4; ++i) {
+    x.v[i] *= y.v[i];
+  }
+  return x;
+}
+static inline quad quad_subtract(quad z, quad x, quad y) {
+  for (int i = 0; i < 4; ++i) {
+    z.v[i] -= x.v[i] * y.v[i];
+  }
+  return z;
+}
+static inline quad quad_add_product(quad z, quad x, quad y) {
+  for (int i = 0; i < 4; ++i) {
+    z.v[i] += x.v[i] * y.v[i];
+  }
+  return z;
+}
+static inline bool quad_is_zero(quad x) {
+  return x.v[0] == 0.0 && x.v[1] == 0.0 && x.v[2] == 0.0 && x.v[3] == 0.0;
+}
+
+#endif
+
+// Sum of the four, always in the same order.
+static inline double quad_sum(quad x) {
+  double v[4];
+  quad_store(v, x);
+  return (v[0] + v[2]) + (v[1] + v[3]);
+}
+
+#endif
