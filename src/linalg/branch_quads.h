@@ -3,6 +3,8 @@
 #ifndef SAP_LINALG_BRANCH_QUADS_H
 #define SAP_LINALG_BRANCH_QUADS_H
 
+#include <stdbool.h>
+
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 
