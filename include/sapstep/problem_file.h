@@ -19,7 +19,8 @@ extern "C" {
 //   v_guess (nv)
 //   ncontacts
 //   treeA treeB mu  Rt Rt Rn  vhat_t1 vhat_t2 vhat_n  J_A(3*nA, row by row) [J_B(3*nB)]
-// treeB = -1: one tree. vc = J_A v_A + J_B v_B. Lines end where the text above ends them, the last
+// A contact with spin or rolling friction has 4 or 6 rows, [t1 t2 n spin roll1 roll2], and so many
+// numbers for R, vhat and each column of J. treeB = -1: one tree. vc = J_A v_A + J_B v_B. Lines end where the text above ends them, the last
 // one too (a file cut off is refused); blank lines are skipped. A must be positive definite and
 // symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); its lower triangle counts. What a writer wrote
 // comes back bit by bit.

@@ -33,6 +33,7 @@ static const cli_option options[] = {
     {"peer", "COMMAND", ID_PEER,
      "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8"},
     {"clock", "NAME", ID_CLOCK, "wall, or cpu: time of the processor (wall)"},
+    CLI_SCENE_URDF_ROWS,
     {"svg", "FILE", ID_SVG, "chart of the medians over the contacts"},
     {"format", "NAME", ID_FORMAT, "table, csv or json (table)"},
     {0},
@@ -49,6 +50,7 @@ typedef struct side {
 
 typedef struct bench {
   sap_stepper_options stepper;
+  cli_scene scene;
   bench_request request;
   int32_t repetitions;
   const char* svg;
@@ -116,6 +118,15 @@ static bool read_options(const cli_command* command, cli_parser* parser, bench* 
   int id;
   while ((id = cli_parse_next(parser, &argument)) > 0) {
     char why[256];
+    bool known;
+    const char* allowed = cli_scene_take(&b->scene, id, argument, &known);
+    if (allowed != NULL) {
+      parser->exit_code = cli_usage_error(command, "--floor '%s' must be %s", argument, allowed);
+      return false;
+    }
+    if (known) {
+      continue;
+    }
     if (!take_option(b, id, argument, why, sizeof why)) {
       const char* name = "";
       for (const cli_option* o = options; o->name != NULL; ++o) {
@@ -212,7 +223,8 @@ static void report_side(bench* b, int index) {
 static sap_status bench_one(bench* b, const char* path, double dt, progress* bar,
                             sap_error* error) {
   bench_scene scene = {0};
-  sap_status status = bench_scene_open(&scene, path, &b->stepper, dt, error);
+  b->scene.path = path;
+  sap_status status = bench_scene_open(&scene, &b->scene, &b->stepper, dt, error);
   b->request.scene = path;
   b->request.dt = scene.dt;
   for (int i = 0; i <= b->npeers; ++i) {
@@ -315,6 +327,8 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
     return CLI_INTERNAL;
   }
   b->stepper = sap_stepper_options_default();
+  b->scene = cli_scene_default();
+  b->scene.lenient = true;
   b->request = (bench_request){.steps = 200};
   b->repetitions = 7;
   cli_parser parser;

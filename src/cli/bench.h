@@ -8,6 +8,8 @@
 
 #include <sapstep/sapstep.h>
 
+#include "cli/scene_options.h"
+
 enum { BENCH_PEERS_MAX = 8, BENCH_NAME_SIZE = 64 };
 
 // One repetition: from the scene's start `skip` steps untimed, then `steps` timed.
@@ -37,7 +39,8 @@ typedef struct bench_scene {
 } bench_scene;
 
 // dt: the scene's where it is 0. Start from {0}.
-sap_status bench_scene_open(bench_scene* scene, const char* path,
+// dt 0: the scene's.
+sap_status bench_scene_open(bench_scene* scene, const cli_scene* from,
                             const sap_stepper_options* options, double dt, sap_error* error);
 void bench_scene_close(bench_scene* scene);
 sap_status bench_scene_run(bench_scene* scene, const bench_request* request, bench_result* out,

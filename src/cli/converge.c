@@ -16,29 +16,11 @@ static void on_signal(int signal_number) {
   converge_interrupt();
 }
 
-static void print_warning(void* context, const char* message) {
-  (void)context;
-  cli_message("warning: %s", message);
-}
-
 static sap_status refuse(sap_error* error, const char* format, const char* scene,
                          const char* name) {
   error->status = SAP_STATUS_ARGUMENT;
   (void)snprintf(error->message, sizeof error->message, format, scene, name);
   return SAP_STATUS_ARGUMENT;
-}
-
-static sap_status set_pose(converge_study* s, sap_error* error) {
-  const char* name = s->options.keyframe;
-  if (name == NULL) {
-    return sap_model_default_state(s->model, &s->start, error);
-  }
-  int32_t index = sap_model_find(s->model, SAP_ELEMENT_KEYFRAME, name);
-  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 ||
-                    index >= sap_model_get_sizes(s->model).keyframes)) {
-    return refuse(error, "%.200s has no keyframe '%.200s'", s->options.scene, name);
-  }
-  return sap_model_keyframe(s->model, index, &s->start, NULL, error);
 }
 
 // The coordinates of a hinge or slide.
@@ -47,19 +29,19 @@ static sap_status find_joint(const converge_study* s, const char* name, int32_t*
   const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
   sap_joint_type type;
   if (joint < 0) {
-    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene, name);
+    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
   }
   const sap_status status = sap_model_joint(s->model, joint, &type, NULL, q, v, error);
   if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
-    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide", s->options.scene,
-                  name);
+    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
+                  s->options.scene.path, name);
   }
   return status;
 }
 
 // The state that all runs start from, and the coordinates that have exact solutions.
 static sap_status set_start(converge_study* s, sap_error* error) {
-  sap_status status = set_pose(s, error);
+  sap_status status = cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error);
   for (int i = 0; status == SAP_STATUS_OK && i < s->options.nstart; ++i) {
     int32_t q, v;
     status = find_joint(s, s->options.start[i].joint, &q, &v, error);
@@ -75,29 +57,15 @@ static sap_status set_start(converge_study* s, sap_error* error) {
 }
 
 static sap_status read_scene(converge_study* s, sap_error* error) {
-  sap_scene_options options = sap_scene_options_default();
-  options.lenient = s->options.lenient;
-  options.floating_base = s->options.floating_base;
-  options.override_material = &s->options.override;
-  options.warning = print_warning;
-  sap_status status = sap_scene_read(s->options.scene, &options, &s->model, error);
+  sap_status status = cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error);
   if (status == SAP_STATUS_OK) {
     status = set_start(s, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_model_options* scene = sap_model_get_options(s->model);
-  sap_regularization* regularization = &s->options.stepper.regularization;
-  if (!s->options.has_dt) {
-    s->options.dt = scene->timestep;
-  }
-  if (!s->options.has_sigma) {
-    regularization->sigma = scene->regularization.sigma;
-  }
-  if (!s->options.has_beta) {
-    regularization->beta = scene->regularization.beta;
-  }
+  cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
+  s->options.dt = s->options.stepper.dt;
   s->samples = (int64_t)ceil(s->options.duration / s->options.dt * (1.0 - 1e-12));
   return SAP_STATUS_OK;
 }

@@ -11,6 +11,7 @@
 
 #include "cli/command.h"
 #include "cli/progress.h"
+#include "cli/scene_options.h"
 #include "cli/table.h"
 
 enum { CONVERGE_EXACT_MAX = 16, CONVERGE_SOLVERS_MAX = 16, CONVERGE_LEVELS_MAX = 20 };
@@ -29,13 +30,12 @@ typedef struct converge_start {
 } converge_start;
 
 typedef struct converge_options {
-  const char *scene, *keyframe, *svg;
-  bool lenient, floating_base, has_dt, has_sigma, has_beta;
-  sap_material override;  // NaN: as the scene says
-  double dt, duration;    // the largest step [s]
-  int32_t levels;         // step sizes
-  int32_t ratio;          // smallest step over that of the reference
-  int32_t jobs;           // threads
+  cli_scene scene;  // with its dt: the largest step
+  const char* svg;
+  double dt, duration;  // the largest step [s]
+  int32_t levels;       // step sizes
+  int32_t ratio;        // smallest step over that of the reference
+  int32_t jobs;         // threads
   sap_scheme schemes[SAP_SCHEME_COUNT];
   sap_stage stages[SAP_STAGE_COUNT];
   const char* solvers[CONVERGE_SOLVERS_MAX];

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,18 +18,8 @@ enum {
   OPTION_RATIO,
   OPTION_JOBS,
   OPTION_SVG,
-  OPTION_KEYFRAME,
   OPTION_START,
-  OPTION_STIFFNESS,
-  OPTION_RELAXATION_TIME,
-  OPTION_FRICTION,
-  OPTION_CONTACT_MODEL,
-  OPTION_SIGMA,
-  OPTION_BETA,
-  OPTION_FLOATING_BASE,
-  OPTION_LENIENT,
   OPTION_FORMAT,
-  OPTION_COUNT,
 };
 
 const cli_option converge_option_list[] = {
@@ -50,29 +39,15 @@ const cli_option converge_option_list[] = {
      "smallest step divided by N: 2 to 4096 (16)"},
     {"jobs", "N", OPTION_JOBS, "threads: 1 to 64 (one per processor)"},
     {"svg", "FILE", OPTION_SVG, "write a chart of the errors"},
-    {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
+    CLI_SCENE_START_ROWS,
     {"start", "JOINT=X", OPTION_START,
      "start with this joint at X [m, rad]; may be given for several"},
-    {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
-    {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
-    {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
-    {"contact-model", "NAME", OPTION_CONTACT_MODEL,
-     "sap, similar or lagged for every contact (the scene's)"},
-    {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
-    {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
-    {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
-    {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
+    CLI_SCENE_CONTACT_ROWS,
+    CLI_SCENE_URDF_ROWS,
+    CLI_SCENE_LENIENT_ROW,
     {"format", "NAME", OPTION_FORMAT, "table, csv or json (table)"},
     {NULL, NULL, 0, NULL},
 };
-
-typedef struct number_option {
-  int id;
-  double* target;
-  double low, high;
-  bool open;  // low itself is not allowed
-  const char* allowed;
-} number_option;
 
 typedef struct count_option {
   int id;
@@ -169,30 +144,23 @@ static const char* take_exact(converge_options* o, const char* text) {
 }
 
 static const char* take_number(converge_options* o, int id, const char* text, bool* known) {
-  const number_option numbers[] = {
-      {OPTION_DT, &o->dt, 0.0, 1e9, true, "finite and > 0 s"},
+  const cli_number numbers[] = {
+      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s"},
       {OPTION_DURATION, &o->duration, 0.0, 1e9, true, "> 0 and at most 1e9 s"},
-      {OPTION_STIFFNESS, &o->override.stiffness, 0.0, 1e300, true, "finite and > 0 N/m"},
-      {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, 1e300, false,
-       "finite and >= 0 s"},
-      {OPTION_FRICTION, &o->override.friction, 0.0, 1e300, false, "finite and >= 0"},
-      {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, 1e300, true, "finite and > 0"},
-      {OPTION_BETA, &o->stepper.regularization.beta, 0.0, 1e300, false, "finite and >= 0"},
   };
   const count_option counts[] = {
       {OPTION_LEVELS, &o->levels, 2, CONVERGE_LEVELS_MAX, "an integer from 2 to 20"},
       {OPTION_RATIO, &o->ratio, 2, 4096, "an integer from 2 to 4096"},
       {OPTION_JOBS, &o->jobs, 1, 64, "an integer from 1 to 64"},
   };
-  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; ++i) {
-    if (numbers[i].id == id) {
-      const number_option* n = &numbers[i];
-      return cli_read_real(text, n->target) && *n->target <= n->high &&
-                     (n->open ? *n->target > n->low : *n->target >= n->low)
-                 ? NULL
-                 : n->allowed;
-    }
+  const char* allowed = cli_take_number(numbers, sizeof numbers / sizeof *numbers, id, text, known);
+  if (!*known) {
+    allowed = cli_scene_take(&o->scene, id, text, known);
   }
+  if (*known) {
+    return allowed;
+  }
+  *known = true;
   for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
     if (counts[i].id == id) {
       const count_option* n = &counts[i];
@@ -226,9 +194,6 @@ static const char* take(converge_options* o, int id, const char* argument) {
       return take_list(o, argument, add_solver)
                  ? NULL
                  : "one or more of those that 'sapstep solvers' lists, separated by commas";
-    case OPTION_CONTACT_MODEL:
-      return cli_read_contact_model(argument, &o->stepper.contact_model) ? NULL
-                                                                         : "sap, similar or lagged";
     case OPTION_EXACT:
       return take_exact(o, argument);
     case OPTION_START:
@@ -236,15 +201,6 @@ static const char* take(converge_options* o, int id, const char* argument) {
     case OPTION_SVG:
       o->svg = argument;
       return argument[0] != '\0' ? NULL : "a path";
-    case OPTION_KEYFRAME:
-      o->keyframe = argument;
-      return NULL;
-    case OPTION_FLOATING_BASE:
-      o->floating_base = true;
-      return NULL;
-    case OPTION_LENIENT:
-      o->lenient = true;
-      return NULL;
     default: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;
@@ -259,7 +215,7 @@ static void set_defaults(converge_options* o) {
                           .levels = 5,
                           .ratio = 16,
                           .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
-                          .override = sap_material_unset()};
+                          .scene = cli_scene_default()};
   o->stepper = sap_stepper_options_default();
   // The error of the step is on trial, not that of the solver.
   o->stepper.solver_options.relative_tolerance = 1e-10;
@@ -284,7 +240,7 @@ static int check(const cli_command* command, const cli_parser* parser, converge_
   if (o->nsolvers == 0) {
     o->solvers[o->nsolvers++] = o->stepper.solver;
   }
-  o->scene = parser->operands[0];
+  o->scene.path = parser->operands[0];
   return CLI_OK;
 }
 
@@ -293,7 +249,6 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
   set_defaults(options);
   cli_parser parser;
   cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
-  bool given[OPTION_COUNT] = {false};
   const char* argument;
   int id;
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
@@ -308,11 +263,7 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
                           option->name, argument, allowed);
       return false;
     }
-    given[id] = true;
   }
-  options->has_dt = given[OPTION_DT];
-  options->has_sigma = given[OPTION_SIGMA];
-  options->has_beta = given[OPTION_BETA];
   *exit_code = id == CLI_PARSE_LEAVE ? parser.exit_code : check(command, &parser, options);
   return id != CLI_PARSE_LEAVE && *exit_code == CLI_OK;
 }

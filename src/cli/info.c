@@ -8,20 +8,20 @@
 #include "cli/command.h"
 #include "cli/info.h"
 #include "cli/options.h"
+#include "cli/scene_options.h"
 #include "cli/table.h"
 
-enum { ID_FORMAT = 1, ID_FLOATING };
+enum { ID_FORMAT = 1 };
 
 static const cli_option options[] = {
     {"format", "NAME", ID_FORMAT, "table or json (table)"},
-    {"floating-base", NULL, ID_FLOATING, "the root link of a URDF moves freely"},
+    CLI_SCENE_URDF_ROWS,
     {0},
 };
 
 typedef struct request {
-  const char* scene;
+  cli_scene scene;
   cli_format format;
-  bool floating_base;
 } request;
 
 // The warnings of reading, as one column.
@@ -43,8 +43,13 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
   const char* argument;
   int id;
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
-    if (id == ID_FLOATING) {
-      out->floating_base = true;
+    bool known;
+    const char* allowed = cli_scene_take(&out->scene, id, argument, &known);
+    if (allowed != NULL) {
+      *exit_code = cli_usage_error(command, "--floor '%s' must be %s", argument, allowed);
+      return false;
+    }
+    if (known) {
       continue;
     }
     const int choice = cli_read_choice(argument, cli_format_names);
@@ -62,7 +67,7 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
     *exit_code = cli_usage_error(command, "a scene file is needed, found %d", parser.noperands);
     return false;
   }
-  out->scene = parser.operands[0];
+  out->scene.path = parser.operands[0];
   return true;
 }
 
@@ -162,17 +167,13 @@ static bool print_all(const sap_model* model, const skipped* left_out, cli_forma
 
 static int run(const cli_command* command, int argc, char** argv) {
   static const cli_column column = {"warning", CLI_CELL_TEXT, 0};
-  request r = {.format = CLI_FORMAT_TABLE};
+  request r = {.scene = cli_scene_default(), .format = CLI_FORMAT_TABLE};
   int exit_code;
   if (!read_request(command, argc, argv, &r, &exit_code)) {
     return exit_code;
   }
   skipped left_out = {.table = cli_table_create(&column, 1)};
-  sap_scene_options reading = sap_scene_options_default();
-  reading.lenient = true;
-  reading.floating_base = r.floating_base;
-  reading.warning = keep_warning;
-  reading.warning_context = &left_out;
+  r.scene.lenient = true;
   sap_model* model = NULL;
   sap_error error = {0};
   if (left_out.table == NULL) {
@@ -180,7 +181,7 @@ static int run(const cli_command* command, int argc, char** argv) {
     return CLI_INTERNAL;
   }
   exit_code = CLI_OK;
-  if (sap_scene_read(r.scene, &reading, &model, &error) != SAP_STATUS_OK) {
+  if (cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
   } else if (!print_all(model, &left_out, r.format)) {
     cli_message("out of memory");

@@ -198,6 +198,25 @@ int cli_read_choice(const char* text, const char* const* choices) {
   return -1;
 }
 
+const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
+                            bool* known) {
+  *known = false;
+  for (size_t i = 0; i < count; ++i) {
+    const cli_number* n = &numbers[i];
+    if (n->id == id) {
+      double value;
+      *known = true;
+      if (!cli_read_real(text, &value) || !(value <= n->high) ||
+          !(n->open ? value > n->low : value >= n->low)) {
+        return n->allowed;
+      }
+      *n->target = value;
+      return NULL;
+    }
+  }
+  return NULL;
+}
+
 bool cli_read_contact_model(const char* text, sap_contact_model* out) {
   for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
     if (strcmp(text, sap_contact_model_text((sap_contact_model)i)) == 0) {

@@ -51,6 +51,19 @@ bool cli_read_boolean(const char* text, bool* out);  // on off, yes no, true fal
 // The index of `text` in a list that ends with NULL; -1: not there.
 int cli_read_choice(const char* text, const char* const* choices);
 
+// A number that an option sets: between low and high, low itself not if `open`.
+typedef struct cli_number {
+  int id;
+  double* target;
+  double low, high;
+  bool open;
+  const char* allowed;  // in words
+} cli_number;
+// Takes option `id`. NULL: it was taken, or *known is false: it is none of these; else what it must
+// be.
+const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
+                            bool* known);
+
 bool cli_read_contact_model(const char* text, sap_contact_model* out);
 
 // Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.

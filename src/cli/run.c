@@ -38,57 +38,20 @@ static void interrupt(int signal_number) {
   interrupted = 1;
 }
 
-static void print_warning(void* context, const char* message) {
-  (void)context;
-  cli_message("warning: %s", message);
-}
-
-static sap_status read_scene(run* r, sap_error* error) {
-  sap_scene_options options = sap_scene_options_default();
-  options.lenient = r->options.lenient;
-  options.floating_base = r->options.floating_base;
-  options.floor = r->options.floor;
-  options.override_material = &r->options.override;
-  options.warning = print_warning;
-  return sap_scene_read(r->options.scene, &options, &r->model, error);
-}
-
 // Fills the state, and the controls, from the keyframe or the default pose.
 static sap_status set_start(run* r, sap_error* error) {
-  const char* name = r->options.keyframe;
   r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
   if (r->control == NULL) {
     error->status = SAP_STATUS_MEMORY;
     (void)snprintf(error->message, sizeof error->message, "out of memory");
     return SAP_STATUS_MEMORY;
   }
-  if (name == NULL) {
-    return sap_model_default_state(r->model, &r->state, error);
-  }
-  int32_t index = sap_model_find(r->model, SAP_ELEMENT_KEYFRAME, name);
-  const int32_t count = sap_model_get_sizes(r->model).keyframes;
-  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
-    error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message,
-                   "%.200s has no keyframe '%.200s' (it has %ld)", r->options.scene, name,
-                   (long)count);
-    return SAP_STATUS_ARGUMENT;
-  }
-  return sap_model_keyframe(r->model, index, &r->state, r->control, error);
+  return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
 }
 
 static sap_status create_stepper(run* r, sap_error* error) {
-  const sap_model_options* scene = sap_model_get_options(r->model);
   sap_stepper_options* options = &r->options.stepper;
-  if (!r->options.has_dt) {
-    options->dt = scene->timestep;
-  }
-  if (!r->options.has_sigma) {
-    options->regularization.sigma = scene->regularization.sigma;
-  }
-  if (!r->options.has_beta) {
-    options->regularization.beta = scene->regularization.beta;
-  }
+  cli_scene_stepper(&r->options.scene, r->model, options);
   sap_status status = sap_multibody_create(r->model, &r->multibody, error);
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_set_control(r->multibody, r->control, error);
@@ -170,7 +133,7 @@ static int64_t planned_steps(const run_options* options) {
 
 static sap_status prepare(run* r, sap_error* error) {
   r->statistics.memory_begin = run_peak_memory();
-  sap_status status = read_scene(r, error);
+  sap_status status = cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error);
   if (status == SAP_STATUS_OK) {
     status = set_start(r, error);
   }
@@ -317,7 +280,7 @@ static int execute(run* r) {
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
   }
-  run_statistics_print(&r->statistics, r->options.scene, r->options.format, r->options.stats,
+  run_statistics_print(&r->statistics, r->options.scene.path, r->options.format, r->options.stats,
                        stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }

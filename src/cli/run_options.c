@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run_options.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "cli/options.h"
@@ -17,17 +16,7 @@ enum {
   OPTION_RESTITUTION,
   OPTION_BAUMGARTE,
   OPTION_SOLVER,
-  OPTION_KEYFRAME,
   OPTION_CONTROLS,
-  OPTION_STIFFNESS,
-  OPTION_RELAXATION_TIME,
-  OPTION_FRICTION,
-  OPTION_CONTACT_MODEL,
-  OPTION_DISSIPATION,
-  OPTION_STICTION_TOLERANCE,
-  OPTION_STATIC_FRICTION,
-  OPTION_SIGMA,
-  OPTION_BETA,
   OPTION_OUTPUT,
   OPTION_RECORD,
   OPTION_EVERY,
@@ -38,11 +27,9 @@ enum {
   OPTION_CHECKPOINT_EVERY,
   OPTION_RESUME,
   OPTION_DEADLINE,
-  OPTION_FLOATING_BASE,
-  OPTION_FLOOR,
-  OPTION_LENIENT,
   OPTION_STATS,
   OPTION_FORMAT,
+  OPTION_COUNT,
 };
 
 const cli_option run_option_list[] = {
@@ -61,23 +48,11 @@ const cli_option run_option_list[] = {
     {"baumgarte", "B", OPTION_BAUMGARTE,
      "part of a rigid constraint's error that a step removes: 0 to 1 (0.2)"},
     {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
-    {"keyframe", "NAME", OPTION_KEYFRAME, "start from this keyframe, by name or index"},
+    CLI_SCENE_START_ROWS,
     {"controls", "FILE", OPTION_CONTROLS,
      "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next (the "
      "keyframe's, held)"},
-    {"stiffness", "K", OPTION_STIFFNESS, "contact stiffness of every shape [N/m]"},
-    {"relaxation-time", "S", OPTION_RELAXATION_TIME, "relaxation time of every shape [s]"},
-    {"friction", "MU", OPTION_FRICTION, "friction of every shape"},
-    {"contact-model", "NAME", OPTION_CONTACT_MODEL,
-     "sap, similar or lagged for every contact (the scene's)"},
-    {"dissipation", "D", OPTION_DISSIPATION,
-     "Hunt-Crossley dissipation of every shape [s/m] (similar, lagged)"},
-    {"stiction-tolerance", "V", OPTION_STICTION_TOLERANCE,
-     "slip speed below which contacts stick [m/s] (similar, lagged)"},
-    {"static-friction", "MU", OPTION_STATIC_FRICTION,
-     "friction of every shape that sticks (similar, lagged)"},
-    {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the scene's)"},
-    {"beta", "X", OPTION_BETA, "near-rigid parameter (the scene's)"},
+    CLI_SCENE_CONTACT_ROWS,
     {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
     {"record", "FILE", OPTION_RECORD,
      "record states, poses, contacts, energies and the solver's report\nas HDF5"},
@@ -94,9 +69,8 @@ const cli_option run_option_list[] = {
      "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
      "compare"},
     {"dump-every", "N", OPTION_DUMP_EVERY, "of every N-th step (1)"},
-    {"floating-base", NULL, OPTION_FLOATING_BASE, "the root link of a URDF moves freely"},
-    {"floor", "Z", OPTION_FLOOR, "a floor at this height under a URDF [m]"},
-    {"lenient", NULL, OPTION_LENIENT, "warn of what a scene asks and is not supported"},
+    CLI_SCENE_URDF_ROWS,
+    CLI_SCENE_LENIENT_ROW,
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
     {"format", "NAME", OPTION_FORMAT, "table or json (table)"},
     {NULL, NULL, 0, NULL},
@@ -132,52 +106,25 @@ static bool set_stage(run_options* options, const char* name) {
   return false;
 }
 
-// A real option: where its value goes and what is allowed, in words and in numbers.
-typedef struct real_option {
-  int id;
-  double* target;
-  double low;   // least value
-  bool open;    // low itself is not allowed
-  double high;  //
-  const char* allowed;
-} real_option;
-
-static bool read_real(const real_option* option, const char* text) {
-  double value;
-  if (!cli_read_real(text, &value) || !(value <= option->high) ||
-      !(option->open ? value > option->low : value >= option->low)) {
-    return false;
-  }
-  *option->target = value;
-  return true;
-}
-
 // What the option must be, where its argument is not that; NULL: it was taken.
 static const char* take(run_options* o, int id, const char* argument) {
-  const real_option reals[] = {
-      {OPTION_DURATION, &o->duration, 0.0, false, 1e9, "between 0 and 1e9 s"},
-      {OPTION_DT, &o->stepper.dt, 0.0, true, 1e9, "finite and > 0 s"},
-      {OPTION_THETA, &o->stepper.theta, 0.0, false, 1.0, "between 0 and 1"},
-      {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, false, 1.0, "between 0 and 1"},
-      {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, false, 1.0, "between 0 and 1"},
-      {OPTION_BAUMGARTE, &o->stepper.baumgarte, 0.0, false, 1.0, "between 0 and 1"},
-      {OPTION_FLOOR, &o->floor, -1e6, false, 1e6, "between -1e6 and 1e6 m"},
-      {OPTION_STIFFNESS, &o->override.stiffness, 0.0, true, 1e300, "finite and > 0 N/m"},
-      {OPTION_RELAXATION_TIME, &o->override.relaxation_time, 0.0, false, 1e300,
-       "finite and >= 0 s"},
-      {OPTION_FRICTION, &o->override.friction, 0.0, false, 1e300, "finite and >= 0"},
-      {OPTION_DISSIPATION, &o->override.dissipation, 0.0, false, 1e300, "finite and >= 0 s/m"},
-      {OPTION_STICTION_TOLERANCE, &o->override.stiction_tolerance, 0.0, true, 1e300,
-       "finite and > 0 m/s"},
-      {OPTION_STATIC_FRICTION, &o->override.static_friction, 0.0, false, 1e300, "finite and >= 0"},
-      {OPTION_DEADLINE, &o->stepper.time_limit, 0.0, false, 1e9, "between 0 and 1e9 s"},
-      {OPTION_SIGMA, &o->stepper.regularization.sigma, 0.0, true, 1e300, "finite and > 0"},
-      {OPTION_BETA, &o->stepper.regularization.beta, 0.0, false, 1e300, "finite and >= 0"},
+  const cli_number numbers[] = {
+      {OPTION_DURATION, &o->duration, 0.0, 1e9, false, "between 0 and 1e9 s"},
+      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s"},
+      {OPTION_THETA, &o->stepper.theta, 0.0, 1.0, false, "between 0 and 1"},
+      {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, 1.0, false, "between 0 and 1"},
+      {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, 1.0, false, "between 0 and 1"},
+      {OPTION_BAUMGARTE, &o->stepper.baumgarte, 0.0, 1.0, false, "between 0 and 1"},
+      {OPTION_DEADLINE, &o->stepper.time_limit, 0.0, 1e9, false, "between 0 and 1e9 s"},
   };
-  for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
-    if (reals[i].id == id) {
-      return read_real(&reals[i], argument) ? NULL : reals[i].allowed;
-    }
+  bool known;
+  const char* allowed =
+      cli_take_number(numbers, sizeof numbers / sizeof *numbers, id, argument, &known);
+  if (!known) {
+    allowed = cli_scene_take(&o->scene, id, argument, &known);
+  }
+  if (known) {
+    return allowed;
   }
   switch (id) {
     case OPTION_SCHEME:
@@ -186,9 +133,6 @@ static const char* take(run_options* o, int id, const char* argument) {
                  : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
     case OPTION_CONTACT_STAGE:
       return set_stage(o, argument) ? NULL : "auto, end or theta";
-    case OPTION_CONTACT_MODEL:
-      return cli_read_contact_model(argument, &o->stepper.contact_model) ? NULL
-                                                                         : "sap, similar or lagged";
     case OPTION_CONTACT_LAW:
       return set_law(o, argument) ? NULL : "auto, compliant or rigid";
     case OPTION_EVERY:
@@ -217,9 +161,6 @@ static const char* take(run_options* o, int id, const char* argument) {
         }
       }
       return "one of those that 'sapstep solvers' lists";
-    case OPTION_KEYFRAME:
-      o->keyframe = argument;
-      return NULL;
     case OPTION_CONTROLS:
       o->controls = argument;
       return argument[0] != '\0' ? NULL : "a path";
@@ -239,12 +180,6 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_RESUME:
       o->resume = argument;
       return argument[0] != '\0' ? NULL : "a path";
-    case OPTION_FLOATING_BASE:
-      o->floating_base = true;
-      return NULL;
-    case OPTION_LENIENT:
-      o->lenient = true;
-      return NULL;
     default:
       o->stats = true;
       return NULL;
@@ -309,7 +244,7 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   if (given[OPTION_CHECKPOINT_EVERY] && !given[OPTION_CHECKPOINT]) {
     return cli_usage_error(command, "--checkpoint-every needs --checkpoint");
   }
-  if (given[OPTION_RESUME] && given[OPTION_KEYFRAME]) {
+  if (given[OPTION_RESUME] && options->scene.keyframe != NULL) {
     return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
   }
   if (given[OPTION_DUMP_EVERY] && !given[OPTION_DUMP_PROBLEMS]) {
@@ -319,25 +254,19 @@ static int check(const cli_command* command, const cli_parser* parser, const boo
   if (sap_solver_options_check(&options->stepper.solver_options, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
   }
-  options->scene = parser->operands[0];
-  options->has_dt = given[OPTION_DT];
-  options->has_sigma = given[OPTION_SIGMA];
-  options->has_beta = given[OPTION_BETA];
+  options->scene.path = parser->operands[0];
   return check_law(command, given, options);
 }
 
 bool run_options_read(const cli_command* command, int argc, char** argv, run_options* options,
                       int* exit_code) {
-  *options = (run_options){.duration = 5.0,
-                           .floor = (double)NAN,
-                           .every = 1,
-                           .dump_every = 1,
-                           .override = sap_material_unset()};
+  *options =
+      (run_options){.duration = 5.0, .every = 1, .dump_every = 1, .scene = cli_scene_default()};
   options->stepper = sap_stepper_options_default();
   options->recorder = sap_recorder_options_default();
   cli_parser parser;
   cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
-  bool given[OPTION_FORMAT + 1] = {false};
+  bool given[OPTION_COUNT] = {false};
   const char* argument;
   int id;
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
@@ -347,7 +276,9 @@ bool run_options_read(const cli_command* command, int argc, char** argv, run_opt
           cli_usage_error(command, "--%s '%s' must be %s", option_name(id), argument, allowed);
       return false;
     }
-    given[id] = true;
+    if (id < OPTION_COUNT) {
+      given[id] = true;
+    }
   }
   *exit_code = id == CLI_PARSE_LEAVE ? parser.exit_code : check(command, &parser, given, options);
   return id != CLI_PARSE_LEAVE && *exit_code == CLI_OK;

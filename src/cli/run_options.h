@@ -6,11 +6,11 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
+#include "cli/scene_options.h"
 #include "cli/table.h"
 
 typedef struct run_options {
-  const char* scene;         // path
-  const char* keyframe;      // name or index, NULL: the default pose
+  cli_scene scene;
   const char* controls;      // path of a CSV file, NULL: those of the keyframe
   const char* output;        // path of the trajectory, NULL: none
   const char* record;        // path of the recording, NULL: none
@@ -21,14 +21,10 @@ typedef struct run_options {
   const char* dump;          // folder of contact problems, NULL: none
   int32_t dump_every;        // steps per problem
   sap_recorder_options recorder;
-  double duration;           // [s]
-  bool has_dt;               // else the scene's timestep
-  bool has_sigma, has_beta;  // else the scene's
-  bool lenient, floating_base, stats;
-  double floor;  // of a URDF [m], NaN: none
+  double duration;  // [s]
+  bool stats;
   cli_format format;
-  sap_material override;        // NaN: as the scene says
-  sap_stepper_options stepper;  // dt and regularization only where given
+  sap_stepper_options stepper;  // dt, regularization and contact model: see scene
 } run_options;
 
 extern const cli_option run_option_list[];

@@ -168,7 +168,7 @@ const cli_command cli_command_sweep = {
         "  samples N                       cases of random values per point of the grid (1)\n"
         "  seed N                          of the random numbers (0)\n"
         "  measure NAME...                 columns of the table\n"
-        "  keyframe NAME, lenient, floating_base   as of 'sapstep run'\n"
+        "  keyframe NAME, floor Z, lenient, floating_base   as of 'sapstep run'\n"
         "Parameters: dt, theta, theta_vq, scheme, solver, contact_stage, contact_model, sigma,\n"
         "beta, friction, stiffness, relaxation_time, dissipation, stiction_tolerance,\n"
         "static_friction; options of solvers (relative_tolerance); where joints start, q/JOINT,\n"

@@ -55,6 +55,7 @@ typedef struct sweep_study {
   int64_t samples;  // of the random parameters for each point of the grid
   int32_t seed;
   bool lenient, floating_base;
+  double floor;  // of a URDF [m], NaN: none
   int scene_line;
   sweep_parameter parameters[SWEEP_PARAMETERS_MAX];
   int parameter_count;

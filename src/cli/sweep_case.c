@@ -95,7 +95,7 @@ sweep_scene sweep_study_scene(const sweep_study* study) {
                        .keyframe = study->keyframe,
                        .lenient = study->lenient,
                        .floating_base = study->floating_base,
-                       .floor = (double)NAN};
+                       .floor = study->floor};
 }
 
 sap_status sweep_read_scene(const sweep_scene* scene, const sweep_setup* setup, sap_model** model,

@@ -169,18 +169,18 @@ static bool read_measures(sweep_study* s, int line, char** words, int count, sap
 }
 
 static bool read_setting(sweep_study* s, int line, char** words, int count, sap_error* error) {
-  static const char* const settings[] = {"scene",    "duration", "samples",       "seed",
-                                         "keyframe", "lenient",  "floating_base", NULL};
+  static const char* const settings[] = {"scene", "duration", "samples",       "seed", "keyframe",
+                                         "floor", "lenient",  "floating_base", NULL};
   int32_t integer;
   const int id = cli_read_choice(words[0], settings);
   if (id < 0) {
     return sweep_refuse(s, line, error,
                         "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
-                        "samples, seed, measure, keyframe, lenient or floating_base",
+                        "samples, seed, measure, keyframe, floor, lenient or floating_base",
                         words[0]);
   }
-  if (count != (id < 5 ? 2 : 1)) {
-    return sweep_refuse(s, line, error, "%s takes %s", words[0], id < 5 ? "one value" : "no value");
+  if (count != (id < 6 ? 2 : 1)) {
+    return sweep_refuse(s, line, error, "%s takes %s", words[0], id < 6 ? "one value" : "no value");
   }
   switch (id) {
     case 0:
@@ -203,8 +203,11 @@ static bool read_setting(sweep_study* s, int line, char** words, int count, sap_
     case 4:
       (void)snprintf(s->keyframe, sizeof s->keyframe, "%.*s", SWEEP_NAME_SIZE - 1, words[1]);
       return true;
+    case 5:
+      return (cli_read_real(words[1], &s->floor) && fabs(s->floor) <= 1e6) ||
+             sweep_refuse(s, line, error, "floor '%s' must be between -1e6 and 1e6 m", words[1]);
     default:
-      *(id == 5 ? &s->lenient : &s->floating_base) = true;
+      *(id == 6 ? &s->lenient : &s->floating_base) = true;
       return true;
   }
 }
@@ -257,7 +260,7 @@ static void hash_study(sweep_study* s) {
 
 bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
   size_t size = 0;
-  *s = (sweep_study){.path = path, .duration = 1.0, .samples = 1};
+  *s = (sweep_study){.path = path, .duration = 1.0, .samples = 1, .floor = (double)NAN};
   s->text = read_file(path, &size);
   char* lines = s->text != NULL ? malloc(size + 1) : NULL;
   if (lines == NULL) {

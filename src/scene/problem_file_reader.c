@@ -191,7 +191,18 @@ static sap_status read_contact_trees(const sap_problem_reader* reader, const cha
   return SAP_STATUS_OK;
 }
 
-enum { CONTACT_HEAD = 9 };  // treeA treeB mu R(3) v_hat(3)
+enum { CONTACT_HEAD = 3 };  // treeA treeB mu, before R, v_hat and J
+
+// How many rows a contact has whose line holds `count` numbers; 0: a count that none has.
+static int32_t rows_of(int32_t count, int64_t columns) {
+  static const int32_t rows[] = {3, 4, 6};
+  for (int i = 0; i < 3; ++i) {
+    if (count == CONTACT_HEAD + rows[i] * (2 + columns)) {
+      return rows[i];
+    }
+  }
+  return 0;
+}
 
 static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem, const char* name,
                                sap_error* error) {
@@ -213,35 +224,39 @@ static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem,
   }
   const int64_t columns =
       (int64_t)reader->tree_sizes[trees[0]] + (ntrees == 2 ? reader->tree_sizes[trees[1]] : 0);
-  if (text->value_count != CONTACT_HEAD + 3 * columns) {
-    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s needs %lld numbers, found %ld", name,
-                         (long long)(CONTACT_HEAD + 3 * columns), (long)text->value_count);
+  const int32_t nrows = rows_of(text->value_count, columns);
+  if (nrows == 0) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                         "%s needs %lld numbers for 3 rows, %lld for 4 or %lld for 6, found %ld",
+                         name, (long long)(CONTACT_HEAD + 3 * (2 + columns)),
+                         (long long)(CONTACT_HEAD + 4 * (2 + columns)),
+                         (long long)(CONTACT_HEAD + 6 * (2 + columns)), (long)text->value_count);
   }
-  status = SAP_GROW(&reader->scratch, &reader->scratch_capacity, (int32_t)(3 * columns), error);
+  status = SAP_GROW(&reader->scratch, &reader->scratch_capacity, nrows * (int32_t)columns, error);
   if (status != SAP_STATUS_OK) {
     return sap_text_pass(text, error, status);
   }
-  const double* rows = text->values + CONTACT_HEAD;
+  const double* rows = text->values + CONTACT_HEAD + 2 * nrows;
   double* jacobian = reader->scratch;
   const double* jacobians[2] = {NULL, NULL};
   for (int32_t i = 0; i < ntrees; ++i) {
     const int32_t n = reader->tree_sizes[trees[i]];
     jacobians[i] = jacobian;
     for (int32_t j = 0; j < n; ++j) {
-      for (int32_t row = 0; row < 3; ++row) {
+      for (int32_t row = 0; row < nrows; ++row) {
         *jacobian++ = rows[(size_t)row * (size_t)n + (size_t)j];
       }
     }
-    rows += 3 * (size_t)n;
+    rows += (size_t)nrows * (size_t)n;
   }
   const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
+                           .nrows = nrows,
                            .ntrees = ntrees,
                            .trees = trees,
                            .jacobians = jacobians,
                            .friction = text->values[2],
-                           .R = text->values + 3,
-                           .v_hat = text->values + 6};
+                           .R = text->values + CONTACT_HEAD,
+                           .v_hat = text->values + CONTACT_HEAD + nrows};
   status = sap_problem_add_block(problem, &block, error);
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(error, "%s", name);

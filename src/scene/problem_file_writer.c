@@ -91,10 +91,10 @@ static sap_status check_problem(const sap_problem* problem, sap_error* error) {
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    if (block.set != SAP_SET_FRICTION_CONE || block.nrows != 3 || block.ntrees > 2) {
+    if (block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2) {
       return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                      "block %ld is no friction cone of 3 rows on one or two trees, which is all "
-                      "that the file format can hold",
+                      "block %ld is no friction cone on one or two trees, which is all that the "
+                      "file format can hold",
                       (long)i);
     }
   }
@@ -127,17 +127,18 @@ static void write_trees(FILE* stream, const sap_problem* problem) {
 static void write_contact(FILE* stream, const sap_problem* problem, const sap_block* block) {
   const long tree_B = block->ntrees == 2 ? (long)block->trees[1] : -1L;
   (void)fprintf(stream, "%ld %ld %.17g", (long)block->trees[0], tree_B, block->friction);
-  for (int row = 0; row < 3; ++row) {
+  for (int32_t row = 0; row < block->nrows; ++row) {
     (void)fprintf(stream, " %.17g", block->R[row]);
   }
-  for (int row = 0; row < 3; ++row) {
+  for (int32_t row = 0; row < block->nrows; ++row) {
     (void)fprintf(stream, " %.17g", block->v_hat[row]);
   }
   for (int32_t i = 0; i < block->ntrees; ++i) {
     const int32_t n = sap_problem_tree_size(problem, block->trees[i]);
-    for (int32_t row = 0; row < 3; ++row) {
+    for (int32_t row = 0; row < block->nrows; ++row) {
       for (int32_t j = 0; j < n; ++j) {
-        (void)fprintf(stream, " %.17g", block->jacobians[i][3 * (size_t)j + (size_t)row]);
+        (void)fprintf(stream, " %.17g",
+                      block->jacobians[i][(size_t)block->nrows * (size_t)j + (size_t)row]);
       }
     }
   }

@@ -55,12 +55,14 @@ static void assert_same_problem(const sap_problem* a, const sap_problem* b) {
     assert_int_equal(x.set, y.set);
     assert_int_equal(x.ntrees, y.ntrees);
     assert_same_bits(&x.friction, &y.friction, 1);
-    assert_same_bits(x.R, y.R, 3);
-    assert_same_bits(x.v_hat, y.v_hat, 3);
+    assert_int_equal(x.nrows, y.nrows);
+    const size_t nrows = (size_t)x.nrows;
+    assert_same_bits(x.R, y.R, nrows);
+    assert_same_bits(x.v_hat, y.v_hat, nrows);
     for (int32_t k = 0; k < x.ntrees; ++k) {
       assert_int_equal(x.trees[k], y.trees[k]);
       assert_same_bits(x.jacobians[k], y.jacobians[k],
-                       3 * (size_t)sap_problem_tree_size(a, x.trees[k]));
+                       nrows * (size_t)sap_problem_tree_size(a, x.trees[k]));
     }
   }
 }
@@ -302,6 +304,42 @@ static void test_shared_files(void** state) {
 }
 
 // What the format cannot hold is refused and leaves what was written before usable.
+// Contacts with spin (4 rows) and rolling (6) beside one of 3: told apart by how much they hold.
+static void test_wide_cones(void** state) {
+  static const char wide[] =
+      "sapstep_problem 1\n0.01 2\n2 4 1 1 3\n1 2.5\n1 -2 3e-1\n0 -0 .5\n3\n"
+      "0 -1 0.5 1e-3 1e-3 0.25 1e-3 .1 .2 .3 .4 1 2 3 4 5 6 7 8\n"
+      "1 -1 0.4 1e-3 1e-3 0.25 1e-3 1e-3 1e-3 .1 .2 .3 .4 .5 .6 1 2 3 4 5 6\n"
+      "0 1 0.3 2e-3 2e-3 0.5 0 0 0 1 2 3 4 5 6 7 8 9\n";
+  static const double J4[8] = {1, 3, 5, 7, 2, 4, 6, 8};  // rows (1 2), (3 4), ... by columns
+  static const double J6[6] = {1, 2, 3, 4, 5, 6}, v_hat4[4] = {0.1, 0.2, 0.3, 0.4};
+  (void)state;
+  scratch files;
+  scratch_begin(&files);
+  char path[SCRATCH_PATH_SIZE], copy[SCRATCH_PATH_SIZE];
+  scratch_write(&files, "wide", wide, strlen(wide), path);
+  sap_problem *problem[1], *again[1];
+  assert_int_equal(read_all(path, problem, 1), 1);
+  sap_block b;
+  static const int32_t rows[3] = {4, 6, 3};
+  for (int32_t i = 0; i < 3; ++i) {
+    assert_int_equal(sap_problem_block(problem[0], i, &b, NULL, NULL), SAP_STATUS_OK);
+    assert_int_equal(b.nrows, rows[i]);
+    if (i < 2) {
+      assert_same_bits(b.jacobians[0], i == 0 ? J4 : J6, i == 0 ? 8 : 6);
+      assert_same_bits(b.v_hat, v_hat4, 4);
+      assert_true(b.R[2] == 0.25 && b.R[3] == 1e-3);
+    }
+  }
+  scratch_path(&files, "wide_copy", copy);
+  write_all(copy, problem, 1);
+  assert_int_equal(read_all(copy, again, 1), 1);
+  assert_same_problem(problem[0], again[0]);
+  sap_problem_destroy(problem[0]);
+  sap_problem_destroy(again[0]);
+  scratch_end(&files);
+}
+
 static void test_unsupported(void** state) {
   (void)state;
   scratch s;
@@ -350,6 +388,7 @@ int main(void) {
       cmocka_unit_test(test_layout),
       cmocka_unit_test(test_round_trip),
       cmocka_unit_test(test_locale),
+      cmocka_unit_test(test_wide_cones),
       cmocka_unit_test(test_shared_files),
       cmocka_unit_test(test_unsupported),
   };

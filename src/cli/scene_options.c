@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/scene_options.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+cli_scene cli_scene_default(void) {
+  return (cli_scene){.floor = (double)NAN,
+                     .override = sap_material_unset(),
+                     .contact_model = sap_stepper_options_default().contact_model,
+                     .sigma = (double)NAN,
+                     .beta = (double)NAN,
+                     .dt = (double)NAN};
+}
+
+const char* cli_scene_take(cli_scene* s, int id, const char* argument, bool* known) {
+  const cli_number numbers[] = {
+      {CLI_SCENE_STIFFNESS, &s->override.stiffness, 0.0, 1e300, true, "finite and > 0 N/m"},
+      {CLI_SCENE_RELAXATION_TIME, &s->override.relaxation_time, 0.0, 1e300, false,
+       "finite and >= 0 s"},
+      {CLI_SCENE_FRICTION, &s->override.friction, 0.0, 1e300, false, "finite and >= 0"},
+      {CLI_SCENE_DISSIPATION, &s->override.dissipation, 0.0, 1e300, false, "finite and >= 0 s/m"},
+      {CLI_SCENE_STICTION_TOLERANCE, &s->override.stiction_tolerance, 0.0, 1e300, true,
+       "finite and > 0 m/s"},
+      {CLI_SCENE_STATIC_FRICTION, &s->override.static_friction, 0.0, 1e300, false,
+       "finite and >= 0"},
+      {CLI_SCENE_SIGMA, &s->sigma, 0.0, 1e300, true, "finite and > 0"},
+      {CLI_SCENE_BETA, &s->beta, 0.0, 1e300, false, "finite and >= 0"},
+      {CLI_SCENE_FLOOR, &s->floor, -1e6, 1e6, false, "between -1e6 and 1e6 m"},
+  };
+  const char* allowed =
+      cli_take_number(numbers, sizeof numbers / sizeof *numbers, id, argument, known);
+  if (*known) {
+    return allowed;
+  }
+  *known = true;
+  switch (id) {
+    case CLI_SCENE_KEYFRAME:
+      s->keyframe = argument;
+      return NULL;
+    case CLI_SCENE_CONTACT_MODEL:
+      return cli_read_contact_model(argument, &s->contact_model) ? NULL : "sap, similar or lagged";
+    case CLI_SCENE_FLOATING_BASE:
+      s->floating_base = true;
+      return NULL;
+    case CLI_SCENE_LENIENT:
+      s->lenient = true;
+      return NULL;
+    default:
+      *known = false;
+      return NULL;
+  }
+}
+
+static void print_warning(void* context, const char* message) {
+  (void)context;
+  cli_message("warning: %s", message);
+}
+
+sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
+                          void* context, sap_model** model, sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = scene->lenient;
+  options.floating_base = scene->floating_base;
+  options.floor = scene->floor;
+  options.override_material = &scene->override;
+  options.warning = warn != NULL ? warn : print_warning;
+  options.warning_context = context;
+  return sap_scene_read(scene->path, &options, model, error);
+}
+
+sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
+                           double* control, sap_error* error) {
+  const char* name = scene->keyframe;
+  if (name == NULL) {
+    return sap_model_default_state(model, state, error);
+  }
+  int32_t index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
+  const int32_t count = sap_model_get_sizes(model).keyframes;
+  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
+    error->status = SAP_STATUS_ARGUMENT;
+    (void)snprintf(error->message, sizeof error->message,
+                   "%.200s has no keyframe '%.200s' (it has %ld)", scene->path, name, (long)count);
+    return SAP_STATUS_ARGUMENT;
+  }
+  return sap_model_keyframe(model, index, state, control, error);
+}
+
+void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
+                       sap_stepper_options* stepper) {
+  const sap_model_options* own = sap_model_get_options(model);
+  stepper->dt = isnan(scene->dt) ? own->timestep : scene->dt;
+  stepper->regularization.sigma = isnan(scene->sigma) ? own->regularization.sigma : scene->sigma;
+  stepper->regularization.beta = isnan(scene->beta) ? own->regularization.beta : scene->beta;
+  stepper->contact_model = scene->contact_model;
+}
