@@ -69,7 +69,7 @@ void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* 
                                   .v0 = query->v0,
                                   .start = records->start.momenta,
                                   .end = records->end.momenta,
-                                  .control = query->control};
+                                  .input = query->input};
   sap_dynamics_momentum_balance(sap_multibody_at(multibody, query->q), query->q, query->v, &step,
                                 residual);
   set(model, &records->end, query->q, query->v);

@@ -22,7 +22,7 @@ typedef struct sap_momentum_records {
 typedef struct sap_momentum_query {
   const double *q0, *v0, *q, *v;
   double dt;
-  const double* control;  // (nu)
+  const double* input;  // see dynamics/actuators.h (nu)
 } sap_momentum_query;
 
 // Start from {0}.

@@ -68,6 +68,8 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   }
   multibody->model = model;
   multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  multibody->input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  multibody->act = sap_allocate((size_t)model->sizes.na, sizeof(double));
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
@@ -76,12 +78,13 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->shape_on = sap_allocate((size_t)model->sizes.shapes, sizeof(bool));
   multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-  multibody->start.control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
+  multibody->start.input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
-  if (multibody->control == NULL || multibody->q_set == NULL || multibody->q_kept == NULL ||
-      multibody->poses == NULL || multibody->q_next == NULL || multibody->carrier == NULL ||
-      multibody->shape_on == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
-      multibody->start.control == NULL) {
+  if (multibody->control == NULL || multibody->input == NULL || multibody->act == NULL ||
+      multibody->q_set == NULL || multibody->q_kept == NULL || multibody->poses == NULL ||
+      multibody->q_next == NULL || multibody->carrier == NULL || multibody->shape_on == NULL ||
+      multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->start.input == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -116,6 +119,8 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);
   sap_free(multibody->control);
+  sap_free(multibody->input);
+  sap_free(multibody->act);
   sap_free(multibody->q_set);
   sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
@@ -124,7 +129,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_momentum_records_clear(&multibody->momenta);
   sap_free(multibody->start.q0);
   sap_free(multibody->start.v0);
-  sap_free(multibody->start.control);
+  sap_free(multibody->start.input);
   sap_free(multibody->shape_on);
   sap_free(multibody->pairs_off);
   sap_free(multibody->contacts);
@@ -148,6 +153,7 @@ sap_status sap_multibody_set_control(sap_multibody* multibody, const double* con
   }
   if (multibody->model->sizes.nu > 0) {
     memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
+    sap_multibody_set_input(multibody, multibody->act);
   }
   return SAP_STATUS_OK;
 }

@@ -10,9 +10,10 @@
 #include "integrators/momentum_record.h"
 #include "problem/assembly.h"
 
-// Where the last step began: q0 (nq), v0 (nv) without what is locked, and its controls (nu).
+// Where the last step began: q0 (nq), v0 (nv) without what is locked, and the actuators' inputs
+// (nu).
 typedef struct sap_step_start {
-  double *q0, *v0, *control;
+  double *q0, *v0, *input;
 } sap_step_start;
 struct sap_multibody {
   const sap_model* model;
@@ -21,6 +22,8 @@ struct sap_multibody {
   sap_collision* collision;
   sap_assembly* assembly;
   double* control;  // (nu)
+  double* input;    // controls or activations, see dynamics/actuators.h (nu)
+  double* act;      // those of the step under way (na)
   double* q_set;    // where the kinematics stand (nq)
   double* q_kept;   // where those stand that are put away (nq)
   double* q_next;   // scratch (nq)
@@ -51,6 +54,10 @@ const sap_model* sap_multibody_model(const sap_multibody* multibody);
 // ARGUMENT when x is NULL, NOT_FINITE with "what[i] = x".
 sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
                                        sap_error* error);
+// From the controls, and `act` (na) for actuators that have an activation.
+void sap_multibody_set_input(sap_multibody* multibody, const double* act);
+// The table's function of activations.
+int sap_multibody_activate(void* context, double t, const double* a0, double dt, double* a);
 // The table of callbacks, all but what is locked and coupled.
 void sap_multibody_fill_system(sap_multibody* multibody);
 // Contacts at q: those of the last detection that are not switched off. dt > 0: as part of a step,

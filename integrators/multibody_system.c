@@ -20,7 +20,7 @@ static int forces(void* context, double t, const double* q, const double* v, dou
                   double* k2) {
   sap_multibody* multibody = context;
   (void)t;
-  sap_dynamics_forces(sap_multibody_at(multibody, q), q, v, multibody->control, k1, k2);
+  sap_dynamics_forces(sap_multibody_at(multibody, q), q, v, multibody->input, k1, k2);
   return 0;
 }
 
@@ -28,7 +28,7 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
                             const double* a, double* residual) {
   sap_multibody* multibody = context;
   (void)t;
-  sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->control, a, residual);
+  sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->input, a, residual);
   return 0;
 }
 
@@ -36,27 +36,31 @@ static int momentum_balance(void* context, double t, const double* q0, const dou
                             const double* q, const double* v, double dt, double* residual) {
   sap_multibody* multibody = context;
   (void)t;
-  const sap_momentum_query query = {q0, v0, q, v, dt, multibody->control};
+  const sap_momentum_query query = {q0, v0, q, v, dt, multibody->input};
   sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual);
   return 0;
 }
 
 static int stiffness_damping(void* context, double t, const double* q, const double* v,
                              const sap_tree_matrix* K, const sap_tree_matrix* D) {
+  sap_multibody* multibody = context;
   (void)t;
-  sap_dynamics* dynamics = sap_multibody_at(context, q);
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_element_point at = {q, v, multibody->input};
   sap_dynamics_stiffness_damping(dynamics, q, v, K->diagonal, D->diagonal);
-  sap_dynamics_element_matrices(dynamics, q, K, D);
+  sap_dynamics_element_matrices(dynamics, &at, K, D);
   sap_dynamics_add_fluid_damping(dynamics, v, 1.0, D);
   return 0;
 }
 
 static int add_stiffness_damping(void* context, double t, const double* q, const double* v,
                                  double K_scale, double D_scale, const sap_tree_matrix* A) {
-  sap_dynamics* dynamics = sap_multibody_at(context, q);
+  sap_multibody* multibody = context;
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_element_point at = {q, v, multibody->input};
   (void)t;
   sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
-  sap_dynamics_add_element_matrices(dynamics, q, K_scale, D_scale, A);
+  sap_dynamics_add_element_matrices(dynamics, &at, K_scale, D_scale, A);
   sap_dynamics_add_fluid_damping(dynamics, v, D_scale, A);
   return 0;
 }
@@ -126,7 +130,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
   (void)t;
   copy(multibody->start.q0, q0, multibody->model->sizes.nq);
   copy(multibody->start.v0, v0, multibody->model->sizes.nv);
-  copy(multibody->start.control, multibody->control, multibody->model->sizes.nu);
+  copy(multibody->start.input, multibody->input, multibody->model->sizes.nu);
   predict(multibody, q0, sap_problem_v_guess(problem), sap_problem_dt(problem));
   sap_status status = SAP_STATUS_OK;
   if (multibody->detected) {
@@ -147,8 +151,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
   if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_joints(multibody->assembly, q0, v0, regularization, problem, error);
   }
-  const sap_assembly_start start = {multibody->dynamics, q0, v0, multibody->control,
-                                    regularization};
+  const sap_assembly_start start = {multibody->dynamics, q0, v0, multibody->input, regularization};
   if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_tendons(multibody->assembly, &start, problem, error);
   }
@@ -161,18 +164,20 @@ static int constraints(void* context, double t, const double* q0, const double* 
   return (int)status;
 }
 
-// Numbers that are not finite are refused by the step's own check of forces or blocks. Kinematics
-// at q0, where the last step has left them, wait for the constraints.
+// Numbers that are not finite are refused by the step's own check of forces, blocks or activations.
+// Kinematics at q0, where the last step has left them, wait for the constraints.
 static int begin_step(void* context, double t, const double* q0, const double* v0) {
   sap_multibody* multibody = context;
   const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
   multibody->detected = false;
   multibody->looked_at =
       multibody->looked_at || (multibody->has_q && memcmp(multibody->q_set, q0, bytes) == 0);
-  return multibody->control_function == NULL
-             ? 0
-             : multibody->control_function(multibody->control_context, t, q0, v0,
-                                           multibody->control);
+  const int code =
+      multibody->control_function == NULL
+          ? 0
+          : multibody->control_function(multibody->control_context, t, q0, v0, multibody->control);
+  sap_multibody_set_input(multibody, multibody->act);
+  return code;
 }
 
 static int closure_error(void* context, const sap_problem* problem, const double* vc,
@@ -219,6 +224,8 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .energies = energies,
       .carried = carried,
       .position_difference = position_difference,
+      .na = model->sizes.na,
+      .activations = sap_multibody_activate,
   };
   multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
   multibody->system.couplings =

@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "dynamics/actuators.h"
+#include "dynamics/transmission.h"
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
 #include "problem/assembly_data.h"
@@ -134,35 +135,30 @@ sap_status sap_multibody_equality_force(sap_multibody* multibody, const sap_step
   return SAP_STATUS_OK;
 }
 
-// The law of an actuator on a joint at the end of the step, in its own bounds.
-static double law_at_end(const sap_model* model, const sap_step_report* report,
-                         const sap_step_start* start, int32_t id) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  const sap_model_joint_data* joint = &model->joints[actuator->target];
-  const double rate = actuator->gear * report->solution->v[joint->v_start];
-  const double length =
-      actuator->gear * start->q0[joint->q_start] + sap_problem_dt(report->problem) * rate;
-  const double force = sap_dynamics_actuator_offset(model, id, start->control) +
-                       actuator->bias[1] * length + actuator->bias[2] * rate;
-  return fmin(fmax(force, actuator->force_lower), actuator->force_upper);
+// The law of an actuator at the end of the step, in its own bounds.
+static double law_at_end(sap_multibody* multibody, const sap_step_report* report, const double* v,
+                         int32_t id) {
+  const sap_model* model = sap_multibody_model(multibody);
+  const sap_step_start* start = sap_multibody_step_start(multibody);
+  sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+  const double gear = model->actuators[id].gear;
+  const double rate = gear * sap_dynamics_transmission_rate(dynamics, v, id);
+  const double length = gear * sap_dynamics_transmission_length(dynamics, start->q0, id) +
+                        sap_problem_dt(report->problem) * rate;
+  return sap_dynamics_actuator_force(model, id, start->input, length, rate).force;
 }
 
-static bool shares_range(const sap_model* model, int32_t id) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  return actuator->transmission == SAP_TRANSMISSION_JOINT &&
-         sap_model_has_effort_range(model, actuator->target);
-}
-
-// Divides `total`, the effort that the joint's servos or motors gave together, in proportion to
-// what each alone would have given (in force[]).
-static void divide(const sap_model* model, int32_t joint, bool servos, double total,
-                   double* force) {
+// Divides `total`, the effort that a bound's servos or motors gave together, in proportion to what
+// each alone would have given (in force[]).
+static void divide(const sap_model* model, const double* input, int32_t bound, bool servos,
+                   double total, double* force) {
   double sum = 0.0;
   int32_t count = 0;
   for (int pass = 0; pass < 2; ++pass) {
     for (int32_t i = 0; i < model->sizes.actuators; ++i) {
       const sap_model_actuator* a = &model->actuators[i];
-      if (!shares_range(model, i) || a->target != joint || a->servo != servos) {
+      if (sap_model_effort_bound(model, i) != bound ||
+          sap_dynamics_actuator_is_servo(model, i, input) != servos) {
         continue;
       }
       if (pass == 0) {
@@ -175,23 +171,24 @@ static void divide(const sap_model* model, int32_t joint, bool servos, double to
   }
 }
 
-// Forces as if no joint had a range.
+// Forces as if no sum had a range.
 static void unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
   const sap_model* model = sap_multibody_model(multibody);
   const sap_step_start* start = sap_multibody_step_start(multibody);
   const sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
-  const double dt = sap_problem_dt(report->problem);
+  // Without blocks the free motion is what happened.
+  const double* v =
+      report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    const sap_model_actuator* actuator = &model->actuators[i];
     sap_block block;
-    if (!actuator->servo) {
-      const double offset = sap_dynamics_actuator_offset(model, i, start->control);
-      force[i] = fmin(fmax(offset, actuator->force_lower), actuator->force_upper);
-    } else if (shares_range(model, i)) {
-      force[i] = report->solution != NULL ? law_at_end(model, report, start, i) : 0.0;
-    } else {
+    const bool servo = sap_dynamics_actuator_is_servo(model, i, start->input);
+    if (servo && sap_model_effort_bound(model, i) < 0) {
       const double* gamma = find(report, sap_assembly_key(SAP_KEY_SERVO, i, 0, 0), &block);
-      force[i] = gamma != NULL ? gamma[0] / dt : 0.0;
+      force[i] = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
+    } else if (servo && report->solution == NULL) {
+      force[i] = 0.0;
+    } else {
+      force[i] = law_at_end(multibody, report, v, i);
     }
     if (!sap_dynamics_actuator_is_on(dynamics, i)) {
       force[i] = 0.0;
@@ -208,16 +205,18 @@ sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_ste
   const sap_model* model = sap_multibody_model(multibody);
   const sap_step_start* start = sap_multibody_step_start(multibody);
   unshared(multibody, report, force);
-  const double* motors =
-      sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0), start->control);
-  for (int32_t joint = 0; joint < model->sizes.joints; ++joint) {
-    if (sap_model_has_effort_range(model, joint)) {
+  const double* motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0),
+                                                    start->q0, start->v0, start->input);
+  for (int32_t bound = 0; bound < model->sizes.joints + model->sizes.tendons; ++bound) {
+    double lower, upper;
+    sap_model_effort_range(model, bound, &lower, &upper);
+    if (isfinite(lower) || isfinite(upper)) {
       sap_block block;
       const double* gamma =
-          find(report, sap_assembly_key(SAP_KEY_JOINT_SERVOS, joint, 0, 0), &block);
+          find(report, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
       const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
-      divide(model, joint, false, motors[joint], force);
-      divide(model, joint, true, servos, force);
+      divide(model, start->input, bound, false, motors[bound], force);
+      divide(model, start->input, bound, true, servos, force);
     }
   }
   return SAP_STATUS_OK;

@@ -37,9 +37,10 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
   stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
-  if (stepper->q == NULL || stepper->v_vq == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d numbers",
-                      system->nq, system->nv);
+  stepper->act = sap_allocate((size_t)system->na, sizeof(double));
+  if (stepper->q == NULL || stepper->v_vq == NULL || stepper->act == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
+                      system->nq, system->nv, system->na);
   }
   if (status == SAP_STATUS_OK) {
     // The solver's name, which is needed once only, may not live as long.
@@ -62,6 +63,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   sap_rounds_clear(&stepper->rounds);
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
+  sap_free(stepper->act);
   sap_free(stepper);
 }
 
@@ -99,6 +101,11 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                     "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
                     stepper->system.nq, stepper->system.nv);
   }
+  if (state->na != stepper->system.na || (state->na > 0 && state->act == NULL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d%s, the system na = %d",
+                    state->na, state->na > 0 && state->act == NULL ? " with act NULL" : "",
+                    stepper->system.na);
+  }
   if (!isfinite(state->t)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: t = %g", state->t);
   }
@@ -108,7 +115,26 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "state: %s[%d] = %g", iq >= 0 ? "q" : "v",
                     iq >= 0 ? iq : iv, iq >= 0 ? state->q[iq] : state->v[iv]);
   }
-  return SAP_STATUS_OK;
+  const int32_t ia = first_not_finite(state->act, state->na);
+  return ia < 0 ? SAP_STATUS_OK
+                : sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
+}
+
+// Forces with the state's activations; those that the step leaves behind in stepper->act.
+static sap_status activate(sap_stepper* stepper, const sap_state* state, sap_error* error) {
+  const sap_system* system = &stepper->system;
+  if (system->na == 0) {
+    return SAP_STATUS_OK;
+  }
+  const int code =
+      system->activations(system->context, state->t, state->act, stepper->options.dt, stepper->act);
+  if (code != 0) {
+    return sap_fail(error, SAP_STATUS_CALLBACK, "the system's activations returned %d", code);
+  }
+  const int32_t i = first_not_finite(stepper->act, system->na);
+  return i < 0 ? SAP_STATUS_OK
+               : sap_fail(error, SAP_STATUS_NOT_FINITE, "the step's act[%d] = %g", i,
+                          stepper->act[i]);
 }
 
 sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
@@ -116,6 +142,9 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
   sap_status status = check_state(stepper, state, error);
   if (status == SAP_STATUS_OK && v_star == NULL) {
     status = sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = activate(stepper, state, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_rounds_free_motion(&stepper->rounds, state, error);
@@ -196,6 +225,9 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
     status = begin(&stepper->system, state, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = activate(stepper, state, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_rounds_solve(&stepper->rounds, state, began, &v, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -213,6 +245,9 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   sap_free_motion_record(&stepper->rounds.free_motion, v);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
+  if (state->na > 0) {
+    memcpy(state->act, stepper->act, (size_t)state->na * sizeof(double));
+  }
   state->t += stepper->options.dt;
   if (report != NULL) {
     fill_report(stepper, sap_clock_seconds() - began, report);

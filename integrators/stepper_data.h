@@ -13,6 +13,7 @@ struct sap_stepper {
   uint64_t solver_hash;  // of the solver's name
   sap_rounds rounds;
   double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
+  double* act;       // the new activations (na)
 };
 
 #endif

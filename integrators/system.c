@@ -58,6 +58,11 @@ sap_status sap_system_check(const sap_system* system, sap_error* error) {
   if (system->nq < 1) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1", system->nq);
   }
+  if (system->na < 0 || (system->na > 0 && system->activations == NULL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "system: na = %d must be >= 0, and 0 without the function activations",
+                    system->na);
+  }
   sap_status status = check_trees(system, error);
   if (status == SAP_STATUS_OK) {
     status = check_couplings(system, error);

@@ -10,7 +10,7 @@
 extern "C" {
 #endif
 
-// Writes t, q, v, the steps made, what the stepper remembers, its options, and a mark of the
+// Writes t, q, v, act, the steps made, what the stepper remembers, its options, and a mark of the
 // system's masses at q; with a checksum. The file appears whole or not at all; one that stands
 // there already stays until then. ARGUMENT, NOT_FINITE (state), MEMORY, IO, CALLBACK.
 SAP_API sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper,

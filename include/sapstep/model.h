@@ -152,8 +152,29 @@ typedef struct sap_mesh_mass {
   double inertia[6];  // about it, per density [m^5, m^4]: xx yy zz xy xz yz
 } sap_mesh_mass;
 
+// What a spatial tendon meets on its way.
+typedef enum sap_tendon_way {
+  SAP_TENDON_POINT,     // goes through the point
+  SAP_TENDON_SPHERE,    // goes round a sphere about the point
+  SAP_TENDON_CYLINDER,  // goes round an endless cylinder whose axis runs through the point
+  SAP_TENDON_PULLEY,    // what follows begins at a new point and counts 1/divisor of its length
+} sap_tendon_way;
+
+// Between two points the tendon goes round a sphere or cylinder if that is in its way, by the
+// shorter way; with a side point: also if it is not between them, on the side where that point is;
+// with a side point inside: through it, bent by its edge as by a ring.
+typedef struct sap_tendon_wrap {
+  sap_tendon_way way;
+  double radius;         // of sphere and cylinder [m] > 0
+  double axis[3];        // of the cylinder in its body, normalised on entry
+  int32_t side_body;     // -1: no side point
+  double side_point[3];  // in that body [m]
+  double divisor;        // of the pulley > 0
+} sap_tendon_wrap;
+
 // Tendon: fixed, length = sum coefficients[i] q(joints[i]) of hinge and slide joints; or spatial,
-// the length of the straight segments through points of bodies.
+// the length of a string through points of bodies, and round what `wraps` says. Every part between
+// pulleys begins and ends with a point and has two or more; obstacles stand between two points.
 typedef struct sap_tendon_def {
   const char* name;
   int32_t njoints;             // 0: spatial
@@ -165,11 +186,14 @@ typedef struct sap_tendon_def {
   int32_t npoints;               // 0: fixed; otherwise >= 2                               (0)
   const int32_t* point_bodies;   // ids                                                    (npoints)
   const double* points;          // p_BP, in their bodies [m]                            (3 npoints)
+  const sap_tendon_wrap* wraps;  // NULL: all are points                                   (npoints)
   double stiffness;              // [N/m] >= 0                                             (0)
   double damping;                // [N s/m] >= 0                                           (0)
   double friction_loss;          // dry friction [N] >= 0                                  (0)
   double spring_lower, spring_upper;  // the spring is relaxed between them [m]; NaN, NaN: at
                                       // the length in the default pose                   (NaN)
+  double effort_lower, effort_upper;  // bounds of the sum of its actuators' forces before their
+                                      // gears [N]                                        (none)
 } sap_tendon_def;
 
 typedef enum sap_transmission {
@@ -180,9 +204,36 @@ typedef enum sap_transmission {
   SAP_TRANSMISSION_SLIDER_CRANK,
 } sap_transmission;
 
-// Actuator: force = clamp(gain clamp(control) + bias[0] + bias[1] length + bias[2] rate), to the
-// control's and the force's range; generalized force gear * force on the joint or tendon. With
-// bias[1] < 0 or bias[2] < 0 it is a servo, whose law holds at the end of the step.
+// How an actuator's activation a follows its control u, da/dt =
+typedef enum sap_activation {
+  SAP_ACTIVATION_NONE,          // there is none: the control itself acts
+  SAP_ACTIVATION_INTEGRATOR,    // u
+  SAP_ACTIVATION_FILTER,        // (u - a)/activation_time[0], a step of Euler, at most up to u
+  SAP_ACTIVATION_FILTER_EXACT,  // the same, solved exactly
+  // (u - a)/tau, u in [0, 1], c = clamp(a, 0, 1), tau = activation_time[0] (0.5 + 1.5 c) as a
+  // rises, activation_time[1]/(0.5 + 1.5 c) as it falls; over the width activation_time[2] about
+  // u = a a smooth passage of the one to the other (Millard et al. 2013)
+  SAP_ACTIVATION_MUSCLE,
+} sap_activation;
+
+// Muscle of optimum length L0 = (length_upper - length_lower)/(range[1] - range[0]), in
+//   L = range[0] + (length - length_lower)/L0,  V = rate/(L0 vmax):
+// active force -F0 FL(L) FV(V) a, passive force -F0 FP(L), as MuJoCo has them: FL rises in
+// parabolas from 0 at lmin to 1 at L = 1 and falls to 0 at lmax; FV is 0 at V <= -1, 1 at 0, fvmax
+// beyond V = fvmax - 1; FP is 0 up to 1, fpmax/2 at (1 + lmax)/2, and goes on as a straight line.
+typedef struct sap_muscle {
+  double range[2];  // of L over the range of lengths                          (0.75, 1.05)
+  double force;     // F0 [N]; < 0: scale over the acceleration per force, |M^-1 J'| in the default
+                    // pose                                                            (-1)
+  double scale;     //                                                                (200)
+  double lmin, lmax, vmax, fpmax, fvmax;  //                        (0.5, 1.6, 1.5, 1.3, 1.2)
+} sap_muscle;
+
+// Actuator: force = clamp((gain + gain_slope . (length, rate)) u + bias . (1, length, rate)) to the
+// force's range, u = clamp(control) or the activation; generalized force gear * force on the joint
+// or tendon, gear times whose length and rate are meant. A muscle's active force per activation
+// takes the place of the first bracket, its passive force that of the bias. An actuator whose force
+// falls with length and rate is a servo: its law holds at the end of the step.
 typedef struct sap_actuator_def {
   const char* name;
   sap_transmission transmission;        //                                               (joint)
@@ -196,9 +247,19 @@ typedef struct sap_actuator_def {
   double control_lower, control_upper;  // infinite: none                                (none)
   double force_lower, force_upper;      // infinite: none                                (none)
   double gain;                          //                                               (1)
-  double bias[3];                       // [N, N/m, N s/m]; bias[1], bias[2] <= 0        (0)
+  double gain_slope[2];                 // [1/m, s/m] times the gain's unit              (0)
+  double bias[3];                       // [N, N/m, N s/m]                               (0)
   double damping_ratio;  // > 0: compiling sets bias[2] = -2 damping_ratio sqrt(-bias[1] m), m the
-                         // inertia it moves in the default pose; joints and fixed tendons  (0)
+                         // inertia 1/(J M^-1 J') of its length in the default pose         (0)
+  sap_activation activation;  //                                                         (none)
+  double activation_time[3];  // see sap_activation [s, s, -] >= 0                       (0)
+  double activation_lower, activation_upper;  // the activation stays between            (none)
+  bool activation_early;  // the force is that of the activation at the end of the step  (false)
+  bool muscle_gain, muscle_bias;  // has a muscle's active, passive force                (false)
+  sap_muscle muscle;              //                                                     (default)
+  // Range of gear * length that the muscle's `range` stands for; NaN: what its joints' ranges
+  // allow, found when the model is compiled.                                            (NaN)
+  double length_lower, length_upper;
 } sap_actuator_def;
 
 typedef enum sap_equality_type {
@@ -251,6 +312,7 @@ typedef struct sap_keyframe_def {
   const double* q;        // (nq), NULL: the default pose; quaternions are normalised
   const double* v;        // (nv), NULL: zero
   const double* control;  // (nu), NULL: zero
+  const double* act;      // (na), NULL: zero
 } sap_keyframe_def;
 
 typedef struct sap_model_options {
@@ -268,6 +330,7 @@ SAP_API sap_body_def sap_body_def_default(void);
 SAP_API sap_joint_def sap_joint_def_default(void);
 SAP_API sap_shape_def sap_shape_def_default(void);
 SAP_API sap_tendon_def sap_tendon_def_default(void);
+SAP_API sap_muscle sap_muscle_default(void);
 SAP_API sap_actuator_def sap_actuator_def_default(void);
 SAP_API sap_equality_def sap_equality_def_default(void);
 SAP_API sap_spring_def sap_spring_def_default(void);
@@ -306,7 +369,7 @@ SAP_API sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushi
 SAP_API sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, int32_t* id,
                                         sap_error* error);
 // The sizes of q, v, control and the quaternions in q are checked against the model when it is
-// compiled; the arrays given here must hold nq, nv, nu values of the model as it stands: add
+// compiled; the arrays given here must hold nq, nv, nu, na values of the model as it stands: add
 // keyframes last.
 SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
                                             int32_t* id, sap_error* error);
@@ -327,6 +390,7 @@ typedef struct sap_model_sizes {
   int32_t joints, shapes, tendons, actuators, keyframes;
   int32_t nq, nv, nu, trees;
   int32_t meshes, equalities, springs, bushings, pairs;
+  int32_t na;  // activations
 } sap_model_sizes;
 SAP_API sap_model_sizes sap_model_get_sizes(const sap_model* model);
 SAP_API const sap_model_options* sap_model_get_options(const sap_model* model);
@@ -362,6 +426,8 @@ SAP_API sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, 
                                         sap_error* error);
 SAP_API sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator,
                                           sap_actuator_def* out, sap_error* error);
+// Where an actuator's activation stands in a state's act; -1: it has none, or out of range.
+SAP_API int32_t sap_model_actuator_activation(const sap_model* model, int32_t actuator);
 SAP_API sap_status sap_model_get_equality(const sap_model* model, int32_t equality,
                                           sap_equality_def* out, sap_error* error);
 // The hull's vertices; no faces.

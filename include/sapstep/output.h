@@ -13,6 +13,7 @@ extern "C" {
 #endif
 
 // Columns, units in the names: t_s, q and v by joint name ("q_hip_rad", "v_root_wx_radps", ...),
+// activations by actuator ("act_biceps"),
 // contacts, newton_iterations, kinetic_J, potential_J, penetration_m. One header line.
 typedef struct sap_trajectory sap_trajectory;
 

@@ -94,6 +94,13 @@ typedef struct sap_system {
   int (*carried)(void* context, sap_carry what, void* bytes, size_t* size);
   // delta (nv) with q1 = q0 (+) delta: for convergence studies.
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
+
+  // --- activations: further state a (na), as that of muscles, of which da/dt = f(a, controls) ---
+  int32_t na;  // 0: none, and the function is not needed
+  // Called once when a step begins, behind begin_step: from now on the forces are those with a0,
+  // and `a` becomes what the step leaves behind. (na) each; a may not alias a0. Also called by
+  // sap_stepper_free_motion, which throws `a` away.
+  int (*activations)(void* context, double t, const double* a0, double dt, double* a);
 } sap_system;
 
 // Checks sizes, pairs and required functions.
@@ -105,9 +112,14 @@ typedef struct sap_state {
   double* q;  // (nq)
   double* v;  // (nv)
   int32_t nq, nv;
+  double* act;  // activations, see sap_system.na (na)
+  int32_t na;
 } sap_state;
 
+// Without activations: na = 0.
 SAP_API sap_status sap_state_resize(sap_state* state, int32_t nq, int32_t nv, sap_error* error);
+SAP_API sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32_t na,
+                                         sap_error* error);
 SAP_API void sap_state_clear(sap_state* state);
 // Same sizes needed: ARGUMENT otherwise.
 SAP_API sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error);

@@ -124,7 +124,8 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
     }
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_state_resize(&w->state, study->start.nq, study->start.nv, &c->error);
+    status = sap_state_resize_with(&w->state, study->start.nq, study->start.nv, study->start.na,
+                                   &c->error);
   }
   return status == SAP_STATUS_OK ? sap_state_copy(&study->start, &w->state, &c->error) : status;
 }

@@ -5,28 +5,87 @@
 #include <string.h>
 
 #include "dynamics/dynamics_data.h"
+#include "dynamics/muscle.h"
+#include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
 
 static double clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
 }
 
-double sap_dynamics_actuator_offset(const sap_model* model, int32_t id, const double* control) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  const double u =
-      clamp(control != NULL ? control[id] : 0.0, actuator->control_lower, actuator->control_upper);
-  return actuator->gain * u + actuator->bias[0];
+static bool has_muscle(const sap_model_actuator* a) {
+  return a->muscle_gain || a->muscle_bias;
 }
 
-bool sap_model_has_effort_range(const sap_model* model, int32_t joint) {
-  return isfinite(model->joints[joint].effort_lower) || isfinite(model->joints[joint].effort_upper);
+static double input_of(const sap_model* model, int32_t id, const double* input) {
+  const sap_model_actuator* a = &model->actuators[id];
+  const double u = input != NULL ? input[id] : 0.0;
+  return a->act < 0 ? clamp(u, a->control_lower, a->control_upper) : u;
 }
 
-// gear times the force of an actuator that is not a servo.
-static double motor_effort(const sap_model* model, int32_t id, const double* control) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  return actuator->gear * clamp(sap_dynamics_actuator_offset(model, id, control),
-                                actuator->force_lower, actuator->force_upper);
+sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t id,
+                                             const double* input) {
+  const sap_model_actuator* a = &model->actuators[id];
+  const double u = input_of(model, id, input);
+  return (sap_actuator_line){a->gain * u + a->bias[0], -(a->gain_slope[0] * u + a->bias[1]),
+                             -(a->gain_slope[1] * u + a->bias[2])};
+}
+
+bool sap_dynamics_actuator_is_servo(const sap_model* model, int32_t id, const double* input) {
+  if (has_muscle(&model->actuators[id])) {
+    return false;
+  }
+  const sap_actuator_line line = sap_dynamics_actuator_line(model, id, input);
+  return line.kp >= 0.0 && line.kd >= 0.0 && (line.kp > 0.0 || line.kd > 0.0);
+}
+
+bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t id) {
+  const sap_model_actuator* a = &model->actuators[id];
+  return has_muscle(a) || a->gain_slope[0] != 0.0 || a->gain_slope[1] != 0.0;
+}
+
+sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t id,
+                                               const double* input, double length, double rate) {
+  const sap_model_actuator* a = &model->actuators[id];
+  const double u = input_of(model, id, input);
+  sap_muscle_force gain = {a->gain + a->gain_slope[0] * length + a->gain_slope[1] * rate,
+                           a->gain_slope[0], a->gain_slope[1]};
+  sap_muscle_force bias = {a->bias[0] + a->bias[1] * length + a->bias[2] * rate, a->bias[1],
+                           a->bias[2]};
+  if (a->muscle_gain) {
+    gain = sap_muscle_active(a, length, rate);
+  }
+  if (a->muscle_bias) {
+    bias = sap_muscle_passive(a, length);
+  }
+  const double force = gain.value * u + bias.value;
+  if (!(force >= a->force_lower && force <= a->force_upper)) {
+    return (sap_actuator_force){clamp(force, a->force_lower, a->force_upper), 0.0, 0.0};
+  }
+  return (sap_actuator_force){force, -(gain.length_slope * u + bias.length_slope),
+                              -(gain.rate_slope * u + bias.rate_slope)};
+}
+
+int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
+  const sap_model_actuator* a = &model->actuators[id];
+  int32_t bound = a->target;
+  if (a->transmission == SAP_TRANSMISSION_TENDON) {
+    bound += model->sizes.joints;
+  } else if (a->transmission != SAP_TRANSMISSION_JOINT) {
+    return -1;
+  }
+  double lower, upper;
+  sap_model_effort_range(model, bound, &lower, &upper);
+  return isfinite(lower) || isfinite(upper) ? bound : -1;
+}
+
+void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper) {
+  const int32_t joints = model->sizes.joints;
+  const bool on_joint = bound < joints;
+  *lower =
+      on_joint ? model->joints[bound].effort_lower : model->tendons[bound - joints].effort_lower;
+  *upper =
+      on_joint ? model->joints[bound].effort_upper : model->tendons[bound - joints].effort_upper;
 }
 
 bool* sap_dynamics_actuator_switches(sap_dynamics* d) {
@@ -37,52 +96,129 @@ bool sap_dynamics_actuator_is_on(const sap_dynamics* d, int32_t id) {
   return d->actuator_active[id];
 }
 
-static bool is_bounded_motor(const sap_dynamics* d, int32_t id) {
-  const sap_model* model = d->model;
-  const sap_model_actuator* actuator = &model->actuators[id];
-  return d->actuator_active[id] && !actuator->servo &&
-         actuator->transmission == SAP_TRANSMISSION_JOINT &&
-         sap_model_has_effort_range(model, actuator->target);
+// Force of one that is no servo. Length and rate are looked at only if it depends on them.
+static double force_now(sap_dynamics* d, const double* q, const double* v, int32_t id,
+                        const double* input) {
+  const double gear = d->model->actuators[id].gear;
+  double length = 0.0, rate = 0.0;
+  if (sap_dynamics_actuator_is_elastic(d->model, id)) {
+    length = gear * sap_dynamics_transmission_length(d, q, id);
+    rate = gear * sap_dynamics_transmission_rate(d, v, id);
+  }
+  return sap_dynamics_actuator_force(d->model, id, input, length, rate).force;
 }
 
-const double* sap_dynamics_motor_efforts(const sap_dynamics* d, const double* control) {
-  const sap_model* model = d->model;
-  memset(d->effort, 0, (size_t)model->sizes.joints * sizeof *d->effort);
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (is_bounded_motor(d, i)) {
-      d->effort[model->actuators[i].target] += motor_effort(model, i, control);
-    }
-  }
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (is_bounded_motor(d, i)) {
-      const int32_t joint = model->actuators[i].target;
-      d->effort[joint] = clamp(d->effort[joint], model->joints[joint].effort_lower,
-                               model->joints[joint].effort_upper);
-    }
-  }
-  return d->effort;
+// Is it summed up with the others of its bound?
+static bool is_summed(const sap_dynamics* d, int32_t id, const double* input) {
+  return d->actuator_active[id] && sap_model_effort_bound(d->model, id) >= 0 &&
+         !sap_dynamics_actuator_is_servo(d->model, id, input);
 }
 
-void sap_dynamics_add_motors(const sap_dynamics* d, const double* control, double sign, double* k) {
+// A tendon's forces are all cut in proportion, whatever their gears.
+static double cut(const sap_dynamics* d, int32_t bound, double forces, double efforts) {
+  double lower, upper;
+  sap_model_effort_range(d->model, bound, &lower, &upper);
+  if (bound < d->model->sizes.joints) {
+    return clamp(efforts, lower, upper);
+  }
+  return forces != 0.0 ? efforts * (clamp(forces, lower, upper) / forces) : efforts;
+}
+
+const double* sap_dynamics_motor_efforts(sap_dynamics* d, const double* q, const double* v,
+                                         const double* input) {
   const sap_model* model = d->model;
-  bool bounded = false;
+  const int32_t bounds = model->sizes.joints + model->sizes.tendons;
+  double *efforts = d->effort, *forces = d->effort + bounds;
+  memset(efforts, 0, 2 * (size_t)bounds * sizeof *efforts);
+  bool any = false;
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    const sap_model_actuator* actuator = &model->actuators[i];
-    if (actuator->servo || !d->actuator_active[i]) {
-      continue;
-    }
-    if (is_bounded_motor(d, i)) {
-      bounded = true;
-    } else {
-      sap_dynamics_add_transmission_force(d, i, sign * motor_effort(model, i, control), k);
+    if (is_summed(d, i, input)) {
+      const int32_t bound = sap_model_effort_bound(model, i);
+      const double force = force_now(d, q, v, i, input);
+      efforts[bound] += model->actuators[i].gear * force;
+      forces[bound] += force;
+      any = true;
     }
   }
-  if (bounded) {
-    const double* effort = sap_dynamics_motor_efforts(d, control);
-    for (int32_t j = 0; j < model->sizes.joints; ++j) {
-      if (effort[j] != 0.0) {
-        k[model->joints[j].v_start] += sign * effort[j];
-      }
+  for (int32_t b = 0; any && b < bounds; ++b) {
+    efforts[b] = cut(d, b, forces[b], efforts[b]);
+  }
+  return efforts;
+}
+
+static void add_summed(sap_dynamics* d, const double* efforts, double sign, double* k) {
+  const int32_t joints = d->model->sizes.joints;
+  for (int32_t j = 0; j < joints; ++j) {
+    if (efforts[j] != 0.0) {
+      k[d->model->joints[j].v_start] += sign * efforts[j];
+    }
+  }
+  for (int32_t t = 0; t < d->model->sizes.tendons; ++t) {
+    if (efforts[joints + t] != 0.0) {
+      sap_dynamics_add_tendon_force(d, t, sign * efforts[joints + t], k);
+    }
+  }
+}
+
+void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, const double* input,
+                             double sign, double* k) {
+  const sap_model* model = d->model;
+  bool summed = false;
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    if (is_summed(d, i, input)) {
+      summed = true;
+    } else if (d->actuator_active[i] && !sap_dynamics_actuator_is_elastic(model, i) &&
+               !sap_dynamics_actuator_is_servo(model, i, input)) {
+      const double force = sap_dynamics_actuator_force(model, i, input, 0.0, 0.0).force;
+      sap_dynamics_add_transmission_force(d, i, sign * model->actuators[i].gear * force, k);
+    }
+  }
+  if (summed) {
+    add_summed(d, sap_dynamics_motor_efforts(d, q, v, input), sign, k);
+  }
+}
+
+// A passage from 0 at x <= 0 to 1 at x >= 1, of which two derivatives vanish at both ends.
+static double passage(double x) {
+  const double s = clamp(x, 0.0, 1.0);
+  return s * s * s * (10.0 - s * (15.0 - 6.0 * s));
+}
+
+static double muscle_time(const double time[3], double act, double difference) {
+  const double pace = 0.5 + 1.5 * clamp(act, 0.0, 1.0);
+  const double rise = time[0] * pace, fall = time[1] / pace;
+  if (time[2] > 0.0) {
+    return fall + (rise - fall) * passage(difference / time[2] + 0.5);
+  }
+  return difference > 0.0 ? rise : fall;
+}
+
+static double advance(const sap_model_actuator* a, double control, double act, double dt) {
+  double u = clamp(control, a->control_lower, a->control_upper), tau = a->activation_time[0];
+  switch (a->activation) {
+    case SAP_ACTIVATION_NONE:
+      return act;
+    case SAP_ACTIVATION_INTEGRATOR:
+      return act + dt * u;
+    case SAP_ACTIVATION_FILTER_EXACT:
+      return tau > 0.0 ? act - (u - act) * expm1(-dt / tau) : u;
+    case SAP_ACTIVATION_MUSCLE:
+      u = clamp(u, 0.0, 1.0);
+      tau = muscle_time(a->activation_time, act, u - act);
+      break;
+    case SAP_ACTIVATION_FILTER:
+      break;
+  }
+  return dt < tau ? act + (u - act) * (dt / tau) : u;
+}
+
+void sap_model_advance_activations(const sap_model* model, const double* control, const double* act,
+                                   double dt, double* next) {
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_model_actuator* a = &model->actuators[i];
+    if (a->act >= 0) {
+      next[a->act] =
+          clamp(advance(a, control[i], act[a->act], dt), a->activation_lower, a->activation_upper);
     }
   }
 }

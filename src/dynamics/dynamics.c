@@ -83,7 +83,8 @@ static bool allocate(sap_dynamics* d) {
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
          (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
-         (d->effort = sap_allocate(joints, sizeof *d->effort)) != NULL &&
+         (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
+             NULL &&
          (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
          (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&

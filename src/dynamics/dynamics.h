@@ -29,12 +29,12 @@ const double* sap_dynamics_q_WB(const sap_dynamics* dynamics);  // (4 bodies)
 // of whose entries are written.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, double* const* diagonal);
 // k1: springs, dampers, force elements, the medium. k2: gravity, Coriolis and gyroscopic,
-// actuators. (nv) each. q is the configuration set last; control (nu) may be NULL: zero.
+// actuators. (nv) each. q is the configuration set last; input (nu): see dynamics/actuators.h.
 void sap_dynamics_forces(sap_dynamics* dynamics, const double* q, const double* v,
-                         const double* control, double* k1, double* k2);
+                         const double* input, double* k1, double* k2);
 // M a - k1 - k2 in one Newton-Euler pass.
 void sap_dynamics_inverse(sap_dynamics* dynamics, const double* q, const double* v,
-                          const double* control, const double* a, double* residual);
+                          const double* input, const double* a, double* residual);
 // Adds the exact K and D of the joint springs and dampers (diagonal for hinge and slide; a ball
 // spring's K is the SPD projection of the exact one). Into tree blocks, lower triangles.
 void sap_dynamics_stiffness_damping(sap_dynamics* dynamics, const double* q, const double* v,

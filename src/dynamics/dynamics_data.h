@@ -85,7 +85,7 @@ struct sap_dynamics {
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
-  double* effort;          // of motors                                            (joints)
+  double* effort;          // of motors by bound, and their forces        (2 (joints + tendons))
 };
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.

@@ -8,6 +8,8 @@
 //             s = [Jl^-T K_r phi; K_t x],  the gradient of 1/2 phi K_r phi + 1/2 x K_t x,
 //             K = [Jl^-T K_r Jl^-1, K_t],  Jl^-1 = 1 - phi~/2 + c phi~^2 of the exponential map
 //   tendon    its rate (1 row):  s = k (l - nearest of [spring_lower, spring_upper]),  K = k
+//   actuator  gear times its transmission's rate (1 row):  s = -f(l, dl/dt) - D dl/dt,
+//             K = max(-df/dl, 0),  D = max(-df/d(dl/dt), 0)
 // What is left out of K, the turning of lever arms under load and the second order of phi, may be
 // indefinite; the forces are exact.
 #include "dynamics/elements.h"
@@ -17,8 +19,10 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
 #include "dynamics/tendon.h"
+#include "dynamics/transmission.h"
 #include "math/quaternion.h"
 
 typedef struct law {
@@ -152,20 +156,37 @@ static void tendon_law(sap_dynamics* d, const double* q, int32_t id, law* out) {
   out->energy = 0.5 * out->s[0] * (length - relaxed);
 }
 
+static void actuator_law(sap_dynamics* d, const sap_element_point* at, int32_t id, law* out) {
+  const double gear = d->model->actuators[id].gear;
+  sap_rows_begin(&d->rows, 1);
+  sap_dynamics_add_transmission_row(d, id, gear, &d->rows, 0);
+  const double length = gear * sap_dynamics_transmission_length(d, at->q, id);
+  const double rate = at->v != NULL ? sap_rows_times(&d->rows, 0, at->v) : 0.0;
+  const sap_actuator_force f = sap_dynamics_actuator_force(d->model, id, at->input, length, rate);
+  out->K[0] = fmax(f.stiffness, 0.0);
+  out->D[0] = fmax(f.damping, 0.0);
+  out->s[0] = -f.force - out->D[0] * rate;
+  out->energy = 0.0;
+}
+
 static int32_t element_count(const sap_model* model, int kind) {
   return kind == SAP_FORCE_SPRING    ? model->sizes.springs
          : kind == SAP_FORCE_BUSHING ? model->sizes.bushings
-                                     : model->sizes.tendons;
+         : kind == SAP_FORCE_TENDON  ? model->sizes.tendons
+                                     : model->sizes.actuators;
 }
 
 // Has the element forces at all?
 static bool is_elastic(const sap_model* model, int kind, int32_t id) {
+  if (kind == SAP_FORCE_ACTUATOR) {
+    return sap_dynamics_actuator_is_elastic(model, id) && sap_model_effort_bound(model, id) < 0;
+  }
   return kind != SAP_FORCE_TENDON || model->tendons[id].stiffness > 0.0 ||
          model->tendons[id].damping > 0.0;
 }
 
 // Law and rows (in d->rows) of an element; false when it has no force.
-static bool evaluate(sap_dynamics* d, const double* q, int kind, int32_t id, law* out) {
+static bool evaluate(sap_dynamics* d, const sap_element_point* at, int kind, int32_t id, law* out) {
   if (!is_elastic(d->model, kind, id)) {
     return false;
   }
@@ -177,26 +198,29 @@ static bool evaluate(sap_dynamics* d, const double* q, int kind, int32_t id, law
       bushing_law(d, &d->model->bushings[id], out);
       return d->bushing_active[id];
     case SAP_FORCE_TENDON:
-      tendon_law(d, q, id, out);
+      tendon_law(d, at->q, id, out);
       return true;
+    case SAP_FORCE_ACTUATOR:
+      actuator_law(d, at, id, out);
+      return d->actuator_active[id] && !sap_dynamics_actuator_is_servo(d->model, id, at->input);
     case SAP_FORCE_KINDS:
       break;
   }
   return false;
 }
 
-void sap_dynamics_add_elements(sap_dynamics* d, const double* q, const double* v, double sign,
+void sap_dynamics_add_elements(sap_dynamics* d, const sap_element_point* at, double sign,
                                double* k) {
   for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
       law l;
-      if (!evaluate(d, q, kind, id, &l)) {
+      if (!evaluate(d, at, kind, id, &l)) {
         continue;
       }
       const int32_t n = d->rows.nrows;
       double rate[SAP_ROWS_MAX];
       for (int32_t r = 0; r < n; ++r) {
-        rate[r] = sap_rows_times(&d->rows, r, v);
+        rate[r] = sap_rows_times(&d->rows, r, at->v);
       }
       for (int32_t r = 0; r < n; ++r) {
         double force = -l.s[r];
@@ -210,11 +234,12 @@ void sap_dynamics_add_elements(sap_dynamics* d, const double* q, const double* v
 }
 
 double sap_dynamics_element_energy(sap_dynamics* d, const double* q) {
+  const sap_element_point point = {.q = q}, *at = &point;
   double energy = 0.0;
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
+  for (int kind = 0; kind <= SAP_FORCE_TENDON; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
       law l;
-      energy += evaluate(d, q, kind, id, &l) ? l.energy : 0.0;
+      energy += evaluate(d, at, kind, id, &l) ? l.energy : 0.0;
     }
   }
   return energy;
@@ -271,12 +296,12 @@ void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_
   }
 }
 
-void sap_dynamics_element_matrices(sap_dynamics* d, const double* q, const sap_tree_matrix* K,
-                                   const sap_tree_matrix* D) {
+void sap_dynamics_element_matrices(sap_dynamics* d, const sap_element_point* at,
+                                   const sap_tree_matrix* K, const sap_tree_matrix* D) {
   for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
       law l;
-      if (evaluate(d, q, kind, id, &l)) {
+      if (evaluate(d, at, kind, id, &l)) {
         sap_dynamics_add_product(d, l.K, K);
         sap_dynamics_add_product(d, l.D, D);
       }
@@ -284,12 +309,12 @@ void sap_dynamics_element_matrices(sap_dynamics* d, const double* q, const sap_t
   }
 }
 
-void sap_dynamics_add_element_matrices(sap_dynamics* d, const double* q, double K_scale,
+void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_element_point* at, double K_scale,
                                        double D_scale, const sap_tree_matrix* A) {
   for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
       law l;
-      if (evaluate(d, q, kind, id, &l)) {
+      if (evaluate(d, at, kind, id, &l)) {
         for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
           l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
         }
@@ -316,9 +341,10 @@ const int32_t (*sap_dynamics_couplings(const sap_dynamics* d, int32_t* count))[2
 }
 
 bool* sap_dynamics_element_switches(sap_dynamics* d, sap_element_force_kind kind) {
-  return kind == SAP_FORCE_SPRING    ? d->spring_active
-         : kind == SAP_FORCE_BUSHING ? d->bushing_active
-                                     : NULL;
+  return kind == SAP_FORCE_SPRING     ? d->spring_active
+         : kind == SAP_FORCE_BUSHING  ? d->bushing_active
+         : kind == SAP_FORCE_ACTUATOR ? d->actuator_active
+                                      : NULL;
 }
 
 // The pairs of an element's trees; `out` NULL: counts only.
@@ -327,7 +353,8 @@ static int32_t element_pairs(sap_dynamics* d, int kind, int32_t id, int32_t (*ou
   if (!is_elastic(d->model, kind, id)) {
     return 0;
   }
-  (void)evaluate(d, d->model->q_default, kind, id, &l);
+  const sap_element_point at = {.q = d->model->q_default};
+  (void)evaluate(d, &at, kind, id, &l);
   const sap_rows* rows = &d->rows;
   int32_t count = 0;
   for (int32_t i = 0; i < rows->ntrees; ++i) {

@@ -158,9 +158,10 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const doubl
     residual[i] += d->armature[i] * (v[i] - step->v0[i]) / step->dt + d->damping[i] * v[i];
   }
   sap_dynamics_add_springs(d, q, -1.0, residual);
-  sap_dynamics_add_elements(d, q, v, -1.0, residual);
+  const sap_element_point at = {q, v, step->input};
+  sap_dynamics_add_elements(d, &at, -1.0, residual);
   sap_dynamics_add_fluid(d, v, -1.0, residual);
-  sap_dynamics_add_motors(d, step->control, -1.0, residual);
+  sap_dynamics_add_motors(d, q, v, step->input, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
   sap_dynamics_add_applied(d, -1.0, residual);
 }

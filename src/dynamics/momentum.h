@@ -12,10 +12,10 @@ void sap_dynamics_momenta(sap_dynamics* dynamics, const double* v, double (*mome
 // A step that ends at the configuration set last.
 typedef struct sap_momentum_step {
   double dt;
-  const double* v0;       // velocities at its start                         (nv)
-  double (*start)[6];     // momenta at its start                            (links)
-  double (*end)[6];       // output: those at its end                        (links)
-  const double* control;  // (nu) or NULL: zero
+  const double* v0;     // velocities at its start                         (nv)
+  double (*start)[6];   // momenta at its start                            (links)
+  double (*end)[6];     // output: those at its end                        (links)
+  const double* input;  // see dynamics/actuators.h (nu)
 } sap_momentum_step;
 
 // What the change of momentum exceeds the forces by: M (v - v0)/dt - k1 - k2 up to O(dt).

@@ -112,33 +112,35 @@ void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a
   }
 }
 
-void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, const double* control,
+void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, const double* input,
                          double* k1, double* k2) {
   const int32_t nv = d->model->sizes.nv;
+  const sap_element_point at = {q, v, input};
   sap_dynamics_newton_euler(d, v, NULL, k2);
   for (int32_t i = 0; i < nv; ++i) {
     k1[i] = -d->damping[i] * v[i];
     k2[i] = -k2[i];
   }
   sap_dynamics_add_springs(d, q, 1.0, k1);
-  sap_dynamics_add_elements(d, q, v, 1.0, k1);
+  sap_dynamics_add_elements(d, &at, 1.0, k1);
   sap_dynamics_add_fluid(d, v, 1.0, k1);
-  sap_dynamics_add_motors(d, control, 1.0, k2);
+  sap_dynamics_add_motors(d, q, v, input, 1.0, k2);
   sap_dynamics_add_gravity_compensation(d, 1.0, k2);
   sap_dynamics_add_applied(d, 1.0, k2);
 }
 
-void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, const double* control,
+void sap_dynamics_inverse(sap_dynamics* d, const double* q, const double* v, const double* input,
                           const double* a, double* residual) {
   const int32_t nv = d->model->sizes.nv;
+  const sap_element_point at = {q, v, input};
   sap_dynamics_newton_euler(d, v, a, residual);
   for (int32_t i = 0; i < nv; ++i) {
     residual[i] += d->armature[i] * a[i] + d->damping[i] * v[i];
   }
   sap_dynamics_add_springs(d, q, -1.0, residual);
-  sap_dynamics_add_elements(d, q, v, -1.0, residual);
+  sap_dynamics_add_elements(d, &at, -1.0, residual);
   sap_dynamics_add_fluid(d, v, -1.0, residual);
-  sap_dynamics_add_motors(d, control, -1.0, residual);
+  sap_dynamics_add_motors(d, q, v, input, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
   sap_dynamics_add_applied(d, -1.0, residual);
 }

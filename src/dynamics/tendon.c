@@ -2,20 +2,7 @@
 #include "dynamics/tendon.h"
 
 #include "dynamics/dynamics_data.h"
-
-// From point `first` to the next: u (unit) and both points; returns the length, 0 with u = 0 where
-// they coincide.
-static double segment(const sap_dynamics* d, int32_t first, double u[3], double p[2][3]) {
-  const sap_model* model = d->model;
-  for (int32_t i = 0; i < 2; ++i) {
-    sap_dynamics_point(d, model->tendon_point_bodies[first + i],
-                       model->tendon_points + 3 * (size_t)(first + i), p[i]);
-  }
-  sap_v3_sub(u, p[1], p[0]);
-  const double length = sap_v3_norm(u);
-  sap_v3_scale(u, u, length > 0.0 ? 1.0 / length : 0.0);
-  return length;
-}
+#include "model/path.h"
 
 double sap_dynamics_tendon_length(const sap_dynamics* d, const double* q, int32_t id) {
   const sap_model* model = d->model;
@@ -24,11 +11,7 @@ double sap_dynamics_tendon_length(const sap_dynamics* d, const double* q, int32_
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     length += model->tendon_coefficients[k] * q[model->joints[model->tendon_joints[k]].q_start];
   }
-  for (int32_t i = 0; i + 1 < tendon->npoints; ++i) {
-    double u[3], p[2][3];
-    length += segment(d, tendon->first_point + i, u, p);
-  }
-  return length;
+  return tendon->npoints > 0 ? sap_path_length(model, id, d->p_WB, d->R_WB) : length;
 }
 
 void sap_dynamics_add_tendon_force(const sap_dynamics* d, int32_t id, double s, double* tau) {
@@ -38,14 +21,18 @@ void sap_dynamics_add_tendon_force(const sap_dynamics* d, int32_t id, double s, 
     const int32_t i = model->joints[model->tendon_joints[k]].v_start;
     tau[i] += d->locked[i] ? 0.0 : s * model->tendon_coefficients[k];
   }
-  for (int32_t i = 0; i + 1 < tendon->npoints; ++i) {
-    const int32_t first = tendon->first_point + i;
-    double u[3], p[2][3];
-    (void)segment(d, first, u, p);
-    sap_v3_scale(u, u, s);
-    sap_dynamics_add_wrench(d, model->tendon_point_bodies[first + 1], p[1], u, NULL, tau);
-    sap_v3_scale(u, u, -1.0);
-    sap_dynamics_add_wrench(d, model->tendon_point_bodies[first], p[0], u, NULL, tau);
+  sap_path path;
+  sap_piece piece;
+  sap_path_begin(&path, model, id, d->p_WB, d->R_WB);
+  while (sap_path_next(&path, &piece)) {
+    double pull[3];
+    if (piece.body[0] == piece.body[1]) {
+      continue;
+    }
+    sap_v3_scale(pull, piece.u, s * piece.share);
+    sap_dynamics_add_wrench(d, piece.body[1], piece.p[1], pull, NULL, tau);
+    sap_v3_scale(pull, pull, -1.0);
+    sap_dynamics_add_wrench(d, piece.body[0], piece.p[0], pull, NULL, tau);
   }
 }
 
@@ -56,8 +43,11 @@ void sap_dynamics_add_tendon_row(const sap_dynamics* d, int32_t id, double s, sa
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     sap_rows_touch(rows, model->joints[model->tendon_joints[k]].tree);
   }
+  // Also the trees of obstacles that are not in its way now: the pattern stays.
   for (int32_t i = tendon->first_point; i < tendon->first_point + tendon->npoints; ++i) {
-    const int32_t tree = model->bodies[model->tendon_point_bodies[i]].tree;
+    const int32_t tree = model->tendon_wraps[i].way == SAP_TENDON_PULLEY
+                             ? -1
+                             : model->bodies[model->tendon_point_bodies[i]].tree;
     if (tree >= 0) {
       sap_rows_touch(rows, tree);
     }

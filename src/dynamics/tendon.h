@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lengths of tendons and their gradients.
 //   fixed    l = sum_i c_i q_i
-//   spatial  l = sum of |p_{i+1} - p_i| along its points;  dl/dt = sum u_i . (pdot_{i+1} - pdot_i)
+//   spatial  l = sum of the straight pieces and of what lies on obstacles (model/path.h)
 #ifndef SAP_DYNAMICS_TENDON_H
 #define SAP_DYNAMICS_TENDON_H
 

@@ -1,39 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dynamics/transmission.h"
 
-#include <math.h>
-
 #include "dynamics/dynamics_data.h"
 #include "dynamics/tendon.h"
+#include "model/crank.h"
 
-// A slider-crank in the world's axes, and the gradient of its length l:
-//   l = s - e,  s = a . d,  e = sqrt(s^2 + r^2 - d^2);  dl = g_d . dd + g_a . da
-//   g_d = (1 - s/e) a + d/e,  g_a = (1 - s/e) d;  without a real e: l = s, g_d = a, g_a = d
-typedef struct crank {
-  double p_C[3], p_P[3];  // crank's and slider's points
-  double g_d[3];          // force on C, minus that on P
-  double moment[3];       // a x g_a on the slider's body
-  double length;
-} crank;
-
-static void find_crank(const sap_dynamics* d, const sap_model_actuator* actuator, crank* out) {
-  double a[3], arm[3], g_a[3];
-  sap_dynamics_point(d, actuator->crank_body, actuator->crank_point, out->p_C);
-  sap_dynamics_point(d, actuator->slider_body, actuator->slider_point, out->p_P);
-  sap_m3_mul_v3(a, d->R_WB + 9 * (size_t)actuator->slider_body, actuator->slider_axis);
-  sap_v3_sub(arm, out->p_C, out->p_P);
-  const double s = sap_v3_dot(a, arm), r = actuator->crank_length;
-  const double e_2 = s * s + r * r - sap_v3_dot(arm, arm);
-  const bool closed = e_2 > 0.0;
-  const double e = closed ? sqrt(e_2) : 0.0;
-  const double share = closed ? 1.0 - s / e : 1.0;
-  sap_v3_scale(out->g_d, a, share);
-  sap_v3_scale(g_a, arm, share);
-  if (closed) {
-    sap_v3_add_scaled(out->g_d, arm, 1.0 / e);
-  }
-  sap_v3_cross(out->moment, a, g_a);
-  out->length = s - e;
+static void find_crank(const sap_dynamics* d, const sap_model_actuator* actuator, sap_crank* out) {
+  sap_find_crank(actuator, d->p_WB, d->R_WB, out);
 }
 
 double sap_dynamics_transmission_length(const sap_dynamics* d, const double* q, int32_t id) {
@@ -47,14 +20,14 @@ double sap_dynamics_transmission_length(const sap_dynamics* d, const double* q, 
     case SAP_TRANSMISSION_SLIDER_CRANK:
       break;
   }
-  crank c;
+  sap_crank c;
   find_crank(d, actuator, &c);
   return c.length;
 }
 
 static void add_crank_force(const sap_dynamics* d, const sap_model_actuator* actuator, double s,
                             double* tau) {
-  crank c;
+  sap_crank c;
   double force[3], moment[3];
   find_crank(d, actuator, &c);
   sap_v3_scale(force, c.g_d, s);
@@ -103,4 +76,10 @@ void sap_dynamics_add_transmission_row(const sap_dynamics* d, int32_t id, double
       add_crank_force(d, actuator, s, sap_rows_at(rows, r));
       break;
   }
+}
+
+double sap_dynamics_transmission_rate(sap_dynamics* d, const double* v, int32_t id) {
+  sap_rows_begin(&d->rows, 1);
+  sap_dynamics_add_transmission_row(d, id, 1.0, &d->rows, 0);
+  return sap_rows_times(&d->rows, 0, v);
 }

@@ -9,6 +9,8 @@
 // At the configuration set last, which is q.
 double sap_dynamics_transmission_length(const sap_dynamics* dynamics, const double* q,
                                         int32_t actuator);
+// J v of the length; overwrites the rows of the force elements.
+double sap_dynamics_transmission_rate(sap_dynamics* dynamics, const double* v, int32_t actuator);
 // Adds s times the gradient of the length to tau (nv).
 void sap_dynamics_add_transmission_force(const sap_dynamics* dynamics, int32_t actuator, double s,
                                          double* tau);

@@ -89,11 +89,14 @@ sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tend
                           .npoints = t->npoints,
                           .point_bodies = model->tendon_point_bodies + t->first_point,
                           .points = model->tendon_points + 3 * (size_t)t->first_point,
+                          .wraps = model->tendon_wraps + t->first_point,
                           .stiffness = t->stiffness,
                           .damping = t->damping,
                           .friction_loss = t->friction_loss,
                           .spring_lower = t->spring_lower,
-                          .spring_upper = t->spring_upper};
+                          .spring_upper = t->spring_upper,
+                          .effort_lower = t->effort_lower,
+                          .effort_upper = t->effort_upper};
   return SAP_STATUS_OK;
 }
 
@@ -114,8 +117,19 @@ sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_
                             .control_upper = a->control_upper,
                             .force_lower = a->force_lower,
                             .force_upper = a->force_upper,
-                            .gain = a->gain};
+                            .gain = a->gain,
+                            .activation = a->activation,
+                            .activation_lower = a->activation_lower,
+                            .activation_upper = a->activation_upper,
+                            .activation_early = a->activation_early,
+                            .muscle_gain = a->muscle_gain,
+                            .muscle_bias = a->muscle_bias,
+                            .muscle = a->muscle,
+                            .length_lower = a->length_lower,
+                            .length_upper = a->length_upper};
+  memcpy(out->gain_slope, a->gain_slope, sizeof out->gain_slope);
   memcpy(out->bias, a->bias, sizeof out->bias);
+  memcpy(out->activation_time, a->activation_time, sizeof out->activation_time);
   out->crank_body = a->crank_body;
   out->slider_body = a->slider_body;
   out->crank_length = a->crank_length;
@@ -123,6 +137,12 @@ sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_
   memcpy(out->slider_point, a->slider_point, sizeof out->slider_point);
   memcpy(out->slider_axis, a->slider_axis, sizeof out->slider_axis);
   return SAP_STATUS_OK;
+}
+
+int32_t sap_model_actuator_activation(const sap_model* model, int32_t actuator) {
+  return model != NULL && actuator >= 0 && actuator < model->sizes.actuators
+             ? model->actuators[actuator].act
+             : -1;
 }
 
 sap_status sap_model_get_equality(const sap_model* model, int32_t equality, sap_equality_def* out,

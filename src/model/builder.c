@@ -110,6 +110,7 @@ static void free_key(sap_builder_key* key) {
   sap_free(key->q);
   sap_free(key->v);
   sap_free(key->control);
+  sap_free(key->act);
   *key = (sap_builder_key){0};
 }
 
@@ -132,6 +133,7 @@ void sap_builder_destroy(sap_builder* builder) {
   sap_free(builder->tendon_coefficients);
   sap_free(builder->tendon_point_bodies);
   sap_free(builder->tendon_points);
+  sap_free(builder->tendon_wraps);
   sap_free(builder->actuators);
   sap_free(builder->equalities);
   sap_free(builder->springs);
@@ -265,8 +267,11 @@ sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def
     return sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe: builder or definition is NULL");
   }
   const sap_checker checker = {"keyframe", def->name, builder->nkeys, error};
-  sap_builder_key key = {
-      .t = def->t, .nq = builder->nq, .nv = builder->nv, .nu = builder->nactuators};
+  sap_builder_key key = {.t = def->t,
+                         .nq = builder->nq,
+                         .nv = builder->nv,
+                         .nu = builder->nactuators,
+                         .na = builder->na};
   sap_status status = sap_check_finite(&checker, "t", def->t);
   if (status == SAP_STATUS_OK) {
     status = copy_values(&checker, "q", def->q, key.nq, &key.q);
@@ -276,6 +281,9 @@ sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def
   }
   if (status == SAP_STATUS_OK) {
     status = copy_values(&checker, "control", def->control, key.nu, &key.control);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = copy_values(&checker, "act", def->act, key.na, &key.act);
   }
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&builder->keys, &builder->key_capacity, builder->nkeys + 1, error);

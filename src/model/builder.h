@@ -9,10 +9,11 @@
 
 typedef struct sap_builder_key {
   double t;
-  int32_t nq, nv, nu;  // of the model when the keyframe was added
-  double* q;           // NULL: default pose
-  double* v;           // NULL: zero
-  double* control;     // NULL: zero
+  int32_t nq, nv, nu, na;  // of the model when the keyframe was added
+  double* q;               // NULL: default pose
+  double* v;               // NULL: zero
+  double* control;         // NULL: zero
+  double* act;             // NULL: zero
 } sap_builder_key;
 
 struct sap_builder {
@@ -27,6 +28,7 @@ struct sap_builder {
   double* tendon_coefficients;
   int32_t* tendon_point_bodies;
   double* tendon_points;
+  sap_tendon_wrap* tendon_wraps;
   sap_model_actuator* actuators;
   sap_equality_def* equalities;
   sap_spring_def* springs;
@@ -39,9 +41,9 @@ struct sap_builder {
   int32_t ntendon_points, nequalities, nsprings, nbushings, npairs, nmeshes;
   int32_t body_capacity, joint_capacity, shape_capacity, tendon_capacity, tendon_joint_capacity,
       tendon_coefficient_capacity, actuator_capacity, exclusion_capacity, key_capacity;
-  int32_t tendon_point_body_capacity, tendon_point_capacity, equality_capacity, spring_capacity,
-      bushing_capacity, pair_capacity, hull_capacity;
-  int32_t nq, nv;
+  int32_t tendon_point_body_capacity, tendon_point_capacity, tendon_wrap_capacity,
+      equality_capacity, spring_capacity, bushing_capacity, pair_capacity, hull_capacity;
+  int32_t nq, nv, na;
   sap_model_names names[SAP_ELEMENT_COUNT];
 };
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Actuators of the builder.
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -41,8 +42,7 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
 }
 
 // The relative damping stands for bias[2], which compiling computes.
-static sap_status check_damping_ratio(const sap_checker* checker, const sap_builder* builder,
-                                      const sap_actuator_def* def) {
+static sap_status check_damping_ratio(const sap_checker* checker, const sap_actuator_def* def) {
   const sap_status status = sap_check_nonnegative(checker, "damping_ratio", def->damping_ratio);
   if (status != SAP_STATUS_OK || def->damping_ratio == 0.0) {
     return status;
@@ -51,12 +51,6 @@ static sap_status check_damping_ratio(const sap_checker* checker, const sap_buil
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
                           "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
                           def->damping_ratio, def->bias[1], def->bias[2]);
-  }
-  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
-      (def->transmission == SAP_TRANSMISSION_TENDON && builder->tendons[def->target].npoints > 0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                          "damping_ratio = %g is only for joints and fixed tendons",
-                          def->damping_ratio);
   }
   return SAP_STATUS_OK;
 }
@@ -71,6 +65,9 @@ static sap_status check_law(const sap_checker* checker, const sap_actuator_def* 
     status = sap_check_finite(checker, "gain", def->gain);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "gain_slope", def->gain_slope, 2);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_check_vector(checker, "bias", def->bias, 3);
   }
   for (int i = 1; i < 3 && status == SAP_STATUS_OK; ++i) {
@@ -78,6 +75,61 @@ static sap_status check_law(const sap_checker* checker, const sap_actuator_def* 
       status = sap_check_fail(checker, SAP_STATUS_ARGUMENT, "bias[%d] = %g must be <= 0", i,
                               def->bias[i]);
     }
+  }
+  return status;
+}
+
+static sap_status check_activation(const sap_checker* checker, const sap_actuator_def* def) {
+  if (!(def->activation >= SAP_ACTIVATION_NONE && def->activation <= SAP_ACTIVATION_MUSCLE)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "activation = %d must be 0 to %d",
+                          (int)def->activation, (int)SAP_ACTIVATION_MUSCLE);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; i < 3 && status == SAP_STATUS_OK; ++i) {
+    status = sap_check_nonnegative(checker, "activation_time", def->activation_time[i]);
+  }
+  return status == SAP_STATUS_OK ? sap_check_limits(checker, "activation_", def->activation_lower,
+                                                    def->activation_upper)
+                                 : status;
+}
+
+// Of a muscle: finite numbers, and intervals in their order.
+static sap_status check_muscle(const sap_checker* checker, const sap_actuator_def* def) {
+  const sap_muscle* m = &def->muscle;
+  if (!def->muscle_gain && !def->muscle_bias) {
+    return SAP_STATUS_OK;
+  }
+  const double numbers[] = {m->range[0], m->range[1], m->force, m->scale, m->lmin,
+                            m->lmax,     m->vmax,     m->fpmax, m->fvmax};
+  sap_status status = sap_check_vector(checker, "muscle", numbers, 9);
+  if (status == SAP_STATUS_OK && !(m->range[0] < m->range[1])) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: range = %g, %g must rise",
+                          m->range[0], m->range[1]);
+  }
+  if (status == SAP_STATUS_OK && !(m->lmin < 1.0 && 1.0 < m->lmax)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "muscle: 1 must lie between lmin = %g and lmax = %g", m->lmin, m->lmax);
+  }
+  if (status == SAP_STATUS_OK && !(m->fvmax >= 1.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: fvmax = %g must be >= 1",
+                          m->fvmax);
+  }
+  const struct {
+    const char* field;
+    double value;
+  } positive[] = {{"muscle.vmax", m->vmax}, {"muscle.scale", m->scale}};
+  for (size_t i = 0; i < 2 && status == SAP_STATUS_OK; ++i) {
+    status = sap_check_positive(checker, positive[i].field, positive[i].value);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "muscle.fpmax", m->fpmax);
+  }
+  if (status == SAP_STATUS_OK && !(isnan(def->length_lower) && isnan(def->length_upper)) &&
+      !(isfinite(def->length_lower) && isfinite(def->length_upper) &&
+        def->length_lower < def->length_upper)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "length_lower = %g must be < length_upper = %g, or both NaN",
+                          def->length_lower, def->length_upper);
   }
   return status;
 }
@@ -93,7 +145,13 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
     status = check_law(&checker, def);
   }
   if (status == SAP_STATUS_OK) {
-    status = check_damping_ratio(&checker, builder, def);
+    status = check_damping_ratio(&checker, def);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_activation(&checker, def);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_muscle(&checker, def);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_check_limits(&checker, "control_", def->control_lower, def->control_upper);
@@ -113,15 +171,29 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
   }
   sap_model_actuator actuator = {.transmission = def->transmission,
                                  .target = def->target,
-                                 .servo = def->bias[1] < 0.0 || def->bias[2] < 0.0,
                                  .gear = def->gear,
                                  .control_lower = def->control_lower,
                                  .control_upper = def->control_upper,
                                  .force_lower = def->force_lower,
                                  .force_upper = def->force_upper,
                                  .gain = def->gain,
-                                 .damping_ratio = def->damping_ratio};
+                                 .damping_ratio = def->damping_ratio,
+                                 .act = -1,
+                                 .activation = def->activation,
+                                 .activation_lower = def->activation_lower,
+                                 .activation_upper = def->activation_upper,
+                                 .activation_early = def->activation_early,
+                                 .muscle_gain = def->muscle_gain,
+                                 .muscle_bias = def->muscle_bias,
+                                 .muscle = def->muscle,
+                                 .length_lower = def->length_lower,
+                                 .length_upper = def->length_upper};
+  memcpy(actuator.gain_slope, def->gain_slope, sizeof actuator.gain_slope);
   memcpy(actuator.bias, def->bias, sizeof actuator.bias);
+  memcpy(actuator.activation_time, def->activation_time, sizeof actuator.activation_time);
+  if (def->activation != SAP_ACTIVATION_NONE) {
+    actuator.act = builder->na++;
+  }
   if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
     actuator.crank_body = def->crank_body;
     actuator.slider_body = def->slider_body;

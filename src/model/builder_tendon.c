@@ -36,6 +36,65 @@ static sap_status check_fixed(const sap_checker* checker, const sap_builder* bui
   return status;
 }
 
+static sap_status check_wrap(const sap_checker* checker, const sap_builder* builder,
+                             const sap_tendon_wrap* wrap) {
+  double axis[3];
+  sap_status status = SAP_STATUS_OK;
+  switch (wrap->way) {
+    case SAP_TENDON_POINT:
+      return SAP_STATUS_OK;
+    case SAP_TENDON_PULLEY:
+      return sap_check_positive(checker, "divisor", wrap->divisor);
+    case SAP_TENDON_CYLINDER:
+      status = sap_check_axis(checker, "axis", wrap->axis, axis);
+      break;
+    case SAP_TENDON_SPHERE:
+      break;
+    default:
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "way = %d must be point (0), sphere (1), cylinder (2) or pulley (3)",
+                            (int)wrap->way);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_positive(checker, "radius", wrap->radius);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_id(checker, "side_body", wrap->side_body, -1, builder->nbodies);
+  }
+  return status == SAP_STATUS_OK && wrap->side_body >= 0
+             ? sap_check_vector(checker, "side_point", wrap->side_point, 3)
+             : status;
+}
+
+static sap_tendon_way way_at(const sap_tendon_def* def, int32_t i) {
+  return def->wraps == NULL ? SAP_TENDON_POINT : def->wraps[i].way;
+}
+
+// Parts between pulleys begin and end with points, have two, and no two obstacles in a row.
+static sap_status check_order(const sap_checker* checker, const sap_tendon_def* def) {
+  int32_t points = 0;
+  for (int32_t i = 0; i <= def->npoints; ++i) {
+    const bool end = i == def->npoints || way_at(def, i) == SAP_TENDON_PULLEY;
+    const bool after_point = i > 0 && way_at(def, i - 1) == SAP_TENDON_POINT;
+    if (i == 0 && end) {
+      continue;  // a pulley may come first
+    }
+    if (!end && way_at(def, i) == SAP_TENDON_POINT) {
+      ++points;
+    } else if (!after_point) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "element %d of its path must stand behind a point", (int)i);
+    } else if (end && points < 2) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "the part of its path that ends at element %d has %d points, but must "
+                            "have 2 or more",
+                            (int)i, (int)points);
+    }
+    points = end ? 0 : points;
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status check_spatial(const sap_checker* checker, const sap_builder* builder,
                                 const sap_tendon_def* def) {
   if (def->npoints < 2 || def->point_bodies == NULL || def->points == NULL) {
@@ -54,8 +113,11 @@ static sap_status check_spatial(const sap_checker* checker, const sap_builder* b
   sap_status status = sap_check_vector(checker, "points", def->points, 3 * def->npoints);
   for (int32_t i = 0; i < def->npoints && status == SAP_STATUS_OK; ++i) {
     status = sap_check_id(checker, "point_bodies", def->point_bodies[i], 0, builder->nbodies);
+    if (status == SAP_STATUS_OK && def->wraps != NULL) {
+      status = check_wrap(checker, builder, &def->wraps[i]);
+    }
   }
-  return status;
+  return status == SAP_STATUS_OK ? check_order(checker, def) : status;
 }
 
 // NaN, NaN or a range.
@@ -77,6 +139,9 @@ static sap_status check_tendon(const sap_checker* checker, const sap_builder* bu
       def->npoints != 0 ? check_spatial(checker, builder, def) : check_fixed(checker, builder, def);
   if (status == SAP_STATUS_OK) {
     status = sap_check_limits(checker, "", def->lower, def->upper);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_check_stiffness(checker, "limit_stiffness", def->limit_stiffness);
@@ -120,15 +185,28 @@ static sap_status reserve_tendon(sap_builder* builder, const sap_tendon_def* def
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&builder->tendon_points, &builder->tendon_point_capacity, 3 * points, error);
   }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&builder->tendon_wraps, &builder->tendon_wrap_capacity, points, error);
+  }
   return status;
 }
 
-static void copy_path(sap_builder* builder, const sap_tendon_def* def) {
+static void copy_path(const sap_checker* checker, sap_builder* builder, const sap_tendon_def* def) {
   if (def->npoints > 0) {
     memcpy(builder->tendon_point_bodies + builder->ntendon_points, def->point_bodies,
            (size_t)def->npoints * sizeof *def->point_bodies);
     memcpy(builder->tendon_points + 3 * (size_t)builder->ntendon_points, def->points,
            3 * (size_t)def->npoints * sizeof *def->points);
+    for (int32_t i = 0; i < def->npoints; ++i) {
+      sap_tendon_wrap* wrap = &builder->tendon_wraps[builder->ntendon_points + i];
+      *wrap = (sap_tendon_wrap){.way = SAP_TENDON_POINT, .side_body = -1};
+      if (def->wraps != NULL) {
+        *wrap = def->wraps[i];
+      }
+      if (wrap->way == SAP_TENDON_CYLINDER) {
+        (void)sap_check_axis(checker, "axis", wrap->axis, wrap->axis);
+      }
+    }
   } else {
     memcpy(builder->tendon_joints + builder->ntendon_joints, def->joints,
            (size_t)def->njoints * sizeof *def->joints);
@@ -153,7 +231,7 @@ sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* de
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  copy_path(builder, def);
+  copy_path(&checker, builder, def);
   builder->tendons[builder->ntendons] =
       (sap_model_tendon){.first = builder->ntendon_joints,
                          .count = def->njoints,
@@ -167,7 +245,9 @@ sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* de
                          .damping = def->damping,
                          .friction_loss = def->friction_loss,
                          .spring_lower = def->spring_lower,
-                         .spring_upper = def->spring_upper};
+                         .spring_upper = def->spring_upper,
+                         .effort_lower = def->effort_lower,
+                         .effort_upper = def->effort_upper};
   builder->ntendon_joints += def->njoints;
   builder->ntendon_points += def->npoints;
   if (id != NULL) {

@@ -63,6 +63,7 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
                                    .nq = builder->nq,
                                    .nv = builder->nv,
                                    .nu = builder->nactuators,
+                                   .na = builder->na,
                                    .equalities = builder->nequalities,
                                    .springs = builder->nsprings,
                                    .bushings = builder->nbushings};
@@ -76,6 +77,7 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
       COPY(builder->tendon_coefficients, builder->ntendon_joints, model->tendon_coefficients) &&
       COPY(builder->tendon_point_bodies, builder->ntendon_points, model->tendon_point_bodies) &&
       COPY(builder->tendon_points, 3 * builder->ntendon_points, model->tendon_points) &&
+      COPY(builder->tendon_wraps, builder->ntendon_points, model->tendon_wraps) &&
       COPY(builder->actuators, builder->nactuators, model->actuators) &&
       COPY(builder->equalities, builder->nequalities, model->equalities) &&
       COPY(builder->springs, builder->nsprings, model->springs) &&
@@ -142,13 +144,14 @@ static sap_status normalize_key(const sap_checker* checker, const sap_model* mod
 sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error) {
   const size_t keys = (size_t)builder->nkeys;
   const size_t nq = (size_t)model->sizes.nq, nv = (size_t)model->sizes.nv;
-  const size_t nu = (size_t)model->sizes.nu;
+  const size_t nu = (size_t)model->sizes.nu, na = (size_t)model->sizes.na;
   model->key_t = sap_allocate(keys, sizeof *model->key_t);
   model->key_q = sap_allocate(keys * nq, sizeof *model->key_q);
   model->key_v = sap_allocate(keys * nv, sizeof *model->key_v);
   model->key_control = sap_allocate(keys * nu, sizeof *model->key_control);
+  model->key_act = sap_allocate(keys * na, sizeof *model->key_act);
   if (model->key_t == NULL || model->key_q == NULL || model->key_v == NULL ||
-      model->key_control == NULL) {
+      model->key_control == NULL || model->key_act == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d keyframes", (int)builder->nkeys);
   }
   for (size_t k = 0; k < keys; ++k) {
@@ -164,6 +167,11 @@ sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, s
                             (int)key->nq, (int)key->nv, (int)key->nu, (int)model->sizes.nq,
                             (int)model->sizes.nv, (int)model->sizes.nu);
     }
+    if (key->act != NULL && key->na != model->sizes.na) {
+      return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
+                            "has na = %d, but the model has %d: add keyframes last", (int)key->na,
+                            (int)model->sizes.na);
+    }
     double* q = model->key_q + k * nq;
     model->key_t[k] = key->t;
     memcpy(q, key->q != NULL ? key->q : model->q_default, nq * sizeof *q);
@@ -172,6 +180,9 @@ sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, s
     }
     if (key->control != NULL) {
       memcpy(model->key_control + k * nu, key->control, nu * sizeof *key->control);
+    }
+    if (key->act != NULL) {
+      memcpy(model->key_act + k * na, key->act, na * sizeof *key->act);
     }
     const sap_status status = normalize_key(&checker, model, q);
     if (status != SAP_STATUS_OK) {
@@ -213,7 +224,7 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_check_inertia(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
-    sap_compile_actuators(model);
+    status = sap_compile_actuators(builder, model, error);
   }
   if (status != SAP_STATUS_OK) {
     sap_model_destroy(model);

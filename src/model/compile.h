@@ -14,12 +14,12 @@ sap_status sap_compile_number(sap_model* model, sap_error* error);
 sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error);
 // The hulls of all meshes, one after the other.
 sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
-// The tendons' lengths in the default pose; springs without a length are relaxed there.
 // Stiffness of shapes that name none.
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
+// The tendons' lengths in the default pose; springs without a length are relaxed there.
 sap_status sap_compile_tendons(sap_model* model, sap_error* error);
-// Damping from damping ratios, after sap_compile_check_inertia.
-void sap_compile_actuators(sap_model* model);
+// Damping from damping ratios, forces and ranges of muscles; after sap_compile_check_inertia.
+sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
 sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.
 sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model* model,

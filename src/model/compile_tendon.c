@@ -3,32 +3,9 @@
 // at its defined pose in its parent.
 #include <math.h>
 
-#include "core/memory.h"
-#include "math/quaternion.h"
 #include "model/compile.h"
-
-// p_WP of a point of a body.
-static void default_position(const sap_model* model, int32_t body, const double p_BP[3],
-                             double p_WP[3]) {
-  sap_v3_copy(p_WP, p_BP);
-  for (int32_t b = body; b > 0; b = model->bodies[b].parent) {
-    sap_quaternion_rotate(p_WP, model->bodies[b].q_PB, p_WP);
-    sap_v3_add(p_WP, p_WP, model->bodies[b].p_PB);
-  }
-}
-
-static double spatial_length(const sap_model* model, const sap_model_tendon* tendon) {
-  double length = 0.0, last[3] = {0.0, 0.0, 0.0};
-  for (int32_t i = 0; i < tendon->npoints; ++i) {
-    const int32_t k = tendon->first_point + i;
-    double p[3], segment[3];
-    default_position(model, model->tendon_point_bodies[k], model->tendon_points + 3 * (size_t)k, p);
-    sap_v3_sub(segment, p, last);
-    length += i > 0 ? sap_v3_norm(segment) : 0.0;
-    sap_v3_copy(last, p);
-  }
-  return length;
-}
+#include "model/path.h"
+#include "model/placement.h"
 
 static double fixed_length(const sap_model* model, const sap_model_tendon* tendon) {
   double length = 0.0;
@@ -38,17 +15,29 @@ static double fixed_length(const sap_model* model, const sap_model_tendon* tendo
   return length;
 }
 
-sap_status sap_compile_tendons(sap_model* model, sap_error* error) {
-  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
-    sap_model_tendon* tendon = &model->tendons[t];
-    tendon->length0 =
-        tendon->npoints > 0 ? spatial_length(model, tendon) : fixed_length(model, tendon);
-    if (!isfinite(tendon->length0)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)t);
-    }
-    if (isnan(tendon->spring_lower)) {
-      tendon->spring_lower = tendon->spring_upper = tendon->length0;
-    }
+static sap_status compile_tendon(const sap_placed* placed, int32_t id, sap_model_tendon* tendon,
+                                 sap_error* error) {
+  tendon->length0 = tendon->npoints > 0
+                        ? sap_path_length(placed->model, id, placed->p_WB, placed->R_WB)
+                        : fixed_length(placed->model, tendon);
+  if (!isfinite(tendon->length0)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "tendon %d: its length overflows", (int)id);
+  }
+  if (isnan(tendon->spring_lower)) {
+    tendon->spring_lower = tendon->spring_upper = tendon->length0;
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_compile_tendons(sap_model* model, sap_error* error) {
+  if (model->sizes.tendons == 0) {
+    return SAP_STATUS_OK;
+  }
+  sap_placed placed;
+  sap_status status = sap_placed_create(model, &placed, error);
+  for (int32_t t = 0; t < model->sizes.tendons && status == SAP_STATUS_OK; ++t) {
+    status = compile_tendon(&placed, t, &model->tendons[t], error);
+  }
+  sap_placed_clear(&placed);
+  return status;
 }

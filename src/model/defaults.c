@@ -37,7 +37,20 @@ sap_tendon_def sap_tendon_def_default(void) {
                           .limit_stiffness = (double)INFINITY,
                           .limit_relaxation_time = 0.01,
                           .spring_lower = (double)NAN,
-                          .spring_upper = (double)NAN};
+                          .spring_upper = (double)NAN,
+                          .effort_lower = -(double)INFINITY,
+                          .effort_upper = (double)INFINITY};
+}
+
+sap_muscle sap_muscle_default(void) {
+  return (sap_muscle){.range = {0.75, 1.05},
+                      .force = -1.0,
+                      .scale = 200.0,
+                      .lmin = 0.5,
+                      .lmax = 1.6,
+                      .vmax = 1.5,
+                      .fpmax = 1.3,
+                      .fvmax = 1.2};
 }
 
 sap_actuator_def sap_actuator_def_default(void) {
@@ -47,6 +60,11 @@ sap_actuator_def sap_actuator_def_default(void) {
                             .force_lower = -(double)INFINITY,
                             .force_upper = (double)INFINITY,
                             .gain = 1.0,
+                            .activation_lower = -(double)INFINITY,
+                            .activation_upper = (double)INFINITY,
+                            .muscle = sap_muscle_default(),
+                            .length_lower = (double)NAN,
+                            .length_upper = (double)NAN,
                             .slider_axis = {0.0, 0.0, 1.0},
                             .crank_length = 1.0};
 }

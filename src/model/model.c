@@ -25,6 +25,7 @@ void sap_model_destroy(sap_model* model) {
                          model->tendon_coefficients,
                          model->tendon_point_bodies,
                          model->tendon_points,
+                         model->tendon_wraps,
                          model->actuators,
                          model->equalities,
                          model->springs,
@@ -49,7 +50,8 @@ void sap_model_destroy(sap_model* model) {
                          model->key_t,
                          model->key_q,
                          model->key_v,
-                         model->key_control};
+                         model->key_control,
+                         model->key_act};
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
     sap_free(owned[i]);
   }
@@ -143,7 +145,8 @@ sap_status sap_model_default_state(const sap_model* model, sap_state* state, sap
   if (model == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "default state: model or state is NULL");
   }
-  const sap_status status = sap_state_resize(state, model->sizes.nq, model->sizes.nv, error);
+  const sap_model_sizes* n = &model->sizes;
+  const sap_status status = sap_state_resize_with(state, n->nq, n->nv, n->na, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -151,6 +154,9 @@ sap_status sap_model_default_state(const sap_model* model, sap_state* state, sap
   fill(state->q, model->q_default, model->sizes.nq);
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
     state->v[i] = 0.0;
+  }
+  for (int32_t i = 0; i < model->sizes.na; ++i) {
+    state->act[i] = 0.0;
   }
   return SAP_STATUS_OK;
 }
@@ -163,7 +169,8 @@ sap_status sap_model_keyframe(const sap_model* model, int32_t keyframe, sap_stat
     status = sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL", (int)keyframe);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_state_resize(state, model->sizes.nq, model->sizes.nv, error);
+    const sap_model_sizes* n = &model->sizes;
+    status = sap_state_resize_with(state, n->nq, n->nv, n->na, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -172,6 +179,7 @@ sap_status sap_model_keyframe(const sap_model* model, int32_t keyframe, sap_stat
   state->t = model->key_t[k];
   fill(state->q, model->key_q + k * (size_t)model->sizes.nq, model->sizes.nq);
   fill(state->v, model->key_v + k * (size_t)model->sizes.nv, model->sizes.nv);
+  fill(state->act, model->key_act + k * (size_t)model->sizes.na, model->sizes.na);
   if (control != NULL) {
     fill(control, model->key_control + k * (size_t)model->sizes.nu, model->sizes.nu);
   }

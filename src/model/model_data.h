@@ -43,6 +43,7 @@ typedef struct sap_model_tendon {
   double lower, upper, limit_stiffness, limit_relaxation_time;
   double stiffness, damping, friction_loss;
   double spring_lower, spring_upper;  // numbers, once compiled
+  double effort_lower, effort_upper;  // infinite: none
   double length0;                     // in the default pose (compiled)
 } sap_model_tendon;
 
@@ -51,10 +52,15 @@ typedef struct sap_model_actuator {
   int32_t target;  // joint or tendon
   int32_t crank_body, slider_body;
   double crank_point[3], slider_point[3], slider_axis[3], crank_length;
-  bool servo;  // bias[1] < 0 or bias[2] < 0
   double gear, control_lower, control_upper, force_lower, force_upper;
-  double gain, bias[3];
+  double gain, gain_slope[2], bias[3];
   double damping_ratio;  // has gone into bias[2], once compiled
+  int32_t act;           // index of its activation, -1: none
+  sap_activation activation;
+  double activation_time[3], activation_lower, activation_upper;
+  bool activation_early, muscle_gain, muscle_bias;
+  sap_muscle muscle;                  // force > 0, once compiled
+  double length_lower, length_upper;  // numbers of muscles, once compiled
 } sap_model_actuator;
 
 // Convex hull of a mesh. Its numbers count from its own first vertex and face.
@@ -88,6 +94,7 @@ struct sap_model {
   double* tendon_coefficients;
   int32_t* tendon_point_bodies;
   double* tendon_points;
+  sap_tendon_wrap* tendon_wraps;  // axes unit
   sap_model_actuator* actuators;
   sap_equality_def* equalities;  // names NULL, quaternions unit; of bodies b >= 0
   sap_spring_def* springs;       // names NULL
@@ -118,6 +125,7 @@ struct sap_model {
   double* key_q;      //                                                (keyframes nq)
   double* key_v;
   double* key_control;
+  double* key_act;
   sap_model_names names[SAP_ELEMENT_COUNT];  // by sap_element
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Checkpoint files: a header, the options, q, v, the stepper's memory, and a checksum over all of
-// it.
+// Checkpoint files: a header, the options, q, v, act, the stepper's memory, and a checksum over all
+// of it.
 #include <sapstep/checkpoint.h>
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "math/finite.h"
 
 static const char MAGIC[8] = "SAPRUN\n";
-enum { VERSION = 1 };
+enum { VERSION = 2 };
 
 // Options that the steps depend on: X(name, value of `o`)
 #define STEPPER_FIELDS(X)                      \
@@ -51,7 +51,7 @@ static const char* const option_names[OPTION_COUNT] = {
 typedef struct checkpoint_header {
   char magic[8];
   uint32_t version, options;
-  int32_t nq, nv;
+  int32_t nq, nv, na, spare;
   int64_t steps;
   double t;
   double masses[2];  // see measure_masses
@@ -95,8 +95,8 @@ static sap_status measure_masses(const sap_system* system, const double* q, doub
 }
 
 static size_t file_size(const checkpoint_header* h) {
-  return sizeof *h + (OPTION_COUNT + (size_t)h->nq + (size_t)h->nv) * sizeof(double) +
-         (size_t)h->memory_size + sizeof(uint64_t);
+  const size_t numbers = OPTION_COUNT + (size_t)h->nq + (size_t)h->nv + (size_t)h->na;
+  return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + sizeof(uint64_t);
 }
 
 // The whole file in memory, checksum included.
@@ -106,6 +106,7 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
                               .options = OPTION_COUNT,
                               .nq = state->nq,
                               .nv = state->nv,
+                              .na = state->na,
                               .steps = steps,
                               .t = state->t};
   memcpy(header.magic, MAGIC, sizeof header.magic);
@@ -132,10 +133,13 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
   } parts[] = {{&header, sizeof header},
                {options, sizeof options},
                {state->q, (size_t)state->nq * sizeof(double)},
-               {state->v, (size_t)state->nv * sizeof(double)}};
+               {state->v, (size_t)state->nv * sizeof(double)},
+               {state->act, (size_t)state->na * sizeof(double)}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
-    memcpy(at, parts[i].from, parts[i].bytes);
-    at += parts[i].bytes;
+    if (parts[i].bytes > 0) {
+      memcpy(at, parts[i].from, parts[i].bytes);
+      at += parts[i].bytes;
+    }
   }
   status = sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
   const uint64_t checksum = sap_hash(SAP_HASH_START, *out, *size - sizeof checksum);
@@ -153,6 +157,10 @@ static sap_status check_arguments(const char* path, const sap_stepper* stepper,
                     "state has nq = %d, nv = %d, the system nq = %d, nv = %d", state->nq, state->nv,
                     stepper->system.nq, stepper->system.nv);
   }
+  if (state->na != stepper->system.na || (state->na > 0 && state->act == NULL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d, the system na = %d", state->na,
+                    stepper->system.na);
+  }
   return SAP_STATUS_OK;
 }
 
@@ -164,7 +172,8 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
   }
   if (status == SAP_STATUS_OK &&
       !(isfinite(state->t) && sap_all_finite(state->q, (size_t)state->nq) &&
-        sap_all_finite(state->v, (size_t)state->nv))) {
+        sap_all_finite(state->v, (size_t)state->nv) &&
+        sap_all_finite(state->act, (size_t)state->na))) {
     status = sap_fail(error, SAP_STATUS_NOT_FINITE, "state holds a number that is not finite");
   }
   if (status != SAP_STATUS_OK) {
@@ -204,7 +213,7 @@ static sap_status read_bytes(const char* path, FILE* file, unsigned char** out,
                     "reads %d with %d)",
                     path, header->version, header->options, VERSION, (int)OPTION_COUNT);
   }
-  if (header->nq < 0 || header->nv < 0 || fseek(file, 0, SEEK_END) != 0) {
+  if (header->nq < 0 || header->nv < 0 || header->na < 0 || fseek(file, 0, SEEK_END) != 0) {
     return damaged(path, error);
   }
   const long length = ftell(file);
@@ -261,22 +270,23 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
 // All of it, from bytes that are whole.
 static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_header* header,
                        const unsigned char* bytes, sap_state* state, sap_error* error) {
-  if (header->nq != state->nq || header->nv != state->nv) {
+  if (header->nq != state->nq || header->nv != state->nv || header->na != state->na) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%s: checkpoint is of a system with nq = %d, nv = %d, this one has nq = %d, "
-                    "nv = %d",
-                    path, header->nq, header->nv, state->nq, state->nv);
+                    "%s: checkpoint is of a system with nq = %d, nv = %d, na = %d, this one has nq "
+                    "= %d, nv = %d, na = %d",
+                    path, header->nq, header->nv, header->na, state->nq, state->nv, state->na);
   }
   const unsigned char* options = bytes + sizeof *header;
   const unsigned char* q_bytes = options + OPTION_COUNT * sizeof(double);
-  const size_t nq = (size_t)header->nq, nv = (size_t)header->nv;
-  double* numbers = sap_allocate(nq + nv, sizeof(double));  // aligned
+  const size_t nq = (size_t)header->nq, nv = (size_t)header->nv, na = (size_t)header->na;
+  const size_t count = nq + nv + na;
+  double* numbers = sap_allocate(count, sizeof(double));  // aligned
   if (numbers == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", nq + nv);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", count);
   }
-  memcpy(numbers, q_bytes, (nq + nv) * sizeof(double));
+  memcpy(numbers, q_bytes, count * sizeof(double));
   sap_status status = SAP_STATUS_OK;
-  if (!(isfinite(header->t) && sap_all_finite(numbers, nq + nv))) {
+  if (!(isfinite(header->t) && sap_all_finite(numbers, count))) {
     status = damaged(path, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -286,13 +296,16 @@ static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_
     status = check_system(path, stepper, header, numbers, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_stepper_load_memory(stepper, q_bytes + (nq + nv) * sizeof(double),
+    status = sap_stepper_load_memory(stepper, q_bytes + count * sizeof(double),
                                      (size_t)header->memory_size, error);
   }
   if (status == SAP_STATUS_OK) {
     state->t = header->t;
     memcpy(state->q, numbers, nq * sizeof(double));
     memcpy(state->v, numbers + nq, nv * sizeof(double));
+    if (na > 0) {
+      memcpy(state->act, numbers + nq + nv, na * sizeof(double));
+    }
   }
   sap_free(numbers);
   return status;

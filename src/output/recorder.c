@@ -125,6 +125,10 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
     return sap_fail(error, SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d; the model has %d, %d",
                     state->nq, state->nv, recorder->sizes.nq, recorder->sizes.nv);
   }
+  if (state->na != recorder->sizes.na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d; the model has %d", state->na,
+                    recorder->sizes.na);
+  }
   if (recorder->failed) {
     return sap_recorder_fail(recorder, error);
   }

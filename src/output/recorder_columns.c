@@ -12,7 +12,8 @@ enum {
 
 static int32_t rows_of_chunk(const sap_recorder* recorder, const sap_recorder_options* options) {
   const sap_model_sizes* n = &recorder->sizes;
-  const int64_t bytes = 8 * ((int64_t)n->nq + n->nv + n->nu + 29) + 4 * 7 * (int64_t)n->bodies;
+  const int64_t bytes =
+      8 * ((int64_t)n->nq + n->nv + n->na + n->nu + 29) + 4 * 7 * (int64_t)n->bodies;
   const int64_t rows = CHUNK_BYTES / bytes;
   if (options->flush_rows > 0) {
     return options->flush_rows;
@@ -26,6 +27,7 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
       [SAP_RECORD_TIME] = {.name = "time", .units = "s"},
       [SAP_RECORD_Q] = {.name = "q", .width = n->nq, .units = "m, rad"},
       [SAP_RECORD_V] = {.name = "v", .width = n->nv, .units = "m/s, rad/s"},
+      [SAP_RECORD_ACT] = {.name = "act", .width = n->na, .units = "1"},
       [SAP_RECORD_POSE] = {"pose", SAP_HDF5_SHORT, 7 * n->bodies, 0, 0, "m, 1",
                            "x,y,z,qw,qx,qy,qz of each body"},
       [SAP_RECORD_ENERGY] = {"energy", SAP_HDF5_REAL, 3, 0, 0, "J", "kinetic,gravity,springs"},
@@ -66,6 +68,7 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
     def.capacity = i < SAP_RECORD_CONTACT_ID ? rows : MANY_ROWS;
     def.compression = options->compression;
     const bool empty = (i == SAP_RECORD_Q && n->nq == 0) || (i == SAP_RECORD_V && n->nv == 0) ||
+                       (i == SAP_RECORD_ACT && n->na == 0) ||
                        (i == SAP_RECORD_ACTUATOR_FORCE && n->nu == 0);
     if (!empty && !sap_hdf5_column_create(recorder->file, &def, &recorder->columns[i])) {
       return false;

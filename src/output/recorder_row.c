@@ -208,6 +208,7 @@ sap_status sap_recorder_add_row(sap_recorder* recorder, sap_multibody* multibody
   copy(recorder, SAP_RECORD_TIME, &state->t, 1);
   copy(recorder, SAP_RECORD_Q, state->q, recorder->sizes.nq);
   copy(recorder, SAP_RECORD_V, state->v, recorder->sizes.nv);
+  copy(recorder, SAP_RECORD_ACT, state->act, recorder->sizes.na);
   const double energy[3] = {d.kinetic, d.potential_gravity, d.potential_springs};
   copy(recorder, SAP_RECORD_ENERGY, energy, 3);
   double* momentum = next(recorder, SAP_RECORD_MOMENTUM);

@@ -14,7 +14,7 @@ enum { NUMBER_SIZE = 32 };  // "joint_" and an id
 
 struct sap_trajectory {
   sap_file* file;
-  int32_t nq, nv;
+  int32_t nq, nv, na;
 };
 
 // Coordinates of each joint type: endings of the names of q and v.
@@ -52,17 +52,18 @@ static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_
   return number;
 }
 
-// ",<kind>_<label>_<ending>", quoted where the label makes that necessary.
+// ",<kind>_<label>_<ending>", quoted where the label makes that necessary. ending "": none.
 static void print_column(FILE* stream, const char* kind, const char* label, const char* ending) {
+  const char* dash = ending[0] != '\0' ? "_" : "";
   if (strpbrk(label, ",\"\r\n") == NULL) {
-    (void)fprintf(stream, ",%s_%s_%s", kind, label, ending);
+    (void)fprintf(stream, ",%s_%s%s%s", kind, label, dash, ending);
     return;
   }
   (void)fprintf(stream, ",\"%s_", kind);
   for (const char* c = label; *c != '\0'; ++c) {
     (void)fprintf(stream, *c == '"' ? "\"%c" : "%c", *c);
   }
-  (void)fprintf(stream, "_%s\"", ending);
+  (void)fprintf(stream, "%s%s\"", dash, ending);
 }
 
 // Columns of q (velocities false) or v of all joints, in the order of the coordinates; joint_at
@@ -89,6 +90,18 @@ static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool
     }
   }
   return SAP_STATUS_OK;
+}
+
+static void print_activation_columns(FILE* stream, const sap_model* model, int32_t nu) {
+  for (int32_t i = 0; i < nu; ++i) {
+    if (sap_model_actuator_activation(model, i) < 0) {
+      continue;
+    }
+    char number[NUMBER_SIZE];
+    (void)snprintf(number, sizeof number, "actuator_%ld", (long)i);
+    const char* name = sap_model_name(model, SAP_ELEMENT_ACTUATOR, i);
+    print_column(stream, "act", name[0] != '\0' ? name : number, "");
+  }
 }
 
 static sap_status print_header(FILE* stream, const sap_model* model, sap_error* error) {
@@ -120,6 +133,9 @@ static sap_status print_header(FILE* stream, const sap_model* model, sap_error* 
   if (status == SAP_STATUS_OK) {
     status = print_joint_columns(stream, model, true, v_joint, sizes.nv, error);
   }
+  if (status == SAP_STATUS_OK) {
+    print_activation_columns(stream, model, sizes.nu);
+  }
   (void)fprintf(stream, ",contacts,newton_iterations,kinetic_J,potential_J,penetration_m\n");
 done:
   sap_free(q_joint);
@@ -143,6 +159,7 @@ sap_status sap_trajectory_create(const char* path, const sap_model* model, sap_t
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   trajectory->nq = sizes.nq;
   trajectory->nv = sizes.nv;
+  trajectory->na = sizes.na;
   sap_status status = sap_file_create(path, &trajectory->file, error);
   if (status == SAP_STATUS_OK) {
     status = print_header(sap_file_stream(trajectory->file), model, error);
@@ -166,6 +183,10 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
                     "row->state has nq = %ld, nv = %ld; the model has %ld, %ld", (long)state->nq,
                     (long)state->nv, (long)trajectory->nq, (long)trajectory->nv);
   }
+  if (state->na != trajectory->na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "row->state has na = %ld; the model has %ld",
+                    (long)state->na, (long)trajectory->na);
+  }
   sap_c_locale locale;
   const sap_status status = sap_c_locale_begin(&locale, error);
   if (status != SAP_STATUS_OK) {
@@ -178,6 +199,9 @@ sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory
   }
   for (int32_t i = 0; i < state->nv; ++i) {
     (void)fprintf(stream, ",%.17g", state->v[i]);
+  }
+  for (int32_t i = 0; i < state->na; ++i) {
+    (void)fprintf(stream, ",%.17g", state->act[i]);
   }
   (void)fprintf(stream, ",%ld,%ld,%.17g,%.17g,%.17g\n", (long)row->contacts,
                 (long)row->newton_iterations, row->kinetic, row->potential, row->penetration);

@@ -38,14 +38,14 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
     assembly->row = sap_allocate((size_t)model->sizes.nv, sizeof(double));
     assembly->trees = sap_allocate((size_t)model->sizes.trees, sizeof(int32_t));
     assembly->parts = sap_allocate((size_t)model->sizes.trees, sizeof(double*));
-    assembly->joint_servos =
-        sap_allocate((size_t)model->sizes.joints, sizeof *assembly->joint_servos);
+    assembly->bound_servos = sap_allocate(
+        (size_t)model->sizes.joints + (size_t)model->sizes.tendons, sizeof *assembly->bound_servos);
     assembly->predicted =
         sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
       assembly->angular[0] == NULL || assembly->angular[1] == NULL || assembly->row == NULL ||
-      assembly->trees == NULL || assembly->parts == NULL || assembly->joint_servos == NULL ||
+      assembly->trees == NULL || assembly->parts == NULL || assembly->bound_servos == NULL ||
       assembly->predicted == NULL || !create_switches(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
@@ -66,7 +66,7 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->row);
   sap_free(assembly->trees);
   sap_free(assembly->parts);
-  sap_free(assembly->joint_servos);
+  sap_free(assembly->bound_servos);
   sap_free(assembly->predicted);
   for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
     sap_free(assembly->on[kind]);

@@ -35,9 +35,9 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
 
 // Where a step begins.
 typedef struct sap_assembly_start {
-  const sap_dynamics* dynamics;  // with kinematics at q0
+  sap_dynamics* dynamics;  // with kinematics at q0
   const double *q0, *v0;
-  const double* control;  // NULL: zero
+  const double* input;  // see dynamics/actuators.h (nu)
   const sap_regularization* regularization;
 } sap_assembly_start;
 

@@ -23,7 +23,7 @@ enum sap_key_kind {
   SAP_KEY_FRICTION,
   SAP_KEY_TENDON_FRICTION,
   SAP_KEY_SERVO,
-  SAP_KEY_JOINT_SERVOS,
+  SAP_KEY_BOUND_SERVOS,  // id: see dynamics/actuators.h
   SAP_KEY_EQUALITY,
 };
 
@@ -46,7 +46,8 @@ static inline int32_t sap_assembly_key_id(uint64_t key, int which) {
 //   force = clamp(offset - kp l - kd dl/dt, lower, upper) at the end of the step
 typedef struct sap_servo_law {
   double offset, kp, kd, lower, upper;
-  bool used;
+  double gears;   // sum of the gears
+  int32_t count;  // servos in it
 } sap_servo_law;
 
 struct sap_assembly {
@@ -62,7 +63,7 @@ struct sap_assembly {
   // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
   double* predicted;
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
-  sap_servo_law* joint_servos;      // all of a joint that bounds their sum  (joints)
+  sap_servo_law* bound_servos;      // all that a bound sums up    (joints + tendons)
 };
 
 // What all blocks of one call share.

@@ -5,11 +5,13 @@
 //   bounds dt lower, dt upper.
 // Gains beyond what the near-rigid limit R >= beta^2/(4 pi^2) w allows are scaled down together
 // with the offset: v_hat, and with it the place where the servo is at rest, stays; the bounds do
-// too. The servos of a joint with an effort range act as one, whose bounds are the sums of theirs,
-// cut to what the joint's motors leave of the range.
+// too. The servos of a joint or tendon with an effort range act as one, whose bounds are the sums
+// of theirs, cut to what its motors leave of the range.
 #include <math.h>
+#include <string.h>
 
 #include "dynamics/actuators.h"
+#include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
 #include "problem/assembly_data.h"
 
@@ -34,10 +36,11 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
 static sap_servo_law law_of(const sap_assembly_call* call, int32_t id) {
   const sap_model* model = call->assembly->model;
   const sap_model_actuator* actuator = &model->actuators[id];
+  const sap_actuator_line line = sap_dynamics_actuator_line(model, id, call->start->input);
   return (sap_servo_law){
-      .offset = sap_dynamics_actuator_offset(model, id, call->start->control),
-      .kp = -actuator->bias[1],
-      .kd = -actuator->bias[2],
+      .offset = line.offset,
+      .kp = line.kp,
+      .kd = line.kd,
       .lower = actuator->force_lower,
       .upper = actuator->force_upper,
   };
@@ -54,55 +57,65 @@ static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }
 
-// Adds a servo to those of its joint, in terms of the joint's coordinate and effort.
-static void join(const sap_assembly_call* call, int32_t id) {
-  const sap_model_actuator* actuator = &call->assembly->model->actuators[id];
-  sap_servo_law* sum = &call->assembly->joint_servos[actuator->target];
+// Adds a servo to those of its bound, in terms of the joint's coordinate and effort, or of the
+// tendon's length and tension.
+static void join(const sap_assembly_call* call, int32_t id, int32_t bound) {
+  sap_servo_law* sum = &call->assembly->bound_servos[bound];
   const sap_servo_law law = law_of(call, id);
-  const double gear = actuator->gear;
-  if (!sum->used) {
-    *sum = (sap_servo_law){.used = true};
-  }
+  const double gear = call->assembly->model->actuators[id].gear;
   sum->offset += gear * law.offset;
   sum->kp += gear * gear * law.kp;
   sum->kd += gear * gear * law.kd;
   sum->lower += gear * (gear > 0.0 ? law.lower : law.upper);
   sum->upper += gear * (gear > 0.0 ? law.upper : law.lower);
+  sum->gears += gear;
+  ++sum->count;
 }
 
 static double clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
 }
 
-static sap_status add_joined(const sap_assembly_call* call, int32_t joint, double motors) {
+static sap_status add_joined(const sap_assembly_call* call, int32_t bound, double motors) {
   sap_assembly* assembly = call->assembly;
-  const sap_model_joint_data* data = &assembly->model->joints[joint];
-  sap_servo_law law = assembly->joint_servos[joint];
-  assembly->joint_servos[joint].used = false;
-  law.lower = clamp(law.lower, data->effort_lower - motors, data->effort_upper - motors);
-  law.upper = clamp(law.upper, data->effort_lower - motors, data->effort_upper - motors);
+  const int32_t tendon = bound - assembly->model->sizes.joints;
+  sap_dynamics* dynamics = call->start->dynamics;
+  sap_servo_law law = assembly->bound_servos[bound];
+  double lower, upper, length;
+  sap_model_effort_range(assembly->model, bound, &lower, &upper);
   sap_rows_begin(&assembly->rows, 1);
-  sap_dynamics_add_joint_row(call->start->dynamics, joint, 1.0, &assembly->rows, 0);
-  return add_servo(call, &law, call->start->q0[data->q_start],
-                   sap_assembly_key(SAP_KEY_JOINT_SERVOS, joint, 0, 0));
-}
-
-static bool is_joined(const sap_model* model, int32_t id) {
-  const sap_model_actuator* actuator = &model->actuators[id];
-  return actuator->transmission == SAP_TRANSMISSION_JOINT &&
-         sap_model_has_effort_range(model, actuator->target);
+  if (tendon < 0) {
+    sap_dynamics_add_joint_row(dynamics, bound, 1.0, &assembly->rows, 0);
+    length = call->start->q0[assembly->model->joints[bound].q_start];
+  } else {
+    // The range is that of forces before the gear: with unequal gears their mean must do.
+    const double gear = law.gears / (double)law.count;
+    const double ends[2] = {gear * lower, gear * upper};
+    lower = fmin(ends[0], ends[1]);
+    upper = fmax(ends[0], ends[1]);
+    sap_dynamics_add_tendon_row(dynamics, tendon, 1.0, &assembly->rows, 0);
+    length = sap_dynamics_tendon_length(dynamics, call->start->q0, tendon);
+  }
+  law.lower = clamp(law.lower, lower - motors, upper - motors);
+  law.upper = clamp(law.upper, lower - motors, upper - motors);
+  return add_servo(call, &law, length, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0));
 }
 
 static sap_status add_all_joined(const sap_assembly_call* call) {
   const sap_model* model = call->assembly->model;
-  const double* motors = sap_dynamics_motor_efforts(call->start->dynamics, call->start->control);
-  for (int32_t joint = 0; joint < model->sizes.joints; ++joint) {
-    const sap_status status = call->assembly->joint_servos[joint].used
-                                  ? add_joined(call, joint, motors[joint])
+  const sap_assembly_start* start = call->start;
+  const double* motors =
+      sap_dynamics_motor_efforts(start->dynamics, start->q0, start->v0, start->input);
+  const int32_t joints = model->sizes.joints;
+  for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
+    const sap_status status = call->assembly->bound_servos[bound].count > 0
+                                  ? add_joined(call, bound, motors[bound])
                                   : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
-      sap_error_prefix(call->error, "servos of joint %d '%s'", joint,
-                       sap_model_name(model, SAP_ELEMENT_JOINT, joint));
+      const sap_element kind = bound < joints ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON;
+      const int32_t id = bound < joints ? bound : bound - joints;
+      sap_error_prefix(call->error, "servos of %s %d '%s'", bound < joints ? "joint" : "tendon", id,
+                       sap_model_name(model, kind, id));
       return status;
     }
   }
@@ -114,12 +127,17 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   const sap_model* model = assembly->model;
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   bool joined = false;
+  memset(assembly->bound_servos, 0,
+         ((size_t)model->sizes.joints + (size_t)model->sizes.tendons) *
+             sizeof *assembly->bound_servos);
   for (int32_t id = 0; id < model->sizes.actuators; ++id) {
-    if (!model->actuators[id].servo || !sap_dynamics_actuator_is_on(start->dynamics, id)) {
+    if (!sap_dynamics_actuator_is_on(start->dynamics, id) ||
+        !sap_dynamics_actuator_is_servo(model, id, start->input)) {
       continue;
     }
-    if (is_joined(model, id)) {
-      join(&call, id);
+    const int32_t bound = sap_model_effort_bound(model, id);
+    if (bound >= 0) {
+      join(&call, id, bound);
       joined = true;
       continue;
     }

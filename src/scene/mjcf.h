@@ -26,6 +26,7 @@ typedef struct sap_mjcf_compiler {
   sap_mjcf_tristate inertia_from_geom;
   int32_t group_range[2];
   double bound_mass, bound_inertia;  // lower bounds [kg, kg m^2]
+  bool use_lengths, use_limits;      // of <lengthrange>: useexisting, uselimit
 } sap_mjcf_compiler;
 
 typedef struct sap_mjcf_class {
@@ -96,6 +97,15 @@ typedef struct sap_mjcf_site {
   sap_pose pose;  // in the body
 } sap_mjcf_site;
 
+// A geom that tendons may go round.
+typedef struct sap_mjcf_obstacle {
+  const sap_xml_node* node;
+  int32_t body, space;
+  sap_shape_type type;
+  sap_pose pose;  // in the body
+  double radius;
+} sap_mjcf_obstacle;
+
 typedef struct sap_mjcf_interval {
   double range[2];
 } sap_mjcf_interval;
@@ -107,6 +117,7 @@ typedef struct sap_mjcf_control {
   const sap_xml_node* node;
   int32_t space;
   int32_t id;  // the builder's, -1: not supported and left out
+  bool has_activation;
 } sap_mjcf_control;
 
 typedef struct sap_mjcf_reader {
@@ -133,9 +144,11 @@ typedef struct sap_mjcf_reader {
   int32_t place_count, place_capacity;
   sap_mjcf_site* sites;
   int32_t site_count, site_capacity;
+  sap_mjcf_obstacle* obstacles;
+  int32_t obstacle_count, obstacle_capacity;
   sap_mjcf_interval* tendon_ranges;  // by tendon id
   int32_t tendon_range_capacity;
-  sap_lookup body_names, joint_names, site_names, geom_names, tendon_names;
+  sap_lookup body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
   struct sap_mjcf_mesh* meshes;  // see mjcf_mesh.h
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;

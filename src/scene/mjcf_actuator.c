@@ -1,137 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <actuator>: general, motor, position and velocity on joints, tendons and slider-cranks. All
-// kinds share one set of defaults, which each element changes in turn, as in MuJoCo:
-//   force = gainprm[0] ctrl + biasprm . (1, length, rate), the bias only if biastype is affine.
+// <actuator>: what acts on joints, tendons and slider-cranks.
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/quaternion.h"
+#include "scene/mjcf_actuator.h"
 #include "scene/mjcf_instance.h"
 #include "scene/number.h"
 #include "scene/schema.h"
 
-// Before any default: MuJoCo's.
-static const double default_gain = 1.0;
+typedef sap_mjcf_actuator_law law;
 
 // Elements that exist but cannot be done.
-static const char other_kinds[] =
-    "intvelocity orientation pid damper cylinder muscle adhesion dcmotor plugin";
-
-typedef struct law {
-  double gain[3], bias[3];  // bias[2] > 0 in MuJoCo's files: see damping_ratio
-  double damping_ratio, inherit_range;
-  int32_t gain_type, bias_type, dynamics;
-} law;
-
-static sap_status read_scalar(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
-                              bool nonnegative, double* value, bool* given) {
-  *given = sap_xml_get(node, attribute) != NULL;
-  if (!*given) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_xml_numbers(node, attribute, 1, 1, value, NULL, r->error);
-  return status == SAP_STATUS_OK && nonnegative && !(*value >= 0.0)
-             ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "must be >= 0")
-             : status;
-}
-
-static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double kp = l->gain[0], kv = 0.0;
-  bool given, has_kv;
-  sap_status status = read_scalar(r, node, "kp", true, &kp, &given);
-  if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "kv", true, &kv, &has_kv);
-  }
-  l->gain[0] = kp;
-  l->bias[1] = -kp;
-  if (status == SAP_STATUS_OK && has_kv) {
-    l->bias[2] = -kv;
-    l->damping_ratio = 0.0;
-  }
-  double ratio = 0.0;
-  if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "dampratio", true, &ratio, &given);
-  }
-  if (status == SAP_STATUS_OK && given) {
-    if (has_kv && kv > 0.0 && ratio > 0.0) {
-      return sap_xml_fail(node, "dampratio", SAP_STATUS_SYNTAX, r->error, "not together with 'kv'");
-    }
-    l->damping_ratio = ratio;
-    l->bias[2] = 0.0;
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "inheritrange", true, &l->inherit_range, &given);
-  }
-  l->gain_type = 0;
-  l->bias_type = 1;
-  return status;
-}
-
-static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double kv = l->gain[0];
-  bool given;
-  const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
-  *l = (law){.gain = {kv}, .bias = {0.0, 0.0, -kv}, .bias_type = 1};
-  return status;
-}
-
-static sap_status apply_general(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  sap_status status = SAP_STATUS_OK;
-  double gain[10] = {0.0}, bias[10] = {0.0};
-  memcpy(gain, l->gain, sizeof l->gain);
-  memcpy(bias, l->bias, sizeof l->bias);
-  if (sap_xml_get(node, "gaintype") != NULL) {
-    status = sap_xml_choice(node, "gaintype", "fixed affine muscle user", &l->gain_type, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "biastype") != NULL) {
-    status = sap_xml_choice(node, "biastype", "none affine muscle user", &l->bias_type, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "dyntype") != NULL) {
-    status = sap_xml_choice(node, "dyntype", "none integrator filter filterexact muscle user",
-                            &l->dynamics, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "gainprm") != NULL) {
-    status = sap_xml_numbers(node, "gainprm", 1, 10, gain, NULL, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "biasprm") != NULL) {
-    status = sap_xml_numbers(node, "biasprm", 1, 10, bias, NULL, r->error);
-    l->damping_ratio = 0.0;
-  }
-  memcpy(l->gain, gain, sizeof l->gain);
-  memcpy(l->bias, bias, sizeof l->bias);
-  return status;
-}
-
-// What the element and its defaults make of the law, outermost first.
-static sap_status read_law(sap_mjcf_reader* r, const sap_mjcf_sources* s, law* l) {
-  *l = (law){.gain = {default_gain}};
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; i < s->count && status == SAP_STATUS_OK; ++i) {
-    const sap_xml_node* node = s->nodes[i];
-    if (sap_xml_is(node, "position")) {
-      status = apply_position(r, node, l);
-    } else if (sap_xml_is(node, "velocity")) {
-      status = apply_velocity(r, node, l);
-    } else if (sap_xml_is(node, "motor")) {
-      *l = (law){.gain = {1.0}};
-    } else if (sap_xml_is(node, "general")) {
-      status = apply_general(r, node, l);
-    }
-  }
-  return status;
-}
-
-// NULL, or why the law is beyond this engine.
-static const char* why_not(const law* l) {
-  if (l->gain_type != 0) {
-    return "only gaintype fixed is supported";
-  }
-  if (l->bias_type > 1) {
-    return "only biastype none and affine are supported";
-  }
-  return l->dynamics != 0 ? "actuators with an activation state are not supported" : NULL;
-}
+static const char other_kinds[] = "orientation pid adhesion dcmotor plugin";
 
 // The control's range from the target's.
 static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, const law* l,
@@ -143,9 +25,12 @@ static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, co
   const bool on_joint = def->transmission == SAP_TRANSMISSION_JOINT;
   const double* range =
       on_joint ? r->joints[def->target].range : r->tendon_ranges[def->target].range;
-  if (isfinite(def->control_lower)) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "has both ctrlrange and inheritrange");
+  const bool to_act = l->inherit_activation;
+  double* lower = to_act ? &def->activation_lower : &def->control_lower;
+  double* upper = to_act ? &def->activation_upper : &def->control_upper;
+  if (isfinite(*lower)) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "has both %s and inheritrange",
+                        to_act ? "actrange" : "ctrlrange");
   }
   if (!isfinite(range[0]) || !isfinite(range[1])) {
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
@@ -153,8 +38,8 @@ static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, co
   }
   const double mean = 0.5 * (range[0] + range[1]);
   const double half = 0.5 * (range[1] - range[0]) * l->inherit_range;
-  def->control_lower = mean - half;
-  def->control_upper = mean + half;
+  *lower = mean - half;
+  *upper = mean + half;
   return SAP_STATUS_OK;
 }
 
@@ -163,6 +48,7 @@ static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   double gear[6] = {1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   sap_mjcf_range control = {"ctrlrange", "ctrllimited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_mjcf_range force = {"forcerange", "forcelimited", 1.0, -(double)INFINITY, (double)INFINITY};
+  sap_mjcf_range act = {"actrange", "actlimited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_status status = sap_mjcf_numbers(r, s, "gear", (const int32_t[]){1, 6}, gear, NULL);
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, s, scope, &control);
@@ -170,6 +56,11 @@ static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, s, scope, &force);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_read_range(r, s, scope, &act);
+  }
+  def->activation_lower = act.lower;
+  def->activation_upper = act.upper;
   def->gear = gear[0];
   def->control_lower = control.lower;
   def->control_upper = control.upper;
@@ -178,32 +69,56 @@ static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   return status;
 }
 
+// The range of lengths: given, or that of the joint or tendon if the compiler says so.
+static sap_status read_lengths(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                               const sap_mjcf_compiler* compiler, sap_actuator_def* def) {
+  double lengths[2] = {0.0, 0.0};
+  const sap_status status =
+      sap_mjcf_numbers(r, s, "lengthrange", (const int32_t[]){2, 2}, lengths, NULL);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const bool given = compiler->use_lengths && lengths[0] < lengths[1];
+  if (!given && compiler->use_limits && def->transmission != SAP_TRANSMISSION_SLIDER_CRANK) {
+    const double* range = def->transmission == SAP_TRANSMISSION_JOINT
+                              ? r->joints[def->target].range
+                              : r->tendon_ranges[def->target].range;
+    memcpy(lengths, range, sizeof lengths);
+  }
+  if (isfinite(lengths[0]) && isfinite(lengths[1]) && lengths[0] < lengths[1] &&
+      (given || compiler->use_limits)) {
+    def->length_lower = lengths[0];
+    def->length_upper = lengths[1];
+  }
+  return SAP_STATUS_OK;
+}
+
 // *why: NULL, or why the element is left out.
 static sap_status read_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                 sap_actuator_def* def, const char** why) {
   const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
   sap_mjcf_sources s;
   law l = {0};
+  int32_t early = 0;
   sap_status status = sap_mjcf_find_sources(r, i->node, "motor", &scope, &s);
   if (status == SAP_STATUS_OK) {
-    status = read_law(r, &s, &l);
+    status = sap_mjcf_read_law(r, &s, &l);
   }
   if (status == SAP_STATUS_OK) {
     status = read_ranges(r, &s, &scope, def);
   }
-  *why = why_not(&l);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_choice(r, &s, "actearly", "false true", &early);
+  }
+  *why = sap_mjcf_law_unsupported(&l);
   if (status == SAP_STATUS_OK && l.inherit_range > 0.0) {
     status = inherit_range(r, i->node, &l, def);
   }
-  def->gain = l.gain[0];
-  if (l.bias_type == 1) {
-    memcpy(def->bias, l.bias, sizeof def->bias);
-    def->damping_ratio = l.damping_ratio;
-    if (l.bias[2] > 0.0 && l.bias[1] == -l.gain[0]) {  // so MuJoCo reads a position servo's
-      def->damping_ratio = l.bias[2];
-      def->bias[2] = 0.0;
-    }
+  if (status == SAP_STATUS_OK) {
+    status = read_lengths(r, &s, &scope.model->compiler, def);
   }
+  sap_mjcf_apply_law(&l, def);
+  def->activation_early = early != 0;
   return status == SAP_STATUS_OK
              ? sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def->name)
              : status;
@@ -258,6 +173,14 @@ static sap_status read_crank(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   return sap_xml_numbers(i->node, "cranklength", 1, 1, &def->crank_length, NULL, r->error);
 }
 
+static bool has_activation(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
+  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
+  sap_mjcf_sources s;
+  law l = {0};
+  return sap_mjcf_find_sources(r, i->node, "motor", &scope, &s) == SAP_STATUS_OK &&
+         sap_mjcf_read_law(r, &s, &l) == SAP_STATUS_OK && l.activation != SAP_ACTIVATION_NONE;
+}
+
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   int32_t id = -1;
   sap_status status = SAP_GROW(&r->controls, &r->control_capacity, r->control_count + 1, r->error);
@@ -277,7 +200,8 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   } else if (status == SAP_STATUS_OK) {
     status = sap_mjcf_locate(r, i->node, sap_builder_add_actuator(r->builder, &def, &id, r->error));
   }
-  r->controls[r->control_count++] =
-      (sap_mjcf_control){.node = i->node, .space = i->space, .id = id};
+  // Also one that is left out may have an activation in keyframes.
+  r->controls[r->control_count++] = (sap_mjcf_control){
+      .node = i->node, .space = i->space, .id = id, .has_activation = has_activation(r, i)};
   return status;
 }

@@ -54,6 +54,29 @@ static sap_status gather(sap_mjcf_reader* r, contents* c) {
   return status;
 }
 
+// Keeps what tendons need to know.
+static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t space,
+                                    int32_t body) {
+  if (geom->def.name == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status =
+      SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  // Whatever is no sphere or cylinder is refused where a tendon names it.
+  sap_mjcf_obstacle* obstacle = &r->obstacles[r->obstacle_count];
+  *obstacle = (sap_mjcf_obstacle){.node = geom->node,
+                                  .body = body,
+                                  .space = space,
+                                  .type = geom->supported ? geom->def.type : SAP_SHAPE_MESH,
+                                  .radius = geom->def.size[0]};
+  memcpy(obstacle->pose.p, geom->def.p_BS, sizeof obstacle->pose.p);
+  memcpy(obstacle->pose.q, geom->def.q_BS, sizeof obstacle->pose.q);
+  return sap_lookup_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
+}
+
 // Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
 static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
   return geom->def.name != NULL ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
@@ -105,6 +128,12 @@ static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* 
                                           "the world cannot have a joint");
     } else if (sap_xml_is(item.node, "site")) {
       status = sap_mjcf_add_site(r, &item, at->id);
+    }
+  }
+  int32_t geom = 0;
+  for (int32_t i = c->first; i < c->end && status == SAP_STATUS_OK; ++i) {
+    if (sap_xml_is(r->items[i].node, "geom")) {
+      status = remember_obstacle(r, &c->geoms[geom++], r->items[i].scope.space, at->id);
     }
   }
   for (int32_t i = 0; i < c->geom_count && status == SAP_STATUS_OK; ++i) {

@@ -21,11 +21,9 @@ static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribut
   const struct {
     const char* start;
     const sap_lookup* names;
-  } kinds[] = {{"body", &r->body_names},
-               {"joint", &r->joint_names},
-               {"tendon", &r->tendon_names},
-               {"site", &r->site_names},
-               {"geom", &r->geom_names}};
+  } kinds[] = {{"body", &r->body_names},     {"joint", &r->joint_names},
+               {"tendon", &r->tendon_names}, {"site", &r->site_names},
+               {"geom", &r->geom_names},     {"obstacle", &r->obstacle_names}};
   size_t i = 0;
   while (strncmp(attribute, kinds[i].start, strlen(kinds[i].start)) != 0) {
     ++i;  // every attribute of list_names begins with one of them
@@ -41,6 +39,9 @@ static int32_t space_of(const sap_mjcf_reader* r, const sap_lookup* names, int32
   }
   if (names == &r->site_names) {
     return r->sites[id].space;
+  }
+  if (names == &r->obstacle_names) {
+    return r->obstacles[id].space;
   }
   return names == &r->body_names && id > 0 ? r->places[id].space : space;
 }
@@ -119,20 +120,27 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, refer
       out->name[out->count++] = name;
     }
   }
+  // What tendons go through and round.
+  static const struct {
+    const char *element, *attribute, *kind;
+  } inside[] = {{"site", "site", "site"},
+                {"joint", "joint", "joint"},
+                {"geom", "geom", "obstacle"},
+                {"geom", "sidesite", "site"}};
   for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
-    const bool site = sap_xml_is(c, "site");
-    const char* name = site                     ? sap_xml_get(c, "site")
-                       : sap_xml_is(c, "joint") ? sap_xml_get(c, "joint")
-                                                : NULL;
-    if (name == NULL) {
-      continue;
+    for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
+      const char* name =
+          sap_xml_is(c, inside[i].element) ? sap_xml_get(c, inside[i].attribute) : NULL;
+      if (name == NULL) {
+        continue;
+      }
+      if (out->count == SAP_MJCF_MAX_NAMES) {
+        return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
+                            SAP_MJCF_MAX_NAMES);
+      }
+      out->attribute[out->count] = inside[i].kind;
+      out->name[out->count++] = name;
     }
-    if (out->count == SAP_MJCF_MAX_NAMES) {
-      return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
-                          SAP_MJCF_MAX_NAMES);
-    }
-    out->attribute[out->count] = site ? "site" : "joint";
-    out->name[out->count++] = name;
   }
   return SAP_STATUS_OK;
 }

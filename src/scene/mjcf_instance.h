@@ -6,7 +6,7 @@
 
 #include "scene/mjcf.h"
 
-enum { SAP_MJCF_MAX_NAMES = 64 };  // that one element may hold
+enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
 
 // One existence of an element, in a space.
 typedef struct sap_mjcf_instance {

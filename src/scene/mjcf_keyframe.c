@@ -10,8 +10,8 @@
 #include "scene/schema.h"
 
 typedef struct key_arrays {
-  double *q, *v, *control;
-  int32_t nq, nv, nu;  // of the whole scene
+  double *q, *v, *control, *act;
+  int32_t nq, nv, nu, na;  // of the whole scene
 } key_arrays;
 
 // Where the values of an attribute belong: values [skip, skip + count) of `given` in all.
@@ -38,64 +38,71 @@ static sap_status read_part(sap_mjcf_reader* r, const sap_xml_node* node, const 
   return status;
 }
 
-static int32_t actuator_elements(const sap_mjcf_model* model) {
+// Values of actuators (ctrl) or of those with an activation (act): one for each of the key's own
+// model, what was left out included. In the whole scene they stand in the order of the actuators,
+// in an attached model in that of its elements.
+typedef struct control_list {
+  const char* attribute;
+  bool activations;
+  double* target;
+} control_list;
+
+// How many values precede that of the element in its model's own keys; `node` NULL: how many there
+// are.
+static int32_t place_in_model(const sap_mjcf_reader* r, int32_t space, const sap_xml_node* node,
+                              bool activations) {
+  const sap_mjcf_model* model = r->spaces[space].model;
   int32_t count = 0;
   for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
     const sap_xml_node* n = sap_xml_is(s, "actuator") ? s->first_child : NULL;
-    for (; n != NULL; n = n->next) {
-      ++count;
+    for (; n != NULL && n != node; n = n->next) {
+      bool counts = !activations;
+      for (int32_t i = 0; i < r->control_count && !counts; ++i) {
+        counts = r->controls[i].node == n && r->controls[i].has_activation;
+      }
+      count += counts ? 1 : 0;
+    }
+    if (n != NULL) {
+      break;
     }
   }
   return count;
 }
 
-static int32_t element_index(const sap_mjcf_model* model, const sap_xml_node* node) {
+static int32_t place_in_scene(const sap_mjcf_reader* r, int32_t control, bool activations) {
   int32_t count = 0;
-  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
-    const sap_xml_node* n = sap_xml_is(s, "actuator") ? s->first_child : NULL;
-    for (; n != NULL; n = n->next, ++count) {
-      if (n == node) {
-        return count;
-      }
-    }
+  for (int32_t i = 0; i < control; ++i) {
+    count += !activations || r->controls[i].has_activation ? 1 : 0;
   }
-  return -1;
+  return count;
 }
 
-// The main file's key: one value per actuator, those left out included.
-static sap_status read_main_control(sap_mjcf_reader* r, const sap_xml_node* node,
-                                    key_arrays* arrays) {
-  double* values = sap_allocate((size_t)r->control_count, sizeof *values);
-  if (values == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+static sap_status read_controls(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
+                                const control_list* list) {
+  const bool main = space == 0, activations = list->activations;
+  const int32_t count = main ? place_in_scene(r, r->control_count, activations)
+                             : place_in_model(r, space, NULL, activations);
+  if (sap_xml_get(node, list->attribute) == NULL) {
+    return SAP_STATUS_OK;
   }
-  const key_part part = {"ctrl", r->control_count, 0, r->control_count, values};
-  const sap_status status = read_part(r, node, &part);
-  for (int32_t i = 0; i < r->control_count && status == SAP_STATUS_OK; ++i) {
-    if (r->controls[i].id >= 0) {
-      arrays->control[r->controls[i].id] = values[i];
-    }
-  }
-  sap_free(values);
-  return status;
-}
-
-static sap_status read_attached_control(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
-                                        key_arrays* arrays) {
-  const sap_mjcf_model* model = r->spaces[space].model;
-  const int32_t count = actuator_elements(model);
   double* values = sap_allocate((size_t)count, sizeof *values);
   if (values == NULL) {
     return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
   }
-  const key_part part = {"ctrl", count, 0, count, values};
+  const key_part part = {list->attribute, count, 0, count, values};
   const sap_status status = read_part(r, node, &part);
+  int32_t to = 0;  // activations of what was left out do not exist
   for (int32_t i = 0; i < r->control_count && status == SAP_STATUS_OK; ++i) {
     const sap_mjcf_control* c = &r->controls[i];
-    const int32_t index = c->space == space ? element_index(model, c->node) : -1;
-    if (c->id >= 0 && index >= 0) {
-      arrays->control[c->id] = values[index];
+    if (c->id < 0 || (activations && !c->has_activation)) {
+      continue;
     }
+    if (main || c->space == space) {
+      const int32_t from =
+          main ? place_in_scene(r, i, activations) : place_in_model(r, space, c->node, activations);
+      list->target[activations ? to : c->id] = values[from];
+    }
+    ++to;
   }
   sap_free(values);
   return status;
@@ -125,7 +132,9 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   memcpy(arrays->q, r->q_default, (size_t)arrays->nq * sizeof *arrays->q);
   memset(arrays->v, 0, (size_t)arrays->nv * sizeof *arrays->v);
   memset(arrays->control, 0, (size_t)arrays->nu * sizeof *arrays->control);
-  sap_keyframe_def def = {.q = arrays->q, .v = arrays->v, .control = arrays->control};
+  memset(arrays->act, 0, (size_t)arrays->na * sizeof *arrays->act);
+  sap_keyframe_def def = {
+      .q = arrays->q, .v = arrays->v, .control = arrays->control, .act = arrays->act};
   sap_status status = SAP_STATUS_OK;
   const char* name = sap_xml_get(node, "name");
   if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
@@ -138,8 +147,12 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
     status = read_state(r, node, space, arrays);
   }
   if (status == SAP_STATUS_OK) {
-    status = space == 0 ? read_main_control(r, node, arrays)
-                        : read_attached_control(r, node, space, arrays);
+    const control_list list = {"ctrl", false, arrays->control};
+    status = read_controls(r, node, space, &list);
+  }
+  if (status == SAP_STATUS_OK) {
+    const control_list list = {"act", true, arrays->act};
+    status = read_controls(r, node, space, &list);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_builder_add_keyframe(r->builder, &def, NULL, r->error);
@@ -165,14 +178,18 @@ static sap_status add_model_keys(sap_mjcf_reader* r, int32_t space, key_arrays* 
 sap_status sap_mjcf_read_keyframes(sap_mjcf_reader* r) {
   key_arrays arrays = {0};
   sap_builder_counts(r->builder, &arrays.nq, &arrays.nv, &arrays.nu);
+  for (int32_t i = 0; i < r->control_count; ++i) {
+    arrays.na += r->controls[i].id >= 0 && r->controls[i].has_activation ? 1 : 0;
+  }
   if (arrays.nq != r->nq || arrays.nv != r->nv) {
     return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
   }
   arrays.q = sap_allocate((size_t)arrays.nq, sizeof *arrays.q);
   arrays.v = sap_allocate((size_t)arrays.nv, sizeof *arrays.v);
   arrays.control = sap_allocate((size_t)arrays.nu, sizeof *arrays.control);
+  arrays.act = sap_allocate((size_t)arrays.na, sizeof *arrays.act);
   sap_status status = SAP_STATUS_OK;
-  if (arrays.q == NULL || arrays.v == NULL || arrays.control == NULL) {
+  if (arrays.q == NULL || arrays.v == NULL || arrays.control == NULL || arrays.act == NULL) {
     status = sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
   }
   for (int32_t i = 0; i < r->space_count && status == SAP_STATUS_OK; ++i) {
@@ -183,5 +200,6 @@ sap_status sap_mjcf_read_keyframes(sap_mjcf_reader* r) {
   sap_free(arrays.q);
   sap_free(arrays.v);
   sap_free(arrays.control);
+  sap_free(arrays.act);
   return status;
 }

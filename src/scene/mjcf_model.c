@@ -101,6 +101,12 @@ static sap_status read_compiler(sap_mjcf_reader* r, const sap_xml_node* node,
   if (status == SAP_STATUS_OK) {
     status = read_bool(r, node, "balanceinertia", &out->balance_inertia);
   }
+  for (const sap_xml_node* c = node->first_child; c && status == SAP_STATUS_OK; c = c->next) {
+    status = read_bool(r, c, "useexisting", &out->use_lengths);
+    if (status == SAP_STATUS_OK) {
+      status = read_bool(r, c, "uselimit", &out->use_limits);
+    }
+  }
   return status;
 }
 
@@ -225,7 +231,8 @@ sap_status sap_mjcf_load_model(sap_mjcf_reader* r, const char* path, sap_xml_nod
                                         .euler_sequence = "xyz",
                                         .auto_limits = true,
                                         .inertia_from_geom = SAP_MJCF_AUTO,
-                                        .group_range = {0, 5}};
+                                        .group_range = {0, 5},
+                                        .use_lengths = true};
   status = read_sections(r, model);
   if (status != SAP_STATUS_OK) {
     sap_mjcf_free_model(model);

@@ -12,7 +12,13 @@ static const sap_schema_value compiler_values[] = {
     {"alignfree", "false", false},
     {0},
 };
-static const sap_schema_child compiler_children[] = {{"lengthrange", NULL, NULL}, {0}};
+static const sap_schema_value length_range_values[] = {{"mode", "none muscle muscleuser all", true},
+                                                       {0}};
+static const sap_schema_element length_range = {
+    .used = "useexisting uselimit",
+    .skipped = "accel maxforce timeconst timestep inttotal interval tolrange",
+    .value = length_range_values};
+static const sap_schema_child compiler_children[] = {{"lengthrange", &length_range, NULL}, {0}};
 static const sap_schema_element compiler = {
     .used =
         "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
@@ -92,17 +98,20 @@ static const sap_schema_element inertial = {
     .used = ORIENTATION "pos mass diaginertia fullinertia",
 };
 
-#define TENDON_USED \
-  "name class range limited solreflimit springlength stiffness damping frictionloss "
+#define TENDON_USED                                                                   \
+  "name class range limited solreflimit springlength stiffness damping frictionloss " \
+  "actuatorfrcrange actuatorfrclimited "
 #define TENDON_SKIPPED LIMIT_TUNING "group material rgba width user"
-#define TENDON_ZERO "armature margin springyield actuatorfrcrange actuatorfrclimited"
+#define TENDON_ZERO "armature springyield margin"
 static const sap_schema_element tendon_joint = {.used = "joint coef"};
 static const sap_schema_child fixed_children[] = {{"joint", &tendon_joint, NULL}, {0}};
 static const sap_schema_element tendon_site = {.used = "site"};
-// What goes around geoms or through pulleys is refused where the tendon is read.
+static const sap_schema_element tendon_geom = {.used = "geom sidesite"};
+static const sap_schema_element tendon_pulley = {.used = "divisor"};
 static const sap_schema_child spatial_children[] = {
     {"site", &tendon_site, NULL},
-    {"geom pulley", NULL, NULL},
+    {"geom", &tendon_geom, NULL},
+    {"pulley", &tendon_pulley, NULL},
     {0},
 };
 static const sap_schema_element tendon_defaults = {
@@ -129,39 +138,38 @@ static const sap_schema_child tendon_children[] = {
 };
 static const sap_schema_element tendon = {.child = tendon_children};
 
-#define ACTUATOR_USED \
-  "name class joint jointinparent tendon gear ctrlrange ctrllimited forcerange forcelimited "
-#define ACTUATOR_SKIPPED "group user lengthrange interp "
+#define ACTUATOR_USED                                                                         \
+  "name class joint jointinparent tendon gear ctrlrange ctrllimited forcerange forcelimited " \
+  "actrange actlimited actearly lengthrange "
+#define ACTUATOR_SKIPPED "group user interp "
 #define ACTUATOR_ZERO "armature damping delay nsample "
 // Elements with these stay in the tree and are refused where they are read: controls of keyframes
 // are counted by them.
 #define ACTUATOR_PLACES "site refsite slidersite cranksite cranklength body "
-static const sap_schema_element motor = {
-    .used = ACTUATOR_USED ACTUATOR_PLACES,
-    .skipped = ACTUATOR_SKIPPED,
-    .zero = ACTUATOR_ZERO,
-};
-static const sap_schema_element position = {
-    .used = ACTUATOR_USED ACTUATOR_PLACES "kp kv dampratio inheritrange",
-    .skipped = ACTUATOR_SKIPPED,
-    .zero = ACTUATOR_ZERO "timeconst",
-};
-static const sap_schema_element velocity = {
-    .used = ACTUATOR_USED ACTUATOR_PLACES "kv",
-    .skipped = ACTUATOR_SKIPPED,
-    .zero = ACTUATOR_ZERO,
-};
-static const sap_schema_element general = {
-    .used = ACTUATOR_USED ACTUATOR_PLACES "gaintype biastype dyntype gainprm biasprm",
-    .skipped = ACTUATOR_SKIPPED "dynprm actdim actrange actlimited actearly",
-    .zero = ACTUATOR_ZERO,
-};
-#define OTHER_ACTUATORS "intvelocity orientation pid damper cylinder muscle adhesion dcmotor "
+#define ACTUATOR(extra)                                                       \
+  {                                                                           \
+    .used = ACTUATOR_USED ACTUATOR_PLACES extra, .skipped = ACTUATOR_SKIPPED, \
+    .zero = ACTUATOR_ZERO                                                     \
+  }
+static const sap_schema_element motor = ACTUATOR("");
+static const sap_schema_element position = ACTUATOR("kp kv dampratio inheritrange timeconst");
+static const sap_schema_element velocity = ACTUATOR("kv");
+static const sap_schema_element intvelocity = ACTUATOR("kp kv dampratio inheritrange");
+static const sap_schema_element damper = ACTUATOR("kv");
+static const sap_schema_element cylinder = ACTUATOR("timeconst area diameter bias");
+static const sap_schema_element muscle =
+    ACTUATOR("timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax");
+static const sap_schema_element general =
+    ACTUATOR("gaintype biastype dyntype gainprm biasprm dynprm actdim");
+#define ACTUATOR_KINDS                                                                   \
+  {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL}, \
+      {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                    \
+      {"cylinder", &cylinder, NULL}, {"muscle", &muscle, NULL}, {                        \
+    "general", &general, NULL                                                            \
+  }
+#define OTHER_ACTUATORS "orientation pid adhesion dcmotor "
 static const sap_schema_child actuator_children[] = {
-    {"motor", &motor, NULL},
-    {"position", &position, NULL},
-    {"velocity", &velocity, NULL},
-    {"general", &general, NULL},
+    ACTUATOR_KINDS,
     {OTHER_ACTUATORS "plugin", NULL, NULL},
     {0},
 };
@@ -196,10 +204,7 @@ static const sap_schema_child default_children[] = {
     {"joint", &joint, NULL},
     {"geom", &geom, NULL},
     {"tendon", &tendon_defaults, NULL},
-    {"motor", &motor, NULL},
-    {"position", &position, NULL},
-    {"velocity", &velocity, NULL},
-    {"general", &general, NULL},
+    ACTUATOR_KINDS,
     {"pair", &pair, NULL},
     {"equality", NULL, NULL},
     // Defaults of what is skipped, or refused where it is used.
@@ -284,8 +289,8 @@ static const sap_schema_child equality_children[] = {
 static const sap_schema_element equality = {.child = equality_children};
 
 static const sap_schema_element key = {
-    .used = "name time qpos qvel ctrl",
-    .skipped = "act mpos mquat plastic",
+    .used = "name time qpos qvel ctrl act",
+    .skipped = "mpos mquat plastic",
 };
 static const sap_schema_child keyframe_children[] = {{"key", &key, NULL}, {0}};
 static const sap_schema_element keyframe = {.child = keyframe_children};

@@ -171,7 +171,8 @@ static void matrices(fixture* f, double* K, double* D) {
   assert_in_range(count, 1, 40);
   const sap_tree_matrix view[2] = {{blocks[0][0], blocks[0][1]}, {blocks[1][0], blocks[1][1]}};
   sap_dynamics_stiffness_damping(f->dynamics, f->q, f->v, view[0].diagonal, view[1].diagonal);
-  sap_dynamics_element_matrices(f->dynamics, f->q, &view[0], &view[1]);
+  const sap_element_point at = {f->q, f->v, NULL};
+  sap_dynamics_element_matrices(f->dynamics, &at, &view[0], &view[1]);
   for (int m = 0; m < 2; ++m) {
     double* out = m == 0 ? K : D;
     memset(out, 0, MAX_NV * MAX_NV * sizeof *out);

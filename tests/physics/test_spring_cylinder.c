@@ -90,7 +90,7 @@ static outcome run(double friction, sap_scheme scheme, double dt) {
                              .stiffness_damping = stiffness,
                              .constraints = constraints};
   double q[3] = {x0, radius - mass * gravity / ground_stiffness, 0.0}, v[3] = {0.0, 0.0, 0.0};
-  sap_state state = {0.0, q, v, 3, 3};
+  sap_state state = {.t = 0.0, .q = q, .v = v, .nq = 3, .nv = 3};
   sap_stepper_options options = sap_stepper_options_default();
   sap_stepper* stepper = NULL;
   options.dt = dt;

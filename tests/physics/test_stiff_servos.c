@@ -21,7 +21,6 @@
 static void make_servos(sap_model* model, double kp, double kd) {
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
     sap_model_actuator* actuator = &model->actuators[i];
-    actuator->servo = true;
     actuator->gear = 1.0;
     actuator->control_lower = actuator->force_lower = -(double)INFINITY;
     actuator->control_upper = actuator->force_upper = (double)INFINITY;

@@ -71,6 +71,7 @@ class StateOwner:
         self._stepped = False
         self._q = view(state.q, state.nq)
         self._v = view(state.v, state.nv)
+        self._act = view(state.act, state.na) if state.na > 0 else np.zeros(0)
         self._dt = options.dt
 
     @property
@@ -99,6 +100,15 @@ class StateOwner:
     @v.setter
     def v(self, values: ArrayLike) -> None:
         self._v[:] = array(values, (self._state.nv,), "v")
+
+    @property
+    def act(self) -> NDArray[np.float64]:
+        """Activations of actuators (na), a view."""
+        return self._act
+
+    @act.setter
+    def act(self, values: ArrayLike) -> None:
+        self._act[:] = array(values, (self._state.na,), "act")
 
     @property
     def dt(self) -> float:
@@ -153,11 +163,12 @@ class StateOwner:
         call(lib.sap_stepper_save_memory, self._stepper, ffi.NULL, 0, size)
         memory = ffi.new("unsigned char[]", size[0])
         call(lib.sap_stepper_save_memory, self._stepper, memory, size[0], size)
-        return np.float64(self.t).tobytes() + self.q.tobytes() + self.v.tobytes() + bytes(memory)
+        numbers = np.concatenate(([self.t], self.q, self.v, self.act))
+        return numbers.tobytes() + bytes(memory)
 
     def load(self, saved: bytes) -> None:
         """Goes back to a ``save`` of this or an equal simulation."""
-        head = 8 * (1 + self._state.nq + self._state.nv)
+        head = 8 * (1 + self._state.nq + self._state.nv + self._state.na)
         memory = saved[head:]
         if len(saved) < head:
             raise InputError("saved bytes are too short", "invalid argument")
@@ -165,4 +176,6 @@ class StateOwner:
         numbers = np.frombuffer(saved[:head])
         self.t = float(numbers[0])
         self._q[:] = numbers[1 : 1 + self._state.nq]
-        self._v[:] = numbers[1 + self._state.nq :]
+        rest = numbers[1 + self._state.nq :]
+        self._v[:] = rest[: self._state.nv]
+        self._act[:] = rest[self._state.nv :]

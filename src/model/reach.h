@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Between which lengths a transmission can move.
+#ifndef SAP_MODEL_REACH_H
+#define SAP_MODEL_REACH_H
+
+#include "model/placement.h"
+
+// The least and the largest of gear times the length over the ranges of the joints that move it;
+// equalities between joints are kept. Infinite where a joint without range lets it grow for ever.
+// Leaves `placed` elsewhere than in the default pose.
+sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator, double range[2],
+                          sap_error* error);
+
+#endif

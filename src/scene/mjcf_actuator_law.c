@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Laws of actuators. All kinds of elements share one set of defaults, which each element changes in
+// turn, as in MuJoCo:
+//   force = gain u + bias,  gain, bias = prm . (1, length, rate) if affine, or a muscle's
+#include <math.h>
+#include <string.h>
+
+#include "scene/mjcf_actuator.h"
+#include "scene/number.h"
+#include "scene/schema.h"
+
+typedef sap_mjcf_actuator_law law;
+
+static const double circle = 3.14159265358979323846;
+
+static sap_status read_scalar(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
+                              bool nonnegative, double* value, bool* given) {
+  *given = sap_xml_get(node, attribute) != NULL;
+  if (!*given) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = sap_xml_numbers(node, attribute, 1, 1, value, NULL, r->error);
+  return status == SAP_STATUS_OK && nonnegative && !(*value >= 0.0)
+             ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "must be >= 0")
+             : status;
+}
+
+static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double kv = 0.0, ratio = 0.0;
+  bool has_kv, given;
+  sap_status status = read_scalar(r, node, "kv", true, &kv, &has_kv);
+  if (status == SAP_STATUS_OK && has_kv) {
+    l->bias[2] = -kv;
+    l->damping_ratio = 0.0;
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_scalar(r, node, "dampratio", true, &ratio, &given);
+  }
+  if (status == SAP_STATUS_OK && given) {
+    if (has_kv && kv > 0.0 && ratio > 0.0) {
+      return sap_xml_fail(node, "dampratio", SAP_STATUS_SYNTAX, r->error, "not together with 'kv'");
+    }
+    l->damping_ratio = ratio;
+    l->bias[2] = 0.0;
+  }
+  return status;
+}
+
+// Position servos, of the control or of its integral.
+static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double kp = l->gain[0], time = 0.0;
+  bool given, has_time;
+  const bool integrates = sap_xml_is(node, "intvelocity");
+  sap_status status = read_scalar(r, node, "kp", true, &kp, &given);
+  l->gain[0] = kp;
+  l->bias[1] = -kp;
+  if (status == SAP_STATUS_OK) {
+    status = apply_damping(r, node, l);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_scalar(r, node, "inheritrange", true, &l->inherit_range, &given);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_scalar(r, node, "timeconst", true, &time, &has_time);
+  }
+  if (integrates) {
+    l->activation = SAP_ACTIVATION_INTEGRATOR;
+    l->inherit_activation = true;
+  } else if (has_time) {
+    l->activation = time > 0.0 ? SAP_ACTIVATION_FILTER_EXACT : SAP_ACTIVATION_NONE;
+    l->time[0] = time;
+  }
+  l->gain_type = SAP_MJCF_FIXED;
+  l->bias_type = SAP_MJCF_AFFINE;
+  return status;
+}
+
+static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double kv = l->gain[0];
+  bool given;
+  const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
+  memset(l->bias, 0, sizeof l->bias);
+  l->gain[0] = kv;
+  l->bias[2] = -kv;
+  l->damping_ratio = 0.0;
+  l->gain_type = SAP_MJCF_FIXED;
+  l->bias_type = SAP_MJCF_AFFINE;
+  l->activation = SAP_ACTIVATION_NONE;
+  return status;
+}
+
+// The control is the damping.
+static sap_status apply_damper(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double kv = -l->gain[2];
+  bool given;
+  const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
+  *l = (law){.gain = {0.0, 0.0, -kv}, .gain_type = SAP_MJCF_AFFINE};
+  return status;
+}
+
+static sap_status apply_cylinder(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double area = l->gain[0], diameter = 0.0;
+  bool given, has_diameter = false;
+  sap_status status = read_scalar(r, node, "timeconst", true, &l->time[0], &given);
+  if (status == SAP_STATUS_OK) {
+    status = read_scalar(r, node, "area", false, &area, &given);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_scalar(r, node, "diameter", true, &diameter, &has_diameter);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "bias") != NULL) {
+    status = sap_xml_numbers(node, "bias", 3, 3, l->bias, NULL, r->error);
+  }
+  l->gain[0] = has_diameter ? 0.25 * circle * diameter * diameter : area;
+  l->gain_type = SAP_MJCF_FIXED;
+  l->bias_type = SAP_MJCF_AFFINE;
+  l->activation = SAP_ACTIVATION_FILTER;
+  return status;
+}
+
+static sap_status apply_muscle(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  static const double usual[9] = {0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2};
+  static const char* const names[9] = {NULL,   NULL,   "force", "scale", "lmin",
+                                       "lmax", "vmax", "fpmax", "fvmax"};
+  if (l->gain_type != SAP_MJCF_MUSCLE) {  // nothing of a muscle yet
+    memcpy(l->gain, usual, sizeof usual);
+    memcpy(l->time, (const double[]){0.01, 0.04, 0.0}, sizeof l->time);
+  }
+  sap_status status = SAP_STATUS_OK;
+  if (sap_xml_get(node, "timeconst") != NULL) {
+    status = sap_xml_numbers(node, "timeconst", 2, 2, l->time, NULL, r->error);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "tausmooth") != NULL) {
+    status = sap_xml_numbers(node, "tausmooth", 1, 1, &l->time[2], NULL, r->error);
+  }
+  for (int k = 0; k < 3 && status == SAP_STATUS_OK; ++k) {
+    if (!(l->time[k] >= 0.0)) {
+      return sap_xml_fail(node, k < 2 ? "timeconst" : "tausmooth", SAP_STATUS_SYNTAX, r->error,
+                          "must be >= 0");
+    }
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "range") != NULL) {
+    status = sap_xml_numbers(node, "range", 2, 2, l->gain, NULL, r->error);
+  }
+  for (int k = 2; k < 9 && status == SAP_STATUS_OK; ++k) {
+    bool given;
+    status = read_scalar(r, node, names[k], false, &l->gain[k], &given);
+  }
+  memcpy(l->bias, l->gain, sizeof l->bias);
+  l->gain_type = l->bias_type = SAP_MJCF_MUSCLE;
+  l->activation = SAP_ACTIVATION_MUSCLE;
+  return status;
+}
+
+static sap_status read_types(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  static const sap_activation activations[] = {SAP_ACTIVATION_NONE,   SAP_ACTIVATION_INTEGRATOR,
+                                               SAP_ACTIVATION_FILTER, SAP_ACTIVATION_FILTER_EXACT,
+                                               SAP_ACTIVATION_MUSCLE, SAP_ACTIVATION_NONE};
+  enum { USER = 5 };
+  sap_status status = SAP_STATUS_OK;
+  if (sap_xml_get(node, "gaintype") != NULL) {
+    status = sap_xml_choice(node, "gaintype", "fixed affine muscle user", &l->gain_type, r->error);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "biastype") != NULL) {
+    int32_t type = 0;
+    status = sap_xml_choice(node, "biastype", "none affine muscle user", &type, r->error);
+    l->bias_type = type;
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "dyntype") != NULL) {
+    int32_t type = 0;
+    status = sap_xml_choice(node, "dyntype", "none integrator filter filterexact muscle user",
+                            &type, r->error);
+    l->activation = activations[status == SAP_STATUS_OK ? type : 0];
+    l->user_dynamics = type == USER;
+  }
+  return status;
+}
+
+static sap_status apply_general(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double time[10] = {l->time[0], l->time[1], l->time[2]};
+  sap_status status = read_types(r, node, l);
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "gainprm") != NULL) {
+    status = sap_xml_numbers(node, "gainprm", 1, 10, l->gain, NULL, r->error);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "biasprm") != NULL) {
+    status = sap_xml_numbers(node, "biasprm", 1, 10, l->bias, NULL, r->error);
+    l->damping_ratio = 0.0;
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "dynprm") != NULL) {
+    status = sap_xml_numbers(node, "dynprm", 1, 10, time, NULL, r->error);
+    memcpy(l->time, time, sizeof l->time);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "actdim") != NULL) {
+    status = sap_xml_integer(node, "actdim", &l->activation_count, r->error);
+  }
+  return status;
+}
+
+sap_status sap_mjcf_read_law(sap_mjcf_reader* r, const sap_mjcf_sources* s, law* l) {
+  // MuJoCo's, before any default.
+  *l = (law){.gain = {1.0}, .time = {1.0}, .activation_count = -1};
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; i < s->count && status == SAP_STATUS_OK; ++i) {
+    const sap_xml_node* node = s->nodes[i];
+    if (sap_xml_is(node, "position") || sap_xml_is(node, "intvelocity")) {
+      status = apply_position(r, node, l);
+    } else if (sap_xml_is(node, "velocity")) {
+      status = apply_velocity(r, node, l);
+    } else if (sap_xml_is(node, "damper")) {
+      status = apply_damper(r, node, l);
+    } else if (sap_xml_is(node, "cylinder")) {
+      status = apply_cylinder(r, node, l);
+    } else if (sap_xml_is(node, "muscle")) {
+      status = apply_muscle(r, node, l);
+    } else if (sap_xml_is(node, "motor")) {
+      *l = (law){.gain = {1.0}, .time = {1.0}, .activation_count = -1};
+    } else if (sap_xml_is(node, "general")) {
+      status = apply_general(r, node, l);
+    }
+  }
+  return status;
+}
+
+const char* sap_mjcf_law_unsupported(const law* l) {
+  if (l->gain_type > SAP_MJCF_MUSCLE || l->bias_type > SAP_MJCF_MUSCLE || l->user_dynamics) {
+    return "gain, bias and dynamics of type user are not supported";
+  }
+  if (l->gain_type == SAP_MJCF_MUSCLE && l->bias_type == SAP_MJCF_MUSCLE &&
+      memcmp(l->gain, l->bias, 9 * sizeof(double)) != 0) {
+    return "a muscle whose gain and bias have different parameters is not supported";
+  }
+  return l->activation_count > 1 ? "more than one activation per actuator is not supported" : NULL;
+}
+
+void sap_mjcf_apply_law(const law* l, sap_actuator_def* def) {
+  const double* p = l->gain_type == SAP_MJCF_MUSCLE ? l->gain : l->bias;
+  def->muscle_gain = l->gain_type == SAP_MJCF_MUSCLE;
+  def->muscle_bias = l->bias_type == SAP_MJCF_MUSCLE;
+  if (def->muscle_gain || def->muscle_bias) {
+    def->muscle = (sap_muscle){.range = {p[0], p[1]},
+                               .force = p[2],
+                               .scale = p[3],
+                               .lmin = p[4],
+                               .lmax = p[5],
+                               .vmax = p[6],
+                               .fpmax = p[7],
+                               .fvmax = p[8]};
+  }
+  if (!def->muscle_gain) {
+    def->gain = l->gain[0];
+  }
+  if (l->gain_type == SAP_MJCF_AFFINE) {
+    memcpy(def->gain_slope, l->gain + 1, sizeof def->gain_slope);
+  }
+  if (l->bias_type == SAP_MJCF_AFFINE) {
+    memcpy(def->bias, l->bias, sizeof def->bias);
+    def->damping_ratio = l->damping_ratio;
+    if (l->bias[2] > 0.0 && l->bias[1] == -l->gain[0]) {  // so MuJoCo reads a position servo's
+      def->damping_ratio = l->bias[2];
+      def->bias[2] = 0.0;
+    }
+  }
+  def->activation = l->activation;
+  memcpy(def->activation_time, l->time, sizeof def->activation_time);
+}
