@@ -8,46 +8,41 @@
 #include "cli/options.h"
 #include "cli/problem_files.h"
 
-static sap_status add_contender(compare_job* job, const sap_solver_info* info, bool warm,
+static sap_status add_contender(compare_job* job, const compare_contender* asked, bool warm,
                                 sap_error* error) {
   compare_contender* c = &job->contenders[job->count];
-  *c = (compare_contender){.info = info, .warm = warm};
-  c->nonlinear = strstr(info->principles, "Signorini") != NULL;
-  const bool both = job->options.start == COMPARE_BOTH;
-  (void)snprintf(c->label, sizeof c->label, "%s%s", info->name,
-                 !both  ? ""
-                 : warm ? " warm"
-                        : " cold");
+  *c = *asked;
+  c->warm = warm;
+  c->nonlinear = strstr(c->info->principles, "Signorini") != NULL;
+  (void)snprintf(c->label, sizeof c->label, "%.80s%s", asked->name,
+                 job->options.start != COMPARE_BOTH ? ""
+                 : warm                             ? " warm"
+                                                    : " cold");
   ++job->count;
-  return job->options.self
-             ? SAP_STATUS_OK
-             : sap_solver_create(info->name, &job->options.setup.stepper.solver_options, &c->solver,
-                                 error);
+  return job->options.self ? SAP_STATUS_OK
+                           : sap_solver_create(c->info->name, &c->options, &c->solver, error);
 }
 
 // In the order in which they were named; all in that of the table of solvers.
 static sap_status add_contenders(compare_job* job, sap_error* error) {
   const char* at = job->options.names;
   sap_status status = SAP_STATUS_OK;
-  const int32_t all = sap_solver_count();
-  for (int32_t i = 0; status == SAP_STATUS_OK && (at != NULL ? *at != '\0' : i < all); ++i) {
-    const sap_solver_info* info = sap_solver_get_info(i % all);
-    if (at != NULL) {
-      const size_t length = strcspn(at, ",");
-      if (strlen(info->name) != length || strncmp(at, info->name, length) != 0) {
-        continue;
-      }
-      at += length + (at[length] == ',' ? 1 : 0);
-      i = -1;
-    }
-    if (job->count + 2 > COMPARE_CONTENDERS_MAX) {
+  for (int32_t i = 0; status == SAP_STATUS_OK && job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
+    compare_contender c = {.options = job->options.setup.stepper.solver_options};
+    if (at != NULL ? *at == '\0' : i == sap_solver_count()) {
       break;
     }
+    if (at != NULL) {
+      (void)compare_read_solver(&at, &c);  // read before
+    } else {
+      c.info = sap_solver_get_info(i);
+      (void)snprintf(c.name, sizeof c.name, "%s", c.info->name);
+    }
     if (job->options.start != COMPARE_WARM) {
-      status = add_contender(job, info, false, error);
+      status = add_contender(job, &c, false, error);
     }
     if (status == SAP_STATUS_OK && job->options.start != COMPARE_COLD) {
-      status = add_contender(job, info, true, error);
+      status = add_contender(job, &c, true, error);
     }
   }
   return status;

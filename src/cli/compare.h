@@ -90,10 +90,14 @@ typedef struct compare_residual {
   bool narrow;       // in tables for the eye as well
 } compare_residual;
 extern const compare_residual compare_residuals[COMPARE_RESIDUALS];
+// The scaled natural map of the nonlinear or the convex problem.
+double compare_map(const sap_residual* residual, bool nonlinear);
 double compare_residual_value(const sap_residual* residual, int index);
 
 typedef struct compare_contender {
   const sap_solver_info* info;
+  char name[COMPARE_LABEL_SIZE];  // as asked for: "admm-ncp:penalty=fixed"
+  sap_solver_options options;
   bool warm;
   bool nonlinear;  // solves the NCP: judged by that natural map
   char label[COMPARE_LABEL_SIZE];
@@ -172,6 +176,9 @@ extern const cli_option compare_option_list[];
 bool compare_options_read(const cli_command* command, int argc, char** argv,
                           compare_options* options, int* exit_code);
 void compare_options_clear(compare_options* options);
+// Reads NAME[:OPTION=VALUE...] up to a comma; the options begin as given. NULL: done, and *text is
+// behind it; else what it must be.
+const char* compare_read_solver(const char** text, compare_contender* contender);
 // Arguments that are lists; NULL: taken, else what they must be.
 const char* compare_take_names(compare_options* options, const char* argument);
 const char* compare_take_set(compare_options* options, const char* argument);
@@ -215,9 +222,15 @@ typedef struct compare_run {
   bool refused;     // the solver does not take the scene's law of contact
   int32_t force_bodies[COMPARE_FORCES_MAX];
 } compare_run;
-// dt 0: as the options say. The setup is the options' with the value at hand.
-sap_status compare_run_open(const compare_options* options, const char* scene, int value,
-                            const char* solver, double dt, compare_run* out, sap_error* error);
+// Who steps it, and how.
+typedef struct compare_stepping {
+  const char* solver;                        // NULL: the default
+  const sap_solver_options* solver_options;  // NULL: those of the command line
+  int value;                                 // of what varies
+  double dt;                                 // [s], 0: the scene's or what is set
+} compare_stepping;
+sap_status compare_run_open(const compare_options* options, const char* scene,
+                            const compare_stepping* stepping, compare_run* out, sap_error* error);
 void compare_run_close(compare_run* run);
 // One step with the forces of its middle.
 sap_status compare_run_step(const compare_options* options, compare_run* run,

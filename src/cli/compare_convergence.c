@@ -13,6 +13,8 @@ enum { LIMITS = 27, PROBLEMS_MAX = 1000 };
 
 // What is exact stands here, so that a logarithmic axis shows it.
 #define LEAST_MAP 1e-17
+// Relative to impulses that are hardly there yet: not shown.
+#define GREATEST_MAP 1e3
 
 // About sqrt(2) apart.
 static const int32_t limits[LIMITS] = {1,   2,    3,    4,    6,    8,    11,   16,   23,
@@ -32,14 +34,14 @@ struct compare_convergence {
 static sap_status measure(const compare_job* job, int contender, const sap_problem* problem,
                           point* out, sap_error* error) {
   const compare_contender* c = &job->contenders[contender];
-  sap_solver_options options = job->options.setup.stepper.solver_options;
+  sap_solver_options options = c->options;
   sap_solution solution = {0};
   sap_report report = {0};
   sap_status status = SAP_STATUS_OK;
   bool ended = false;
   for (int k = 0; k < LIMITS && status == SAP_STATUS_OK; ++k) {
     out[k] = k > 0 && ended ? out[k - 1] : (point){(double)NAN, (double)NAN};
-    if (ended || limits[k] > job->options.setup.stepper.solver_options.max_sweeps) {
+    if (ended || limits[k] > c->options.max_sweeps) {
       continue;
     }
     options.max_sweeps = options.max_iterations = limits[k];
@@ -110,9 +112,9 @@ static bool add_lines(compare_job* job, int contender, compare_lines* lines) {
     t[count] = 1e6 * compare_median(times, all->problems);
     // The line ends where it no longer falls.
     const bool falls = count == 0 || y[count] < y[count - 1];
-    count += falls && y[count] > 0.0 ? 1 : 0;
+    count += falls && y[count] <= GREATEST_MAP ? 1 : 0;
   }
-  const char* label = job->contenders[contender].info->name;
+  const char* label = job->contenders[contender].name;
   return compare_line_add(lines, 0, label, count, x, y) &&
          compare_line_add(lines, 1, label, count, t, y);
 }

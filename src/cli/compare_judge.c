@@ -24,7 +24,21 @@ const compare_residual compare_residuals[COMPARE_RESIDUALS] = {
     {"signorini_J", FIELD(signorini), true},
 };
 
+// Where the impulses are nothing, a map relative to them says nothing: what is exact to round-off
+// in absolute terms is solved.
+double compare_map(const sap_residual* r, bool nonlinear) {
+  static const double ROUNDOFF = 1e-12;  // [m/s], [N s], [J]
+  const double dual = nonlinear ? r->ncp_dual : r->ccp_dual;
+  const double product = nonlinear ? r->ncp_complementarity : r->ccp_complementarity;
+  const double absolute = fmax(r->set_violation, fmax(dual, product));
+  const double map = nonlinear ? r->ncp_natural_map_scaled : r->ccp_natural_map_scaled;
+  return absolute <= ROUNDOFF ? fmin(map, absolute) : map;
+}
+
 double compare_residual_value(const sap_residual* residual, int index) {
+  if (index < 2) {
+    return compare_map(residual, index == 1);
+  }
   double value;
   memcpy(&value, (const char*)residual + compare_residuals[index].offset, sizeof value);
   return value;
@@ -44,10 +58,6 @@ static double difference(const sap_solution* a, const sap_solution* b) {
     norm += b->v[i] * b->v[i];
   }
   return sum > 0.0 ? sqrt(sum / norm) : 0.0;
-}
-
-static double own_map(const compare_contender* c, const sap_residual* residual) {
-  return c->nonlinear ? residual->ncp_natural_map_scaled : residual->ccp_natural_map_scaled;
 }
 
 static int ascending(const void* a, const void* b) {
@@ -82,7 +92,7 @@ bool compare_count(compare_group* g, const compare_contender* contender, const s
     g->times_capacity = capacity;
   }
   g->times[g->problems] = report->time;
-  const double map = own_map(contender, residual);
+  const double map = compare_map(residual, contender->nonlinear);
   g->problems += 1;
   g->solved_4 += map <= 1e-4 ? 1 : 0;
   g->solved_8 += map <= 1e-8 ? 1 : 0;
@@ -152,7 +162,8 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
       break;
     }
     group->penetration = fmax(group->penetration, dt * residual.penetration);
-    if (job->options.profile != NULL && own_map(c, &residual) <= job->options.profile_tolerance) {
+    if (job->options.profile != NULL &&
+        compare_map(&residual, c->nonlinear) <= job->options.profile_tolerance) {
       profile_set(&job->profile, i, job->report.time);
     }
     if (job->rows != NULL) {

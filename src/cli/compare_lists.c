@@ -7,6 +7,7 @@
 
 #include "cli/compare.h"
 #include "cli/expression.h"
+#include "cli/options.h"
 
 // A copy that lives as long as the options; NULL without memory.
 static char* keep(compare_options* options, const char* text) {
@@ -52,19 +53,63 @@ static char* cut_value(char* text) {
   return equals + 1;
 }
 
-const char* compare_take_names(compare_options* o, const char* argument) {
-  char* rest = keep(o, argument);
-  for (char* name = next_word(&rest); name != NULL; name = next_word(&rest)) {
-    bool known = false;
-    for (int32_t i = 0; i < sap_solver_count(); ++i) {
-      known = known || strcmp(name, sap_solver_get_info(i)->name) == 0;
-    }
-    if (!known) {
-      return "names that 'sapstep solvers' lists, separated by commas";
+static bool set_option(sap_solver_options* options, char* text) {
+  char* value = cut_value(text);
+  for (char* c = text; *c != '\0'; ++c) {
+    *c = *c == '_' ? '-' : *c;
+  }
+  for (int i = 0; value != NULL && i < cli_solver_option_count(); ++i) {
+    char name[CLI_NAME_SIZE], allowed[CLI_ALLOWED_SIZE];
+    cli_solver_option_name(i, name);
+    if (strcmp(name, text) == 0) {
+      return cli_set_solver_option(options, i, value, allowed) &&
+             sap_solver_options_check(options, NULL) == SAP_STATUS_OK;
     }
   }
+  return false;
+}
+
+const char* compare_read_solver(const char** text, compare_contender* contender) {
+  static const char allowed[] =
+      "names that 'sapstep solvers' lists, with options as in admm-ncp:penalty=fixed";
+  char word[COMPARE_LABEL_SIZE];
+  const size_t length = strcspn(*text, ",");
+  if (length == 0 || length >= sizeof word) {
+    return allowed;
+  }
+  (void)snprintf(word, sizeof word, "%.*s", (int)length, *text);
+  strcpy(contender->name, word);
+  *text += length + ((*text)[length] == ',' ? 1 : 0);
+  char* option = strchr(word, ':');
+  if (option != NULL) {
+    *option++ = '\0';
+  }
+  contender->info = NULL;
+  for (int32_t i = 0; i < sap_solver_count(); ++i) {
+    const sap_solver_info* info = sap_solver_get_info(i);
+    contender->info = strcmp(word, info->name) == 0 ? info : contender->info;
+  }
+  bool good = contender->info != NULL;
+  while (good && option != NULL) {
+    char* next = strchr(option, ':');
+    if (next != NULL) {
+      *next++ = '\0';
+    }
+    good = set_option(&contender->options, option);
+    option = next;
+  }
+  return good ? NULL : allowed;
+}
+
+const char* compare_take_names(compare_options* o, const char* argument) {
+  const char* at = argument;
+  const char* wrong = argument[0] != '\0' ? NULL : "at least one name";
   o->names = argument;
-  return NULL;
+  while (wrong == NULL && *at != '\0') {
+    compare_contender ignored = {.options = sap_solver_options_default()};
+    wrong = compare_read_solver(&at, &ignored);
+  }
+  return wrong;
 }
 
 // What is wrong with a value for sweep_setup_take, in words.

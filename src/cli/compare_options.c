@@ -40,7 +40,8 @@ enum {
 };
 
 const cli_option compare_option_list[] = {
-    {"solvers", "NAME,...", ID_SOLVERS, "which, see 'sapstep solvers' (all)"},
+    {"solvers", "NAME,...", ID_SOLVERS,
+     "which, see 'sapstep solvers', with options of their own as in\nadmm-ncp:penalty=fixed (all)"},
     {"start", "cold|warm|both", ID_START,
      "cold: every problem anew; warm: from the impulses of the problem\nbefore (both of a scene, "
      "cold of files)"},

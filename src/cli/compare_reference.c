@@ -50,11 +50,14 @@ sap_status compare_reference_make(const compare_job* job, const char* scene, int
     return SAP_STATUS_OK;
   }
   compare_reference_clear(reference);
-  const char* solver = own                    ? job->contenders[contender].info->name
-                       : o->reference != NULL ? o->reference
-                                              : job->contenders[0].info->name;
+  const bool first = !own && o->reference == NULL;
+  const compare_contender* c = &job->contenders[own ? contender : 0];
+  const compare_stepping stepping = {.solver = own || first ? c->info->name : o->reference,
+                                     .solver_options = own || first ? &c->options : NULL,
+                                     .value = with,
+                                     .dt = o->reference_dt};
   compare_run run;
-  sap_status status = compare_run_open(o, scene, with, solver, o->reference_dt, &run, error);
+  sap_status status = compare_run_open(o, scene, &stepping, &run, error);
   if (status == SAP_STATUS_OK) {
     *reference = (compare_reference){.solver = of, .value = with, .dt = run.dt};
     status = follow(o, &run, reference, error);
@@ -62,7 +65,7 @@ sap_status compare_reference_make(const compare_job* job, const char* scene, int
   }
   if (status != SAP_STATUS_OK) {
     char text[SAP_ERROR_MESSAGE_SIZE];
-    (void)snprintf(text, sizeof text, "reference '%.32s': %.*s", solver,
+    (void)snprintf(text, sizeof text, "reference '%.32s': %.*s", stepping.solver,
                    SAP_ERROR_MESSAGE_SIZE - 64, error->message);
     (void)snprintf(error->message, sizeof error->message, "%s", text);
     compare_reference_clear(reference);

@@ -62,13 +62,18 @@ static sap_status open_run(const compare_options* o, const sweep_scene* scene,
   return status;
 }
 
-sap_status compare_run_open(const compare_options* o, const char* scene, int value,
-                            const char* solver, double dt, compare_run* out, sap_error* error) {
+sap_status compare_run_open(const compare_options* o, const char* scene,
+                            const compare_stepping* stepping, compare_run* out, sap_error* error) {
   *out = (compare_run){0};
   sweep_setup setup = o->setup;
-  setup.stepper.solver = solver != NULL ? solver : setup.stepper.solver;
+  if (stepping->solver != NULL) {
+    setup.stepper.solver = stepping->solver;
+  }
+  if (stepping->solver_options != NULL) {
+    setup.stepper.solver_options = *stepping->solver_options;
+  }
   if (o->vary != NULL) {
-    (void)sweep_setup_take(&setup, o->vary, o->values[value]);  // tried before
+    (void)sweep_setup_take(&setup, o->vary, o->values[stepping->value]);  // tried before
   }
   const sweep_scene from = {.path = scene,
                             .keyframe = o->keyframe,
@@ -76,7 +81,7 @@ sap_status compare_run_open(const compare_options* o, const char* scene, int val
                             .floating_base = o->floating_base,
                             .floor = o->floor,
                             .warning = warn};
-  const sap_status status = open_run(o, &from, &setup, dt, out, error);
+  const sap_status status = open_run(o, &from, &setup, stepping->dt, out, error);
   if (status != SAP_STATUS_OK) {
     const bool refused = out->refused;
     compare_run_close(out);
@@ -133,8 +138,8 @@ int compare_scene(compare_job* job, int scene) {
   const compare_options* o = &job->options;
   sap_error error = {0};
   compare_run run;
-  if (compare_run_open(o, o->operands[scene], 0, o->reference, 0.0, &run, &error) !=
-      SAP_STATUS_OK) {
+  const compare_stepping stepping = {.solver = o->reference};
+  if (compare_run_open(o, o->operands[scene], &stepping, &run, &error) != SAP_STATUS_OK) {
     return cli_report(&error);
   }
   for (int i = 0; i < job->count; ++i) {  // keys of another scene mean nothing in this one

@@ -111,9 +111,10 @@ static bool keep_lines(follower* f) {
 
 static sap_status begin(follower* f, sap_error* error) {
   const compare_options* o = &f->job->options;
-  sap_status status =
-      compare_run_open(o, f->where->name, f->where->value,
-                       f->job->contenders[f->contender].info->name, 0.0, &f->run, error);
+  const compare_contender* c = &f->job->contenders[f->contender];
+  const compare_stepping stepping = {
+      .solver = c->info->name, .solver_options = &c->options, .value = f->where->value};
+  sap_status status = compare_run_open(o, f->where->name, &stepping, &f->run, error);
   for (int i = 0; status == SAP_STATUS_OK && i < o->quantity_count; ++i) {
     status = compare_probe_find(&o->quantities[i], f->run.model, &f->probes[i], error);
   }

@@ -33,13 +33,13 @@ void compare_rows_add(compare_job* job, const compare_contender* contender,
                       const compare_where* where, const sap_residual* r, double difference) {
   cli_table_text(job->rows, where->name);
   cli_table_integer(job->rows, where->index);
-  cli_table_text(job->rows, contender->info->name);
+  cli_table_text(job->rows, contender->name);
   cli_table_text(job->rows, compare_start_names[contender->warm ? COMPARE_WARM : COMPARE_COLD]);
   cli_table_text(job->rows, sap_outcome_text(job->report.outcome));
   cli_table_integer(job->rows, job->report.iterations);
   cli_table_real(job->rows, 1e6 * job->report.time);
-  cli_table_real(job->rows, r->ccp_natural_map_scaled);
-  cli_table_real(job->rows, r->ncp_natural_map_scaled);
+  cli_table_real(job->rows, compare_map(r, false));
+  cli_table_real(job->rows, compare_map(r, true));
   cli_table_real(job->rows, r->momentum);
   cli_table_real(job->rows, r->set_violation);
   cli_table_real(job->rows, r->ncp_dual);
@@ -136,7 +136,7 @@ static void print_group(const compare_job* job, const compare_where* where, int 
   if (o->classes) {
     cli_table_text(table, compare_class_names[where->class]);
   }
-  cli_table_text(table, c->info->name);
+  cli_table_text(table, c->name);
   if (!o->self) {
     cli_table_text(table, compare_start_names[c->warm ? COMPARE_WARM : COMPARE_COLD]);
   } else {

@@ -28,7 +28,7 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
       x[s] = s;
       y[s] = 1e6 * compare_median_time(compare_group_of(job, &where, i));
     }
-    good = compare_line_add(&lines, (c->warm ? 1 : 0) - first, c->info->name, scenes, x, y);
+    good = compare_line_add(&lines, (c->warm ? 1 : 0) - first, c->name, scenes, x, y);
   }
   for (int p = first; p <= last; ++p) {
     panels[p - first] = (sap_chart_panel){.title = titles[p],

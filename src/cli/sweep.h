@@ -135,7 +135,9 @@ sweep_scene sweep_study_scene(const sweep_study* study);
 void sweep_case_run(const sweep_study* study, int64_t index, sweep_row* row);
 
 // Sums over a run that measures are made from.
+enum { SWEEP_HISTOGRAM = 512 };
 typedef struct sweep_sums {
+  int64_t histogram[SWEEP_HISTOGRAM];  // steps by their iterations, all beyond in the last
   int64_t steps, unconverged, contacts, contacts_max, iterations, iterations_max;
   double kinetic_start, potential_start, kinetic_max, penetration_max, momentum_error_max;
 } sweep_sums;

@@ -175,6 +175,7 @@ static sap_status step(work* w, sap_error* error) {
   const int32_t contacts = sap_multibody_contact_count(w->multibody);
   ++s->steps;
   s->iterations += iterations;
+  ++s->histogram[iterations < SWEEP_HISTOGRAM ? iterations : SWEEP_HISTOGRAM - 1];
   s->iterations_max = iterations > s->iterations_max ? iterations : s->iterations_max;
   s->contacts += contacts;
   s->contacts_max = contacts > s->contacts_max ? contacts : s->contacts_max;

@@ -17,6 +17,7 @@ typedef enum measure_id {
   MEASURE_PENETRATION_END,
   MEASURE_SLIP_END,
   MEASURE_ITERATIONS_MEAN,
+  MEASURE_ITERATIONS_MEDIAN,
   MEASURE_ITERATIONS_MAX,
   MEASURE_CONTACTS_MEAN,
   MEASURE_CONTACTS_MAX,
@@ -40,6 +41,7 @@ static const char* const names[MEASURE_COUNT] = {
     [MEASURE_PENETRATION_END] = "penetration_end",
     [MEASURE_SLIP_END] = "slip_end",
     [MEASURE_ITERATIONS_MEAN] = "iterations_mean",
+    [MEASURE_ITERATIONS_MEDIAN] = "iterations_median",
     [MEASURE_ITERATIONS_MAX] = "iterations_max",
     [MEASURE_CONTACTS_MEAN] = "contacts_mean",
     [MEASURE_CONTACTS_MAX] = "contacts_max",
@@ -90,6 +92,18 @@ static double mean(int64_t sum, int64_t count) {
   return count > 0 ? (double)sum / (double)count : (double)NAN;
 }
 
+// Of the steps' iterations, the lower one of two.
+static double median(const sweep_sums* s) {
+  int64_t below = 0;
+  for (int i = 0; i < SWEEP_HISTOGRAM; ++i) {
+    below += s->histogram[i];
+    if (2 * below >= s->steps) {
+      return s->steps > 0 ? i : (double)NAN;
+    }
+  }
+  return (double)NAN;
+}
+
 static double value(measure_id id, const sweep_sums* s, const sap_diagnostics* d,
                     const sap_multibody* multibody) {
   const double potential = d->potential_gravity + d->potential_springs;
@@ -113,6 +127,8 @@ static double value(measure_id id, const sweep_sums* s, const sap_diagnostics* d
       return mean_slip(multibody);
     case MEASURE_ITERATIONS_MEAN:
       return mean(s->iterations, s->steps);
+    case MEASURE_ITERATIONS_MEDIAN:
+      return median(s);
     case MEASURE_ITERATIONS_MAX:
       return (double)s->iterations_max;
     case MEASURE_CONTACTS_MEAN:

@@ -148,6 +148,48 @@ static void summarize(const sweep_study* s, const sweep_row* rows, int measure, 
   cli_table_real(table, count > 0 ? most : nan);
 }
 
+// A row per point of the grid with the means over its samples, where that is a table to be read.
+enum { POINTS_MAX = 200 };
+static bool print_points(const sweep_study* s, const sweep_row* rows) {
+  const int64_t points = s->cases / s->samples;
+  cli_column list[COLUMNS_MAX];
+  int count = 0;
+  for (int i = 0; i < s->parameter_count; ++i) {
+    if (s->parameters[i].kind == SWEEP_GRID) {
+      list[count++] = (cli_column){s->parameters[i].name, CLI_CELL_TEXT, 0};
+    }
+  }
+  for (int k = 0; k < s->measure_count; ++k) {
+    list[count++] = (cli_column){s->measures[k].name, CLI_CELL_REAL, 6};
+  }
+  if (points < 2 || points > POINTS_MAX) {
+    return true;
+  }
+  cli_table* table = cli_table_create(list, count);
+  for (int64_t point = 0; point < points && table != NULL; ++point) {
+    for (int i = 0; i < s->parameter_count; ++i) {
+      char value[SWEEP_TEXT_SIZE];
+      if (s->parameters[i].kind == SWEEP_GRID) {
+        sweep_value(s, i, point * s->samples, value);
+        cli_table_text(table, value);
+      }
+    }
+    for (int k = 0; k < s->measure_count; ++k) {
+      double sum = 0.0, n = 0.0;
+      for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
+        const bool good = rows[i].index >= 0 && isfinite(rows[i].measures[k]);
+        sum += good ? rows[i].measures[k] : 0.0;
+        n += good ? 1.0 : 0.0;
+      }
+      cli_table_real(table, n > 0.0 ? sum / n : (double)NAN);
+    }
+  }
+  const bool printed = table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
+  cli_table_destroy(table);
+  (void)printf("\n");
+  return printed;
+}
+
 int sweep_print(const sweep_study* s, const sweep_row* rows) {
   static const cli_column list[] = {{"measure", CLI_CELL_TEXT, 0},
                                     {"mean", CLI_CELL_REAL, 6},
@@ -167,7 +209,8 @@ int sweep_print(const sweep_study* s, const sweep_row* rows) {
   for (int k = 0; k < s->measure_count && table != NULL; ++k) {
     summarize(s, rows, k, table);
   }
-  const bool printed = table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
+  const bool printed =
+      print_points(s, rows) && table != NULL && cli_table_print(table, CLI_FORMAT_TABLE, stdout);
   cli_table_destroy(table);
   (void)printf("%lld cases: %lld ok, %lld unconverged, %lld failed\n", (long long)s->cases,
                (long long)counts[SWEEP_OK], (long long)counts[SWEEP_UNCONVERGED],
