@@ -241,43 +241,44 @@ typedef struct wrong_call {
 } wrong_call;
 
 static const wrong_call wrong_calls[] = {
-    {"", 2, "no FILE given"}, {"missing.problem", 3, "missing.problem"},
+    {"", 2, "no FILE given"},
+    {"missing.problem", 3, "missing.problem"},
     {"missing.study", 3, "cannot read the study 'missing.study'"},
-    {
-        "--solvers sap,none a.problem",
-        2,
-        "--solvers 'sap,none' must be names},
-        {"--self a.problem", 2, "--self has no meaning for problem files"},
-        {"--duration 1 a.problem", 2, "--duration has no meaning for problem files"},
-        {"--summary cube.xml", 2, "--summary has no meaning"},
-        {"--plot energy --svg x.svg cube.xml", 2, "--plot has no meaning"},
-        {"--self --plot energy cube.xml", 2, "--plot and --svg belong together"},
-        {"--self --plot none --svg x.svg cube.xml", 2, "--plot 'none' must be of energy, kinetic"},
-        {"--self --plot energy:most --svg x.svg cube.xml", 2, "must be QUANTITY:max, mean"},
-        {"--self --plot q/none --svg x.svg cube.xml", 3, "the scene has no such coordinate"},
-        {"--self --plot drift/none --svg x.svg cube.xml", 3, "no free joint of that name"},
-        {"--self --plot force/0/w --svg x.svg cube.xml", 3, "force/CONTACT/x, y or z"},
-        {"--set dt=-1 cube.xml", 2, "must be finite and > 0 s"},
-        {"--set none=1 cube.xml", 2, "must be of a name that there is: dt, "},
-        {"--set geom/none/mass=1 cube.xml", 3, "geom/none/mass"},
-        {"--self --vary dt cube.xml", 2, "must be NAME=VALUE,..."},
-        {"--self --vary dt=1,x cube.xml", 2, "must be finite and > 0 s"},
-        {"--force cube/w=1 cube.xml", 2, "must be BODY/x=FORMULA"},
-        {"--force cube/x=1+ cube.xml", 2, "must be BODY/x=FORMULA"},
-        {"--force none/x=1 cube.xml", 3, "the scene has no body 'none'"},
-        {"--every 0 cube.xml", 2, "--every '0' must be an integer >= 1"},
-        {"--duration nan cube.xml", 2, "--duration 'nan' must be a finite number"},
-        {"--reference own cube.xml", 2, "--reference own needs --self"},
-        {"--reference none cube.xml", 2, "--reference 'none' must be own or"},
-        {"--keyframe none cube.xml", 3, "the scene has no keyframe 'none'"},
-        {"cube.xml a.problem", 2, "one kind at a time"},
-        {"--start hot cube.xml", 2, "--start 'hot' must be cold, warm or both"},
-        {"--timings t.svg --classes cube.xml", 2, "--timings and --classes exclude each other"},
-        {"--convergence none/x.svg --duration 0.01 --solvers sap cube.xml", 3, "none/x.svg"},
-        {"--rows none/x.csv --duration 0.01 --solvers sap cube.xml", 3, "none/x.csv"},
-        {"wrong.study", 3, "wrong.study:2: a line begins with the name of an option"},
-        {"unknown.study", 2, "unknown option '--colour'"},
-    };
+    {"--solvers sap,none a.problem", 2, "--solvers 'sap,none' must be names"},
+    {"--solvers admm-ncp:penalty=none a.problem", 2, "must be names"},
+    {"--solvers admm-ncp:none=1 a.problem", 2, "must be names"},
+    {"--solvers sap: a.problem", 2, "must be names"},
+    {"--self a.problem", 2, "--self has no meaning for problem files"},
+    {"--duration 1 a.problem", 2, "--duration has no meaning for problem files"},
+    {"--summary cube.xml", 2, "--summary has no meaning"},
+    {"--plot energy --svg x.svg cube.xml", 2, "--plot has no meaning"},
+    {"--self --plot energy cube.xml", 2, "--plot and --svg belong together"},
+    {"--self --plot none --svg x.svg cube.xml", 2, "--plot 'none' must be of energy, kinetic"},
+    {"--self --plot energy:most --svg x.svg cube.xml", 2, "must be QUANTITY:max, mean"},
+    {"--self --plot q/none --svg x.svg cube.xml", 3, "the scene has no such coordinate"},
+    {"--self --plot drift/none --svg x.svg cube.xml", 3, "no free joint of that name"},
+    {"--self --plot force/0/w --svg x.svg cube.xml", 3, "force/CONTACT/x, y or z"},
+    {"--set dt=-1 cube.xml", 2, "must be finite and > 0 s"},
+    {"--set none=1 cube.xml", 2, "must be of a name that there is: dt, "},
+    {"--set geom/none/mass=1 cube.xml", 3, "geom/none/mass"},
+    {"--self --vary dt cube.xml", 2, "must be NAME=VALUE,..."},
+    {"--self --vary dt=1,x cube.xml", 2, "must be finite and > 0 s"},
+    {"--force cube/w=1 cube.xml", 2, "must be BODY/x=FORMULA"},
+    {"--force cube/x=1+ cube.xml", 2, "must be BODY/x=FORMULA"},
+    {"--force none/x=1 cube.xml", 3, "the scene has no body 'none'"},
+    {"--every 0 cube.xml", 2, "--every '0' must be an integer >= 1"},
+    {"--duration nan cube.xml", 2, "--duration 'nan' must be a finite number"},
+    {"--reference own cube.xml", 2, "--reference own needs --self"},
+    {"--reference none cube.xml", 2, "--reference 'none' must be own or"},
+    {"--keyframe none cube.xml", 3, "the scene has no keyframe 'none'"},
+    {"cube.xml a.problem", 2, "one kind at a time"},
+    {"--start hot cube.xml", 2, "--start 'hot' must be cold, warm or both"},
+    {"--timings t.svg --classes cube.xml", 2, "--timings and --classes exclude each other"},
+    {"--convergence none/x.svg --duration 0.01 --solvers sap cube.xml", 3, "none/x.svg"},
+    {"--rows none/x.csv --duration 0.01 --solvers sap cube.xml", 3, "none/x.csv"},
+    {"wrong.study", 3, "wrong.study:2: a line begins with the name of an option"},
+    {"unknown.study", 2, "unknown option '--colour'"},
+};
 
 static void test_wrong_input(void** state) {
   scratch* s = *state;
@@ -288,6 +289,44 @@ static void test_wrong_input(void** state) {
     char arguments[256];
     (void)snprintf(arguments, sizeof arguments, "compare %s", wrong_calls[i].arguments);
     command_expect(s, program, arguments, wrong_calls[i].exit_code, wrong_calls[i].message);
+  }
+}
+
+// Options of one solver reach that solver: the pyramid of many facets turns aside less.
+static void test_own_options(void** state) {
+  scratch* s = *state;
+  command_result r = run(s,
+                         "compare cube.xml --self --duration 0.1 --set contact_law=rigid,"
+                         "v/cube[0]=1.2,v/cube[1]=0.5 --solvers "
+                         "pgs-lcp,pgs-lcp:friction_directions=32 --plot drift/cube --svg o.svg",
+                         0);
+  command_clear(&r);
+  const double four = read_line(s, "o.csv", "drift/cube", "pgs-lcp").last;
+  const double many = read_line(s, "o.csv", "drift/cube", "pgs-lcp:friction_directions=32").last;
+  assert_true(fabs(four) > 1e-3);
+  assert_true(fabs(many) < 0.1 * fabs(four));
+}
+
+// Every bundled study runs, if only for a few steps; those of the sweep have tests of their own.
+static void test_bundled_studies(void** state) {
+  scratch* s = *state;
+  static const char* const names[] = {
+      "pyramid_drift",       "ccp_lift",    "ccp_consistency",       "internal_forces",
+      "self_consistency",    "mass_ratio",  "ill_conditioned_stack", "compliance",
+      "constrained_systems", "convergence", "tangential_compliance", "timings"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    char arguments[512];
+    (void)snprintf(arguments, sizeof arguments,
+                   "compare " SAPSTEP_SOURCE_DIR
+                   "/examples/studies/%s.study --format json "
+                   "--time-limit 0.002 --duration %s%s",
+                   names[i], strcmp(names[i], "convergence") == 0 ? "0.3" : "0.03",
+                   strstr(names[i], "consistency") != NULL ? " --reference-dt 1e-4" : "");
+    command_result r = run(s, arguments, 0);
+    assert_true(json_valid(r.out));
+    assert_true(json_member(r.out, "problems") >= 0);
+    assert_string_equal(r.err, "");
+    command_clear(&r);
   }
 }
 
@@ -313,6 +352,8 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_study, begin, end),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
       cmocka_unit_test_setup_teardown(test_refused_run, begin, end),
+      cmocka_unit_test_setup_teardown(test_own_options, begin, end),
+      cmocka_unit_test_setup_teardown(test_bundled_studies, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
