@@ -146,7 +146,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
   if (status == SAP_STATUS_OK) {
     status =
         sap_assembly_add_contacts(multibody->assembly, multibody->dynamics, multibody->contacts,
-                                  multibody->contact_count, regularization, problem, error);
+                                  &multibody->contact_count, regularization, problem, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_joints(multibody->assembly, q0, v0, regularization, problem, error);

@@ -54,6 +54,7 @@ typedef struct sap_body_def {
                       // [kg m^2]: xx yy zz xy xz yz; positive semidefinite and no
                       // principal moment above the sum of the others, both to 1e-6
                       // of the largest                                                 (0)
+  bool any_inertia;   // the latter is not asked for                                    (false)
   double gravity_compensation;  // fraction of its weight that is held against gravity  (0)
 } sap_body_def;
 
@@ -66,7 +67,8 @@ typedef struct sap_joint_def {
   double reference;        // q at which the body sits at its defined pose [rad, m]      (0)
   double lower, upper;     // limits [rad, m]; -INFINITY, INFINITY: none. ball: only upper,
                            // the largest rotation angle, > 0                            (none)
-  double limit_stiffness;  // [N m/rad, N/m], > 0, may be INFINITY (near rigid)    (INFINITY)
+  double limit_stiffness;  // [N m/rad, N/m], > 0, may be INFINITY: near rigid, and what is
+                           // beyond comes back at SAP_RECOVERY_SPEED or slower     (INFINITY)
   double limit_relaxation_time;  // [s] >= 0                                             (0.01)
   double stiffness;              // spring [N m/rad, N/m] >= 0; not for free                   (0)
   double spring_reference;       // q where the spring is relaxed; ball: ignored, identity     (0)

@@ -164,8 +164,15 @@ typedef struct sap_soft_row {
   double rate0;            // its rate J v0 [m/s, rad/s]
   double curvature;        // g at q0 (+) dt v0 less g0 + dt rate0 [m, rad]; 0: J is constant
   double w;                // Delassus scale of the row's block, > 0
+  double recovery_speed;   // v_hat makes up for the error no faster [m/s, rad/s], >= 0; 0: no bound
   bool unilateral;
 } sap_soft_row;
+
+// The recovery speed of what is near rigid or rigid in models: an initial pose far beyond a limit
+// or with a loop open is brought back in about a second instead of within (dt + tau_d). [m/s,
+// rad/s]
+#define SAP_RECOVERY_SPEED 1.0
+
 // R and v_hat of the row: castro (29)-(30), or at the stage that sap_problem_set_stage named.
 SAP_API sap_status sap_problem_soften_row(const sap_problem* problem,
                                           const sap_regularization* regularization,

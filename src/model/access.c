@@ -37,6 +37,7 @@ sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def
   memcpy(out->q_PB, b->q_PB, sizeof out->q_PB);
   sap_v3_copy(out->p_BCo, b->p_BCo);
   memcpy(out->I_BCo_B, b->I_BCo_B, sizeof out->I_BCo_B);
+  out->any_inertia = b->any_inertia;
   return SAP_STATUS_OK;
 }
 

@@ -176,7 +176,7 @@ static sap_status check_body(const sap_checker* checker, const sap_builder* buil
     status = sap_check_vector(checker, "p_BCo", def->p_BCo, 3);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_check_inertia(checker, "I_BCo_B", def->I_BCo_B);
+    status = sap_check_inertia(checker, "I_BCo_B", def->I_BCo_B, def->any_inertia);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_check_finite(checker, "gravity_compensation", def->gravity_compensation);
@@ -207,6 +207,7 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   sap_v3_copy(body.p_PB, def->p_PB);
   sap_v3_copy(body.p_BCo, def->p_BCo);
   memcpy(body.I_BCo_B, def->I_BCo_B, sizeof body.I_BCo_B);
+  body.any_inertia = def->any_inertia;
   builder->bodies[builder->nbodies] = body;
   if (id != NULL) {
     *id = builder->nbodies;

@@ -134,7 +134,8 @@ sap_status sap_check_axis(const sap_checker* checker, const char* field, const d
   return check_direction(checker, field, in, 3, out);
 }
 
-sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6]) {
+sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],
+                             bool any) {
   const sap_status status = sap_check_vector(checker, field, I, 6);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -159,7 +160,7 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
                           "%s has principal moments %g, %g, %g: all must be >= 0", field, l[0],
                           l[1], l[2]);
   }
-  if (!(l[0] + l[1] - l[2] >= -slack * largest)) {
+  if (!any && !(l[0] + l[1] - l[2] >= -slack * largest)) {
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
                           "%s has principal moments %g, %g, %g: the sum of any two must be at "
                           "least the third",

@@ -35,8 +35,9 @@ sap_status sap_check_quaternion(const sap_checker* checker, const char* field, c
 sap_status sap_check_axis(const sap_checker* checker, const char* field, const double in[3],
                           double out[3]);
 // Symmetric 3x3 {xx yy zz xy xz yz}: principal moments >= 0 and none larger than the sum of the
-// others, both up to SAP_INERTIA_TOLERANCE times the largest.
-sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6]);
+// others unless `any`, both up to SAP_INERTIA_TOLERANCE times the largest.
+sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],
+                             bool any);
 
 // Relative; files give inertias with few digits.
 #define SAP_INERTIA_TOLERANCE 1e-6

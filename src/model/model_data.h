@@ -20,6 +20,7 @@ typedef struct sap_model_body {
   double mass;
   double p_BCo[3];
   double I_BCo_B[6];  // about the centre of mass, body axes: xx yy zz xy xz yz
+  bool any_inertia;
   double gravity_compensation;
 } sap_model_body;
 

@@ -100,6 +100,7 @@ static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   sap_soft_row soft = {.stiffness = law[0],
                        .relaxation_time = law[1],
                        .g0 = d->efc_pos[row] - d->efc_margin[row],
+                       .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0,
                        .unilateral = true};
   double bound;
   if (is_far(a, d, &source, &soft, &bound)) {

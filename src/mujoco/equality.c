@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = RIGID w, those with a
 // stiffness (negative solref) castro's (29)-(30).
-//   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap
+//   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap,
+// of rigid ones the first term within +-SAP_RECOVERY_SPEED.
 // c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
 // a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
 // difference of the anchors' accelerations at qacc = 0.
@@ -173,7 +174,8 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
                                .w = w[r / 3] > 0.0 ? w[r / 3] : largest};
     if (isinf(law[0])) {
       R[r] = RIGID * soft.w;
-      v_hat[r] = -soft.g0 / (h + law[1]) - c[r] / h;
+      const double back = -soft.g0 / (h + law[1]);
+      v_hat[r] = fmin(fmax(back, -SAP_RECOVERY_SPEED), SAP_RECOVERY_SPEED) - c[r] / h;
     } else {
       status =
           sap_problem_soften_row(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);

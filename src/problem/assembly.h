@@ -15,9 +15,10 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
 void sap_assembly_destroy(sap_assembly* assembly);
 
 // One friction cone per contact, in their order; the kinematics set last in `dynamics` are those of
-// the contacts. A contact of two bodies that cannot move is refused (ARGUMENT).
+// the contacts. A contact of two bodies that cannot move is refused (ARGUMENT); one at a point that
+// no joint moves is taken out of the list.
 sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics* dynamics,
-                                     const sap_contact* contacts, int32_t count,
+                                     sap_contact* contacts, int32_t* count,
                                      const sap_regularization* regularization, sap_problem* problem,
                                      sap_error* error);
 // A contact's part of a solution, scaled rows of its block, as R, vc and gamma in its own units.

@@ -42,9 +42,22 @@ static int32_t find_jacobians(const sap_assembly* assembly, const sap_dynamics* 
   return count;
 }
 
+// No joint moves the surfaces at this point: a hinge's axis goes through it, say.
+static bool is_fixed(const sap_assembly* assembly, const int32_t* trees, int32_t count) {
+  for (int32_t t = 0; t < count; ++t) {
+    for (int32_t i = 0; i < 3 * assembly->model->tree_sizes[trees[t]]; ++i) {
+      if (assembly->jacobians[t][i] != 0.0) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+// *fixed: left out.
 static sap_status add_contact(const sap_assembly* assembly, const sap_dynamics* dynamics,
                               const sap_contact* contact, const sap_regularization* regularization,
-                              sap_problem* problem, sap_error* error) {
+                              sap_problem* problem, bool* fixed, sap_error* error) {
   const double* const jacobians[2] = {assembly->jacobians[0], assembly->jacobians[1]};
   const double* const angular[2] = {assembly->angular[0], assembly->angular[1]};
   const int32_t nrows = count_rows(contact);
@@ -62,6 +75,10 @@ static sap_status add_contact(const sap_assembly* assembly, const sap_dynamics* 
       .angular = angular,
       .friction = isotropic ? NULL : contact->friction,
   };
+  *fixed = is_fixed(assembly, trees, block.ntrees);
+  if (*fixed) {
+    return SAP_STATUS_OK;
+  }
   memcpy(block.surface_velocity, contact->surface_velocity, sizeof block.surface_velocity);
   if (isotropic) {
     block.material.friction = contact->friction[0];
@@ -70,12 +87,14 @@ static sap_status add_contact(const sap_assembly* assembly, const sap_dynamics* 
 }
 
 sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics* dynamics,
-                                     const sap_contact* contacts, int32_t count,
+                                     sap_contact* contacts, int32_t* count,
                                      const sap_regularization* regularization, sap_problem* problem,
                                      sap_error* error) {
-  for (int32_t i = 0; i < count; ++i) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < *count; ++i) {
+    bool fixed = false;
     const sap_status status =
-        add_contact(assembly, dynamics, &contacts[i], regularization, problem, error);
+        add_contact(assembly, dynamics, &contacts[i], regularization, problem, &fixed, error);
     if (status != SAP_STATUS_OK) {
       const sap_model* model = assembly->model;
       sap_error_prefix(error, "contact %d of shapes %d '%s' and %d '%s'", i, contacts[i].shape_A,
@@ -84,7 +103,11 @@ sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics*
                        sap_model_name(model, SAP_ELEMENT_SHAPE, contacts[i].shape_B));
       return status;
     }
+    if (!fixed) {
+      contacts[kept++] = contacts[i];
+    }
   }
+  *count = kept;
   return SAP_STATUS_OK;
 }
 

@@ -12,7 +12,9 @@
 // closes only g0 + dt J v misses step by step: a loop in motion would hang open by dt a (dt +
 // tau_d)/2. Its estimate is what g at q0 (+) dt v_guess differs by from g0 + dt J v_guess, with
 // v_guess = v0 and, where that has missed after a blow, the v found (integrators/rounds.c), hence
-//   v_hat = -g0/(dt + tau_d) - c/dt;
+//   v_hat = -g0/(dt + tau_d) - c/dt,
+// of a rigid one the first term within +-SAP_RECOVERY_SPEED: near singular poses, as that of a
+// stretched arm, faster ones would ask joints for any speed;
 // at the theta point of a step that resolves a soft one: problem/stage.c.
 #include <math.h>
 #include <string.h>
@@ -166,8 +168,10 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, 
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
                           const sap_soft_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
+    const double back = -row->g0 / (call->dt + e->relaxation_time);
     law->R[r] = SAP_RIGID_ROW * row->w;
-    law->v_hat[r] = -row->g0 / (call->dt + e->relaxation_time) - row->curvature / call->dt;
+    law->v_hat[r] =
+        fmin(fmax(back, -SAP_RECOVERY_SPEED), SAP_RECOVERY_SPEED) - row->curvature / call->dt;
     return SAP_STATUS_OK;
   }
   return sap_problem_soften_row(call->problem, call->start->regularization, row, &law->R[r],

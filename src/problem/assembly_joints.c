@@ -69,6 +69,7 @@ static sap_status add_limit(const blocks* to, const row_block* row, const limit*
                              .g0 = l->g,
                              .rate0 = row_rate(to, row),
                              .w = w,
+                             .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
                              .unilateral = true};
   double R, v_hat;
   status = sap_problem_soften_row(to->problem, to->regularization, &soft, &R, &v_hat, to->error);

@@ -22,12 +22,14 @@ static sap_status add_side(const sap_assembly_call* call, int32_t id, int32_t si
   if (status != SAP_STATUS_OK || !(w > 0.0)) {
     return status;
   }
-  const sap_soft_row soft = {.stiffness = tendon->limit_stiffness,
-                             .relaxation_time = tendon->limit_relaxation_time,
-                             .g0 = g,
-                             .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
-                             .w = w,
-                             .unilateral = true};
+  const sap_soft_row soft = {
+      .stiffness = tendon->limit_stiffness,
+      .relaxation_time = tendon->limit_relaxation_time,
+      .g0 = g,
+      .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+      .w = w,
+      .recovery_speed = isinf(tendon->limit_stiffness) ? SAP_RECOVERY_SPEED : 0.0,
+      .unilateral = true};
   sap_row_law law = {
       .set = SAP_SET_NONNEGATIVE,
       .key = sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};

@@ -127,6 +127,11 @@ sap_status sap_problem_set_stage(sap_problem* p, double theta, double theta_vq, 
   return status;
 }
 
+static double bounded(const sap_soft_row* row, double v_hat) {
+  const double most = row->recovery_speed > 0.0 ? row->recovery_speed : (double)INFINITY;
+  return fmin(row->unilateral ? v_hat : fmax(v_hat, -most), most);
+}
+
 sap_status sap_problem_soften_row(const sap_problem* p, const sap_regularization* regularization,
                                   const sap_soft_row* row, double* R, double* v_hat,
                                   sap_error* error) {
@@ -139,11 +144,15 @@ sap_status sap_problem_soften_row(const sap_problem* p, const sap_regularization
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "rate0 = %g, curvature = %g must be finite",
                     row->rate0, row->curvature);
   }
+  if (!(row->recovery_speed >= 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "recovery_speed = %g must be >= 0",
+                    row->recovery_speed);
+  }
   double R3[3], v_hat3[3];
   const sap_status status =
       sap_contact_regularize(&material, regularization, p->dt, row->g0, row->w, R3, v_hat3, error);
   if (status == SAP_STATUS_OK) {
-    v_hat3[2] -= row->curvature / p->dt;
+    v_hat3[2] = bounded(row, v_hat3[2]) - row->curvature / p->dt;
     (void)sap_stage_normal(p, row, regularization->beta, &R3[2], &v_hat3[2]);
     sap_rigid_row(p, row, &R3[2], &v_hat3[2]);
     *R = R3[2];

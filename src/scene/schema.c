@@ -2,6 +2,7 @@
 #include "scene/schema.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "scene/number.h"
@@ -59,6 +60,18 @@ static const sap_schema_value* find_value(const sap_schema_element* schema, cons
   return NULL;
 }
 
+// `attribute` NULL: the element itself.
+static sap_status unknown(const sap_schema_element* schema, const sap_scene_options* options,
+                          const sap_xml_node* node, const char* attribute, const char* what,
+                          sap_error* error) {
+  if (schema->extensible && options->lenient) {
+    sap_scene_warn(options, node, attribute, "unknown, left out");
+    return SAP_STATUS_OK;
+  }
+  return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, "unknown %s%s", what,
+                      schema->extensible ? "; left out if lenient" : "");
+}
+
 // Sets *drop when the attribute is not supported and the reader is lenient.
 static sap_status check_attribute(const sap_schema_element* schema, const sap_xml_node* node,
                                   const sap_xml_attribute* attribute,
@@ -95,8 +108,7 @@ static sap_status check_attribute(const sap_schema_element* schema, const sap_xm
     return sap_scene_unsupported(options, node, name, "not supported", error);
   }
   *drop = true;
-  return schema->open ? SAP_STATUS_OK
-                      : sap_xml_fail(node, name, SAP_STATUS_SYNTAX, error, "unknown attribute");
+  return schema->open ? SAP_STATUS_OK : unknown(schema, options, node, name, "attribute", error);
 }
 
 static const sap_schema_child* find_child(const sap_schema_element* schema, const char* name) {
@@ -126,10 +138,9 @@ static sap_status check_children(const sap_schema_element* schema, sap_xml_node*
     const sap_schema_child* known = find_child(schema, child->name);
     sap_status status = SAP_STATUS_OK;
     if (known == NULL) {
-      if (!schema->open) {
-        return sap_xml_fail(child, NULL, SAP_STATUS_SYNTAX, error, "unknown element in <%s>",
-                            node->name);
-      }
+      char what[64];
+      (void)snprintf(what, sizeof what, "element in <%.40s>", node->name);
+      status = schema->open ? SAP_STATUS_OK : unknown(schema, options, child, NULL, what, error);
     } else if (known->unsupported != NULL) {
       status = sap_scene_unsupported(options, child, NULL, known->unsupported, error);
     } else if (known->element != NULL) {

@@ -34,6 +34,8 @@ struct sap_schema_element {
   const sap_schema_value* value;  // supported for some values only; ended by {0}, or NULL
   const sap_schema_child* child;  // ended by {0}, or NULL
   bool open;                      // other elements and attributes are extensions: ignored
+  bool extensible;                // the format allows extensions: unknown ones are an error, or a
+                                  // warning if lenient
 };
 
 // Checks `node` and what is below it. What is not supported is removed from the tree if lenient.

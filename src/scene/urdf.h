@@ -68,7 +68,7 @@ sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
 // urdf_joint.c: adds the joint (none if fixed) to `body`.
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
-// <mimic> of every joint, once all are there.
+// urdf_mimic.c: <mimic> of every joint, once all are there.
 sap_status sap_urdf_add_mimics(sap_urdf_reader* r);
 // urdf_mesh.c: id of the mesh that a <mesh> names.
 sap_status sap_urdf_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id);

@@ -18,13 +18,7 @@ static sap_status read_type(sap_urdf_reader* r, const sap_urdf_joint* joint, int
     return sap_xml_fail(joint->node, NULL, SAP_STATUS_SYNTAX, r->error,
                         "attribute 'type' is missing");
   }
-  sap_status status = sap_xml_choice(joint->node, "type", types, type, r->error);
-  if (status == SAP_STATUS_OK && *type == PLANAR) {
-    status = sap_scene_unsupported(r->options, joint->node, "type",
-                                   "not supported; read as fixed if lenient", r->error);
-    *type = FIXED;
-  }
-  return status;
+  return sap_xml_choice(joint->node, "type", types, type, r->error);
 }
 
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed) {
@@ -120,6 +114,37 @@ static sap_status read_rotor(sap_urdf_reader* r, const sap_xml_node* node, sap_j
   return status;
 }
 
+static sap_status add(sap_urdf_reader* r, const sap_urdf_joint* joint, const sap_joint_def* def,
+                      int32_t* id) {
+  const sap_status status = sap_builder_add_joint(r->builder, def, id, r->error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(r->error, "%.200s:%d: <joint>", joint->node->file, (int)joint->node->line);
+  }
+  return status;
+}
+
+// In the plane across the axis: two slides, NAME/x and NAME/y, then a hinge of the joint's name.
+// `def`: the hinge.
+static sap_status add_planar(sap_urdf_reader* r, sap_urdf_joint* joint, const sap_joint_def* def) {
+  double frame[9], n[3];
+  sap_v3_scale(n, def->axis, 1.0 / sap_v3_norm(def->axis));
+  sap_m3_from_normal(frame, n);
+  for (int i = 0; i < 2; ++i) {
+    sap_joint_def slide = *def;
+    slide.type = SAP_JOINT_SLIDE;
+    slide.name = sap_xml_join(r->store, joint->name, "/", i == 0 ? "x" : "y");
+    if (slide.name == NULL) {
+      return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+    }
+    sap_v3_copy(slide.axis, frame + 3 * i);
+    const sap_status status = add(r, joint, &slide, NULL);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  return add(r, joint, def, &joint->id);
+}
+
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body) {
   int32_t type = FIXED;
   sap_status status = read_type(r, joint, &type);
@@ -144,53 +169,8 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
       status = read_rotor(r, joint->node, &def);
     }
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_joint(r->builder, &def, &joint->id, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s:%d: <joint>", joint->node->file, (int)joint->node->line);
-    }
-  }
-  return status;
-}
-
-// q = multiplier q_other + offset.
-static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
-  const sap_xml_node* node = NULL;
-  sap_equality_def def = sap_equality_def_default();
-  sap_status status = sap_urdf_child(r, joint->node, "mimic", &node);
-  if (status != SAP_STATUS_OK || node == NULL) {
+  if (status != SAP_STATUS_OK) {
     return status;
   }
-  const char* other = sap_xml_get(node, "joint");
-  const int32_t index = other != NULL ? sap_lookup_find(&r->joint_names, other) : -1;
-  if (index < 0) {
-    return sap_xml_fail(node, other != NULL ? "joint" : NULL, SAP_STATUS_SYNTAX, r->error,
-                        "must name another joint");
-  }
-  status = sap_urdf_number(r, node, "offset", false, &def.polynomial[0]);
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_number(r, node, "multiplier", false, &def.polynomial[1]);
-  }
-  if (status == SAP_STATUS_OK && (joint->id < 0 || r->joints[index].id < 0)) {
-    return sap_xml_fail(node, "joint", SAP_STATUS_SYNTAX, r->error,
-                        "a fixed joint can neither follow nor lead");
-  }
-  def.type = SAP_EQUALITY_JOINT;
-  def.a = joint->id;
-  def.b = r->joints[index].id;
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_equality(r->builder, &def, NULL, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s:%d: <mimic>", node->file, (int)node->line);
-    }
-  }
-  return status;
-}
-
-sap_status sap_urdf_add_mimics(sap_urdf_reader* r) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t j = 0; j < r->joint_count && status == SAP_STATUS_OK; ++j) {
-    status = add_mimic(r, &r->joints[j]);
-  }
-  return status;
+  return type == PLANAR ? add_planar(r, joint, &def) : add(r, joint, &def, &joint->id);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <link>: mass properties and collision shapes.
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "linalg/symmetric3.h"
@@ -9,8 +11,38 @@
 #include "scene/schema.h"
 #include "scene/urdf.h"
 
-static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, const double q[4],
-                              double I[6]) {
+// Exporters round moments, and robots get along with inertias that no body has. Moments below zero
+// would make the mass matrix indefinite: refused, or raised to zero if lenient.
+static sap_status check_moments(sap_urdf_reader* r, const sap_xml_node* node, double mass,
+                                double I[6]) {
+  double e[3], V[9];
+  sap_symmetric3_eigen(I, e, V);
+  const double rounding = 1e-12 * e[2] + 1e-14 * mass;  // a radius of gyration of 0.1 um
+  if (!(e[0] >= -rounding) || !(e[2] >= -rounding)) {
+    char why[160];
+    (void)snprintf(why, sizeof why, "principal moments of inertia %g %g %g must be >= 0%s", e[0],
+                   e[1], e[2], r->options->lenient ? ": raised to 0" : "; raised to 0 if lenient");
+    if (!r->options->lenient) {
+      return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error, "%s", why);
+    }
+    sap_scene_warn(r->options, node, NULL, why);
+  }
+  if (e[0] < 0.0) {
+    const double raised[6] = {0.0, fmax(e[1], 0.0), fmax(e[2], 0.0), 0.0, 0.0, 0.0};
+    sap_m3_rotate_packed(I, V, raised);
+    memcpy(e, raised, sizeof e);
+  }
+  // Files give few digits: a relative slack of 1e-6.
+  if (!(e[0] + e[1] >= e[2] * (1.0 - 1e-6))) {
+    sap_scene_warn(r->options, node, NULL,
+                   "no body has this inertia: the largest principal moment exceeds the sum of the "
+                   "others; taken as it stands");
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, double mass,
+                              const double q[4], double I[6]) {
   static const char* const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
   double raw[6] = {0.0}, rotation[9], full[9];
   for (int i = 0; i < 6; ++i) {
@@ -19,17 +51,9 @@ static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, cons
       return status;
     }
   }
-  double e[3], V[9];
-  sap_symmetric3_eigen(raw, e, V);
-  if (!(e[0] >= -1e-12 * e[2]) || !(e[2] >= 0.0)) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
-                        "principal moments of inertia %g %g %g must be >= 0", e[0], e[1], e[2]);
-  }
-  // Files give few digits: a relative slack of 1e-6.
-  if (!(e[0] + e[1] >= e[2] * (1.0 - 1e-6))) {
-    sap_scene_warn(r->options, node, NULL,
-                   "no body has this inertia: the largest principal moment exceeds the sum of the "
-                   "others");
+  const sap_status status = check_moments(r, node, mass, raw);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
   sap_quaternion_to_matrix(rotation, q);
   sap_m3_rotate_symmetric(full, rotation, raw);
@@ -62,8 +86,10 @@ sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_
     return sap_xml_fail(mass, "value", SAP_STATUS_SYNTAX, r->error, "must be >= 0 kg");
   }
   memcpy(def->p_BCo, pose.p, sizeof pose.p);
-  return status == SAP_STATUS_OK && inertia != NULL ? read_tensor(r, inertia, pose.q, def->I_BCo_B)
-                                                    : status;
+  def->any_inertia = true;
+  return status == SAP_STATUS_OK && inertia != NULL
+             ? read_tensor(r, inertia, def->mass, pose.q, def->I_BCo_B)
+             : status;
 }
 
 // A named number that must be > 0, halved where URDF gives a diameter or a length.

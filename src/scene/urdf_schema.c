@@ -3,26 +3,33 @@
 // contact. See schema.h.
 #include "scene/schema.h"
 
-static const sap_schema_element origin = {.used = "xyz rpy"};
-static const sap_schema_element value = {.used = "value"};
-static const sap_schema_element zero_value = {.zero = "value"};
-static const sap_schema_element neglected_value = {.neglected = "value"};
+static const sap_schema_element origin = {.used = "xyz rpy", .extensible = true};
+static const sap_schema_element value = {.used = "value", .extensible = true};
+static const sap_schema_element zero_value = {.zero = "value", .extensible = true};
+static const sap_schema_element neglected_value = {.neglected = "value", .extensible = true};
 
-static const sap_schema_element inertia = {.used = "ixx ixy ixz iyy iyz izz"};
+static const sap_schema_element inertia = {
+    .used = "ixx ixy ixz iyy iyz izz",
+    .extensible = true,
+};
 static const sap_schema_child inertial_children[] = {
     {"origin", &origin, NULL},
     {"mass", &value, NULL},
     {"inertia", &inertia, NULL},
     {0},
 };
-static const sap_schema_element inertial = {.child = inertial_children};
+static const sap_schema_element inertial = {.child = inertial_children, .extensible = true};
 
-static const sap_schema_element box = {.used = "size"};
-static const sap_schema_element round_shape = {.used = "radius length"};
-static const sap_schema_element sphere = {.used = "radius"};
-static const sap_schema_element ellipsoid = {.used = "a b c"};
+static const sap_schema_element box = {.used = "size", .extensible = true};
+static const sap_schema_element round_shape = {.used = "radius length", .extensible = true};
+static const sap_schema_element sphere = {.used = "radius", .extensible = true};
+static const sap_schema_element ellipsoid = {.used = "a b c", .extensible = true};
 static const sap_schema_child mesh_children[] = {{"drake:declare_convex", NULL, NULL}, {0}};
-static const sap_schema_element mesh = {.used = "filename scale", .child = mesh_children};
+static const sap_schema_element mesh = {
+    .used = "filename scale",
+    .child = mesh_children,
+    .extensible = true,
+};
 static const sap_schema_child geometry_children[] = {
     {"box", &box, NULL},
     {"sphere", &sphere, NULL},
@@ -31,7 +38,11 @@ static const sap_schema_child geometry_children[] = {
     {"mesh", &mesh, NULL},
     {0},
 };
-static const sap_schema_element geometry = {.child = geometry_children};
+static const sap_schema_element geometry = {
+    .skipped = "name",
+    .child = geometry_children,
+    .extensible = true,
+};
 
 static const sap_schema_child proximity_children[] = {
     {"drake:point_contact_stiffness drake:relaxation_time drake:hunt_crossley_dissipation "
@@ -43,7 +54,7 @@ static const sap_schema_child proximity_children[] = {
     {"drake:mesh_resolution_hint", NULL, NULL},
     {0},
 };
-static const sap_schema_element proximity = {.child = proximity_children};
+static const sap_schema_element proximity = {.child = proximity_children, .extensible = true};
 
 static const sap_schema_child collision_children[] = {
     {"origin", &origin, NULL},
@@ -56,6 +67,7 @@ static const sap_schema_element collision = {
     .used = "name",
     .skipped = "group",
     .child = collision_children,
+    .extensible = true,
 };
 
 // Bullet's.
@@ -68,32 +80,35 @@ static const sap_schema_child contact_children[] = {
     {"friction_anchor", NULL, NULL},
     {0},
 };
-static const sap_schema_element contact = {.child = contact_children};
+static const sap_schema_element contact = {.child = contact_children, .extensible = true};
 
 static const sap_schema_child link_children[] = {
     {"inertial", &inertial, NULL},
     {"collision", &collision, NULL},
     {"contact", &contact, NULL},
-    {"visual self_collision_checking gazebo", NULL, NULL},
+    {"visual self_collision_checking collision_checking self_filter gazebo", NULL, NULL},
     {0},
 };
 static const sap_schema_element link = {
     .used = "name",
     .skipped = "type",
     .child = link_children,
+    .extensible = true,
 };
 
-static const sap_schema_element link_reference = {.used = "link"};
-static const sap_schema_element axis = {.used = "xyz"};
+static const sap_schema_element link_reference = {.used = "link", .extensible = true};
+static const sap_schema_element axis = {.used = "xyz", .zero = "rpy", .extensible = true};
 static const sap_schema_element limit = {
     .used = "lower upper effort velocity",
     .skipped = "drake:acceleration",
+    .extensible = true,
 };
 static const sap_schema_element dynamics = {
     .used = "damping friction",
     .unsupported = "drake:coulomb_friction",
+    .extensible = true,
 };
-static const sap_schema_element mimic = {.used = "joint multiplier offset"};
+static const sap_schema_element mimic = {.used = "joint multiplier offset", .extensible = true};
 static const sap_schema_child joint_children[] = {
     {"origin", &origin, NULL},
     {"parent child", &link_reference, NULL},
@@ -107,7 +122,9 @@ static const sap_schema_child joint_children[] = {
 };
 static const sap_schema_element joint = {
     .used = "name type",
+    .skipped = "dont_collapse",
     .child = joint_children,
+    .extensible = true,
 };
 
 static const sap_schema_child robot_children[] = {
@@ -124,4 +141,5 @@ const sap_schema_element sap_urdf_schema = {
     .used = "name",
     .skipped = "version",
     .child = robot_children,
+    .extensible = true,
 };

@@ -24,8 +24,10 @@ typedef struct parse_state {
 static void on_error(void* context, xmlErrorPtr problem) {
   xmlParserCtxtPtr parser = context;
   parse_state* state = parser->_private;
-  // Namespace complaints are none of ours: prefixes are part of a name here.
-  if (state->failed || problem->level < XML_ERR_ERROR || problem->domain == XML_FROM_NAMESPACE) {
+  // Namespace complaints are none of ours: prefixes are part of a name here. Nor is the version:
+  // some well-known robots say 0.0.
+  if (state->failed || problem->level < XML_ERR_ERROR || problem->domain == XML_FROM_NAMESPACE ||
+      problem->code == XML_ERR_UNKNOWN_VERSION) {
     return;
   }
   char text[256];
@@ -170,14 +172,15 @@ static sap_status parse(sap_xml_store* store, parse_state* state, const char* by
   parser->_private = state;
   parser->sax->serror = on_error;
   parser->sax->internalSubset = on_document_type;
-  xmlDocPtr document = xmlCtxtReadMemory(parser, bytes, (int)size, NULL, NULL,
-                                         XML_PARSE_NONET | XML_PARSE_NOBLANKS | XML_PARSE_NOCDATA |
-                                             XML_PARSE_COMPACT | XML_PARSE_BIG_LINES);
+  xmlDocPtr document =
+      xmlCtxtReadMemory(parser, bytes, (int)size, NULL, NULL,
+                        XML_PARSE_NONET | XML_PARSE_NOBLANKS | XML_PARSE_NOCDATA |
+                            XML_PARSE_COMPACT | XML_PARSE_BIG_LINES | XML_PARSE_RECOVER);
   sap_status status = SAP_STATUS_OK;
   xmlNode* top = document != NULL ? xmlDocGetRootElement(document) : NULL;
   if (state->failed) {
     status = state->error.status;
-  } else if (top == NULL || !parser->wellFormed) {
+  } else if (top == NULL) {
     status =
         sap_fail(&state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element", state->path);
   } else if (depth_of(top) > MAX_DEPTH) {

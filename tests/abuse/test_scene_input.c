@@ -307,7 +307,6 @@ static const bad_input urdf[] = {
     {ARM("revolute", "<limit velocity='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <limit velocity=", ">= 0"},
     {ARM("continuous", "<origin xyz='0 0 nan'/>"), SAP_STATUS_NOT_FINITE,
      "a:4: <origin xyz=", "nan"},
-    {ARM("planar", ""), SAP_STATUS_UNSUPPORTED, "a:3: <joint type=\"planar\">", "not supported"},
     {ARM("hinge", ""), SAP_STATUS_SYNTAX, "a:3: <joint type=\"hinge\">", "revolute"},
     {ROBOT("<link name='a'><inertial>\n<mass value='-1'/></inertial></link>"), SAP_STATUS_SYNTAX,
      "a:3: <mass value=\"-1\">", ">= 0"},

@@ -110,9 +110,11 @@ static void test_contacts(void** state) {
     sap_m3_from_normal(contacts[i].R_WC, n);
   }
   sap_dynamics_set_positions(dynamics, mixed_q);
-  assert_int_equal(sap_assembly_add_contacts(f.assembly, dynamics, contacts, 4, &regularization,
-                                             f.problem, NULL),
+  int32_t count = 4;
+  assert_int_equal(sap_assembly_add_contacts(f.assembly, dynamics, contacts, &count,
+                                             &regularization, f.problem, NULL),
                    SAP_STATUS_OK);
+  assert_int_equal(count, 4);
   assert_int_equal(sap_problem_block_count(f.problem), 4);
   for (int32_t i = 0; i < 4; ++i) {
     const sap_block block = get(&f, i);

@@ -204,7 +204,9 @@ static void test_regularization(void** unused) {
     sap_block block;
     assert_int_equal(sap_problem_block(s.report.problem, 0, &block, NULL, NULL), SAP_STATUS_OK);
     ASSERT_NEAR(block.R[0], rows[i].expected, 1e-14);
-    ASSERT_NEAR(block.v_hat[0], -0.3 / 0.03, 1e-12);
+    // What is rigid comes back slowly.
+    const double v_hat = isinf(rows[i].stiffness) ? -SAP_RECOVERY_SPEED : -0.3 / 0.03;
+    ASSERT_NEAR(block.v_hat[0], v_hat, 1e-12);
     ASSERT_NEAR(2.0 * s.state.v[0], -4.0 * s.state.v[1], 1e-12);  // action and reaction
     simulation_step(&s, 300);
     ASSERT_NEAR(s.state.q[0], s.state.q[1], 1e-6);

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// URDF as exporters and other simulators write it: extensions, odd inertias, planar joints, mimics
+// of fixed joints, XML versions that do not exist.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/scene.h>
+
+#include "model/model_data.h"
+#include "support/near.h"
+#include "support/scratch.h"
+
+typedef struct warnings {
+  int32_t count;
+  char last[512];
+} warnings;
+
+static void keep(void* context, const char* text) {
+  warnings* w = context;
+  ++w->count;
+  (void)snprintf(w->last, sizeof w->last, "%s", text);
+}
+
+static sap_status read_text(const char* text, bool lenient, warnings* w, sap_model** model,
+                            sap_error* error) {
+  scratch s;
+  scratch_begin(&s);
+  char path[SCRATCH_PATH_SIZE];
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = lenient;
+  options.warning = keep;
+  options.warning_context = w;
+  *w = (warnings){0};
+  scratch_write(&s, "a.urdf", text, strlen(text), path);
+  const sap_status status = sap_scene_read(path, &options, model, error);
+  scratch_end(&s);
+  return status;
+}
+
+#define INERTIAL(moments) \
+  "<inertial><mass value='2'/><inertia " moments " ixy='0' ixz='0' iyz='0'/></inertial>"
+#define BODY INERTIAL("ixx='1' iyy='1' izz='1'")
+#define ARM(attributes, inside)                            \
+  "<robot name='r'>\n<link name='a'/><link name='b'>" BODY \
+  "</link>\n<joint name='j' type='continuous' " attributes \
+  "><parent link='a'/><child "                             \
+  "link='b'/>\n" inside "</joint></robot>"
+
+// What the reader does not know is an error with its line; left out with a warning if lenient.
+static void test_extensions(void** state) {
+  (void)state;
+  static const struct {
+    const char *text, *where;
+  } cases[] = {
+      {ARM("colour='red'", ""), "a.urdf:3: <joint colour=\"red\">"},
+      {ARM("", "<joint_properties damping='1'/>"), "a.urdf:4: <joint_properties>"},
+      {ARM("", "<dynamics damping='0.5' D='1'/>"), "a.urdf:4: <dynamics D=\"1\">"},
+      {ARM("", "<limit effort='3' command_effort='1'/>"), "a.urdf:4: <limit command_effort="},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    warnings w;
+    sap_model* m = NULL;
+    sap_error error = {0};
+    assert_int_equal(read_text(cases[i].text, false, &w, &m, &error), SAP_STATUS_SYNTAX);
+    assert_null(m);
+    assert_non_null(strstr(error.message, cases[i].where));
+    assert_non_null(strstr(error.message, "unknown"));
+    assert_int_equal(read_text(cases[i].text, true, &w, &m, &error), SAP_STATUS_OK);
+    assert_int_equal(w.count, 1);
+    assert_non_null(strstr(w.last, cases[i].where));
+    assert_int_equal(m->sizes.nv, 1);
+    if (i == 2) {
+      ASSERT_NEAR(m->joints[0].damping, 0.5, 0.0);  // what is known beside it is read
+    }
+    sap_model_destroy(m);
+  }
+}
+
+// Extensions without influence on the motion are not spoken of.
+static void test_known_extensions(void** state) {
+  (void)state;
+  static const char text[] =
+      "<?xml version=\"0.0\" ?>\n"
+      "<robot name='r'><link name='a'/><link name='b'>" BODY
+      "<self_filter/><collision_checking><x/></collision_checking></link>\n<joint name='j' "
+      "type='continuous' dont_collapse='true'><parent link='a'/><child link='b'/><axis xyz='0 0 "
+      "1' rpy='0 0 0'/></joint></robot>";
+  warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(text, false, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(w.count, 0);
+  sap_model_destroy(m);
+  static const char broken[] = "<?xml version=\"0.0\" ?>\n<robot name='r'><link name='a'></robot>";
+  assert_int_equal(read_text(broken, false, &w, &m, &error), SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "a.urdf:2: XML"));
+}
+
+static void expect_moments(const char* text, bool lenient, int32_t warned, const double* moments) {
+  warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  const sap_status status = read_text(text, lenient, &w, &m, &error);
+  if (moments == NULL) {
+    assert_int_equal(status, SAP_STATUS_NOT_SPD);
+    assert_non_null(strstr(error.message, "a.urdf:2: <inertia>"));
+    return;
+  }
+  assert_int_equal(status, SAP_STATUS_OK);
+  assert_int_equal(w.count, warned);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(m->bodies[1].I_BCo_B[i], moments[i], 1e-15);
+  }
+  sap_model_destroy(m);
+}
+
+// A largest moment above the sum of the others is taken as it stands, with a warning; moments below
+// zero are refused, raised if lenient, and taken for zero where they are round-off.
+static void test_inertias(void** state) {
+  (void)state;
+  static const char wide[] =
+      "<robot name='r'>\n<link name='a'>" INERTIAL("ixx='1' iyy='1' izz='2.1'") "</link></robot>";
+  static const char negative[] =
+      "<robot name='r'>\n<link name='a'>" INERTIAL("ixx='-0.5' iyy='1' izz='1'") "</link></robot>";
+  static const char rounded[] = "<robot name='r'>\n<link name='a'>" INERTIAL(
+      "ixx='-1e-20' iyy='0' izz='0'") "</link></robot>";
+  expect_moments(wide, false, 1, (const double[]){1.0, 1.0, 2.1});
+  expect_moments(wide, true, 1, (const double[]){1.0, 1.0, 2.1});
+  expect_moments(negative, false, 0, NULL);
+  expect_moments(negative, true, 1, (const double[]){0.0, 1.0, 1.0});
+  expect_moments(rounded, false, 0, (const double[]){0.0, 0.0, 0.0});
+}
+
+// Two slides across the axis and a hinge about it.
+static void test_planar(void** state) {
+  (void)state;
+  static const char text[] =
+      "<robot name='r'><link name='a'/><link name='b'>" BODY
+      "</link><joint name='j' type='planar'><parent link='a'/><child link='b'/><axis xyz='0 2 0'/>"
+      "<dynamics damping='0.5'/></joint></robot>";
+  warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(text, false, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.joints, 3);
+  const sap_model_joint_data* j = m->joints;
+  assert_int_equal(j[0].type, SAP_JOINT_SLIDE);
+  assert_int_equal(j[1].type, SAP_JOINT_SLIDE);
+  assert_int_equal(j[2].type, SAP_JOINT_HINGE);
+  assert_int_equal(sap_model_find(m, SAP_ELEMENT_JOINT, "j/x"), 0);
+  assert_int_equal(sap_model_find(m, SAP_ELEMENT_JOINT, "j"), 2);
+  ASSERT_NEAR(j[2].axis[1], 1.0, 0.0);
+  double cross = j[0].axis[2] * j[1].axis[0] - j[0].axis[0] * j[1].axis[2];
+  ASSERT_NEAR(cross, 1.0, 1e-15);  // x, y and the axis are right-handed
+  ASSERT_NEAR(j[0].damping, 0.5, 0.0);
+  sap_model_destroy(m);
+}
+
+// Reduced models: the follower is fixed, or the leader is.
+static void test_fixed_mimics(void** state) {
+  (void)state;
+#define PAIR(first, second)                                                            \
+  "<robot name='r'><link name='a'/><link name='b'>" BODY "</link><link name='c'>" BODY \
+  "</link><joint name='i' type='" first                                                \
+  "'><parent link='a'/><child link='b'/></joint>"                                      \
+  "<joint name='k' type='" second                                                      \
+  "'><parent link='b'/><child link='c'/>"                                              \
+  "<mimic joint='i' multiplier='2' offset='0.25'/></joint></robot>"
+  warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(PAIR("continuous", "fixed"), false, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.equalities, 0);
+  assert_int_equal(w.count, 1);
+  sap_model_destroy(m);
+  assert_int_equal(read_text(PAIR("fixed", "continuous"), false, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(m->sizes.equalities, 1);
+  assert_int_equal(m->equalities[0].b, -1);
+  ASSERT_NEAR(m->equalities[0].polynomial[0], 0.25, 0.0);
+  assert_int_equal(w.count, 0);
+  sap_model_destroy(m);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_extensions),   cmocka_unit_test(test_known_extensions),
+      cmocka_unit_test(test_inertias),     cmocka_unit_test(test_planar),
+      cmocka_unit_test(test_fixed_mimics),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
