@@ -66,14 +66,18 @@ static void test_withdrawn(void** state) {
   sap_state first = {0};
   int32_t withdrawn = 0;
   assert_int_equal(sap_state_resize(&first, s.state.nq, s.state.nv, NULL), SAP_STATUS_OK);
-  for (int n = 0; n < 20; ++n) {
+  for (int n = 0; n < 10; ++n) {
     sap_step_report report;
+    for (int32_t i = 6; i < s.state.nv; ++i) {
+      s.state.v[i] = 10.0 * sin(i);  // blows, which the loops must stop within the step
+    }
     assert_int_equal(sap_state_copy(&s.state, &first, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_step(once, &first, &report, NULL), SAP_STATUS_OK);
     assert_true(report.rounds == 0 && !report.rounds_withdrawn);
     const double missed = report.balance_error;
     assert_int_equal(sap_stepper_step(rounds, &s.state, &report, NULL), SAP_STATUS_OK);
     assert_true(report.balance_error <= fmax(missed, 1e-3));
+
     if (report.rounds_withdrawn) {
       ++withdrawn;
       assert_in_range(report.rounds, 1, 12);
