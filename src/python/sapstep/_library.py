@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import warnings
 from pathlib import Path
-from typing import Any, Iterable, Optional
+from typing import Any, Dict, Iterable, Optional, Tuple
 
 import cffi
 import numpy as np
@@ -62,10 +62,10 @@ def call(function: Any, *arguments: Any) -> None:
 
 def version() -> str:
     """Version of the library, "major.minor.patch"."""
-    return ffi.string(lib.sap_version()).decode()
+    return str(ffi.string(lib.sap_version()).decode())
 
 
-def array(values: ArrayLike, shape: Optional[tuple], name: str) -> NDArray[np.float64]:
+def array(values: ArrayLike, shape: Optional[Tuple[int, ...]], name: str) -> NDArray[np.float64]:
     """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any."""
     result = np.asarray(values, dtype=np.float64, order="F")
     if shape is not None:
@@ -105,7 +105,7 @@ _CHOICES = {
 }
 
 
-def set_options(options: Any, values: dict) -> None:
+def set_options(options: Any, values: Dict[str, Any]) -> None:
     """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums."""
     fields = {name for name, _ in ffi.typeof("sap_solver_options").fields}
     for name, value in values.items():

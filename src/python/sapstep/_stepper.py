@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Optional, Union
+from typing import Any, Dict, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,8 +28,8 @@ class StepReport:
     time: float  #: wall clock of the step [s]
 
 
-def make_options(dt: Optional[float], scheme: Union[str, tuple], stage: str, solver: str,
-                 values: dict) -> Any:
+def make_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]], stage: str, solver: str,
+                 values: Dict[str, Any]) -> Any:
     """A sap_stepper_options; `values` holds its other fields and those of the solver's options."""
     options = ffi.new("sap_stepper_options*", lib.sap_stepper_options_default())
     if dt is not None:
@@ -72,7 +72,7 @@ class StateOwner:
         self._q = view(state.q, state.nq)
         self._v = view(state.v, state.nv)
         self._act = view(state.act, state.na) if state.na > 0 else np.zeros(0)
-        self._dt = options.dt
+        self._dt = float(options.dt)
 
     @property
     def t(self) -> float:
@@ -118,7 +118,7 @@ class StateOwner:
     @dt.setter
     def dt(self, value: float) -> None:
         call(lib.sap_stepper_set_dt, self._stepper, value)
-        self._dt = value
+        self._dt = float(value)
 
     def step(self, count: int = 1) -> None:
         """Makes `count` steps. A step that fails leaves the state as it was before it."""

@@ -12,7 +12,7 @@ Needs the package built against the same MuJoCo: see the README.
 from __future__ import annotations
 
 import weakref
-from typing import Any, Optional
+from typing import Any, Dict, Optional
 
 import mujoco
 
@@ -78,7 +78,7 @@ class Adapter:
         _lib.sap_mj_clear(self._data)
 
     @property
-    def report(self) -> dict:
+    def report(self) -> Dict[str, Any]:
         """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, times [s]."""
         report = self._report
         solver = report.solver

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -185,7 +185,7 @@ class Problem(ProblemView):
         super().__init__(ffi.gc(out[0], lib.sap_problem_destroy), tree_sizes)
         sizes = ffi.new("int32_t[]", self._sizes)
         call(lib.sap_problem_reset, self._data, dt, len(self._sizes), sizes)
-        self._solvers: Dict[tuple, Any] = {}
+        self._solvers: Dict[Tuple[Any, ...], Any] = {}
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
         """A's block of a tree (SPD, n x n), or the coupling block of two trees (n_a x n_b)."""

@@ -17,7 +17,7 @@ def path() -> Path:
 
 def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subprocess.CompletedProcess[str]":
     """Runs it and returns what it printed (``stdout``, ``stderr``, ``returncode``)."""
-    command = [str(path()), *map(os.fspath, arguments)]
+    command = [str(path()), *(os.fspath(argument) for argument in arguments)]
     return subprocess.run(command, check=check, capture_output=True, text=True)
 
 

@@ -32,7 +32,7 @@ CONTACT = np.dtype(
 )
 
 
-@ffi.callback("void(void*, const char*)")
+@ffi.callback("void(void*, const char*)")  # type: ignore[untyped-decorator, unused-ignore]
 def _warn(context: Any, message: Any) -> None:
     warnings.warn(ffi.string(message).decode(errors="replace"), stacklevel=4)
 

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The example scripts run, and draw what they say."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(os.environ.get("SAPSTEP_SOURCE", Path(__file__).parents[3]))
+
+
+def draw(name, picture):
+    pytest.importorskip("matplotlib")
+    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    command = [sys.executable, str(SOURCE / "examples" / name), str(picture)]
+    done = subprocess.run(command, env=environment, cwd=picture.parent, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    return done.stdout
+
+
+def test_order_of_schemes(tmp_path):
+    rows = draw("order_of_schemes.py", tmp_path / "orders.png").splitlines()
+    orders = {row.split()[0]: float(row.split()[2].rstrip(",")) for row in rows}
+    assert orders["midpoint"] == pytest.approx(2.0, abs=0.05)
+    assert orders["symplectic-euler"] > 0.9
+
+
+def test_mujoco_notebook(tmp_path):
+    pytest.importorskip("mujoco")
+    pytest.importorskip("sapstep.mujoco")
+    rows = draw("mujoco_notebook.py", tmp_path / "mujoco.png").splitlines()
+    speeds = {row.split()[0]: float(row.split()[2]) for row in rows[:2]}
+    assert speeds["sapstep.mujoco.step"] < 0.01 * speeds["mujoco.mj_step"]
+    assert "diverged" in rows[0] and "presses with" in rows[1]  # implicitfast leaves out kp
