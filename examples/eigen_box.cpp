@@ -151,7 +151,11 @@ static bool slide() {
   q << 0.0, 0.0, box.half.z() - weight / (4.0 * box.floor.stiffness), 1.0, 0.0, 0.0, 0.0;
   Vector6d v;
   v << 0.0, 0.0, 0.0, v0, 0.0, 0.0;
-  sap_state state{0.0, q.data(), v.data(), 7, 6, nullptr, 0};
+  sap_state state{};
+  state.q = q.data();
+  state.v = v.data();
+  state.nq = 7;
+  state.nv = 6;
   double carried = 0.0;
   std::cout << "   t_s         x_m     vx_mps    normal_N\n" << std::fixed;
   for (int i = 1; i <= 500; ++i) {
