@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Piles that stand: a mass on a millionth of it, twenty boxes, books. What is at rest sinks as far
+// as the load and the stiffness say, and no step fails.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/simulation.h"
+
+static const double g = 10.0;
+
+static sap_builder* floor_builder(double beta) {
+  sap_model_options options = sap_model_options_default();
+  options.gravity[2] = -g;
+  options.regularization.beta = beta;
+  sap_builder* builder = NULL;
+  assert_int_equal(sap_builder_create(&options, &builder, NULL), SAP_STATUS_OK);
+  const double size[3] = {1.0, 1.0, 1.0};
+  sap_material rigid = sap_material_default();
+  rigid.stiffness = HUGE_VAL;
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, size, rigid);
+  return builder;
+}
+
+static int32_t add_box(sap_builder* builder, double mass, const double half[3], const double p[3],
+                       sap_material material) {
+  sap_body_def def = sap_body_def_default();
+  def.mass = mass;
+  memcpy(def.p_PB, p, sizeof def.p_PB);
+  for (int i = 0; i < 3; ++i) {
+    const double a = half[(i + 1) % 3], b = half[(i + 2) % 3];
+    def.I_BCo_B[i] = mass / 3.0 * (a * a + b * b);
+  }
+  int32_t body = -1;
+  assert_int_equal(sap_builder_add_body(builder, &def, &body, NULL), SAP_STATUS_OK);
+  simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+  simulation_shape(builder, body, SAP_SHAPE_BOX, half, material);
+  return body;
+}
+
+static simulation begin(sap_builder* builder, double dt) {
+  simulation s = {0};
+  assert_int_equal(sap_builder_compile(builder, &s.model, NULL), SAP_STATUS_OK);
+  sap_builder_destroy(builder);
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, dt);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = dt;
+  options.regularization = sap_model_get_options(s.model)->regularization;
+  sap_stepper_destroy(s.stepper);
+  assert_int_equal(
+      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+      SAP_STATUS_OK);
+  return s;
+}
+
+static double deepest(const simulation* s) {
+  double largest = 0.0;
+  for (int32_t i = 0; i < sap_multibody_contact_count(s->multibody); ++i) {
+    largest = fmax(largest, -sap_multibody_contacts(s->multibody)[i].phi);
+  }
+  return largest;
+}
+
+// 1000 kg on 1 g, and 1 g on 1000 kg. The near-rigid limit (29) makes a contact as soft as the mass
+// at it is small, so a light body under a heavy one needs beta = 0 to be as stiff as it says.
+static void test_mass_ratio(void** unused) {
+  (void)unused;
+  const double half[3] = {0.1, 0.1, 0.1}, k = 1e7;
+  static const double steps[2] = {2e-3, 1e-2};
+  for (int n = 0; n < 4; ++n) {
+    const bool heavy_above = (n & 1) == 0;
+    sap_builder* builder = floor_builder(0.0);
+    sap_material material = sap_material_default();
+    material.stiffness = k;
+    for (int i = 0; i < 2; ++i) {
+      const double p[3] = {0.0, 0.0, 0.1 + 0.2 * i};
+      add_box(builder, (i == 1) == heavy_above ? 1e3 : 1e-3, half, p, material);
+    }
+    simulation s = begin(builder, steps[n / 2]);
+    simulation_step(&s, (int32_t)lround(3.0 / steps[n / 2]));
+    // Four points; the floor is rigid, so the stiffness there is k, between the boxes k/2.
+    const double at_floor = (1e3 + 1e-3) * g / (4.0 * k);
+    const double between = (heavy_above ? 1e3 : 1e-3) * g / (4.0 * 0.5 * k);
+    ASSERT_NEAR(s.state.q[2], 0.1 - at_floor, 1e-9);
+    ASSERT_NEAR(s.state.q[9], 0.3 - at_floor - between, 1e-9);
+    ASSERT_NEAR(deepest(&s), fmax(at_floor, between), 1e-9);
+    simulation_end(&s);
+  }
+}
+
+static void test_twenty_boxes(void** unused) {
+  (void)unused;
+  enum { BOXES = 20 };
+  const double half[3] = {0.1, 0.1, 0.05}, dt = 5e-3, k = 1e6;
+  sap_builder* builder = floor_builder(1.0);
+  sap_material material = sap_material_default();
+  material.stiffness = k;
+  for (int i = 0; i < BOXES; ++i) {
+    const double p[3] = {0.0, 0.0, 0.05 + 0.1 * i};
+    add_box(builder, 1.0, half, p, material);
+  }
+  simulation s = begin(builder, dt);
+  simulation_step(&s, (int32_t)lround(4.0 / dt));
+  assert_int_equal(sap_multibody_contact_count(s.multibody), 4 * BOXES);
+  double weight = 0.0;
+  for (int32_t i = 0; i < sap_multibody_contact_count(s.multibody); ++i) {
+    const sap_contact* c = &sap_multibody_contacts(s.multibody)[i];
+    const double stiffness = 1.0 / (c->R[2] * dt * (dt + c->material.relaxation_time));
+    ASSERT_NEAR(-c->phi, c->gamma[2] / dt / stiffness, 1e-8);  // as far as R says
+    weight += c->body_A == 0 || c->body_B == 0 ? c->gamma[2] / dt : 0.0;
+  }
+  ASSERT_NEAR(weight, BOXES * g, 1e-6 * BOXES * g);  // the solver's tolerance
+  for (int i = 0; i < BOXES; ++i) {                  // straight, at rest
+    ASSERT_NEAR(s.state.q[7 * i], 0.0, 1e-9);
+    ASSERT_NEAR(s.state.q[7 * i + 3], 1.0, 1e-12);
+    ASSERT_NEAR(s.state.v[6 * i + 2], 0.0, 1e-8);
+  }
+  simulation_end(&s);
+}
+
+// Five thin books lie on each other, turned; four more stand in a row and lean on them.
+static void test_books(void** unused) {
+  (void)unused;
+  enum { LYING = 5, LEANING = 4, BOOKS = LYING + LEANING };
+  const double pi = 3.14159265358979323846;
+  const double half[3] = {0.1, 0.07, 0.01}, dt = 5e-3, lean = 0.25;
+  sap_builder* builder = floor_builder(1.0);
+  sap_material material = sap_material_default();
+  material.friction = 0.5;
+  double mass = 0.0;
+  for (int i = 0; i < BOOKS; ++i) {
+    const int k = i - LYING;
+    const double p[3] = {i < LYING ? 0.01 * (i % 2) : -0.165 - 0.0215 * k, 0.0,
+                         i < LYING ? 0.01 + 0.02 * i : 0.1005};
+    add_box(builder, 0.3 + 0.1 * (i % 3), half, p, material);
+    mass += 0.3 + 0.1 * (i % 3);
+  }
+  simulation s = begin(builder, dt);
+  for (int i = 0; i < BOOKS; ++i) {
+    double* quaternion = s.state.q + 7 * i + 3;
+    const double angle = i < LYING ? 0.2 * i : -0.5 * pi + lean;  // about z, about y
+    quaternion[0] = cos(0.5 * angle);
+    quaternion[1] = quaternion[2] = quaternion[3] = 0.0;
+    quaternion[i < LYING ? 3 : 2] = sin(0.5 * angle);
+  }
+  double fastest = 0.0;
+  for (int32_t n = 0; n < (int32_t)lround(6.0 / dt); ++n) {
+    simulation_step(&s, 1);
+    assert_true(deepest(&s) < 2e-3);
+  }
+  for (int32_t i = 0; i < s.state.nv; ++i) {
+    fastest = fmax(fastest, fabs(s.state.v[i]));
+  }
+  double weight = 0.0;
+  for (int32_t i = 0; i < sap_multibody_contact_count(s.multibody); ++i) {
+    const sap_contact* c = &sap_multibody_contacts(s.multibody)[i];
+    const double* n = c->R_WC;
+    const double up = c->gamma[0] * n[2] + c->gamma[1] * n[5] + c->gamma[2] * n[8];
+    weight += c->body_A == 0 ? up / dt : c->body_B == 0 ? -up / dt : 0.0;
+  }
+  ASSERT_NEAR(weight, mass * g, 1e-3 * mass * g);
+  // Creep of sigma mu dt g, turning books with arms of 1 to 10 cm.
+  assert_true(fastest < 5e-3);
+  assert_true(deepest(&s) < 3e-4);
+  for (int i = 0; i < BOOKS; ++i) {
+    const double z = s.state.q[7 * i + 2];
+    if (i < LYING) {
+      ASSERT_NEAR(z, 0.01 + 0.02 * i, 1e-3);
+    } else {
+      assert_true(z > 0.08);  // still leaning: lying it would be at 0.01
+    }
+  }
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_mass_ratio),
+      cmocka_unit_test(test_twenty_boxes),
+      cmocka_unit_test(test_books),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
