@@ -14,7 +14,8 @@ if(SAPSTEP_KERNELS_X86)
   target_compile_definitions(sapstep_objects PRIVATE SAP_KERNELS_X86)
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/block_kernels_avx2.c PROPERTIES
     COMPILE_OPTIONS "-mavx2;-mfma")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/branch_kernels_avx2.c PROPERTIES
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/branch_kernels_avx2.c
+    ${CMAKE_SOURCE_DIR}/src/linalg/square_kernels_avx2.c PROPERTIES
     COMPILE_OPTIONS "-mavx2;-mfma")
   set_source_files_properties(${CMAKE_SOURCE_DIR}/src/solvers/primal/patch_kernels_avx2.c PROPERTIES
     COMPILE_OPTIONS "-mavx2")

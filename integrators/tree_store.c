@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "linalg/square.h"
 #include "math/finite.h"
 
 static size_t block_size(const sap_system* system, int32_t a, int32_t b) {
@@ -57,12 +58,12 @@ void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store
 
 enum { FREE_BODY = 6 };  // loops of fixed length
 
-static inline void multiply_triangle(int32_t n, const double* S, const double* x,
-                                     double* restrict y) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double* column = S + (size_t)j * (size_t)n;
+// y += A x of a free body, from the lower triangle.
+static void add_free_body(const double* S, const double* x, double* restrict y) {
+  for (int32_t j = 0; j < FREE_BODY; ++j) {
+    const double* column = S + j * FREE_BODY;
     double sum = column[j] * x[j];
-    for (int32_t i = j + 1; i < n; ++i) {
+    for (int32_t i = j + 1; i < FREE_BODY; ++i) {
       sum += column[i] * x[i];
       y[i] += column[i] * x[j];
     }
@@ -96,9 +97,9 @@ void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
   for (int32_t t = 0; t < system->ntrees; ++t) {
     const int32_t dof = tree_dof[t];
     if (system->tree_sizes[t] == FREE_BODY) {
-      multiply_triangle(FREE_BODY, store->view.diagonal[t], x + dof, y + dof);
+      add_free_body(store->view.diagonal[t], x + dof, y + dof);
     } else {
-      multiply_triangle(system->tree_sizes[t], store->view.diagonal[t], x + dof, y + dof);
+      sap_square_add_lower(system->tree_sizes[t], store->view.diagonal[t], x + dof, y + dof);
     }
   }
   for (int32_t c = 0; c < system->ncouplings; ++c) {

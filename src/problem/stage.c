@@ -18,6 +18,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "math/vector3.h"
 #include "problem/problem_data.h"
 
 #define FOUR_PI_SQUARED 39.478417604357434475  // of the near-rigid limit, castro (29)
@@ -77,6 +78,17 @@ void sap_stage_contact(const sap_problem* p, const sap_stage_cone* cone, double*
   }
 }
 
+// velocity += J v of three rows.
+static void multiply_three(int32_t n, const double* J, const double* v, double velocity[3]) {
+  double x = velocity[0], y = velocity[1], z = velocity[2];
+  for (int32_t j = 0; j < n; ++j, J += 3) {
+    x += J[0] * v[j];
+    y += J[1] * v[j];
+    z += J[2] * v[j];
+  }
+  sap_v3_set(velocity, x, y, z);
+}
+
 static void multiply(const sap_problem* p, const sap_block* b, const double* v, double* velocity) {
   for (int32_t r = 0; r < b->nrows; ++r) {
     velocity[r] = 0.0;
@@ -84,6 +96,10 @@ static void multiply(const sap_problem* p, const sap_block* b, const double* v, 
   for (int32_t t = 0; v != NULL && t < b->ntrees; ++t) {
     const double* vt = v + p->tree_start[b->trees[t]];
     const double* J = b->jacobians[t];
+    if (b->nrows == 3) {
+      multiply_three(p->tree_size[b->trees[t]], J, vt, velocity);
+      continue;
+    }
     for (int32_t j = 0; j < p->tree_size[b->trees[t]]; ++j) {
       for (int32_t r = 0; r < b->nrows; ++r) {
         velocity[r] += J[(size_t)j * (size_t)b->nrows + (size_t)r] * vt[j];

@@ -11,16 +11,17 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "linalg/square.h"
 #include "problem/problem_data.h"
 #include "problem/sets.h"
 #include "solvers/complementarity.h"
 
 enum { FREE_BODY = 6 };  // velocities: loops of fixed length
 
-static inline void add_square(int32_t n, const double* A, const double* x, double* restrict y) {
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t i = 0; i < n; ++i) {
-      y[i] += A[j * n + i] * x[j];
+static inline void add_free_body(const double* A, const double* x, double* restrict y) {
+  for (int32_t j = 0; j < FREE_BODY; ++j) {
+    for (int32_t i = 0; i < FREE_BODY; ++i) {
+      y[i] += A[j * FREE_BODY + i] * x[j];
     }
   }
 }
@@ -31,9 +32,9 @@ static void add_momentum(const sap_problem* p, const double* x, double* out) {
     const int32_t n = p->tree_size[t];
     const double* A = p->diagonal + p->diagonal_start[t];
     if (n == FREE_BODY) {
-      add_square(FREE_BODY, A, x + p->tree_start[t], out + p->tree_start[t]);
+      add_free_body(A, x + p->tree_start[t], out + p->tree_start[t]);
     } else {
-      add_square(n, A, x + p->tree_start[t], out + p->tree_start[t]);
+      sap_square_add(n, A, x + p->tree_start[t], out + p->tree_start[t]);
     }
   }
   for (int32_t c = 0; c < p->ncouplings; ++c) {

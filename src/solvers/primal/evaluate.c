@@ -5,14 +5,15 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/square.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/wide.h"
 
-// y += A x of one tree block; A is a full square, so its columns serve as rows.
-static inline void add_square(const double* A, int32_t size, const double* x, double* y) {
-  for (int32_t i = 0; i < size; ++i) {
-    y[i] += sap_row_dot(A + (size_t)i * (size_t)size, x, size);
+// y += A x of a free body; A is a full square, so its columns serve as rows.
+static inline void add_free_body(const double* A, const double* x, double* y) {
+  for (int32_t i = 0; i < SAP_ONE_FREE_BODY; ++i) {
+    y[i] += sap_row_dot(A + i * SAP_ONE_FREE_BODY, x, SAP_ONE_FREE_BODY);
   }
 }
 
@@ -21,10 +22,10 @@ void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const double* A = p->diagonal + p->diagonal_start[n->trees[t]];
     const int32_t at = n->start[t];
-    if (n->size[t] == 6) {
-      add_square(A, 6, x + at, y + at);
+    if (n->size[t] == SAP_ONE_FREE_BODY) {
+      add_free_body(A, x + at, y + at);
     } else {
-      add_square(A, n->size[t], x + at, y + at);
+      sap_square_add(n->size[t], A, x + at, y + at);
     }
   }
   for (int32_t c = 0; c < n->ncouplings; ++c) {

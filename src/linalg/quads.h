@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Four doubles at once, from anywhere. Only branch_kernels.inc includes this.
-#ifndef SAP_LINALG_BRANCH_QUADS_H
-#define SAP_LINALG_BRANCH_QUADS_H
+// Four doubles at once, from anywhere, in the widest registers that the including file is compiled
+// for: kernels only, one file per instruction set.
+#ifndef SAP_LINALG_QUADS_H
+#define SAP_LINALG_QUADS_H
+
+#include <stdbool.h>
 
 #include <stdbool.h>
 

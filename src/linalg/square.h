@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products with a symmetric matrix of a tree, n x n with ld n, too small for BLAS. Compiled for
+// several instruction sets and chosen at run time; a set always does the same operations in the
+// same order.
+#ifndef SAP_LINALG_SQUARE_H
+#define SAP_LINALG_SQUARE_H
+
+#include <stdint.h>
+
+// y += A x, A with both triangles.
+void sap_square_add(int32_t n, const double* A, const double* x, double* y);
+// y += A x, A's lower triangle (column-major); what stands above is not read.
+void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y);
+
+typedef struct sap_square_kernels {
+  const char* name;  // instruction set
+  void (*add)(int32_t n, const double* A, const double* x, double* y);
+  void (*add_lower)(int32_t n, const double* A, const double* x, double* y);
+} sap_square_kernels;
+
+// `index` from 0, fastest first; NULL past the last that this processor can run.
+const sap_square_kernels* sap_square_kernels_get(int32_t index);
+
+extern const sap_square_kernels sap_square_kernels_baseline;
+#if defined(SAP_KERNELS_X86)
+extern const sap_square_kernels sap_square_kernels_avx2;
+#endif
+
+#endif
