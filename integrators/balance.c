@@ -185,11 +185,11 @@ static bool takes_momenta(const sap_balance* balance) {
 
 // m by the system's own account of the change of momentum.
 static sap_status momentum_balance(const sap_balance* balance, const double* v, double* m,
-                                   sap_error* error) {
+                                   double* load, sap_error* error) {
   const sap_system* system = balance->system;
   const double dt = balance->scheme.dt;
   const int code = system->momentum_balance(system->context, theta_time(balance), balance->q0,
-                                            balance->v0, balance->q, v, dt, m);
+                                            balance->v0, balance->q, v, dt, m, load);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] *= dt;
   }
@@ -203,7 +203,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   const sap_system* system = balance->system;
   const double dt = balance->scheme.dt;
   if (takes_momenta(balance)) {
-    return momentum_balance(balance, v, m, error);
+    return momentum_balance(balance, v, m, NULL, error);
   }
   if (system->inverse_dynamics != NULL) {
     for (int32_t i = 0; i < system->nv; ++i) {
@@ -293,19 +293,25 @@ sap_status sap_balance_matrix(sap_balance* balance, const int32_t* tree_dof, sap
   return status == SAP_STATUS_OK ? complete_matrix(balance, tree_dof, error) : status;
 }
 
-// m from A, which holds M, and the forces evaluated last.
-static void assemble_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
-                              double* m) {
+// m from A, which holds M, and the forces, and their load.
+static sap_status assemble_residual(sap_balance* balance, const int32_t* tree_dof, const double* v,
+                                    double* m, double* load, sap_error* error) {
   const double dt = balance->scheme.dt;
+  const sap_status status = evaluate_forces(balance, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     balance->a[i] = v[i] - balance->v0[i];
   }
   sap_tree_store_multiply(balance->system, tree_dof, &balance->A, balance->a, m);
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
+    load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
   }
   subtract_impulse(balance, m);
   lock_residual(balance, v, m);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, const double* v,
@@ -313,26 +319,21 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
   const double dt = balance->scheme.dt;
   sap_status status = sap_balance_set_velocity(balance, v, error);
   if (status == SAP_STATUS_OK) {
-    status = evaluate_forces(balance, error);
-  }
-  if (status == SAP_STATUS_OK) {
     status = mass_matrix(balance, &balance->A, error);
   }
-  if (status == SAP_STATUS_OK && takes_momenta(balance)) {
-    status = momentum_balance(balance, v, m, error);
-  } else if (status == SAP_STATUS_OK) {
-    assemble_residual(balance, tree_dof, v, m);
+  if (status == SAP_STATUS_OK) {
+    status = takes_momenta(balance) ? momentum_balance(balance, v, m, load, error)
+                                    : assemble_residual(balance, tree_dof, v, m, load, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   for (int32_t i = 0; i < balance->system->nv; ++i) {
-    const double k1 = balance->k1[i];
-    const double k2 = balance->k2[i];
-    load[i] = dt * (fabs(k1) + fabs(k2));
+    const double force = load[i];
+    load[i] = dt * force;
     load[i] += balance->impulse != NULL ? fabs(balance->impulse[i]) : 0.0;
     if (!isfinite(load[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g + %g", i, k1, k2);
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i, force);
     }
   }
   lock_residual(balance, balance->v0_free, load);  // no load: zero

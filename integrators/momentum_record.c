@@ -52,7 +52,7 @@ static void set(const sap_model* model, sap_momentum_record* record, const doubl
 }
 
 void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* multibody,
-                                  const sap_momentum_query* query, double* residual) {
+                                  const sap_momentum_query* query, double* residual, double* load) {
   const sap_model* model = sap_multibody_model(multibody);
   if (!is_at(model, &records->start, query->q0, query->v0)) {
     if (is_at(model, &records->end, query->q0, query->v0)) {
@@ -71,6 +71,6 @@ void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* 
                                   .end = records->end.momenta,
                                   .input = query->input};
   sap_dynamics_momentum_balance(sap_multibody_at(multibody, query->q), query->q, query->v, &step,
-                                residual);
+                                residual, load);
   set(model, &records->end, query->q, query->v);
 }

@@ -32,6 +32,6 @@ void sap_momentum_records_clear(sap_momentum_records* records);
 // What is locked has changed.
 void sap_momentum_records_forget(sap_momentum_records* records);
 void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* multibody,
-                                  const sap_momentum_query* query, double* residual);
+                                  const sap_momentum_query* query, double* residual, double* load);
 
 #endif

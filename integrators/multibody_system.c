@@ -33,11 +33,12 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
 }
 
 static int momentum_balance(void* context, double t, const double* q0, const double* v0,
-                            const double* q, const double* v, double dt, double* residual) {
+                            const double* q, const double* v, double dt, double* residual,
+                            double* load) {
   sap_multibody* multibody = context;
   (void)t;
   const sap_momentum_query query = {q0, v0, q, v, dt, multibody->input};
-  sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual);
+  sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual, load);
   return 0;
 }
 

@@ -71,9 +71,11 @@ typedef struct sap_system {
   // M(q)(v - v0)/dt - k1 - k2, as a system may take it for a step from (q0, v0) to (q, v) with all
   // laws at its end (theta = theta_vq = 1): the change of momentum of each body, projected on the
   // velocities at q, instead of M(q)(v - v0) and Coriolis forces, from which it differs by O(dt^2).
-  // (nv)
+  // (nv)  load, where not NULL: |k1| + |k2|, what round-off is measured by; Coriolis forces may be
+  // left out. (nv)
   int (*momentum_balance)(void* context, double t, const double* q0, const double* v0,
-                          const double* q, const double* v, double dt, double* residual);
+                          const double* q, const double* v, double dt, double* residual,
+                          double* load);
   // Adds the constraint blocks at the start of the step to a problem that already holds dt, A, v*
   // and the guess. regularization: the stepper's beta and sigma. error: an empty one, never NULL;
   // what it says where this fails stands in the step's message.

@@ -12,14 +12,39 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-  void* const owned[] = {
-      d->links,     d->moving,    d->hinged,    d->tree_lone,     d->tree_free,
-      d->tree_root, d->springs,   d->damping,   d->armature,      d->p_WB,
-      d->R_WB,      d->q_WB,      d->S,         d->inertia,       d->kept.p_WB,
-      d->kept.R_WB, d->kept.q_WB, d->kept.S,    d->kept.inertia,  d->composite,
-      d->V,         d->A,         d->F,         d->effort,        d->actuator_active,
-      d->locked,    d->floating,  d->couplings, d->spring_active, d->bushing_active,
-      d->applied,   d->wrenches};
+  void* const owned[] = {d->links,
+                         d->moving,
+                         d->hinged,
+                         d->tree_lone,
+                         d->tree_free,
+                         d->tree_root,
+                         d->springs,
+                         d->damping,
+                         d->armature,
+                         d->p_WB,
+                         d->R_WB,
+                         d->q_WB,
+                         d->S,
+                         d->inertia,
+                         d->kept.p_WB,
+                         d->kept.R_WB,
+                         d->kept.q_WB,
+                         d->kept.S,
+                         d->kept.inertia,
+                         d->composite,
+                         d->V,
+                         d->A,
+                         d->F,
+                         d->effort,
+                         d->force,
+                         d->actuator_active,
+                         d->locked,
+                         d->floating,
+                         d->couplings,
+                         d->spring_active,
+                         d->bushing_active,
+                         d->applied,
+                         d->wrenches};
   sap_rows_clear(&d->rows);
   sap_fluid_clear(&d->fluid);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
@@ -85,6 +110,7 @@ static bool allocate(sap_dynamics* d) {
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
              NULL &&
+         (d->force = sap_allocate(nv, sizeof *d->force)) != NULL &&
          (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
          (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&

@@ -86,6 +86,7 @@ struct sap_dynamics {
   double (*A)[6];          // accelerations                                        (nlinks)
   double (*F)[6];          // forces                                               (nlinks)
   double* effort;          // of motors by bound, and their forces        (2 (joints + tendons))
+  double* force;           // generalized, of one kind                                  (nv)
 };
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.

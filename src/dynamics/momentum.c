@@ -8,6 +8,7 @@
 // coordinates. A lone link keeps its angular momentum to round-off.
 #include "dynamics/momentum.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "dynamics/actuators.h"
@@ -151,8 +152,53 @@ static void newton_euler(sap_dynamics* d, const double* v, const sap_momentum_st
   }
 }
 
+// k += the links' weight at the configuration whose momenta were asked last.
+static void add_weight(sap_dynamics* d, double* k) {
+  const double* g = d->model->options.gravity;
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    const sap_link* link = &d->links[l];
+    const sap_inertia* B = link->lone ? &link->body_inertia : &d->composite[l];
+    if (link->lone) {
+      double turned[3], moment[3];
+      sap_m3_tmul_v3(turned, d->R_WB + 9 * link->body, g);
+      sap_v3_cross(moment, B->h, turned);
+      sap_v3_add_scaled(k + link->first_dof, g, B->mass);
+      sap_v3_add(k + link->first_dof + 3, k + link->first_dof + 3, moment);
+    } else {
+      sap_v3_cross(d->F[l], B->h, g);
+      sap_v3_scale(d->F[l] + 3, g, B->mass);
+    }
+  }
+  for (int32_t l = d->nlinks - 1; l >= 0; --l) {
+    const sap_link* link = &d->links[l];
+    for (int32_t i = link->first_dof; !link->lone && i < link->first_dof + link->ndofs; ++i) {
+      k[i] += sap_spatial_dot(d->S[i], d->F[l]);
+    }
+    if (!link->lone && link->parent >= 0) {
+      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
+    }
+  }
+}
+
+static void find_load(sap_dynamics* d, const sap_element_point* at, double* load) {
+  const size_t nv = (size_t)d->model->sizes.nv;
+  double* k = d->force;
+  memset(load, 0, nv * sizeof *load);
+  memset(k, 0, nv * sizeof *k);
+  sap_dynamics_add_springs(d, at->q, 1.0, load);
+  sap_dynamics_add_elements(d, at, 1.0, load);
+  sap_dynamics_add_fluid(d, at->v, 1.0, load);
+  add_weight(d, k);
+  sap_dynamics_add_motors(d, at->q, at->v, at->input, 1.0, k);
+  sap_dynamics_add_gravity_compensation(d, 1.0, k);
+  sap_dynamics_add_applied(d, 1.0, k);
+  for (size_t i = 0; i < nv; ++i) {
+    load[i] = fabs(load[i] - d->damping[i] * at->v[i]) + fabs(k[i]);
+  }
+}
+
 void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const double* v,
-                                   const sap_momentum_step* step, double* residual) {
+                                   const sap_momentum_step* step, double* residual, double* load) {
   newton_euler(d, v, step, residual);
   for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
     residual[i] += d->armature[i] * (v[i] - step->v0[i]) / step->dt + d->damping[i] * v[i];
@@ -164,4 +210,7 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const doubl
   sap_dynamics_add_motors(d, q, v, step->input, -1.0, residual);
   sap_dynamics_add_gravity_compensation(d, -1.0, residual);
   sap_dynamics_add_applied(d, -1.0, residual);
+  if (load != NULL) {
+    find_load(d, &at, load);
+  }
 }

@@ -18,8 +18,9 @@ typedef struct sap_momentum_step {
   const double* input;  // see dynamics/actuators.h (nu)
 } sap_momentum_step;
 
-// What the change of momentum exceeds the forces by: M (v - v0)/dt - k1 - k2 up to O(dt).
+// What the change of momentum exceeds the forces by: M (v - v0)/dt - k1 - k2 up to O(dt). load,
+// unless NULL: |k1| + |k2| without Coriolis forces (nv).
 void sap_dynamics_momentum_balance(sap_dynamics* dynamics, const double* q, const double* v,
-                                   const sap_momentum_step* step, double* residual);
+                                   const sap_momentum_step* step, double* residual, double* load);
 
 #endif
