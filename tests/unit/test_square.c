@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Products with a symmetric matrix against plain sums: every instruction set, sizes around the
+// multiples of four.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "linalg/square.h"
+#include "support/near.h"
+
+enum { LARGEST = 41 };
+
+static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
+  *seed = *seed * 1664525u + 1013904223u;
+  return (double)(*seed >> 8) / 8388608.0 - 1.0;
+}
+
+static void check(const sap_square_kernels* kernels, int n, uint32_t* seed) {
+  double A[LARGEST * LARGEST], lower[LARGEST * LARGEST], x[LARGEST], start[LARGEST];
+  double full[LARGEST + 1], half[LARGEST + 1];
+  for (int j = 0; j < n; ++j) {
+    x[j] = pseudo_random(seed);
+    full[j] = half[j] = start[j] = pseudo_random(seed);
+    for (int i = j; i < n; ++i) {
+      A[j * n + i] = A[i * n + j] = pseudo_random(seed);
+      lower[j * n + i] = A[j * n + i];
+      lower[i * n + j] = i == j ? A[j * n + i] : (double)NAN;
+    }
+  }
+  full[n] = half[n] = 7.0;  // is not touched
+  kernels->add(n, A, x, full);
+  kernels->add_lower(n, lower, x, half);
+  for (int i = 0; i < n; ++i) {
+    double sum = start[i];
+    for (int j = 0; j < n; ++j) {
+      sum += A[j * n + i] * x[j];
+    }
+    ASSERT_NEAR(full[i], sum, 1e-14 * n);
+    ASSERT_NEAR(half[i], sum, 1e-14 * n);
+  }
+  assert_true(full[n] == 7.0 && half[n] == 7.0);
+}
+
+static void test_products(void** state) {
+  (void)state;
+  uint32_t seed = 3;
+  for (int32_t k = 0; sap_square_kernels_get(k) != NULL; ++k) {
+    for (int n = 1; n <= LARGEST; ++n) {
+      check(sap_square_kernels_get(k), n, &seed);
+    }
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_products)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
