@@ -149,9 +149,11 @@ struct sap_mj {
   int32_t backup_capacity;
 };
 
-// create.c
+// options.c
 void sap_mj_refresh(sap_mj* a);  // shadow's options from the model's
 double sap_mj_numeric(const mjModel* m, const char* name, double otherwise);  // of <custom>
+sap_status sap_mj_choose_regularization(sap_mj* a, sap_error* error);
+sap_status sap_mj_choose_contact_law(sap_mj* a, sap_error* error);  // what contacts have in common
 // materials.c
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
 // Material of a contact; share: where its point is, 0 on geom 1's surface, 1 on geom 2's.
@@ -159,6 +161,18 @@ void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_mate
                              double* share);
 // Index of an explicit pair of the two geoms, -1: none.
 int32_t sap_mj_find_pair(const mjModel* m, int32_t geom1, int32_t geom2);
+// state.c
+sap_status sap_mj_check_numbers(const char* name, const mjtNum* x, int64_t count, sap_error* error);
+sap_status sap_mj_check_state(const mjModel* m, const mjData* d, sap_error* error);
+sap_status sap_mj_check_inputs(const mjModel* m, const mjData* d, sap_error* error);
+// What the motion writes, kept and put back.
+sap_status sap_mj_keep_state(sap_mj* a, mjData* d, sap_error* error);
+void sap_mj_restore_state(const sap_mj* a, mjData* d);
+// glide.c
+// Points of the contacts of the step before, in both bodies, while the kinematics are its own.
+sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error);
+void sap_mj_find_glides(sap_mj* a, const mjData* d);             // leaves the pairs that glide
+double sap_mj_glide_reach(const sap_mj* a, const mjContact* c);  // 0: does not glide [m]
 // position.c
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 // momentum.c
@@ -170,6 +184,11 @@ sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error);
 void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v);
 double sap_mj_row_times(const sap_mj_row* row, const double* v);
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
+// servo_law.c
+bool sap_mj_actuator_is_disabled(const mjModel* m, int32_t actuator);
+// kp, kd and the force without bounds; false: not affine, or no gain to speak of.
+bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
+                       sap_mj_servo* servo);
 // servo.c
 sap_status sap_mj_find_servos(sap_mj* a, const mjData* d, sap_error* error);
 sap_status sap_mj_add_servos(sap_mj* a, sap_error* error);
@@ -196,11 +215,17 @@ sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* contact,
                            sap_error* error);
 // blocks.c
 sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
-// Whether v reaches a limit that was left out; none are in the rest of the step then.
-bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
                            sap_error* error);
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);
+// limits.c
+// One row on a->block_trees, with w; row->w is set.
+sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
+                               sap_error* error);
+sap_status sap_mj_add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* error);
+sap_status sap_mj_add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error);
+// Whether v reaches a limit that was left out; none are in the rest of the step then.
+bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 // equality.c
 void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,

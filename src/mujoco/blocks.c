@@ -24,135 +24,6 @@ sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t co
   return status;
 }
 
-static sap_status add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
-                               sap_error* error) {
-  sap_status status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees,
-                                                 a->block_parts, &row->w, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  double R, v_hat;
-  status = sap_problem_soften_row(a->problem, &a->regularization, row, &R, &v_hat, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const sap_block block = {.set = row->unilateral ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
-                           .nrows = 1,
-                           .ntrees = ntrees,
-                           .trees = a->block_trees,
-                           .jacobians = a->block_parts,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .key = key};
-  return sap_problem_add_block(a->problem, &block, error);
-}
-
-// The row of limits and friction; of one velocity it is not searched for.
-static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
-  const mjModel* m = a->model;
-  const sap_mj_row whole = sap_mj_constraint_row(&a->shadow, d, row);
-  const int32_t id = d->efc_id[row], type = d->efc_type[row];
-  const bool joint = type == mjCNSTR_LIMIT_JOINT && m->jnt_type[id] != mjJNT_BALL;
-  if (whole.columns != NULL || (!joint && type != mjCNSTR_FRICTION_DOF)) {
-    return whole;
-  }
-  const int32_t dof = joint ? m->jnt_dofadr[id] : id;
-  return (sap_mj_row){1, a->unit_columns + dof, whole.values + dof};
-}
-
-// A limit has no impulse while J v >= v_hat = -g0/(h + tau_d). Rows that neither v0 nor v* brings
-// near that are left out, as a tenth of the range puts many into MuJoCo's list; the solution is
-// looked at afterwards, so that it is the same as with them.
-static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row, const sap_soft_row* soft,
-                   double* bound) {
-  static const double share = 0.5;  // of the speed that reaches the limit
-  *bound = -soft->g0 / (a->model->opt.timestep + soft->relaxation_time);
-  const double near = share * *bound;
-  return !a->all_limits && soft->g0 > 0.0 && sap_mj_row_times(row, d->qvel) > near &&
-         sap_mj_row_times(row, a->v_star) > near;
-}
-
-static sap_status leave_out(sap_mj* a, int32_t row, double bound, sap_error* error) {
-  const sap_status status =
-      SAP_GROW(&a->far_limits, &a->far_limit_capacity, a->far_limit_count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->far_limits[a->far_limit_count++] = (sap_mj_far_limit){row, bound};
-  }
-  return status;
-}
-
-bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v) {
-  for (int32_t i = 0; i < a->far_limit_count; ++i) {
-    const sap_mj_row row = simple_row(a, d, a->far_limits[i].row);
-    if (!(sap_mj_row_times(&row, v) >= a->far_limits[i].bound)) {
-      a->all_limits = true;
-      return true;
-    }
-  }
-  return false;
-}
-
-static sap_status add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
-  const bool tendon = d->efc_type[row] == mjCNSTR_LIMIT_TENDON;
-  const int32_t id = d->efc_id[row];
-  const double* law = (tendon ? a->tendon_limit : a->joint_limit) + 2 * id;
-  const sap_mj_row source = simple_row(a, d, row);
-  sap_soft_row soft = {.stiffness = law[0],
-                       .relaxation_time = law[1],
-                       .g0 = d->efc_pos[row] - d->efc_margin[row],
-                       .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0,
-                       .unilateral = true};
-  double bound;
-  if (is_far(a, d, &source, &soft, &bound)) {
-    return leave_out(a, row, bound, error);
-  }
-  const int32_t ntrees = sap_mj_gather(a, &source, 1, error);
-  if (ntrees < 1) {
-    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
-  }
-  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  // Both limits of one joint: told apart by the sign of the row.
-  int32_t side = 0;
-  for (int32_t i = 0; i < source.count && side == 0; ++i) {
-    side = source.values[i] > 0.0 ? 1 : source.values[i] < 0.0 ? 2 : 0;
-  }
-  return add_soft_row(a, ntrees, &soft, sap_mj_key(a, SAP_MJ_KEY_LIMIT, id, tendon, side), error);
-}
-
-static sap_status add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {
-  const sap_mj_row source = simple_row(a, d, row);
-  const int32_t ntrees = sap_mj_gather(a, &source, 1, error);
-  if (ntrees < 1) {
-    return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
-  }
-  double w = 0.0;
-  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees, a->block_parts, &w,
-                                        error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const double R = a->regularization.sigma * w, v_hat = 0.0;
-  const double upper = a->model->opt.timestep * d->efc_frictionloss[row], lower = -upper;
-  const int32_t tendon = d->efc_type[row] == mjCNSTR_FRICTION_TENDON;
-  const sap_block block = {.set = SAP_SET_BOX,
-                           .nrows = 1,
-                           .ntrees = ntrees,
-                           .trees = a->block_trees,
-                           .jacobians = a->block_parts,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .lower = &lower,
-                           .upper = &upper,
-                           .key = sap_mj_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0)};
-  return sap_problem_add_block(a->problem, &block, error);
-}
-
 static bool is_zero(const double* J, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     if (J[i] != 0.0) {
@@ -260,7 +131,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                          .relaxation_time = block.material.relaxation_time,
                          .g0 = block.phi0,
                          .unilateral = true};
-    return add_soft_row(a, ntrees, &soft, block.key, error);
+    return sap_mj_add_soft_row(a, ntrees, &soft, block.key, error);
   }
   if (c->dim > 3 || c->friction[0] != c->friction[1]) {
     block.friction = c->friction;
@@ -323,11 +194,11 @@ sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
       }
       case mjCNSTR_FRICTION_DOF:
       case mjCNSTR_FRICTION_TENDON:
-        status = add_friction(a, d, row, error);
+        status = sap_mj_add_friction(a, d, row, error);
         break;
       case mjCNSTR_LIMIT_JOINT:
       case mjCNSTR_LIMIT_TENDON:
-        status = add_limit(a, d, row, error);
+        status = sap_mj_add_limit(a, d, row, error);
         if (status != SAP_STATUS_OK) {
           sap_error_prefix(error, "limit of %s %d",
                            d->efc_type[row] == mjCNSTR_LIMIT_JOINT ? "joint" : "tendon", id);

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "core/memory.h"
 #include "mujoco/adapter.h"
 
 // A solve that ends at the iteration limit or stalls still makes a step below this momentum error,
@@ -23,52 +22,6 @@ typedef struct call {
   sap_status status;
   double times[4];
 } call;
-
-static sap_status check_numbers(const char* name, const mjtNum* x, int64_t count,
-                                sap_error* error) {
-  for (int64_t i = 0; i < count; ++i) {
-    if (!(fabs(x[i]) < mjMAXVAL)) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, (int)i,
-                      x[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status check_state(const mjModel* m, const mjData* d, sap_error* error) {
-  const struct {
-    const char* name;
-    const mjtNum* values;
-    int64_t count;
-  } arrays[] = {
-      {"time", &d->time, 1},
-      {"qpos", d->qpos, (int64_t)m->nq},
-      {"qvel", d->qvel, (int64_t)m->nv},
-      {"act", d->act, (int64_t)m->na},
-      {"mocap_pos", d->mocap_pos, 3 * (int64_t)m->nmocap},
-      {"mocap_quat", d->mocap_quat, 4 * (int64_t)m->nmocap},
-  };
-  if (!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
-                    m->opt.timestep);
-  }
-  sap_status status = SAP_STATUS_OK;
-  for (size_t i = 0; status == SAP_STATUS_OK && i < sizeof arrays / sizeof *arrays; ++i) {
-    status = check_numbers(arrays[i].name, arrays[i].values, arrays[i].count, error);
-  }
-  return status;
-}
-
-static sap_status check_inputs(const mjModel* m, const mjData* d, sap_error* error) {
-  sap_status status = check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
-  }
-  return status;
-}
 
 // MuJoCo goes on without the contacts and constraints that it has no room for; a step must not.
 static int lost_count(const mjData* d) {
@@ -110,7 +63,7 @@ static void sensors(const mjModel* m, mjData* d, int stage) {
 static sap_status first_half(call* c) {
   sap_mj* a = c->a;
   mjData* d = c->d;
-  sap_status status = check_state(a->model, d, c->error);
+  sap_status status = sap_mj_check_state(a->model, d, c->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -207,7 +160,7 @@ static void fill_report(const call* c, bool solved, int32_t solves) {
 static sap_status accelerate(call* c) {
   sap_mj* a = c->a;
   mjData* d = c->d;
-  sap_status status = check_inputs(a->model, d, c->error);
+  sap_status status = sap_mj_check_inputs(a->model, d, c->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -240,7 +193,7 @@ static sap_status accelerate(call* c) {
     return status;
   }
   const double* v = solved ? a->solution.v : a->v_star;
-  status = check_numbers("the step's qvel", v, a->nv, c->error);
+  status = sap_mj_check_numbers("the step's qvel", v, a->nv, c->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -259,60 +212,6 @@ static sap_status accelerate(call* c) {
     fill_report(c, solved, solves);
   }
   return SAP_STATUS_OK;
-}
-
-// Arrays that the motion writes.
-enum { STATE_ARRAYS = 6 };
-typedef struct state_array {
-  mjtNum* values;
-  size_t count;
-} state_array;
-
-static int32_t state_arrays(const mjModel* m, mjData* d, state_array out[STATE_ARRAYS]) {
-  int32_t n = 0;
-  out[n++] = (state_array){&d->time, 1};
-  out[n++] = (state_array){d->qpos, (size_t)m->nq};
-  out[n++] = (state_array){d->qvel, (size_t)m->nv};
-  out[n++] = (state_array){d->act, (size_t)m->na};
-#if SAP_MJ_SINCE(3, 0, 0)
-  out[n++] = (state_array){d->plugin_state, (size_t)m->npluginstate};
-#endif
-#if SAP_MJ_SINCE(3, 11, 0)
-  out[n++] = (state_array){d->history, (size_t)m->nhistory};
-#endif
-  return n;
-}
-
-static sap_status keep_state(sap_mj* a, mjData* d, sap_error* error) {
-  state_array arrays[STATE_ARRAYS];
-  const int32_t n = state_arrays(a->model, d, arrays);
-  size_t count = 0;
-  for (int32_t i = 0; i < n; ++i) {
-    count += arrays[i].count;
-  }
-  const sap_status status = count <= INT32_MAX
-                                ? SAP_GROW(&a->backup, &a->backup_capacity, (int32_t)count, error)
-                                : SAP_STATUS_MEMORY;
-  double* to = a->backup;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < n; ++i) {
-    if (arrays[i].count > 0) {
-      memcpy(to, arrays[i].values, arrays[i].count * sizeof(mjtNum));
-      to += arrays[i].count;
-    }
-  }
-  return status;
-}
-
-static void restore_state(const sap_mj* a, mjData* d) {
-  state_array arrays[STATE_ARRAYS];
-  const int32_t n = state_arrays(a->model, d, arrays);
-  const double* from = a->backup;
-  for (int32_t i = 0; i < n; ++i) {
-    if (arrays[i].count > 0) {
-      memcpy(arrays[i].values, from, arrays[i].count * sizeof(mjtNum));
-      from += arrays[i].count;
-    }
-  }
 }
 
 static void move(sap_mj* a, mjData* d) {
@@ -350,7 +249,7 @@ static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* repor
   call c = {.a = a, .d = d, .stages = stages, .report = report, .error = error};
   c.times[0] = sap_clock_seconds();
   sap_mj_refresh(a);
-  sap_status status = keep_state(a, d, error);
+  sap_status status = sap_mj_keep_state(a, d, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -369,7 +268,7 @@ static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* repor
     status = c.status;
   }
   if (status != SAP_STATUS_OK) {
-    restore_state(a, d);
+    sap_mj_restore_state(a, d);
     return status;
   }
   if (report != NULL) {

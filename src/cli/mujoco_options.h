@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The command line of `sapstep mujoco`.
+#ifndef SAP_CLI_MUJOCO_OPTIONS_H
+#define SAP_CLI_MUJOCO_OPTIONS_H
+
+#include <sapstep/mujoco.h>
+
+#include "cli/command.h"
+#include "cli/table.h"
+
+typedef struct mujoco_options {
+  const char *path, *keyframe, *output;
+  const char* plugins;                              // folder of MuJoCo's, NULL: none
+  double duration, dt, stiffness, relaxation_time;  // NaN: not given
+  int32_t every;
+  bool stats;
+  cli_format format;
+  sap_mj_options adapter;
+} mujoco_options;
+
+extern const cli_option mujoco_option_list[];
+
+// True: all is read. False: *exit_code is what the program must return.
+bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujoco_options* options,
+                         int* exit_code);
+
+#endif

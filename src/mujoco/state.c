@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The state in mjData: whether it is finite, and a copy to come back to after a step that failed.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "mujoco/adapter.h"
+
+sap_status sap_mj_check_numbers(const char* name, const mjtNum* x, int64_t count,
+                                sap_error* error) {
+  for (int64_t i = 0; i < count; ++i) {
+    if (!(fabs(x[i]) < mjMAXVAL)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, (int)i,
+                      x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_check_state(const mjModel* m, const mjData* d, sap_error* error) {
+  const struct {
+    const char* name;
+    const mjtNum* values;
+    int64_t count;
+  } arrays[] = {
+      {"time", &d->time, 1},
+      {"qpos", d->qpos, (int64_t)m->nq},
+      {"qvel", d->qvel, (int64_t)m->nv},
+      {"act", d->act, (int64_t)m->na},
+      {"mocap_pos", d->mocap_pos, 3 * (int64_t)m->nmocap},
+      {"mocap_quat", d->mocap_quat, 4 * (int64_t)m->nmocap},
+  };
+  if (!(m->opt.timestep > 0.0 && m->opt.timestep < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
+                    m->opt.timestep);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (size_t i = 0; status == SAP_STATUS_OK && i < sizeof arrays / sizeof *arrays; ++i) {
+    status = sap_mj_check_numbers(arrays[i].name, arrays[i].values, arrays[i].count, error);
+  }
+  return status;
+}
+
+sap_status sap_mj_check_inputs(const mjModel* m, const mjData* d, sap_error* error) {
+  sap_status status = sap_mj_check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
+  }
+  return status;
+}
+
+// Arrays that the motion writes.
+enum { STATE_ARRAYS = 6 };
+typedef struct state_array {
+  mjtNum* values;
+  size_t count;
+} state_array;
+
+static int32_t state_arrays(const mjModel* m, mjData* d, state_array out[STATE_ARRAYS]) {
+  int32_t n = 0;
+  out[n++] = (state_array){&d->time, 1};
+  out[n++] = (state_array){d->qpos, (size_t)m->nq};
+  out[n++] = (state_array){d->qvel, (size_t)m->nv};
+  out[n++] = (state_array){d->act, (size_t)m->na};
+#if SAP_MJ_SINCE(3, 0, 0)
+  out[n++] = (state_array){d->plugin_state, (size_t)m->npluginstate};
+#endif
+#if SAP_MJ_SINCE(3, 11, 0)
+  out[n++] = (state_array){d->history, (size_t)m->nhistory};
+#endif
+  return n;
+}
+
+sap_status sap_mj_keep_state(sap_mj* a, mjData* d, sap_error* error) {
+  state_array arrays[STATE_ARRAYS];
+  const int32_t n = state_arrays(a->model, d, arrays);
+  size_t count = 0;
+  for (int32_t i = 0; i < n; ++i) {
+    count += arrays[i].count;
+  }
+  const sap_status status = count <= INT32_MAX
+                                ? SAP_GROW(&a->backup, &a->backup_capacity, (int32_t)count, error)
+                                : SAP_STATUS_MEMORY;
+  double* to = a->backup;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < n; ++i) {
+    if (arrays[i].count > 0) {
+      memcpy(to, arrays[i].values, arrays[i].count * sizeof(mjtNum));
+      to += arrays[i].count;
+    }
+  }
+  return status;
+}
+
+void sap_mj_restore_state(const sap_mj* a, mjData* d) {
+  state_array arrays[STATE_ARRAYS];
+  const int32_t n = state_arrays(a->model, d, arrays);
+  const double* from = a->backup;
+  for (int32_t i = 0; i < n; ++i) {
+    if (arrays[i].count > 0) {
+      memcpy(arrays[i].values, from, arrays[i].count * sizeof(mjtNum));
+      from += arrays[i].count;
+    }
+  }
+}
