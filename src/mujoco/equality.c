@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = RIGID w, those with a
+// Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = 1e-6 w, those with a
 // stiffness (negative solref) castro's (29)-(30).
 //   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap,
-// of rigid ones the first term within +-SAP_RECOVERY_SPEED.
+// rigid ones as problem/rigid_row.h has it.
 // c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
 // a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
 // difference of the anchors' accelerations at qacc = 0.
@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "mujoco/adapter.h"
-
-#define RIGID 1e-6  // as the assembly of our own models has it
+#include "problem/rigid_row.h"
 
 enum { ROWS_MAX = 6 };
 
@@ -171,11 +170,10 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
                                .relaxation_time = law[1],
                                .g0 = d->efc_pos[first + r],
                                .curvature = c[r],
-                               .w = w[r / 3] > 0.0 ? w[r / 3] : largest};
+                               .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
+                               .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0};
     if (isinf(law[0])) {
-      R[r] = RIGID * soft.w;
-      const double back = -soft.g0 / (h + law[1]);
-      v_hat[r] = fmin(fmax(back, -SAP_RECOVERY_SPEED), SAP_RECOVERY_SPEED) - c[r] / h;
+      sap_rigid_bilateral(&soft, h, &R[r], &v_hat[r]);
     } else {
       status =
           sap_problem_soften_row(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);

@@ -5,16 +5,15 @@
 //   distance  g = |p_B - p_A| - distance
 //   joint     g = (q_a - ref_a) - polynomial(q_b - ref_b);  tendon the same with lengths
 // A finite stiffness k with damping k tau_d, limited as a contact's is:
-//   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = SAP_RIGID_ROW w.
+//   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = 1e-6 w.
 // w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
 // nothing can move, as across a planar loop, keeps R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2), which a step that
 // closes only g0 + dt J v misses step by step: a loop in motion would hang open by dt a (dt +
 // tau_d)/2. Its estimate is what g at q0 (+) dt v_guess differs by from g0 + dt J v_guess, with
 // v_guess = v0 and, where that has missed after a blow, the v found (integrators/rounds.c), hence
-//   v_hat = -g0/(dt + tau_d) - c/dt,
-// of a rigid one the first term within +-SAP_RECOVERY_SPEED: near singular poses, as that of a
-// stretched arm, faster ones would ask joints for any speed;
+//   v_hat = -g0/(dt + tau_d) - c/dt;
+// rigid_row.h has rigid ones, which give way where they stand far open;
 // at the theta point of a step that resolves a soft one: problem/stage.c.
 #include <math.h>
 #include <string.h>
@@ -23,6 +22,7 @@
 #include "math/quaternion.h"
 #include "problem/assembly_data.h"
 #include "problem/problem_data.h"
+#include "problem/rigid_row.h"
 
 static int32_t row_count(const sap_equality_def* e) {
   return e->type == SAP_EQUALITY_CONNECT ? 3 : e->type == SAP_EQUALITY_WELD ? 6 : 1;
@@ -168,10 +168,7 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, 
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
                           const sap_soft_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
-    const double back = -row->g0 / (call->dt + e->relaxation_time);
-    law->R[r] = SAP_RIGID_ROW * row->w;
-    law->v_hat[r] =
-        fmin(fmax(back, -SAP_RECOVERY_SPEED), SAP_RECOVERY_SPEED) - row->curvature / call->dt;
+    sap_rigid_bilateral(row, call->dt, &law->R[r], &law->v_hat[r]);
     return SAP_STATUS_OK;
   }
   return sap_problem_soften_row(call->problem, call->start->regularization, row, &law->R[r],
@@ -210,7 +207,8 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
         .g0 = g[r],
         .rate0 = rate0,
         .curvature = predicted[r] - g[r] - call->dt * sap_rows_times(rows, r, v_guess),
-        .w = w[r / 3] > 0.0 ? w[r / 3] : largest};  // a half may not move
+        .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
+        .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
     predicted[r] = g[r] + row.curvature;
     const sap_status status = set_law(call, e, r, &row, &law);
     if (status != SAP_STATUS_OK) {

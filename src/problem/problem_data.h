@@ -140,9 +140,6 @@ sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block
 // All but the Jacobians: set, R, v_hat, mu, bounds.
 sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* block,
                                   sap_error* error);
-// R of a rigid bilateral row relative to w: what a loop of mass m gives under a load F is of the
-// order of F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
-#define SAP_RIGID_ROW 1e-6
 
 // L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the cache if
 // it is there.

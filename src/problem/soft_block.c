@@ -6,14 +6,14 @@
 #include <math.h>
 
 #include "problem/problem_data.h"
+#include "problem/rigid_row.h"
 
 static sap_status soften(const sap_problem* p, const sap_soft_block* soft,
                          const sap_regularization* regularization, const sap_soft_row* row,
                          double* R, double* v_hat, sap_error* error) {
   const sap_status status = sap_problem_soften_row(p, regularization, row, R, v_hat, error);
   if (status == SAP_STATUS_OK && isinf(soft->stiffness) && !soft->unilateral && !p->rigid) {
-    *R = SAP_RIGID_ROW * row->w;
-    *v_hat = -row->g0 / (p->dt + row->relaxation_time);
+    sap_rigid_bilateral(row, p->dt, R, v_hat);
   }
   return status;
 }

@@ -177,13 +177,17 @@ static void test_blocks(void** unused) {
   }
 }
 
-// Rows of a slide pair: R by its formula, near rigid and rigid.
+// Rows of a slide pair, `open` apart: R and v_hat by their formulas, soft, near rigid, and rigid:
+// closed nearly, half as open as is made up for at the recovery speed, and far open.
 static void test_regularization(void** unused) {
   (void)unused;
   const struct {
-    double stiffness, expected;
-  } rows[] = {
-      {1e4, 1.0 / (dt * 1e4 * 0.03)}, {1e9, 0.75 / 39.47841760435743}, {(double)INFINITY, 0.75e-6}};
+    double stiffness, open, R, v_hat;
+  } rows[] = {{1e4, 0.3, 1.0 / (dt * 1e4 * 0.03), -10.0},
+              {1e9, 0.3, 0.75 / 39.47841760435743, -10.0},
+              {(double)INFINITY, 3e-6, 0.75e-6, -1e-4},
+              {(double)INFINITY, 0.5 * 0.03, 0.75 * 0.1 * 0.25, -0.5},
+              {(double)INFINITY, -0.3, 0.75 * 0.1, 1.0}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i) {
     sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
     int32_t joints[2];
@@ -199,14 +203,12 @@ static void test_regularization(void** unused) {
     e.relaxation_time = 0.02;
     assert_int_equal(sap_builder_add_equality(builder, &e, NULL, NULL), SAP_STATUS_OK);
     simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
-    s.state.q[0] = 0.3;
+    s.state.q[0] = rows[i].open;
     simulation_step(&s, 1);
     sap_block block;
     assert_int_equal(sap_problem_block(s.report.problem, 0, &block, NULL, NULL), SAP_STATUS_OK);
-    ASSERT_NEAR(block.R[0], rows[i].expected, 1e-14);
-    // What is rigid comes back slowly.
-    const double v_hat = isinf(rows[i].stiffness) ? -SAP_RECOVERY_SPEED : -0.3 / 0.03;
-    ASSERT_NEAR(block.v_hat[0], v_hat, 1e-12);
+    ASSERT_NEAR(block.R[0], rows[i].R, 1e-14);
+    ASSERT_NEAR(block.v_hat[0], rows[i].v_hat, 1e-12);
     ASSERT_NEAR(2.0 * s.state.v[0], -4.0 * s.state.v[1], 1e-12);  // action and reaction
     simulation_step(&s, 300);
     ASSERT_NEAR(s.state.q[0], s.state.q[1], 1e-6);
