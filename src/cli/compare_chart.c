@@ -8,7 +8,7 @@
 
 #include "cli/compare.h"
 
-enum { POINTS_MAX = 1000, PANELS_MAX = COMPARE_QUANTITIES_MAX };
+enum { POINTS_MAX = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
 
 bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
                       const double* x, const double* y) {

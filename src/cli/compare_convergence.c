@@ -9,7 +9,7 @@
 
 #include "cli/compare.h"
 
-enum { LIMITS = 27, PROBLEMS_MAX = 1000 };
+enum { LIMITS = 27, PROBLEMS_MAX = 1000, REPEATS = 3 };  // the shortest time of three
 
 // What is exact stands here, so that a logarithmic axis shows it.
 #define LEAST_MAP 1e-17
@@ -48,15 +48,18 @@ static sap_status measure(const compare_job* job, int contender, const sap_probl
     sap_solver* solver = NULL;
     sap_residual r;
     status = sap_solver_create(c->info->name, &options, &solver, error);
-    if (status == SAP_STATUS_OK) {
+    double time = (double)INFINITY;
+    for (int i = 0; i < REPEATS && status == SAP_STATUS_OK; ++i) {
+      sap_solver_forget(solver);
       status = sap_solver_solve(solver, problem, &solution, &report, error);
+      time = fmin(time, report.time);
     }
     if (status == SAP_STATUS_OK) {
       status = sap_residuals(problem, solution.v, solution.gamma, &r, error);
     }
     if (status == SAP_STATUS_OK) {
       out[k].map = c->nonlinear ? r.ncp_natural_map_scaled : r.ccp_natural_map_scaled;
-      out[k].time = report.time;
+      out[k].time = time;
       ended = report.outcome != SAP_OUTCOME_ITERATION_LIMIT;
     }
     sap_solver_destroy(solver);

@@ -61,7 +61,7 @@ const cli_option compare_option_list[] = {
      "of scenes: a force on the body's origin along x, y or z [N], a\nformula of the time t"},
     {"plot", "QUANTITY,...", ID_PLOT,
      "with --self, a panel of --svg for each: over time, over another one\n(Y@X), or over what "
-     "varies (QUANTITY:max, mean, end, integral)"},
+     "varies: QUANTITY:max, mean, end or integral\n(max and integral of |x|)"},
     {"exact", "QUANTITY=FORMULA", ID_EXACT, "a line for it in its panel, a formula of t"},
     {"svg", "FILE.svg", ID_SVG, "the panels, and FILE.csv"},
     {"convergence", "FILE.svg", ID_CONVERGENCE,

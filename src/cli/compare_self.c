@@ -74,15 +74,15 @@ static double statistic(const follower* f, int quantity) {
   const double* values = f->values + f->run.planned * quantity;
   const int64_t n = f->group->steps;
   const compare_statistic kind = f->job->options.quantities[quantity].statistic;
-  double sum = 0.0, largest = (double)NAN;
+  double sum = 0.0, largest = 0.0;
   for (int64_t i = 0; i < n; ++i) {
     sum += kind == COMPARE_INTEGRAL ? fabs(values[i]) * f->run.dt : values[i];
-    largest = fmax(largest, values[i]);
+    largest = fabs(values[i]) <= fabs(largest) ? largest : values[i];
   }
   return kind == COMPARE_INTEGRAL ? sum
          : kind == COMPARE_MEAN   ? (n > 0 ? sum / (double)n : (double)NAN)
          : kind == COMPARE_END    ? (n > 0 ? values[n - 1] : (double)NAN)
-                                  : largest;
+                                  : largest;  // in magnitude
 }
 
 // Lines over time, and statistics for those over what varies.
