@@ -55,9 +55,42 @@ const char* cli_scene_take(cli_scene* s, int id, const char* argument, bool* kno
   }
 }
 
+// Warnings that differ in their lines only are told once, and how many more there were at the end.
+enum { KINDS = 32, KIND_SIZE = 200 };
+typedef struct warnings {
+  char kinds[KINDS][KIND_SIZE];
+  int count[KINDS];
+  int used;
+} warnings;
+
+// What stands behind FILE:LINE: of a message.
+static const char* kind_of(const char* message) {
+  const char* at = strstr(message, ": <");
+  return at != NULL ? at + 2 : message;
+}
+
 static void print_warning(void* context, const char* message) {
-  (void)context;
+  warnings* w = context;
+  const char* kind = kind_of(message);
+  for (int i = 0; i < w->used; ++i) {
+    if (strncmp(w->kinds[i], kind, KIND_SIZE - 1) == 0) {
+      ++w->count[i];
+      return;
+    }
+  }
+  if (w->used < KINDS) {
+    (void)snprintf(w->kinds[w->used], KIND_SIZE, "%s", kind);
+    w->count[w->used++] = 1;
+  }
   cli_message("warning: %s", message);
+}
+
+static void print_more(const warnings* w) {
+  for (int i = 0; i < w->used; ++i) {
+    if (w->count[i] > 1) {
+      cli_message("warning: and %d more of %s", w->count[i] - 1, w->kinds[i]);
+    }
+  }
 }
 
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
@@ -67,9 +100,35 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   options.floating_base = scene->floating_base;
   options.floor = scene->floor;
   options.override_material = &scene->override;
+  warnings told = {.used = 0};
   options.warning = warn != NULL ? warn : print_warning;
-  options.warning_context = context;
-  return sap_scene_read(scene->path, &options, model, error);
+  options.warning_context = warn != NULL ? context : &told;
+  const sap_status status = sap_scene_read(scene->path, &options, model, error);
+  print_more(&told);
+  return status;
+}
+
+// What the model has instead of the keyframe asked for.
+static void list_keyframes(const sap_model* model, const char* asked, char* out, size_t size) {
+  enum { NAMES = 64 };
+  const char* names[NAMES];
+  int named = 0;
+  const int32_t count = sap_model_get_sizes(model).keyframes;
+  for (int32_t i = 0; i < count && named < NAMES; ++i) {
+    const char* name = sap_model_name(model, SAP_ELEMENT_KEYFRAME, i);
+    if (name[0] != '\0') {
+      names[named++] = name;
+    }
+  }
+  const char* near = cli_suggest(asked, names, named);
+  near = near == NULL && named == 1 ? names[0] : near;
+  if (near != NULL) {
+    (void)snprintf(out, size, "did you mean '%.80s'?", near);
+  } else if (count > 0) {
+    (void)snprintf(out, size, "it has 0 to %ld", (long)count - 1);
+  } else {
+    (void)snprintf(out, size, "it has none");
+  }
 }
 
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
@@ -81,9 +140,11 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   int32_t index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
   const int32_t count = sap_model_get_sizes(model).keyframes;
   if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
+    char instead[128];
+    list_keyframes(model, name, instead, sizeof instead);
     error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message,
-                   "%.200s has no keyframe '%.200s' (it has %ld)", scene->path, name, (long)count);
+    (void)snprintf(error->message, sizeof error->message, "%.150s has no keyframe '%.100s', %s",
+                   scene->path, name, instead);
     return SAP_STATUS_ARGUMENT;
   }
   return sap_model_keyframe(model, index, state, control, error);

@@ -94,9 +94,31 @@ static void bad_values(void** state) {
   command_expect(*state, program, "converge box.urdf --friction -1", 2,
                  "'-1' must be finite and >= 0");
   command_expect(*state, program, "run box.urdf --keyframe home", 3,
-                 "box.urdf has no keyframe 'home' (it has 0)");
+                 "box.urdf has no keyframe 'home', it has none");
   command_expect(*state, program, "converge box.urdf --keyframe home", 3,
-                 "box.urdf has no keyframe 'home' (it has 0)");
+                 "box.urdf has no keyframe 'home', it has none");
+}
+
+// A warning is told once for all lines that earn it; a keyframe's name is nearly right.
+static void told_once(void** state) {
+  static const char scene[] =
+      "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body pos='0 0 1'><freejoint/>"
+      "<geom size='.1'/>\n<camera/></body></worldbody><keyframe><key name='home'/></keyframe>"
+      "</mujoco>";
+  static const char links[] =
+      "<robot name='r'><link name='base'>\n"
+      "<contact><restitution value='1'/></contact>\n<contact><restitution value='1'/></contact>\n"
+      "<contact><restitution value='1'/></contact></link></robot>";
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "key.xml", scene, sizeof scene - 1, path);
+  (void)scratch_write(*state, "links.urdf", links, sizeof links - 1, path);
+  command_expect(*state, program, "run key.xml --keyframe Home", 3, "did you mean 'home'?");
+  command_expect(*state, program, "run key.xml --keyframe 3", 3, "did you mean 'home'?");
+  command_result r = command_run(*state, program, "", "run links.urdf --duration 0 --lenient");
+  assert_non_null(strstr(r.err, "links.urdf:2: <restitution value=\"1\">: its influence"));
+  assert_non_null(strstr(r.err, "and 2 more of <restitution value=\"1\">: its influence"));
+  assert_null(strstr(r.err, "links.urdf:3"));
+  command_clear(&r);
 }
 
 // Spin and rolling have rows of their own in the statistics, where there is friction against them.
@@ -124,6 +146,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_command_has_the_floor, begin, end),
       cmocka_unit_test_setup_teardown(bad_values, begin, end),
+      cmocka_unit_test_setup_teardown(told_once, begin, end),
       cmocka_unit_test_setup_teardown(slip_by_kind, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
