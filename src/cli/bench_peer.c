@@ -2,6 +2,7 @@
 // A peer is a child process with a pipe each way.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -67,6 +68,9 @@ static bool launch(bench_peer* peer, const char* command) {
   }
   (void)close(in[0]);
   (void)close(out[1]);
+  // Not for the peers that start later: this one would miss the end of its input.
+  (void)fcntl(in[1], F_SETFD, FD_CLOEXEC);
+  (void)fcntl(out[0], F_SETFD, FD_CLOEXEC);
   peer->requests = fdopen(in[1], "w");
   peer->answers = fdopen(out[0], "r");
   return peer->process > 0 && peer->requests != NULL && peer->answers != NULL;

@@ -87,6 +87,17 @@ static void beside_a_peer(void** state) {
   command_clear(&r);
 }
 
+// Each peer ends when its own input does, whichever others are there.
+static void beside_two_peers(void** state) {
+  command_result r =
+      command_run(*state, program, "timeout 20",
+                  "bench ball.xml --steps 2 --repetitions 2 --format json --peer 'sh peer.sh' "
+                  "--peer 'sh peer.sh' --peer 'sh peer.sh'");
+  assert_int_equal(r.exit_code, 0);
+  assert_true(json_valid(r.out));
+  command_clear(&r);
+}
+
 static void peers_that_cannot(void** state) {
   command_result r = command_run(*state, program, "",
                                  "bench ball.xml --steps 2 --repetitions 2 --format json --peer "
@@ -117,6 +128,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(alone),
       cmocka_unit_test(beside_a_peer),
+      cmocka_unit_test(beside_two_peers),
       cmocka_unit_test(peers_that_cannot),
       cmocka_unit_test(wrong_input),
   };
