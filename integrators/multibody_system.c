@@ -192,6 +192,11 @@ static int closure_error(void* context, const sap_problem* problem, const double
   return 0;
 }
 
+static int use_threads(void* context, int32_t count) {
+  const sap_multibody* multibody = context;
+  return sap_collision_use_threads(multibody->collision, count, NULL) == SAP_STATUS_OK ? 0 : 1;
+}
+
 static bool has_springs_or_dampers(const sap_multibody* multibody) {
   const sap_model* model = multibody->model;
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
@@ -225,6 +230,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .energies = energies,
       .carried = carried,
       .position_difference = position_difference,
+      .use_threads = use_threads,
       .na = model->sizes.na,
       .activations = sap_multibody_activate,
   };

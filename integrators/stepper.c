@@ -32,13 +32,18 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   if (stepper == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
   }
+  const int32_t threads = options->solver_options.threads;
+  if (system->use_threads != NULL && system->use_threads(system->context, threads) != 0) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)threads);
+  }
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
   stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
   stepper->act = sap_allocate((size_t)system->na, sizeof(double));
-  if (stepper->q == NULL || stepper->v_vq == NULL || stepper->act == NULL) {
+  if (status == SAP_STATUS_OK &&
+      (stepper->q == NULL || stepper->v_vq == NULL || stepper->act == NULL)) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
                       system->nq, system->nv, system->na);
   }

@@ -96,6 +96,9 @@ typedef struct sap_system {
   int (*carried)(void* context, sap_carry what, void* bytes, size_t* size);
   // delta (nv) with q1 = q0 (+) delta: for convergence studies.
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
+  // Threads >= 1 that the functions above may use inside, the caller's among them, with the same
+  // bits. Called by sap_stepper_create with the threads of the solver's options.
+  int (*use_threads)(void* context, int32_t count);
 
   // --- activations: further state a (na), as that of muscles, of which da/dt = f(a, controls) ---
   int32_t na;  // 0: none, and the function is not needed

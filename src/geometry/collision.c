@@ -53,6 +53,7 @@ static void init_shape(sap_collision* c, int32_t id) {
 
 static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
+  c->thread_count = 1;
   c->shape_count = model->sizes.shapes;
   const size_t n = (size_t)c->shape_count;
   c->shapes = sap_allocate(n, sizeof *c->shapes);
@@ -95,6 +96,7 @@ void sap_collision_destroy(sap_collision* collision) {
   if (collision == NULL) {
     return;
   }
+  sap_threads_destroy(collision->threads);
   sap_broadphase_destroy(&collision->broadphase);
   for (int32_t i = 0; i < collision->mesh_count; ++i) {
     sap_polytope_clear(&collision->hulls[i]);
@@ -113,6 +115,20 @@ void sap_collision_destroy(sap_collision* collision) {
   sap_free(collision->identities[0]);
   sap_free(collision->identities[1]);
   sap_free(collision);
+}
+
+sap_status sap_collision_use_threads(sap_collision* c, int32_t count, sap_error* error) {
+  if (count == c->thread_count) {
+    return SAP_STATUS_OK;
+  }
+  sap_threads* threads = NULL;
+  const sap_status status = count > 1 ? sap_threads_create(count, &threads, error) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK) {
+    sap_threads_destroy(c->threads);
+    c->threads = threads;
+    c->thread_count = count;
+  }
+  return status;
 }
 
 sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {

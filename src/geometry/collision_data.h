@@ -4,6 +4,7 @@
 #define SAP_GEOMETRY_COLLISION_DATA_H
 
 #include "core/memory.h"
+#include "core/threads.h"
 #include "geometry/broadphase.h"
 #include "geometry/collide.h"
 #include "geometry/collision.h"
@@ -47,6 +48,8 @@ typedef struct sap_collision_shape {
 
 struct sap_collision {
   const sap_model* model;
+  sap_threads* threads;  // NULL: one
+  int32_t thread_count;
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)

@@ -43,8 +43,20 @@ static double way_of(const sap_collision_shape* shape, const sap_collision_query
   return isfinite(way) ? way : 0.0;
 }
 
-static void place_shapes(sap_collision* c, const sap_collision_query* query) {
-  for (int32_t i = 0; i < c->shape_count; ++i) {
+enum { JOB_SHAPES = 256 };
+
+typedef struct placing {
+  sap_collision* c;
+  const sap_collision_query* query;
+} placing;
+
+// The poses of a job's shapes.
+static void place_shapes(void* context, int32_t job) {
+  const sap_collision_query* query = ((const placing*)context)->query;
+  sap_collision* c = ((const placing*)context)->c;
+  const int32_t first = job * JOB_SHAPES, left = c->shape_count - first;
+  const int32_t end = first + (left < JOB_SHAPES ? left : (int32_t)JOB_SHAPES);
+  for (int32_t i = first; i < end; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
     const double* R = query->R_WB + 9 * shape->filter.body;
     sap_m3_mul_v3(shape->placed.p, R, shape->p_BS);
@@ -66,7 +78,8 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  place_shapes(c, query);
+  placing of = {c, query};
+  sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
   status = sap_collision_find_pairs(c, error);
   if (status == SAP_STATUS_OK) {
     status = sap_collision_collide(c, query, error);

@@ -4,8 +4,9 @@
 
 #include "geometry/collision_data.h"
 
-// Pairs that are done at once: what the jobs keep stays in the cache.
-enum { BLOCK_JOBS = 16 };
+// Pairs that are done at once: what the jobs keep stays in the cache; threads rarely wait for each
+// other, and not at all for a few pairs.
+enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
 // First of the last call's directions at or behind the pair.
 static int32_t first_axis(const sap_collision* c, uint64_t pair) {
@@ -56,8 +57,15 @@ static void keep_axis(sap_pair_job* job, uint64_t pair, const double along[3]) {
   }
 }
 
+typedef struct block {
+  sap_collision* c;
+  const sap_collision_query* query;
+} block;
+
 // The pairs of a job: most are apart, many along the direction of the last call.
-static void collide_pairs(const sap_collision* c, sap_pair_job* job) {
+static void collide_pairs(void* context, int32_t index) {
+  const sap_collision* c = ((const block*)context)->c;
+  sap_pair_job* job = &c->jobs[index];
   const sap_pair_axis* old = c->axes[c->last_axes];
   const int32_t old_count = c->axis_count[c->last_axes];
   int32_t old_cursor = first_axis(c, c->pairs[job->first]);
@@ -87,12 +95,15 @@ static void collide_pairs(const sap_collision* c, sap_pair_job* job) {
   }
 }
 
-static void add_manifolds(sap_collision* c, const sap_collision_query* query, sap_pair_job* job) {
+static void add_manifolds(void* context, int32_t index) {
+  const block* of = context;
+  sap_collision* c = of->c;
+  sap_pair_job* job = &c->jobs[index];
   int32_t cursor = job->nmanifolds > 0 ? sap_collision_first_point(c, job->pairs[0]) : 0;
   int32_t at = job->first_contact;
   job->status = SAP_STATUS_OK;
   for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {
-    const sap_contact_place place = {query, job->pairs[i], at};
+    const sap_contact_place place = {of->query, job->pairs[i], at};
     job->status = sap_collision_set_contacts(c, &place, &job->manifolds[i], &cursor, &job->error);
     at += job->manifolds[i].count;
   }
@@ -129,16 +140,14 @@ static sap_status make_room(sap_collision* c, int32_t njobs, sap_error* error) {
 
 static sap_status collide_block(sap_collision* c, const sap_collision_query* query, int32_t njobs,
                                 sap_error* error) {
-  for (int32_t k = 0; k < njobs; ++k) {
-    collide_pairs(c, &c->jobs[k]);
-  }
+  block of = {c, query};
+  sap_threads* threads = njobs > FEW_JOBS ? c->threads : NULL;
+  sap_threads_run(threads, njobs, collide_pairs, &of);
   sap_status status = make_room(c, njobs, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  for (int32_t k = 0; k < njobs; ++k) {
-    add_manifolds(c, query, &c->jobs[k]);
-  }
+  sap_threads_run(threads, njobs, add_manifolds, &of);
   for (int32_t k = 0; k < njobs; ++k) {
     const sap_pair_job* job = &c->jobs[k];
     c->contact_count += job->npoints;
@@ -153,13 +162,13 @@ static sap_status collide_block(sap_collision* c, const sap_collision_query* que
 sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
                                  sap_error* error) {
   const int32_t needed = (c->pair_count - 1) / SAP_JOB_PAIRS + 1;
-  sap_status status = SAP_GROW(&c->jobs, &c->job_capacity,
-                               needed < BLOCK_JOBS ? needed : (int32_t)BLOCK_JOBS, error);
+  const int32_t most = c->threads != NULL ? THREADED_BLOCK_JOBS : BLOCK_JOBS;
+  sap_status status = SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error);
   c->contact_count = 0;
   c->axis_count[1 - c->last_axes] = 0;
   for (int32_t at = 0; status == SAP_STATUS_OK && at < c->pair_count;) {
     int32_t njobs = 0;
-    for (; njobs < BLOCK_JOBS && at < c->pair_count; ++njobs) {
+    for (; njobs < most && at < c->pair_count; ++njobs) {
       const int32_t left = c->pair_count - at;
       c->jobs[njobs].first = at;
       c->jobs[njobs].count = left < SAP_JOB_PAIRS ? left : (int32_t)SAP_JOB_PAIRS;

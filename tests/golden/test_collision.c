@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The same sequence of poses gives the same contacts bit by bit, feature numbers included.
+// The same sequence of poses gives the same contacts bit by bit, feature numbers included: run to
+// run, in any number of threads, and whatever was looked at before.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,32 +12,110 @@
 
 enum { BODIES = 120, STEPS = 40 };
 
-static void runs_agree_bitwise(void** state) {
-  (void)state;
+static void begin(collision_scene* run) {
   static const sap_shape_type types[5] = {SAP_SHAPE_BOX, SAP_SHAPE_SPHERE, SAP_SHAPE_CAPSULE,
                                           SAP_SHAPE_CYLINDER, SAP_SHAPE_ELLIPSOID};
+  scene_begin(run);
+  scene_add_shape(run, 0, SAP_SHAPE_PLANE, 1, 1, 1);
+  for (int b = 0; b < BODIES; ++b) {
+    scene_add_shape(run, scene_add_body(run, 0), types[b % 5], 0.2, 0.15, 0.1);
+  }
+  scene_compile(run);
+}
+
+static void pose(collision_scene* run, int step) {
+  for (int b = 1; b <= BODIES; ++b) {
+    scene_place(run, b, sin(1.7 * b + 0.03 * step), cos(2.3 * b - 0.02 * step), 0.05 + 0.01 * b);
+    scene_turn(run, b, 0.3 * b, 0.02 * step, 0.1 * b);
+  }
+}
+
+// To the bit, all but padding.
+static void expect_equal(const sap_contact* a, const sap_contact* b, int32_t count) {
+  for (int32_t i = 0; i < count; ++i, ++a, ++b) {
+    assert_int_equal(a->body_A, b->body_A);
+    assert_int_equal(a->body_B, b->body_B);
+    assert_int_equal(a->shape_A, b->shape_A);
+    assert_int_equal(a->shape_B, b->shape_B);
+    assert_int_equal(a->feature, b->feature);
+    assert_memory_equal(&a->phi, &b->phi, sizeof a->phi);
+    assert_memory_equal(a->point, b->point, sizeof a->point);
+    assert_memory_equal(a->R_WC, b->R_WC, sizeof a->R_WC);
+    assert_memory_equal(a->friction, b->friction, sizeof a->friction);
+    assert_memory_equal(&a->material.stiffness, &b->material.stiffness, sizeof(double));
+  }
+}
+
+static void expect_same(const collision_scene* a, const collision_scene* b) {
+  assert_int_equal(a->count, b->count);
+  expect_equal(a->contacts, b->contacts, a->count);
+}
+
+// A pile among the others: enough pairs for several blocks of jobs.
+static void threads_agree_bitwise(void** state) {
+  (void)state;
+  static const int32_t counts[] = {1, 2, 3, 8};
+  enum { RUNS = sizeof counts / sizeof counts[0] };
+  collision_scene runs[RUNS];
+  for (int k = 0; k < RUNS; ++k) {
+    begin(&runs[k]);
+    assert_int_equal(sap_collision_use_threads(runs[k].collision, counts[k], NULL), SAP_STATUS_OK);
+  }
+  for (int step = 0; step < STEPS; ++step) {
+    for (int k = 0; k < RUNS; ++k) {
+      pose(&runs[k], step);
+      scene_detect(&runs[k]);
+      expect_same(&runs[0], &runs[k]);
+    }
+  }
+  // And back to one.
+  assert_int_equal(sap_collision_use_threads(runs[1].collision, 1, NULL), SAP_STATUS_OK);
+  scene_detect(&runs[1]);
+  scene_detect(&runs[0]);
+  expect_same(&runs[0], &runs[1]);
+  for (int k = 0; k < RUNS; ++k) {
+    scene_end(&runs[k]);
+  }
+}
+
+// Directions along which pairs were apart are remembered and change nothing: one looks at each pose
+// from far away, the other comes from the pose before.
+static void past_poses_do_not_matter(void** state) {
+  (void)state;
+  collision_scene fresh, used;
+  begin(&used);
+  for (int step = 0; step < STEPS; ++step) {
+    begin(&fresh);
+    pose(&fresh, step);
+    pose(&used, step);
+    const sap_contact *of_fresh, *of_used;
+    int32_t count = 0, used_count = 0;
+    const sap_collision_query look = {.p_WB = fresh.p_WB, .R_WB = fresh.R_WB};
+    const sap_collision_query same = {.p_WB = used.p_WB, .R_WB = used.R_WB};
+    assert_int_equal(sap_collision_detect(fresh.collision, &look, &of_fresh, &count, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(sap_collision_detect(used.collision, &same, &of_used, &used_count, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(count, used_count);
+    expect_equal(of_fresh, of_used, count);
+    scene_end(&fresh);
+  }
+  scene_end(&used);
+}
+
+static void runs_agree_bitwise(void** state) {
+  (void)state;
   collision_scene runs[2];
   for (int k = 0; k < 2; ++k) {
-    scene_begin(&runs[k]);
-    scene_add_shape(&runs[k], 0, SAP_SHAPE_PLANE, 1, 1, 1);
-    for (int b = 0; b < BODIES; ++b) {
-      scene_add_shape(&runs[k], scene_add_body(&runs[k], 0), types[b % 5], 0.2, 0.15, 0.1);
-    }
-    scene_compile(&runs[k]);
+    begin(&runs[k]);
   }
   int32_t contacts = 0;
   for (int step = 0; step < STEPS; ++step) {
     for (int k = 0; k < 2; ++k) {
-      for (int b = 1; b <= BODIES; ++b) {
-        scene_place(&runs[k], b, sin(1.7 * b + 0.03 * step), cos(2.3 * b - 0.02 * step),
-                    0.05 + 0.01 * b);
-        scene_turn(&runs[k], b, 0.3 * b, 0.02 * step, 0.1 * b);
-      }
+      pose(&runs[k], step);
       scene_detect(&runs[k]);
     }
-    assert_int_equal(runs[0].count, runs[1].count);
-    assert_memory_equal(runs[0].contacts, runs[1].contacts,
-                        (size_t)runs[0].count * sizeof(sap_contact));
+    expect_same(&runs[0], &runs[1]);
     contacts += runs[0].count;
     for (int32_t i = 1; i < runs[0].count; ++i) {
       const sap_contact *p = &runs[0].contacts[i - 1], *c = &runs[0].contacts[i];
@@ -52,6 +131,8 @@ static void runs_agree_bitwise(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_agree_bitwise)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(runs_agree_bitwise),
+                                     cmocka_unit_test(threads_agree_bitwise),
+                                     cmocka_unit_test(past_poses_do_not_matter)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
