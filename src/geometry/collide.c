@@ -105,8 +105,9 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
 
 void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
                           sap_manifold* out) {
-  // Depth [of the pair's size] that the features may miss before the witness is added.
-  static const double missed = 1e-7;
+  // Depth [of the pair's size] that the features may miss before the witness is added. The eight
+  // points of a rim that counts as flat miss 0.08 of its slope.
+  static const double missed_by_flats = 1e-7, missed_by_rims = 1e-5;
   static const double origin[3] = {0.0, 0.0, 0.0};
   const sap_placed_shape *a = pair->a, *b = pair->b;
   const double scale = sap_least(a->bound, b->bound);
@@ -119,6 +120,9 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
   add_vertices(pair, true, &feature_a, &feature_b, witness, &list);
   add_vertices(pair, false, &feature_b, &feature_a, witness, &list);
+  const bool rim = (feature_a.kind == SAP_FEATURE_DISC && !feature_a.tilted) ||
+                   (feature_b.kind == SAP_FEATURE_DISC && !feature_b.tilted);
+  const double missed = rim ? missed_by_rims : missed_by_flats;
   sap_manifold_point* deepest = NULL;
   for (int32_t i = 0; i < list.count; ++i) {
     // The slack of "inside" lets corners reach a little too deep.
@@ -130,6 +134,7 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
     deepest->phi = witness->phi;
   } else {
     sap_candidates_add(&list, witness->p, witness->n, witness->phi);
+    list.witness = list.count - 1;
   }
   sap_candidates_reduce(&list, scale, out);
 }

@@ -5,8 +5,9 @@
 static const double half_sqrt2 = 0.70710678118654752;
 // A cylinder's cap faces n within 45 degrees, its side beyond.
 static const double cap_cosine = 0.70710678118654752;
-// Sine below which a cap counts as flat: its rim's lowest point is then round-off.
-static const double flat_sine = 1e-6;
+// Sine below which a cap counts as flat: the lowest point of its rim would run around it as a body
+// rocks at rest. The eight points then miss the depth by less than 1e-5 of the radius.
+static const double flat_sine = 1e-4;
 // A later axis of a box must be better by this much.
 static const double clearly = 1.0 + 1e-9;
 

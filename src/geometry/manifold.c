@@ -3,10 +3,14 @@
 
 static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
 static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
+// The same among the corners of faces that lie flat on each other: which is the deepest alternates
+// as a body rocks at rest, and so would the points that are chosen after it.
+static const double same_corner = 1e-4;
 
 void sap_candidates_start(sap_candidates* list, double reach) {
   list->count = 0;
   list->reach = reach;
+  list->witness = -1;
 }
 
 // Keeps the deepest and the farthest in sixteen directions across the first normal.
@@ -63,6 +67,13 @@ static int32_t deepest(const sap_candidates* list, double scale) {
   int32_t best = 0;
   for (int32_t i = 1; i < list->count; ++i) {
     if (list->points[i].phi < list->points[best].phi - same_depth * scale) {
+      best = i;
+    }
+  }
+  const double apart = same_point * scale;
+  for (int32_t i = 0; best != list->witness && i < best; ++i) {
+    if (list->points[i].phi < list->points[best].phi + same_corner * scale &&
+        distance2(list->points[i].p, list->points[best].p) > apart * apart) {
       best = i;
     }
   }
