@@ -12,8 +12,6 @@
 #include "cli/progress.h"
 #include "cli/table.h"
 
-enum { REPETITIONS_MAX = 1000, SIDES_MAX = BENCH_PEERS_MAX + 1 };
-
 enum {
   ID_STEPS = 1,
   ID_SKIP,
@@ -39,35 +37,6 @@ static const cli_option options[] = {
     {0},
 };
 
-// All repetitions of one engine on one scene; the first engine is ourselves.
-typedef struct side {
-  bool left_out;
-  int32_t count;
-  double step[REPETITIONS_MAX];
-  double ratio[REPETITIONS_MAX];  // to ours in the same turn
-  bench_result last;
-} side;
-
-typedef struct bench {
-  sap_stepper_options stepper;
-  cli_scene scene;
-  bench_request request;
-  int32_t repetitions;
-  const char* svg;
-  cli_format format;
-  bench_peer peers[BENCH_PEERS_MAX];
-  int npeers;
-  const char* commands[BENCH_PEERS_MAX];
-  int ncommands;
-  cli_table* table;
-  side sides[SIDES_MAX];
-  // for the chart, scene by scene; NaN: left out
-  double* contacts;            // (nscenes)
-  double* medians[SIDES_MAX];  // (nscenes) each
-  int nscenes;
-  int failures;
-} bench;
-
 // --- command line ---
 
 static bool take_option(bench* b, int id, const char* argument, char* why, size_t size) {
@@ -78,7 +47,7 @@ static bool take_option(bench* b, int id, const char* argument, char* why, size_
     case ID_SKIP:
     case ID_REPETITIONS: {
       const int32_t least = id == ID_SKIP ? 0 : 1;
-      const int32_t most = id == ID_REPETITIONS ? REPETITIONS_MAX : 1000000000;
+      const int32_t most = id == ID_REPETITIONS ? BENCH_REPETITIONS_MAX : 1000000000;
       if (!cli_read_integer(argument, &value) || value < least || value > most) {
         (void)snprintf(why, size, "'%s' must be an integer from %ld to %ld", argument, (long)least,
                        (long)most);
@@ -143,26 +112,6 @@ static bool read_options(const cli_command* command, cli_parser* parser, bench* 
   return id == CLI_PARSE_END;
 }
 
-// --- numbers ---
-
-static int compare(const void* a, const void* b) {
-  const double x = *(const double*)a, y = *(const double*)b;
-  return (x > y) - (x < y);
-}
-
-// Value at `part` of the way through the sorted values.
-static double quantile(const double* values, int32_t count, double part) {
-  static double sorted[REPETITIONS_MAX];
-  if (count == 0) {
-    return (double)NAN;
-  }
-  memcpy(sorted, values, (size_t)count * sizeof *sorted);
-  qsort(sorted, (size_t)count, sizeof *sorted, compare);
-  const double at = part * (count - 1);
-  const int32_t low = (int32_t)at, high = low + 1 < count ? low + 1 : low;
-  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
-}
-
 // --- one scene ---
 
 // One turn: everybody once. The order turns with the repetition.
@@ -170,7 +119,7 @@ static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_erro
   const int nsides = b->npeers + 1;
   for (int k = 0; k < nsides; ++k) {
     const int index = (k + (int)turn) % nsides;
-    side* s = &b->sides[index];
+    bench_side* s = &b->sides[index];
     char why[256];
     if (index == 0) {
       const sap_status status = bench_scene_run(scene, &b->request, &s->last, error);
@@ -184,40 +133,13 @@ static sap_status take_turn(bench* b, bench_scene* scene, int32_t turn, sap_erro
     }
   }
   for (int i = 0; i < nsides; ++i) {
-    side* s = &b->sides[i];
+    bench_side* s = &b->sides[i];
     if (!s->left_out) {
       s->step[s->count] = s->last.step;
       s->ratio[s->count++] = s->last.step / b->sides[0].last.step;
     }
   }
   return SAP_STATUS_OK;
-}
-
-static const char* base_name(const char* path) {
-  const char* slash = strrchr(path, '/');
-  return slash != NULL ? slash + 1 : path;
-}
-
-static void report_side(bench* b, int index) {
-  const side* s = &b->sides[index];
-  cli_table_text(b->table, base_name(b->request.scene));
-  cli_table_text(b->table, index == 0 ? "sapstep" : b->peers[index - 1].name);
-  cli_table_integer(b->table, s->count);
-  cli_table_real(b->table, 1e6 * quantile(s->step, s->count, 0.5));
-  cli_table_real(b->table, 1e6 * quantile(s->step, s->count, 0.0));
-  cli_table_real(b->table, quantile(s->ratio, s->count, 0.5));
-  cli_table_real(b->table, quantile(s->ratio, s->count, 0.25));
-  cli_table_real(b->table, quantile(s->ratio, s->count, 0.75));
-  const bool any = s->count > 0;
-  const double nan = (double)NAN;
-  // The last repetition's share of the median.
-  cli_table_real(
-      b->table,
-      any ? 1e6 * quantile(s->step, s->count, 0.5) * (s->last.solver / s->last.step) : nan);
-  cli_table_real(b->table, any ? s->last.contacts : nan);
-  cli_table_real(b->table, any ? s->last.iterations : nan);
-  cli_table_real(b->table, any ? s->last.residual : nan);
-  cli_table_real(b->table, b->request.dt);
 }
 
 static sap_status bench_one(bench* b, const char* path, double dt, progress* bar,
@@ -233,7 +155,7 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
   }
   for (int32_t turn = -1; status == SAP_STATUS_OK && turn < b->repetitions; ++turn) {
     if (progress_due(bar)) {
-      progress_draw(bar, (double)(turn + 1) / (b->repetitions + 1), base_name(path));
+      progress_draw(bar, (double)(turn + 1) / (b->repetitions + 1), bench_base_name(path));
     }
     status = take_turn(b, &scene, turn + 1, error);
     for (int i = 0; turn < 0 && i <= b->npeers; ++i) {
@@ -246,53 +168,14 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
   }
   b->contacts[b->nscenes] = b->sides[0].last.contacts;
   for (int i = 0; i <= b->npeers; ++i) {
-    report_side(b, i);
-    b->medians[i][b->nscenes] = 1e6 * quantile(b->sides[i].step, b->sides[i].count, 0.5);
+    bench_report_side(b, i);
+    b->medians[i][b->nscenes] = 1e6 * bench_quantile(b->sides[i].step, b->sides[i].count, 0.5);
   }
   ++b->nscenes;
   return SAP_STATUS_OK;
 }
 
 // --- the whole ---
-
-static sap_status draw(const bench* b, sap_error* error) {
-  sap_chart_series series[SIDES_MAX];
-  for (int i = 0; i <= b->npeers; ++i) {
-    series[i] = (sap_chart_series){.name = i == 0 ? "sapstep" : b->peers[i - 1].name,
-                                   .count = b->nscenes,
-                                   .x = b->contacts,
-                                   .y = b->medians[i]};
-  }
-  const sap_chart_panel panel = {.title = "Time per step",
-                                 .x_label = "contacts of sapstep, mean",
-                                 .y_label = "time per step [us], median",
-                                 .log_x = true,
-                                 .log_y = true,
-                                 .markers = true,
-                                 .series_count = b->npeers + 1,
-                                 .series = series};
-  return sap_chart_write(b->svg, &panel, 1, error);
-}
-
-static bool allocate(bench* b, int nscenes) {
-  static const cli_column columns[] = {
-      {"scene", CLI_CELL_TEXT, 0},          {"engine", CLI_CELL_TEXT, 0},
-      {"repetitions", CLI_CELL_INTEGER, 0}, {"step_us", CLI_CELL_REAL, 4},
-      {"step_min_us", CLI_CELL_REAL, 4},    {"ratio", CLI_CELL_REAL, 3},
-      {"ratio_q1", CLI_CELL_REAL, 3},       {"ratio_q3", CLI_CELL_REAL, 3},
-      {"solver_us", CLI_CELL_REAL, 4},      {"contacts", CLI_CELL_REAL, 4},
-      {"iterations", CLI_CELL_REAL, 3},     {"residual", CLI_CELL_REAL, 3},
-      {"dt_s", CLI_CELL_REAL, 4},
-  };
-  b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
-  b->contacts = calloc((size_t)nscenes, sizeof *b->contacts);
-  bool complete = b->table != NULL && b->contacts != NULL;
-  for (int i = 0; i < SIDES_MAX; ++i) {
-    b->medians[i] = calloc((size_t)nscenes, sizeof *b->medians[i]);
-    complete = complete && b->medians[i] != NULL;
-  }
-  return complete;
-}
 
 static int execute(bench* b, char** scenes, int nscenes) {
   const double dt = b->request.dt;
@@ -314,7 +197,7 @@ static int execute(bench* b, char** scenes, int nscenes) {
   if (!cli_table_print(b->table, b->format, stdout)) {
     cli_message("out of memory");
     code = CLI_INTERNAL;
-  } else if (b->svg != NULL && b->nscenes > 0 && draw(b, &error) != SAP_STATUS_OK) {
+  } else if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   }
   return cli_flush() == CLI_OK ? code : CLI_FILE;
@@ -336,7 +219,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   int code = CLI_INTERNAL;
   if (!read_options(command, &parser, b)) {
     code = parser.exit_code;
-  } else if (allocate(b, parser.noperands)) {
+  } else if (bench_allocate(b, parser.noperands)) {
     code = execute(b, parser.operands, parser.noperands);
   } else {
     cli_message("out of memory");
@@ -344,7 +227,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   for (int i = 0; i < b->npeers; ++i) {
     bench_peer_stop(&b->peers[i]);
   }
-  for (int i = 0; i < SIDES_MAX; ++i) {
+  for (int i = 0; i < BENCH_SIDES_MAX; ++i) {
     free(b->medians[i]);
   }
   free(b->contacts);

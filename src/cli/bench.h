@@ -9,8 +9,14 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/scene_options.h"
+#include "cli/table.h"
 
-enum { BENCH_PEERS_MAX = 8, BENCH_NAME_SIZE = 64 };
+enum {
+  BENCH_PEERS_MAX = 8,
+  BENCH_SIDES_MAX = BENCH_PEERS_MAX + 1,
+  BENCH_REPETITIONS_MAX = 1000,
+  BENCH_NAME_SIZE = 64
+};
 
 // One repetition: from the scene's start `skip` steps untimed, then `steps` timed.
 typedef struct bench_request {
@@ -63,5 +69,43 @@ void bench_peer_stop(bench_peer* peer);
 // False with the reason in `why`: the scene is left out for this peer.
 bool bench_peer_run(bench_peer* peer, const bench_request* request, bench_result* out, char* why,
                     size_t size);
+
+// All repetitions of one engine on one scene; the first engine is ourselves.
+typedef struct bench_side {
+  bool left_out;
+  int32_t count;
+  double step[BENCH_REPETITIONS_MAX];
+  double ratio[BENCH_REPETITIONS_MAX];  // to ours in the same turn
+  bench_result last;
+} bench_side;
+
+typedef struct bench {
+  sap_stepper_options stepper;
+  cli_scene scene;
+  bench_request request;
+  int32_t repetitions;
+  const char* svg;
+  cli_format format;
+  bench_peer peers[BENCH_PEERS_MAX];
+  int npeers;
+  const char* commands[BENCH_PEERS_MAX];
+  int ncommands;
+  cli_table* table;
+  bench_side sides[BENCH_SIDES_MAX];
+  // for the chart, scene by scene; NaN: left out
+  double* contacts;                  // (nscenes)
+  double* medians[BENCH_SIDES_MAX];  // (nscenes) each
+  int nscenes;
+  int failures;
+} bench;
+
+// Table and room for this many scenes; false: out of memory.
+bool bench_allocate(bench* b, int nscenes);
+void bench_report_side(bench* b, int index);
+// The chart of the medians.
+sap_status bench_draw(const bench* b, sap_error* error);
+// Value at `part` of the way through the sorted values.
+double bench_quantile(const double* values, int32_t count, double part);
+const char* bench_base_name(const char* path);
 
 #endif

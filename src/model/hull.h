@@ -25,6 +25,9 @@ typedef struct sap_hull {
 sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, sap_error* error);
 void sap_hull_clear(sap_hull* hull);
 
+// Fills the neighbours from the faces: both directions of every polygon's edges, each once.
+sap_status sap_hull_join_vertices(sap_hull* hull, sap_error* error);
+
 // The hull as qhull has it: facets with their points and their neighbours.
 typedef struct sap_hull_facets {
   int32_t count;
