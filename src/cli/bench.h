@@ -102,8 +102,8 @@ typedef struct bench {
 // Table and room for this many scenes; false: out of memory.
 bool bench_allocate(bench* b, int nscenes);
 void bench_report_side(bench* b, int index);
-// The chart of the medians.
-sap_status bench_draw(const bench* b, sap_error* error);
+// The chart of the medians, which puts the scenes in the order of their contacts.
+sap_status bench_draw(bench* b, sap_error* error);
 // Value at `part` of the way through the sorted values.
 double bench_quantile(const double* values, int32_t count, double part);
 const char* bench_base_name(const char* path);

@@ -50,7 +50,23 @@ void bench_report_side(bench* b, int index) {
   cli_table_real(b->table, b->request.dt);
 }
 
-sap_status bench_draw(const bench* b, sap_error* error) {
+// The chart's lines go from left to right.
+static void sort_by_contacts(bench* b) {
+  for (int k = 1; k < b->nscenes; ++k) {
+    for (int j = k; j > 0 && b->contacts[j - 1] > b->contacts[j]; --j) {
+      double* rows[BENCH_SIDES_MAX + 1] = {b->contacts};
+      memcpy(rows + 1, b->medians, sizeof b->medians);
+      for (int i = 0; i <= BENCH_SIDES_MAX; ++i) {
+        const double swap = rows[i][j];
+        rows[i][j] = rows[i][j - 1];
+        rows[i][j - 1] = swap;
+      }
+    }
+  }
+}
+
+sap_status bench_draw(bench* b, sap_error* error) {
+  sort_by_contacts(b);
   sap_chart_series series[BENCH_SIDES_MAX];
   for (int i = 0; i <= b->npeers; ++i) {
     series[i] = (sap_chart_series){.name = i == 0 ? "sapstep" : b->peers[i - 1].name,

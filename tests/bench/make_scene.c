@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the scenes of the benches as MJCF to standard output:
-//   make_scene clutter N | clutter-open N | field N | tower N | chain N | hands
+//   make_scene clutter N | clutter-open N | field N | tower N | chain N | chain-urdf N | hands |
+//              humanoids N HUMANOID.xml
 //   clutter       Castro et al. 2022, VI-C: columns of spheres and boxes fall into a bin
 //   clutter-open  the same without walls
 //   field         bodies apart on a plane, each at rest or falling on its own
 //   tower         boxes, one on the other
 //   chain         one tree of N hinged links that hangs from the world
+//   chain-urdf    the same as URDF, which does not nest: readers of XML give up at some depth
+//   humanoids     copies of a model with the body `torso`, in a square, that fall
 //   hands         trees of arms over a heap of marbles: two of 7 + 4 x 4 joints, 16 marbles
 #include <stdbool.h>
 #include <stdint.h>
@@ -117,6 +120,50 @@ static void chain(int count) {
   tail();
 }
 
+static void chain_urdf(int count) {
+  (void)printf("<robot name=\"chain_%d\">\n  <link name=\"world\"/>\n", count);
+  for (int i = 0; i < count; ++i) {
+    (void)printf(
+        "  <link name=\"l%d\"><inertial><origin xyz=\"0 0 -0.05\"/><mass value=\"0.2\"/>"
+        "<inertia ixx=\"2e-4\" iyy=\"2e-4\" izz=\"4e-5\" ixy=\"0\" ixz=\"0\" iyz=\"0\"/>"
+        "</inertial></link>\n",
+        i);
+  }
+  for (int i = 0; i < count; ++i) {
+    (void)printf("  <joint name=\"j%d\" type=\"continuous\">", i);
+    if (i == 0) {
+      (void)printf("<parent link=\"world\"/><child link=\"l0\"/><origin xyz=\"0 0 %g\"/>",
+                   0.1 * count + 0.5);
+    } else {
+      (void)printf(
+          "<parent link=\"l%d\"/><child link=\"l%d\"/><origin xyz=\"0 0 -0.1\" rpy=\"0.05 0 0\"/>",
+          i - 1, i);
+    }
+    (void)printf("<axis xyz=\"%d %d 0\"/><dynamics damping=\"0.01\"/></joint>\n", i % 2 == 0,
+                 i % 2);
+  }
+  (void)printf("</robot>\n");
+}
+
+static void humanoids(int count, const char* path) {
+  int side = 1;
+  while (side * side < count) {
+    ++side;
+  }
+  (void)printf(
+      "<mujoco model=\"%d_humanoids\">\n  <option timestep=\"0.005\"/>\n"
+      "  <size memory=\"200M\"/>\n  <asset><model name=\"humanoid\" file=\"%s\"/></asset>\n"
+      "  <worldbody>\n    <geom type=\"plane\" size=\"50 50 1\"/>\n",
+      count, path);
+  for (int i = 0; i < count; ++i) {
+    (void)printf(
+        "    <frame pos=\"%d %d 0\"><attach model=\"humanoid\" body=\"torso\" prefix=\"h%d_\"/>"
+        "</frame>\n",
+        i % side, i / side, i);
+  }
+  tail();
+}
+
 // An arm of seven joints with a hand of four fingers of four joints, hanging down.
 static void arm(const char* prefix, double x) {
   for (int i = 0; i < 7; ++i) {
@@ -162,8 +209,14 @@ int main(int argc, char** argv) {
     tower((int)count);
   } else if (good && argc == 3 && strcmp(kind, "chain") == 0) {
     chain((int)count);
+  } else if (good && argc == 3 && strcmp(kind, "chain-urdf") == 0) {
+    chain_urdf((int)count);
+  } else if (good && argc == 4 && strcmp(kind, "humanoids") == 0) {
+    humanoids((int)count, argv[3]);
   } else {
-    (void)fprintf(stderr, "usage: make_scene clutter|clutter-open|field|tower|chain N, or hands\n");
+    (void)fprintf(stderr,
+                  "usage: make_scene clutter|clutter-open|field|tower|chain|chain-urdf N, hands, "
+                  "or humanoids N HUMANOID.xml\n");
     return 2;
   }
   return 0;
