@@ -29,12 +29,12 @@ static const data_file FILES[] = {
     {"pizza_rigid", APGD | ADMM | IPM},
     {"stack_1", APGD | ADMM | IPM},
     {"stack_4", APGD | ADMM | IPM},
-    {"stack_10", ADMM | IPM},
+    {"stack_10", APGD | ADMM | IPM},
     {"stack_10_push", APGD | ADMM | IPM},
     {"rnd_8_24", FIRST},
-    {"rnd_40_160", ADMM | IPM},
-    {"clutter40_a", ADMM | IPM},
-    {"articulated", ADMM | IPM},
+    {"rnd_40_160", APGD | ADMM | IPM},
+    {"clutter40_a", APGD | ADMM | IPM},
+    {"articulated", APGD | ADMM | IPM},
 };
 enum { NFILES = sizeof FILES / sizeof FILES[0] };
 

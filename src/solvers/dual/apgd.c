@@ -8,6 +8,7 @@
 #include "solvers/dual/apgd.h"
 
 #include <cblas.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -35,13 +36,14 @@ static bool try_step(sap_dual* d, const double* y, const double* g, double L, do
 static void extrapolate(sap_dual* d, double* theta, double* next, double* product, double* y,
                         double* g, double* last_product) {
   const int32_t n = d->op.n;
-  double turn = 0.0;
+  double turn = 0.0, noise = 0.0;
   for (int32_t i = 0; i < n; ++i) {
     turn += g[i] * (next[i] - d->z[i]);
+    noise += DBL_EPSILON * fabs(g[i] * next[i]);
   }
   const double t = *theta;
   double t_next = 0.5 * (1.0 + sqrt(1.0 + 4.0 * t * t)), beta = (t - 1.0) / t_next;
-  if (turn > 0.0) {
+  if (turn > noise) {  // restarts for round-off alone would end the acceleration
     t_next = 1.0;
     beta = 0.0;
   }
