@@ -139,10 +139,6 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
     *done = true;
     return SAP_STATUS_OK;
   }
-  if (d->iterations == 0 || d->fixed_point || d->residual < d->best) {
-    d->best = d->residual;
-    memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
-  }
   // Without a solution impulses grow for ever, and the relative map falls: what is left of q
   // decides.
   const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
@@ -151,6 +147,11 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
       sums.scaled_2 <= least || (d->residual <= d->options->relative_tolerance && meaningful);
   const bool still = d->iterations > 0 && d->change <= d->options->relative_tolerance;
   const bool converged = d->fixed_point ? still : solved;
+  if (d->iterations == 0 || d->fixed_point || converged || sums.scaled_2 < d->best_2) {
+    d->best = d->residual;
+    d->best_2 = sums.scaled_2;
+    memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
+  }
   *done = true;
   if (converged) {
     d->outcome = SAP_OUTCOME_CONVERGED;

@@ -25,10 +25,12 @@ typedef struct sap_dual {
   double* z;         // iterate; at the start the guess      (n)
   double* g;         // D z + q                              (n)
   double* v;         // v* + Y z                             (nv)
-  double* z_best;    // of the smallest natural map          (n)
+  double* z_best;    // of the smallest natural map in scaled impulses, which huge ones do not
+                     // make small as they do the relative one        (n)
   double* map;       // z - P(z - g)                         (n)
   double residual;   // relative natural map of z
   double best;       // of z_best
+  double best_2;     // |map|^2 of z_best, scaled
   double q_2;        // |q|^2
   bool fixed_point;  // the method's model is neither: stop when `change` falls below eps_r
   double change;     // relative, of the impulses in the last iteration

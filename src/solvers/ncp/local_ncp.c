@@ -157,5 +157,14 @@ static sap_status pgs_ncp(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, projection_rule, error);
 }
 
+void sap_nbgs_sweeps(sap_dual* d, int32_t count) {
+  sap_delassus_velocity(&d->op, d->z, d->v);
+  for (int32_t i = 0; i < count; ++i) {
+    (void)sap_gauss_seidel_sweep(d, exact_rule);
+  }
+  sap_delassus_velocity(&d->op, d->z, d->v);
+  sap_delassus_gradient(&d->op, d->v, d->z, d->g);
+}
+
 SAP_DUAL_ROW(sap_nbgs_solve, true, nbgs)
 SAP_DUAL_ROW(sap_pgs_ncp_solve, true, pgs_ncp)

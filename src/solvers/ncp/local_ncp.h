@@ -14,6 +14,10 @@ void sap_local_ncp_wide(const double* D, const double* b, int32_t n, double mu, 
 void sap_project_ncp_wide(const sap_delassus_item* item, const double* z, const double* g,
                           double* next);
 
+// Sweeps of exact contacts from d->z, for methods that converge near a solution only; leaves d->v
+// and d->g of the new d->z.
+void sap_nbgs_sweeps(sap_dual* d, int32_t count);
+
 sap_status sap_pgs_ncp_solve(void* workspace, const sap_solver_options* options,
                              const sap_problem* problem, sap_solution* solution, sap_report* report,
                              sap_error* error);

@@ -1,45 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonsmooth Newton for the NCP.                        Alart, Curnier 1991; Acary et al. 2018
 // A watchdog (Chamberlain et al. 1982) takes whole steps, which pass the kinks of F where a line
-// search creeps along them; when |F|^2 has not fallen to a quarter within PATIENCE of them it goes
-// back to the best iterate and searches along the line.
+// search creeps along them. When |F|^2 has not fallen to a quarter within PATIENCE of them, Newton
+// is too far from a solution: back to the best iterate, a few sweeps of exact contacts, and steps
+// that D + sigma I shortens, sigma = kappa |F|/|q|; kappa falls while things go well.
 #include "solvers/ncp/newton_ncp.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_system.h"
 
-enum { PATIENCE = 6 };
+enum { PATIENCE = 6, SWEEPS = 20 };
+static const double FIRST_KAPPA = 1e-3, MOST_KAPPA = 1e3, RISE = 10.0, DROP = 0.3;
 
 typedef struct watchdog {
   double mark;    // |F|^2 / 2 of z_mark
   int32_t steps;  // whole steps since
-  int32_t searches;
+  double kappa;
 } watchdog;
 
-// Whether the next step is a whole one.
-static bool watch(sap_dual* d, sap_newton_system* s, watchdog* w) {
+static void set_mark(sap_dual* d, sap_newton_system* s, watchdog* w, double merit) {
+  w->steps = 0;
+  w->mark = merit;
+  memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
+}
+
+static void sweep(sap_dual* d, sap_newton_system* s, watchdog* w) {
+  memcpy(d->z, s->z_mark, (size_t)d->op.n * sizeof(double));
+  sap_nbgs_sweeps(d, SWEEPS);
+  memcpy(s->z_ref, d->z, (size_t)d->op.n * sizeof(double));
+  w->kappa = fmin(fmax(FIRST_KAPPA, RISE * w->kappa), MOST_KAPPA);
+  set_mark(d, s, w, sap_newton_merit(d, s));
+}
+
+static void watch(sap_dual* d, sap_newton_system* s, watchdog* w) {
   static const double FALL = 0.25;
+  s->sigma = 0.0;
   const double merit = sap_newton_merit(d, s);
-  if (w->searches > 0) {
-    w->searches -= 1;
-    w->steps = 0;
-    w->mark = merit;
-    memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
-    return w->searches == 0;
-  }
   if (d->iterations == 0 || merit <= FALL * w->mark) {
-    w->steps = 0;
-    w->mark = merit;
-    memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
-  } else if (++w->steps > PATIENCE) {
-    sap_newton_return(d, s->z_mark);
-    s->nmerits = 0;
-    w->searches = PATIENCE;
-    return false;
+    w->kappa = d->iterations > 0 ? DROP * w->kappa : 0.0;
+    set_mark(d, s, w, merit);
+  } else if (++w->steps > PATIENCE || !isfinite(merit)) {
+    sweep(d, s, w);
   }
-  return true;
+  s->sigma = w->kappa * sqrt(2.0 * sap_newton_merit(d, s) / d->q_2);
 }
 
 static sap_status run_newton(sap_dual* d, sap_error* error) {
@@ -53,13 +59,12 @@ static sap_status run_newton(sap_dual* d, sap_error* error) {
     if (status != SAP_STATUS_OK || done) {
       return status;
     }
-    const bool whole = watch(d, &s, &w);
+    watch(d, &s, &w);
     memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-    status = sap_newton_step(d, &s, whole, &alpha, error);
+    status = sap_newton_step(d, &s, true, &alpha, error);
     d->iterations += 1;
     if (status == SAP_STATUS_OK && alpha == 0.0) {
-      d->outcome = SAP_OUTCOME_STALLED;
-      return SAP_STATUS_OK;
+      sweep(d, &s, &w);
     }
   }
   return status;

@@ -7,9 +7,11 @@
 // eigenvalue of a block of D, and SIGMA_FIRST makes a problem nearly diagonal. Plain Newton comes
 // first: it is faster where it works, and friction is not monotone, so that a large sigma may lead
 // astray.
+#include <cblas.h>
 #include <math.h>
 #include <string.h>
 
+#include "solvers/ncp/local_ncp.h"
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/newton_system.h"
 
@@ -18,7 +20,7 @@ static const double DROP_FIRST = 0.2, DROP_LEAST = 0.1, DROP_MOST = 0.7;
 static const double SOLVED = 1e-4;   // fall of |F|^2 that ends a proximal problem
 static const double FALL = 0.25;     // fall of |F|^2 that PATIENCE steps must bring
 static const double EXPLODED = 1e6;  // rise of |F|^2 that ends the attempt
-enum { PATIENCE = 6, FEW_STEPS = 3, MANY_STEPS = 8, FAILURES = 3 };
+enum { SWEEPS = 20, PATIENCE = 6, FEW_STEPS = 3, MANY_STEPS = 8, FAILURES = 3 };
 
 typedef struct proximal {
   double drop;       // factor of the next sigma
@@ -28,6 +30,7 @@ typedef struct proximal {
   int32_t idle;      // steps since the fall
   int32_t failures;  // proximal problems that were cut short one after the other
   bool succeeded;    // one was solved
+  bool guessed;      // began with impulses, which may mislead: sweeps of exact contacts mend them
 } proximal;
 
 typedef enum attempt { GOES_ON, SOLVES, FAILS } attempt;
@@ -77,17 +80,19 @@ static void after_failure(sap_dual* d, sap_newton_system* s, proximal* p) {
   static const double RISE = 3.0, FIRST_RISE = 10.0;
   p->failures += 1;
   p->drop = sqrt(p->drop);
+  memcpy(d->z, s->z_ref, (size_t)d->op.n * sizeof(double));
   if (!p->succeeded) {
     s->sigma = fmax(SIGMA_FIRST, FIRST_RISE * s->sigma);
-  } else {
-    s->sigma *= p->failures < FAILURES ? 1.0 / p->drop : RISE;
+    sap_nbgs_sweeps(d, p->guessed ? SWEEPS : 0);
+    return;
   }
+  s->sigma *= p->failures < FAILURES ? 1.0 / p->drop : RISE;
   sap_newton_return(d, s->z_ref);
 }
 
 sap_status sap_proximal_newton_method(sap_dual* d, sap_error* error) {
   sap_newton_system s;
-  proximal p = {.drop = DROP_FIRST};
+  proximal p = {.drop = DROP_FIRST, .guessed = cblas_dasum(d->op.n, d->z, 1) > 0.0};
   sap_status status = sap_newton_start(d, &s, error);
   s.sigma = SIGMA_LEAST;  // plain Newton, in vain where D is singular or the guess is far
   double alpha = 0.0;
