@@ -120,6 +120,11 @@ typedef struct sap_mjcf_control {
   bool has_activation;
 } sap_mjcf_control;
 
+// What <flag> switches off; constraint="disable" all of it.
+typedef struct sap_mjcf_disabled {
+  bool contact, equality, limit, frictionloss;
+} sap_mjcf_disabled;
+
 typedef struct sap_mjcf_reader {
   const sap_scene_options* options;
   sap_error* error;
@@ -127,6 +132,7 @@ typedef struct sap_mjcf_reader {
   sap_xml_store* store;
   sap_builder* builder;
   sap_mjcf_model* main;
+  sap_mjcf_disabled disabled;
 
   sap_mjcf_item* items;  // a stack: elements of the bodies being read
   int32_t item_count, item_capacity;

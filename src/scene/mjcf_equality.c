@@ -166,6 +166,7 @@ sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  def.active = def.active && !r->disabled.equality;
   const int32_t kind = sap_word_index("connect weld joint tendon", i->node->name);
   if (kind < 0 || left_out(i)) {
     return def.active ? sap_scene_unsupported(r->options, i->node, NULL,

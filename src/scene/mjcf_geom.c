@@ -123,8 +123,12 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   def->friction_torsional = friction[1];
   def->friction_rolling = friction[2];
   sap_scene_override(r->options, &def->material);
-  out->collides = def->contact_type != 0 || def->contact_affinity != 0 ||
-                  sap_mjcf_is_paired(item->scope.model, sap_xml_get(item->node, "name"));
+  if (r->disabled.contact) {
+    def->contact_type = def->contact_affinity = 0;
+  }
+  out->collides = !r->disabled.contact &&
+                  (def->contact_type != 0 || def->contact_affinity != 0 ||
+                   sap_mjcf_is_paired(item->scope.model, sap_xml_get(item->node, "name")));
   return status;
 }
 

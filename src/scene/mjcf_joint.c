@@ -197,7 +197,13 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
   }
   def.body = body;
   int32_t id = -1;
-  status = sap_builder_add_joint(r->builder, &def, &id, r->error);
+  sap_joint_def added = def;
+  if (r->disabled.limit) {
+    added.lower = -(double)INFINITY;
+    added.upper = (double)INFINITY;
+  }
+  added.friction_loss = r->disabled.frictionloss ? 0.0 : def.friction_loss;
+  status = sap_builder_add_joint(r->builder, &added, &id, r->error);
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(r->error, "%.200s:%d: <%s>", item->node->file, (int)item->node->line,
                      item->node->name);

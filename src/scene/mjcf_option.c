@@ -27,8 +27,25 @@ static sap_status read_medium(sap_mjcf_reader* r, const sap_xml_node* node,
              : SAP_STATUS_OK;
 }
 
+// Each flag is as the last <flag> that names it says.
+static void read_flag(sap_mjcf_reader* r, const sap_xml_node* node, bool* no_gravity,
+                      bool* no_constraint) {
+  const struct {
+    const char* name;
+    bool* disabled;
+  } flags[] = {{"gravity", no_gravity},           {"constraint", no_constraint},
+               {"contact", &r->disabled.contact}, {"equality", &r->disabled.equality},
+               {"limit", &r->disabled.limit},     {"frictionloss", &r->disabled.frictionloss}};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; ++i) {
+    const char* text = sap_xml_get(node, flags[i].name);
+    if (text != NULL) {
+      *flags[i].disabled = strcmp(text, "disable") == 0;
+    }
+  }
+}
+
 static sap_status read_option(sap_mjcf_reader* r, const sap_xml_node* node,
-                              sap_model_options* options, bool* no_gravity) {
+                              sap_model_options* options, bool* no_gravity, bool* no_constraint) {
   sap_status status = SAP_STATUS_OK;
   if (sap_xml_get(node, "timestep") != NULL) {
     status = sap_xml_numbers(node, "timestep", 1, 1, &options->timestep, NULL, r->error);
@@ -43,10 +60,7 @@ static sap_status read_option(sap_mjcf_reader* r, const sap_xml_node* node,
     status = read_medium(r, node, options);
   }
   for (const sap_xml_node* f = node->first_child; f != NULL; f = f->next) {
-    const char* gravity = sap_xml_get(f, "gravity");
-    if (gravity != NULL) {
-      *no_gravity = strcmp(gravity, "disable") == 0;
-    }
+    read_flag(r, f, no_gravity, no_constraint);
   }
   return status;
 }
@@ -55,14 +69,17 @@ sap_status sap_mjcf_model_options(sap_mjcf_reader* r, sap_model_options* options
   *options = sap_model_options_default();
   options->name = sap_xml_get(r->main->root, "model");
   options->friction_rule = SAP_FRICTION_MAXIMUM;
-  bool no_gravity = false;
+  bool no_gravity = false, no_constraint = false;
   for (const sap_xml_node* s = r->main->root->first_child; s != NULL; s = s->next) {
     if (sap_xml_is(s, "option")) {
-      const sap_status status = read_option(r, s, options, &no_gravity);
+      const sap_status status = read_option(r, s, options, &no_gravity, &no_constraint);
       if (status != SAP_STATUS_OK) {
         return status;
       }
     }
+  }
+  if (no_constraint) {
+    r->disabled = (sap_mjcf_disabled){true, true, true, true};
   }
   if (no_gravity) {
     sap_v3_set(options->gravity, 0.0, 0.0, 0.0);

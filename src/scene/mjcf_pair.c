@@ -3,6 +3,7 @@
 // stiffness, which is that of its geoms.
 #include <string.h>
 
+#include "model/builder.h"
 #include "scene/mjcf_instance.h"
 #include "scene/number.h"
 #include "scene/schema.h"
@@ -48,6 +49,17 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
   return status == SAP_STATUS_OK ? read_friction(r, &s, def) : status;
 }
 
+// Hands list some pairs twice.
+static bool is_repeated(const sap_builder* builder, int32_t a, int32_t b) {
+  for (int32_t i = 0; i < builder->npairs; ++i) {
+    const sap_pair_def* pair = &builder->pairs[i];
+    if ((pair->shape_a == a && pair->shape_b == b) || (pair->shape_a == b && pair->shape_b == a)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   if (sap_xml_get(i->node, "geom1") == NULL || sap_xml_get(i->node, "geom2") == NULL) {
     return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must name geom1 and geom2");
@@ -59,6 +71,10 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   sap_pair_def def = sap_pair_def_default();
   def.shape_a = i->ids[0];
   def.shape_b = i->ids[1];
+  if (is_repeated(r->builder, def.shape_a, def.shape_b)) {
+    sap_scene_warn(r->options, i->node, NULL, "stands there already: the first is used");
+    return SAP_STATUS_OK;
+  }
   def.material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
   sap_status status = read_pair(r, i, &def);
   sap_scene_override(r->options, &def.material);
@@ -69,7 +85,9 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
 
 sap_status sap_mjcf_read_contacts(sap_mjcf_reader* r) {
   const sap_status status = sap_mjcf_add_section(r, "contact", "exclude", add_exclude);
-  return status == SAP_STATUS_OK ? sap_mjcf_add_section(r, "contact", "pair", add_pair) : status;
+  return status == SAP_STATUS_OK && !r->disabled.contact
+             ? sap_mjcf_add_section(r, "contact", "pair", add_pair)
+             : status;
 }
 
 // Named in a pair: a geom that only pairs let collide.

@@ -31,13 +31,20 @@ static const sap_schema_element compiler = {
 };
 
 static const sap_schema_value flag_values[] = {
-    {"actuation", "enable", false},    {"constraint", "enable", false},
-    {"contact", "enable", false},      {"damper", "enable", false},
-    {"equality", "enable", false},     {"filterparent", "enable", false},
-    {"frictionloss", "enable", false}, {"gravity", "enable disable", false},
-    {"limit", "enable", false},        {"override", "disable", false},
-    {"passive", "enable", false},      {"spring", "enable", false},
-    {"clampctrl", "enable", false},    {0},
+    {"actuation", "enable", false},
+    {"constraint", "enable disable", false},
+    {"contact", "enable disable", false},
+    {"damper", "enable", false},
+    {"equality", "enable disable", false},
+    {"filterparent", "enable", false},
+    {"frictionloss", "enable disable", false},
+    {"gravity", "enable disable", false},
+    {"limit", "enable disable", false},
+    {"override", "disable", false},
+    {"passive", "enable", false},
+    {"spring", "enable", false},
+    {"clampctrl", "enable", false},
+    {0},
 };
 static const sap_schema_element flag = {
     .skipped =
@@ -231,7 +238,7 @@ static const sap_schema_child body_children[] = {
     {"composite", NULL, "composite bodies are not supported"},
     {0},
 };
-static const sap_schema_value body_values[] = {{"mocap", "false", false}, {0}};
+static const sap_schema_value body_values[] = {{"mocap", "false true", false}, {0}};
 static const sap_schema_element body = {
     .used = ORIENTATION "name childclass pos gravcomp",
     .skipped = "user sleep simple fuse",

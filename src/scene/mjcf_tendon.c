@@ -75,8 +75,14 @@ static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_
 static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {
   sap_status status = read_properties(r, i, def);
   int32_t id = -1;
+  sap_tendon_def added = *def;
+  if (r->disabled.limit) {
+    added.lower = -(double)INFINITY;
+    added.upper = (double)INFINITY;
+  }
+  added.friction_loss = r->disabled.frictionloss ? 0.0 : def->friction_loss;
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, def, &id, r->error));
+    status = sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, &added, &id, r->error));
   }
   return status == SAP_STATUS_OK ? remember(r, def, id) : status;
 }
