@@ -100,6 +100,25 @@ static inline void copy_three_rows(const double* restrict J, int32_t count, size
   }
 }
 
+static inline void copy_column(const double* restrict from, size_t nrows, size_t stride,
+                               double* restrict to) {
+  if (nrows == 3) {
+    to[0] = from[0];
+    to[stride] = from[1];
+    to[2 * stride] = from[2];
+    return;
+  }
+  for (size_t r = 0; r < nrows; ++r) {
+    to[r * stride] = from[r];
+  }
+}
+
+static void copy_rows(const double* J, size_t nrows, size_t count, size_t stride, double* rows) {
+  for (size_t i = 0; i < count; ++i) {
+    copy_column(J + i * nrows, nrows, stride, rows + i);
+  }
+}
+
 // Column-major blocks of the problem to rows over the patch's columns.
 static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
                           const sap_patch* patch, double* rows) {
@@ -119,14 +138,14 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
       column += (size_t)n->size[tree];
       continue;
     }
-    for (int32_t i = 0; i < n->size[tree]; ++i, J += nrows) {
-      if (columns != NULL && (column >= stride || columns[column] != n->start[tree] + i)) {
-        continue;
-      }
-      for (size_t r = 0; r < nrows; ++r) {
-        rows[r * stride + column] = J[r];
-      }
-      ++column;
+    if (columns == NULL) {
+      copy_rows(J, nrows, (size_t)n->size[tree], stride, rows + column);
+      column += (size_t)n->size[tree];
+      continue;
+    }
+    for (; column < stride && columns[column] < n->start[tree + 1]; ++column) {
+      copy_column(J + (size_t)(columns[column] - n->start[tree]) * nrows, nrows, stride,
+                  rows + column);
     }
   }
 }
