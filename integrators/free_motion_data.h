@@ -18,6 +18,8 @@
 // A residual that falls by less per iteration is poorly contracted.
 #define SAP_POOR_CONTRACTION 0.5
 
+enum { SAP_DAMPED_TRIALS = 2 };  // of damped Newton in one step
+
 // The velocities of a group, tree by tree: calls `body` with `i` as the velocity.
 #define SAP_FOR_GROUP(fm, group, i, body)                                                    \
   for (int32_t k_ = 0; k_ < (fm)->factor.groups[group].ntrees; ++k_) {                       \
@@ -39,6 +41,13 @@ bool sap_free_motion_is_pushed(const sap_free_motion* free_motion, int32_t group
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
 // Moves to v_star and evaluates m and every group's residual there.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
+// Factors of A for the groups that are not done. anew: A has changed.
+sap_status sap_free_motion_factor(sap_free_motion* free_motion, bool anew, sap_error* error);
+// Up to this many iterations of the groups in the quasi-Newton phase.
+sap_status sap_free_motion_iterate(sap_free_motion* free_motion, int32_t max_iterations,
+                                   sap_error* error);
+// Groups that came to the iteration limit go on to the next phase. Does any ask for damped Newton?
+bool sap_free_motion_wants_damping(sap_free_motion* free_motion);
 // Newton with line search on the groups that ask for it, from v_best; afterwards they ask for
 // another iteration.
 sap_status sap_free_motion_damped_newton(sap_free_motion* free_motion, int32_t max_iterations,

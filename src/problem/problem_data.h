@@ -37,6 +37,11 @@ typedef enum sap_factor_state {
   SAP_FACTOR_VALID
 } sap_factor_state;
 
+// A may have changed.
+static inline void sap_factor_age(sap_factor_state* state) {
+  *state = *state == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : *state;
+}
+
 // What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
 // changes behind a const problem.
 typedef struct sap_problem_cache {

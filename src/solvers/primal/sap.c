@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAP over all islands of a problem. Results are collected in the workspace and handed over only
 // when every island has been solved, so that a failure leaves solution and report as they were.
-// Islands are dealt out to lanes, as many as threads, in runs of about equal size; what is summed
-// over islands is summed afterwards, in their order. So all bits are those of one thread.
 #include "solvers/primal/sap.h"
 
 #include <math.h>
@@ -10,106 +8,10 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
-#include "core/threads.h"
 #include "problem/problem_data.h"
-#include "solvers/primal/cholesky_pool.h"
-#include "solvers/primal/impulse_memory.h"
-#include "solvers/primal/iterate.h"
-#include "solvers/primal/wide.h"
+#include "solvers/primal/lanes.h"
 #include "solvers/residuals.h"
 #include "solvers/solver_table.h"
-
-enum {
-  HISTORY_RESERVE = 512,  // rows kept ready, so that a longer solve allocates nothing
-  ITERATES_RESERVE = 4    // for each tree, so that neither do islands that appear
-};
-
-// What one island came to.
-typedef struct island_result {
-  sap_iterate_result result;
-  double cost;
-  int32_t nv;
-  int32_t first_row, end_row;  // of its lane's iterates
-  bool analysed;
-} island_result;
-
-// What solves a run of islands, one after the other.
-typedef struct lane {
-  sap_newton newton;
-  sap_cholesky_pool pool;
-  sap_history iterates;  // of all its islands, not summed
-  int32_t first, end;    // its islands
-  sap_status status;
-  sap_error error;
-} lane;
-
-typedef struct sap_primal {
-  sap_islands islands;
-  lane* lanes;  // (nlanes)
-  int32_t nlanes;
-  sap_threads* threads;    // NULL: one
-  island_result* results;  // of each island; room for one per tree
-  sap_history history;
-  sap_impulse_memory memory;
-  double *v, *gamma, *vc;  // of the whole problem
-  double* dual;            // impulses that the primal-dual steps carry along
-  int32_t v_capacity, gamma_capacity, vc_capacity, dual_capacity, result_capacity;
-} sap_primal;
-
-// A solve that is under way.
-typedef struct solve {
-  sap_primal* primal;
-  const sap_solver_options* options;
-  const sap_problem* problem;
-  bool keep_history;
-  double deadline;  // of the clock
-} solve;
-
-// Totals over islands.
-typedef struct totals {
-  sap_outcome outcome;
-  int32_t iterations, total_iterations, factorizations, evaluations, analyses, largest;
-  double cost;
-} totals;
-
-static void clear_lanes(sap_primal* s) {
-  sap_threads_destroy(s->threads);
-  s->threads = NULL;
-  for (int32_t i = 0; i < s->nlanes; ++i) {
-    sap_newton_clear(&s->lanes[i].newton);
-    sap_cholesky_pool_clear(&s->lanes[i].pool);
-    sap_history_clear(&s->lanes[i].iterates);
-  }
-  sap_free(s->lanes);
-  s->lanes = NULL;
-  s->nlanes = 0;
-}
-
-static sap_status create_lanes(sap_primal* s, int32_t count, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  s->lanes = sap_allocate((size_t)count, sizeof *s->lanes);
-  if (s->lanes == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-  }
-  while (status == SAP_STATUS_OK && s->nlanes < count) {
-    status = sap_newton_create(&s->lanes[s->nlanes++].newton, error);
-  }
-  return status == SAP_STATUS_OK && count > 1 ? sap_threads_create(count, &s->threads, error)
-                                              : status;
-}
-
-// As many lanes as threads are asked for; the memory of one is there from the beginning.
-static sap_status set_lanes(sap_primal* s, int32_t count, sap_error* error) {
-  if (s->nlanes == count) {
-    return SAP_STATUS_OK;
-  }
-  clear_lanes(s);
-  const sap_status status = create_lanes(s, count, error);
-  if (status != SAP_STATUS_OK) {
-    clear_lanes(s);
-  }
-  return status;
-}
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -117,7 +19,7 @@ sap_status sap_primal_create(void** workspace, sap_error* error) {
   if (s == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
   }
-  const sap_status status = set_lanes(s, 1, error);
+  const sap_status status = sap_lanes_set(s, 1, error);
   if (status != SAP_STATUS_OK) {
     sap_free(s);
     return status;
@@ -132,7 +34,7 @@ void sap_primal_destroy(void* workspace) {
     return;
   }
   sap_islands_clear(&s->islands);
-  clear_lanes(s);
+  sap_lanes_clear(s);
   sap_free(s->results);
   sap_history_clear(&s->history);
   sap_free(s->v);
@@ -181,136 +83,6 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
   return sum;
 }
 
-// Island's velocities, impulses and contact velocities to their places in the problem.
-static void scatter(const sap_primal* s, const sap_newton* n, const sap_problem* p) {
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t],
-           (size_t)n->size[t] * sizeof(double));
-  }
-  for (int32_t c = 0; c < n->ncones; ++c) {
-    for (int32_t r = 0; r < 3; ++r) {
-      s->gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
-      s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
-      s->dual[n->cone_row[c] + r] = n->cone_dual[r * n->ncones + c];
-    }
-  }
-  for (int32_t k = 0; k < n->nwide; ++k) {
-    const sap_wide_cone* wide = &n->wide[k];
-    const size_t size = (size_t)wide->nrows * sizeof(double);
-    memcpy(s->gamma + wide->row, wide->gamma, size);
-    memcpy(s->vc + wide->row, wide->vc, size);
-    memcpy(s->dual + wide->row, wide->dual, size);
-  }
-  for (int32_t k = 0; k < n->nintervals; ++k) {
-    s->gamma[n->interval_row[k]] = n->interval_gamma[k];
-    s->vc[n->interval_row[k]] = n->interval_vc[k];
-    s->dual[n->interval_row[k]] = n->interval_dual[k];
-  }
-}
-
-static sap_status solve_island(const solve* of, lane* l, int32_t index, sap_error* error) {
-  const sap_primal* s = of->primal;
-  sap_newton* n = &l->newton;
-  island_result* out = &s->results[index];
-  sap_status status = sap_newton_gather(n, of->problem, &s->islands, index, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const sap_block_pattern pattern = sap_newton_pattern(n);
-  out->analysed = false;
-  status = sap_cholesky_pool_get(&l->pool, &pattern, of->options->linear_solver, &n->cholesky,
-                                 &out->analysed, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  out->first_row = l->iterates.next;
-  status = sap_newton_iterate(n, of->options, of->keep_history ? &l->iterates : NULL, &out->result,
-                              error);
-  if (status == SAP_STATUS_OK) {
-    out->end_row = l->iterates.next;
-    out->cost = n->state.cost;
-    out->nv = n->nv;
-    scatter(s, n, of->problem);
-  }
-  return status;
-}
-
-static void run_lane(void* context, int32_t index) {
-  const solve* of = context;
-  lane* l = &of->primal->lanes[index];
-  const int32_t rows =
-      of->options->max_iterations < HISTORY_RESERVE ? of->options->max_iterations : HISTORY_RESERVE;
-  l->error = (sap_error){0};
-  l->newton.known = of->primal->dual;
-  l->newton.deadline = of->deadline;
-  l->status = sap_history_begin(&l->iterates, rows + ITERATES_RESERVE * of->problem->ntrees + 1,
-                                0.0, &l->error);
-  sap_cholesky_pool_begin_solve(&l->pool);
-  for (int32_t i = l->first; l->status == SAP_STATUS_OK && i < l->end; ++i) {
-    l->status = solve_island(of, l, i, &l->error);
-  }
-}
-
-// Runs of islands with about the same number of blocks.
-static void deal_islands(sap_primal* s) {
-  const int32_t* start = s->islands.block_start;
-  const int32_t blocks = s->islands.count > 0 ? start[s->islands.count] : 0;
-  int32_t next = 0;
-  for (int32_t l = 0; l < s->nlanes; ++l) {
-    const int64_t until = (int64_t)blocks * (l + 1) / s->nlanes;
-    s->lanes[l].first = next;
-    while (next < s->islands.count && (l + 1 == s->nlanes || start[next + 1] <= until)) {
-      ++next;
-    }
-    s->lanes[l].end = next;
-  }
-}
-
-// Sums over islands in their order, whichever lane had them.
-static sap_status add_up(sap_primal* s, bool keep_history, totals* sum, sap_error* error) {
-  *sum = (totals){.outcome = SAP_OUTCOME_CONVERGED};
-  for (int32_t l = 0; l < s->nlanes; ++l) {
-    const sap_history* iterates = &s->lanes[l].iterates;
-    for (int32_t i = s->lanes[l].first; i < s->lanes[l].end; ++i) {
-      const island_result* r = &s->results[i];
-      const sap_iterate_result* result = &r->result;
-      for (int32_t k = r->first_row; keep_history && k < r->end_row; ++k) {
-        const sap_status status = sap_history_add(&s->history, &iterates->rows[k], error);
-        if (status != SAP_STATUS_OK) {
-          return status;
-        }
-      }
-      if (keep_history) {
-        sap_history_end_island(&s->history);
-      }
-      sum->outcome = result->outcome > sum->outcome ? result->outcome : sum->outcome;
-      sum->iterations = result->iterations > sum->iterations ? result->iterations : sum->iterations;
-      sum->total_iterations += result->iterations;
-      sum->factorizations += result->factorizations;
-      sum->evaluations += result->evaluations;
-      sum->analyses += r->analysed ? 1 : 0;
-      sum->largest = r->nv > sum->largest ? r->nv : sum->largest;
-      sum->cost += r->cost;
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status solve_islands(const solve* of, totals* sum, sap_error* error) {
-  sap_primal* s = of->primal;
-  deal_islands(s);
-  sap_threads_run(s->threads, s->nlanes, run_lane, (void*)of);
-  for (int32_t l = 0; l < s->nlanes; ++l) {
-    if (s->lanes[l].status != SAP_STATUS_OK) {  // the first island's that failed
-      if (error != NULL) {
-        *error = s->lanes[l].error;
-      }
-      return s->lanes[l].status;
-    }
-  }
-  return add_up(s, of->keep_history, sum, error);
-}
-
 static void copy(double* to, const double* from, int32_t count) {
   if (count > 0) {
     memcpy(to, from, (size_t)count * sizeof(double));
@@ -318,7 +90,7 @@ static void copy(double* to, const double* from, int32_t count) {
 }
 
 // Fails before it writes anything that the caller sees.
-static sap_status hand_over(const sap_primal* s, const sap_problem* p, const totals* sum,
+static sap_status hand_over(const sap_primal* s, const sap_problem* p, const sap_primal_totals* sum,
                             sap_solution* solution, sap_report* report, sap_error* error) {
   sap_momentum momentum = {0};
   sap_status status = sap_solution_reserve(solution, p->nv, p->nrows, error);
@@ -370,11 +142,11 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
     status = SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = set_lanes(s, options->threads, error);
+    status = sap_lanes_set(s, options->threads, error);
   }
   if (status == SAP_STATUS_OK && report != NULL) {
-    const int32_t rows =
-        options->max_iterations < HISTORY_RESERVE ? options->max_iterations + 1 : HISTORY_RESERVE;
+    const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
+                                                                       : SAP_HISTORY_RESERVE;
     status = sap_history_begin(&s->history, rows, free_momentum(s, p), error);
   }
   if (status != SAP_STATUS_OK) {
@@ -382,15 +154,15 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   }
   copy(s->v, p->v_star, p->nv);
   sap_impulse_memory_recall(&s->memory, p, s->dual);
-  const solve of = {.primal = s,
-                    .options = options,
-                    .problem = p,
-                    .keep_history = report != NULL,
-                    .deadline = options->time_limit > 0.0
-                                    ? sap_clock_seconds() + options->time_limit
-                                    : (double)INFINITY};
-  totals sum;
-  status = solve_islands(&of, &sum, error);
+  const sap_primal_call of = {.primal = s,
+                              .options = options,
+                              .problem = p,
+                              .keep_history = report != NULL,
+                              .deadline = options->time_limit > 0.0
+                                              ? sap_clock_seconds() + options->time_limit
+                                              : (double)INFINITY};
+  sap_primal_totals sum;
+  status = sap_lanes_solve(&of, &sum, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Islands dealt out to lanes, as many as threads, in runs of about equal size; what is summed over
+// islands is summed afterwards, in their order. So all bits are those of one thread.
+#ifndef SAP_SOLVERS_PRIMAL_LANES_H
+#define SAP_SOLVERS_PRIMAL_LANES_H
+
+#include "core/threads.h"
+#include "solvers/primal/cholesky_pool.h"
+#include "solvers/primal/impulse_memory.h"
+#include "solvers/primal/iterate.h"
+
+enum {
+  SAP_HISTORY_RESERVE = 512,  // rows kept ready, so that a longer solve allocates nothing
+  SAP_ITERATES_RESERVE = 4    // for each tree, so that neither do islands that appear
+};
+
+// What one island came to.
+typedef struct sap_island_result {
+  sap_iterate_result result;
+  double cost;
+  int32_t nv;
+  int32_t first_row, end_row;  // of its lane's iterates
+  bool analysed;
+} sap_island_result;
+
+// What solves a run of islands, one after the other.
+typedef struct sap_lane {
+  sap_newton newton;
+  sap_cholesky_pool pool;
+  sap_history iterates;  // of all its islands, not summed
+  int32_t first, end;    // its islands
+  sap_status status;
+  sap_error error;
+} sap_lane;
+
+typedef struct sap_primal {
+  sap_islands islands;
+  sap_lane* lanes;  // (nlanes)
+  int32_t nlanes;
+  sap_threads* threads;        // NULL: one
+  sap_island_result* results;  // of each island; room for one per tree
+  sap_history history;
+  sap_impulse_memory memory;
+  double *v, *gamma, *vc;  // of the whole problem
+  double* dual;            // impulses that the primal-dual steps carry along
+  int32_t v_capacity, gamma_capacity, vc_capacity, dual_capacity, result_capacity;
+} sap_primal;
+
+// A solve that is under way.
+typedef struct sap_primal_call {
+  sap_primal* primal;
+  const sap_solver_options* options;
+  const sap_problem* problem;
+  bool keep_history;
+  double deadline;  // of the clock
+} sap_primal_call;
+
+// Totals over islands.
+typedef struct sap_primal_totals {
+  sap_outcome outcome;
+  int32_t iterations, total_iterations, factorizations, evaluations, analyses, largest;
+  double cost;
+} sap_primal_totals;
+
+// As many lanes as threads are asked for; the memory of one is there from the beginning.
+sap_status sap_lanes_set(sap_primal* primal, int32_t count, sap_error* error);
+void sap_lanes_clear(sap_primal* primal);
+// Solves all islands: v, gamma, vc and dual of the workspace, its history, and the totals.
+sap_status sap_lanes_solve(const sap_primal_call* of, sap_primal_totals* sum, sap_error* error);
+
+#endif
