@@ -8,7 +8,6 @@
 
 // Lengths below are none [m]; MuJoCo's.
 static const double TINY = 1e-15;
-static const double CROSSES = -1e4;  // a way that is taken only if there is no other
 static const double HALF_PI = 1.57079632679489661923;
 
 static double dot(const double a[2], const double b[2]) {
@@ -17,19 +16,6 @@ static double dot(const double a[2], const double b[2]) {
 
 static double cross(const double a[2], const double b[2]) {
   return a[0] * b[1] - a[1] * b[0];
-}
-
-static bool segments_cross(const double p[2], const double p_end[2], const double q[2],
-                           const double q_end[2]) {
-  const double u[2] = {p_end[0] - p[0], p_end[1] - p[1]};
-  const double v[2] = {q_end[0] - q[0], q_end[1] - q[1]};
-  const double w[2] = {q[0] - p[0], q[1] - p[1]};
-  const double area = cross(u, v);
-  if (!(fabs(area) >= TINY)) {
-    return false;
-  }
-  const double at_p = cross(w, v) / area, at_q = cross(w, u) / area;
-  return at_p >= 0.0 && at_p <= 1.0 && at_q >= 0.0 && at_q <= 1.0;
 }
 
 // The point of the segment nearest to the origin; false: the points coincide.
@@ -52,48 +38,31 @@ static void tangent_point(const double a[2], double r, double turn, double out[2
   out[1] = (r * r * a[1] - reach * a[0]) / square;
 }
 
-// How good a way round is.
-static double goodness(const double a[2], const double b[2], double t[2][2], const double* side) {
-  if (segments_cross(a, t[0], b, t[1])) {
-    return CROSSES;
-  }
-  if (side == NULL) {
-    const double chord[2] = {t[0][0] - t[1][0], t[0][1] - t[1][1]};
-    return -dot(chord, chord);
-  }
-  const double sum[2] = {t[0][0] + t[1][0], t[0][1] + t[1][1]};
-  const double norm = sqrt(dot(sum, sum));
-  return norm >= TINY ? dot(sum, side) / norm : 0.0;
-}
-
-// Round the outside of the circle.
+// Round the outside of the circle: the shorter way, the one inside the angle between a and b, if the
+// straight line is obstructed. With a side point s, if one turns the same way (sense) from a to s
+// and from s to b, the string goes that way; it then goes the longer way even unobstructed.
 static double wrap_outside(const double a[2], const double b[2], double r, const double* side,
                            double touch[2][2]) {
   double near[2];
-  if (dot(a, a) < r * r || dot(b, b) < r * r || !nearest(a, b, near) ||
-      (dot(near, near) > r * r && (side == NULL || dot(side, near) >= 0.0))) {
+  if (dot(a, a) < r * r || dot(b, b) < r * r || !nearest(a, b, near)) {
     return -1.0;
   }
-  double ways[2][2][2], good[2];
-  for (int i = 0; i < 2; ++i) {
-    const double turn = i == 0 ? 1.0 : -1.0;
-    tangent_point(a, r, turn, ways[i][0]);
-    tangent_point(b, r, -turn, ways[i][1]);
-    good[i] = goodness(a, b, ways[i], side);
+  const double across = cross(a, b);
+  double sense = across > 0.0 ? 1.0 : -1.0;  // 1: counter-clockwise
+  const double shorter = sense;
+  if (side != NULL && cross(a, side) * cross(side, b) > 0.0) {
+    sense = cross(a, side) > 0.0 ? 1.0 : -1.0;
   }
-  const int best = good[0] > good[1] ? 0 : 1;
-  if (!(good[best] > CROSSES)) {
+  const bool longer = sense != shorter && across != 0.0;
+  if (!longer && dot(near, near) > r * r) {
     return -1.0;
   }
-  for (int k = 0; k < 2; ++k) {
-    touch[k][0] = ways[best][k][0];
-    touch[k][1] = ways[best][k][1];
-  }
-  // The first way goes clockwise.
-  const double across = cross(touch[0], touch[1]);
-  const double angle = atan2(fabs(across), dot(touch[0], touch[1]));
-  const bool far = best == 0 ? across > 0.0 : across < 0.0;
-  return r * (far ? 4.0 * HALF_PI - angle : angle);
+  tangent_point(a, r, -sense, touch[0]);
+  tangent_point(b, r, sense, touch[1]);
+  const double turned = sense * cross(touch[0], touch[1]);
+  const double angle = atan2(turned, dot(touch[0], touch[1]));
+  // Of a string that only just touches, round-off may turn the angle.
+  return r * (angle >= 0.0 ? angle : longer ? angle + 4.0 * HALF_PI : 0.0);
 }
 
 // Half the angle by which the string turns is pi/2 - w, sin(w) the sine of the angle of incidence:

@@ -2,8 +2,8 @@
 // How a taut string from one end to the other goes round a sphere or a cylinder.
 //   In the plane through both points and the sphere's centre, or across the cylinder, the string
 //   touches the circle of radius r in two points and follows it between them; along a cylinder's
-//   axis it rises evenly with its unrolled length. Of the two ways round it takes the one whose
-//   points are nearer the side point, else the shorter one, never one that crosses itself.
+//   axis it rises evenly with its unrolled length. It takes the shorter of the two ways round, or
+//   that past the side point.
 //   A side point inside the circle makes it a ring: the string goes through and is bent over one
 //   point of its edge, at equal angles, unless it goes through freely.
 #ifndef SAP_MODEL_WRAP_H
