@@ -80,6 +80,11 @@ typedef struct sap_joint_def {
   double effort_lower, effort_upper;  // bounds of the sum of its actuators' efforts [N m, N];
                                       // hinge and slide                                    (none)
   bool locked;  // removed from the solve: its velocity is exactly zero                    (false)
+  // Both > 0: compiling sets stiffness m/(T z)^2 and damping 2 m/T, of time constant T and damping
+  // ratio z, m the inertia that the joint moves in the default pose, 1/(M^-1)_ii (ball: the mean of
+  // the three (M^-1)_ii). Not for free.
+  double spring_time;           // T [s] >= 0                                              (0)
+  double spring_damping_ratio;  // z >= 0                                                  (0)
 } sap_joint_def;
 
 typedef struct sap_shape_def {

@@ -184,6 +184,19 @@ static sap_status check_body(const sap_checker* checker, const sap_builder* buil
   return status;
 }
 
+void sap_builder_scale_masses(sap_builder* builder, double total) {
+  double sum = 0.0;
+  for (int32_t b = 1; b < builder->nbodies; ++b) {
+    sum += builder->bodies[b].mass;
+  }
+  for (int32_t b = 1; b < builder->nbodies && sum > 0.0; ++b) {
+    builder->bodies[b].mass *= total / sum;
+    for (int k = 0; k < 6; ++k) {
+      builder->bodies[b].I_BCo_B[k] *= total / sum;
+    }
+  }
+}
+
 sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
                                 sap_error* error) {
   if (builder == NULL || def == NULL) {

@@ -47,6 +47,8 @@ struct sap_builder {
   sap_model_names names[SAP_ELEMENT_COUNT];
 };
 
+// Scales masses and inertias so that all bodies together have the mass `total`, if they have any.
+void sap_builder_scale_masses(sap_builder* builder, double total);
 // Text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 // A checker for the next element of a kind, or for an existing one.

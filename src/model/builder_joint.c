@@ -73,6 +73,16 @@ static sap_status check_joint_forces(const sap_checker* checker, const sap_joint
   if (status == SAP_STATUS_OK) {
     status = sap_check_nonnegative(checker, "friction_loss", def->friction_loss);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "spring_time", def->spring_time);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_nonnegative(checker, "spring_damping_ratio", def->spring_damping_ratio);
+  }
+  if (status == SAP_STATUS_OK && def->type == SAP_JOINT_FREE && def->spring_time > 0.0) {
+    status = sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "spring_time = %g: a free joint has no spring", def->spring_time);
+  }
   return status;
 }
 
@@ -152,6 +162,8 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
       .armature = def->armature,
       .friction_loss = def->friction_loss,
       .stiffness_cubic = def->stiffness_cubic,
+      .spring_time = def->spring_time,
+      .spring_damping_ratio = def->spring_damping_ratio,
       .effort_lower = def->effort_lower,
       .effort_upper = def->effort_upper,
       .locked = def->locked};

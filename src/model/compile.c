@@ -224,6 +224,9 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_check_inertia(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_compile_springs(model, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_compile_actuators(builder, model, error);
   }
   if (status != SAP_STATUS_OK) {

@@ -34,7 +34,8 @@ typedef struct sap_model_joint_data {
   double limit_stiffness, limit_relaxation_time;
   double stiffness, spring_reference, damping, armature, friction_loss;
   double stiffness_cubic;
-  double effort_lower, effort_upper;  // infinite: none
+  double effort_lower, effort_upper;         // infinite: none
+  double spring_time, spring_damping_ratio;  // have gone into stiffness and damping
   bool locked;
 } sap_model_joint_data;
 

@@ -38,9 +38,9 @@ static void tangent_point(const double a[2], double r, double turn, double out[2
   out[1] = (r * r * a[1] - reach * a[0]) / square;
 }
 
-// Round the outside of the circle: the shorter way, the one inside the angle between a and b, if the
-// straight line is obstructed. With a side point s, if one turns the same way (sense) from a to s
-// and from s to b, the string goes that way; it then goes the longer way even unobstructed.
+// Round the outside of the circle: the shorter way, the one inside the angle between a and b, if
+// the straight line is obstructed. With a side point s, if one turns the same way (sense) from a to
+// s and from s to b, the string goes that way; it then goes the longer way even unobstructed.
 static double wrap_outside(const double a[2], const double b[2], double r, const double* side,
                            double touch[2][2]) {
   double near[2];

@@ -3,6 +3,7 @@
 #include "scene/mjcf.h"
 
 #include "core/memory.h"
+#include "model/builder.h"
 #include "scene/mjcf_mesh.h"
 
 static void clear_reader(sap_mjcf_reader* r) {
@@ -41,6 +42,9 @@ static sap_status build(sap_mjcf_reader* r) {
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_bodies(r);
+  }
+  if (status == SAP_STATUS_OK && r->main->compiler.total_mass > 0.0) {
+    sap_builder_scale_masses(r->builder, r->main->compiler.total_mass);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_check_settings(r);

@@ -26,7 +26,8 @@ typedef struct sap_mjcf_compiler {
   sap_mjcf_tristate inertia_from_geom;
   int32_t group_range[2];
   double bound_mass, bound_inertia;  // lower bounds [kg, kg m^2]
-  bool use_lengths, use_limits;      // of <lengthrange>: useexisting, uselimit
+  double total_mass;             // settotalmass [kg]; > 0: all masses and inertias are scaled to it
+  bool use_lengths, use_limits;  // of <lengthrange>: useexisting, uselimit
 } sap_mjcf_compiler;
 
 typedef struct sap_mjcf_class {
@@ -202,6 +203,9 @@ typedef struct sap_mjcf_range {
 } sap_mjcf_range;
 sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                const sap_mjcf_scope* scope, sap_mjcf_range* range);
+// A limit with a margin rests so far inside its range.
+sap_status sap_mjcf_apply_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double* lower,
+                                 double* upper);
 // Negative solreflimit: {-k, -d} becomes stiffness and relaxation time d/k.
 sap_status sap_mjcf_read_limit_material(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                         const sap_mjcf_scope* scope, double* stiffness,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Laws of actuators. All kinds of elements share one set of defaults, which each element changes in
-// turn, as in MuJoCo:
+// Laws of actuators, with defaults as MuJoCo 4 takes them:
 //   force = gain u + bias,  gain, bias = prm . (1, length, rate) if affine, or a muscle's
 #include <math.h>
 #include <string.h>
@@ -48,11 +47,12 @@ static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, la
 
 // Position servos, of the control or of its integral.
 static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double kp = l->gain[0], time = 0.0;
+  double kp = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0, time = 0.0;
   bool given, has_time;
   const bool integrates = sap_xml_is(node, "intvelocity");
   sap_status status = read_scalar(r, node, "kp", true, &kp, &given);
   l->gain[0] = kp;
+  l->gain[1] = l->gain[2] = l->bias[0] = 0.0;
   l->bias[1] = -kp;
   if (status == SAP_STATUS_OK) {
     status = apply_damping(r, node, l);
@@ -69,6 +69,8 @@ static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, l
   } else if (has_time) {
     l->activation = time > 0.0 ? SAP_ACTIVATION_FILTER_EXACT : SAP_ACTIVATION_NONE;
     l->time[0] = time;
+  } else if (l->activation != SAP_ACTIVATION_FILTER_EXACT) {
+    l->activation = SAP_ACTIVATION_NONE;
   }
   l->gain_type = SAP_MJCF_FIXED;
   l->bias_type = SAP_MJCF_AFFINE;
@@ -76,11 +78,12 @@ static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, l
 }
 
 static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double kv = l->gain[0];
+  double kv = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0;
   bool given;
   const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
   memset(l->bias, 0, sizeof l->bias);
   l->gain[0] = kv;
+  l->gain[1] = l->gain[2] = 0.0;
   l->bias[2] = -kv;
   l->damping_ratio = 0.0;
   l->gain_type = SAP_MJCF_FIXED;
@@ -196,27 +199,75 @@ static sap_status apply_general(sap_mjcf_reader* r, const sap_xml_node* node, la
   return status;
 }
 
+static bool is_general(const sap_xml_node* node) {
+  return sap_xml_is(node, "general");
+}
+
+// A class holds the law of the kind that it names last; <general> takes what stands before it for
+// any kind. So an element of some kind, or a class that begins with it, builds on the nearest class
+// that holds its own kind or <general>.
+static bool builds_on(const sap_mjcf_sources* s, int32_t last, const char* kind) {
+  return strcmp(kind, "general") == 0 || is_general(s->nodes[last]) ||
+         sap_xml_is(s->nodes[last], kind);
+}
+
+// used[i]: has source i a word in the element's law?
+static void find_words(const sap_mjcf_sources* s, bool* used) {
+  const int32_t element = s->count - 1;
+  const char* kind = s->nodes[element]->name;
+  used[element] = true;
+  for (int32_t last = element - 1; last >= 0;) {
+    int32_t first = last;
+    while (first > 0 && s->nodes[first - 1]->parent == s->nodes[last]->parent) {
+      --first;
+    }
+    const bool use = builds_on(s, last, kind);
+    for (int32_t i = first; i <= last; ++i) {
+      used[i] = use;
+    }
+    kind = use ? s->nodes[first]->name : kind;
+    last = first - 1;
+  }
+}
+
+static sap_status apply(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  if (sap_xml_is(node, "position") || sap_xml_is(node, "intvelocity")) {
+    return apply_position(r, node, l);
+  }
+  if (sap_xml_is(node, "velocity")) {
+    return apply_velocity(r, node, l);
+  }
+  if (sap_xml_is(node, "damper")) {
+    return apply_damper(r, node, l);
+  }
+  if (sap_xml_is(node, "cylinder")) {
+    return apply_cylinder(r, node, l);
+  }
+  if (sap_xml_is(node, "muscle")) {
+    return apply_muscle(r, node, l);
+  }
+  return is_general(node) ? apply_general(r, node, l) : SAP_STATUS_OK;
+}
+
 sap_status sap_mjcf_read_law(sap_mjcf_reader* r, const sap_mjcf_sources* s, law* l) {
   // MuJoCo's, before any default.
-  *l = (law){.gain = {1.0}, .time = {1.0}, .activation_count = -1};
+  const law none = {.gain = {1.0}, .time = {1.0}, .activation_count = -1};
+  bool used[SAP_MJCF_MAX_SOURCES];
+  const sap_xml_node* before = NULL;
   sap_status status = SAP_STATUS_OK;
+  find_words(s, used);
+  *l = none;
   for (int32_t i = 0; i < s->count && status == SAP_STATUS_OK; ++i) {
     const sap_xml_node* node = s->nodes[i];
-    if (sap_xml_is(node, "position") || sap_xml_is(node, "intvelocity")) {
-      status = apply_position(r, node, l);
-    } else if (sap_xml_is(node, "velocity")) {
-      status = apply_velocity(r, node, l);
-    } else if (sap_xml_is(node, "damper")) {
-      status = apply_damper(r, node, l);
-    } else if (sap_xml_is(node, "cylinder")) {
-      status = apply_cylinder(r, node, l);
-    } else if (sap_xml_is(node, "muscle")) {
-      status = apply_muscle(r, node, l);
-    } else if (sap_xml_is(node, "motor")) {
-      *l = (law){.gain = {1.0}, .time = {1.0}, .activation_count = -1};
-    } else if (sap_xml_is(node, "general")) {
-      status = apply_general(r, node, l);
+    if (!used[i]) {
+      continue;
     }
+    const bool other = before != NULL && !is_general(before) && !sap_xml_is(before, node->name);
+    if (sap_xml_is(node, "motor") || (other && !is_general(node))) {
+      *l = none;  // one kind takes nothing of another
+    }
+    status = apply(r, node, l);
+    before = node;
   }
   return status;
 }

@@ -153,6 +153,22 @@ sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   return SAP_STATUS_OK;
 }
 
+sap_status sap_mjcf_apply_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double* lower,
+                                 double* upper) {
+  double margin = 0.0;
+  const sap_status status = sap_mjcf_number(r, s, "margin", &margin);
+  if (status != SAP_STATUS_OK || margin == 0.0) {
+    return status;
+  }
+  if (!(margin > 0.0 && *lower + margin < *upper - margin)) {
+    return sap_xml_fail(sap_mjcf_source(s, "margin"), "margin", SAP_STATUS_SYNTAX, r->error,
+                        "must be >= 0 and less than half the range");
+  }
+  *lower += margin;
+  *upper -= margin;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_mjcf_read_limit_material(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                         const sap_mjcf_scope* scope, double* stiffness,
                                         double* relaxation_time) {

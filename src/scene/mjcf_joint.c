@@ -47,7 +47,18 @@ static sap_status read_forces(sap_mjcf_reader* r, const sap_mjcf_sources* s, dou
     }
     *fields[i].value *= fields[i].unit;
   }
-  return SAP_STATUS_OK;
+  double spring[2] = {0.0, 0.0};
+  const sap_status status =
+      sap_mjcf_numbers(r, s, "springdamper", (const int32_t[]){2, 2}, spring, NULL);
+  if (status == SAP_STATUS_OK && !(spring[0] >= 0.0 && spring[1] >= 0.0)) {
+    return sap_xml_fail(sap_mjcf_source(s, "springdamper"), "springdamper", SAP_STATUS_SYNTAX,
+                        r->error, "must be >= 0");
+  }
+  if (def->type != SAP_JOINT_FREE) {
+    def->spring_time = spring[0];
+    def->spring_damping_ratio = spring[1];
+  }
+  return status;
 }
 
 static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
@@ -94,7 +105,9 @@ sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
   return status == SAP_STATUS_OK ? read_type(r, &s, type) : status;
 }
 
-static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def) {
+// range_given: as the file gives it, without the margin.
+static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def,
+                             double range_given[2]) {
   sap_mjcf_sources s;
   sap_status status = sap_mjcf_find_sources(r, item->node, "joint", &item->scope, &s);
   if (status == SAP_STATUS_OK) {
@@ -110,6 +123,11 @@ static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_
   }
   if (status == SAP_STATUS_OK) {
     status = read_limits(r, &s, &item->scope, unit, def);
+  }
+  range_given[0] = def->lower;
+  range_given[1] = def->upper;
+  if (status == SAP_STATUS_OK && def->type != SAP_JOINT_FREE) {
+    status = sap_mjcf_apply_margin(r, &s, &def->lower, &def->upper);
   }
   sap_mjcf_range range = {"actuatorfrcrange", "actuatorfrclimited", 1.0, -(double)INFINITY,
                           (double)INFINITY};
@@ -178,12 +196,13 @@ static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* 
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def) {
   sap_joint_def def = sap_joint_def_default();
+  double range[2] = {def.lower, def.upper};
   sap_status status;
   if (sap_xml_is(item->node, "freejoint")) {  // takes no defaults
     def.type = SAP_JOINT_FREE;
     status = SAP_STATUS_OK;
   } else {
-    status = read_joint(r, item, &def);
+    status = read_joint(r, item, &def, range);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def.name);
@@ -212,6 +231,6 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
   const sap_mjcf_joint joint = {.node = item->node,
                                 .space = item->scope.space,
                                 .type = def.type,
-                                .range = {def.lower, def.upper}};
+                                .range = {range[0], range[1]}};
   return remember(r, id, &def, &joint, body_def);
 }

@@ -81,10 +81,7 @@ static sap_status read_masses(sap_mjcf_reader* r, const sap_xml_node* node,
   if (status == SAP_STATUS_OK && sap_xml_get(node, "settotalmass") != NULL) {
     double mass;
     status = sap_xml_numbers(node, "settotalmass", 1, 1, &mass, NULL, r->error);
-    if (status == SAP_STATUS_OK && mass > 0.0) {
-      status = sap_scene_unsupported(r->options, node, "settotalmass",
-                                     "scaling of masses is not supported", r->error);
-    }
+    out->total_mass = status == SAP_STATUS_OK ? mass : 0.0;
   }
   return status;
 }

@@ -66,12 +66,12 @@ static const sap_schema_element option = {
 
 #define JOINT_USED                                                                            \
   "name class type pos axis range limited stiffness springref damping armature frictionloss " \
-  "ref actuatorfrcrange actuatorfrclimited solreflimit "
+  "ref actuatorfrcrange actuatorfrclimited solreflimit springdamper margin "
 static const sap_schema_value joint_values[] = {{"actuatorgravcomp", "false", false}, {0}};
 static const sap_schema_element joint = {
     .used = JOINT_USED,
     .skipped = LIMIT_TUNING "group user",
-    .zero = "margin springdamper springyield",
+    .zero = "springyield",
     .value = joint_values,
 };
 static const sap_schema_value freejoint_values[] = {{"align", "false auto", false}, {0}};
@@ -107,9 +107,9 @@ static const sap_schema_element inertial = {
 
 #define TENDON_USED                                                                   \
   "name class range limited solreflimit springlength stiffness damping frictionloss " \
-  "actuatorfrcrange actuatorfrclimited "
+  "actuatorfrcrange actuatorfrclimited margin "
 #define TENDON_SKIPPED LIMIT_TUNING "group material rgba width user"
-#define TENDON_ZERO "armature springyield margin"
+#define TENDON_ZERO "armature springyield"
 static const sap_schema_element tendon_joint = {.used = "joint coef"};
 static const sap_schema_child fixed_children[] = {{"joint", &tendon_joint, NULL}, {0}};
 static const sap_schema_element tendon_site = {.used = "site"};

@@ -24,8 +24,9 @@ static sap_status read_spring(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap
   return status;
 }
 
+// range_given: as the file gives it, without the margin.
 static sap_status read_properties(sap_mjcf_reader* r, const sap_mjcf_instance* i,
-                                  sap_tendon_def* def) {
+                                  sap_tendon_def* def, double range_given[2]) {
   const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
   sap_mjcf_sources s;
   sap_mjcf_range range = {"range", "limited", 1.0, -(double)INFINITY, (double)INFINITY};
@@ -33,8 +34,11 @@ static sap_status read_properties(sap_mjcf_reader* r, const sap_mjcf_instance* i
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_range(r, &s, &scope, &range);
   }
-  def->lower = range.lower;
-  def->upper = range.upper;
+  def->lower = range_given[0] = range.lower;
+  def->upper = range_given[1] = range.upper;
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_apply_margin(r, &s, &def->lower, &def->upper);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_read_limit_material(r, &s, &scope, &def->limit_stiffness,
                                           &def->limit_relaxation_time);
@@ -59,13 +63,14 @@ static sap_status read_properties(sap_mjcf_reader* r, const sap_mjcf_instance* i
 }
 
 // Keeps what actuators need to know; id SAP_MJCF_LEFT_OUT: the tendon was left out.
-static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_t id) {
+static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, const double range[2],
+                           int32_t id) {
   sap_status status = SAP_STATUS_OK;
   if (id >= 0) {
     status = SAP_GROW(&r->tendon_ranges, &r->tendon_range_capacity, id + 1, r->error);
   }
   if (status == SAP_STATUS_OK && id >= 0) {
-    r->tendon_ranges[id] = (sap_mjcf_interval){{def->lower, def->upper}};
+    r->tendon_ranges[id] = (sap_mjcf_interval){{range[0], range[1]}};
   }
   return status == SAP_STATUS_OK && def->name != NULL
              ? sap_lookup_add(&r->tendon_names, def->name, id, NULL, r->error)
@@ -73,7 +78,8 @@ static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_
 }
 
 static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_tendon_def* def) {
-  sap_status status = read_properties(r, i, def);
+  double range[2] = {0.0, 0.0};
+  sap_status status = read_properties(r, i, def, range);
   int32_t id = -1;
   sap_tendon_def added = *def;
   if (r->disabled.limit) {
@@ -84,7 +90,7 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, &added, &id, r->error));
   }
-  return status == SAP_STATUS_OK ? remember(r, def, id) : status;
+  return status == SAP_STATUS_OK ? remember(r, def, range, id) : status;
 }
 
 static sap_status add_fixed(sap_mjcf_reader* r, const sap_mjcf_instance* i, const char* name) {
