@@ -91,6 +91,9 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
     status = sap_momentum_records_create(model, &multibody->momenta, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_evaluation_point_create(model, &multibody->point, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_dynamics_create(model, &multibody->dynamics, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -133,6 +136,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->shape_on);
   sap_free(multibody->pairs_off);
   sap_free(multibody->contacts);
+  sap_evaluation_point_clear(&multibody->point);
   sap_free(multibody);
 }
 

@@ -71,6 +71,7 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
                     "the report is not of the step that found these %d contacts",
                     multibody->contact_count);
   }
+  const sap_evaluation_point* point = &multibody->point;
   // Contacts were the first blocks to be added: block i is contact i.
   for (int32_t i = 0; i < multibody->contact_count; ++i) {
     sap_block block;
@@ -82,8 +83,9 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
     sap_contact* contact = &multibody->contacts[i];
     if (!sap_assembly_collect_contact(&block, report->solution->vc + row,
                                       report->solution->gamma + row, contact)) {
-      sap_assembly_contact_velocity(multibody->assembly,
-                                    sap_multibody_at(multibody, multibody->start.q0),
+      const bool within = i < point->count && point->within[i];
+      const double* q = within ? point->q : multibody->start.q0;
+      sap_assembly_contact_velocity(multibody->assembly, sap_multibody_at(multibody, q),
                                     report->solution->v, contact);
     }
     contact->vc[0] += contact->surface_velocity[0];

@@ -8,6 +8,7 @@
 #include "dynamics/dynamics.h"
 #include "geometry/collision.h"
 #include "integrators/momentum_record.h"
+#include "integrators/multibody_point.h"
 #include "problem/assembly.h"
 
 // Where the last step began: q0 (nq), v0 (nv) without what is locked, and the actuators' inputs
@@ -41,6 +42,7 @@ struct sap_multibody {
   int32_t pair_off_count, pair_off_capacity;
   sap_contact* contacts;
   int32_t contact_count, contact_capacity;
+  sap_evaluation_point point;
 };
 
 const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody);

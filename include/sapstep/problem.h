@@ -68,6 +68,9 @@ typedef struct sap_contact_block {
                                  // material's along both tangents               (nrows - 1)
   double surface_velocity[3];    // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
                                  // [rad/s]
+  // Where J is that of a point within the step, for what is evaluated at its end:
+  double velocity_change[3];  // what vc there has beyond J v, [t1 t2 n] [m/s]
+  double gap_change;          // phi of that point less J times the way there, less phi0 [m]
 } sap_contact_block;
 
 // An empty problem; dt 0 and no trees until sap_problem_reset.

@@ -6,7 +6,8 @@
 //   v^theta = theta v + (1 - theta) v0,  v^theta_vq = theta_vq v + (1 - theta_vq) v0,
 //   q^theta = q0 (+) theta dt v^theta_vq,
 // by Newton to round-off with A = M + dt^2 theta theta_vq K + dt theta D              castro (15).
-// Stage 2 assembles the constraint blocks at q0 and minimises the contact cost (24). With the rigid
+// Stage 2 assembles the constraint blocks at q0, or for theta_vq < 1 (midpoint) at the expected
+// q^theta where they last, and minimises the contact cost (24). With the rigid
 // law it is Moreau-Jean's instead: impulses at the level of velocities, of Signorini's and
 // Coulomb's laws or whatever the solver's model is, with Newton's restitution and Baumgarte's
 // correction. Then q = q0 (+) dt v^theta_vq.

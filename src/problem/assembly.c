@@ -42,11 +42,13 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
         (size_t)model->sizes.joints + (size_t)model->sizes.tendons, sizeof *assembly->bound_servos);
     assembly->predicted =
         sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
+    assembly->rate_end =
+        sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
       assembly->angular[0] == NULL || assembly->angular[1] == NULL || assembly->row == NULL ||
       assembly->trees == NULL || assembly->parts == NULL || assembly->bound_servos == NULL ||
-      assembly->predicted == NULL || !create_switches(assembly) ||
+      assembly->predicted == NULL || assembly->rate_end == NULL || !create_switches(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
@@ -68,6 +70,7 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->parts);
   sap_free(assembly->bound_servos);
   sap_free(assembly->predicted);
+  sap_free(assembly->rate_end);
   for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
     sap_free(assembly->on[kind]);
   }
@@ -77,6 +80,15 @@ void sap_assembly_destroy(sap_assembly* assembly) {
 
 void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
   assembly->locked = locked;
+}
+
+void sap_assembly_set_point(sap_assembly* assembly, const double* q, const double* moved) {
+  assembly->q_point = q;
+  assembly->moved = moved;
+}
+
+void sap_assembly_set_change(sap_assembly* assembly, const double change[4]) {
+  assembly->change = change;
 }
 
 bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind) {

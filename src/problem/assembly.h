@@ -21,6 +21,9 @@ sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics*
                                      sap_contact* contacts, int32_t* count,
                                      const sap_regularization* regularization, sap_problem* problem,
                                      sap_error* error);
+// For the contacts that are added next: velocity_change, then gap_change of sap_contact_block;
+// NULL: zero.
+void sap_assembly_set_change(sap_assembly* assembly, const double change[4]);
 // A contact's part of a solution, scaled rows of its block, as R, vc and gamma in its own units.
 // False: velocities along rows without friction are not known from it, and are zero.
 bool sap_assembly_collect_contact(const sap_block* block, const double* vc, const double* gamma,
@@ -34,9 +37,14 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
                                    const sap_regularization* regularization, sap_problem* problem,
                                    sap_error* error);
 
+// For a step whose constraints are evaluated within it: J and gaps are those at `q`, where the
+// kinematics stand when joints, tendons, servos and equalities are added, and `moved` (nv) led
+// there from q0; g0 is then g(q) - J moved. NULL, NULL: at q0 again. Both stay the caller's.
+void sap_assembly_set_point(sap_assembly* assembly, const double* q, const double* moved);
+
 // Where a step begins.
 typedef struct sap_assembly_start {
-  sap_dynamics* dynamics;  // with kinematics at q0
+  sap_dynamics* dynamics;  // with kinematics at q0, or at the point of evaluation
   const double *q0, *v0;
   const double* input;  // see dynamics/actuators.h (nu)
   const sap_regularization* regularization;
@@ -51,6 +59,12 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
 // Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
 // q = q0 (+) dt v_guess, the velocities that the problem's guess expects.
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
+// With a point of evaluation, instead of that: first with kinematics at q = q0 (+) dt v_guess, v
+// being v_guess, then with kinematics at q0.
+void sap_assembly_predict_rates(sap_assembly* assembly, const sap_dynamics* dynamics,
+                                const double* q, const double* v);
+void sap_assembly_start_gaps(sap_assembly* assembly, const sap_dynamics* dynamics,
+                             const double* q0);
 // The largest |g(q)| by which a rigid equality in the problem misses what its rows say, at q, at
 // which the kinematics stand; vc: of the problem's rows. [m, rad]
 double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynamics* dynamics,

@@ -80,6 +80,10 @@ static sap_status add_contact(const sap_assembly* assembly, const sap_dynamics* 
     return SAP_STATUS_OK;
   }
   memcpy(block.surface_velocity, contact->surface_velocity, sizeof block.surface_velocity);
+  if (assembly->change != NULL) {
+    memcpy(block.velocity_change, assembly->change, sizeof block.velocity_change);
+    block.gap_change = assembly->change[3];
+  }
   if (isotropic) {
     block.material.friction = contact->friction[0];
   }

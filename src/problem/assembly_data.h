@@ -62,6 +62,10 @@ struct sap_assembly {
   // Of the equalities, first g at q0 (+) dt v_guess, then the part of g after the step that does
   // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
   double* predicted;
+  double* rate_end;  // of the equalities, J v at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
+  // Where a step evaluates J within itself (sap_assembly_set_point), else NULL.
+  const double *q_point, *moved;
+  const double* change;             // of the contacts added next: sap_assembly_set_change
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
   sap_servo_law* bound_servos;      // all that a bound sums up    (joints + tendons)
 };
@@ -87,6 +91,16 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
                                    double* w);
 // Adds the block of all rows.
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law);
+// The part of a gap g(q) at the point of evaluation that does not depend on the step's velocity:
+// g less the row times the way from q0.
+static inline double sap_assembly_gap0(const sap_assembly_call* call, int32_t row, double g) {
+  const sap_assembly* assembly = call->assembly;
+  return assembly->moved == NULL ? g : g - sap_rows_times(&assembly->rows, row, assembly->moved);
+}
+// The positions at which the kinematics stand.
+static inline const double* sap_assembly_positions(const sap_assembly_call* call) {
+  return call->assembly->q_point != NULL ? call->assembly->q_point : call->start->q0;
+}
 // The smallest R that a block of scale w may have: beta^2/(4 pi^2) w.
 static inline double sap_assembly_near_rigid(const sap_assembly_call* call, double w) {
   const double beta = call->start->regularization->beta;

@@ -15,6 +15,9 @@
 //   v_hat = -g0/(dt + tau_d) - c/dt;
 // rigid_row.h has rigid ones, which give way where they stand far open;
 // at the theta point of a step that resolves a soft one: problem/stage.c.
+// Where J is that of a point within the step (midpoint), rows that still close at its end ask that
+// the velocity there closes, which is second order:
+//   J v = -g0/(dt + tau_d) - (J_end - J) v_guess,  J_end at q0 (+) dt v_guess
 #include <math.h>
 #include <string.h>
 
@@ -164,6 +167,23 @@ void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, 
   }
 }
 
+void sap_assembly_predict_rates(sap_assembly* assembly, const sap_dynamics* dynamics,
+                                const double* q, const double* v) {
+  const sap_model* model = assembly->model;
+  for (int32_t id = 0; id < model->sizes.equalities; ++id) {
+    const sap_equality_def* e = &model->equalities[id];
+    make_rows(dynamics, model, e, q, &assembly->rows);
+    for (int32_t r = 0; r < row_count(e); ++r) {
+      assembly->rate_end[SAP_ROWS_MAX * id + r] = sap_rows_times(&assembly->rows, r, v);
+    }
+  }
+}
+
+void sap_assembly_start_gaps(sap_assembly* assembly, const sap_dynamics* dynamics,
+                             const double* q0) {
+  sap_assembly_predict(assembly, dynamics, q0);
+}
+
 // R and v_hat of row r.
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
                           const sap_soft_row* row, sap_row_law* law) {
@@ -180,13 +200,15 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   const sap_model* model = call->assembly->model;
   const sap_equality_def* e = &model->equalities[id];
   double* predicted = call->assembly->predicted + SAP_ROWS_MAX * (size_t)id;
+  const double* rate_end = call->assembly->rate_end + SAP_ROWS_MAX * (size_t)id;
   const double* v_guess = sap_problem_v_guess(call->problem);
   sap_rows* rows = &call->assembly->rows;
   const int32_t nrows = row_count(e);
   double g[SAP_ROWS_MAX];
   sap_row_law law = {.set = SAP_SET_FREE, .key = sap_assembly_key(SAP_KEY_EQUALITY, id, 0, 0)};
-  evaluate(start->dynamics, model, e, start->q0, g);
-  make_rows(start->dynamics, model, e, start->q0, rows);
+  const double* q = sap_assembly_positions(call);
+  evaluate(start->dynamics, model, e, q, g);
+  make_rows(start->dynamics, model, e, q, rows);
   double w[2] = {0.0, 0.0};  // of translations and rotations
   for (int32_t first = 0; first < nrows; first += 3) {
     const int32_t count = nrows < 3 ? nrows : 3;
@@ -200,17 +222,27 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
     return SAP_STATUS_OK;
   }
   for (int32_t r = 0; r < nrows; ++r) {
-    const double rate0 = sap_rows_times(rows, r, start->v0);
-    const sap_soft_row row = {
-        .stiffness = e->stiffness,
-        .relaxation_time = e->relaxation_time,
-        .g0 = g[r],
-        .rate0 = rate0,
-        .curvature = predicted[r] - g[r] - call->dt * sap_rows_times(rows, r, v_guess),
-        .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
-        .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
-    predicted[r] = g[r] + row.curvature;
-    const sap_status status = set_law(call, e, r, &row, &law);
+    const double rate_guess = sap_rows_times(rows, r, v_guess);
+    sap_soft_row row = {.stiffness = e->stiffness,
+                        .relaxation_time = e->relaxation_time,
+                        .rate0 = sap_rows_times(rows, r, start->v0),
+                        .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
+                        .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
+    sap_status status = SAP_STATUS_OK;
+    if (call->assembly->moved == NULL) {
+      row.g0 = g[r];
+      row.curvature = predicted[r] - g[r] - call->dt * rate_guess;
+      predicted[r] = g[r] + row.curvature;
+      status = set_law(call, e, r, &row, &law);
+    } else {
+      row.g0 = sap_assembly_gap0(call, r, g[r]);
+      if (!sap_stage_normal(call->problem, &row, start->regularization->beta, &law.R[r],
+                            &law.v_hat[r])) {
+        row.g0 = predicted[r];
+        row.curvature = call->dt * (rate_end[r] - rate_guess);
+        status = set_law(call, e, r, &row, &law);
+      }
+    }
     if (status != SAP_STATUS_OK) {
       return status;
     }

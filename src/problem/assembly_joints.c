@@ -123,8 +123,9 @@ static sap_status add_scalar_limits(const blocks* to, int32_t id, const double* 
 static sap_status add_ball_limit(const blocks* to, int32_t id, const double* q0, const double* v0) {
   sap_assembly* assembly = to->assembly;
   const sap_model_joint_data* joint = &assembly->model->joints[id];
+  const double* q = assembly->q_point != NULL ? assembly->q_point : q0;
   double r[3];
-  sap_quaternion_log(r, q0 + joint->q_start);
+  sap_quaternion_log(r, q + joint->q_start);
   const double angle = sap_v3_norm(r);
   const double* v_star = sap_problem_v_star(to->problem) + joint->v_start;
   const double speed = fmax(sap_v3_norm(v0 + joint->v_start), sap_v3_norm(v_star));
@@ -134,11 +135,14 @@ static sap_status add_ball_limit(const blocks* to, int32_t id, const double* q0,
     return SAP_STATUS_OK;  // at angle 0 every direction leads away from it alike
   }
   const row_block row = {1, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0)};
-  const limit l = {g, joint->limit_stiffness, joint->limit_relaxation_time};
   assembly->trees[0] = joint->tree;
-  sap_v3_scale(assembly->row + joint->v_start, r, -1.0 / angle);
+  double* row_v = assembly->row + joint->v_start;
+  sap_v3_scale(row_v, r, -1.0 / angle);
+  const double* moved = assembly->moved;
+  const double g0 = moved != NULL ? g - sap_v3_dot(row_v, moved + joint->v_start) : g;
+  const limit l = {g0, joint->limit_stiffness, joint->limit_relaxation_time};
   const sap_status status = add_limit(to, &row, &l);
-  sap_v3_set(assembly->row + joint->v_start, 0.0, 0.0, 0.0);
+  sap_v3_set(row_v, 0.0, 0.0, 0.0);
   return status;
 }
 

@@ -3,6 +3,9 @@
 //   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper),  l the transmission's
 //   length is a box block with  R = 1/(dt (dt kp + kd)),  v_hat = (offset - kp l0)/(dt kp + kd),
 //   bounds dt lower, dt upper.
+// At the theta point of a step that resolves it (problem/stage.c), of the length and speed there:
+//   c = dt theta theta_vq kp + theta kd,  R = 1/(dt c),
+//   v_hat = (offset - kp (l0 + dt theta (1 - theta_vq) dl0/dt) - kd (1 - theta) dl0/dt)/c
 // Gains beyond what the near-rigid limit R >= beta^2/(4 pi^2) w allows are scaled down together
 // with the offset: v_hat, and with it the place where the servo is at rest, stays; the bounds do
 // too. The servos of a joint or tendon with an effort range act as one, whose bounds are the sums
@@ -14,6 +17,7 @@
 #include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
 #include "problem/assembly_data.h"
+#include "problem/problem_data.h"
 
 // Adds the block of the row in assembly->rows.
 static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* law, double length,
@@ -23,10 +27,19 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
   if (status != SAP_STATUS_OK || !(w > 0.0)) {
     return status;
   }
+  const sap_stage_servo stage = {.offset = law->offset,
+                                 .kp = law->kp,
+                                 .kd = law->kd,
+                                 .length0 = sap_assembly_gap0(call, 0, length),
+                                 .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+                                 .w = w};
   const double gain = call->dt * law->kp + law->kd;
+  double R = fmax(1.0 / (call->dt * gain), sap_assembly_near_rigid(call, w));
+  double v_hat = (law->offset - law->kp * stage.length0) / gain;
+  sap_stage_servo_row(call->problem, &stage, call->start->regularization->beta, &R, &v_hat);
   const sap_row_law row = {.set = SAP_SET_BOX,
-                           .R = {fmax(1.0 / (call->dt * gain), sap_assembly_near_rigid(call, w))},
-                           .v_hat = {(law->offset - law->kp * length) / gain},
+                           .R = {R},
+                           .v_hat = {v_hat},
                            .lower = {call->dt * law->lower},
                            .upper = {call->dt * law->upper},
                            .key = key};
@@ -52,7 +65,8 @@ static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
   sap_dynamics_add_transmission_row(start->dynamics, id, actuator->gear, rows, 0);
-  const double length = sap_dynamics_transmission_length(start->dynamics, start->q0, id);
+  const double length =
+      sap_dynamics_transmission_length(start->dynamics, sap_assembly_positions(call), id);
   const sap_servo_law law = law_of(call, id);
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }
@@ -86,7 +100,7 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
   sap_rows_begin(&assembly->rows, 1);
   if (tendon < 0) {
     sap_dynamics_add_joint_row(dynamics, bound, 1.0, &assembly->rows, 0);
-    length = call->start->q0[assembly->model->joints[bound].q_start];
+    length = sap_assembly_positions(call)[assembly->model->joints[bound].q_start];
   } else {
     // The range is that of forces before the gear: with unequal gears their mean must do.
     const double gear = law.gears / (double)law.count;
@@ -94,7 +108,7 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
     lower = fmin(ends[0], ends[1]);
     upper = fmax(ends[0], ends[1]);
     sap_dynamics_add_tendon_row(dynamics, tendon, 1.0, &assembly->rows, 0);
-    length = sap_dynamics_tendon_length(dynamics, call->start->q0, tendon);
+    length = sap_dynamics_tendon_length(dynamics, sap_assembly_positions(call), tendon);
   }
   law.lower = clamp(law.lower, lower - motors, upper - motors);
   law.upper = clamp(law.upper, lower - motors, upper - motors);
@@ -104,8 +118,8 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
 static sap_status add_all_joined(const sap_assembly_call* call) {
   const sap_model* model = call->assembly->model;
   const sap_assembly_start* start = call->start;
-  const double* motors =
-      sap_dynamics_motor_efforts(start->dynamics, start->q0, start->v0, start->input);
+  const double* motors = sap_dynamics_motor_efforts(start->dynamics, sap_assembly_positions(call),
+                                                    start->v0, start->input);
   const int32_t joints = model->sizes.joints;
   for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
     const sap_status status = call->assembly->bound_servos[bound].count > 0

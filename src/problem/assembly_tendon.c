@@ -15,13 +15,14 @@ static sap_status make_row(const sap_assembly_call* call, int32_t id, double s, 
   return sap_assembly_rows_scale(call, 0, 1, w);
 }
 
-static sap_status add_side(const sap_assembly_call* call, int32_t id, int32_t side, double g) {
+static sap_status add_side(const sap_assembly_call* call, int32_t id, int32_t side, double gap) {
   const sap_model_tendon* tendon = &call->assembly->model->tendons[id];
   double w = 0.0;
   sap_status status = make_row(call, id, side == 0 ? 1.0 : -1.0, &w);
   if (status != SAP_STATUS_OK || !(w > 0.0)) {
     return status;
   }
+  const double g = sap_assembly_gap0(call, 0, gap);
   const sap_soft_row soft = {
       .stiffness = tendon->limit_stiffness,
       .relaxation_time = tendon->limit_relaxation_time,
@@ -46,7 +47,8 @@ static sap_status add_limits(const sap_assembly_call* call, int32_t id) {
   }
   const sap_assembly_start* start = call->start;
   sap_rows* rows = &call->assembly->rows;
-  const double length = sap_dynamics_tendon_length(start->dynamics, start->q0, id);
+  const double length =
+      sap_dynamics_tendon_length(start->dynamics, sap_assembly_positions(call), id);
   const double range = tendon->upper - tendon->lower;
   sap_rows_begin(rows, 1);
   sap_dynamics_add_tendon_row(start->dynamics, id, 1.0, rows, 0);

@@ -202,17 +202,27 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     return add_potential(p, contact, regularization, w, &block, R, v_hat, error);
   }
   sap_stage_velocity(p, &block, vc0);
-  const sap_stage_cone cone = {.normal = {.stiffness = contact->material.stiffness,
-                                          .relaxation_time = contact->material.relaxation_time,
-                                          .g0 = contact->phi0,
-                                          .rate0 = vc0[2],
-                                          .w = w,
-                                          .unilateral = true},
-                               .nrows = nrows,
-                               .friction = block.friction,
-                               .beta = regularization->beta,
-                               .vc0 = vc0};
-  sap_stage_contact(p, &cone, R, v_hat);
+  const double* change = contact->velocity_change;
+  const bool scaled = contact->friction != NULL;
+  const sap_stage_cone cone = {
+      .normal = {.stiffness = contact->material.stiffness,
+                 .relaxation_time = contact->material.relaxation_time,
+                 .g0 = contact->phi0 + contact->gap_change,
+                 .rate0 = vc0[2],
+                 .w = w,
+                 .unilateral = true},
+      .nrows = nrows,
+      .friction = block.friction,
+      .beta = regularization->beta,
+      .vc0 = vc0,
+      .velocity_change = {scaled ? scales[0] * change[0] : change[0],
+                          scaled ? scales[1] * change[1] : change[1], change[2]}};
+  double slip = 0.0;
+  const bool within = sap_stage_contact(p, &cone, R, v_hat, &slip);
   sap_rigid_contact(p, &cone, R, v_hat);
-  return sap_problem_append_block(p, &block, error);
+  status = sap_problem_append_block(p, &block, error);
+  if (status == SAP_STATUS_OK && within) {
+    sap_problem_shift_contact(p, slip);
+  }
+  return status;
 }

@@ -143,7 +143,7 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   p->has_momentum = p->has_mobility = false;
   p->contact_model = SAP_CONTACT_BY_MATERIAL;
   p->theta = p->theta_vq = 1.0;
-  p->rigid = false;
+  p->rigid = p->no_gliding = false;
   p->tree_start[0] = 0;
   p->diagonal_start[0] = 0;
   for (int32_t t = 0; t < ntrees; ++t) {

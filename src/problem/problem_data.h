@@ -25,7 +25,9 @@ typedef struct sap_block_data {
   int32_t first_tree;                              // in block_trees and jacobians
   double friction;                                 // of a contact
   double dissipation, slip_speed, lagged_impulse;  // of a potential
-  double w;  // Delassus scale of a contact with a potential; 0: not known
+  double w;      // Delassus scale of a contact with a potential; 0: not known
+  bool guarded;  // must not glide: gliding.c
+  double shift;  // that v_hat of its normal has got [m/s]
   uint64_t key;
 } sap_block_data;
 
@@ -87,6 +89,7 @@ struct sap_problem {
   double theta, theta_vq;  // 1, 1: the end of the step
   double* v0;              // start of the step (nv); only where has_v0
   sap_lag_memory lag;      // outlives a reset
+  bool no_gliding;         // of contacts that slide within the step
   bool rigid;              // R = 0 and biases instead of compliance: sap_problem_set_rigid
   double restitution, baumgarte;
   // couplings
@@ -163,6 +166,13 @@ sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* 
 // Where the impulses of lagged contacts, gamma of a solve of this problem, are far from their n0
 // and that matters, all get theirs as n0. Whether it was so.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);
+// For convex solvers at a stage within the step: contacts added afterwards that slide there get a
+// shift of v_hat_n; a reset undoes it.
+void sap_problem_forbid_gliding(sap_problem* problem, bool forbidden);
+// The last contact is evaluated within the step, and |g_t| about `slip`.
+void sap_problem_shift_contact(sap_problem* problem, double slip);
+// Shifts of a solution's g_t. Whether another solution would differ.
+bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
 // J v0 of a block, zero where v0 is not known.
 void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
 // J v* of a block.
@@ -170,16 +180,27 @@ void sap_stage_free_velocity(const sap_problem* problem, const sap_block* block,
 // R and v_hat at the problem's stage; false, and nothing changed, where the end is right.
 bool sap_stage_normal(const sap_problem* problem, const sap_soft_row* row, double beta, double* R,
                       double* v_hat);
+// A servo: force = offset - kp l - kd dl/dt of a length l, between bounds.
+typedef struct sap_stage_servo {
+  double offset, kp, kd;
+  double length0, rate0;  // l at the start of the step, J v0
+  double w;               // Delassus scale of the row
+} sap_stage_servo;
+// R and v_hat at the problem's stage; nothing is changed where the end is right.
+void sap_stage_servo_row(const sap_problem* problem, const sap_stage_servo* servo, double beta,
+                         double* R, double* v_hat);
 // The same for all `nrows` rows of a friction cone, which hold those of the end; its velocity was
 // vc0.
 typedef struct sap_stage_cone {
   sap_soft_row normal;
   int32_t nrows;
   double friction, beta;
-  const double* vc0;  // (nrows)
+  const double* vc0;          // (nrows)
+  double velocity_change[3];  // from J v to the end of the step
 } sap_stage_cone;
-void sap_stage_contact(const sap_problem* problem, const sap_stage_cone* cone, double* R,
-                       double* v_hat);
+// slip: about |g_t| of gliding.c, 0 where it sticks. False where the end is right for all rows.
+bool sap_stage_contact(const sap_problem* problem, const sap_stage_cone* cone, double* R,
+                       double* v_hat, double* slip);
 // R and v_hat of the rigid laws, where sap_problem_set_rigid asked for them: of a limit's or
 // bilateral row, and of a contact's rows.
 void sap_rigid_row(const sap_problem* problem, const sap_soft_row* row, double* R, double* v_hat);

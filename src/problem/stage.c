@@ -14,7 +14,9 @@
 //   is new        unilateral and open now, or one step ago at its present speed
 //   sticks        tangent: friction can stop the slip within the step. Rt = sigma w is never
 //   resolved.
-// Dry friction of one row has the same impulse either way while it slides; it stays at the end.
+// What is evaluated at the end moves there by J_end v, where J may be that of the theta point:
+// v_hat loses (J_end - J) v as expected (integrators/multibody_point.c). Dry friction of one row
+// has the same impulse either way while it slides; it stays at the end.
 #include <math.h>
 #include <string.h>
 
@@ -32,8 +34,8 @@ static bool evaluates_within(const sap_problem* p) {
   return p->theta < 1.0 || p->theta_vq < 1.0;
 }
 
-static bool is_resolved(const sap_problem* p, const sap_soft_row* row, double beta) {
-  const double z = p->dt * row->stiffness * (p->dt + row->relaxation_time) * row->w;
+// z = dt (dt k + d) w of a row of stiffness k and damping d
+static bool is_resolved(double z, double beta) {
   return z <= RESOLVED && z * beta * beta <= FOUR_PI_SQUARED;
 }
 
@@ -43,7 +45,8 @@ static bool is_new(const sap_problem* p, const sap_soft_row* row) {
 
 bool sap_stage_normal(const sap_problem* p, const sap_soft_row* row, double beta, double* R,
                       double* v_hat) {
-  if (!evaluates_within(p) || !is_resolved(p, row, beta) || is_new(p, row)) {
+  const double z = p->dt * row->stiffness * (p->dt + row->relaxation_time) * row->w;
+  if (!evaluates_within(p) || !is_resolved(z, beta) || is_new(p, row)) {
     return false;
   }
   const double c = p->theta * (p->dt * p->theta_vq + row->relaxation_time);
@@ -56,26 +59,50 @@ bool sap_stage_normal(const sap_problem* p, const sap_soft_row* row, double beta
   return true;
 }
 
-void sap_stage_contact(const sap_problem* p, const sap_stage_cone* cone, double* R, double* v_hat) {
+void sap_stage_servo_row(const sap_problem* p, const sap_stage_servo* s, double beta, double* R,
+                         double* v_hat) {
+  if (!evaluates_within(p) || !is_resolved(p->dt * (p->dt * s->kp + s->kd) * s->w, beta)) {
+    return;
+  }
+  const double c = p->theta * (p->dt * p->theta_vq * s->kp + s->kd);
+  const double c0 = p->dt * p->theta * (1.0 - p->theta_vq) * s->kp + (1.0 - p->theta) * s->kd;
+  *R = 1.0 / (p->dt * c);
+  *v_hat = (s->offset - s->kp * s->length0 - c0 * s->rate0) / c;
+}
+
+static void change_tangents(const sap_stage_cone* cone, double* v_hat) {
+  v_hat[0] -= cone->velocity_change[0];
+  v_hat[1] -= cone->velocity_change[1];
+}
+
+bool sap_stage_contact(const sap_problem* p, const sap_stage_cone* cone, double* R, double* v_hat,
+                       double* slip) {
   const sap_soft_row* normal = &cone->normal;
   if (!sap_stage_normal(p, normal, cone->beta, &R[2], &v_hat[2])) {
-    return;
+    change_tangents(cone, v_hat);
+    v_hat[2] -= cone->velocity_change[2];
+    return false;
   }
   const double force = -normal->stiffness * (normal->g0 + normal->relaxation_time * cone->vc0[2]);
   const double stopped = cone->friction * p->dt * fmax(0.0, force) * normal->w;
   double slip_2 = 0.0;
   for (int32_t i = 0; i < cone->nrows; ++i) {
-    const double slip = i == 2 ? 0.0 : cone->vc0[i] - v_hat[i];
-    slip_2 += slip * slip;
+    const double slip_i = i == 2 ? 0.0 : cone->vc0[i] - v_hat[i];
+    slip_2 += slip_i * slip_i;
   }
+  *slip = 0.0;
   if (sqrt(slip_2) > SLIDING * stopped) {
+    *slip = sqrt(slip_2) / p->theta;
     for (int32_t i = 0; i < cone->nrows; ++i) {
       if (i != 2) {
         R[i] /= p->theta;
         v_hat[i] -= (1.0 - p->theta) / p->theta * (cone->vc0[i] - v_hat[i]);
       }
     }
+  } else {
+    change_tangents(cone, v_hat);
   }
+  return true;
 }
 
 // velocity += J v of three rows.
