@@ -186,6 +186,20 @@ sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_
   return SAP_STATUS_OK;
 }
 
+sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
+                                 sap_error* error) {
+  if (multibody == NULL || gap == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody or gap is NULL");
+  }
+  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  if (status == SAP_STATUS_OK) {
+    const bool any = multibody->model->sizes.equalities > 0;
+    *gap =
+        any ? sap_assembly_closure(multibody->assembly, sap_multibody_look(multibody, q), q) : 0.0;
+  }
+  return status;
+}
+
 sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
                                    double p_WB[3], double q_WB[4], sap_error* error) {
   if (multibody == NULL || p_WB == NULL || q_WB == NULL) {

@@ -113,6 +113,9 @@ SAP_API sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const 
 // Pose of a body at q: p_WB (3) and quaternion (4).
 SAP_API sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
                                            double p_WB[3], double q_WB[4], sap_error* error);
+// The largest |g| of the equalities that are switched on, at q: what loops hang open by [m, rad].
+SAP_API sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
+                                         sap_error* error);
 // Collision detection alone, at q; the contacts are then what sap_multibody_contacts returns.
 SAP_API sap_status sap_multibody_detect(sap_multibody* multibody, const double* q,
                                         sap_error* error);

@@ -57,6 +57,9 @@ typedef struct sap_scene_edit {
   const char *path, *value;
 } sap_scene_edit;
 
+// name: without "sapstep:".
+typedef void (*sap_note_function)(void* context, const char* name, const char* text);
+
 typedef struct sap_scene_options {
   sap_scene_format format;        //                                                     (auto)
   bool lenient;                   // what is not supported becomes a warning             (false)
@@ -73,6 +76,9 @@ typedef struct sap_scene_options {
   int32_t edit_count;                     // element                                     (NULL, 0)
   sap_message_function warning;           // may be NULL
   void* warning_context;
+  sap_note_function note;  // called with every <text name="sapstep:exact:JOINT" data="..."/>, which
+                           // is for programs, not for the physics; may be NULL        (NULL)
+  void* note_context;
 } sap_scene_options;
 
 SAP_API sap_scene_options sap_scene_options_default(void);

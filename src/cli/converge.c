@@ -10,64 +10,37 @@
 #include <string.h>
 
 #include "cli/options.h"
+#include "cli/sweep_hash.h"
 
 static void on_signal(int signal_number) {
   (void)signal_number;
   converge_interrupt();
 }
 
-static sap_status refuse(sap_error* error, const char* format, const char* scene,
-                         const char* name) {
-  error->status = SAP_STATUS_ARGUMENT;
-  (void)snprintf(error->message, sizeof error->message, format, scene, name);
-  return SAP_STATUS_ARGUMENT;
-}
-
-// The coordinates of a hinge or slide.
-static sap_status find_joint(const converge_study* s, const char* name, int32_t* q, int32_t* v,
-                             sap_error* error) {
-  const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
-  sap_joint_type type;
-  if (joint < 0) {
-    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
-  }
-  const sap_status status = sap_model_joint(s->model, joint, &type, NULL, q, v, error);
-  if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
-    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
-                  s->options.scene.path, name);
-  }
-  return status;
-}
-
-// The state that all runs start from, and the coordinates that have exact solutions.
-static sap_status set_start(converge_study* s, sap_error* error) {
-  sap_status status = cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error);
-  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nstart; ++i) {
-    int32_t q, v;
-    status = find_joint(s, s->options.start[i].joint, &q, &v, error);
-    if (status == SAP_STATUS_OK) {
-      s->start.q[q] = s->options.start[i].position;
+// Of what decides on the results: the command without what only concerns the output, the scene.
+static void hash_command(converge_study* s, int argc, char** argv) {
+  static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
+  uint64_t hash = sweep_hash(SWEEP_HASH_BEGIN, sap_version(), strlen(sap_version()));
+  for (int i = 0; i < argc; ++i) {
+    bool skipped = false;
+    for (size_t k = 0; k < sizeof output / sizeof *output; ++k) {
+      skipped = skipped || strcmp(argv[i], output[k]) == 0;
+    }
+    if (skipped) {
+      ++i;
+    } else {
+      hash = sweep_hash(hash, argv[i], strlen(argv[i]) + 1);
     }
   }
-  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nexact; ++i) {
-    converge_exact* exact = &s->options.exact[i];
-    status = find_joint(s, exact->joint, &exact->q, &exact->v, error);
+  FILE* file = fopen(s->options.scene.path, "rb");
+  char bytes[4096];
+  for (size_t got; file != NULL && (got = fread(bytes, 1, sizeof bytes, file)) > 0;) {
+    hash = sweep_hash(hash, bytes, got);
   }
-  return status;
-}
-
-static sap_status read_scene(converge_study* s, sap_error* error) {
-  sap_status status = cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error);
-  if (status == SAP_STATUS_OK) {
-    status = set_start(s, error);
+  if (file != NULL) {
+    (void)fclose(file);
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
-  s->options.dt = s->options.stepper.dt;
-  s->samples = (int64_t)ceil(s->options.duration / s->options.dt * (1.0 - 1e-12));
-  return SAP_STATUS_OK;
+  s->hash = hash;
 }
 
 static bool can_combine(sap_scheme scheme, sap_stage stage) {
@@ -133,7 +106,7 @@ static bool list_cases(converge_study* s) {
 // The references and what they differ by. False: one did not arrive.
 static bool make_reference(converge_study* s, int* code) {
   const double nan = (double)NAN;
-  s->reference_error = (converge_errors){nan, nan, nan};
+  s->reference_error = (converge_errors){nan, nan, nan, nan};
   if (s->references == 0) {
     return true;
   }
@@ -155,7 +128,15 @@ static bool make_reference(converge_study* s, int* code) {
     *code = cli_report(&error);
     return false;
   }
-  converge_compare(s, multibody, s->cases[1].samples, &s->reference_error);
+  if (s->options.against == CONVERGE_RICHARDSON) {
+    converge_extrapolate(s, multibody);
+  }
+  converge_errors* missed = &s->reference_error;
+  converge_compare(s, multibody, s->cases[1].samples, missed);
+  if (s->options.against == CONVERGE_RICHARDSON) {  // what the finer run misses, a fourth of this
+    *missed = (converge_errors){missed->position / 4.0, missed->velocity / 4.0,
+                                missed->position_end / 4.0, missed->velocity_end / 4.0};
+  }
   sap_multibody_destroy(multibody);
   return true;
 }
@@ -167,13 +148,20 @@ static int execute(converge_study* s) {
   const bool complete = referenced && converge_jobs_run(s, s->references, s->count);
   progress_end(&s->bar);
   if (converge_interrupted()) {
-    cli_message("interrupted");
+    if (s->journal != NULL) {
+      cli_message("interrupted; finished runs are kept in '%s': the same command goes on",
+                  s->options.journal);
+    } else {
+      cli_message("interrupted; with --journal FILE the same command could go on");
+    }
     code = CLI_UNCONVERGED;
   }
   if (!referenced) {
     return code;
   }
   const int reported = converge_report(s);
+  converge_journal_close(s->journal, complete);
+  s->journal = NULL;
   return complete || reported > code ? reported : code;
 }
 
@@ -188,15 +176,23 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
   (void)sigaction(SIGINT, &action, NULL);
   (void)sigaction(SIGTERM, &action, NULL);
   sap_error error = {0};
-  if (read_scene(&study, &error) != SAP_STATUS_OK) {
+  hash_command(&study, argc, argv);
+  if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   } else if (!list_cases(&study)) {
     code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
+  } else if (study.options.journal != NULL &&
+             converge_journal_open(study.options.journal, &study, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
   } else {
     code = execute(&study);
   }
+  converge_journal_close(study.journal, false);
   for (int i = 0; i < study.count && study.cases != NULL; ++i) {
     free(study.cases[i].samples);
+  }
+  for (int i = 0; i < study.options.nexact; ++i) {
+    free(study.options.exact[i].owned);
   }
   free(study.cases);
   sap_state_clear(&study.start);
@@ -217,8 +213,9 @@ const cli_command cli_command_converge = {
         "left out of the orders, and the exit code is 1.",
     .examples =
         "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
-        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5 \\\n"
-        "    --exact 'x=0.1*cos(sqrt(100/0.75)*t)'\n",
+        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5 --journal "
+        "orders.journal\n"
+        "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
     .options = converge_option_list,
     .solver_options = true,
     .run = converge_scene,

@@ -2,6 +2,7 @@
 // What the files of `sapstep converge` share.
 //   converge_options.c  command line      converge_case.c  one run at one step size
 //   converge_jobs.c     all runs, in threads               converge_report.c  orders, table, chart
+//   converge_scene.c    what the scene says                converge_journal.c finished runs on disk
 #ifndef SAP_CLI_CONVERGE_H
 #define SAP_CLI_CONVERGE_H
 
@@ -20,8 +21,16 @@ enum { CONVERGE_EXACT_MAX = 16, CONVERGE_SOLVERS_MAX = 16, CONVERGE_LEVELS_MAX =
 typedef struct converge_exact {
   char joint[128];
   const char* expression;
+  char* owned;   // the expression where it is the scene's
   int32_t q, v;  // its coordinates
 } converge_exact;
+
+// What errors are measured against.
+typedef enum converge_against {
+  CONVERGE_AUTO,        // exact solutions where given or named by the scene, else a run
+  CONVERGE_RUN,         // the finer of two runs with much smaller steps
+  CONVERGE_RICHARDSON,  // what both extrapolate to
+} converge_against;
 
 // Where a joint starts instead of the default pose or the keyframe.
 typedef struct converge_start {
@@ -31,7 +40,8 @@ typedef struct converge_start {
 
 typedef struct converge_options {
   cli_scene scene;  // with its dt: the largest step
-  const char* svg;
+  const char *svg, *journal;
+  converge_against against;
   double dt, duration;  // the largest step [s]
   int32_t levels;       // step sizes
   int32_t ratio;        // smallest step over that of the reference
@@ -51,6 +61,7 @@ typedef struct converge_errors {
   double position;      // L2 over time of |q (-) reference|
   double velocity;      // of |v - reference|
   double position_end;  // at the end
+  double velocity_end;
 } converge_errors;
 
 // A run at one step size.
@@ -67,11 +78,14 @@ typedef struct converge_case {
   converge_errors errors;
   double energy_drift;  // at the end, since the start [J]
   double penetration;   // largest [m]
+  double drift;         // largest gap of an equality at a sample [m, rad]
   double newton;        // iterations, mean
   double seconds;       // wall clock
   int64_t steps, unconverged;
   double* samples;  // q, v at every sample of a reference, else NULL
 } converge_case;
+
+typedef struct converge_journal converge_journal;
 
 typedef struct converge_study {
   converge_options options;
@@ -84,7 +98,9 @@ typedef struct converge_study {
   converge_errors reference_error;  // by how much the two references differ; NaN with exact ones
   progress bar;
   _Atomic int next;
-  _Atomic int64_t steps;  // made so far
+  _Atomic int64_t steps;      // made so far
+  uint64_t hash;              // of the command, the scene and the program
+  converge_journal* journal;  // NULL: none
 } converge_study;
 
 // The command line; false: *exit_code is what the program must return.
@@ -103,6 +119,18 @@ void converge_case_run(converge_study* study, converge_case* c);
 // Errors of samples (q, v at every sample) against the finer reference.
 void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
                       converge_errors* out);
+// Makes of the finer reference what both extrapolate to at second order: x + (x - coarser)/3.
+void converge_extrapolate(converge_study* study, sap_multibody* multibody);
+
+// Reads the scene, its exact solutions where they hold, and the state that all runs start from.
+sap_status converge_scene_read(converge_study* study, sap_error* error);
+
+// Restores the runs that an earlier study has finished.
+sap_status converge_journal_open(const char* path, converge_study* study, sap_error* error);
+void converge_journal_add(converge_journal* journal, const converge_study* study,
+                          const converge_case* c);
+// finished: its file is no longer needed.
+void converge_journal_close(converge_journal* journal, bool finished);
 
 // Runs cases [first, last) in threads with a progress bar. False: interrupted or no threads.
 bool converge_jobs_run(converge_study* study, int first, int last);

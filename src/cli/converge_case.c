@@ -37,11 +37,13 @@ static void accumulate(converge_errors* sums, const double squares[2]) {
   sums->position += squares[0];
   sums->velocity += squares[1];
   sums->position_end = sqrt(squares[0]);
+  sums->velocity_end = sqrt(squares[1]);
 }
 
 static converge_errors means(const converge_errors* sums, int64_t samples) {
   return (converge_errors){sqrt(sums->position / (double)samples),
-                           sqrt(sums->velocity / (double)samples), sums->position_end};
+                           sqrt(sums->velocity / (double)samples), sums->position_end,
+                           sums->velocity_end};
 }
 
 void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
@@ -49,7 +51,7 @@ void converge_compare(const converge_study* study, sap_multibody* multibody, con
   const sap_system* system = sap_multibody_system(multibody);
   const size_t size = (size_t)system->nq + (size_t)system->nv;
   double* delta = malloc(((size_t)system->nv + 1) * sizeof *delta);
-  converge_errors sums = {0.0, 0.0, 0.0};
+  converge_errors sums = {0.0, 0.0, 0.0, 0.0};
   for (int64_t k = 0; k < study->samples; ++k) {
     const double* reference = study->cases[0].samples + size * (size_t)k;
     const double* other = samples + size * (size_t)k;
@@ -61,6 +63,24 @@ void converge_compare(const converge_study* study, sap_multibody* multibody, con
   }
   free(delta);
   *out = means(&sums, study->samples);
+}
+
+void converge_extrapolate(converge_study* study, sap_multibody* multibody) {
+  const sap_system* system = sap_multibody_system(multibody);
+  const size_t size = (size_t)system->nq + (size_t)system->nv;
+  double* delta = malloc((size + 1) * sizeof *delta);
+  for (int64_t k = 0; delta != NULL && k < study->samples; ++k) {
+    double* fine = study->cases[0].samples + size * (size_t)k;
+    const double* coarse = study->cases[1].samples + size * (size_t)k;
+    double* q = delta + system->nv;
+    (void)system->position_difference(system->context, coarse, fine, delta);
+    memcpy(q, fine, (size_t)system->nq * sizeof *q);
+    (void)system->integrate_positions(system->context, q, delta, 1.0 / 3.0, fine);
+    for (int32_t i = 0; i < system->nv; ++i) {
+      fine[system->nq + i] += (fine[system->nq + i] - coarse[system->nq + i]) / 3.0;
+    }
+  }
+  free(delta);
 }
 
 // The velocity by differences of fourth order: h^4 x^(5)/30 of a motion of some hundred rad/s and
@@ -172,7 +192,10 @@ void converge_case_run(converge_study* study, converge_case* c) {
       status = advance(study, c, &w, &iterations);
     }
     if (status == SAP_STATUS_OK) {
+      double gap = 0.0;
       sample(study, c, &w, k);
+      (void)sap_multibody_closure(w.multibody, w.state.q, &gap, NULL);
+      c->drift = fmax(c->drift, gap);
     }
     if (converge_interrupted()) {
       break;
@@ -185,6 +208,9 @@ void converge_case_run(converge_study* study, converge_case* c) {
   }
   c->newton = c->steps > 0 ? iterations / (double)c->steps : (double)NAN;
   c->seconds = seconds() - begun;
+  if (c->done && study->journal != NULL) {
+    converge_journal_add(study->journal, study, c);
+  }
   sap_stepper_destroy(w.stepper);
   sap_multibody_destroy(w.multibody);
   sap_state_clear(&w.state);

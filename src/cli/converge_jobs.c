@@ -35,7 +35,9 @@ static void* work(void* context) {
     if (index >= j->last || converge_interrupted()) {
       break;
     }
-    converge_case_run(j->study, &j->study->cases[index]);
+    if (!j->study->cases[index].done) {
+      converge_case_run(j->study, &j->study->cases[index]);
+    }
   }
   atomic_fetch_sub(&j->running, 1);
   return NULL;

@@ -18,6 +18,8 @@ enum {
   OPTION_RATIO,
   OPTION_JOBS,
   OPTION_SVG,
+  OPTION_AGAINST,
+  OPTION_JOURNAL,
   OPTION_START,
   OPTION_FORMAT,
 };
@@ -33,7 +35,14 @@ const cli_option converge_option_list[] = {
     {"solver", "LIST", OPTION_SOLVERS, "contact solvers, separated by commas (sap)"},
     {"exact", "JOINT=F", OPTION_EXACT,
      "exact solution of a joint's coordinate, a formula of the time\n"
-     "t; may be given for several joints; others are not compared"},
+     "t; may be given for several joints; others are not compared\n"
+     "(without: those that the scene names, see its reference)"},
+    {"reference", "NAME", OPTION_AGAINST,
+     "auto: exact solutions, or a run where there are none; run: the\n"
+     "run in any case; richardson: two runs, extrapolated (auto)"},
+    {"journal", "FILE", OPTION_JOURNAL,
+     "keep finished runs there: after an interruption or a kill the\n"
+     "same command goes on; removed at the end"},
     {"reference-ratio", "N", OPTION_RATIO,
      "without exact solutions the reference is midpoint with the\n"
      "smallest step divided by N: 2 to 4096 (16)"},
@@ -198,6 +207,15 @@ static const char* take(converge_options* o, int id, const char* argument) {
       return take_exact(o, argument);
     case OPTION_START:
       return take_start(o, argument);
+    case OPTION_AGAINST: {
+      static const char* const names[] = {"auto", "run", "richardson", NULL};
+      const int against = cli_read_choice(argument, names);
+      o->against = (converge_against)against;
+      return against >= 0 ? NULL : "auto, run or richardson";
+    }
+    case OPTION_JOURNAL:
+      o->journal = argument;
+      return argument[0] != '\0' ? NULL : "a path";
     case OPTION_SVG:
       o->svg = argument;
       return argument[0] != '\0' ? NULL : "a path";
@@ -230,6 +248,9 @@ static int check(const cli_command* command, const cli_parser* parser, converge_
   sap_error error;
   if (sap_solver_options_check(&o->stepper.solver_options, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
+  }
+  if (o->nexact > 0 && o->against != CONVERGE_AUTO) {
+    return cli_usage_error(command, "--exact and --reference exclude each other");
   }
   if (o->nschemes == 0) {
     (void)take_list(o, "symplectic-euler,implicit-euler,midpoint", add_scheme);

@@ -89,15 +89,16 @@ static const char* verdict(const converge_case* c, bool coarse) {
 
 static bool print_rows(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
-      {"scheme", CLI_CELL_TEXT, 0},        {"contact_stage", CLI_CELL_TEXT, 0},
-      {"solver", CLI_CELL_TEXT, 0},        {"dt_s", CLI_CELL_REAL, 6},
-      {"position_l2", CLI_CELL_REAL, 4},   {"position_order", CLI_CELL_REAL, 3},
-      {"velocity_l2", CLI_CELL_REAL, 4},   {"velocity_order", CLI_CELL_REAL, 3},
-      {"position_end", CLI_CELL_REAL, 4},  {"energy_drift_J", CLI_CELL_REAL, 3},
-      {"penetration_m", CLI_CELL_REAL, 3}, {"newton_mean", CLI_CELL_REAL, 3},
-      {"time_s", CLI_CELL_REAL, 3},        {"outcome", CLI_CELL_TEXT, 0},
-      {"position_fit", CLI_CELL_REAL, 0},  {"position_fit_error", CLI_CELL_REAL, 0},
-      {"velocity_fit", CLI_CELL_REAL, 0},  {"velocity_fit_error", CLI_CELL_REAL, 0},
+      {"scheme", CLI_CELL_TEXT, 0},           {"contact_stage", CLI_CELL_TEXT, 0},
+      {"solver", CLI_CELL_TEXT, 0},           {"dt_s", CLI_CELL_REAL, 6},
+      {"position_l2", CLI_CELL_REAL, 4},      {"position_order", CLI_CELL_REAL, 3},
+      {"velocity_l2", CLI_CELL_REAL, 4},      {"velocity_order", CLI_CELL_REAL, 3},
+      {"position_end", CLI_CELL_REAL, 4},     {"velocity_end", CLI_CELL_REAL, 4},
+      {"energy_drift_J", CLI_CELL_REAL, 3},   {"penetration_m", CLI_CELL_REAL, 3},
+      {"constraint_drift", CLI_CELL_REAL, 3}, {"newton_mean", CLI_CELL_REAL, 3},
+      {"time_s", CLI_CELL_REAL, 3},           {"outcome", CLI_CELL_TEXT, 0},
+      {"position_fit", CLI_CELL_REAL, 0},     {"position_fit_error", CLI_CELL_REAL, 0},
+      {"velocity_fit", CLI_CELL_REAL, 0},     {"velocity_fit_error", CLI_CELL_REAL, 0},
   };
   // A table for the eye has the fits in a table of their own.
   const bool fits = s->options.format != CLI_FORMAT_TABLE;
@@ -119,8 +120,10 @@ static bool print_rows(const converge_study* s, const series* all) {
       cli_table_real(table, all[i].velocity.all[l]);
       cli_table_real(table, local_order(&all[i].velocity, l));
       cli_table_real(table, c->done ? c->errors.position_end : nan);
+      cli_table_real(table, c->done ? c->errors.velocity_end : nan);
       cli_table_real(table, c->done ? c->energy_drift : nan);
       cli_table_real(table, c->penetration);
+      cli_table_real(table, c->drift);
       cli_table_real(table, c->newton);
       cli_table_real(table, c->seconds);
       cli_table_text(table, verdict(c, all[i].coarse[l]));

@@ -4,7 +4,7 @@
 //   product  = signed { (*|/) signed }
 //   signed   = (+|-) signed | power
 //   power    = atom [ ^ signed ]
-//   atom     = number | t | pi | function ( sum ) | ( sum )
+//   atom     = number | t | pi | function ( sum [ , sum ] ) | ( sum )
 #include "cli/expression.h"
 
 #include <ctype.h>
@@ -46,16 +46,64 @@ static bool take(parser* p, char c) {
   return true;
 }
 
+static double step(double x) {
+  return x < 0.0 ? 0.0 : 1.0;
+}
+
+static double modulo(double x, double y) {
+  return x - y * floor(x / y);
+}
+
+// Jacobi's cd(u, k) = cn/dn = sin(phi) of u + K(k): descending Gauss transformation (arithmetic-
+// geometric mean; Abramowitz, Stegun 16.4, 17.6). A pendulum let go at a: theta = 2 asin(k cd(w t,
+// k)), k = sin(a/2).
+static double jacobi_cd(double u, double k) {
+  enum { STEPS = 12 };  // a double needs six
+  double a[STEPS + 1], c[STEPS + 1];
+  double b = sqrt(1.0 - k * k);
+  a[0] = 1.0;
+  c[0] = k;
+  for (int n = 0; n < STEPS; ++n) {
+    a[n + 1] = 0.5 * (a[n] + b);
+    c[n + 1] = 0.5 * (a[n] - b);
+    b = sqrt(a[n] * b);
+  }
+  const double half_pi = acos(0.0);
+  double phi = ldexp(a[STEPS] * u, STEPS) + ldexp(half_pi, STEPS);  // u + K, K = pi/(2 a)
+  for (int n = STEPS; n > 0; --n) {
+    phi = 0.5 * (phi + asin(c[n] / a[n] * sin(phi)));
+  }
+  return sin(phi);
+}
+
+static const struct {
+  const char* name;
+  double (*call)(double, double);
+} pairs[] = {{"mod", modulo}, {"cd", jacobi_cd}};
+
 static const struct {
   const char* name;
   double (*call)(double);
-} functions[] = {{"sin", sin},   {"cos", cos},  {"tan", tan},   {"exp", exp},   {"log", log},
-                 {"sqrt", sqrt}, {"abs", fabs}, {"sinh", sinh}, {"cosh", cosh}, {"tanh", tanh}};
+} functions[] = {{"sin", sin},   {"cos", cos},   {"tan", tan},   {"exp", exp},
+                 {"log", log},   {"sqrt", sqrt}, {"abs", fabs},  {"sinh", sinh},
+                 {"cosh", cosh}, {"tanh", tanh}, {"asin", asin}, {"step", step}};
 
 // After the opening parenthesis.
 static double group(parser* p) {
   const double value = sum(p);
   return take(p, ')') ? value : fail(p, "a closing parenthesis is missing");
+}
+
+static double pair(parser* p, double (*call)(double, double)) {
+  if (!take(p, '(')) {
+    return fail(p, "a function needs its argument in parentheses");
+  }
+  const double first = sum(p);
+  if (!take(p, ',')) {
+    return fail(p, "a second argument is missing");
+  }
+  const double second = group(p);
+  return call(first, second);
 }
 
 static double named(parser* p) {
@@ -76,9 +124,14 @@ static double named(parser* p) {
                           : fail(p, "a function needs its argument in parentheses");
     }
   }
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
+    if (strlen(pairs[i].name) == length && strncmp(start, pairs[i].name, length) == 0) {
+      return pair(p, pairs[i].call);
+    }
+  }
   return fail(p,
               "it has an unknown name (known: t, pi, sin, cos, tan, exp, log, sqrt, abs, sinh, "
-              "cosh, tanh)");
+              "cosh, tanh, asin, step, mod, cd)");
 }
 
 static double atom(parser* p) {

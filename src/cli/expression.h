@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Formulas of the time t, as an exact solution is given on the command line: numbers, t, pi, + - *
-// / ^, parentheses, sin cos tan exp log sqrt abs sinh cosh tanh.
+// / ^, parentheses, sin cos tan exp log sqrt abs sinh cosh tanh asin, step (1 from 0 on, 0
+// before), mod(x, y), cd(u, k) (Jacobi's).
 #ifndef SAP_CLI_EXPRESSION_H
 #define SAP_CLI_EXPRESSION_H
 

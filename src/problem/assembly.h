@@ -59,6 +59,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
 // Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
 // q = q0 (+) dt v_guess, the velocities that the problem's guess expects.
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
+// The largest |g| of the equalities that are switched on, at q, at which the kinematics stand.
+double sap_assembly_closure(const sap_assembly* assembly, sap_dynamics* dynamics, const double* q);
 // With a point of evaluation, instead of that: first with kinematics at q = q0 (+) dt v_guess, v
 // being v_guess, then with kinematics at q0.
 void sap_assembly_predict_rates(sap_assembly* assembly, const sap_dynamics* dynamics,

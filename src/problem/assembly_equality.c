@@ -250,6 +250,20 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   return sap_assembly_add_rows(call, &law);
 }
 
+double sap_assembly_closure(const sap_assembly* assembly, sap_dynamics* dynamics, const double* q) {
+  const sap_model* model = assembly->model;
+  double largest = 0.0;
+  for (int32_t id = 0; id < model->sizes.equalities; ++id) {
+    const sap_equality_def* e = &model->equalities[id];
+    double g[SAP_ROWS_MAX];
+    evaluate(dynamics, model, e, q, g);
+    for (int32_t r = 0; assembly->on[SAP_ASSEMBLY_EQUALITY][id] && r < row_count(e); ++r) {
+      largest = fmax(largest, fabs(g[r]));
+    }
+  }
+  return largest;
+}
+
 double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynamics* dynamics,
                                   const double* q, const sap_problem* problem, const double* vc) {
   const sap_model* model = assembly->model;

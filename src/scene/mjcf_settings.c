@@ -17,6 +17,7 @@ typedef struct material_setting {
 
 static const char prefix[] = "sapstep:";
 static const char contact_model[] = "sapstep:contact_model";
+static const char note[] = "sapstep:exact:";                        // for programs
 static const char surface_velocity[] = "sapstep:surface_velocity";  // of a geom only
 static const material_setting material_settings[] = {
     {"sapstep:stiffness", true, offsetof(sap_material, stiffness)},
@@ -225,6 +226,19 @@ static sap_status check_value(sap_mjcf_reader* r, const sap_xml_node* node) {
   return check_element(r, node, "numeric");
 }
 
+static sap_status pass_note(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                            const sap_xml_node* node) {
+  const char* text = sap_xml_get(node, "data");
+  const sap_status status = check_element(r, node, "text");
+  if (status == SAP_STATUS_OK && text == NULL) {
+    return sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error, "it needs data");
+  }
+  if (status == SAP_STATUS_OK && model == r->main && r->options->note != NULL) {
+    r->options->note(r->options->note_context, sap_xml_get(node, "name") + strlen(prefix), text);
+  }
+  return status;
+}
+
 static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
   sap_status status = SAP_STATUS_OK;
   for (const sap_xml_node* n = next_setting(model, NULL); n && status == SAP_STATUS_OK;
@@ -235,6 +249,10 @@ static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
     }
     if (sap_word_index(global_names, name) >= 0) {
       status = check_value(r, n);
+      continue;
+    }
+    if (strncmp(name, note, strlen(note)) == 0) {
+      status = pass_note(r, model, n);
       continue;
     }
     if (!is_for_geom(name)) {

@@ -193,6 +193,90 @@ static void formulas(void** state) {
   command_clear(&r);
 }
 
+// The scene's own solution is that of the command line, but not where the start or a material is
+// another.
+static void solutions_of_the_scene(void** state) {
+  static const char* const arguments[] = {"", EXACT, "--reference run"};
+  double error[3];
+  for (int i = 0; i < 3; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   CYLINDER " --duration 1 --levels 2 --scheme midpoint --format json %s",
+                   arguments[i]);
+    command_result r = run(*state, line, 0);
+    error[i] = value(&r, 0, "position_l2");
+    assert_true(value(&r, 0, "velocity_end") > 0.0);
+    command_clear(&r);
+  }
+  assert_true(error[0] == error[1]);
+  assert_true(error[0] != error[2]);
+  // Jacobi's cd against the pendulum, and parabolas with half sines
+  command_result r =
+      run(*state,
+          "'" SAPSTEP_SOURCE_DIR
+          "/examples/studies/orders/pendulum.xml' --keyframe "
+          "released --dt 0.01 --levels 3 --duration 2 --scheme midpoint --format json",
+          0);
+  ASSERT_NEAR(value(&r, 0, "position_fit"), 2.0, 0.02);
+  assert_true(value(&r, 2, "position_l2") < 1e-3);
+  command_clear(&r);
+  r = run(*state,
+          "'" SAPSTEP_SOURCE_DIR
+          "/examples/studies/orders/bouncing_contact.xml' --dt 0.0005 "
+          "--levels 3 --duration 0.5 --scheme midpoint --format json",
+          0);
+  assert_true(value(&r, 0, "position_l2") < 0.01);
+  assert_true(value(&r, 2, "position_l2") < 0.6 * value(&r, 0, "position_l2"));
+  command_clear(&r);
+}
+
+// Two runs extrapolated: order and errors are those against a much finer run.
+static void extrapolated_reference(void** state) {
+  double error[2];
+  for (int i = 0; i < 2; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "'" SCENES
+                   "double_pendulum.xml' --dt 0.005 --levels 3 --duration 0.5 --scheme "
+                   "midpoint --format json --reference-ratio %d --reference %s",
+                   i == 0 ? 32 : 4, i == 0 ? "run" : "richardson");
+    command_result r = run(*state, line, 0);
+    error[i] = value(&r, 2, "position_l2");
+    ASSERT_NEAR(value(&r, 0, "position_fit"), 2.0, 0.02);
+    command_clear(&r);
+  }
+  assert_true(fabs(error[1] / error[0] - 1.0) < 2e-3);
+}
+
+// What a kill interrupts goes on where it was; the table is that of an undisturbed study.
+static void killed_and_resumed(void** state) {
+  static const char line[] =
+      "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 6 --duration 2 --jobs 1 --format json";
+  char with[SCRATCH_PATH_SIZE + 256], path[SCRATCH_PATH_SIZE];
+  char command[SCRATCH_PATH_SIZE + 1024];
+  command_result whole = run(*state, line, 0);
+  (void)scratch_path(*state, "orders.journal", path);
+  (void)snprintf(with, sizeof with, "%s --journal '%s'", line, path);
+  for (int i = 0; i < 2; ++i) {
+    (void)snprintf(command, sizeof command, "timeout -s KILL 0.3 '%s' converge %s > /dev/null 2>&1",
+                   program, with);
+    const int code = system(command);
+    if (code != 0) {
+      assert_int_equal(access(path, R_OK), 0);
+    }
+  }
+  command_result resumed = run(*state, with, 0);
+  remove_times(whole.out);
+  remove_times(resumed.out);
+  assert_string_equal(whole.out, resumed.out);
+  assert_int_not_equal(access(path, F_OK), 0);
+  command_clear(&whole);
+  command_clear(&resumed);
+  command_result other = run(*state, CYLINDER " --levels 2 --journal " CYLINDER, 3);
+  assert_non_null(strstr(other.err, "this is no journal of this very command"));
+  command_clear(&other);
+}
+
 static void refusals(void** state) {
   static const struct {
     const char* arguments;
@@ -210,6 +294,9 @@ static void refusals(void** state) {
       {CYLINDER " --solver nothing", 2, "'sapstep solvers' lists"},
       {CYLINDER " --scheme explicit-euler --contact-stage theta", 2, "no scheme is left"},
       {CYLINDER " --reference-ratio 1", 2, "an integer from 2 to 4096"},
+      {CYLINDER " --reference finer", 2, "must be auto, run or richardson"},
+      {CYLINDER " --reference run" EXACT, 2, "exclude each other"},
+      {CYLINDER " --exact 'x=mod(t)'", 2, "a second argument is missing"},
       {CYLINDER " --jobs 0", 2, "an integer from 1 to 64"},
       {CYLINDER " --exact x", 2, "JOINT=FORMULA"},
       {CYLINDER " --start x", 2, "must be JOINT=X"},
@@ -266,6 +353,9 @@ int main(void) {
       TEST(failed_runs_are_told),
       TEST(threads_change_nothing),
       TEST(formulas),
+      TEST(solutions_of_the_scene),
+      TEST(extrapolated_reference),
+      TEST(killed_and_resumed),
       TEST(refusals),
       TEST(urdf_double_pendulum),
   };

@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# The experiments of Castro, Permenter and Han, "An Unconstrained Convex Formulation of Compliant Contact" (2022), Sec. VI:
+#   sh examples/studies/castro.sh [05] [06] [07] [09] [10] [11] [14]
+# Tables on standard output with the paper's values beside them; castro_*.svg and .csv in the current folder.
+# SAPSTEP names the program, DURATION the simulated time of the clutter [s] (10), COLUMN its bodies per column.
+set -eu
+studies=$(cd "$(dirname "$0")" && pwd)
+sapstep=${SAPSTEP:-sapstep}
+command -v "$sapstep" > /dev/null 2>&1 || for found in "$studies"/../../build*/src/cli/sapstep; do
+  [ -x "$found" ] && sapstep=$found
+done
+duration=${DURATION:-10}
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' INT TERM
+OPENBLAS_NUM_THREADS=1
+export OPENBLAS_NUM_THREADS
+
+say() { printf '\n%s\n' "$*"; }
+
+# A study; problems that the interior point method leaves short of its tolerance are no failure here.
+study() { "$sapstep" compare "$studies/$1.study" > "$scratch/table" || [ $? -eq 1 ]; }
+
+# energy FILE.csv: band of each line over the first 5 s, and what its mean has lost in the last 5 s, in the spring's
+# 0.5 J. Gravity's share, m g z at rest, is constant.
+energy() {
+  awk -F, 'NR > 1 { gsub(/"/, ""); line = $2 "," $3; t = $(NF - 2); e = $NF
+      if (!(line in count)) order[++lines] = line
+      n = count[line]++; time[line, n] = t; value[line, n] = e; end[line] = t }
+    END { printf "%-34s %18s %18s\n", "", "band, first 5 s", "lost in the end"
+      for (i = 1; i <= lines; ++i) { l = order[i]; low = 1e9; high = -1e9; a = b = na = nb = 0
+        for (k = 0; k < count[l]; ++k) { t = time[l, k]; e = value[l, k]
+          if (t <= 5) { if (e < low) low = e; if (e > high) high = e; a += e; ++na }
+          if (t >= end[l] - 5) { b += e; ++nb } }
+        printf "%-34s %17.3f%% %17.2f%%\n", l, 200 * (high - low), 200 * (a / na - b / nb) } }' "$1"
+}
+
+figure_05() {
+  say "Fig. 5, no friction. Paper: symplectic Euler 28 %, midpoint 0, implicit Euler loses all."
+  study castro_05
+  energy castro_05.csv
+}
+
+figure_06() {
+  say "Fig. 6, rolling. Paper: midpoint 0.16 %; symplectic Euler and midpoint lose 10 % in 10 minutes. The slip that the"
+  say "regularization allows takes sigma w dt f^2: with the one contact point of this scene 24 %, with two 12 %."
+  study castro_06
+  energy castro_06.csv
+  study castro_06_long
+  energy castro_06_long.csv
+}
+
+figure_07() {
+  say "Fig. 7, order of the spring-cylinder over 5 s. Paper: midpoint 2, Eulers 1."
+  "$sapstep" converge "$studies/../scenes/spring_cylinder.xml" --duration 5 --levels 6 --contact-stage end \
+    --svg castro_07.svg
+}
+
+figure_09() {
+  say "Fig. 9, clutter with walls. Paper: SAP about 3 iterations at rest, Gurobi 9 throughout."
+  study castro_09
+  awk -F, 'NR > 1 && /iterations/ { gsub(/"/, ""); n = NF; part = $(n - 2) <= 2 ? 1 : 2
+      sum[$2, part] += $n; count[$2, part]++; if (!($2 in seen)) { seen[$2]; order[++lines] = $2 } }
+    END { printf "%-20s %14s %14s\n", "mean iterations", "first 2 s", "after"
+      for (i = 1; i <= lines; ++i) { l = order[i]; printf "%-20s", l
+        for (p = 1; p <= 2; ++p) printf " %14.2f", count[l, p] ? sum[l, p] / count[l, p] : 0; print "" } }' castro_09.csv
+}
+
+figure_10() {
+  say "Fig. 10, cost history of the step with most iterations (paper: 21 at step 60, quadratic at the end) and at rest (5)."
+  "$sapstep" run "$studies/../scenes/clutter_40.xml" --newton primal --tolerance 1e-5 --duration "$duration" \
+    --record "$scratch/clutter.h5" > "$scratch/table"
+  grep -E 'iterations' "$scratch/table"
+  "$sapstep" plot "$scratch/clutter.h5" history -o castro_10.svg
+}
+
+# clutter N WALLS: N bodies a column, spheres and boxes in turns that a fixed sequence shifts and turns.
+clutter() {
+  awk -v n="$1" -v walls="$2" 'function r() { seed = (seed * 16807) % 2147483647; return seed / 2147483647 - 0.5 }
+    BEGIN { seed = 12345
+      print "<mujoco><option timestep=\"0.01\"/><custom><numeric name=\"sapstep:stiffness\" data=\"1e12\"/>"
+      print "<numeric name=\"sapstep:relaxation_time\" data=\"0.01\"/></custom><default><geom friction=\"1\"/></default>"
+      print "<worldbody><geom type=\"plane\" size=\"9 9 1\"/>"
+      if (walls) for (i = 0; i < 4; ++i)
+        printf "<geom type=\"box\" size=\"%s\" pos=\"%s\"/>\n", i < 2 ? "0.05 0.5 9" : "0.4 0.05 9",
+          i == 0 ? "0.45 0 9" : i == 1 ? "-0.45 0 9" : i == 2 ? "0 0.45 9" : "0 -0.45 9"
+      for (k = 0; k < n; ++k) for (c = 0; c < 4; ++c) {
+        ball = r() < 0
+        printf "<body pos=\"%.4f %.4f %.3f\" euler=\"%.1f %.1f %.1f\"><freejoint/><geom type=\"%s\" size=\"%s\"/></body>\n",
+          (c % 2 ? 0.2 : -0.2) + 0.03 * r(), (c < 2 ? 0.2 : -0.2) + 0.03 * r(), 0.08 + 0.125 * k,
+          ball ? 0 : 16 * r(), ball ? 0 : 16 * r(), ball ? 0 : 90 * r(), ball ? "sphere" : "box",
+          ball ? "0.05" : "0.05 0.05 0.05" }
+      print "</worldbody></mujoco>" }'
+}
+
+figure_11() {
+  say "Figs. 11 to 13, scaling; every 10th problem of SAP's run solved by both, tolerance 1e-5. Paper: SAP about twice as fast"
+  say "as the geodesic IPM, momentum error (32) below the tolerance; slackness (33) of SAP is round-off."
+  for walls in 1 0; do
+    for n in ${COLUMN:-2 5 10 20}; do
+      clutter "$n" "$walls" > "$scratch/clutter.xml"
+      "$sapstep" run "$scratch/clutter.xml" --duration "$duration" --newton primal --tolerance 1e-5 --stats \
+        > "$scratch/run" || [ $? -eq 1 ]
+      printf '%s walls, %d bodies: ' "$([ "$walls" = 1 ] && echo with || echo without)" $((4 * n))
+      grep -iE '^contacts' "$scratch/run" | tr -s ' ' | paste -sd ';' -
+      "$sapstep" compare "$scratch/clutter.xml" --duration "$duration" --every 10 --solvers sap,ipm --newton primal \
+        --tolerance 1e-5 --start warm > "$scratch/table" || [ $? -eq 1 ]
+      cat "$scratch/table"
+    done
+  done
+}
+
+figure_14() {
+  say "Figs. 14 and 15 left, slip and iterations against sigma, with walls. Paper: slip below 0.098 sigma, iterations ~ ln."
+  "$sapstep" sweep "$studies/castro_14.study" -o "$scratch/castro_14.h5" --csv castro_14.csv > "$scratch/table"
+  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; printf "%10s %14s %14s %14s\n", "sigma", "mean slip m/s",
+        "bound m/s", "iterations"; next }
+    { s = $column["sigma"]; printf "%10.0e %14.3g %14.3g %14.2f\n", s, $column["slip_end"], 0.0981 * s,
+        $column["iterations_mean"] }' castro_14.csv
+}
+
+[ $# -gt 0 ] || set -- 05 06 07 09 10 11 14
+for figure in "$@"; do
+  case $figure in
+    05 | 06 | 07 | 09 | 10 | 11 | 14) "figure_$figure" ;;
+    *) echo "castro.sh: '$figure' must be 05, 06, 07, 09, 10, 11 or 14" >&2; exit 2 ;;
+  esac
+done
