@@ -184,7 +184,8 @@ static sap_status step(work* w, sap_error* error) {
       fmax(s->penetration_max, run_penetration(sap_multibody_contacts(w->multibody), contacts));
   if (report.solver != NULL) {
     s->momentum_error_max = fmax(s->momentum_error_max, report.solver->momentum_error);
-    s->unconverged += report.solver->outcome != SAP_OUTCOME_CONVERGED ? 1 : 0;
+    const sap_outcome outcome = report.solver->outcome;
+    s->unconverged += outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF;
   }
   return SAP_STATUS_OK;
 }

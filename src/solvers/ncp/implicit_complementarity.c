@@ -210,7 +210,8 @@ static void start(sap_dual* d, sap_implicit* m) {
     for (size_t i = 0; i < n; ++i) {
       m->p[i] = d->z[i] - d->op.q[i];
     }
-    cblas_dsymv(CblasColMajor, CblasLower, d->op.n, -1.0, m->D, d->op.n, d->z, 1, 1.0, m->p, 1);
+    cblas_dgemv(CblasColMajor, CblasNoTrans, d->op.n, d->op.n, -1.0, m->D, d->op.n, d->z, 1, 1.0,
+                m->p, 1);
   } else {
     memcpy(m->p, d->op.q, n * sizeof(double));
     sap_delassus_factor_solve(m->H, d->op.n, m->p);

@@ -17,13 +17,13 @@ double sap_implicit_evaluate(sap_dual* d, sap_implicit* m, double* p, double* r)
   for (int32_t i = 0; i < n; ++i) {
     r[i] = d->op.q[i] + p[i] - m->z[i];
   }
-  cblas_dsymv(CblasColMajor, CblasLower, n, 1.0, m->D, n, m->z, 1, 1.0, r, 1);
+  cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, 1.0, m->D, n, m->z, 1, 1.0, r, 1);
   return 0.5 * cblas_ddot(n, r, 1, r, 1);
 }
 
 void sap_implicit_find_h(const sap_dual* d, const sap_implicit* m, const double* r, double* h) {
   memcpy(h, r, (size_t)d->op.n * sizeof(double));
-  cblas_dsymv(CblasColMajor, CblasLower, d->op.n, 1.0, m->D, d->op.n, r, 1, -1.0, h, 1);
+  cblas_dgemv(CblasColMajor, CblasTrans, d->op.n, d->op.n, 1.0, m->D, d->op.n, r, 1, -1.0, h, 1);
 }
 
 double sap_implicit_slope(const sap_delassus_item* item, const double* T, const double* h,
