@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files by assimp: the only file that knows it. Its scene is flattened (DAE nests nodes with
-// poses, units and axes) and copied; points and lines are left out.
+// Mesh files by assimp, which only this file knows, but for MSH. Its scene is flattened (DAE nests
+// nodes with poses, units and axes) and copied; points and lines are left out.
 #include "scene/mesh_file.h"
 
 #include <errno.h>
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <assimp/cimport.h>
+#include <assimp/config.h>
 #include <assimp/postprocess.h>
 #include <assimp/scene.h>
 
@@ -16,7 +17,8 @@
 #include "core/memory.h"
 #include "scene/number.h"
 
-static const char formats[] = "stl obj dae ply";
+static const char formats[] = "stl obj dae ply msh";
+enum { MSH = 4 };
 
 static void clear_data(sap_mesh_data* data) {
   sap_free(data->vertices);
@@ -140,14 +142,16 @@ static sap_status take_scene(const struct aiScene* scene, const char* path, sap_
   return sap_mesh_join_vertices(out, error);
 }
 
-static sap_status check_file(const char* path, sap_error* error) {
+// *format: place in `formats`.
+static sap_status check_file(const char* path, int32_t* format, sap_error* error) {
   const char* dot = strrchr(path, '.');
   char extension[8] = "";
   for (size_t i = 0; dot != NULL && i + 1 < sizeof extension && dot[1 + i] != '\0'; ++i) {
     const char c = dot[1 + i];
     extension[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
   }
-  if (sap_word_index(formats, extension) < 0) {
+  *format = sap_word_index(formats, extension);
+  if (*format < 0) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
                     formats);
   }
@@ -162,13 +166,27 @@ static sap_status check_file(const char* path, sap_error* error) {
                   : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
 }
 
-static sap_status read_file(const char* path, sap_mesh_data* out, sap_error* error) {
-  sap_status status = check_file(path, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+// DAE: coordinates as they stand, which is how robots use them; assimp would turn z to y where a
+// file says that z is up.
+static const struct aiScene* import_scene(const char* path) {
+  struct aiPropertyStore* properties = aiCreatePropertyStore();
+  if (properties == NULL) {
+    return NULL;
   }
-  const struct aiScene* scene =
-      aiImportFile(path, aiProcess_Triangulate | aiProcess_PreTransformVertices);
+  aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
+  const struct aiScene* scene = aiImportFileExWithProperties(
+      path, aiProcess_Triangulate | aiProcess_PreTransformVertices, NULL, properties);
+  aiReleasePropertyStore(properties);
+  return scene;
+}
+
+static sap_status read_file(const char* path, sap_mesh_data* out, sap_error* error) {
+  int32_t format = -1;
+  sap_status status = check_file(path, &format, error);
+  if (status != SAP_STATUS_OK || format == MSH) {
+    return status == SAP_STATUS_OK ? sap_mesh_read_msh(path, out, error) : status;
+  }
+  const struct aiScene* scene = import_scene(path);
   if (scene == NULL) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is no mesh that can be read", path);
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files (STL, OBJ, DAE, PLY) as vertices and triangles, in the file's frame and units.
+// Mesh files (STL, OBJ, DAE, PLY, MSH) as vertices and triangles, in the file's frame and units.
 #ifndef SAP_SCENE_MESH_FILE_H
 #define SAP_SCENE_MESH_FILE_H
 
@@ -25,6 +25,8 @@ typedef struct sap_mesh_files {
 // other formats; SYNTAX: the file is no such mesh. The messages begin with the path.
 sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,
                                sap_error* error);
+// mesh_msh.c: one of MuJoCo's MSH files.
+sap_status sap_mesh_read_msh(const char* path, sap_mesh_data* out, sap_error* error);
 void sap_mesh_files_clear(sap_mesh_files* files);
 
 // Joins equal positions; faces, NULL allowed, are renumbered.
