@@ -26,7 +26,7 @@ static sap_status read_scalar(sap_mjcf_reader* r, const sap_xml_node* node, cons
 
 static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kv = 0.0, ratio = 0.0;
-  bool has_kv, given;
+  bool has_kv = false, given = false;
   sap_status status = read_scalar(r, node, "kv", true, &kv, &has_kv);
   if (status == SAP_STATUS_OK && has_kv) {
     l->bias[2] = -kv;
@@ -48,7 +48,7 @@ static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, la
 // Position servos, of the control or of its integral.
 static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kp = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0, time = 0.0;
-  bool given, has_time;
+  bool given, has_time = false;
   const bool integrates = sap_xml_is(node, "intvelocity");
   sap_status status = read_scalar(r, node, "kp", true, &kp, &given);
   l->gain[0] = kp;
