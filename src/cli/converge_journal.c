@@ -4,7 +4,6 @@
 // synced to disk. What a kill cut off is dropped when it is opened.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "cli/converge.h"
+#include "cli/journal_file.h"
 #include "cli/sweep_hash.h"
 
 struct converge_journal {
@@ -31,28 +31,6 @@ typedef struct record {
   converge_errors errors;
   double energy_drift, penetration, drift, newton, seconds;
 } record;
-
-static sap_status fail(sap_error* error, sap_status status, const char* text, const char* path) {
-  error->status = status;
-  (void)snprintf(error->message, sizeof error->message, "'%.300s': %s", path, text);
-  return status;
-}
-
-static bool write_all(int file, const void* bytes, size_t size) {
-  const char* at = bytes;
-  while (size > 0) {
-    const ssize_t put = write(file, at, size);
-    if (put < 0 && errno == EINTR) {
-      continue;
-    }
-    if (put <= 0) {
-      return false;
-    }
-    at += put;
-    size -= (size_t)put;
-  }
-  return true;
-}
 
 static size_t payload(const converge_journal* j, const converge_study* s, int64_t index) {
   return index < s->references ? j->sample_bytes : 0;
@@ -99,10 +77,6 @@ static bool read_run(converge_journal* j, converge_study* s, off_t* at) {
 }
 
 static sap_status load(converge_journal* j, converge_study* s, sap_error* error) {
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (fcntl(j->file, F_SETLK, &lock) != 0) {
-    return fail(error, SAP_STATUS_IO, "another study is writing this journal", j->path);
-  }
   const header mine = {.magic = "sapstep converge 1",
                        .hash = s->hash,
                        .count = (uint64_t)s->count,
@@ -111,36 +85,38 @@ static sap_status load(converge_journal* j, converge_study* s, sap_error* error)
   const ssize_t got = pread(j->file, &found, sizeof found, 0);
   off_t at = (off_t)sizeof found;
   if (got == 0) {
-    if (!write_all(j->file, &mine, sizeof mine) || fsync(j->file) != 0) {
-      return fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+    if (!journal_write(j->file, &mine, sizeof mine) || fsync(j->file) != 0) {
+      return journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
     }
     return SAP_STATUS_OK;
   }
   if (got < (ssize_t)sizeof found || memcmp(&found, &mine, sizeof mine) != 0) {
-    return fail(error, SAP_STATUS_ARGUMENT,
-                "this is no journal of this very command, scene and program: remove it, or name "
-                "another",
-                j->path);
+    return journal_fail(
+        error, SAP_STATUS_ARGUMENT,
+        "this is no journal of this very command, scene and program: remove it, or name "
+        "another",
+        j->path);
   }
   while (read_run(j, s, &at)) {
   }
-  return ftruncate(j->file, at) == 0 && lseek(j->file, at, SEEK_SET) == at
-             ? SAP_STATUS_OK
-             : fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+  return journal_end(j->file, at) ? SAP_STATUS_OK
+                                  : journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
 }
 
 sap_status converge_journal_open(const char* path, converge_study* study, sap_error* error) {
   converge_journal* j = calloc(1, sizeof *j);
   if (j == NULL) {
-    return fail(error, SAP_STATUS_MEMORY, "out of memory", path);
+    return journal_fail(error, SAP_STATUS_MEMORY, "out of memory", path);
   }
   const size_t numbers = (size_t)study->start.nq + (size_t)study->start.nv;
   j->path = path;
   j->sample_bytes = numbers * (size_t)study->samples * sizeof(double);
   (void)pthread_mutex_init(&j->lock, NULL);
-  j->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  const sap_status status =
-      j->file < 0 ? fail(error, SAP_STATUS_IO, strerror(errno), path) : load(j, study, error);
+  sap_status status =
+      journal_file_open(path, "another study is writing this journal", &j->file, error);
+  if (status == SAP_STATUS_OK) {
+    status = load(j, study, error);
+  }
   if (status != SAP_STATUS_OK) {
     converge_journal_close(j, false);
     return status;
@@ -167,10 +143,10 @@ void converge_journal_add(converge_journal* j, const converge_study* s, const co
   checksum = size > 0 ? sweep_hash(checksum, c->samples, size) : checksum;
   (void)pthread_mutex_lock(&j->lock);
   const off_t at = lseek(j->file, 0, SEEK_CUR);
-  if (!write_all(j->file, &r, sizeof r) || !write_all(j->file, c->samples, size) ||
-      !write_all(j->file, &checksum, sizeof checksum) || fsync(j->file) != 0) {
+  if (!journal_write(j->file, &r, sizeof r) || !journal_write(j->file, c->samples, size) ||
+      !journal_write(j->file, &checksum, sizeof checksum) || fsync(j->file) != 0) {
     cli_message("'%s': %s: this run is not kept", j->path, strerror(errno));
-    (void)(ftruncate(j->file, at) == 0 && lseek(j->file, at, SEEK_SET) == at);
+    (void)journal_end(j->file, at);
   }
   (void)pthread_mutex_unlock(&j->lock);
 }

@@ -3,12 +3,12 @@
 // checksum and synced to disk before the next. What a kill cut off is dropped when it is opened.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/journal_file.h"
 #include "cli/sweep.h"
 #include "cli/sweep_hash.h"
 
@@ -27,30 +27,8 @@ typedef struct record {
   uint64_t checksum;
 } record;
 
-static sap_status fail(sap_error* error, sap_status status, const char* text, const char* path) {
-  error->status = status;
-  (void)snprintf(error->message, sizeof error->message, "'%.300s': %s", path, text);
-  return status;
-}
-
 static header make_header(const sweep_study* study) {
   return (header){.magic = "sapstep sweep 1", .hash = study->hash, .row_size = sizeof(record)};
-}
-
-static bool write_all(int file, const void* bytes, size_t size) {
-  const char* at = bytes;
-  while (size > 0) {
-    const ssize_t put = write(file, at, size);
-    if (put < 0 && errno == EINTR) {
-      continue;
-    }
-    if (put <= 0) {
-      return false;
-    }
-    at += put;
-    size -= (size_t)put;
-  }
-  return true;
 }
 
 // Whole records up to the first that is cut off or damaged; the file then ends there.
@@ -64,32 +42,30 @@ static bool read_rows(int file, const sweep_study* study, sweep_row* rows) {
     }
     at += (off_t)sizeof r;
   }
-  return ftruncate(file, at) == 0 && lseek(file, at, SEEK_SET) == at;
+  return journal_end(file, at);
 }
 
 static sap_status load(sweep_journal* j, const sweep_study* study, bool fresh, sweep_row* rows,
                        sap_error* error) {
-  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-  if (fcntl(j->file, F_SETLK, &lock) != 0) {
-    return fail(error, SAP_STATUS_IO, "another sweep is writing this journal", j->path);
-  }
   const header mine = make_header(study);
   header found;
   const ssize_t got = pread(j->file, &found, sizeof found, 0);
   if (fresh || got < (ssize_t)sizeof found) {
-    return ftruncate(j->file, 0) == 0 && lseek(j->file, 0, SEEK_SET) == 0 &&
-                   write_all(j->file, &mine, sizeof mine) && fsync(j->file) == 0
+    return journal_end(j->file, 0) && journal_write(j->file, &mine, sizeof mine) &&
+                   fsync(j->file) == 0
                ? SAP_STATUS_OK
-               : fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+               : journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
   }
   if (memcmp(&found, &mine, sizeof mine) != 0) {
-    return fail(error, SAP_STATUS_ARGUMENT,
-                "this journal is of another study, or the study, its scene or the program changed "
-                "since: finish that one, or forget its cases by --restart",
-                j->path);
+    return journal_fail(
+        error, SAP_STATUS_ARGUMENT,
+        "this journal is of another study, or the study, its scene or the program changed "
+        "since: finish that one, or forget its cases by --restart",
+        j->path);
   }
-  return read_rows(j->file, study, rows) ? SAP_STATUS_OK
-                                         : fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+  return read_rows(j->file, study, rows)
+             ? SAP_STATUS_OK
+             : journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
 }
 
 sap_status sweep_journal_open(const char* path, const sweep_study* study, bool fresh,
@@ -100,12 +76,14 @@ sap_status sweep_journal_open(const char* path, const sweep_study* study, bool f
   }
   sweep_journal* j = calloc(1, sizeof *j);
   if (j == NULL) {
-    return fail(error, SAP_STATUS_MEMORY, "out of memory", path);
+    return journal_fail(error, SAP_STATUS_MEMORY, "out of memory", path);
   }
   j->path = path;
-  j->file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-  const sap_status status = j->file < 0 ? fail(error, SAP_STATUS_IO, strerror(errno), path)
-                                        : load(j, study, fresh, rows, error);
+  sap_status status =
+      journal_file_open(path, "another sweep is writing this journal", &j->file, error);
+  if (status == SAP_STATUS_OK) {
+    status = load(j, study, fresh, rows, error);
+  }
   if (status != SAP_STATUS_OK) {
     sweep_journal_close(j);
     return status;
@@ -119,9 +97,9 @@ sap_status sweep_journal_add(sweep_journal* j, const sweep_row* row, sap_error* 
   memset(&r, 0, sizeof r);
   r.row = *row;
   r.checksum = sweep_hash(SWEEP_HASH_BEGIN, &r.row, sizeof r.row);
-  return write_all(j->file, &r, sizeof r) && fsync(j->file) == 0
+  return journal_write(j->file, &r, sizeof r) && fsync(j->file) == 0
              ? SAP_STATUS_OK
-             : fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+             : journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
 }
 
 void sweep_journal_close(sweep_journal* j) {
