@@ -8,6 +8,7 @@
 
 #include "cli/options.h"
 #include "cli/quantity.h"
+#include "core/csv.h"
 
 enum { ID_OUTPUT = 1, ID_CONTACTS };
 
@@ -59,12 +60,9 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
 
 // "q:elbow" and "rad/s" make "q:elbow_radps"; quoted where the name makes that necessary.
 static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
-  const bool quoted = strpbrk(c->label, ",\"\r\n") != NULL;
-  (void)fprintf(out, quoted ? ",\"%s" : ",%s", q->name);
-  (void)fputs(c->label[0] != '\0' ? ":" : "", out);
-  for (const char* l = c->label; *l != '\0'; ++l) {
-    (void)fprintf(out, *l == '"' ? "\"%c" : "%c", *l);
-  }
+  const char* quote = sap_csv_is_quoted(c->label) ? "\"" : "";
+  (void)fprintf(out, ",%s%s%s", quote, q->name, c->label[0] != '\0' ? ":" : "");
+  sap_csv_put(out, c->label);
   if (c->unit[0] != '\0' && strchr(c->unit, ',') == NULL) {
     (void)fputc('_', out);
     for (const char* u = c->unit; *u != '\0'; ++u) {
@@ -73,7 +71,7 @@ static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
       }
     }
   }
-  (void)fputs(quoted ? "\"" : "", out);
+  (void)fputs(quote, out);
 }
 
 static void print_quantities(FILE* out, const double* time, const quantity* all, int count) {

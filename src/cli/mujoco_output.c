@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/mujoco_output.h"
 
-#include <string.h>
-
 #include <mujoco/mujoco.h>
+
+#include "core/csv.h"
 
 // Endings of the columns of a joint.
 static const char* const free_q[] = {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"};
@@ -11,16 +11,14 @@ static const char* const free_v[] = {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_
 
 static void print_column(FILE* file, char kind, const mjModel* m, int joint, const char* ending) {
   const char* name = mj_id2name(m, mjOBJ_JOINT, joint);
-  const bool quoted = name != NULL && strpbrk(name, ",\"\r\n") != NULL;
-  (void)fprintf(file, quoted ? ",\"%c_" : ",%c_", kind);
+  const char* quote = name != NULL && sap_csv_is_quoted(name) ? "\"" : "";
+  (void)fprintf(file, ",%s%c_", quote, kind);
   if (name == NULL || name[0] == '\0') {
     (void)fprintf(file, "joint_%d", joint);
   } else {
-    for (const char* c = name; *c != '\0'; ++c) {
-      (void)fputs(*c == '"' ? "\"\"" : (const char[]){*c, '\0'}, file);
-    }
+    sap_csv_put(file, name);
   }
-  (void)fprintf(file, quoted ? "_%s\"" : "_%s", ending);
+  (void)fprintf(file, "_%s%s", ending, quote);
 }
 
 static void print_header(FILE* file, const mjModel* m) {

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/csv.h"
+
 const char* const cli_format_names[] = {"table", "csv", "json", NULL};
 
 typedef struct cell {
@@ -150,21 +152,6 @@ static void print_json(const cli_table* table, FILE* stream) {
   (void)fputs(table->count > 0 ? "}\n]\n" : "]\n", stream);
 }
 
-static void print_csv_text(FILE* stream, const char* text) {
-  if (strpbrk(text, ",\"\r\n") == NULL) {
-    (void)fputs(text, stream);
-    return;
-  }
-  (void)fputc('"', stream);
-  for (; *text != '\0'; ++text) {
-    if (*text == '"') {
-      (void)fputc('"', stream);
-    }
-    (void)fputc(*text, stream);
-  }
-  (void)fputc('"', stream);
-}
-
 static void print_csv(const cli_table* table, FILE* stream) {
   const size_t n = (size_t)table->ncolumns;
   for (size_t j = 0; j < n; ++j) {
@@ -174,7 +161,7 @@ static void print_csv(const cli_table* table, FILE* stream) {
     const cell* c = &table->cells[i];
     switch (table->columns[i % n].kind) {
       case CLI_CELL_TEXT:
-        print_csv_text(stream, c->text);
+        sap_csv_cell(stream, c->text);
         break;
       case CLI_CELL_INTEGER:
         (void)fprintf(stream, "%lld", (long long)c->integer);

@@ -9,6 +9,7 @@
 #include <sapstep/output.h>
 
 #include "core/c_locale.h"
+#include "core/csv.h"
 #include "core/file.h"
 #include "core/memory.h"
 #include "output/hdf5_column.h"
@@ -29,28 +30,13 @@ static sap_status check(const char* path, const sap_result_table* table, sap_err
   return SAP_STATUS_OK;
 }
 
-static void print_text(FILE* stream, const char* text) {
-  if (strpbrk(text, ",\"\r\n") == NULL) {
-    (void)fputs(text, stream);
-    return;
-  }
-  (void)fputc('"', stream);
-  for (; *text != '\0'; ++text) {
-    if (*text == '"') {
-      (void)fputc('"', stream);
-    }
-    (void)fputc(*text, stream);
-  }
-  (void)fputc('"', stream);
-}
-
 static void print_csv(FILE* stream, const sap_result_table* table) {
   for (int64_t row = -1; row < table->rows; ++row) {
     for (int32_t i = 0; i < table->column_count; ++i) {
       const sap_result_column* c = &table->columns[i];
       (void)fputs(i > 0 ? "," : "", stream);
       if (row < 0 || c->texts != NULL) {
-        print_text(stream, row < 0 ? c->name : c->texts[row]);
+        sap_csv_cell(stream, row < 0 ? c->name : c->texts[row]);
       } else if (isfinite(c->values[row])) {
         (void)fprintf(stream, "%.17g", c->values[row]);
       }

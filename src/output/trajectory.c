@@ -7,6 +7,7 @@
 #include <sapstep/output.h>
 
 #include "core/c_locale.h"
+#include "core/csv.h"
 #include "core/file.h"
 #include "core/memory.h"
 
@@ -54,16 +55,10 @@ static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_
 
 // ",<kind>_<label>_<ending>", quoted where the label makes that necessary. ending "": none.
 static void print_column(FILE* stream, const char* kind, const char* label, const char* ending) {
-  const char* dash = ending[0] != '\0' ? "_" : "";
-  if (strpbrk(label, ",\"\r\n") == NULL) {
-    (void)fprintf(stream, ",%s_%s%s%s", kind, label, dash, ending);
-    return;
-  }
-  (void)fprintf(stream, ",\"%s_", kind);
-  for (const char* c = label; *c != '\0'; ++c) {
-    (void)fprintf(stream, *c == '"' ? "\"%c" : "%c", *c);
-  }
-  (void)fprintf(stream, "%s%s\"", dash, ending);
+  const char* quote = sap_csv_is_quoted(label) ? "\"" : "";
+  (void)fprintf(stream, ",%s%s_", quote, kind);
+  sap_csv_put(stream, label);
+  (void)fprintf(stream, "%s%s%s", ending[0] != '\0' ? "_" : "", ending, quote);
 }
 
 // Columns of q (velocities false) or v of all joints, in the order of the coordinates; joint_at
