@@ -91,6 +91,8 @@ struct sap_dynamics {
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
 void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
+// tau = S . F of all links but lone ones, the forces F of children added to their parents'.
+void sap_dynamics_gather_forces(sap_dynamics* d, double* tau);
 // k += sign times the springs' forces at q.
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
 // k += sign times the forces that hold bodies against gravity.

@@ -138,18 +138,7 @@ static void newton_euler(sap_dynamics* d, const double* v, const sap_momentum_st
       inertia_force(d, l, step, d->F[l]);
     }
   }
-  for (int32_t l = d->nlinks - 1; l >= 0; --l) {
-    const sap_link* link = &d->links[l];
-    if (link->lone) {
-      continue;
-    }
-    for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-      tau[i] = sap_spatial_dot(d->S[i], d->F[l]);
-    }
-    if (link->parent >= 0) {
-      sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
-    }
-  }
+  sap_dynamics_gather_forces(d, tau);
 }
 
 // k += the links' weight at the configuration whose momenta were asked last.

@@ -88,16 +88,7 @@ static void outwards(sap_dynamics* d, int32_t l, const double* v, const double* 
   sap_spatial_add_force_cross(d->F[l], V, momentum);
 }
 
-void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau) {
-  for (int32_t l = 0; l < d->nlinks; ++l) {
-    const sap_link* link = &d->links[l];
-    if (link->lone) {
-      const int32_t i = link->first_dof;
-      lone_link(d, link, v + i, a != NULL ? a + i : NULL, tau + i);
-    } else {
-      outwards(d, l, v, a);
-    }
-  }
+void sap_dynamics_gather_forces(sap_dynamics* d, double* tau) {
   for (int32_t l = d->nlinks - 1; l >= 0; --l) {
     const sap_link* link = &d->links[l];
     if (link->lone) {
@@ -110,6 +101,19 @@ void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a
       sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
     }
   }
+}
+
+void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau) {
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    const sap_link* link = &d->links[l];
+    if (link->lone) {
+      const int32_t i = link->first_dof;
+      lone_link(d, link, v + i, a != NULL ? a + i : NULL, tau + i);
+    } else {
+      outwards(d, l, v, a);
+    }
+  }
+  sap_dynamics_gather_forces(d, tau);
 }
 
 void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, const double* input,
