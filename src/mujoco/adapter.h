@@ -222,6 +222,12 @@ uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second
 // One row on a->block_trees, with w; row->w is set.
 sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
                                sap_error* error);
+// A row within bounds on what sap_mj_gather gathered.
+typedef struct sap_mj_box {
+  double R, v_hat, lower, upper;
+} sap_mj_box;
+sap_status sap_mj_add_box(sap_mj* a, int32_t ntrees, const sap_mj_box* box, uint64_t key,
+                          sap_error* error);
 sap_status sap_mj_add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* error);
 sap_status sap_mj_add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error);
 // Whether v reaches a limit that was left out; none are in the rest of the step then.

@@ -28,6 +28,21 @@ sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uin
   return sap_problem_add_block(a->problem, &block, error);
 }
 
+sap_status sap_mj_add_box(sap_mj* a, int32_t ntrees, const sap_mj_box* box, uint64_t key,
+                          sap_error* error) {
+  const sap_block block = {.set = SAP_SET_BOX,
+                           .nrows = 1,
+                           .ntrees = ntrees,
+                           .trees = a->block_trees,
+                           .jacobians = a->block_parts,
+                           .R = &box->R,
+                           .v_hat = &box->v_hat,
+                           .lower = &box->lower,
+                           .upper = &box->upper,
+                           .key = key};
+  return sap_problem_add_block(a->problem, &block, error);
+}
+
 // The row of limits and friction; of one velocity it is not searched for.
 static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
   const mjModel* m = a->model;
@@ -119,18 +134,9 @@ sap_status sap_mj_add_friction(sap_mj* a, const mjData* d, int32_t row, sap_erro
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const double R = a->regularization.sigma * w, v_hat = 0.0;
-  const double upper = a->model->opt.timestep * d->efc_frictionloss[row], lower = -upper;
+  const double most = a->model->opt.timestep * d->efc_frictionloss[row];
   const int32_t tendon = d->efc_type[row] == mjCNSTR_FRICTION_TENDON;
-  const sap_block block = {.set = SAP_SET_BOX,
-                           .nrows = 1,
-                           .ntrees = ntrees,
-                           .trees = a->block_trees,
-                           .jacobians = a->block_parts,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .lower = &lower,
-                           .upper = &upper,
-                           .key = sap_mj_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0)};
-  return sap_problem_add_block(a->problem, &block, error);
+  const sap_mj_box box = {.R = a->regularization.sigma * w, .lower = -most, .upper = most};
+  return sap_mj_add_box(a, ntrees, &box,
+                        sap_mj_key(a, SAP_MJ_KEY_FRICTION, d->efc_id[row], tendon, 0), error);
 }

@@ -199,20 +199,13 @@ sap_status sap_mj_add_servo_blocks(sap_mj* a, sap_error* error) {
       continue;
     }
     const double gain = h * s->kp + s->kd;
-    const double R = 1.0 / (h * gain), v_hat = (s->raw + s->kd * s->V0) / gain;
-    const double lower = h * s->lower, upper = h * s->upper;
+    const sap_mj_box box = {.R = 1.0 / (h * gain),
+                            .v_hat = (s->raw + s->kd * s->V0) / gain,
+                            .lower = h * s->lower,
+                            .upper = h * s->upper};
     s->block = sap_problem_block_count(a->problem);
-    const sap_block block = {.set = SAP_SET_BOX,
-                             .nrows = 1,
-                             .ntrees = ntrees,
-                             .trees = a->block_trees,
-                             .jacobians = a->block_parts,
-                             .R = &R,
-                             .v_hat = &v_hat,
-                             .lower = &lower,
-                             .upper = &upper,
-                             .key = sap_mj_key(a, SAP_MJ_KEY_SERVO, i, 0, 0)};
-    const sap_status status = sap_problem_add_block(a->problem, &block, error);
+    const sap_status status =
+        sap_mj_add_box(a, ntrees, &box, sap_mj_key(a, SAP_MJ_KEY_SERVO, i, 0, 0), error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
