@@ -42,6 +42,9 @@ static bool open_files(const data_file* file, sap_problem_reader** problems,
   (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
                  file->name);
   if (sap_problem_reader_open(path, problems, &error) != SAP_STATUS_OK) {
+    if (error.status != SAP_STATUS_IO) {
+      fail_msg("%s", error.message);
+    }
     print_message("skipped: %s\n", error.message);
     return false;
   }

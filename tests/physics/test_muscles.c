@@ -23,6 +23,9 @@ static bool read_arm(simulation* s, double dt) {
   sap_error error = {0};
   const bool there = simulation_read(s, ARM, SAP_SCHEME_IMPLICIT_EULER, dt, &error);
   if (!there) {
+    if (error.status != SAP_STATUS_IO) {
+      fail_msg("%s", error.message);
+    }
     print_message("skipped: %s\n", error.message);
   }
   return there;

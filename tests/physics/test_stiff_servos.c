@@ -35,6 +35,9 @@ static double run(double kp, double kd, double dt, double* fastest) {
   simulation s;
   sap_error error = {0};
   if (!simulation_read(&s, HUMANOID, SAP_SCHEME_IMPLICIT_EULER, dt, &error)) {
+    if (error.status != SAP_STATUS_IO) {
+      fail_msg("%s", error.message);
+    }
     print_message("skipped: %s\n", error.message);
     skip();
   }
