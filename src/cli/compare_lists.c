@@ -84,11 +84,7 @@ const char* compare_read_solver(const char** text, compare_contender* contender)
   if (option != NULL) {
     *option++ = '\0';
   }
-  contender->info = NULL;
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    const sap_solver_info* info = sap_solver_get_info(i);
-    contender->info = strcmp(word, info->name) == 0 ? info : contender->info;
-  }
+  contender->info = cli_find_solver(word);
   bool good = contender->info != NULL;
   while (good && option != NULL) {
     char* next = strchr(option, ':');

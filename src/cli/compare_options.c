@@ -113,12 +113,9 @@ static const char* take_path(const char** target, const char* argument) {
 
 static const char* take_reference(compare_options* o, const char* argument) {
   o->reference = argument;
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    if (strcmp(argument, sap_solver_get_info(i)->name) == 0) {
-      return NULL;
-    }
-  }
-  return strcmp(argument, "own") == 0 ? NULL : "own or a name that 'sapstep solvers' lists";
+  return cli_find_solver(argument) != NULL || strcmp(argument, "own") == 0
+             ? NULL
+             : "own or a name that 'sapstep solvers' lists";
 }
 
 // What the argument must be, where it is not that; NULL: it was taken.

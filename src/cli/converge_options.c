@@ -107,13 +107,12 @@ static bool add_stage(converge_options* o, const char* word) {
 }
 
 static bool add_solver(converge_options* o, const char* word) {
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    if (strcmp(word, sap_solver_get_info(i)->name) == 0 && o->nsolvers < CONVERGE_SOLVERS_MAX) {
-      o->solvers[o->nsolvers++] = sap_solver_get_info(i)->name;
-      return true;
-    }
+  const sap_solver_info* solver = cli_find_solver(word);
+  if (solver == NULL || o->nsolvers >= CONVERGE_SOLVERS_MAX) {
+    return false;
   }
-  return false;
+  o->solvers[o->nsolvers++] = solver->name;
+  return true;
 }
 
 // The name before the first '='; NULL: there is none, else what follows it.

@@ -57,23 +57,13 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
       return cli_read_real(argument, &r->dt) && r->dt > 0.0 ? NULL : "finite and > 0 s";
     case OPTION_SOLVER:
       r->adapter.solver = argument;
-      for (int32_t i = 0; i < sap_solver_count(); ++i) {
-        if (strcmp(argument, sap_solver_get_info(i)->name) == 0) {
-          return NULL;
-        }
-      }
-      return "one of those that 'sapstep solvers' lists";
+      return cli_find_solver(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
     case OPTION_KEYFRAME:
       r->keyframe = argument;
       return NULL;
     case OPTION_CONTACT_MODEL:
-      for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
-        if (strcmp(argument, sap_contact_model_text((sap_contact_model)i)) == 0) {
-          r->adapter.contact_model = (sap_contact_model)i;
-          return NULL;
-        }
-      }
-      return "sap, similar or lagged";
+      return cli_read_contact_model(argument, &r->adapter.contact_model) ? NULL
+                                                                         : "sap, similar or lagged";
     case OPTION_STIFFNESS:
       return cli_read_real(argument, &r->stiffness) && r->stiffness > 0.0 ? NULL
                                                                           : "finite and > 0 N/m";

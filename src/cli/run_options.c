@@ -155,12 +155,7 @@ static const char* take(run_options* o, int id, const char* argument) {
     }
     case OPTION_SOLVER:
       o->stepper.solver = argument;
-      for (int32_t i = 0; i < sap_solver_count(); ++i) {
-        if (strcmp(argument, sap_solver_get_info(i)->name) == 0) {
-          return NULL;
-        }
-      }
-      return "one of those that 'sapstep solvers' lists";
+      return cli_find_solver(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
     case OPTION_CONTROLS:
       o->controls = argument;
       return argument[0] != '\0' ? NULL : "a path";
@@ -197,12 +192,8 @@ static const char* option_name(int id) {
 // Rigid contact: of the law asked for, or of the solver. A usage error where the two exclude each
 // other.
 static int check_law(const cli_command* command, const bool* given, const run_options* options) {
-  const sap_solver_info* info = sap_solver_get_info(0);
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    if (strcmp(options->stepper.solver, sap_solver_get_info(i)->name) == 0) {
-      info = sap_solver_get_info(i);
-    }
-  }
+  const sap_solver_info* named = cli_find_solver(options->stepper.solver);
+  const sap_solver_info* info = named != NULL ? named : sap_solver_get_info(0);
   const sap_law law = options->stepper.contact_law;
   if (law == SAP_LAW_RIGID && strstr(info->blocks, "R > 0") != NULL) {
     return cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",

@@ -118,11 +118,10 @@ static const char* take_name(sweep_setup* setup, const char* name, const char* t
     }
     return "auto, end or theta";
   }
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    if (strcmp(text, sap_solver_get_info(i)->name) == 0) {
-      setup->stepper.solver = sap_solver_get_info(i)->name;
-      return NULL;
-    }
+  const sap_solver_info* solver = cli_find_solver(text);
+  if (solver != NULL) {
+    setup->stepper.solver = solver->name;
+    return NULL;
   }
   return "one of those that 'sapstep solvers' lists";
 }
