@@ -14,6 +14,10 @@ typedef struct sap_theta {
   double dt, theta, theta_vq;
 } sap_theta;
 
+static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
+  return a->dt == b->dt && a->theta == b->theta && a->theta_vq == b->theta_vq;
+}
+
 typedef struct sap_balance {
   const sap_system* system;
   // the step

@@ -26,10 +26,7 @@ void sap_expected_impulse_clear(sap_expected_impulse* expected) {
 
 const double* sap_expected_impulse_guess(const sap_expected_impulse* expected,
                                          const sap_theta* scheme) {
-  const sap_theta* s = &expected->scheme;
-  const bool same =
-      s->dt == scheme->dt && s->theta == scheme->theta && s->theta_vq == scheme->theta_vq;
-  return expected->any && same ? expected->guess : NULL;
+  return expected->any && sap_theta_is_same(&expected->scheme, scheme) ? expected->guess : NULL;
 }
 
 void sap_expected_impulse_record(sap_expected_impulse* expected, const sap_theta* scheme,

@@ -33,13 +33,9 @@ void sap_prediction_clear(sap_prediction* p) {
   memset(p, 0, sizeof *p);
 }
 
-static bool is_same(const sap_theta* a, const sap_theta* b) {
-  return a->dt == b->dt && a->theta == b->theta && a->theta_vq == b->theta_vq;
-}
-
 bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, const double* v0,
                           double* v) {
-  const bool known = p->count > 0 && is_same(&p->scheme, scheme);
+  const bool known = p->count > 0 && sap_theta_is_same(&p->scheme, scheme);
   for (int32_t i = 0; i < p->nv; ++i) {
     v[i] = known ? v0[i] + p->guess[i] : v0[i];
   }
@@ -48,7 +44,7 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
 
 void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const double* v0,
                            const double* v_star) {
-  if (!is_same(&p->scheme, scheme)) {
+  if (!sap_theta_is_same(&p->scheme, scheme)) {
     p->count = 0;
     p->scheme = *scheme;
   }

@@ -128,7 +128,7 @@ static void find_supernodes(sap_block_lu* lu) {
 }
 
 static sap_status make_rows(sap_block_lu* lu, sap_error* error) {
-  int64_t rows = 0, most_below = 0, most_width = 0;
+  int64_t rows = 0, most_below = 0;
   size_t lower = 0, upper = 0;
   lu->work_estimate = 0.0;
   for (int32_t s = 0; s < lu->nsuper; ++s) {
@@ -144,15 +144,12 @@ static sap_status make_rows(sap_block_lu* lu, sap_error* error) {
     lower += (size_t)((width + below) * width);
     upper += (size_t)(below * width);
     most_below = below > most_below ? below : most_below;
-    most_width = width > most_width ? width : most_width;
     if (rows > INT32_MAX / 2 || lower > INT32_MAX / 2) {
       return sap_fail(error, SAP_STATUS_MEMORY, "LU factor of %d blocks is too large",
                       (int)lu->order.nblocks);
     }
   }
   lu->row_start[0] = 0;
-  lu->most_below = (int32_t)most_below;
-  lu->most_width = (int32_t)most_width;
   const int64_t product = most_below * most_below, part = most_below;
   if (product > INT32_MAX / 2) {
     return sap_fail(error, SAP_STATUS_MEMORY, "LU factor of %d blocks is too large",

@@ -13,7 +13,7 @@ typedef struct sap_block_lu {
   sap_pattern_copy pattern;  // what was analysed last
   bool whole;                // as one supernode
   sap_block_order order;
-  int32_t nsuper, most_below, most_width;
+  int32_t nsuper;
   double work_estimate;   // multiply-adds of a factorization
   int32_t* super_first;   // first position of a supernode                 (nsuper + 1)
   int32_t* super_of;      // supernode of a position                       (nblocks)

@@ -6,8 +6,6 @@
 
 #include <stdbool.h>
 
-#include <stdbool.h>
-
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 

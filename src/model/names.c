@@ -3,21 +3,13 @@
 
 #include <string.h>
 
+#include "core/archive.h"
 #include "core/memory.h"
-
-// FNV-1a, 64 bits.
-static uint64_t hash_text(const char* text) {
-  uint64_t hash = 14695981039346656037u;
-  for (const unsigned char* c = (const unsigned char*)text; *c != 0; ++c) {
-    hash = (hash ^ *c) * 1099511628211u;
-  }
-  return hash;
-}
 
 // The slot that holds `text`, or the free one where it belongs. Needs a free slot.
 static int32_t slot_of(const sap_model_names* names, const char* text) {
   const uint64_t mask = (uint64_t)names->slot_count - 1;
-  uint64_t slot = hash_text(text) & mask;
+  uint64_t slot = sap_hash(SAP_HASH_START, text, strlen(text)) & mask;
   while (names->slots[slot] != 0 && strcmp(names->text[names->slots[slot] - 1], text) != 0) {
     slot = (slot + 1) & mask;
   }

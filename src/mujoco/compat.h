@@ -117,14 +117,4 @@ static inline double sap_mj_damping(double a, const mjtNum* higher, double v) {
 #define SAP_MJ_HIGHER(array, index) ((const mjtNum*)NULL)
 #endif
 
-static inline bool sap_mj_equality_is_active(const mjModel* m, const mjData* d, int32_t id) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  (void)m;
-  return d->eq_active[id];
-#else
-  (void)d;
-  return m->eq_active[id];
-#endif
-}
-
 #endif

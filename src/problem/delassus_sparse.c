@@ -184,7 +184,6 @@ static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
   }
   s->row_next = s->row_first + nblocks;
   s->column_of = s->row_next + entries;
-  s->upper = s->upper_values;
   memset(s->row_first, -1, (size_t)nblocks * sizeof *s->row_first);
   for (int32_t k = 0; k < nblocks; ++k) {
     for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {

@@ -148,7 +148,7 @@ typedef struct sap_mjcf_reader {
   double* q_default;  // MuJoCo's qpos0
   int32_t nq, q_capacity, nv;
   sap_mjcf_place* places;  // by body id
-  int32_t place_count, place_capacity;
+  int32_t place_capacity;
   sap_mjcf_site* sites;
   int32_t site_count, site_capacity;
   sap_mjcf_obstacle* obstacles;

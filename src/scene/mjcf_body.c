@@ -151,7 +151,6 @@ static sap_status place_body(sap_mjcf_reader* r, const sap_body_def* def, int32_
     at->space = space;
     memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
     memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
-    r->place_count = id + 1;
   }
   return status;
 }

@@ -78,12 +78,14 @@ typedef struct map_sums {
   double map_2, gamma_2, scaled_2;
 } map_sums;
 
-static map_sums natural_map(sap_dual* d, const double* z, const double* g, bool ncp) {
+// Of d->z and d->g, with De Saxce's correction where d->ncp says so.
+static map_sums natural_map(sap_dual* d) {
+  const double *z = d->z, *g = d->g;
   map_sums sums = {0};
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     double* map = d->map + item->first;
-    item_map(item, z + item->first, g + item->first, ncp, map);
+    item_map(item, z + item->first, g + item->first, d->ncp, map);
     double map_2 = 0.0, z_2 = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       map_2 += map[r] * map[r];
@@ -99,11 +101,6 @@ static map_sums natural_map(sap_dual* d, const double* z, const double* g, bool 
 static double relative(const map_sums* sums) {
   const double ratio = sqrt(sums->map_2) / sqrt(fmax(sums->gamma_2, DBL_MIN));
   return ratio <= DBL_MAX ? ratio : DBL_MAX;
-}
-
-double sap_dual_natural_map(sap_dual* d, const double* z, const double* g, bool ncp) {
-  const map_sums sums = natural_map(d, z, g, ncp);
-  return relative(&sums);
 }
 
 // The natural map is near the precision of its sums and does not halve any more.
@@ -132,7 +129,7 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
                           sap_error* error) {
   sap_delassus_velocity(&d->op, d->z, d->v);
   sap_delassus_gradient(&d->op, d->v, d->z, d->g);
-  const map_sums sums = natural_map(d, d->z, d->g, d->ncp);
+  const map_sums sums = natural_map(d);
   d->residual = relative(&sums);
   if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
     d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite

@@ -86,9 +86,6 @@ void sap_dual_project(const sap_delassus_item* item, const double* x, double* ou
 // The same for all rows; x and out may be the same.
 void sap_dual_project_all(const sap_dual* d, const double* x, double* out);
 
-// Relative natural map of (z, g), with De Saxce's correction when ncp.
-double sap_dual_natural_map(sap_dual* d, const double* z, const double* g, bool ncp);
-
 // d->z is a new iterate (the guess at first): computes d->v, d->g, the natural map, keeps the best,
 // records it. *done when the test holds or a limit is reached; the outcome says which.
 // limit: iterations allowed.
