@@ -11,19 +11,12 @@
 #include "core/memory.h"
 #include "scene/schema.h"
 
-static sap_status prefix_line(sap_urdf_reader* r, const sap_xml_node* node, sap_status status) {
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <%.40s>", node->file, (int)node->line, node->name);
-  }
-  return status;
-}
-
 static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def* def) {
   def->name = link->name;
   sap_status status = sap_urdf_inertial(r, link, def);
   if (status == SAP_STATUS_OK) {
-    status =
-        prefix_line(r, link->node, sap_builder_add_body(r->builder, def, &link->body, r->error));
+    status = sap_urdf_locate(r, link->node,
+                             sap_builder_add_body(r->builder, def, &link->body, r->error));
   }
   return status;
 }
@@ -41,7 +34,8 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
     sap_joint_def joint = sap_joint_def_default();
     joint.type = SAP_JOINT_FREE;
     joint.body = link->body;
-    status = prefix_line(r, link->node, sap_builder_add_joint(r->builder, &joint, NULL, r->error));
+    status =
+        sap_urdf_locate(r, link->node, sap_builder_add_joint(r->builder, &joint, NULL, r->error));
   }
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }
@@ -115,6 +109,24 @@ static sap_status add_floor(sap_urdf_reader* r) {
   return sap_builder_add_shape(r->builder, &def, NULL, r->error);
 }
 
+// What stands between links and joints that are there.
+static sap_status add_rest(sap_urdf_reader* r, const sap_xml_node* robot) {
+  sap_status status = sap_urdf_add_mimics(r);
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_add_actuators(r);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_read_frames(r, robot);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_add_loops(r, robot);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_urdf_add_forces(r, robot);
+  }
+  return status == SAP_STATUS_OK ? sap_urdf_add_filters(r, robot) : status;
+}
+
 static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   sap_model_options options = sap_model_options_default();
   options.name = sap_xml_get(root, "name");
@@ -130,12 +142,15 @@ static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
     status = sap_urdf_read_tree(r, root, &root_link);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_urdf_find_transmissions(r, root);
+  }
+  if (status == SAP_STATUS_OK) {
     status = add_links(r, root_link);
   }
   if (status == SAP_STATUS_OK) {
     status = add_floor(r);
   }
-  return status == SAP_STATUS_OK ? sap_urdf_add_mimics(r) : status;
+  return status == SAP_STATUS_OK ? add_rest(r, root) : status;
 }
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
@@ -153,6 +168,8 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
   sap_free(r.links);
   sap_free(r.joints);
   sap_lookup_clear(&r.link_names);
+  sap_free(r.frames);
   sap_lookup_clear(&r.joint_names);
+  sap_lookup_clear(&r.frame_names);
   return status;
 }

@@ -22,10 +22,18 @@ typedef struct sap_urdf_link {
 typedef struct sap_urdf_joint {
   const sap_xml_node* node;
   const char* name;
-  int32_t parent, child;  // links
-  int32_t next;           // joint of the same parent, in the file's order; -1
-  int32_t id;             // the model's, -1: none
+  int32_t parent, child;         // links
+  int32_t next;                  // joint of the same parent, in the file's order; -1
+  int32_t id;                    // the model's, -1: none
+  bool is_scalar;                // hinge or slide
+  const sap_xml_node* actuator;  // of the first transmission that drives it alone, NULL
 } sap_urdf_joint;
+
+// A frame named by an element: fixed in a link's body.
+typedef struct sap_urdf_frame {
+  int32_t link, body;
+  sap_pose pose;  // in the body
+} sap_urdf_frame;
 
 // A mesh file with a scale, as a mesh of the model.
 typedef struct sap_urdf_mesh_use {
@@ -46,7 +54,9 @@ typedef struct sap_urdf_reader {
   sap_urdf_mesh_use* meshes;
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;
-  sap_lookup link_names, joint_names;
+  sap_lookup link_names, joint_names, frame_names;
+  const sap_xml_node** frames;
+  int32_t frame_count, frame_capacity;
 } sap_urdf_reader;
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
@@ -58,6 +68,13 @@ sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pos
 // A number of an attribute; `required` or left alone when absent.
 sap_status sap_urdf_number(sap_urdf_reader* r, const sap_xml_node* node, const char* attribute,
                            bool required, double* value);
+// Pose by attributes xyz and rpy, each zero when absent.
+sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose);
+// The numbers in `value` of the child `name`, that must be there if `required`.
+sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                           bool required, int32_t count, double* values);
+// "file:line: <element>" before the builder's message.
+sap_status sap_urdf_locate(sap_urdf_reader* r, const sap_xml_node* node, sap_status status);
 // The only child of that name, NULL: none; SYNTAX for two.
 sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                           const sap_xml_node** out);
@@ -70,6 +87,20 @@ sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bo
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
 // urdf_mimic.c: <mimic> of every joint, once all are there.
 sap_status sap_urdf_add_mimics(sap_urdf_reader* r);
+// urdf_frame.c: <frame> elements by name; the link or frame that the child `child` names.
+sap_status sap_urdf_read_frames(sap_urdf_reader* r, const sap_xml_node* robot);
+sap_status sap_urdf_link_of(sap_urdf_reader* r, const sap_xml_node* node, const char* child,
+                            const char* attribute, sap_urdf_frame* out);
+sap_status sap_urdf_frame_of(sap_urdf_reader* r, const sap_xml_node* node, const char* child,
+                             sap_urdf_frame* out);
+// urdf_loop.c, urdf_force.c, urdf_filter.c: Drake's constraints, force elements, collision filters
+// and Isaac's loop_joint, once all links are there.
+sap_status sap_urdf_add_loops(sap_urdf_reader* r, const sap_xml_node* robot);
+sap_status sap_urdf_add_forces(sap_urdf_reader* r, const sap_xml_node* robot);
+sap_status sap_urdf_add_filters(sap_urdf_reader* r, const sap_xml_node* robot);
+// urdf_actuator.c: finds the transmissions of the joints; makes them actuators.
+sap_status sap_urdf_find_transmissions(sap_urdf_reader* r, const sap_xml_node* robot);
+sap_status sap_urdf_add_actuators(sap_urdf_reader* r);
 // urdf_mesh.c: id of the mesh that a <mesh> names.
 sap_status sap_urdf_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id);
 void sap_urdf_meshes_clear(sap_urdf_reader* r);

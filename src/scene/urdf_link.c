@@ -230,11 +230,7 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
       return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
     }
   }
-  status = sap_builder_add_shape(r->builder, &def, NULL, r->error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <collision>", node->file, (int)node->line);
-  }
-  return status;
+  return sap_urdf_locate(r, node, sap_builder_add_shape(r->builder, &def, NULL, r->error));
 }
 
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link) {

@@ -35,10 +35,7 @@ static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
   def.a = joint->id;
   def.b = r->joints[index].id;
   if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_equality(r->builder, &def, NULL, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s:%d: <mimic>", node->file, (int)node->line);
-    }
+    status = sap_urdf_locate(r, node, sap_builder_add_equality(r->builder, &def, NULL, r->error));
   }
   return status;
 }

@@ -115,7 +115,7 @@ static const sap_schema_child joint_children[] = {
     {"axis", &axis, NULL},
     {"limit", &limit, NULL},
     {"dynamics", &dynamics, NULL},
-    {"drake:rotor_inertia drake:gear_ratio", &value, NULL},
+    {"drake:rotor_inertia drake:gear_ratio drake:screw_thread_pitch", &value, NULL},
     {"mimic", &mimic, NULL},
     {"safety_controller calibration hardwareInterface", NULL, NULL},
     {0},
@@ -127,14 +127,98 @@ static const sap_schema_element joint = {
     .extensible = true,
 };
 
+// Frames, loops and force elements between links.
+static const sap_schema_element frame = {.used = "name link xyz rpy", .extensible = true};
+static const sap_schema_element reference = {.used = "name", .extensible = true};
+static const sap_schema_child ball_children[] = {
+    {"drake:ball_constraint_body_A drake:ball_constraint_body_B", &reference, NULL},
+    {"drake:ball_constraint_p_AP drake:ball_constraint_p_BQ", &value, NULL},
+    {0},
+};
+static const sap_schema_element ball = {.child = ball_children, .extensible = true};
+static const sap_schema_element loop_link = {.used = "link xyz rpy", .extensible = true};
+static const sap_schema_child loop_children[] = {
+    {"link1 link2", &loop_link, NULL},
+    {"axis", &axis, NULL},
+    {0},
+};
+static const sap_schema_element loop = {
+    .used = "type",
+    .skipped = "name",
+    .child = loop_children,
+    .extensible = true,
+};
+static const sap_schema_child bushing_children[] = {
+    {"drake:bushing_frameA drake:bushing_frameC", &reference, NULL},
+    {"drake:bushing_torque_stiffness drake:bushing_torque_damping drake:bushing_force_stiffness "
+     "drake:bushing_force_damping",
+     &value, NULL},
+    {0},
+};
+static const sap_schema_element bushing = {.child = bushing_children, .extensible = true};
+static const sap_schema_child spring_children[] = {
+    {"drake:linear_spring_damper_body_A drake:linear_spring_damper_body_B", &reference, NULL},
+    {"drake:linear_spring_damper_p_AP drake:linear_spring_damper_p_BQ "
+     "drake:linear_spring_damper_free_length drake:linear_spring_damper_stiffness "
+     "drake:linear_spring_damper_damping",
+     &value, NULL},
+    {0},
+};
+static const sap_schema_element spring = {.child = spring_children, .extensible = true};
+static const sap_schema_element tendon_joint = {.used = "name a", .extensible = true};
+static const sap_schema_child tendon_children[] = {
+    {"drake:tendon_constraint_joint", &tendon_joint, NULL},
+    {"drake:tendon_constraint_offset drake:tendon_constraint_lower_limit "
+     "drake:tendon_constraint_upper_limit drake:tendon_constraint_stiffness "
+     "drake:tendon_constraint_damping",
+     &value, NULL},
+    {0},
+};
+static const sap_schema_element tendon = {.child = tendon_children, .extensible = true};
+static const sap_schema_element member = {.used = "link", .extensible = true};
+static const sap_schema_child filter_children[] = {
+    {"drake:member", &member, NULL},
+    {"drake:member_group drake:ignored_collision_filter_group", &reference, NULL},
+    {0},
+};
+static const sap_schema_element filter = {
+    .used = "name ignore",
+    .child = filter_children,
+    .extensible = true,
+};
+
+// Of a transmission only the joints and Drake's elements of its actuator are looked at.
+static const sap_schema_element gains = {.used = "p d", .extensible = true};
+static const sap_schema_child actuator_children[] = {
+    {"drake:rotor_inertia drake:gear_ratio", &value, NULL},
+    {"drake:controller_gains", &gains, NULL},
+    {0},
+};
+static const sap_schema_element actuator = {
+    .used = "name",
+    .child = actuator_children,
+    .open = true,
+};
+static const sap_schema_element moved = {.used = "name", .open = true};
+static const sap_schema_child transmission_children[] = {
+    {"joint", &moved, NULL},
+    {"actuator", &actuator, NULL},
+    {0},
+};
+static const sap_schema_element transmission = {.child = transmission_children, .open = true};
+
 static const sap_schema_child robot_children[] = {
     {"link", &link, NULL},
-    {"joint", &joint, NULL},
-    {"material transmission gazebo ros2_control sensor", NULL, NULL},
-    {"drake:joint", NULL, "this kind of joint is not supported"},
-    {"loop_joint drake:linear_bushing_rpy drake:ball_constraint", NULL,
-     "closed loops are not supported"},
-    {"drake:collision_filter_group", NULL, "collision filters are not supported"},
+    {"joint drake:joint", &joint, NULL},
+    {"frame", &frame, NULL},
+    {"drake:ball_constraint", &ball, NULL},
+    {"loop_joint", &loop, NULL},
+    {"drake:linear_bushing_rpy", &bushing, NULL},
+    {"drake:linear_spring_damper", &spring, NULL},
+    {"drake:tendon_constraint", &tendon, NULL},
+    {"drake:collision_filter_group", &filter, NULL},
+    {"transmission", &transmission, NULL},
+    {"material gazebo ros2_control sensor", NULL, NULL},
     {0},
 };
 const sap_schema_element sap_urdf_schema = {

@@ -66,8 +66,8 @@ static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
   }
   if (status == SAP_STATUS_OK && r->links[joint.child].joint >= 0) {
     return sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error,
-                        "link '%.60s' is already the child of joint '%.60s': closed loops are not "
-                        "supported",
+                        "link '%.60s' is already the child of joint '%.60s': close loops by "
+                        "<loop_joint> or <drake:ball_constraint>",
                         r->links[joint.child].name, r->joints[r->links[joint.child].joint].name);
   }
   if (status == SAP_STATUS_OK) {
@@ -124,7 +124,8 @@ sap_status sap_urdf_read_tree(sap_urdf_reader* r, const sap_xml_node* robot, int
     status = sap_xml_is(n, "link") ? read_link(r, n) : SAP_STATUS_OK;
   }
   for (const sap_xml_node* n = robot->first_child; n && status == SAP_STATUS_OK; n = n->next) {
-    status = sap_xml_is(n, "joint") ? read_joint(r, n) : SAP_STATUS_OK;
+    const bool is_joint = sap_xml_is(n, "joint") || sap_xml_is(n, "drake:joint");
+    status = is_joint ? read_joint(r, n) : SAP_STATUS_OK;
   }
   if (status == SAP_STATUS_OK) {
     status = find_root(r, robot, root);

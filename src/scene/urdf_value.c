@@ -24,20 +24,42 @@ sap_status sap_urdf_number(sap_urdf_reader* r, const sap_xml_node* node, const c
   return sap_xml_numbers(node, attribute, 1, 1, value, NULL, r->error);
 }
 
+sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose) {
+  *pose = sap_pose_identity;
+  sap_status status = SAP_STATUS_OK;
+  double rpy[3] = {0.0, 0.0, 0.0};
+  if (sap_xml_get(node, "xyz") != NULL) {
+    status = sap_xml_numbers(node, "xyz", 3, 3, pose->p, NULL, r->error);
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "rpy") != NULL) {
+    status = sap_xml_numbers(node, "rpy", 3, 3, rpy, NULL, r->error);
+  }
+  sap_quaternion_from_euler(pose->q, "XYZ", rpy);  // roll, pitch, yaw about the fixed axes
+  return status;
+}
+
 sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose) {
   *pose = sap_pose_identity;
   const sap_xml_node* origin = NULL;
-  sap_status status = sap_urdf_child(r, node, "origin", &origin);
-  if (status != SAP_STATUS_OK || origin == NULL) {
-    return status;
+  const sap_status status = sap_urdf_child(r, node, "origin", &origin);
+  return status == SAP_STATUS_OK && origin != NULL ? sap_urdf_pose(r, origin, pose) : status;
+}
+
+sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                           bool required, int32_t count, double* values) {
+  const sap_xml_node* child = NULL;
+  const sap_status status = sap_urdf_child(r, node, name, &child);
+  if (status == SAP_STATUS_OK && child == NULL && required) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "has no <%s>", name);
   }
-  double rpy[3] = {0.0, 0.0, 0.0};
-  if (sap_xml_get(origin, "xyz") != NULL) {
-    status = sap_xml_numbers(origin, "xyz", 3, 3, pose->p, NULL, r->error);
+  return status == SAP_STATUS_OK && child != NULL
+             ? sap_xml_numbers(child, "value", count, count, values, NULL, r->error)
+             : status;
+}
+
+sap_status sap_urdf_locate(sap_urdf_reader* r, const sap_xml_node* node, sap_status status) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(r->error, "%.200s:%d: <%.40s>", node->file, (int)node->line, node->name);
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(origin, "rpy") != NULL) {
-    status = sap_xml_numbers(origin, "rpy", 3, 3, rpy, NULL, r->error);
-  }
-  sap_quaternion_from_euler(pose->q, "XYZ", rpy);  // roll, pitch, yaw about the fixed axes
   return status;
 }
