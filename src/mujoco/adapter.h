@@ -84,6 +84,7 @@ struct sap_mj {
   int32_t* A_start;     // in A (ntrees + 1)
   int32_t* dof_tree;    // (nv)
   int32_t* body_tree;   // -1: static (nbody)
+  bool has_few_geoms;   // no two bodies have many pairs of geoms
 
   // Materials.
   double* geom_stiffness;  // (ngeom)

@@ -30,6 +30,11 @@ void sap_mj_refresh(sap_mj* a) {
 #if SAP_MJ_SINCE(3, 0, 0)
   opt->disableflags |= mjDSBL_EULERDAMP;  // dampers are in A already
 #endif
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (a->has_few_geoms) {  // the same contacts, sooner
+    opt->disableflags |= mjDSBL_MIDPHASE;
+  }
+#endif
 #if SAP_MJ_SINCE(3, 3, 6)
   opt->disableflags |= mjDSBL_ISLAND;
 #elif SAP_MJ_SINCE(3, 0, 0)

@@ -121,26 +121,53 @@ static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* part
   return count;
 }
 
+// Rows [t1 t2 n] of a contact, all in one pass.
+static void fill_linear_rows(const sap_mj* a, const mjData* d, const mjContact* c, bool pyramidal,
+                             int32_t count) {
+  const mjtNum* x[4] = {NULL};
+  const int32_t rows = pyramidal ? 4 : 3;
+  for (int32_t r = 0; r < rows; ++r) {
+    x[r] = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
+  }
+  if (!pyramidal) {
+    for (int32_t k = 0; k < count; ++k) {
+      const int32_t e = a->entry[k];
+      double* to = a->place[k];
+      to[0] = x[1][e];
+      to[1] = x[2][e];
+      to[2] = x[0][e];
+    }
+    return;
+  }
+  const double f1 = 0.5 / c->friction[0], f2 = 0.5 / c->friction[1];
+  for (int32_t k = 0; k < count; ++k) {
+    const int32_t e = a->entry[k];
+    double* to = a->place[k];
+    to[0] = f1 * x[0][e] - f1 * x[1][e];
+    to[1] = f2 * x[2][e] - f2 * x[3][e];
+    to[2] = 0.5 * x[0][e] + 0.5 * x[1][e];
+  }
+}
+
 // Rows first ... first + ld of the order [t1 t2 n spin roll1 roll2].
 static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, int32_t first,
                               int32_t ld, double* const* parts, int32_t ntrees) {
   const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
   const int32_t count = find_places(a, &pattern, parts, ntrees, ld);
   const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
+  if (first == 0 && ld == 3) {
+    fill_linear_rows(a, d, c, pyramidal, count);
+    return;
+  }
   for (int32_t r = 0; r < ld; ++r) {
     int32_t source[2] = {c->efc_address, 0};
     double factor[2] = {1.0, 0.0};
     const int32_t sources = c->dim > 1 ? source_rows(c, pyramidal, first + r, source, factor) : 1;
     const mjtNum* x = sap_mj_constraint_row(&a->shadow, d, source[0]).values;
-    if (sources == 1) {
-      for (int32_t k = 0; k < count; ++k) {
-        a->place[k][r] = x[a->entry[k]];
-      }
-      continue;
-    }
-    const mjtNum* y = sap_mj_constraint_row(&a->shadow, d, source[1]).values;
+    const mjtNum* y = sap_mj_constraint_row(&a->shadow, d, source[sources - 1]).values;
     for (int32_t k = 0; k < count; ++k) {
-      a->place[k][r] = factor[0] * x[a->entry[k]] + factor[1] * y[a->entry[k]];
+      const int32_t e = a->entry[k];
+      a->place[k][r] = sources == 1 ? x[e] : factor[0] * x[e] + factor[1] * y[e];
     }
   }
 }
