@@ -56,7 +56,8 @@ sap_status sap_system_check(const sap_system* system, sap_error* error) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "system is NULL");
   }
   if (system->nq < 1) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1", system->nq);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1: nothing moves",
+                    system->nq);
   }
   if (system->na < 0 || (system->na > 0 && system->activations == NULL)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,

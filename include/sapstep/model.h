@@ -204,11 +204,21 @@ typedef struct sap_tendon_def {
 } sap_tendon_def;
 
 typedef enum sap_transmission {
-  SAP_TRANSMISSION_JOINT,   // hinge or slide; length = gear q
+  // hinge or slide: length = gear q. ball: its rotation vector r, length = gear r .
+  // direction[0..2],
+  // a moment along that in the body's axes, or the parent's with `in_parent`. free: length 0, force
+  // direction[0..2] in the world's axes, moment direction[3..5] as of a ball; all times gear
+  SAP_TRANSMISSION_JOINT,
   SAP_TRANSMISSION_TENDON,  // length = gear times the tendon's length
   // A rod of length r joins a slider on a line (point P, unit axis a) to the crank's point C:
   // length = gear (a . d - sqrt((a . d)^2 + r^2 - d^2)), d = C - P; gear a . d where r is too short
   SAP_TRANSMISSION_SLIDER_CRANK,
+  // Force direction[0..2] and moment direction[3..5] in a site's axes, a frame fixed in a body;
+  // length 0. With a reference site: in the reference's axes, and the opposite on the reference's
+  // body, but not on joints that move both; length = gear (direction[0..2] . p + direction[3..5] .
+  // r),
+  // p and r the site's position and rotation vector in the reference.
+  SAP_TRANSMISSION_SITE,
 } sap_transmission;
 
 // How an actuator's activation a follows its control u, da/dt =
@@ -243,14 +253,19 @@ typedef struct sap_muscle {
 // falls with length and rate is a servo: its law holds at the end of the step.
 typedef struct sap_actuator_def {
   const char* name;
-  sap_transmission transmission;        //                                               (joint)
-  int32_t target;                       // id of the joint or tendon                     (0)
-  int32_t crank_body, slider_body;      // slider-crank                                  (0)
-  double crank_point[3];                // C in its body [m]                             (0)
-  double slider_point[3];               // P in its body [m]                             (0)
-  double slider_axis[3];                // a in its body, normalised on entry        (0 0 1)
-  double crank_length;                  // r [m] > 0                                     (1)
-  double gear;                          // not 0                                         (1)
+  sap_transmission transmission;      //                                               (joint)
+  int32_t target;                     // id of the joint or tendon                     (0)
+  int32_t crank_body, slider_body;    // slider-crank                                  (0)
+  double crank_point[3];              // C in its body [m]                             (0)
+  double slider_point[3];             // P in its body [m]                             (0)
+  double slider_axis[3];              // a in its body, normalised on entry        (0 0 1)
+  double crank_length;                // r [m] > 0                                     (1)
+  double direction[6];                // ball (3), free and site (6)                   (0)
+  bool in_parent;                     // ball and free                                 (false)
+  int32_t site_body, reference_body;  // site; -1: no reference                        (0, -1)
+  double site_point[3], site_q[4];    // frame in its body; normalised on entry        (identity)
+  double reference_point[3], reference_q[4];  // the same of the reference               (identity)
+  double gear;                                // not 0                                         (1)
   double control_lower, control_upper;  // infinite: none                                (none)
   double force_lower, force_upper;      // infinite: none                                (none)
   double gain;                          //                                               (1)

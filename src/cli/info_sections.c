@@ -174,6 +174,10 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
       cli_table_text(table, "slider-crank");
       add_reference(table, model, SAP_ELEMENT_BODY, def.crank_body);
       break;
+    case SAP_TRANSMISSION_SITE:
+      cli_table_text(table, "site");
+      add_reference(table, model, SAP_ELEMENT_BODY, def.site_body);
+      break;
   }
   cli_table_real(table, def.gear);
   cli_table_real(table, def.gain);

@@ -136,6 +136,12 @@ static void list_keyframes(const sap_model* model, const char* asked, char* out,
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
                            double* control, sap_error* error) {
   const char* name = scene->keyframe;
+  if (sap_model_get_sizes(model).nv == 0) {
+    error->status = SAP_STATUS_ARGUMENT;
+    (void)snprintf(error->message, sizeof error->message,
+                   "%.150s: nothing moves: no body has a joint", scene->path);
+    return SAP_STATUS_ARGUMENT;
+  }
   if (name == NULL) {
     return sap_model_default_state(model, state, error);
   }

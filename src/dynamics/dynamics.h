@@ -68,7 +68,11 @@ void sap_dynamics_point(const sap_dynamics* dynamics, int32_t body, const double
 // Generalized force of a force f at p_W and a moment m (NULL: none) on a body, added to tau (nv).
 void sap_dynamics_add_wrench(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
                              const double f[3], const double m[3], double* tau);
-// The same added to row r: the row then gives f . pdot_W + m . omega as well.
+// The same on the dofs behind `stop` on the body's path alone.
+void sap_dynamics_add_wrench_behind(const sap_dynamics* dynamics, int32_t body, int32_t stop,
+                                    const double p_W[3], const double f[3], const double m[3],
+                                    double* tau);
+// Of all its dofs added to row r: the row then gives f . pdot_W + m . omega as well.
 void sap_dynamics_add_wrench_row(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
                                  const double f[3], const double m[3], sap_rows* rows, int32_t r);
 // J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.

@@ -4,9 +4,16 @@
 #include "dynamics/dynamics_data.h"
 #include "dynamics/tendon.h"
 #include "model/crank.h"
+#include "model/drive.h"
 
 static void find_crank(const sap_dynamics* d, const sap_model_actuator* actuator, sap_crank* out) {
   sap_find_crank(actuator, d->p_WB, d->R_WB, out);
+}
+
+static sap_site_drive site_drive(const sap_dynamics* d, const sap_model_actuator* actuator) {
+  sap_site_drive drive;
+  sap_find_site_drive(d->model, actuator, d->p_WB, d->q_WB, d->R_WB, &drive);
+  return drive;
 }
 
 double sap_dynamics_transmission_length(const sap_dynamics* d, const double* q, int32_t id) {
@@ -14,9 +21,11 @@ double sap_dynamics_transmission_length(const sap_dynamics* d, const double* q, 
   const sap_model_actuator* actuator = &model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      return q[model->joints[actuator->target].q_start];
+      return sap_joint_drive_length(model, actuator, q);
     case SAP_TRANSMISSION_TENDON:
       return sap_dynamics_tendon_length(d, q, actuator->target);
+    case SAP_TRANSMISSION_SITE:
+      return site_drive(d, actuator).length;
     case SAP_TRANSMISSION_SLIDER_CRANK:
       break;
   }
@@ -37,18 +46,41 @@ static void add_crank_force(const sap_dynamics* d, const sap_model_actuator* act
   sap_dynamics_add_wrench(d, actuator->slider_body, c.p_P, force, moment, tau);
 }
 
+static void add_joint_force(const sap_dynamics* d, const sap_model_actuator* actuator, double s,
+                            double* tau) {
+  sap_joint_drive drive;
+  sap_find_joint_drive(d->model, actuator, d->q_WB, &drive);
+  for (int32_t i = 0; i < drive.count; ++i) {
+    tau[drive.first + i] += d->locked[drive.first + i] ? 0.0 : s * drive.g[i];
+  }
+}
+
+static void add_site_force(const sap_dynamics* d, const sap_model_actuator* actuator, double s,
+                           double* tau) {
+  const sap_site_drive drive = site_drive(d, actuator);
+  for (int32_t i = 0; i < drive.count; ++i) {
+    double force[3], moment[3];
+    sap_v3_scale(force, drive.force, i == 0 ? s : -s);
+    sap_v3_scale(moment, drive.moment, i == 0 ? s : -s);
+    sap_dynamics_add_wrench_behind(d, drive.body[i], drive.shared, drive.p[i], force, moment, tau);
+  }
+}
+
 void sap_dynamics_add_transmission_force(const sap_dynamics* d, int32_t id, double s, double* tau) {
   const sap_model* model = d->model;
   const sap_model_actuator* actuator = &model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      tau[model->joints[actuator->target].v_start] += s;
+      add_joint_force(d, actuator, s, tau);
       break;
     case SAP_TRANSMISSION_TENDON:
       sap_dynamics_add_tendon_force(d, actuator->target, s, tau);
       break;
     case SAP_TRANSMISSION_SLIDER_CRANK:
       add_crank_force(d, actuator, s, tau);
+      break;
+    case SAP_TRANSMISSION_SITE:
+      add_site_force(d, actuator, s, tau);
       break;
   }
 }
@@ -65,7 +97,8 @@ void sap_dynamics_add_transmission_row(const sap_dynamics* d, int32_t id, double
   const sap_model_actuator* actuator = &d->model->actuators[id];
   switch (actuator->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      sap_dynamics_add_joint_row(d, actuator->target, s, rows, r);
+      sap_rows_touch(rows, d->model->joints[actuator->target].tree);
+      add_joint_force(d, actuator, s, sap_rows_at(rows, r));
       break;
     case SAP_TRANSMISSION_TENDON:
       sap_dynamics_add_tendon_row(d, actuator->target, s, rows, r);
@@ -74,6 +107,13 @@ void sap_dynamics_add_transmission_row(const sap_dynamics* d, int32_t id, double
       touch(d, actuator->crank_body, rows);
       touch(d, actuator->slider_body, rows);
       add_crank_force(d, actuator, s, sap_rows_at(rows, r));
+      break;
+    case SAP_TRANSMISSION_SITE:
+      touch(d, actuator->site_body, rows);
+      if (actuator->reference_body >= 0) {
+        touch(d, actuator->reference_body, rows);
+      }
+      add_site_force(d, actuator, s, sap_rows_at(rows, r));
       break;
   }
 }

@@ -8,8 +8,9 @@ void sap_dynamics_point(const sap_dynamics* d, int32_t body, const double p_BP[3
   sap_v3_add(p_W, p_W, d->p_WB + 3 * (size_t)body);
 }
 
-void sap_dynamics_add_wrench(const sap_dynamics* d, int32_t body, const double p_W[3],
-                             const double f[3], const double m[3], double* tau) {
+void sap_dynamics_add_wrench_behind(const sap_dynamics* d, int32_t body, int32_t stop,
+                                    const double p_W[3], const double f[3], const double m[3],
+                                    double* tau) {
   const sap_model* model = d->model;
   const int32_t tree = model->bodies[body].tree;
   if (tree < 0) {
@@ -24,15 +25,21 @@ void sap_dynamics_add_wrench(const sap_dynamics* d, int32_t body, const double p
   if (m != NULL) {
     sap_v3_add(n, n, m);
   }
-  for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
+  for (int32_t i = model->bodies[body].last_dof; i >= end && i > stop; i = model->dof_parent[i]) {
     if (!d->locked[i]) {
       tau[i] += sap_v3_dot(d->S[i], n) + sap_v3_dot(d->S[i] + 3, f);
     }
   }
-  for (int32_t k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
+  // The six of a free root move as one.
+  for (int32_t k = 0; k < 3 && end > first && stop < first && !d->locked[first]; ++k) {
     tau[first + k] += f[k];
     tau[first + 3 + k] += sap_v3_dot(d->R_WB + 9 * (size_t)root + 3 * k, n);
   }
+}
+
+void sap_dynamics_add_wrench(const sap_dynamics* d, int32_t body, const double p_W[3],
+                             const double f[3], const double m[3], double* tau) {
+  sap_dynamics_add_wrench_behind(d, body, -1, p_W, f, m, tau);
 }
 
 void sap_dynamics_add_wrench_row(const sap_dynamics* d, int32_t body, const double p_W[3],

@@ -137,6 +137,14 @@ sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_
   memcpy(out->crank_point, a->crank_point, sizeof out->crank_point);
   memcpy(out->slider_point, a->slider_point, sizeof out->slider_point);
   memcpy(out->slider_axis, a->slider_axis, sizeof out->slider_axis);
+  memcpy(out->direction, a->direction, sizeof out->direction);
+  out->in_parent = a->in_parent;
+  out->site_body = a->site_body;
+  out->reference_body = a->reference_body;
+  memcpy(out->site_point, a->site_point, sizeof out->site_point);
+  memcpy(out->site_q, a->site_q, sizeof out->site_q);
+  memcpy(out->reference_point, a->reference_point, sizeof out->reference_point);
+  memcpy(out->reference_q, a->reference_q, sizeof out->reference_q);
   return SAP_STATUS_OK;
 }
 

@@ -26,19 +26,91 @@ static sap_status check_slider_crank(const sap_checker* checker, const sap_build
                                  : status;
 }
 
+static double largest(const double* x, int32_t n) {
+  double most = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    most = fmax(most, fabs(x[i]));
+  }
+  return most;
+}
+
+// `count` numbers of the direction count.
+static sap_status check_direction(const sap_checker* checker, const sap_actuator_def* def,
+                                  int32_t count) {
+  const sap_status status = sap_check_vector(checker, "direction", def->direction, 6);
+  return status == SAP_STATUS_OK && !(largest(def->direction, count) > 0.0)
+             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT, "direction must not be zero")
+             : status;
+}
+
+static sap_status check_ball(const sap_checker* checker, const sap_builder* builder,
+                             const sap_actuator_def* def) {
+  const int32_t body = builder->joints[def->target].body;
+  int32_t joints = 0;
+  for (int32_t j = 0; j < builder->njoints; ++j) {
+    joints += builder->joints[j].body == body ? 1 : 0;
+  }
+  return def->in_parent && joints > 1
+             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "in_parent needs a ball joint that is alone on its body")
+             : check_direction(checker, def, 3);
+}
+
+static sap_status check_joint(const sap_checker* checker, const sap_builder* builder,
+                              const sap_actuator_def* def) {
+  const sap_status status = sap_check_id(checker, "target", def->target, 0, builder->njoints);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  switch (builder->joints[def->target].type) {
+    case SAP_JOINT_FREE:
+      return check_direction(checker, def, 6);
+    case SAP_JOINT_BALL:
+      return check_ball(checker, builder, def);
+    case SAP_JOINT_HINGE:
+    case SAP_JOINT_SLIDE:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_site(const sap_checker* checker, const sap_builder* builder,
+                             const sap_actuator_def* def) {
+  double q[4];
+  sap_status status = sap_check_id(checker, "site_body", def->site_body, 0, builder->nbodies);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_id(checker, "reference_body", def->reference_body, -1, builder->nbodies);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "site_point", def->site_point, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_quaternion(checker, "site_q", def->site_q, q);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_vector(checker, "reference_point", def->reference_point, 3);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_quaternion(checker, "reference_q", def->reference_q, q);
+  }
+  return status == SAP_STATUS_OK ? check_direction(checker, def, 6) : status;
+}
+
 static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
                                const sap_actuator_def* def) {
   switch (def->transmission) {
     case SAP_TRANSMISSION_JOINT:
-      return sap_builder_check_scalar_joint(checker, builder, "target", def->target);
+      return check_joint(checker, builder, def);
     case SAP_TRANSMISSION_TENDON:
       return sap_check_id(checker, "target", def->target, 0, builder->ntendons);
     case SAP_TRANSMISSION_SLIDER_CRANK:
       return check_slider_crank(checker, builder, def);
+    case SAP_TRANSMISSION_SITE:
+      return check_site(checker, builder, def);
   }
   return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                        "transmission = %d must be joint (0), tendon (1) or slider-crank (2)",
-                        (int)def->transmission);
+                        "transmission = %d must be 0 (joint) to %d (site)", (int)def->transmission,
+                        (int)SAP_TRANSMISSION_SITE);
 }
 
 // The relative damping stands for bias[2], which compiling computes.
@@ -202,6 +274,16 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
     memcpy(actuator.slider_point, def->slider_point, sizeof actuator.slider_point);
     (void)sap_check_axis(&checker, "slider_axis", def->slider_axis, actuator.slider_axis);
   }
+  if (def->transmission == SAP_TRANSMISSION_SITE) {
+    actuator.site_body = def->site_body;
+    actuator.reference_body = def->reference_body;
+    memcpy(actuator.site_point, def->site_point, sizeof actuator.site_point);
+    memcpy(actuator.reference_point, def->reference_point, sizeof actuator.reference_point);
+    (void)sap_check_quaternion(&checker, "site_q", def->site_q, actuator.site_q);
+    (void)sap_check_quaternion(&checker, "reference_q", def->reference_q, actuator.reference_q);
+  }
+  memcpy(actuator.direction, def->direction, sizeof actuator.direction);
+  actuator.in_parent = def->in_parent;
   builder->actuators[builder->nactuators] = actuator;
   if (id != NULL) {
     *id = builder->nactuators;

@@ -67,9 +67,27 @@ static sap_status find_reach(const sap_checker* checker, sap_placed* placed,
   return SAP_STATUS_OK;
 }
 
+// The parent's axes of a ball joint are those of the parent's body.
+static sap_status check_parent(const sap_checker* checker, const sap_model* model,
+                               const sap_model_actuator* a) {
+  if (a->transmission != SAP_TRANSMISSION_JOINT || !a->in_parent) {
+    return SAP_STATUS_OK;
+  }
+  const sap_model_joint_data* joint = &model->joints[a->target];
+  return joint->type == SAP_JOINT_BALL && model->bodies[joint->body].njoints > 1
+             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "in_parent needs a ball joint that is alone on its body")
+             : SAP_STATUS_OK;
+}
+
 sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error) {
   bool any = false;
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_checker checker = sap_builder_checker(builder, SAP_ELEMENT_ACTUATOR, i, error);
+    const sap_status status = check_parent(&checker, model, &model->actuators[i]);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
     any = any || needs_response(&model->actuators[i]) || needs_reach(&model->actuators[i]);
   }
   if (!any) {

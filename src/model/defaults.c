@@ -55,6 +55,9 @@ sap_muscle sap_muscle_default(void) {
 
 sap_actuator_def sap_actuator_def_default(void) {
   return (sap_actuator_def){.gear = 1.0,
+                            .reference_body = -1,
+                            .site_q = {1.0, 0.0, 0.0, 0.0},
+                            .reference_q = {1.0, 0.0, 0.0, 0.0},
                             .control_lower = -(double)INFINITY,
                             .control_upper = (double)INFINITY,
                             .force_lower = -(double)INFINITY,

@@ -54,6 +54,10 @@ typedef struct sap_model_actuator {
   int32_t target;  // joint or tendon
   int32_t crank_body, slider_body;
   double crank_point[3], slider_point[3], slider_axis[3], crank_length;
+  double direction[6];
+  bool in_parent;
+  int32_t site_body, reference_body;
+  double site_point[3], site_q[4], reference_point[3], reference_q[4];
   double gear, control_lower, control_upper, force_lower, force_upper;
   double gain, gain_slope[2], bias[3];
   double damping_ratio;  // has gone into bias[2], once compiled

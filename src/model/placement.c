@@ -10,6 +10,7 @@
 #include "core/memory.h"
 #include "math/quaternion.h"
 #include "model/crank.h"
+#include "model/drive.h"
 #include "model/path.h"
 
 sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error) {
@@ -152,7 +153,12 @@ void sap_placed_move(sap_placed* placed) {
 static double target_length(const sap_placed* placed, const sap_model_actuator* actuator) {
   const sap_model* model = placed->model;
   if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    return placed->q[model->joints[actuator->target].q_start];
+    return sap_joint_drive_length(model, actuator, placed->q);
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
+    sap_site_drive drive;
+    sap_find_site_drive(model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
+    return drive.length;
   }
   if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
     sap_crank crank;
@@ -175,9 +181,10 @@ double sap_placed_length(const sap_placed* placed, const sap_model_actuator* act
   return actuator->gear * target_length(placed, actuator);
 }
 
-// The generalized force of a force and a moment at a point of a body, added to the gradient.
-static void push(const sap_placed* placed, int32_t body, const double point[3],
-                 const double force[3], const double moment[3]) {
+// The generalized force of a force and a moment at a point of a body on the dofs behind `stop`,
+// added to the gradient.
+static void push_behind(const sap_placed* placed, int32_t body, int32_t stop, const double point[3],
+                        const double force[3], const double moment[3]) {
   const sap_model* model = placed->model;
   if (placed->root[body] < 0) {
     return;
@@ -186,8 +193,25 @@ static void push(const sap_placed* placed, int32_t body, const double point[3],
   sap_v3_sub(arm, point, placed->p_WB + 3 * (size_t)placed->root[body]);
   sap_v3_cross(about_O, arm, force);
   sap_v3_add(about_O, about_O, moment);
-  for (int32_t i = model->bodies[body].last_dof; i >= 0; i = model->dof_parent[i]) {
+  for (int32_t i = model->bodies[body].last_dof; i > stop; i = model->dof_parent[i]) {
     placed->gradient[i] += sap_v3_dot(placed->S[i], about_O) + sap_v3_dot(placed->S[i] + 3, force);
+  }
+}
+
+static void push(const sap_placed* placed, int32_t body, const double point[3],
+                 const double force[3], const double moment[3]) {
+  push_behind(placed, body, -1, point, force, moment);
+}
+
+static void push_site(const sap_placed* placed, const sap_model_actuator* actuator) {
+  sap_site_drive drive;
+  sap_find_site_drive(placed->model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
+  for (int32_t i = 0; i < drive.count; ++i) {
+    const double sign = i == 0 ? actuator->gear : -actuator->gear;
+    double force[3], moment[3];
+    sap_v3_scale(force, drive.force, sign);
+    sap_v3_scale(moment, drive.moment, sign);
+    push_behind(placed, drive.body[i], drive.shared, drive.p[i], force, moment);
   }
 }
 
@@ -196,7 +220,15 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
   static const double none[3] = {0.0, 0.0, 0.0};
   memset(placed->gradient, 0, (size_t)model->sizes.nv * sizeof(double));
   if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    placed->gradient[model->joints[actuator->target].v_start] = actuator->gear;
+    sap_joint_drive drive;
+    sap_find_joint_drive(model, actuator, placed->q_WB, &drive);
+    for (int32_t i = 0; i < drive.count; ++i) {
+      placed->gradient[drive.first + i] = actuator->gear * drive.g[i];
+    }
+    return;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
+    push_site(placed, actuator);
     return;
   }
   if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {

@@ -69,11 +69,16 @@ static void mark_joints(const sap_placed* placed, const sap_model_actuator* a, i
     moves[a->target] = true;
     return;
   }
-  if (a->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    bodies[0] = a->crank_body;
-    bodies[1] = a->slider_body;
+  if (a->transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
+      (a->transmission == SAP_TRANSMISSION_SITE && a->reference_body >= 0)) {
+    const bool crank = a->transmission == SAP_TRANSMISSION_SLIDER_CRANK;
+    bodies[0] = crank ? a->crank_body : a->site_body;
+    bodies[1] = crank ? a->slider_body : a->reference_body;
     mark_between(model, bodies, 2, moves, scratch);
     return;
+  }
+  if (a->transmission == SAP_TRANSMISSION_SITE) {
+    return;  // its length is always zero
   }
   const sap_model_tendon* t = &model->tendons[a->target];
   for (int32_t k = t->first; k < t->first + t->count; ++k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <actuator>: what acts on joints, tendons and slider-cranks.
+// <actuator>: what acts on joints, tendons, slider-cranks and sites.
 #include <math.h>
 #include <string.h>
 
@@ -15,10 +15,15 @@ typedef sap_mjcf_actuator_law law;
 // Elements that exist but cannot be done.
 static const char other_kinds[] = "orientation pid adhesion dcmotor plugin";
 
+static bool has_range(const sap_actuator_def* def) {
+  return def->transmission == SAP_TRANSMISSION_JOINT ||
+         def->transmission == SAP_TRANSMISSION_TENDON;
+}
+
 // The control's range from the target's.
 static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, const law* l,
                                 sap_actuator_def* def) {
-  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+  if (!has_range(def)) {
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
                         "inheritrange is for joints and tendons");
   }
@@ -46,6 +51,10 @@ static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, co
 static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                               const sap_mjcf_scope* scope, sap_actuator_def* def) {
   double gear[6] = {1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
+  const bool along_gear = def->transmission == SAP_TRANSMISSION_SITE ||
+                          (def->transmission == SAP_TRANSMISSION_JOINT &&
+                           (r->joints[def->target].type == SAP_JOINT_BALL ||
+                            r->joints[def->target].type == SAP_JOINT_FREE));
   sap_mjcf_range control = {"ctrlrange", "ctrllimited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_mjcf_range force = {"forcerange", "forcelimited", 1.0, -(double)INFINITY, (double)INFINITY};
   sap_mjcf_range act = {"actrange", "actlimited", 1.0, -(double)INFINITY, (double)INFINITY};
@@ -61,7 +70,11 @@ static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   }
   def->activation_lower = act.lower;
   def->activation_upper = act.upper;
-  def->gear = gear[0];
+  if (along_gear) {
+    memcpy(def->direction, gear, sizeof gear);
+  } else {
+    def->gear = gear[0];
+  }
   def->control_lower = control.lower;
   def->control_upper = control.upper;
   def->force_lower = force.lower;
@@ -79,7 +92,7 @@ static sap_status read_lengths(sap_mjcf_reader* r, const sap_mjcf_sources* s,
     return status;
   }
   const bool given = compiler->use_lengths && lengths[0] < lengths[1];
-  if (!given && compiler->use_limits && def->transmission != SAP_TRANSMISSION_SLIDER_CRANK) {
+  if (!given && compiler->use_limits && has_range(def)) {
     const double* range = def->transmission == SAP_TRANSMISSION_JOINT
                               ? r->joints[def->target].range
                               : r->tendon_ranges[def->target].range;
@@ -124,20 +137,21 @@ static sap_status read_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i,
              : status;
 }
 
-// Joint or tendon; NULL, or why not.
+// Joint, tendon, crank or site; NULL, or why not.
 static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                sap_actuator_def* def) {
   const bool crank = sap_xml_get(i->node, "cranksite") != NULL;
+  const bool site = sap_xml_get(i->node, "site") != NULL;
   const bool joint =
       sap_xml_get(i->node, "joint") != NULL || sap_xml_get(i->node, "jointinparent") != NULL;
   if (sap_word_index(other_kinds, i->node->name) >= 0) {
     return "this kind of actuator is not supported";
   }
-  if (!joint && !crank && sap_xml_get(i->node, "tendon") == NULL) {
-    return "only actuators on joints, tendons and slider-cranks are supported";
+  if (!joint && !crank && !site && sap_xml_get(i->node, "tendon") == NULL) {
+    return "only actuators on joints, tendons, slider-cranks and sites are supported";
   }
-  if (crank) {
-    def->transmission = SAP_TRANSMISSION_SLIDER_CRANK;
+  if (crank || site) {
+    def->transmission = crank ? SAP_TRANSMISSION_SLIDER_CRANK : SAP_TRANSMISSION_SITE;
     return NULL;
   }
   def->transmission = joint ? SAP_TRANSMISSION_JOINT : SAP_TRANSMISSION_TENDON;
@@ -145,10 +159,40 @@ static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance
   if (def->target == SAP_MJCF_LEFT_OUT) {
     return "what it acts on was left out";
   }
-  const sap_joint_type type = joint ? r->joints[def->target].type : SAP_JOINT_HINGE;
-  return type == SAP_JOINT_FREE || type == SAP_JOINT_BALL
-             ? "actuators on free and ball joints are not supported"
-             : NULL;
+  def->in_parent = joint && sap_xml_get(i->node, "joint") == NULL &&
+                   (r->joints[def->target].type == SAP_JOINT_BALL ||
+                    r->joints[def->target].type == SAP_JOINT_FREE);
+  return NULL;
+}
+
+// The site, and the reference's if there is one.
+static void read_sites(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_actuator_def* def) {
+  const sap_mjcf_site* site = &r->sites[i->ids[0]];
+  def->site_body = site->body;
+  memcpy(def->site_point, site->pose.p, sizeof def->site_point);
+  memcpy(def->site_q, site->pose.q, sizeof def->site_q);
+  if (sap_xml_get(i->node, "refsite") != NULL) {
+    const sap_mjcf_site* reference = &r->sites[i->ids[1]];
+    def->reference_body = reference->body;
+    memcpy(def->reference_point, reference->pose.p, sizeof def->reference_point);
+    memcpy(def->reference_q, reference->pose.q, sizeof def->reference_q);
+  }
+}
+
+// At most one target.
+static sap_status check_places(sap_mjcf_reader* r, const sap_xml_node* node) {
+  static const char* const places[] = {"joint", "jointinparent", "tendon", "site", "cranksite"};
+  int32_t count = 0;
+  for (size_t k = 0; k < sizeof places / sizeof *places; ++k) {
+    count += sap_xml_get(node, places[k]) != NULL ? 1 : 0;
+  }
+  if (count > 1) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
+                        "must act on one of joint, jointinparent, tendon, site and cranksite");
+  }
+  return sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL
+             ? sap_xml_fail(node, "refsite", SAP_STATUS_SYNTAX, r->error, "needs a site")
+             : SAP_STATUS_OK;
 }
 
 // The crank's site and the slider's, whose z is the axis.
@@ -158,11 +202,6 @@ static sap_status read_crank(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   if (sap_xml_get(i->node, "slidersite") == NULL || sap_xml_get(i->node, "cranklength") == NULL) {
     return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error,
                         "a cranksite needs slidersite and cranklength");
-  }
-  if (sap_xml_get(i->node, "joint") != NULL || sap_xml_get(i->node, "jointinparent") != NULL ||
-      sap_xml_get(i->node, "tendon") != NULL) {
-    return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "must act on one of joint, tendon and cranksite");
   }
   const sap_mjcf_site *crank = &r->sites[i->ids[0]], *slider = &r->sites[i->ids[1]];
   def->crank_body = crank->body;
@@ -188,9 +227,16 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
     return status;
   }
   sap_actuator_def def = sap_actuator_def_default();
+  status = check_places(r, i->node);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   const char* why = find_target(r, i, &def);
   if (why == NULL && def.transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
     status = read_crank(r, i, &def);
+  }
+  if (why == NULL && def.transmission == SAP_TRANSMISSION_SITE) {
+    read_sites(r, i, &def);
   }
   if (status == SAP_STATUS_OK && why == NULL) {
     status = read_actuator(r, i, &def, &why);

@@ -104,7 +104,7 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, refer
   static const char* const attributes[] = {"body1",  "body2",  "joint",   "jointinparent", "joint1",
                                            "joint2", "tendon", "tendon1", "tendon2",       "site1",
                                            "site2",  "geom1",  "geom2"};
-  static const char* const cranks[] = {"cranksite", "slidersite"};
+  static const char* const sites[] = {"cranksite", "slidersite", "site", "refsite"};
   out->count = 0;
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
     const char* name = sap_xml_get(node, attributes[i]);
@@ -113,8 +113,8 @@ static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, refer
       out->name[out->count++] = name;
     }
   }
-  for (size_t i = 0; i < sizeof cranks / sizeof *cranks; ++i) {
-    const char* name = sap_xml_get(node, cranks[i]);
+  for (size_t i = 0; i < sizeof sites / sizeof *sites; ++i) {
+    const char* name = sap_xml_get(node, sites[i]);
     if (name != NULL) {
       out->attribute[out->count] = "site";
       out->name[out->count++] = name;

@@ -95,8 +95,8 @@ static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
     "solref group mesh hfield margin rgba material surfacevel fluidcoef",
-    .skipped = "solimp solmix castshadow user fitscale",
-    .zero = "adhesion gap",
+    .skipped = "solimp solmix castshadow user fitscale gap",
+    .zero = "adhesion",
     .value = geom_values,
     .child = geom_children,
 };
@@ -153,6 +153,8 @@ static const sap_schema_element tendon = {.child = tendon_children};
 // Elements with these stay in the tree and are refused where they are read: controls of keyframes
 // are counted by them.
 #define ACTUATOR_PLACES "site refsite slidersite cranksite cranklength body "
+// What the one input is called says nothing about its law.
+static const sap_schema_value general_values[] = {{"input", "pos vel pressure", false}, {0}};
 #define ACTUATOR(extra)                                                       \
   {                                                                           \
     .used = ACTUATOR_USED ACTUATOR_PLACES extra, .skipped = ACTUATOR_SKIPPED, \
@@ -166,8 +168,12 @@ static const sap_schema_element damper = ACTUATOR("kv");
 static const sap_schema_element cylinder = ACTUATOR("timeconst area diameter bias");
 static const sap_schema_element muscle =
     ACTUATOR("timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax");
-static const sap_schema_element general =
-    ACTUATOR("gaintype biastype dyntype gainprm biasprm dynprm actdim");
+static const sap_schema_element general = {
+    .used = ACTUATOR_USED ACTUATOR_PLACES "gaintype biastype dyntype gainprm biasprm dynprm actdim",
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = ACTUATOR_ZERO,
+    .value = general_values,
+};
 #define ACTUATOR_KINDS                                                                   \
   {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL}, \
       {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                    \
@@ -185,8 +191,7 @@ static const sap_schema_element actuator = {.child = actuator_children};
 static const sap_schema_value pair_values[] = {{"condim", "1 3 4 6", true}, {0}};
 static const sap_schema_element pair = {
     .used = "name class geom1 geom2 condim friction margin solref",
-    .skipped = "solimp solreffriction",
-    .zero = "gap",
+    .skipped = "solimp solreffriction gap",
     .value = pair_values,
 };
 

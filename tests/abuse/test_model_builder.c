@@ -211,7 +211,16 @@ static void tendons(void** state) {
 static void actuators(void** state) {
   (void)state;
   REJECT(actuator, def.target = 99, ARGUMENT, "target = 99 must be in [0, ");
-  REJECT(actuator, def.target = 5, ARGUMENT, "target = 5 must be a hinge or slide joint");
+  REJECT(actuator, def.target = 5, ARGUMENT, "direction must not be zero");  // free
+  REJECT(actuator, (def.target = 5, def.direction[4] = nan_value), NOT_FINITE, "direction[4] = ");
+  REJECT(actuator, (def.transmission = SAP_TRANSMISSION_SITE, def.site_body = 99), ARGUMENT,
+         "site_body = 99 must be in [0, ");
+  REJECT(actuator, (def.transmission = SAP_TRANSMISSION_SITE, def.reference_body = -2), ARGUMENT,
+         "reference_body = -2 must be in [-1, ");
+  REJECT(actuator, (def.transmission = SAP_TRANSMISSION_SITE, def.site_q[0] = 0.0), ARGUMENT,
+         "site_q");
+  REJECT(actuator, def.transmission = SAP_TRANSMISSION_SITE, ARGUMENT,
+         "direction must not be zero");
   REJECT(actuator, (def.transmission = SAP_TRANSMISSION_TENDON, def.target = 9), ARGUMENT,
          "target = 9");
   REJECT(actuator, def.transmission = (sap_transmission)7, ARGUMENT, "transmission = 7 must be");
@@ -225,6 +234,7 @@ static void actuators(void** state) {
          "control_lower = 1 must be <= control_upper = -1");
   REJECT(actuator, def.force_upper = nan_value, NOT_FINITE, "force_lower = ");
   ACCEPT(actuator, def.gear = -2.0);
+  ACCEPT(actuator, (def.transmission = SAP_TRANSMISSION_SITE, def.direction[5] = -2.0));
 }
 
 static void keyframes(void** state) {

@@ -76,8 +76,21 @@ static const bad_input mjcf[] = {
      "a:2: <muscle>", "between lmin = 1.1"},
     {WITH_JOINT("<actuator><muscle joint='j' timeconst='-1 1'/></actuator>"), SAP_STATUS_SYNTAX,
      "a:2: <muscle timeconst", ">= 0"},
-    {WITH_JOINT("<actuator><motor site='s'/></actuator>"), SAP_STATUS_UNSUPPORTED, "a:2: <motor>",
-     "only actuators on joints, tendons and slider-cranks"},
+    {WITH_JOINT("<actuator><motor site='s'/></actuator>"), SAP_STATUS_SYNTAX, "a:2: <motor>",
+     "there is no 's'"},
+    {WITH_JOINT("<actuator><motor/></actuator>"), SAP_STATUS_UNSUPPORTED, "a:2: <motor>",
+     "only actuators on joints, tendons, slider-cranks and sites"},
+    {"<mujoco><worldbody><site name='s'/><body><geom size='.1'/><joint name='j'/></body>"
+     "</worldbody>\n<actuator><motor site='s' joint='j'/></actuator></mujoco>",
+     SAP_STATUS_SYNTAX, "a:2: <motor>", "must act on one of"},
+    {"<mujoco><worldbody><site name='s'/><body><geom size='.1'/><joint name='j'/></body>"
+     "</worldbody>\n<actuator><motor refsite='s' joint='j'/></actuator></mujoco>",
+     SAP_STATUS_SYNTAX, "a:2: <motor refsite=\"s\">", "needs a site"},
+    {"<mujoco><worldbody><site name='s'/><body><geom size='.1'/><freejoint/></body>"
+     "</worldbody>\n<actuator><motor site='s' gear='0 0 0'/></actuator></mujoco>",
+     SAP_STATUS_ARGUMENT, "a:2: <motor>", "direction must not be zero"},
+    {WITH_JOINT("<actuator><general joint='j' input='pos vel'/></actuator>"),
+     SAP_STATUS_UNSUPPORTED, "a:2: <general input=", "only: pos vel pressure"},
     {WITH_JOINT("<actuator><motor cranksite='s'/></actuator>"), SAP_STATUS_SYNTAX, "a:2: <motor",
      "'s'"},
     {WITH_JOINT("<actuator><general joint='j' dyntype='user'/></actuator>"), SAP_STATUS_UNSUPPORTED,

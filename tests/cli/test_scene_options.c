@@ -97,6 +97,12 @@ static void bad_values(void** state) {
                  "box.urdf has no keyframe 'home', it has none");
   command_expect(*state, program, "converge box.urdf --keyframe home", 3,
                  "box.urdf has no keyframe 'home', it has none");
+  static const char still[] =
+      "<mujoco><worldbody><body><geom size='1'/></body></worldbody></mujoco>";
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "still.xml", still, sizeof still - 1, path);
+  command_expect(*state, program, "run still.xml", 3, "still.xml: nothing moves");
+  command_expect(*state, program, "converge still.xml", 3, "still.xml: nothing moves");
 }
 
 // A warning is told once for all lines that earn it; a keyframe's name is nearly right.

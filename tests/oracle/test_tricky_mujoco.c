@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files full of what MJCF can say (tendons round obstacles, muscles and all activations, defaults
 // of several kinds, bounds and scaling of masses, springs by their time constants, couplings,
-// frames) against MuJoCo 4.0.0 (Python) in random states: mass matrix, bias and passive forces,
+// frames, drives of sites, balls and free joints) against MuJoCo 4.0.0 (Python) in random states: mass matrix, bias and passive forces,
 // lengths of tendons and actuators with their gradients, actuator forces, activations a step later.
 // The numbers in scene/tricky.expected were written by a script around mj_forward and mj_step.
 #include <math.h>
@@ -188,7 +188,7 @@ static void test_all(void** state) {
     check_file(&c);
     ++files;
   }
-  assert_int_equal(files, 8);
+  assert_int_equal(files, 9);
   assert_int_equal(fclose(c.file), 0);
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "math/quaternion.h"
 #include "support/near.h"
 #include "support/simulation.h"
 
@@ -205,11 +206,95 @@ static void test_tendon_transmission(void** unused) {
   simulation_end(&s);
 }
 
+static sap_actuator_def site_servo(int32_t body, double kp, double kd, int axis) {
+  sap_actuator_def def = sap_actuator_def_default();
+  def.transmission = SAP_TRANSMISSION_SITE;
+  def.site_body = body;
+  def.reference_body = 0;
+  def.site_point[2] = 0.1;
+  def.reference_point[2] = 0.3;
+  def.direction[axis] = 1.0;
+  def.gain = kp;
+  def.bias[1] = -kp;
+  def.bias[2] = -kd;
+  return def;
+}
+
+// Six servos hold a free body's site in a frame of the world, stiff and at large steps: it rests
+// at the controls, m g/kp below that along z.
+static void test_site_servos(void** unused) {
+  (void)unused;
+  const double control[6] = {0.1, -0.2, 0.3, 0.2, -0.1, 0.15}, m = 2.0;
+  for (double kp = 1e2; kp < 2e6; kp *= 100.0) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+    const double p[3] = {0.0, 0.0, 0.0};
+    const int32_t body = simulation_body(builder, 0, m, 0.05, p);
+    simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+    for (int k = 0; k < 6; ++k) {
+      const sap_actuator_def def = site_servo(body, kp, 0.3 * kp, k);
+      assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    }
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+    assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 1500);
+    double length[6], force[6];
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
+                     SAP_STATUS_OK);
+    // The site from the reference, and its rotation vector.
+    double R[9], r[3];
+    sap_quaternion_to_matrix(R, s.state.q + 3);
+    sap_quaternion_log(r, s.state.q + 3);
+    for (int k = 0; k < 3; ++k) {
+      length[k] = s.state.q[k] + 0.1 * R[6 + k] - (k == 2 ? 0.3 : 0.0);
+      length[3 + k] = r[k];
+    }
+    // Gains stop at the near-rigid limit R = w/(4 pi^2), kp = 1/(R dt (dt + kd/kp)), w = 1/m along
+    // z; about the axes, w = 20, it is the weight 0.1 m below the tilted site, less than 0.5 N m.
+    const double softest = 0.01 * (0.01 + 0.3) / 39.478417604357434;
+    const double sag = m * 9.81 * fmax(1.0 / kp, softest / m);
+    ASSERT_NEAR(force[2], m * 9.81, 1e-5);
+    for (int k = 0; k < 3; ++k) {
+      ASSERT_NEAR(length[k], control[k] - (k == 2 ? sag : 0.0), 0.02 * sag + 1e-6);
+      ASSERT_NEAR(length[3 + k], control[3 + k], 0.5 * fmax(1.0 / kp, 20.0 * softest));
+    }
+    simulation_end(&s);
+  }
+}
+
+// One motor on a free body's site: thrust in the site's axes, that turn with it.
+static void test_thrust(void** unused) {
+  (void)unused;
+  const double p[3] = {0.0, 0.0, 0.0}, thrust = 3.0, dt = 1e-3;
+  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+  const int32_t body = simulation_body(builder, 0, 2.0, 0.5, p);
+  simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+  sap_actuator_def def = sap_actuator_def_default();
+  def.transmission = SAP_TRANSMISSION_SITE;
+  def.site_body = body;
+  def.site_point[0] = 0.1;
+  def.site_q[0] = def.site_q[1] = 1.0;  // a quarter about x: the site's z is the body's -y
+  def.direction[2] = 1.0;
+  assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  assert_int_equal(sap_multibody_set_control(s.multibody, &thrust, NULL), SAP_STATUS_OK);
+  simulation_step(&s, 1);
+  ASSERT_NEAR(s.state.v[1], -dt * thrust / 2.0, 1e-8);
+  ASSERT_NEAR(s.state.v[5], -dt * thrust * 0.1 / 0.5, 1e-8);
+  simulation_step(&s, 999);
+  // It turns by alpha t^2/2, alpha = -0.6; the thrust turns with it.
+  ASSERT_NEAR(2.0 * asin(s.state.q[6]), -0.3, 1e-3);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_pd_with_effort_limit), cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_rest_under_load),      cmocka_unit_test(test_effort_range),
+      cmocka_unit_test(test_pd_with_effort_limit),
+      cmocka_unit_test(test_near_rigid),
+      cmocka_unit_test(test_rest_under_load),
+      cmocka_unit_test(test_effort_range),
       cmocka_unit_test(test_tendon_transmission),
+      cmocka_unit_test(test_site_servos),
+      cmocka_unit_test(test_thrust),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
