@@ -133,17 +133,22 @@ static void list_keyframes(const sap_model* model, const char* asked, char* out,
   }
 }
 
+static sap_status check_moves(const cli_scene* scene, const sap_model* model, sap_error* error) {
+  if (sap_model_get_sizes(model).nv > 0) {
+    return SAP_STATUS_OK;
+  }
+  error->status = SAP_STATUS_ARGUMENT;
+  (void)snprintf(error->message, sizeof error->message,
+                 "%.150s: nothing moves: no body has a joint", scene->path);
+  return SAP_STATUS_ARGUMENT;
+}
+
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
                            double* control, sap_error* error) {
   const char* name = scene->keyframe;
-  if (sap_model_get_sizes(model).nv == 0) {
-    error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message,
-                   "%.150s: nothing moves: no body has a joint", scene->path);
-    return SAP_STATUS_ARGUMENT;
-  }
   if (name == NULL) {
-    return sap_model_default_state(model, state, error);
+    const sap_status status = check_moves(scene, model, error);
+    return status == SAP_STATUS_OK ? sap_model_default_state(model, state, error) : status;
   }
   int32_t index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
   const int32_t count = sap_model_get_sizes(model).keyframes;
@@ -155,7 +160,8 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
                    scene->path, name, instead);
     return SAP_STATUS_ARGUMENT;
   }
-  return sap_model_keyframe(model, index, state, control, error);
+  const sap_status status = check_moves(scene, model, error);
+  return status == SAP_STATUS_OK ? sap_model_keyframe(model, index, state, control, error) : status;
 }
 
 void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
