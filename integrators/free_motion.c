@@ -6,6 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+// No step is trusted to contract better than this.
+#define BEST_CONTRACTION 0.01
+
 double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const double* x) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += x[i] * x[i] / fm->weight[i])
@@ -21,9 +24,16 @@ static double noise_of(const sap_free_motion* fm, int32_t group) {
 }
 
 // Residual/scale at which a group is done.
+// Where it is a linearization's, a last step follows without another m: what that leaves must be
+// within the tolerance by the contraction of the steps before.
 static double tolerance_of(const sap_free_motion* fm, int32_t group) {
-  return sap_free_motion_is_pushed(fm, group) ? fmax(SAP_ROUNDOFF, fm->linearization.tolerance)
-                                              : SAP_ROUNDOFF;
+  const sap_linearization* l = &fm->linearization;
+  if (!sap_free_motion_is_pushed(fm, group)) {
+    return SAP_ROUNDOFF;
+  }
+  const double contraction = l->contraction[group];
+  const bool known = contraction > 0.0 && contraction < 1.0;
+  return fmax(SAP_ROUNDOFF, l->tolerance / (known ? fmax(contraction, BEST_CONTRACTION) : 1.0));
 }
 
 static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
@@ -67,6 +77,7 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
     }
     fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
                                            .residual = residual,
+                                           .first = residual,
                                            .previous = HUGE_VAL,
                                            .best = residual,
                                            .noise = noise_of(fm, g),

@@ -29,6 +29,8 @@ typedef struct sap_group_progress {
   double tolerance;  // residual/scale that will do: round-off's, or that of a linearization
   double floor;      // residual found to be round-off of ill-conditioned forces, or 0
   int32_t damped;    // times that damped Newton was asked
+  double first;      // residual where the iteration began
+  double second;     // and after its first step, 0: none was evaluated
 } sap_group_progress;
 
 // Where and how m is linearised.
@@ -37,6 +39,8 @@ typedef struct sap_linearization {
   bool* factored;  // is the factor that of A there?                    (ngroups)
   double* v_near;  // where m(v) = p                                    (nv)
   double* p;       // impulses that the constraints gave                (nv)
+  // What the last steps left of a residual in one iteration, 0: not known.
+  double* contraction;  //                                              (ngroups)
   // Search for p that constraints give back when A is taken where m(v) = p.
   double* around;       // p of the round                               (nv)
   double *best, *back;  // p of the best round, and what it gave back   (nv)

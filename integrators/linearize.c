@@ -16,16 +16,20 @@
 
 #include "core/memory.h"
 
+// What is known of the contraction grows by this in each step that does not measure it.
+#define DOUBT 2.0
+
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_linearization* l,
                                     sap_error* error) {
   l->factored = sap_allocate((size_t)ngroups, sizeof *l->factored);
+  l->contraction = sap_allocate((size_t)ngroups, sizeof *l->contraction);
   l->v_near = sap_allocate((size_t)system->nv, sizeof(double));
   l->p = sap_allocate((size_t)system->nv, sizeof(double));
   l->around = sap_allocate((size_t)system->nv, sizeof(double));
   l->best = sap_allocate((size_t)system->nv, sizeof(double));
   l->back = sap_allocate((size_t)system->nv, sizeof(double));
-  const bool complete = l->factored != NULL && l->v_near != NULL && l->p != NULL &&
-                        l->around != NULL && l->best != NULL && l->back != NULL;
+  const bool complete = l->factored != NULL && l->contraction != NULL && l->v_near != NULL &&
+                        l->p != NULL && l->around != NULL && l->best != NULL && l->back != NULL;
   return complete
              ? sap_expected_impulse_create(system, &l->expected, error)
              : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: linearization of %d", system->nv);
@@ -33,6 +37,7 @@ sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, s
 
 void sap_linearization_clear(sap_linearization* l) {
   sap_free(l->factored);
+  sap_free(l->contraction);
   sap_free(l->v_near);
   sap_free(l->p);
   sap_free(l->around);
@@ -157,10 +162,20 @@ void sap_free_motion_choose(sap_free_motion* fm, bool first, double error_share)
   }
 }
 
+// Only an iteration tells how a step with A contracts: without one it is trusted less and less.
+static void record_contraction(sap_free_motion* fm) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_group_progress* p = &fm->progress[g];
+    double* contraction = &fm->linearization.contraction[g];
+    *contraction = p->second > 0.0 ? p->second / p->first : fmin(DOUBT * *contraction, 1.0);
+  }
+}
+
 void sap_free_motion_record(sap_free_motion* fm, const double* v) {
   const sap_theta* scheme = &fm->balance.scheme;
   sap_prediction_record(&fm->prediction, scheme, fm->balance.v0, fm->linearization.v_near);
   if (scheme->theta > 0.0) {
+    record_contraction(fm);
     if (fm->balance.impulse != fm->linearization.p) {  // no check has been made at v
       find_impulses(fm, v);
     }

@@ -160,6 +160,10 @@ sap_status sap_free_motion_iterate(sap_free_motion* fm, int32_t max_iterations, 
     if (status == SAP_STATUS_OK) {
       status = sap_free_motion_evaluate(fm, error);
     }
+    for (int32_t g = 0; fm->iterations == 0 && g < fm->factor.ngroups; ++g) {
+      sap_group_progress* p = &fm->progress[g];
+      p->second = p->phase == SAP_GROUP_QUASI_NEWTON ? p->residual : 0.0;
+    }
     fm->matrix_is_current = false;
     fm->iterations += 1;
   }

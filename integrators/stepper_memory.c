@@ -21,15 +21,19 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 2 };
+enum { VERSION = 3 };
 
 // The stepper's own part.
 static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
-  sap_status status =
-      sap_prediction_archive(&stepper->rounds.free_motion.prediction, archive, error);
+  sap_free_motion* fm = &stepper->rounds.free_motion;
+  sap_linearization* l = &fm->linearization;
+  sap_status status = sap_prediction_archive(&fm->prediction, archive, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_expected_impulse_archive(&stepper->rounds.free_motion.linearization.expected,
-                                          archive, error);
+    status = sap_expected_impulse_archive(&l->expected, archive, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_archive_value(archive, l->contraction,
+                               (size_t)fm->factor.ngroups * sizeof *l->contraction, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_lag_memory_archive(&stepper->rounds.contact.problem->lag, archive, error);
