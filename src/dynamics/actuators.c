@@ -79,6 +79,12 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
   return isfinite(lower) || isfinite(upper) ? bound : -1;
 }
 
+bool sap_model_actuator_is_simple(const sap_model* model, int32_t id) {
+  const sap_model_actuator* a = &model->actuators[id];
+  return !sap_dynamics_actuator_is_elastic(model, id) && a->bias[1] == 0.0 && a->bias[2] == 0.0 &&
+         a->transmission == SAP_TRANSMISSION_JOINT && sap_model_effort_bound(model, id) < 0;
+}
+
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper) {
   const int32_t joints = model->sizes.joints;
   const bool on_joint = bound < joints;
@@ -160,12 +166,24 @@ static void add_summed(sap_dynamics* d, const double* efforts, double sign, doub
   }
 }
 
+static void add_simple(const sap_dynamics* d, int32_t id, const double* input, double sign,
+                       double* k) {
+  const sap_model_actuator* a = &d->model->actuators[id];
+  if (d->actuator_active[id]) {
+    const double force = a->gain * input_of(d->model, id, input) + a->bias[0];
+    k[d->model->joints[a->target].v_start] +=
+        sign * a->gear * clamp(force, a->force_lower, a->force_upper);
+  }
+}
+
 void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, const double* input,
                              double sign, double* k) {
   const sap_model* model = d->model;
   bool summed = false;
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (is_summed(d, i, input)) {
+    if (d->simple_motor[i]) {
+      add_simple(d, i, input, sign, k);
+    } else if (is_summed(d, i, input)) {
       summed = true;
     } else if (d->actuator_active[i] && !sap_dynamics_actuator_is_elastic(model, i) &&
                !sap_dynamics_actuator_is_servo(model, i, input)) {

@@ -38,6 +38,9 @@ bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t actuator);
 sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t actuator,
                                                const double* input, double length, double rate);
 
+// Is its force gain u + bias, clamped, on a joint whose sum of forces has no bounds?
+bool sap_model_actuator_is_simple(const sap_model* model, int32_t actuator);
+
 // The bound of the sum that an actuator counts to, -1: none.
 int32_t sap_model_effort_bound(const sap_model* model, int32_t actuator);
 // Range of a bound: of sum gear force on a joint, of sum force on a tendon.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
 #include "math/quaternion.h"
 
@@ -39,6 +40,7 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->force,
                          d->actuator_active,
                          d->locked,
+                         d->simple_motor,
                          d->floating,
                          d->couplings,
                          d->spring_active,
@@ -107,6 +109,8 @@ static bool allocate(sap_dynamics* d) {
          (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
          (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
+         (d->simple_motor = sap_allocate((size_t)sizes->actuators, sizeof *d->simple_motor)) !=
+             NULL &&
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
              NULL &&
@@ -208,6 +212,9 @@ static void make_tables(sap_dynamics* d) {
                                                .reference = joint->spring_reference,
                                                .cubic = joint->stiffness_cubic};
     }
+  }
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    d->simple_motor[i] = sap_model_actuator_is_simple(model, i);
   }
   for (int32_t b = 1; b < model->sizes.bodies; ++b) {
     const sap_model_body* body = &model->bodies[b];

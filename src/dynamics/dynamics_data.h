@@ -54,6 +54,7 @@ struct sap_dynamics {
   double* damping;      // of each dof                                            (nv)
   double* armature;     // of each dof                                            (nv)
   bool* locked;         // is each velocity held at zero?                         (nv)
+  bool* simple_motor;   // force by control alone, on a joint without bounds      (actuators)
   int32_t nfloating;    // bodies with gravity compensation
   int32_t* floating;    //                                                        (bodies)
 

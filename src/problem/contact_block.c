@@ -146,7 +146,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
   }
   double R[MAXIMUM_ROWS] = {0.0}, v_hat[MAXIMUM_ROWS] = {0.0}, w = 0.0;
-  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS];
+  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS] = {0.0};
   const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
   sap_status status = check_friction(p, contact, nrows, error);
   sap_block block = {.set = set_of(p, contact),
@@ -201,7 +201,9 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (!is_cone) {
     return add_potential(p, contact, regularization, w, &block, R, v_hat, error);
   }
-  sap_stage_velocity(p, &block, vc0);
+  if (sap_stage_needs_start(p)) {
+    sap_stage_velocity(p, &block, vc0);
+  }
   const double* change = contact->velocity_change;
   const bool scaled = contact->friction != NULL;
   const sap_stage_cone cone = {

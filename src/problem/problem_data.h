@@ -173,6 +173,8 @@ void sap_problem_forbid_gliding(sap_problem* problem, bool forbidden);
 void sap_problem_shift_contact(sap_problem* problem, double slip);
 // Shifts of a solution's g_t. Whether another solution would differ.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
+// Do rows depend on the velocity at the start of the step?
+bool sap_stage_needs_start(const sap_problem* problem);
 // J v0 of a block, zero where v0 is not known.
 void sap_stage_velocity(const sap_problem* problem, const sap_block* block, double* velocity);
 // J v* of a block.

@@ -135,6 +135,10 @@ static void multiply(const sap_problem* p, const sap_block* b, const double* v, 
   }
 }
 
+bool sap_stage_needs_start(const sap_problem* p) {
+  return p->rigid || evaluates_within(p);
+}
+
 void sap_stage_velocity(const sap_problem* p, const sap_block* b, double* velocity) {
   multiply(p, b, p->has_v0 ? p->v0 : NULL, velocity);
 }
