@@ -83,6 +83,67 @@ SAP_API sap_status sap_recorder_create(const char* path, const sap_model* model,
 SAP_API sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                                       const sap_state* state, const sap_step_report* report,
                                       sap_error* error);
+
+// Those who step with an engine of their own record with the two below; layout and units as above.
+typedef struct sap_recorded_body {
+  int32_t parent;    // -1 for the world
+  double mass;       // [kg]
+  double center[3];  // of mass, in the body [m]
+} sap_recorded_body;
+typedef struct sap_recorded_joint {
+  sap_joint_type type;  // says what its coordinates are
+  int32_t body, first_q, first_v;
+} sap_recorded_joint;
+typedef struct sap_recorded_shape {
+  sap_shape_type type;
+  int32_t body, mesh;  // mesh: -1 unless it is one
+  bool collides;       // false: for show
+  double size[3];      // by type, as in sap_shape_def
+  double p_BS[3], q_BS[4];
+  double color[4];  // NaN: any
+} sap_recorded_shape;
+typedef struct sap_recorded_model {
+  const char* name;       // NULL: none
+  sap_model_sizes sizes;  // nq, nv, na, nu (actuator forces) and the counts of what follows; at
+                          // least one body, the world
+  const char* (*element_name)(const void* context, sap_element kind, int32_t id);  // NULL: none
+  const void* context;
+  const sap_recorded_body* bodies;
+  const sap_recorded_joint* joints;
+  const sap_recorded_shape* shapes;
+  const int32_t (*meshes)[4];     // first vertex, vertices, first triangle, triangles
+  const float (*vertices)[3];     // of all meshes [m]
+  const int32_t (*triangles)[3];  // corners, numbered from their mesh's first vertex
+  int32_t nvertices, ntriangles;
+} sap_recorded_model;
+
+// A row other than a contact's that pushes: kind, id and row as in /constraint/id.
+typedef struct sap_recorded_force {
+  int32_t kind, id, row;
+  double force;  // [N, N m]
+} sap_recorded_force;
+typedef struct sap_recorded_row {
+  double t;
+  const double *q, *v, *act;  // (nq) (nv) (na)
+  const double *p_WB, *q_WB;  // (3 bodies) (4 bodies)
+  double energy[3], momentum[6];
+  const double* actuator_force;  // NULL: zero                                       (nu)
+  const sap_contact* contacts;   // bodies, shapes, feature, point, R_WC, phi, friction, vc, gamma
+  const sap_recorded_force* forces;
+  int32_t contact_count, force_count;
+  bool stepped;              // a step led to the row: without one contacts have no vc and gamma
+  const sap_report* solver;  // NULL: none
+  int32_t constraint_rows, free_motion_iterations;
+  double free_motion_residual, dt, time_total, time_solver;  // [s]
+} sap_recorded_row;
+
+// As sap_recorder_create. What the model points to is not kept.
+SAP_API sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
+                                               const sap_recorder_options* options,
+                                               sap_recorder** out, sap_error* error);
+// As sap_recorder_write, of any recorder.
+SAP_API sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
+                                          sap_error* error);
 SAP_API sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error);
 // Flushes and closes; the recorder is gone whatever is returned. NULL allowed.
 SAP_API sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error);

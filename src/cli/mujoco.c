@@ -14,6 +14,7 @@
 
 #include "cli/mujoco_options.h"
 #include "cli/mujoco_output.h"
+#include "cli/mujoco_record.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/run_statistics.h"
@@ -24,6 +25,7 @@ typedef struct mujoco_run {
   mjData* data;
   sap_mj* adapter;
   mujoco_output out;
+  mujoco_record* record;
   sap_contact* contacts;  // of the last step, for the statistics
   int32_t contact_capacity;
   run_statistics statistics;
@@ -113,6 +115,14 @@ static run_energy measure_energy(const mujoco_run* r) {
   return (run_energy){.kinetic = r->data->energy[1], .potential = r->data->energy[0]};
 }
 
+// Of the trajectory and of the recording; report NULL: the start.
+static sap_status write_row(mujoco_run* r, const sap_mj_report* report, sap_error* error) {
+  if (r->o.output != NULL) {
+    mujoco_output_row(&r->out, r->model, r->data, report);
+  }
+  return r->record != NULL ? mujoco_record_row(r->record, r->data, report, error) : SAP_STATUS_OK;
+}
+
 static sap_status prepare(mujoco_run* r, sap_error* error) {
   sap_status status = find_plugins(r, error);
   if (status == SAP_STATUS_OK) {
@@ -143,10 +153,10 @@ static sap_status prepare(mujoco_run* r, sap_error* error) {
       !mujoco_output_open(&r->out, r->o.output, r->model)) {
     status = fail(error, SAP_STATUS_IO, "cannot be written", r->o.output);
   }
-  if (status == SAP_STATUS_OK && r->o.output != NULL) {
-    mujoco_output_row(&r->out, r->model, r->data, NULL);
+  if (status == SAP_STATUS_OK && r->o.record != NULL) {
+    status = mujoco_record_open(r->o.record, r->model, &r->o.recorder, &r->record, error);
   }
-  return status;
+  return status == SAP_STATUS_OK ? write_row(r, NULL, error) : status;
 }
 
 // Contacts of the step with what the statistics want of them; -1: no memory.
@@ -191,10 +201,8 @@ static sap_status step(mujoco_run* r, sap_error* error) {
     return fail(error, SAP_STATUS_MEMORY, "out of memory", r->o.path);
   }
   s->penetration_end = done.penetration;
-  if (r->o.output != NULL && (s->steps % r->o.every == 0 || s->steps == s->planned)) {
-    mujoco_output_row(&r->out, r->model, r->data, &done);
-  }
-  return SAP_STATUS_OK;
+  return s->steps % r->o.every == 0 || s->steps == s->planned ? write_row(r, &done, error)
+                                                              : SAP_STATUS_OK;
 }
 
 static sap_status advance(mujoco_run* r, sap_error* error) {
@@ -243,6 +251,11 @@ static int execute(mujoco_run* r) {
     cli_message("%s: could not be written", r->o.output);
     return CLI_FILE;
   }
+  mujoco_record* record = r->record;
+  r->record = NULL;
+  if (mujoco_record_close(record, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
   run_statistics_print(s, r->o.path, r->o.format, r->o.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
@@ -261,6 +274,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
   sap_error error = {0};
   code = prepare(&r, &error) == SAP_STATUS_OK ? execute(&r) : report(&error);
   mujoco_output_abandon(&r.out);
+  (void)mujoco_record_close(r.record, NULL);
   sap_mj_destroy(r.adapter);
   if (r.data != NULL) {
     mj_deleteData(r.data);
@@ -284,7 +298,8 @@ const cli_command cli_command_mujoco = {
         "springs, dampers and position servos are implicit; contacts have physical stiffness.",
     .examples =
         "  sapstep mujoco humanoid.xml --duration 10\n"
-        "  sapstep mujoco scene.xml --keyframe home --dt 0.02 --output scene.csv\n",
+        "  sapstep mujoco scene.xml --keyframe home --dt 0.02 --output scene.csv\n"
+        "  sapstep mujoco humanoid.xml --record humanoid.h5 && sapstep view humanoid.h5\n",
     .options = mujoco_option_list,
     .solver_options = true,
     .run = run_mujoco,

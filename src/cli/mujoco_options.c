@@ -17,7 +17,9 @@ enum {
   OPTION_SIGMA,
   OPTION_BETA,
   OPTION_OUTPUT,
+  OPTION_RECORD,
   OPTION_EVERY,
+  OPTION_COMPRESSION,
   OPTION_STATS,
   OPTION_FORMAT,
   OPTION_PLUGINS,
@@ -35,7 +37,11 @@ const cli_option mujoco_option_list[] = {
     {"beta", "X", OPTION_BETA, "near-rigid parameter (the model's, or 1)"},
     {"plugins", "DIR", OPTION_PLUGINS, "folder of MuJoCo's plugin libraries that the model wants"},
     {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
-    {"every", "N", OPTION_EVERY, "a row of the trajectory every N steps (1)"},
+    {"record", "FILE", OPTION_RECORD,
+     "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, export "
+     "and view"},
+    {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
+    {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
     {"format", "NAME", OPTION_FORMAT, "table or json (table)"},
     {NULL, NULL, 0, NULL},
@@ -84,6 +90,14 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
     case OPTION_OUTPUT:
       r->output = argument;
       return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_RECORD:
+      r->record = argument;
+      return argument[0] != '\0' ? NULL : "a path";
+    case OPTION_COMPRESSION:
+      return cli_read_integer(argument, &r->recorder.compression) && r->recorder.compression >= 0 &&
+                     r->recorder.compression <= 9
+                 ? NULL
+                 : "an integer from 0 to 9";
     case OPTION_PLUGINS:
       r->plugins = argument;
       return argument[0] != '\0' ? NULL : "a folder";
@@ -108,11 +122,12 @@ bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujo
                         .stiffness = nan,
                         .relaxation_time = nan,
                         .every = 1,
-                        .adapter = sap_mj_options_default()};
+                        .adapter = sap_mj_options_default(),
+                        .recorder = sap_recorder_options_default()};
   r->adapter.warning = print_warning;
   cli_parser parser;
   cli_parser_begin(&parser, command, &r->adapter.solver_options, argc, argv);
-  bool has_every = false;
+  bool has_every = false, has_compression = false;
   const char* argument;
   int id;
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
@@ -127,6 +142,7 @@ bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujo
       return false;
     }
     has_every = has_every || id == OPTION_EVERY;
+    has_compression = has_compression || id == OPTION_COMPRESSION;
   }
   sap_error error;
   if (id == CLI_PARSE_LEAVE) {
@@ -134,8 +150,10 @@ bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujo
   } else if (parser.noperands != 1) {
     *exit_code = cli_usage_error(
         command, parser.noperands == 0 ? "a model file is needed" : "one model file at a time");
-  } else if (has_every && r->output == NULL) {
-    *exit_code = cli_usage_error(command, "--every needs --output");
+  } else if (has_every && r->output == NULL && r->record == NULL) {
+    *exit_code = cli_usage_error(command, "--every needs --output or --record");
+  } else if (has_compression && r->record == NULL) {
+    *exit_code = cli_usage_error(command, "--compression needs --record");
   } else if (sap_solver_options_check(&r->adapter.solver_options, &error) != SAP_STATUS_OK) {
     *exit_code = cli_usage_error(command, "%s", error.message);
   } else {

@@ -4,18 +4,20 @@
 #define SAP_CLI_MUJOCO_OPTIONS_H
 
 #include <sapstep/mujoco.h>
+#include <sapstep/recorder.h>
 
 #include "cli/command.h"
 #include "cli/table.h"
 
 typedef struct mujoco_options {
-  const char *path, *keyframe, *output;
+  const char *path, *keyframe, *output, *record;
   const char* plugins;                              // folder of MuJoCo's, NULL: none
   double duration, dt, stiffness, relaxation_time;  // NaN: not given
   int32_t every;
   bool stats;
   cli_format format;
   sap_mj_options adapter;
+  sap_recorder_options recorder;
 } mujoco_options;
 
 extern const cli_option mujoco_option_list[];

@@ -31,6 +31,8 @@ static sap_status destroy(sap_recorder* recorder, sap_error* error) {
   }
   const sap_status status = recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
   sap_free(recorder->path);
+  sap_free(recorder->actuator_force);
+  sap_free(recorder->forces);
   sap_free(recorder);
   return status;
 }
@@ -48,7 +50,39 @@ static bool begin_file(hid_t file) {
   return good;
 }
 
-static sap_status check(const char* path, const sap_model* model,
+static sap_status check_model(const sap_recorded_model* model, sap_error* error) {
+  const sap_model_sizes* n = &model->sizes;
+  const struct {
+    const char* name;
+    int32_t count, least;
+    bool given;
+  } parts[] = {{"bodies", n->bodies, 1, model->bodies != NULL},
+               {"joints", n->joints, 0, model->joints != NULL},
+               {"shapes", n->shapes, 0, model->shapes != NULL},
+               {"meshes", n->meshes, 0, model->meshes != NULL},
+               {"vertices", model->nvertices, 0, model->vertices != NULL},
+               {"triangles", model->ntriangles, 0, model->triangles != NULL},
+               {"nq", n->nq, 0, true},
+               {"nv", n->nv, 0, true},
+               {"na", n->na, 0, true},
+               {"nu", n->nu, 0, true},
+               {"actuators", n->actuators, 0, true},
+               {"equalities", n->equalities, 0, true},
+               {"tendons", n->tendons, 0, true}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    if (parts[i].count < parts[i].least) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be >= %d", parts[i].name,
+                      parts[i].count, parts[i].least);
+    }
+    if (parts[i].count > 0 && !parts[i].given) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%d %s, and the array is NULL", parts[i].count,
+                      parts[i].name);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check(const char* path, const sap_recorded_model* model,
                         const sap_recorder_options* options, sap_error* error) {
   if (path == NULL || model == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
@@ -61,12 +95,12 @@ static sap_status check(const char* path, const sap_model* model,
     return sap_fail(error, SAP_STATUS_ARGUMENT, "flush_rows = %d must be 0 to %d",
                     options->flush_rows, FLUSH_ROWS_MAX);
   }
-  return SAP_STATUS_OK;
+  return check_model(model, error);
 }
 
-sap_status sap_recorder_create(const char* path, const sap_model* model,
-                               const sap_recorder_options* options, sap_recorder** out,
-                               sap_error* error) {
+sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
+                                       const sap_recorder_options* options, sap_recorder** out,
+                                       sap_error* error) {
   const sap_recorder_options defaults = sap_recorder_options_default();
   options = options != NULL ? options : &defaults;
   if (out == NULL) {
@@ -81,7 +115,7 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
   if (recorder == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
-  recorder->sizes = sap_model_get_sizes(model);
+  recorder->sizes = model->sizes;
   recorder->driver = -1;
   recorder->path = sap_duplicate_string(path);
   sap_hdf5_silence silence;
@@ -115,32 +149,38 @@ static bool flush(sap_recorder* recorder) {
   return good && H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && !recorder->failed;
 }
 
-sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
-                              const sap_state* state, const sap_step_report* report,
-                              sap_error* error) {
-  if (recorder == NULL || multibody == NULL || state == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
+static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
+                            sap_error* error) {
+  const sap_model_sizes* n = &recorder->sizes;
+  const bool good = (n->nq == 0 || row->q != NULL) && (n->nv == 0 || row->v != NULL) &&
+                    (n->na == 0 || row->act != NULL) && row->p_WB != NULL && row->q_WB != NULL &&
+                    (row->contact_count == 0 || row->contacts != NULL) &&
+                    (row->force_count == 0 || row->forces != NULL);
+  if (!good || row->contact_count < 0 || row->force_count < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    good ? "contact_count = %d, force_count = %d must be >= 0"
+                         : "an array of the row is NULL (%d contacts, %d forces)",
+                    row->contact_count, row->force_count);
   }
-  if (state->nq != recorder->sizes.nq || state->nv != recorder->sizes.nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d; the model has %d, %d",
-                    state->nq, state->nv, recorder->sizes.nq, recorder->sizes.nv);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
+                                  sap_error* error) {
+  if (recorder == NULL || row == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
   }
-  if (state->na != recorder->sizes.na) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d; the model has %d", state->na,
-                    recorder->sizes.na);
+  sap_status status = check_row(recorder, row, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
   if (recorder->failed) {
     return sap_recorder_fail(recorder, error);
   }
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  sap_hdf5_column* columns = recorder->columns;
-  const sap_hdf5_column* time = &columns[SAP_RECORD_TIME];
-  const int32_t rows = time->count;
-  sap_status status = sap_recorder_add_row(recorder, multibody, state, report, error);
-  for (int i = 0; i < SAP_RECORD_CONTACT_ID && status != SAP_STATUS_OK; ++i) {
-    columns[i].count = columns[i].buffer != NULL ? rows : 0;  // takes back a part of a row
-  }
+  const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
+  status = sap_recorder_add_row(recorder, row, error);
   if (status == SAP_STATUS_OK && time->count == time->capacity && !flush(recorder)) {
     status = sap_recorder_fail(recorder, error);
   }

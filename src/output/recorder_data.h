@@ -52,15 +52,17 @@ struct sap_recorder {
   sap_model_sizes sizes;
   int64_t contacts, blocks, iterations;  // rows recorded so far
   bool failed;                           // a write failed: the rest is dropped
+  double* actuator_force;                // of a row of our own model (nu)
+  sap_recorded_force* forces;
+  int32_t force_capacity;
   sap_hdf5_column columns[SAP_RECORD_COLUMNS];
 };
 
 bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_options* options);
 // Names, joints, shapes and meshes.
-bool sap_recorder_write_model(hid_t file, const sap_model* model);
+bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model);
 // IO when a buffer was full and could not be written.
-sap_status sap_recorder_add_row(sap_recorder* recorder, sap_multibody* multibody,
-                                const sap_state* state, const sap_step_report* report,
+sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
                                 sap_error* error);
 // Notes that the recording is lost from here on; returns IO.
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error);

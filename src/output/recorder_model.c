@@ -3,15 +3,14 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "model/model_data.h"
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
 
 enum { SHAPE_WIDTH = 18 };
 
-static bool write_names(hid_t group, const char* name, const sap_model* model, sap_element kind,
-                        int32_t count) {
+static bool write_names(hid_t group, const char* name, const sap_recorded_model* model,
+                        sap_element kind, int32_t count) {
   const hsize_t size = (hsize_t)count;
   const char** names = sap_allocate((size_t)count, sizeof *names);
   const hid_t type = H5Tcopy(H5T_C_S1);
@@ -21,7 +20,9 @@ static bool write_names(hid_t group, const char* name, const sap_model* model, s
   if (good) {
     const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     for (int32_t i = 0; i < count; ++i) {
-      names[i] = sap_model_name(model, kind, i);
+      const char* text =
+          model->element_name != NULL ? model->element_name(model->context, kind, i) : NULL;
+      names[i] = text != NULL ? text : "";
     }
     good =
         set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names) >= 0);
@@ -33,7 +34,7 @@ static bool write_names(hid_t group, const char* name, const sap_model* model, s
   return good;
 }
 
-static bool write_joints(hid_t group, const sap_model* model) {
+static bool write_joints(hid_t group, const sap_recorded_model* model) {
   const int32_t count = model->sizes.joints;
   const sap_hdf5_column_def def = {.name = "joint",
                                    .number = SAP_HDF5_IDENTITY,
@@ -42,16 +43,18 @@ static bool write_joints(hid_t group, const sap_model* model) {
                                    .columns = "type,body,first_q,first_v"};
   int32_t(*rows)[4] = sap_allocate((size_t)count, sizeof *rows);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
-    sap_joint_type type = SAP_JOINT_FREE;
-    (void)sap_model_joint(model, i, &type, &rows[i][1], &rows[i][2], &rows[i][3], NULL);
-    rows[i][0] = (int32_t)type;
+    const sap_recorded_joint* joint = &model->joints[i];
+    rows[i][0] = (int32_t)joint->type;
+    rows[i][1] = joint->body;
+    rows[i][2] = joint->first_q;
+    rows[i][3] = joint->first_v;
   }
   const bool good = rows != NULL && sap_hdf5_write_table(group, &def, count, rows);
   sap_free(rows);
   return good;
 }
 
-static bool write_bodies(hid_t group, const sap_model* model) {
+static bool write_bodies(hid_t group, const sap_recorded_model* model) {
   const int32_t count = model->sizes.bodies;
   const sap_hdf5_column_def def = {.name = "body",
                                    .width = 5,
@@ -59,18 +62,17 @@ static bool write_bodies(hid_t group, const sap_model* model) {
                                    .columns = "parent,mass,center_x,center_y,center_z"};
   double(*rows)[5] = sap_allocate((size_t)count, sizeof *rows);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
-    sap_body_def body = {0};
-    (void)sap_model_get_body(model, i, &body, NULL);
-    rows[i][0] = i > 0 ? body.parent : -1;
-    rows[i][1] = body.mass;
-    memcpy(&rows[i][2], body.p_BCo, sizeof body.p_BCo);
+    const sap_recorded_body* body = &model->bodies[i];
+    rows[i][0] = body->parent;
+    rows[i][1] = body->mass;
+    memcpy(&rows[i][2], body->center, sizeof body->center);
   }
   const bool good = rows != NULL && sap_hdf5_write_table(group, &def, count, rows);
   sap_free(rows);
   return good;
 }
 
-static bool write_shapes(hid_t group, const sap_model* model) {
+static bool write_shapes(hid_t group, const sap_recorded_model* model) {
   const int32_t count = model->sizes.shapes;
   const sap_hdf5_column_def def = {
       .name = "shape",
@@ -81,89 +83,41 @@ static bool write_shapes(hid_t group, const sap_model* model) {
           "red,green,blue,opacity"};
   double(*rows)[SHAPE_WIDTH] = sap_allocate((size_t)count, sizeof *rows);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
-    sap_shape_def shape;
-    if (sap_model_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
-      double* row = rows[i];
-      row[0] = shape.type;
-      row[1] = shape.body;
-      row[2] = shape.mesh;
-      row[3] = 1.0;
-      memcpy(row + 4, shape.size, sizeof shape.size);
-      memcpy(row + 7, shape.p_BS, sizeof shape.p_BS);
-      memcpy(row + 10, shape.q_BS, sizeof shape.q_BS);
-      memcpy(row + 14, shape.color, sizeof shape.color);
-    }
+    const sap_recorded_shape* shape = &model->shapes[i];
+    double* row = rows[i];
+    row[0] = shape->type;
+    row[1] = shape->body;
+    row[2] = shape->mesh;
+    row[3] = shape->collides ? 1.0 : 0.0;
+    memcpy(row + 4, shape->size, sizeof shape->size);
+    memcpy(row + 7, shape->p_BS, sizeof shape->p_BS);
+    memcpy(row + 10, shape->q_BS, sizeof shape->q_BS);
+    memcpy(row + 14, shape->color, sizeof shape->color);
   }
   const bool good = rows != NULL && sap_hdf5_write_table(group, &def, count, rows);
   sap_free(rows);
   return good;
 }
 
-// Hulls as triangles, fans of their polygons.
-typedef struct surfaces {
-  int32_t (*meshes)[4];
-  float (*vertices)[3];
-  int32_t (*triangles)[3];
-  int32_t nvertices, ntriangles;
-} surfaces;
-
-static void fill_surfaces(const sap_model* model, surfaces* s) {
-  int32_t triangle = 0;
-  for (int32_t i = 0; i < model->sizes.meshes; ++i) {
-    const sap_model_mesh* mesh = &model->meshes[i];
-    s->meshes[i][0] = mesh->first_vertex;
-    s->meshes[i][1] = mesh->nvertices;
-    s->meshes[i][2] = triangle;
-    for (int32_t f = mesh->first_face; f < mesh->first_face + mesh->nfaces; ++f) {
-      const int32_t start = model->mesh_face_start[f], end = model->mesh_face_start[f + 1];
-      const int32_t* corner = model->mesh_face_vertices;
-      for (int32_t k = start + 1; k + 1 < end; ++k, ++triangle) {
-        const int32_t corners[3] = {corner[start], corner[k], corner[k + 1]};
-        memcpy(s->triangles[triangle], corners, sizeof corners);
-      }
-    }
-    s->meshes[i][3] = triangle - s->meshes[i][2];
-  }
-  for (int32_t i = 0; i < 3 * s->nvertices; ++i) {
-    s->vertices[i / 3][i % 3] = (float)model->mesh_vertices[i];
-  }
+static bool write_meshes(hid_t group, const sap_recorded_model* model) {
+  const sap_hdf5_column_def mesh = {.name = "mesh",
+                                    .number = SAP_HDF5_IDENTITY,
+                                    .width = 4,
+                                    .units = "1",
+                                    .columns = "first_vertex,vertices,first_triangle,triangles"};
+  const sap_hdf5_column_def vertex = {
+      .name = "vertex", .number = SAP_HDF5_SHORT, .width = 3, .units = "m", .columns = "x,y,z"};
+  const sap_hdf5_column_def triangle = {.name = "triangle",
+                                        .number = SAP_HDF5_IDENTITY,
+                                        .width = 3,
+                                        .units = "1",
+                                        .columns = "vertices, numbered from the mesh's first"};
+  return sap_hdf5_write_table(group, &mesh, model->sizes.meshes, model->meshes) &&
+         sap_hdf5_write_table(group, &vertex, model->nvertices, model->vertices) &&
+         sap_hdf5_write_table(group, &triangle, model->ntriangles, model->triangles);
 }
 
-static bool write_meshes(hid_t group, const sap_model* model) {
-  const int32_t count = model->sizes.meshes;
-  const sap_model_mesh* last = count > 0 ? &model->meshes[count - 1] : NULL;
-  const int32_t nfaces = last != NULL ? last->first_face + last->nfaces : 0;
-  surfaces s = {.nvertices = last != NULL ? last->first_vertex + last->nvertices : 0,
-                .ntriangles = nfaces > 0 ? model->mesh_face_start[nfaces] - 2 * nfaces : 0};
-  s.meshes = sap_allocate((size_t)count, sizeof *s.meshes);
-  s.vertices = sap_allocate((size_t)s.nvertices, sizeof *s.vertices);
-  s.triangles = sap_allocate((size_t)s.ntriangles, sizeof *s.triangles);
-  bool good = s.meshes != NULL && s.vertices != NULL && s.triangles != NULL;
-  if (good) {
-    fill_surfaces(model, &s);
-    const sap_hdf5_column_def mesh = {.name = "mesh",
-                                      .number = SAP_HDF5_IDENTITY,
-                                      .width = 4,
-                                      .units = "1",
-                                      .columns = "first_vertex,vertices,first_triangle,triangles"};
-    const sap_hdf5_column_def vertex = {
-        .name = "vertex", .number = SAP_HDF5_SHORT, .width = 3, .units = "m", .columns = "x,y,z"};
-    const sap_hdf5_column_def triangle = {.name = "triangle",
-                                          .number = SAP_HDF5_IDENTITY,
-                                          .width = 3,
-                                          .units = "1",
-                                          .columns = "vertices, numbered from the mesh's first"};
-    good = sap_hdf5_write_table(group, &mesh, count, s.meshes) &&
-           sap_hdf5_write_table(group, &vertex, s.nvertices, s.vertices) &&
-           sap_hdf5_write_table(group, &triangle, s.ntriangles, s.triangles);
-  }
-  sap_free(s.meshes);
-  sap_free(s.vertices);
-  sap_free(s.triangles);
-  return good;
-}
-
-bool sap_recorder_write_model(hid_t file, const sap_model* model) {
+bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model) {
   static const struct {
     const char* name;
     sap_element kind;
@@ -174,7 +128,7 @@ bool sap_recorder_write_model(hid_t file, const sap_model* model) {
   const int32_t counts[] = {n->bodies,    n->joints,     n->shapes,
                             n->actuators, n->equalities, n->tendons};
   const hid_t group = H5Gcreate2(file, "model", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-  bool good = group >= 0 && sap_hdf5_attribute(group, "name", model->options.name);
+  bool good = group >= 0 && sap_hdf5_attribute(group, "name", model->name);
   for (size_t i = 0; i < sizeof lists / sizeof *lists && good; ++i) {
     good = write_names(group, lists[i].name, model, lists[i].kind, counts[i]);
   }

@@ -3,14 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#include <sapstep/diagnostics.h>
-
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
-
-#include "integrators/multibody_data.h"
-#include "problem/assembly_data.h"
 
 // A friction force this close to the cone's edge slides; the projection leaves round-off.
 #define SLIDING_SHARE (1.0 - 1e-9)
@@ -72,49 +67,33 @@ static bool add_contact(sap_recorder* recorder, const sap_contact* contact, bool
   return true;
 }
 
-static bool add_contacts(sap_recorder* recorder, const sap_multibody* multibody, bool stepped) {
-  const int32_t count = sap_multibody_contact_count(multibody);
-  const sap_contact* contacts = sap_multibody_contacts(multibody);
-  for (int32_t i = 0; i < count; ++i) {
-    if (!add_contact(recorder, &contacts[i], stepped)) {
+static bool add_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
+  for (int32_t i = 0; i < row->contact_count; ++i) {
+    if (!add_contact(recorder, &row->contacts[i], row->stepped)) {
       return false;
     }
   }
   *(int64_t*)next(recorder, SAP_RECORD_CONTACT_FIRST) = recorder->contacts;
-  *(int64_t*)next(recorder, SAP_RECORD_CONTACT_COUNT) = count;
-  recorder->contacts += count;
+  *(int64_t*)next(recorder, SAP_RECORD_CONTACT_COUNT) = row->contact_count;
+  recorder->contacts += row->contact_count;
   return true;
 }
 
-// Rows of limits, dry friction, servos and equalities that push; contacts are the first blocks.
-static bool add_blocks(sap_recorder* recorder, int32_t contacts, const sap_step_report* report) {
-  const int64_t first = recorder->blocks;
-  const sap_solution* solution = report != NULL ? report->solution : NULL;
-  const int32_t count = solution != NULL ? sap_problem_block_count(report->problem) : 0;
-  for (int32_t i = contacts; i < count; ++i) {
-    sap_block block;
-    int32_t start = 0;
-    if (sap_problem_block(report->problem, i, &block, &start, NULL) != SAP_STATUS_OK) {
+static bool add_forces(sap_recorder* recorder, const sap_recorded_row* row) {
+  for (int32_t i = 0; i < row->force_count; ++i) {
+    if (!has_room(recorder, SAP_RECORD_BLOCK_ID, SAP_RECORD_BLOCK_FORCE)) {
       return false;
     }
-    for (int32_t r = 0; r < block.nrows; ++r) {
-      const double force = solution->gamma[start + r] / sap_problem_dt(report->problem);
-      if (force == 0.0) {
-        continue;
-      }
-      if (!has_room(recorder, SAP_RECORD_BLOCK_ID, SAP_RECORD_BLOCK_FORCE)) {
-        return false;
-      }
-      int32_t* id = next(recorder, SAP_RECORD_BLOCK_ID);
-      id[0] = sap_assembly_key_kind(block.key) - SAP_KEY_LOWER;
-      id[1] = sap_assembly_key_id(block.key, 0);
-      id[2] = sap_assembly_key_id(block.key, 1) + r;
-      copy(recorder, SAP_RECORD_BLOCK_FORCE, &force, 1);
-      ++recorder->blocks;
-    }
+    const sap_recorded_force* force = &row->forces[i];
+    int32_t* id = next(recorder, SAP_RECORD_BLOCK_ID);
+    id[0] = force->kind;
+    id[1] = force->id;
+    id[2] = force->row;
+    copy(recorder, SAP_RECORD_BLOCK_FORCE, &force->force, 1);
   }
-  *(int64_t*)next(recorder, SAP_RECORD_BLOCK_FIRST) = first;
-  *(int64_t*)next(recorder, SAP_RECORD_BLOCK_COUNT) = recorder->blocks - first;
+  *(int64_t*)next(recorder, SAP_RECORD_BLOCK_FIRST) = recorder->blocks;
+  *(int64_t*)next(recorder, SAP_RECORD_BLOCK_COUNT) = row->force_count;
+  recorder->blocks += row->force_count;
   return true;
 }
 
@@ -134,87 +113,69 @@ static bool add_iterations(sap_recorder* recorder, const sap_report* solver) {
   return true;
 }
 
-static void add_report(sap_recorder* recorder, const sap_step_report* report) {
-  double* row = next(recorder, SAP_RECORD_STEP);
-  memset(row, 0, SAP_RECORD_STEP_WIDTH * sizeof *row);
-  row[1] = 1.0;
-  if (report == NULL) {
+static void add_report(sap_recorder* recorder, const sap_recorded_row* row) {
+  double* to = next(recorder, SAP_RECORD_STEP);
+  memset(to, 0, SAP_RECORD_STEP_WIDTH * sizeof *to);
+  to[1] = 1.0;
+  if (!row->stepped) {
     return;
   }
-  const sap_report* solver = report->solver;
+  const sap_report* solver = row->solver;
   if (solver != NULL) {
-    row[0] = solver->iterations;
-    row[1] = solver->outcome == SAP_OUTCOME_CONVERGED || solver->outcome == SAP_OUTCOME_ROUNDOFF;
-    row[2] = solver->momentum_error;
-    row[3] = solver->cost;
-    row[4] = solver->factorizations;
-    row[5] = solver->evaluations;
-    row[12] = solver->islands;
+    to[0] = solver->iterations;
+    to[1] = solver->outcome == SAP_OUTCOME_CONVERGED || solver->outcome == SAP_OUTCOME_ROUNDOFF;
+    to[2] = solver->momentum_error;
+    to[3] = solver->cost;
+    to[4] = solver->factorizations;
+    to[5] = solver->evaluations;
+    to[12] = solver->islands;
   }
-  row[6] = report->free_motion_iterations;
-  row[7] = report->free_motion_residual;
-  row[8] = report->time_total;
-  row[9] = report->rows;
-  row[10] = sap_problem_dt(report->problem);
-  row[11] = report->time_solver;
+  to[6] = row->free_motion_iterations;
+  to[7] = row->free_motion_residual;
+  to[8] = row->time_total;
+  to[9] = row->constraint_rows;
+  to[10] = row->dt;
+  to[11] = row->time_solver;
 }
 
-static sap_status add_forces(sap_recorder* recorder, sap_multibody* multibody,
-                             const sap_step_report* report, sap_error* error) {
+static void add_actuators(sap_recorder* recorder, const sap_recorded_row* row) {
   const int32_t nu = recorder->sizes.nu;
-  if (nu == 0) {
-    return SAP_STATUS_OK;
+  if (nu > 0) {
+    double* force = next(recorder, SAP_RECORD_ACTUATOR_FORCE);
+    memset(force, 0, (size_t)nu * sizeof *force);
+    if (row->actuator_force != NULL) {
+      memcpy(force, row->actuator_force, (size_t)nu * sizeof *force);
+    }
   }
-  double* force = next(recorder, SAP_RECORD_ACTUATOR_FORCE);
-  memset(force, 0, (size_t)nu * sizeof *force);
-  return report != NULL ? sap_multibody_actuator_forces(multibody, report, force, error)
-                        : SAP_STATUS_OK;
 }
 
-static void add_poses(sap_recorder* recorder, sap_multibody* multibody, const double* q) {
-  const sap_dynamics* dynamics = sap_multibody_look(multibody, q);
-  const double* p_WB = sap_dynamics_p_WB(dynamics);
-  const double* q_WB = sap_dynamics_q_WB(dynamics);
+static void add_poses(sap_recorder* recorder, const sap_recorded_row* row) {
   float* pose = next(recorder, SAP_RECORD_POSE);
-  for (int32_t body = 0; body < recorder->sizes.bodies; ++body) {
-    for (int k = 0; k < 3; ++k) {
-      *pose++ = (float)p_WB[3 * (size_t)body + (size_t)k];
+  for (size_t body = 0; body < (size_t)recorder->sizes.bodies; ++body) {
+    for (size_t k = 0; k < 3; ++k) {
+      *pose++ = (float)row->p_WB[3 * body + k];
     }
-    for (int k = 0; k < 4; ++k) {
-      *pose++ = (float)q_WB[4 * (size_t)body + (size_t)k];
+    for (size_t k = 0; k < 4; ++k) {
+      *pose++ = (float)row->q_WB[4 * body + k];
     }
   }
 }
 
-// Forces come first: their kinematics are those of the beginning of the step, which are still
-// there.
-sap_status sap_recorder_add_row(sap_recorder* recorder, sap_multibody* multibody,
-                                const sap_state* state, const sap_step_report* report,
+sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
                                 sap_error* error) {
-  sap_diagnostics d;
-  sap_status status = add_forces(recorder, multibody, report, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_diagnose(multibody, state, &d, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  add_poses(recorder, multibody, state->q);
-  if (!add_contacts(recorder, multibody, report != NULL) ||
-      !add_blocks(recorder, sap_multibody_contact_count(multibody), report) ||
-      !add_iterations(recorder, report != NULL ? report->solver : NULL)) {
+  if (!add_contacts(recorder, row) || !add_forces(recorder, row) ||
+      !add_iterations(recorder, row->solver)) {
     return sap_recorder_fail(recorder, error);
   }
-  copy(recorder, SAP_RECORD_TIME, &state->t, 1);
-  copy(recorder, SAP_RECORD_Q, state->q, recorder->sizes.nq);
-  copy(recorder, SAP_RECORD_V, state->v, recorder->sizes.nv);
-  copy(recorder, SAP_RECORD_ACT, state->act, recorder->sizes.na);
-  const double energy[3] = {d.kinetic, d.potential_gravity, d.potential_springs};
-  copy(recorder, SAP_RECORD_ENERGY, energy, 3);
-  double* momentum = next(recorder, SAP_RECORD_MOMENTUM);
-  memcpy(momentum, d.linear_momentum, 3 * sizeof *momentum);
-  memcpy(momentum + 3, d.angular_momentum, 3 * sizeof *momentum);
-  add_report(recorder, report);
+  add_poses(recorder, row);
+  add_actuators(recorder, row);
+  copy(recorder, SAP_RECORD_TIME, &row->t, 1);
+  copy(recorder, SAP_RECORD_Q, row->q, recorder->sizes.nq);
+  copy(recorder, SAP_RECORD_V, row->v, recorder->sizes.nv);
+  copy(recorder, SAP_RECORD_ACT, row->act, recorder->sizes.na);
+  copy(recorder, SAP_RECORD_ENERGY, row->energy, 3);
+  copy(recorder, SAP_RECORD_MOMENTUM, row->momentum, 6);
+  add_report(recorder, row);
   return SAP_STATUS_OK;
 }
 

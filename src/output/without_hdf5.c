@@ -37,6 +37,25 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
   return unsupported(error);
 }
 
+sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
+                                       const sap_recorder_options* options, sap_recorder** out,
+                                       sap_error* error) {
+  (void)path;
+  (void)model;
+  (void)options;
+  if (out != NULL) {
+    *out = NULL;
+  }
+  return unsupported(error);
+}
+
+sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
+                                  sap_error* error) {
+  (void)recorder;
+  (void)row;
+  return unsupported(error);
+}
+
 sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   (void)recorder;
   return unsupported(error);

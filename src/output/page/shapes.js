@@ -76,6 +76,7 @@ sapstep.Bodies = class {
     this.data = data;
     this.group = new THREE.Group();
     this.visuals = data.header.shapes.some((s) => !s.collides);
+    this.dressed = new Set(data.header.shapes.filter((s) => !s.collides).map((s) => s.body));
     this.groups = this.sort().map((g) => this.build(g));
     this.position = new THREE.Vector3();
     this.quaternion = new THREE.Quaternion();
@@ -94,9 +95,11 @@ sapstep.Bodies = class {
       if (opacity === 0) {
         return;
       }
-      const key = `${form.key}|${opacity}|${shape.collides}`;
+      // What collides is for show, too, on bodies that have nothing else.
+      const looks = !shape.collides || !this.dressed.has(shape.body);
+      const key = `${form.key}|${opacity}|${shape.collides}|${looks}`;
       if (!groups.has(key)) {
-        groups.set(key, {form, opacity, collides: shape.collides, shapes: []});
+        groups.set(key, {form, opacity, looks, collides: shape.collides, shapes: []});
       }
       const local = new THREE.Matrix4().compose(
           new THREE.Vector3(...shape.p),
@@ -130,7 +133,7 @@ sapstep.Bodies = class {
   // Looks: what collides or what is for show, and whether one can look through it.
   show(collision, xray) {
     this.groups.forEach((g) => {
-      g.mesh.visible = this.visuals ? g.collides === collision : true;
+      g.mesh.visible = this.visuals ? (collision ? g.collides : g.looks) : true;
       g.mesh.material.transparent = xray || g.opacity < 1;
       g.mesh.material.opacity = xray ? 0.3 * g.opacity : g.opacity;
       g.mesh.material.depthWrite = !xray;

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What recordings say of our own models and steps.
+#include <string.h>
+
+#include <sapstep/diagnostics.h>
+
+#include "core/memory.h"
+#include "output/recorder_data.h"
+
+#ifdef SAPSTEP_HDF5
+
+#include "integrators/multibody_data.h"
+#include "model/model_data.h"
+#include "problem/assembly_data.h"
+
+// Arrays that a description points to.
+typedef struct description {
+  sap_recorded_body* bodies;
+  sap_recorded_joint* joints;
+  sap_recorded_shape* shapes;
+  int32_t (*meshes)[4];
+  float (*vertices)[3];
+  int32_t (*triangles)[3];
+} description;
+
+static const char* element_name(const void* model, sap_element kind, int32_t id) {
+  return sap_model_name(model, kind, id);
+}
+
+static void fill_elements(const sap_model* model, description* d) {
+  for (int32_t i = 0; i < model->sizes.bodies; ++i) {
+    sap_body_def body = {0};
+    (void)sap_model_get_body(model, i, &body, NULL);
+    d->bodies[i].parent = i > 0 ? body.parent : -1;
+    d->bodies[i].mass = body.mass;
+    memcpy(d->bodies[i].center, body.p_BCo, sizeof body.p_BCo);
+  }
+  for (int32_t i = 0; i < model->sizes.joints; ++i) {
+    sap_recorded_joint* joint = &d->joints[i];
+    (void)sap_model_joint(model, i, &joint->type, &joint->body, &joint->first_q, &joint->first_v,
+                          NULL);
+  }
+  for (int32_t i = 0; i < model->sizes.shapes; ++i) {
+    sap_shape_def shape;
+    sap_recorded_shape* to = &d->shapes[i];
+    if (sap_model_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
+      *to = (sap_recorded_shape){
+          .type = shape.type, .body = shape.body, .mesh = shape.mesh, .collides = true};
+      memcpy(to->size, shape.size, sizeof to->size);
+      memcpy(to->p_BS, shape.p_BS, sizeof to->p_BS);
+      memcpy(to->q_BS, shape.q_BS, sizeof to->q_BS);
+      memcpy(to->color, shape.color, sizeof to->color);
+    }
+  }
+}
+
+// Hulls as triangles, fans of their polygons.
+static void fill_surfaces(const sap_model* model, description* d, int32_t nvertices) {
+  int32_t triangle = 0;
+  for (int32_t i = 0; i < model->sizes.meshes; ++i) {
+    const sap_model_mesh* mesh = &model->meshes[i];
+    d->meshes[i][0] = mesh->first_vertex;
+    d->meshes[i][1] = mesh->nvertices;
+    d->meshes[i][2] = triangle;
+    for (int32_t f = mesh->first_face; f < mesh->first_face + mesh->nfaces; ++f) {
+      const int32_t start = model->mesh_face_start[f], end = model->mesh_face_start[f + 1];
+      const int32_t* corner = model->mesh_face_vertices;
+      for (int32_t k = start + 1; k + 1 < end; ++k, ++triangle) {
+        const int32_t corners[3] = {corner[start], corner[k], corner[k + 1]};
+        memcpy(d->triangles[triangle], corners, sizeof corners);
+      }
+    }
+    d->meshes[i][3] = triangle - d->meshes[i][2];
+  }
+  for (int32_t i = 0; i < 3 * nvertices; ++i) {
+    d->vertices[i / 3][i % 3] = (float)model->mesh_vertices[i];
+  }
+}
+
+static void clear(description* d) {
+  sap_free(d->bodies);
+  sap_free(d->joints);
+  sap_free(d->shapes);
+  sap_free(d->meshes);
+  sap_free(d->vertices);
+  sap_free(d->triangles);
+}
+
+static sap_status describe(const sap_model* model, description* d, sap_recorded_model* out,
+                           sap_error* error) {
+  const sap_model_sizes* n = &model->sizes;
+  const sap_model_mesh* last = n->meshes > 0 ? &model->meshes[n->meshes - 1] : NULL;
+  const int32_t nfaces = last != NULL ? last->first_face + last->nfaces : 0;
+  const int32_t nvertices = last != NULL ? last->first_vertex + last->nvertices : 0;
+  const int32_t ntriangles = nfaces > 0 ? model->mesh_face_start[nfaces] - 2 * nfaces : 0;
+  d->bodies = sap_allocate((size_t)n->bodies, sizeof *d->bodies);
+  d->joints = sap_allocate((size_t)n->joints, sizeof *d->joints);
+  d->shapes = sap_allocate((size_t)n->shapes, sizeof *d->shapes);
+  d->meshes = sap_allocate((size_t)n->meshes, sizeof *d->meshes);
+  d->vertices = sap_allocate((size_t)nvertices, sizeof *d->vertices);
+  d->triangles = sap_allocate((size_t)ntriangles, sizeof *d->triangles);
+  if (d->bodies == NULL || d->joints == NULL || d->shapes == NULL || d->meshes == NULL ||
+      d->vertices == NULL || d->triangles == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  fill_elements(model, d);
+  fill_surfaces(model, d, nvertices);
+  *out = (sap_recorded_model){
+      .name = model->options.name,
+      .sizes = *n,
+      .element_name = element_name,
+      .context = model,
+      .bodies = d->bodies,
+      .joints = d->joints,
+      .shapes = d->shapes,
+      .meshes = (const int32_t(*)[4])d->meshes,
+      .vertices = (const float(*)[3])d->vertices,
+      .triangles = (const int32_t(*)[3])d->triangles,
+      .nvertices = nvertices,
+      .ntriangles = ntriangles,
+  };
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_recorder_create(const char* path, const sap_model* model,
+                               const sap_recorder_options* options, sap_recorder** out,
+                               sap_error* error) {
+  if (out == NULL || model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", out == NULL ? "out" : "model");
+  }
+  *out = NULL;
+  description d = {0};
+  sap_recorded_model recorded;
+  sap_status status = describe(model, &d, &recorded, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_recorder_create_foreign(path, &recorded, options, out, error);
+  }
+  clear(&d);
+  return status;
+}
+
+// Rows of limits, dry friction, servos and equalities that push; contacts are the first blocks.
+static sap_status find_forces(sap_recorder* recorder, int32_t contacts,
+                              const sap_step_report* report, sap_recorded_row* row,
+                              sap_error* error) {
+  const sap_solution* solution = report != NULL ? report->solution : NULL;
+  const int32_t count = solution != NULL ? sap_problem_block_count(report->problem) : 0;
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = contacts; status == SAP_STATUS_OK && i < count; ++i) {
+    sap_block block;
+    int32_t start = 0;
+    status = sap_problem_block(report->problem, i, &block, &start, error);
+    if (status == SAP_STATUS_OK) {
+      status = SAP_GROW(&recorder->forces, &recorder->force_capacity,
+                        row->force_count + block.nrows, error);
+    }
+    for (int32_t r = 0; status == SAP_STATUS_OK && r < block.nrows; ++r) {
+      const double force = solution->gamma[start + r] / sap_problem_dt(report->problem);
+      if (force != 0.0) {
+        recorder->forces[row->force_count++] =
+            (sap_recorded_force){.kind = sap_assembly_key_kind(block.key) - SAP_KEY_LOWER,
+                                 .id = sap_assembly_key_id(block.key, 0),
+                                 .row = sap_assembly_key_id(block.key, 1) + r,
+                                 .force = force};
+      }
+    }
+  }
+  row->forces = recorder->forces;
+  return status;
+}
+
+// Their kinematics are those of the beginning of the step: before anything else is looked at.
+static sap_status find_actuators(sap_recorder* recorder, sap_multibody* multibody,
+                                 const sap_step_report* report, sap_recorded_row* row,
+                                 sap_error* error) {
+  const int32_t nu = recorder->sizes.nu;
+  if (nu == 0 || report == NULL) {
+    return SAP_STATUS_OK;
+  }
+  if (recorder->actuator_force == NULL) {
+    recorder->actuator_force = sap_allocate((size_t)nu, sizeof *recorder->actuator_force);
+  }
+  if (recorder->actuator_force == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  row->actuator_force = recorder->actuator_force;
+  return sap_multibody_actuator_forces(multibody, report, recorder->actuator_force, error);
+}
+
+static void take_report(const sap_step_report* report, sap_recorded_row* row) {
+  row->stepped = true;
+  row->solver = report->solver;
+  row->constraint_rows = report->rows;
+  row->free_motion_iterations = report->free_motion_iterations;
+  row->free_motion_residual = report->free_motion_residual;
+  row->dt = sap_problem_dt(report->problem);
+  row->time_total = report->time_total;
+  row->time_solver = report->time_solver;
+}
+
+static sap_status check_state(const sap_recorder* recorder, const sap_state* state,
+                              sap_error* error) {
+  const sap_model_sizes* n = &recorder->sizes;
+  if (state->nq != n->nq || state->nv != n->nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has nq = %d, nv = %d; the model has %d, %d",
+                    state->nq, state->nv, n->nq, n->nv);
+  }
+  if (state->na != n->na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state has na = %d; the model has %d", state->na,
+                    n->na);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
+                              const sap_state* state, const sap_step_report* report,
+                              sap_error* error) {
+  if (recorder == NULL || multibody == NULL || state == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
+  }
+  sap_recorded_row row = {.t = state->t,
+                          .q = state->q,
+                          .v = state->v,
+                          .act = state->act,
+                          .contacts = sap_multibody_contacts(multibody),
+                          .contact_count = sap_multibody_contact_count(multibody)};
+  sap_diagnostics d;
+  sap_status status = check_state(recorder, state, error);
+  if (status == SAP_STATUS_OK) {
+    status = find_actuators(recorder, multibody, report, &row, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = find_forces(recorder, row.contact_count, report, &row, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_diagnose(multibody, state, &d, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  row.energy[0] = d.kinetic;
+  row.energy[1] = d.potential_gravity;
+  row.energy[2] = d.potential_springs;
+  memcpy(row.momentum, d.linear_momentum, 3 * sizeof(double));
+  memcpy(row.momentum + 3, d.angular_momentum, 3 * sizeof(double));
+  if (report != NULL) {
+    take_report(report, &row);
+  }
+  const sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
+  row.p_WB = sap_dynamics_p_WB(dynamics);
+  row.q_WB = sap_dynamics_q_WB(dynamics);
+  return sap_recorder_write_row(recorder, &row, error);
+}
+
+#endif

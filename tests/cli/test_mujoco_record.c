@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep mujoco --record: the recording against what our own engine records of the same scene,
+// against closed forms, and read by the commands that read recordings.
+#include <math.h>
+#include <stdlib.h>
+
+#include <sapstep/recorder.h>
+
+#include "support/command.h"
+#include "support/mujoco_run.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+static const double mass = 8.0, gravity = 9.81, pi = 3.14159265358979323846;
+enum { STEPS = 200 };
+
+// A box of 8 kg that falls by 2 cm and comes to rest on four corners, and one that hangs on a hinge
+// and swings into its limit; a mesh for show.
+static const char SCENE[] =
+    "<mujoco><option timestep='0.005'/>"
+    "<asset><mesh name='wedge' vertex='0 0 0  .1 0 0  0 .1 0  0 0 .1'/></asset><worldbody>"
+    "<geom name='floor' type='plane' size='5 5 1'/>"
+    "<body name='box' pos='0 0 .12'><freejoint/><geom type='box' size='.1 .1 .1'/>"
+    "<geom type='mesh' mesh='wedge' contype='0' conaffinity='0' mass='0' rgba='1 0 0 1'/></body>"
+    "<body name='arm' pos='1 0 1'><joint name='elbow' axis='0 1 0' range='-20 20'/>"
+    "<geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' contype='0' conaffinity='0'/></body>"
+    "</worldbody></mujoco>";
+
+static int begin(void** state) {
+  static scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  (void)scratch_write(&s, "scene.xml", SCENE, strlen(SCENE), path);
+  *state = &s;
+  return 0;
+}
+
+static int end(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
+static sap_recording* open_recording(void* state, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  if (sap_recording_open(scratch_path(state, name, path), &recording, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  return recording;
+}
+
+// A row of a data set.
+static void read_row(const sap_recording* recording, const char* name, int64_t row, double* out) {
+  sap_error error = {0};
+  if (sap_recording_read(recording, name, row, 1, out, &error) != SAP_STATUS_OK) {
+    fail_msg("%s: %s", name, error.message);
+  }
+}
+
+static double number(const sap_recording* recording, const char* name, int64_t row) {
+  double x;
+  read_row(recording, name, row, &x);
+  return x;
+}
+
+static void run(void* state, const char* arguments) {
+  command_expect(state, program, arguments, 0, NULL);
+}
+
+// Impulses of a row's contacts in the world's axes, and how many there are.
+static int sum_impulses(const sap_recording* recording, int64_t row, double sum[3]) {
+  const int64_t first = (int64_t)number(recording, "contact/first", row);
+  const int count = (int)number(recording, "contact/count", row);
+  memset(sum, 0, 3 * sizeof *sum);
+  for (int64_t i = first; i < first + count; ++i) {
+    double frame[9], gamma[3], id[6];
+    read_row(recording, "contact/frame", i, frame);
+    read_row(recording, "contact/impulse", i, gamma);
+    read_row(recording, "contact/id", i, id);
+    assert_int_equal((int)id[0], 0);  // the floor is A, the box B
+    assert_int_equal((int)id[1], 1);
+    for (int k = 0; k < 9; ++k) {
+      sum[k % 3] += frame[k] * gamma[k / 3];
+    }
+  }
+  return count;
+}
+
+// The mean force of limits in a row; *kind: of the last.
+static double sum_limits(const sap_recording* recording, int64_t row, int* kind) {
+  const int64_t first = (int64_t)number(recording, "constraint/first", row);
+  const int64_t count = (int64_t)number(recording, "constraint/count", row);
+  double sum = 0.0;
+  for (int64_t i = first; i < first + count; ++i) {
+    double id[3];
+    read_row(recording, "constraint/id", i, id);
+    *kind = (int)id[0];
+    sum += number(recording, "constraint/force", i);
+  }
+  return sum;
+}
+
+// The box: Newton's second law in every row, rest at the end, energies.
+static void test_physics(void** state) {
+  run(*state, "mujoco scene.xml --duration 1 --record a.h5 > table");
+  sap_recording* r = open_recording(*state, "a.h5");
+  assert_int_equal(sap_recording_rows(r), STEPS + 1);
+  const double h = 0.005;
+  double before[7], v[7], impulse[3], pose[21], q[8], energy[3];
+  read_row(r, "energy", 0, energy);
+  ASSERT_NEAR(energy[0], 0.0, 1e-12);
+  const double volume = pi * 4e-4 * 0.3 + 4.0 / 3.0 * pi * 8e-6;  // of the capsule [m^3]
+  ASSERT_NEAR(energy[1], mass * gravity * 0.12 + 1000.0 * volume * gravity, 1e-9);
+  read_row(r, "v", 0, before);
+  int touched = 0;
+  for (int64_t row = 1; row <= STEPS; ++row) {
+    read_row(r, "v", row, v);
+    touched += sum_impulses(r, row, impulse) > 0;
+    // The solver ends at 1e-6 of the momenta, m g h = 0.39 N s and the impact of 6.6 N s.
+    ASSERT_NEAR(mass * (v[2] - before[2]), impulse[2] - mass * gravity * h, 6.6e-6);
+    read_row(r, "q", row, q);
+    read_row(r, "pose", row, pose);
+    ASSERT_NEAR(pose[7 + 2], q[2], 1e-6);
+    memcpy(before, v, sizeof before);
+    read_row(r, "energy", row, energy);
+  }
+  assert_true(touched > STEPS / 2);
+  assert_int_equal(sum_impulses(r, STEPS, impulse), 4);
+  ASSERT_NEAR(impulse[2], mass * gravity * h, 1e-4);
+  // The arm lies on its upper limit: the torque is its weight's, m g l/2 cos(20 deg).
+  int kind = -1;
+  const double torque = sum_limits(r, STEPS, &kind);
+  assert_int_equal(kind, 1);
+  ASSERT_NEAR(torque, 1000.0 * volume * gravity * 0.15 * cos(pi / 9.0), 1e-4);
+  sap_recording_close(r);
+}
+
+// Our own engine, of the same file: same rows.
+static void test_own_engine(void** state) {
+  run(*state, "mujoco scene.xml --duration 0.5 --record a.h5 > table");
+  run(*state, "run scene.xml --scheme symplectic-euler --duration 0.5 --record b.h5 > table");
+  sap_recording *a = open_recording(*state, "a.h5"), *b = open_recording(*state, "b.h5");
+  static const struct {
+    const char* name;
+    int columns;
+    double tolerance;  // both solve to 1e-6; poses are single precision
+  } sets[] = {{"time", 1, 1e-12},     {"q", 8, 2e-6},      {"v", 7, 2e-5},
+              {"pose", 21, 2e-6},     {"energy", 3, 2e-4}, {"momentum", 6, 2e-4},
+              {"model/body", 5, 1e-9}};
+  assert_int_equal(sap_recording_rows(a), sap_recording_rows(b));
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+    const bool table = strncmp(sets[i].name, "model", 5) == 0;
+    const int64_t rows = table ? 3 : sap_recording_rows(a);
+    for (int64_t row = 0; row < rows; ++row) {
+      double x[21], y[21];
+      read_row(a, sets[i].name, row, x);
+      read_row(b, sets[i].name, row, y);
+      for (int k = 0; k < sets[i].columns; ++k) {
+        if (!(fabs(x[k] - y[k]) <= sets[i].tolerance)) {
+          fail_msg("%s, row %d, column %d: %.9g here, %.9g there", sets[i].name, (int)row, k, x[k],
+                   y[k]);
+        }
+      }
+    }
+  }
+  double shape[18], mesh[4];
+  read_row(a, "model/shape", 2, shape);
+  assert_int_equal((int)shape[0], SAP_SHAPE_MESH);
+  ASSERT_NEAR(shape[3], 0.0, 0.0);  // for show
+  ASSERT_NEAR(shape[14], 1.0, 0.0);
+  read_row(a, "model/mesh", 0, mesh);
+  assert_int_equal((int)mesh[1], 4);
+  assert_int_equal((int)mesh[3], 4);
+  char name[64];
+  assert_int_equal(sap_recording_text(a, "model/joints", 1, name, sizeof name, NULL), 0);
+  assert_string_equal(name, "elbow");
+  sap_recording_close(a);
+  sap_recording_close(b);
+}
+
+// A run goes the same way recorded or not, and all that reads recordings reads this one.
+static void test_readers(void** state) {
+  char first[SCRATCH_PATH_SIZE], second[SCRATCH_PATH_SIZE];
+  run(*state, "mujoco scene.xml --duration 0.5 --output a.csv --record a.h5 --every 2 > table");
+  run(*state, "mujoco scene.xml --duration 0.5 --output b.csv --every 2 > table");
+  char* a = scratch_read(scratch_path(*state, "a.csv", first), NULL);
+  char* b = scratch_read(scratch_path(*state, "b.csv", second), NULL);
+  assert_non_null(a);
+  assert_non_null(b);
+  assert_string_equal(a, b);
+  free(a);
+  free(b);
+  run(*state, "plot a.h5 energy position:box contacts slip step:newton_iterations -o a.svg > out");
+  run(*state, "export a.h5 --contacts -o contacts.csv > out");
+  run(*state, "view a.h5 -o a.html > out");
+}
+
+static void test_wrong_input(void** state) {
+  command_expect(*state, program, "mujoco scene.xml --compression 3", 2,
+                 "--compression needs --record");
+  command_expect(*state, program, "mujoco scene.xml --record a.h5 --compression 10", 2,
+                 "--compression '10' must be an integer from 0 to 9");
+  command_expect(*state, program, "mujoco scene.xml --record no/such/a.h5", 3,
+                 "cannot write the recording 'no/such/a.h5'");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_physics, begin, end),
+      cmocka_unit_test_setup_teardown(test_own_engine, begin, end),
+      cmocka_unit_test_setup_teardown(test_readers, begin, end),
+      cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
+  };
+  if (!sap_recorder_available()) {
+    (void)printf("skipped: this build has no HDF5\n");
+    return 0;
+  }
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
