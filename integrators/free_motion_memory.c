@@ -12,7 +12,7 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
     status = sap_momentum_factor_create(system, &fm->factor, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_prediction_create(system->nv, &fm->prediction, error);
+    status = sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, &fm->prediction, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_linearization_create(system, fm->factor.ngroups, &fm->linearization, error);

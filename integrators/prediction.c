@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predictors of d = v* - v0, velocity by velocity: the last d, and the line, the parabola and the
+// Predictors of d = v - v0, velocity by velocity: the last d, and the line, the parabola and the
 // cubic through the last ones. With backward differences D_0 = d, D_k = D_{k-1} - (D_{k-1} one step
 // before), the polynomial of degree k gives D_0 + ... + D_k for the next step, and what it missed
 // this step by is D_{k+1}: the degree that served best is taken.
@@ -10,11 +10,12 @@
 
 #include "core/memory.h"
 
-sap_status sap_prediction_create(int32_t nv, sap_prediction* p, sap_error* error) {
+sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_prediction* p, sap_error* error) {
   p->nv = nv;
+  p->depth = depth;
   p->guess = sap_allocate((size_t)nv, sizeof(double));
   bool complete = p->guess != NULL;
-  for (int k = 0; k < SAP_PREDICTION_DEPTH; ++k) {
+  for (int k = 0; k < p->depth; ++k) {
     p->difference[k] = sap_allocate((size_t)nv, sizeof(double));
     complete = complete && p->difference[k] != NULL;
   }
@@ -26,7 +27,7 @@ sap_status sap_prediction_create(int32_t nv, sap_prediction* p, sap_error* error
 }
 
 void sap_prediction_clear(sap_prediction* p) {
-  for (int k = 0; k < SAP_PREDICTION_DEPTH; ++k) {
+  for (int k = 0; k < p->depth; ++k) {
     sap_free(p->difference[k]);
   }
   sap_free(p->guess);
@@ -43,15 +44,15 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
 }
 
 void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const double* v0,
-                           const double* v_star) {
+                           const double* v) {
   if (!sap_theta_is_same(&p->scheme, scheme)) {
     p->count = 0;
     p->scheme = *scheme;
   }
   for (int32_t i = 0; i < p->nv; ++i) {
-    double now = v_star[i] - v0[i];  // D_k of this step, k rising
+    double now = v[i] - v0[i];  // D_k of this step, k rising
     double sum = 0.0, least = HUGE_VAL;
-    for (int k = 0; k <= p->count && k < SAP_PREDICTION_DEPTH; ++k) {
+    for (int k = 0; k <= p->count && k < p->depth; ++k) {
       const double before = p->difference[k][i];
       p->difference[k][i] = now;
       sum += now;
@@ -64,7 +65,7 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
       now = missed;
     }
   }
-  p->count = p->count < SAP_PREDICTION_DEPTH ? p->count + 1 : SAP_PREDICTION_DEPTH;
+  p->count = p->count < p->depth ? p->count + 1 : p->depth;
 }
 
 sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_error* error) {
@@ -73,7 +74,7 @@ sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_e
   if (status == SAP_STATUS_OK) {
     status = sap_archive_value(archive, &p->scheme, sizeof p->scheme, error);
   }
-  for (int k = 0; status == SAP_STATUS_OK && k < SAP_PREDICTION_DEPTH; ++k) {
+  for (int k = 0; status == SAP_STATUS_OK && k < p->depth; ++k) {
     status = sap_archive_value(archive, p->difference[k], bytes, error);
   }
   return status == SAP_STATUS_OK ? sap_archive_value(archive, p->guess, bytes, error) : status;

@@ -13,9 +13,10 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "problem/problem_data.h"
 
 // Rounds beyond the first. What is left then stands in the report.
-enum { ROUNDS = 12 };
+enum { ROUNDS = 12, EXPECTED_DEPTH = 1 };
 // What constraints that are not exactly linear may miss by [m, rad].
 #define CLOSURE_TOLERANCE 1e-7
 // Rounds have run away where v' diag(A) v comes out above this many times that of the first
@@ -39,9 +40,13 @@ sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options
   rounds->options = options;
   rounds->q_end = sap_allocate((size_t)system->nq, sizeof(double));
   rounds->v_first = sap_allocate((size_t)system->nv, sizeof(double));
-  sap_status status = rounds->q_end != NULL && rounds->v_first != NULL
+  rounds->v_expected = sap_allocate((size_t)system->nv, sizeof(double));
+  sap_status status = rounds->q_end != NULL && rounds->v_first != NULL && rounds->v_expected != NULL
                           ? sap_free_motion_create(system, &rounds->free_motion, error)
                           : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rounds of a step");
+  if (status == SAP_STATUS_OK) {
+    status = sap_prediction_create(system->nv, EXPECTED_DEPTH, &rounds->expected, error);
+  }
   rounds->free_motion.linearization.tolerance =
       fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
   return status == SAP_STATUS_OK ? sap_contact_stage_create(options, &rounds->contact, error)
@@ -53,16 +58,22 @@ void sap_rounds_clear(sap_rounds* rounds) {
   sap_contact_stage_clear(&rounds->contact);
   sap_free(rounds->q_end);
   sap_free(rounds->v_first);
+  sap_prediction_clear(&rounds->expected);
+  sap_free(rounds->v_expected);
   memset(rounds, 0, sizeof *rounds);
+}
+
+static sap_theta scheme_of(const sap_rounds* r) {
+  const sap_stepper_options* o = r->options;
+  return (sap_theta){o->dt, o->theta, o->theta_vq};
 }
 
 static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse_guess guess,
                               sap_error* error) {
   const double began = sap_clock_seconds();
-  const sap_stepper_options* o = r->options;
-  const sap_theta scheme = {o->dt, o->theta, o->theta_vq};
+  const sap_theta scheme = scheme_of(r);
   sap_free_motion* fm = &r->free_motion;
-  const int32_t limit = o->free_motion_max_iterations;
+  const int32_t limit = r->options->free_motion_max_iterations;
   sap_status status = SAP_STATUS_STEP_FAILED;
   if (guess != SAP_IMPULSE_NONE) {
     status = sap_free_motion_solve(fm, &scheme, limit, state, guess, NULL);
@@ -229,9 +240,22 @@ static sap_status repeat(sap_rounds* r, const sap_state* state, const first_solu
 
 // Stage 1 about the expected impulses, and the constraints of stage 2.
 static sap_status begin(sap_rounds* r, const sap_state* state, sap_error* error) {
-  const sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
-  return status == SAP_STATUS_OK ? assemble(r, state, r->free_motion.balance.v0_free, error)
-                                 : status;
+  const double* v0 = r->free_motion.balance.v0_free;
+  sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
+  if (status == SAP_STATUS_OK) {
+    status = assemble(r, state, v0, error);
+  }
+  const sap_theta scheme = scheme_of(r);
+  if (status == SAP_STATUS_OK && sap_prediction_guess(&r->expected, &scheme, v0, r->v_expected)) {
+    r->contact.problem->v_expected = r->v_expected;
+  }
+  return status;
+}
+
+void sap_rounds_record(sap_rounds* r, const double* v) {
+  const sap_theta scheme = scheme_of(r);
+  sap_free_motion_record(&r->free_motion, v);
+  sap_prediction_record(&r->expected, &scheme, r->free_motion.balance.v0_free, v);
 }
 
 // The first solution again: its problem, and v_first as the guess, at which a solver that takes one

@@ -6,6 +6,7 @@
 
 #include "integrators/contact_stage.h"
 #include "integrators/free_motion.h"
+#include "integrators/prediction.h"
 
 typedef struct sap_rounds {
   const sap_system* system;
@@ -14,6 +15,10 @@ typedef struct sap_rounds {
   sap_contact_stage contact;
   double* q_end;    // scratch (nq)
   double* v_first;  // of the first solution (nv)
+  // The change of v that the steps before let expect, where contacts creep, roll or swing: the
+  // solver's better guess. Constraints are evaluated without it.
+  sap_prediction expected;
+  double* v_expected;  // (nv)
   // of the last step
   double began;                                            // [s]
   int32_t count;                                           // rounds beyond the first
@@ -30,6 +35,8 @@ void sap_rounds_clear(sap_rounds* rounds);
 
 // The free motion alone, in free_motion.v_star.
 sap_status sap_rounds_free_motion(sap_rounds* rounds, const sap_state* state, sap_error* error);
+// The step was made, and ends with v.
+void sap_rounds_record(sap_rounds* rounds, const double* v);
 // The velocities at the end of the step, views, in *v; the step began at that time of the clock.
 sap_status sap_rounds_solve(sap_rounds* rounds, const sap_state* state, double began,
                             const double** v, sap_error* error);

@@ -247,7 +247,7 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  sap_free_motion_record(&stepper->rounds.free_motion, v);
+  sap_rounds_record(&stepper->rounds, v);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
   if (state->na > 0) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stepper remembers, forgotten, saved and loaded: the prediction of the free motion, the
-// impulses expected, the solver's impulses, the forces of lagged contacts, and what the system
-// carries itself.
+// What a stepper remembers, forgotten, saved and loaded: the predictions of the free motion and
+// of the step's end, the impulses expected, the solver's impulses, the forces of lagged contacts,
+// and what the system carries itself.
 #include <string.h>
 
 #include "core/archive.h"
@@ -34,6 +34,9 @@ static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_er
   if (status == SAP_STATUS_OK) {
     status = sap_archive_value(archive, l->contraction,
                                (size_t)fm->factor.ngroups * sizeof *l->contraction, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_prediction_archive(&stepper->rounds.expected, archive, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_lag_memory_archive(&stepper->rounds.contact.problem->lag, archive, error);

@@ -140,6 +140,7 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   p->nrows = p->nblocks = p->ncouplings = 0;
   p->ncoupling_values = p->nblock_trees = p->njacobian_values = 0;
   p->has_guess = p->has_v0 = false;
+  p->v_expected = NULL;
   p->has_momentum = p->has_mobility = false;
   p->contact_model = SAP_CONTACT_BY_MATERIAL;
   p->theta = p->theta_vq = 1.0;
@@ -178,6 +179,7 @@ static sap_status set_velocity(sap_problem* p, const char* name, const double* f
     memcpy(is_guess ? p->v_guess : p->v_star, from, (size_t)p->nv * sizeof(double));
   }
   p->has_guess = p->has_guess || is_guess;
+  p->v_expected = is_guess ? NULL : p->v_expected;
   return SAP_STATUS_OK;
 }
 

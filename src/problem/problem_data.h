@@ -85,6 +85,9 @@ struct sap_problem {
   double* diagonal;         // full squares of A's diagonal blocks
   double* v_star;           // (nv)
   double* v_guess;          // (nv)
+  // Another guess, not a point that constraints are evaluated at; the caller's until the next reset
+  // or v_guess. NULL: none.                                                              (nv)
+  const double* v_expected;
   // where soft laws are evaluated
   double theta, theta_vq;  // 1, 1: the end of the step
   double* v0;              // start of the step (nv); only where has_v0

@@ -19,7 +19,7 @@ static const sap_theta scheme = {0.01, 1.0, 1.0};
 static void test_predictors(void** state) {
   (void)state;
   sap_prediction p = {0};
-  assert_int_equal(sap_prediction_create(2, &p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_prediction_create(2, SAP_PREDICTION_DEPTH, &p, NULL), SAP_STATUS_OK);
   double v[2];
   const double zero[2] = {0.0, 0.0}, v0[2] = {10.0, 20.0};
   assert_false(sap_prediction_guess(&p, &scheme, v0, v));

@@ -40,10 +40,14 @@ enum {
   SPACER_INTERVAL = 16    // primal-dual: at least every so many steps one is SAP's own
 };
 
-static bool is_converged(const sap_newton_state* s, const sap_solver_options* options) {
+// What the gradient must be below.
+static double tolerance_of(const sap_newton_state* s, const sap_solver_options* options) {
   const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
-  return s->gradient < options->absolute_tolerance + options->relative_tolerance * scale ||
-         s->gradient == 0.0;
+  return options->absolute_tolerance + options->relative_tolerance * scale;
+}
+
+static bool is_converged(const sap_newton_state* s, const sap_solver_options* options) {
+  return s->gradient < tolerance_of(s, options) || s->gradient == 0.0;
 }
 
 static double momentum_error(const sap_newton_state* s) {
@@ -62,21 +66,67 @@ static sap_status overflow(const sap_newton* n, const char* when, sap_error* err
                   when, n->trees[0]);
 }
 
+// The island's part of velocities of the problem.
+static void gather_velocity(const sap_newton* n, const double* from, double* to) {
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    memcpy(to + n->start[t], from + n->problem->tree_start[n->trees[t]],
+           (size_t)n->size[t] * sizeof(double));
+  }
+}
+
+static double cost_at(sap_newton* n, const double* v) {
+  double* step = n->dv;
+  for (int32_t i = 0; i < n->nv; ++i) {
+    step[i] = v[i] - n->v_star[i];
+  }
+  memset(n->product, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_add_momentum(n, step, n->product);
+  return 0.5 * sap_row_dot(step, n->product, n->nv) + sap_newton_contact_cost(n, v);
+}
+
+// A guess that is good enough and whose momentum is within the tolerance gives way to v = 0 where
+// that is no worse. A body at rest would else drift within the tolerance, with what is left of its
+// last blow, until an iteration turns it round, for ever.
+static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
+  static const double NEARLY = 2.0;
+  const double gradient = n->state.gradient;
+  if (!(n->state.momentum > 0.0 &&
+        n->state.momentum <= NEARLY * tolerance_of(&n->state, options))) {
+    return;
+  }
+  memcpy(n->v_best, n->v, (size_t)n->nv * sizeof(double));
+  memset(n->v, 0, (size_t)n->nv * sizeof(double));
+  sap_newton_evaluate(n);
+  if (!(n->state.gradient <= gradient && is_converged(&n->state, options))) {
+    memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
+    sap_newton_evaluate(n);
+  }
+}
+
+// The guess if that will do, else the cheapest of the guess, v* and what the stepper expects.
 static sap_status start(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const sap_problem* p = n->problem;
   const double* guess = sap_problem_v_guess(p);
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(n->v + n->start[t], guess + p->tree_start[n->trees[t]],
-           (size_t)n->size[t] * sizeof(double));
-  }
+  gather_velocity(n, guess, n->v);
   sap_newton_evaluate(n);
-  if (guess != sap_problem_v_star(p) &&
-      !(is_finite(&n->state) && is_converged(&n->state, options))) {
+  if (is_finite(&n->state) && is_converged(&n->state, options)) {
+    come_to_rest(n, options);
+    return SAP_STATUS_OK;
+  }
+  const double* best = n->v;
+  double cost = n->state.cost;
+  if (guess != sap_problem_v_star(p)) {
     const double cost_star = sap_newton_contact_cost(n, n->v_star);
-    if (!(n->state.cost <= cost_star)) {
-      memcpy(n->v, n->v_star, (size_t)n->nv * sizeof(double));
-      sap_newton_evaluate(n);
-    }
+    best = cost <= cost_star ? best : n->v_star;
+    cost = cost <= cost_star ? cost : cost_star;
+  }
+  if (p->v_expected != NULL) {
+    gather_velocity(n, p->v_expected, n->v_best);
+    best = cost_at(n, n->v_best) < cost ? n->v_best : best;
+  }
+  if (best != n->v) {
+    memcpy(n->v, best, (size_t)n->nv * sizeof(double));
+    sap_newton_evaluate(n);
   }
   return is_finite(&n->state) ? SAP_STATUS_OK : overflow(n, "at the start", error);
 }

@@ -11,9 +11,9 @@ typedef struct sap_iterate_result {
   int32_t iterations, factorizations, evaluations;
 } sap_iterate_result;
 
-// From the cheaper of v_guess and v* to the minimum; newton->v and state are the best found.
-// history (NULL allowed) gets a row per iterate. fails: NOT_SPD names a tree; NOT_FINITE when
-// numbers overflow; MEMORY.
+// From the cheapest of v_guess, v_expected and v* to the minimum; newton->v and state are the best
+// found. history (NULL allowed) gets a row per iterate. fails: NOT_SPD names a tree; NOT_FINITE
+// when numbers overflow; MEMORY.
 sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* options,
                               sap_history* history, sap_iterate_result* result, sap_error* error);
 
