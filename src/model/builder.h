@@ -44,11 +44,15 @@ struct sap_builder {
   int32_t tendon_point_body_capacity, tendon_point_capacity, tendon_wrap_capacity,
       equality_capacity, spring_capacity, bushing_capacity, pair_capacity, hull_capacity;
   int32_t nq, nv, na;
+  double spare_armature;  // of joints that move nothing with inertia; 0: they are refused
   sap_model_names names[SAP_ELEMENT_COUNT];
 };
 
 // Scales masses and inertias so that all bodies together have the mass `total`, if they have any.
 void sap_builder_scale_masses(sap_builder* builder, double total);
+// Joints whose bodies have no inertia in their direction get this armature [kg m^2, kg] when the
+// model is compiled, instead of being refused: but for the displacements of free joints.
+void sap_builder_spare_armature(sap_builder* builder, double armature);
 // Text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 // A checker for the next element of a kind, or for an existing one.

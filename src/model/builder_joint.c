@@ -202,3 +202,7 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
   ++builder->njoints;
   return SAP_STATUS_OK;
 }
+
+void sap_builder_spare_armature(sap_builder* builder, double armature) {
+  builder->spare_armature = armature;
+}

@@ -24,7 +24,7 @@ sap_status sap_compile_springs(sap_model* model, sap_error* error);
 sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
 sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.
-sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model* model,
+sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
                                      sap_error* error);
 
 #endif

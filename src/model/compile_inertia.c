@@ -134,13 +134,10 @@ static int32_t eliminate_body(const sap_model* model, const sap_model_body* body
   return -1;
 }
 
-sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model* model,
-                                     sap_error* error) {
-  inertias* all = sap_allocate((size_t)model->sizes.bodies, sizeof *all);
-  if (all == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
-  }
+// The joint of all bodies that has no inertia, -1: none.
+static int32_t eliminate_all(const sap_model* model, inertias* all) {
   int32_t bad = -1;
+  memset(all, 0, (size_t)model->sizes.bodies * sizeof *all);
   for (int32_t n = model->sizes.bodies - 1; n > 0 && bad < 0; --n) {
     const int32_t b = model->body_order[n];
     const sap_model_body* body = &model->bodies[b];
@@ -152,6 +149,27 @@ sap_status sap_compile_check_inertia(const sap_builder* builder, const sap_model
     bad = eliminate_body(model, body, &all[b]);
     add_to_parent(all[body->parent].articulated, all[b].articulated, body);
     add_to_parent(all[body->parent].composite, all[b].composite, body);
+  }
+  return bad;
+}
+
+// A free body without mass has no weight either: it stays refused.
+static bool can_be_spared(const sap_model* model, const sap_builder* builder, int32_t j) {
+  const sap_model_joint_data* joint = &model->joints[j];
+  return builder->spare_armature > 0.0 && joint->armature < builder->spare_armature &&
+         (joint->type != SAP_JOINT_FREE || model->bodies[joint->body].mass > 0.0);
+}
+
+sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
+                                     sap_error* error) {
+  inertias* all = sap_allocate((size_t)model->sizes.bodies, sizeof *all);
+  if (all == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
+  }
+  int32_t bad = eliminate_all(model, all);
+  while (bad >= 0 && can_be_spared(model, builder, bad)) {
+    model->joints[bad].armature = builder->spare_armature;
+    bad = eliminate_all(model, all);
   }
   sap_free(all);
   if (bad < 0) {

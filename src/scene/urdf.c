@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "model/builder.h"
 #include "scene/schema.h"
 
 static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def* def) {
@@ -153,12 +154,38 @@ static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
   return status == SAP_STATUS_OK ? add_rest(r, root) : status;
 }
 
+// Tips of arms and fingers often come without inertia [kg m^2, kg].
+static const double spare_armature = 1e-4;
+
+static void tell_spared(const sap_urdf_reader* r, const sap_model* model, int32_t joint,
+                        const sap_xml_node* node) {
+  sap_joint_def now = {0};
+  if (node != NULL && joint >= 0 &&
+      sap_model_get_joint(model, joint, &now, NULL) == SAP_STATUS_OK &&
+      now.armature > r->builder->joints[joint].armature) {
+    sap_scene_warn(r->options, node, "name",
+                   "moves nothing that has inertia in its direction: an armature of 1e-4 stands in "
+                   "for it");
+  }
+}
+
+static void tell_all_spared(const sap_urdf_reader* r, const sap_model* model) {
+  tell_spared(r, model, r->root_joint, r->root);
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    tell_spared(r, model, r->joints[j].id, r->joints[j].node);
+  }
+}
+
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
   sap_urdf_reader r = {.options = options, .error = error, .store = store};
   sap_status status = build(&r, root);
   if (status == SAP_STATUS_OK) {
+    sap_builder_spare_armature(r.builder, options->lenient ? spare_armature : 0.0);
     status = sap_builder_compile(r.builder, out, error);
+    if (status == SAP_STATUS_OK) {
+      tell_all_spared(&r, *out);
+    }
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "%.200s", path);
     }

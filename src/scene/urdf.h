@@ -51,6 +51,8 @@ typedef struct sap_urdf_reader {
   int32_t link_count, link_capacity;
   sap_urdf_joint* joints;
   int32_t joint_count, joint_capacity;
+  const sap_xml_node* root;  // the root link's, if a free joint moves it
+  int32_t root_joint;
   sap_urdf_mesh_use* meshes;
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;

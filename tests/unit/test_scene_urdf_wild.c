@@ -188,11 +188,45 @@ static void test_fixed_mimics(void** state) {
   sap_model_destroy(m);
 }
 
+// A last link without inertia: refused; if lenient, its joint has an armature, with a warning. What
+// moves freely and has no mass is refused in any case; a moment of zero is not.
+static void test_no_inertia(void** state) {
+  (void)state;
+  static const char tip[] =
+      "<robot name='r'><link name='a'/><link name='b'>" BODY
+      "</link><link name='c'/>"
+      "<joint name='i' type='continuous'><parent link='a'/><child link='b'/></joint>\n"
+      "<joint name='k' type='continuous'><parent link='b'/><child link='c'/></joint></robot>";
+  static const char free_body[] =
+      "<robot name='r'><link name='a'/><link name='b'>%s</link>\n<joint name='i' "
+      "type='floating'><parent link='a'/><child link='b'/></joint></robot>";
+  warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text(tip, false, &w, &m, &error), SAP_STATUS_NOT_SPD);
+  assert_non_null(strstr(error.message, "joint 'k'"));
+  assert_int_equal(read_text(tip, true, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(w.count, 1);
+  assert_non_null(strstr(w.last, "a.urdf:2: <joint name=\"k\">"));
+  ASSERT_NEAR(m->joints[0].armature, 0.0, 0.0);
+  ASSERT_NEAR(m->joints[1].armature, 1e-4, 0.0);
+  sap_model_destroy(m);
+  m = NULL;
+  char text[1024];
+  (void)snprintf(text, sizeof text, free_body, "");
+  assert_int_equal(read_text(text, true, &w, &m, &error), SAP_STATUS_NOT_SPD);
+  (void)snprintf(text, sizeof text, free_body, INERTIAL("ixx='1' iyy='1' izz='0'"));
+  assert_int_equal(read_text(text, false, &w, &m, &error), SAP_STATUS_NOT_SPD);
+  assert_int_equal(read_text(text, true, &w, &m, &error), SAP_STATUS_OK);
+  assert_int_equal(w.count, 1);
+  sap_model_destroy(m);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_extensions),   cmocka_unit_test(test_known_extensions),
       cmocka_unit_test(test_inertias),     cmocka_unit_test(test_planar),
-      cmocka_unit_test(test_fixed_mimics),
+      cmocka_unit_test(test_fixed_mimics), cmocka_unit_test(test_no_inertia),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
