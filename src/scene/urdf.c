@@ -35,8 +35,9 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
     sap_joint_def joint = sap_joint_def_default();
     joint.type = SAP_JOINT_FREE;
     joint.body = link->body;
-    status =
-        sap_urdf_locate(r, link->node, sap_builder_add_joint(r->builder, &joint, NULL, r->error));
+    r->root = link->node;
+    status = sap_urdf_locate(r, link->node,
+                             sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error));
   }
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }
