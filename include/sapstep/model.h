@@ -79,6 +79,8 @@ typedef struct sap_joint_def {
                                  // hinge and slide                                            (0)
   double effort_lower, effort_upper;  // bounds of the sum of its actuators' efforts [N m, N];
                                       // hinge and slide                                    (none)
+  double motor_speed;  // fastest that motors drive it [rad/s, m/s] > 0, INFINITY: any; hinge and
+                       // slide. Actuators whose force falls with length or rate are not bound (any)
   bool locked;  // removed from the solve: its velocity is exactly zero                    (false)
   // Both > 0: compiling sets stiffness m/(T z)^2 and damping 2 m/T, of time constant T and damping
   // ratio z, m the inertia that the joint moves in the default pose, 1/(M^-1)_ii (ball: the mean of

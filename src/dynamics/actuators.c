@@ -9,6 +9,9 @@
 #include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
 
+// Of a motor at its highest speed [N s/m, N m s/rad]: near rigid, which the block's R sees to.
+static const double MOTOR_DAMPING = 1e12;
+
 static double clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
 }
@@ -23,20 +26,47 @@ static double input_of(const sap_model* model, int32_t id, const double* input) 
   return a->act < 0 ? clamp(u, a->control_lower, a->control_upper) : u;
 }
 
-sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t id,
-                                             const double* input) {
+static sap_actuator_line line_of(const sap_model* model, int32_t id, const double* input) {
   const sap_model_actuator* a = &model->actuators[id];
   const double u = input_of(model, id, input);
-  return (sap_actuator_line){a->gain * u + a->bias[0], -(a->gain_slope[0] * u + a->bias[1]),
-                             -(a->gain_slope[1] * u + a->bias[2])};
+  return (sap_actuator_line){
+      .offset = a->gain * u + a->bias[0],
+      .kp = -(a->gain_slope[0] * u + a->bias[1]),
+      .kd = -(a->gain_slope[1] * u + a->bias[2]),
+      .lower = a->force_lower,
+      .upper = a->force_upper,
+  };
+}
+
+// The speed of gear times the length that a motor goes no further than; infinite: none.
+static double motor_speed(const sap_model* model, int32_t id, const sap_actuator_line* line) {
+  const sap_model_actuator* a = &model->actuators[id];
+  return a->transmission == SAP_TRANSMISSION_JOINT && line->kp == 0.0 && line->kd == 0.0
+             ? fabs(a->gear) * model->joints[a->target].motor_speed
+             : (double)INFINITY;
+}
+
+sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t id,
+                                             const double* input) {
+  sap_actuator_line line = line_of(model, id, input);
+  const double speed = motor_speed(model, id, &line);
+  if (isfinite(speed)) {
+    const double force = clamp(line.offset, line.lower, line.upper);
+    line = (sap_actuator_line){.offset = MOTOR_DAMPING * copysign(speed, force),
+                               .kd = MOTOR_DAMPING,
+                               .lower = fmin(force, 0.0),
+                               .upper = fmax(force, 0.0)};
+  }
+  return line;
 }
 
 bool sap_dynamics_actuator_is_servo(const sap_model* model, int32_t id, const double* input) {
   if (has_muscle(&model->actuators[id])) {
     return false;
   }
-  const sap_actuator_line line = sap_dynamics_actuator_line(model, id, input);
-  return line.kp >= 0.0 && line.kd >= 0.0 && (line.kp > 0.0 || line.kd > 0.0);
+  const sap_actuator_line line = line_of(model, id, input);
+  return (line.kp >= 0.0 && line.kd >= 0.0 && (line.kp > 0.0 || line.kd > 0.0)) ||
+         (line.offset != 0.0 && isfinite(motor_speed(model, id, &line)));
 }
 
 bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t id) {
@@ -81,8 +111,12 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
 
 bool sap_model_actuator_is_simple(const sap_model* model, int32_t id) {
   const sap_model_actuator* a = &model->actuators[id];
+  if (a->transmission != SAP_TRANSMISSION_JOINT || model->joints[a->target].nv != 1 ||
+      isfinite(model->joints[a->target].motor_speed)) {
+    return false;
+  }
   return !sap_dynamics_actuator_is_elastic(model, id) && a->bias[1] == 0.0 && a->bias[2] == 0.0 &&
-         a->transmission == SAP_TRANSMISSION_JOINT && sap_model_effort_bound(model, id) < 0;
+         sap_model_effort_bound(model, id) < 0;
 }
 
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper) {

@@ -5,7 +5,8 @@
 // By its law at hand an actuator is
 //   a servo        force = offset - kp l - kd dl/dt with kp, kd >= 0, not both 0: a block of the
 //                  contact problem (problem/assembly_servo.c);
-//   a motor        of constant force, explicit;
+//   a motor        of constant force, explicit; on a joint with a motor speed a servo of that
+//                  speed, whose bounds are 0 and the force;
 //   an element     all else, muscles above all: a force element with what is positive of its
 //                  stiffness and damping (dynamics/elements.c).
 // The sum of the forces on a joint or tendon may be bounded; motors and elements are then summed
@@ -18,6 +19,7 @@
 // force = offset - kp l - kd dl/dt, l = gear times the transmission's length.
 typedef struct sap_actuator_line {
   double offset, kp, kd;
+  double lower, upper;  // bounds
 } sap_actuator_line;
 
 // Force at a length and rate, clamped, and what it falls by with them.

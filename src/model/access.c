@@ -63,6 +63,7 @@ sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_
                          .armature = j->armature,
                          .friction_loss = j->friction_loss,
                          .stiffness_cubic = j->stiffness_cubic,
+                         .motor_speed = j->motor_speed,
                          .effort_lower = j->effort_lower,
                          .effort_upper = j->effort_upper,
                          .locked = j->locked};

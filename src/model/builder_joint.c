@@ -92,6 +92,11 @@ static sap_status check_scalar_forces(const sap_checker* checker, const sap_join
   if (status == SAP_STATUS_OK) {
     status = sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper);
   }
+  if (status == SAP_STATUS_OK && !(def->motor_speed > 0.0)) {
+    status = sap_check_fail(checker,
+                            isnan(def->motor_speed) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+                            "motor_speed = %g must be > 0", def->motor_speed);
+  }
   if (status != SAP_STATUS_OK || sap_joint_is_scalar(def->type)) {
     return status;
   }
@@ -164,6 +169,7 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
       .stiffness_cubic = def->stiffness_cubic,
       .spring_time = def->spring_time,
       .spring_damping_ratio = def->spring_damping_ratio,
+      .motor_speed = def->motor_speed,
       .effort_lower = def->effort_lower,
       .effort_upper = def->effort_upper,
       .locked = def->locked};

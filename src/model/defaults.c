@@ -15,6 +15,7 @@ sap_joint_def sap_joint_def_default(void) {
                          .upper = (double)INFINITY,
                          .limit_stiffness = (double)INFINITY,
                          .limit_relaxation_time = 0.01,
+                         .motor_speed = (double)INFINITY,
                          .effort_lower = -(double)INFINITY,
                          .effort_upper = (double)INFINITY};
 }

@@ -35,6 +35,7 @@ typedef struct sap_model_joint_data {
   double stiffness, spring_reference, damping, armature, friction_loss;
   double stiffness_cubic;
   double effort_lower, effort_upper;         // infinite: none
+  double motor_speed;                        // infinite: none
   double spring_time, spring_damping_ratio;  // have gone into stiffness and damping
   bool locked;
 } sap_model_joint_data;

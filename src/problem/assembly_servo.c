@@ -47,15 +47,14 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
 }
 
 static sap_servo_law law_of(const sap_assembly_call* call, int32_t id) {
-  const sap_model* model = call->assembly->model;
-  const sap_model_actuator* actuator = &model->actuators[id];
-  const sap_actuator_line line = sap_dynamics_actuator_line(model, id, call->start->input);
+  const sap_actuator_line line =
+      sap_dynamics_actuator_line(call->assembly->model, id, call->start->input);
   return (sap_servo_law){
       .offset = line.offset,
       .kp = line.kp,
       .kd = line.kd,
-      .lower = actuator->force_lower,
-      .upper = actuator->force_upper,
+      .lower = line.lower,
+      .upper = line.upper,
   };
 }
 

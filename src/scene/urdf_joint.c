@@ -2,7 +2,7 @@
 // <joint>. Limits are read as they stand: lower = upper = 0, which exporters write for a joint
 // whose limits nobody set, locks the joint. A continuous joint has none, whatever <limit> says.
 // The effort limit bounds what actuators do on the joint; 0, which exporters write when nobody set
-// it, is none. The velocity limit is checked but not used: it is meant for controllers.
+// it, is none. The velocity limit, 0 being none, is the fastest that a motor drives the joint.
 #include <math.h>
 
 #include "math/vector3.h"
@@ -84,6 +84,9 @@ static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool 
   if (effort > 0.0) {
     def->effort_lower = -effort;
     def->effort_upper = effort;
+  }
+  if (velocity > 0.0) {
+    def->motor_speed = velocity;
   }
   if (bounded) {
     def->lower = lower;

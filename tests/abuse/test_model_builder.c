@@ -208,6 +208,12 @@ static void tendons(void** state) {
   ACCEPT(tendon, def.upper = 1.0);
 }
 
+static void motor_speeds(void** state) {
+  (void)state;
+  REJECT(joint, def.motor_speed = 0.0, ARGUMENT, "motor_speed = 0 must be > 0");
+  REJECT(joint, def.motor_speed = nan_value, NOT_FINITE, "motor_speed = ");
+}
+
 static void actuators(void** state) {
   (void)state;
   REJECT(actuator, def.target = 99, ARGUMENT, "target = 99 must be in [0, ");
@@ -277,7 +283,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(bodies),     cmocka_unit_test(joints),       cmocka_unit_test(shapes),
       cmocka_unit_test(tendons),    cmocka_unit_test(actuators),    cmocka_unit_test(keyframes),
-      cmocka_unit_test(exclusions), cmocka_unit_test(names_in_use),
+      cmocka_unit_test(exclusions), cmocka_unit_test(names_in_use), cmocka_unit_test(motor_speeds),
   };
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -206,6 +206,48 @@ static void test_tendon_transmission(void** unused) {
   simulation_end(&s);
 }
 
+// A motor pushes with all its force up to the motor speed of its joint and holds that against a
+// load it can bear; it does not brake what is faster. With and without a range of efforts.
+static void test_motor_speed(void** unused) {
+  (void)unused;
+  const double mass = 2.0, dt = 0.01, speed = 0.5, gear = 2.0, force = 3.0;
+  for (int bounded = 0; bounded < 2; ++bounded) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    sap_body_def body = sap_body_def_default();
+    body.mass = mass;
+    sap_joint_def joint = sap_joint_def_default();
+    joint.type = SAP_JOINT_SLIDE;
+    joint.motor_speed = speed;
+    joint.effort_upper = bounded == 1 ? 5.0 : (double)INFINITY;
+    assert_int_equal(sap_builder_add_body(builder, &body, &joint.body, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_builder_add_joint(builder, &joint, NULL, NULL), SAP_STATUS_OK);
+    sap_actuator_def def = sap_actuator_def_default();
+    def.gear = gear;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    const double effort = bounded == 1 ? 5.0 : gear * force;
+    assert_int_equal(sap_multibody_set_control(s.multibody, &force, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 1);
+    ASSERT_NEAR(s.state.v[0], dt * effort / mass, 1e-12);
+    simulation_step(&s, 99);
+    ASSERT_NEAR(s.state.v[0], speed, 1e-9);
+    const double load = -1.0;
+    double given = 0.0;
+    assert_int_equal(sap_multibody_set_applied_forces(s.multibody, &load, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 50);
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, &given, NULL),
+                     SAP_STATUS_OK);
+    // Slower by the near-rigid R = w/(4 pi^2): dt load R.
+    ASSERT_NEAR(s.state.v[0], speed + dt * load / mass / 39.478417604357434, 1e-9);
+    ASSERT_NEAR(gear * given, -load, 1e-9);
+    assert_int_equal(sap_multibody_set_applied_forces(s.multibody, NULL, NULL), SAP_STATUS_OK);
+    s.state.v[0] = 2.0;
+    simulation_step(&s, 10);
+    ASSERT_NEAR(s.state.v[0], 2.0, 1e-12);
+    simulation_end(&s);
+  }
+}
+
 static sap_actuator_def site_servo(int32_t body, double kp, double kd, int axis) {
   sap_actuator_def def = sap_actuator_def_default();
   def.transmission = SAP_TRANSMISSION_SITE;
@@ -286,6 +328,43 @@ static void test_thrust(void** unused) {
   simulation_end(&s);
 }
 
+// Motors on a ball and on a free joint: moments and forces along their directions, in the body's
+// axes or the parent's, which differ by a quarter turn about z.
+static void test_ball_and_free(void** unused) {
+  (void)unused;
+  const double p[3] = {0.0, 0.0, 0.0}, dt = 1e-3, control = 2.0, inertia = 0.5, mass = 4.0;
+  const double half = 0.70710678118654752;
+  for (int k = 0; k < 4; ++k) {
+    const bool in_parent = k % 2 == 1, is_free = k >= 2;
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    const int32_t body = simulation_body(builder, 0, mass, inertia, p);
+    sap_actuator_def def = sap_actuator_def_default();
+    def.target =
+        simulation_joint(builder, body, is_free ? SAP_JOINT_FREE : SAP_JOINT_BALL, 0.0, 0.0, 1.0);
+    def.gear = 1.5;
+    def.in_parent = in_parent;
+    def.direction[0] = 3.0;
+    def.direction[is_free ? 4 : 1] = 5.0;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    double* turned = s.state.q + (is_free ? 3 : 0);
+    turned[0] = turned[3] = half;
+    assert_int_equal(sap_multibody_set_control(s.multibody, &control, NULL), SAP_STATUS_OK);
+    simulation_step(&s, 1);
+    const double push = dt * 1.5 * control, spin = push / inertia;
+    const double* w = s.state.v + (is_free ? 3 : 0);
+    // The parent's x is the body's -y, its y the body's x.
+    const double expected[2] = {in_parent ? 5.0
+                                : is_free ? 0.0
+                                          : 3.0,
+                                in_parent ? (is_free ? 0.0 : -3.0) : 5.0};
+    ASSERT_NEAR(w[0], spin * expected[0], 1e-9);
+    ASSERT_NEAR(w[1], spin * expected[1], 1e-9);
+    ASSERT_NEAR(is_free ? s.state.v[0] : 0.0, is_free ? push * 3.0 / mass : 0.0, 1e-9);
+    simulation_end(&s);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_pd_with_effort_limit),
@@ -295,6 +374,8 @@ int main(void) {
       cmocka_unit_test(test_tendon_transmission),
       cmocka_unit_test(test_site_servos),
       cmocka_unit_test(test_thrust),
+      cmocka_unit_test(test_motor_speed),
+      cmocka_unit_test(test_ball_and_free),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
