@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What holds, creeps and sinks with the adapter and with stock MuJoCo.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sapstep/chart.h>
+
+#include "mujoco_runner.h"
+
+enum { PATH_SIZE = 1024, MAX_POINTS = 64, MAX_LINES = 6 };
+
+typedef struct line {
+  const char* name;
+  int count;
+  double x[MAX_POINTS], y[MAX_POINTS];
+} line;
+
+static void add_point(line* l, double x, double y) {
+  if (l->count < MAX_POINTS) {
+    l->x[l->count] = x;
+    l->y[l->count++] = y;
+  }
+}
+
+static void write_chart(const char* folder, const char* name, const sap_chart_panel* axes,
+                        const line* lines, int count) {
+  if (folder == NULL) {
+    return;
+  }
+  char path[PATH_SIZE];
+  sap_chart_series series[MAX_LINES];
+  sap_error error = {0};
+  for (int i = 0; i < count; ++i) {
+    series[i] = (sap_chart_series){lines[i].name, lines[i].count, lines[i].x, lines[i].y};
+  }
+  sap_chart_panel panel = *axes;
+  panel.series = series;
+  panel.series_count = count;
+  (void)snprintf(path, sizeof path, "%s/%s.svg", folder, name);
+  if (sap_chart_write(path, &panel, 1, &error) != SAP_STATUS_OK) {
+    (void)fprintf(stderr, "%s: %s\n", path, error.message);
+  }
+}
+
+// Position servos of gain kp on all hinges, that hold the default pose.
+static void stiffen(mjModel* m, double kp) {
+  for (int i = 0; i < (int)m->nu; ++i) {
+    memset(m->actuator_gear + 6 * i, 0, 6 * sizeof(mjtNum));
+    m->actuator_gear[6 * i] = 1.0;
+    m->actuator_gaintype[i] = mjGAIN_FIXED;
+    m->actuator_biastype[i] = mjBIAS_AFFINE;
+    m->actuator_gainprm[mjNGAIN * i] = kp;
+    m->actuator_biasprm[mjNBIAS * i + 1] = -kp;
+    m->actuator_ctrllimited[i] = 0;
+    m->actuator_forcelimited[i] = 0;
+  }
+}
+
+void sweep_gains(const char* models, const char* charts) {
+  static const double durations = 3.0;
+  static line lines[WHO_COUNT];
+  int count = 0;
+  mjModel* m = load(models, "mujoco/humanoid/humanoid.xml");
+  if (m == NULL) {
+    return;
+  }
+  for (who w = SAPSTEP; w < WHO_COUNT; ++w) {
+    if (!choose(m, w)) {
+      continue;
+    }
+    line* l = &lines[count++];
+    l->name = who_names[w];
+    for (double exponent = 2.0; exponent < 7.01; exponent += 0.5) {
+      const double kp = pow(10.0, exponent);
+      stiffen(m, kp);
+      m->opt.timestep = 0.005;
+      runner r = begin(m, w, -1);
+      const double time = survive(&r, durations);
+      (void)printf(
+          "{\"experiment\": \"humanoid_kp\", \"stepper\": \"%s\", \"dt_s\": 0.005, "
+          "\"kp_Nm\": %.4g, \"holds_s\": %.3f, \"of_s\": %g}\n",
+          who_names[w], kp, time, durations);
+      add_point(l, kp, time);
+      end(&r);
+    }
+    for (double dt = 0.01; dt < 0.03; dt *= 2.0) {
+      stiffen(m, 1e5);
+      m->opt.timestep = dt;
+      runner r = begin(m, w, -1);
+      (void)printf(
+          "{\"experiment\": \"humanoid_dt\", \"stepper\": \"%s\", \"dt_s\": %g, "
+          "\"kp_Nm\": 1e5, \"holds_s\": %.3f, \"of_s\": %g}\n",
+          who_names[w], dt, survive(&r, durations), durations);
+      end(&r);
+    }
+  }
+  mj_deleteModel(m);
+  const sap_chart_panel axes = {.title = "Humanoid, 21 position servos, dt 5 ms",
+                                .x_label = "kp [N m/rad]",
+                                .y_label = "holds [s], 3 s tried",
+                                .log_x = true,
+                                .markers = true};
+  write_chart(charts, "mujoco_kp", &axes, lines, count);
+}
+
+void run_cassie(const char* models) {
+  mjModel* m = load(models, "menagerie/agility_cassie/scene.xml");
+  if (m == NULL) {
+    return;
+  }
+  for (who w = SAPSTEP; w < WHO_COUNT; ++w) {
+    for (double dt = 0.005; dt < 0.021; dt *= 2.0) {
+      if (choose(m, w)) {
+        m->opt.timestep = dt;
+        runner r = begin(m, w, 0);
+        (void)printf(
+            "{\"experiment\": \"cassie\", \"stepper\": \"%s\", \"dt_s\": %g, "
+            "\"holds_s\": %.3f, \"of_s\": 2}\n",
+            who_names[w], dt, survive(&r, 2.0));
+        end(&r);
+      }
+    }
+  }
+  mj_deleteModel(m);
+}
+
+// Speed down a slope of 10 degrees with mu = 1, after a second of settling [m/s].
+static double creep(mjModel* m, who w, double sigma) {
+  sap_mj_options options = sap_mj_options_default();
+  options.regularization.sigma = sigma;
+  runner r = begin(m, w, -1);
+  if (w == SAPSTEP) {
+    sap_mj_destroy(r.a);
+    if (sap_mj_create(m, &options, &r.a, NULL) != SAP_STATUS_OK) {
+      exit(4);
+    }
+  }
+  double x = 0.0, t = 0.0;
+  while (r.d->time < 3.0 && step(&r, NULL)) {
+    if (r.d->time < 1.0) {
+      x = r.d->qpos[0];
+      t = r.d->time;
+    }
+  }
+  const double speed = (r.d->qpos[0] - x) / (r.d->time - t);
+  end(&r);
+  return speed;
+}
+
+void run_creep(const char* charts) {
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='1.70349 0 -9.66096'/><worldbody>"
+      "<geom type='plane' size='5 5 1' friction='1'/><body pos='0 0 .1'><freejoint/>"
+      "<geom type='box' size='.1 .1 .1' density='1000' friction='1'/></body></worldbody></mujoco>";
+  static const double impratios[] = {1, 10, 100};
+  static line lines[3];
+  mjModel* m = load_text(text);
+  if (m == NULL) {
+    return;
+  }
+  for (int cone = 0; cone < 2; ++cone) {
+    line* l = &lines[cone];
+    l->name = cone == 0 ? "MuJoCo, pyramidal" : "MuJoCo, elliptic";
+    m->opt.cone = cone == 0 ? mjCONE_PYRAMIDAL : mjCONE_ELLIPTIC;
+    for (size_t i = 0; i < sizeof impratios / sizeof *impratios; ++i) {
+      m->opt.impratio = impratios[i];
+      const double speed = creep(m, EULER, 0.0);
+      (void)printf(
+          "{\"experiment\": \"creep\", \"stepper\": \"%s\", \"impratio\": %g, "
+          "\"speed_um_per_s\": %.4g}\n",
+          l->name, impratios[i], 1e6 * speed);
+      add_point(l, 1.0 / impratios[i], 1e6 * speed);
+    }
+  }
+  lines[2].name = "sapstep, sigma";
+  m->opt.impratio = 1.0;
+  for (double sigma = 1e-2; sigma > 5e-6; sigma /= 10.0) {
+    const double speed = creep(m, SAPSTEP, sigma);
+    (void)printf(
+        "{\"experiment\": \"creep\", \"stepper\": \"sapstep\", \"sigma\": %g, "
+        "\"speed_um_per_s\": %.4g}\n",
+        sigma, 1e6 * speed);
+    add_point(&lines[2], sigma, 1e6 * speed);
+  }
+  mj_deleteModel(m);
+  const sap_chart_panel axes = {.title = "Creep of a box on a slope of 10 deg, mu 1",
+                                .x_label = "sigma, or 1/impratio",
+                                .y_label = "speed [um/s]",
+                                .log_x = true,
+                                .log_y = true,
+                                .markers = true};
+  write_chart(charts, "mujoco_creep", &axes, lines, 3);
+}
+
+void run_penetration(const char* charts) {
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom type='sphere' size='.1' mass='%g'/></body>"
+      "</worldbody></mujoco>";
+  static const double stiffness = 1e5;  // [N/m]
+  static line lines[3];
+  lines[0].name = "sapstep, k = 1e5 N/m";
+  lines[1].name = "MuJoCo";
+  lines[2].name = "m g/k";
+  for (double mass = 1.0; mass < 1500.0; mass *= sqrt(10.0)) {
+    char model[sizeof text + 32];
+    (void)snprintf(model, sizeof model, text, mass);
+    mjModel* m = load_text(model);
+    double depth[2] = {0.0, 0.0};
+    for (int i = 0; m != NULL && i < 2; ++i) {
+      runner r = begin(m, i == 0 ? SAPSTEP : EULER, -1);
+      if (i == 0) {
+        (void)sap_mj_set_geom(r.a, 1, stiffness, 0.02, NULL);
+      }
+      (void)survive(&r, 20.0);
+      depth[i] = 0.1 - r.d->qpos[2];
+      add_point(&lines[i], mass, 1e3 * depth[i]);
+      end(&r);
+    }
+    mj_deleteModel(m);
+    const double exact = mass * 9.81 / stiffness;
+    add_point(&lines[2], mass, 1e3 * exact);
+    (void)printf(
+        "{\"experiment\": \"penetration\", \"mass_kg\": %g, \"exact_mm\": %.6g, "
+        "\"sapstep_mm\": %.6g, \"mujoco_mm\": %.6g}\n",
+        mass, 1e3 * exact, 1e3 * depth[0], 1e3 * depth[1]);
+  }
+  const sap_chart_panel axes = {.title = "Penetration of a sphere at rest",
+                                .x_label = "mass [kg]",
+                                .y_label = "penetration [mm]",
+                                .log_x = true,
+                                .log_y = true,
+                                .markers = true};
+  write_chart(charts, "mujoco_penetration", &axes, lines, 3);
+}
