@@ -23,7 +23,8 @@ static const char SCENE[] =
     "<geom type='mesh' mesh='wedge' contype='0' conaffinity='0' mass='0' rgba='1 0 0 1'/></body>"
     "<body name='arm' pos='1 0 1'><joint name='elbow' axis='0 1 0' range='-20 20'/>"
     "<geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' contype='0' conaffinity='0'/></body>"
-    "</worldbody></mujoco>";
+    "</worldbody><keyframe><key name='spin' qpos='0 0 1 .6 .8 0 0 .1' qvel='0 0 0 3 2 1 0'/>"
+    "</keyframe></mujoco>";
 
 static int begin(void** state) {
   static scratch s;
@@ -135,10 +136,16 @@ static void test_physics(void** state) {
   sap_recording_close(r);
 }
 
-// Our own engine, of the same file: same rows.
-static void test_own_engine(void** state) {
-  run(*state, "mujoco scene.xml --duration 0.5 --record a.h5 > table");
-  run(*state, "run scene.xml --scheme symplectic-euler --duration 0.5 --record b.h5 > table");
+// Rows of our own engine, of the same file.
+static void compare(void** state, const char* keyframe) {
+  char arguments[256];
+  (void)snprintf(arguments, sizeof arguments,
+                 "mujoco scene.xml --duration 0.5 %s --record a.h5 > table", keyframe);
+  run(*state, arguments);
+  (void)snprintf(arguments, sizeof arguments,
+                 "run scene.xml --scheme symplectic-euler --duration 0.5 %s --record b.h5 > table",
+                 keyframe);
+  run(*state, arguments);
   sap_recording *a = open_recording(*state, "a.h5"), *b = open_recording(*state, "b.h5");
   static const struct {
     const char* name;
@@ -163,7 +170,15 @@ static void test_own_engine(void** state) {
       }
     }
   }
+  sap_recording_close(a);
+  sap_recording_close(b);
+}
+
+static void test_own_engine(void** state) {
+  compare(state, "");
+  compare(state, "--keyframe spin");
   double shape[18], mesh[4];
+  sap_recording* a = open_recording(*state, "a.h5");
   read_row(a, "model/shape", 2, shape);
   assert_int_equal((int)shape[0], SAP_SHAPE_MESH);
   ASSERT_NEAR(shape[3], 0.0, 0.0);  // for show
@@ -175,7 +190,6 @@ static void test_own_engine(void** state) {
   assert_int_equal(sap_recording_text(a, "model/joints", 1, name, sizeof name, NULL), 0);
   assert_string_equal(name, "elbow");
   sap_recording_close(a);
-  sap_recording_close(b);
 }
 
 // A run goes the same way recorded or not, and all that reads recordings reads this one.

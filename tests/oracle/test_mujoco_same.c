@@ -47,8 +47,7 @@ static void own_run_end(own_run* run) {
   sap_state_clear(&run->state);
 }
 
-// Angular velocities of free bodies are in world axes here, in the body's in MuJoCo: positions are
-// compared. v0: joint velocities at the start, NULL: none. `touched` counts steps with contacts.
+// v0: joint velocities at the start, NULL: none. `touched` counts steps with contacts.
 static void compare(const char* text, double dt, const double* v0, int steps, double tolerance,
                     int* touched) {
   sap_mj_options options = sap_mj_options_default();
