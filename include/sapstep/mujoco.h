@@ -50,6 +50,9 @@ typedef struct sap_mj_options {
                     // on nothing but mjData                                            (true)
   double mocap_speed_limit;  // mocap bodies move as fast as they moved since the last step, unless
                              // that is above this: then they were put there [m/s]      (20)
+  double time_limit;  // wall clock of a call that steps [s]; 0: none. The solver gets what MuJoCo
+                      // and the assembly have left over, and its best impulses make the step: its
+                      // report's outcome is then TIME_LIMIT                              (0)
   sap_message_function warning;  // MuJoCo's warnings while stepping; NULL: MuJoCo's own way (NULL)
   void* warning_context;
 } sap_mj_options;

@@ -47,8 +47,10 @@ static void print_usage(FILE* stream) {
                 "Exit status: 0 done; 1 it ran, but did not converge or a check failed; 2 wrong\n"
                 "command line; 3 an input file is missing or wrong, or an output could not be\n"
                 "written; 4 internal error.\n\n"
-                "Example:\n"
-                "  sapstep solve --tolerance 1e-9 pile.problem\n",
+                "Examples:\n"
+                "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
+                "  sapstep view clutter.h5\n"
+                "  sapstep help converge\n",
                 "help");
 }
 
@@ -77,8 +79,12 @@ static int unknown_command(const char* name) {
   return CLI_USAGE;
 }
 
+static bool asks_for_help(const char* word) {
+  return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
 static int help(int argc, char** argv) {
-  if (argc == 0) {
+  if (argc == 0 || asks_for_help(argv[0])) {
     print_usage(stdout);
     return CLI_OK;
   }
@@ -100,7 +106,7 @@ static int dispatch(int argc, char** argv) {
     (void)printf("sapstep %s\n", sap_version());
     return CLI_OK;
   }
-  if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
+  if (asks_for_help(word)) {
     return help(argc - 2, argv + 2);
   }
   const cli_command* command = find(word);

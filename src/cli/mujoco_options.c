@@ -23,6 +23,7 @@ enum {
   OPTION_STATS,
   OPTION_FORMAT,
   OPTION_PLUGINS,
+  OPTION_DEADLINE,
 };
 
 const cli_option mujoco_option_list[] = {
@@ -42,6 +43,9 @@ const cli_option mujoco_option_list[] = {
      "and view"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
     {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
+    {"deadline", "S", OPTION_DEADLINE,
+     "wall-clock time of a step [s]: the contact solver ends when it is over,\nwith the best found "
+     "(0: none)"},
     {"stats", NULL, OPTION_STATS, "tell where the time goes"},
     {"format", "NAME", OPTION_FORMAT, "table or json (table)"},
     {NULL, NULL, 0, NULL},
@@ -87,6 +91,11 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
                      r->adapter.regularization.beta >= 0.0
                  ? NULL
                  : "finite and >= 0";
+    case OPTION_DEADLINE:
+      return cli_read_real(argument, &r->adapter.time_limit) && r->adapter.time_limit >= 0.0 &&
+                     r->adapter.time_limit <= 1e9
+                 ? NULL
+                 : "between 0 and 1e9 s";
     case OPTION_OUTPUT:
       r->output = argument;
       return argument[0] != '\0' ? NULL : "a path";

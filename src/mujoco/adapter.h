@@ -237,6 +237,14 @@ bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error);
+// solve.c
+typedef struct sap_mj_solved {
+  bool solved;  // there were blocks: a->solution; else v is a->v_star
+  int32_t solves;
+  double time;  // in the solver [s]
+} sap_mj_solved;
+// A, v*, blocks and the solution, of a step that began then (clock of core/clock.h).
+sap_status sap_mj_solve(sap_mj* a, mjData* d, double began, sap_mj_solved* out, sap_error* error);
 // output.c
 void sap_mj_write_outputs(sap_mj* a, mjData* d, const double* v, bool solved);
 // mocap.c

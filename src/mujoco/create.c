@@ -188,6 +188,10 @@ sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sa
     return sap_fail(error, SAP_STATUS_ARGUMENT, "mocap_speed_limit = %g must be >= 0 m/s",
                     chosen.mocap_speed_limit);
   }
+  if (!(chosen.time_limit >= 0.0 && chosen.time_limit < HUGE_VAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "time_limit = %g must be finite and >= 0 s",
+                    chosen.time_limit);
+  }
   sap_status status = check_model(model, error);
   if (status != SAP_STATUS_OK) {
     return status;

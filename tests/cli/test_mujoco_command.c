@@ -76,7 +76,21 @@ static void test_trajectory(void** state) {
   free(text);
 }
 
+// No time to solve: the run goes on, and says in how many steps that was so.
+static void test_deadline(void** state) {
+  command_result r =
+      command_run(*state, program, "",
+                  "mujoco box.xml --keyframe up --duration 1 --deadline 1e-9 --format json");
+  assert_int_equal(r.exit_code, 1);
+  assert_non_null(strstr(r.err, "steps did not converge"));
+  assert_int_equal((int)json_member(r.out, "steps"), 200);
+  assert_true(json_member(r.out, "unconverged") > 0.0);
+  command_clear(&r);
+}
+
 static void test_wrong_input(void** state) {
+  command_expect(*state, program, "mujoco box.xml --deadline -1", 2,
+                 "--deadline '-1' must be between 0 and 1e9 s");
   command_expect(*state, program, "mujoco", 2, "a model file is needed");
   command_expect(*state, program, "mujoco box.xml box.xml", 2, "one model file at a time");
   command_expect(*state, program, "mujoco --dt 0 box.xml", 2, "--dt '0' must be");
@@ -95,6 +109,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_table, begin, end),
       cmocka_unit_test_setup_teardown(test_stiffness, begin, end),
       cmocka_unit_test_setup_teardown(test_trajectory, begin, end),
+      cmocka_unit_test_setup_teardown(test_deadline, begin, end),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

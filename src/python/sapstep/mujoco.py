@@ -40,16 +40,18 @@ class Adapter:
     """Workspace for one model: steps any of its data.
 
     solver: see :func:`sapstep.solvers`; implicit: springs, dampers and servos in A; remember:
-    start from the last step's impulses; other keywords: sigma, beta and the fields of
-    sap_solver_options.
+    start from the last step's impulses; deadline: wall-clock time of a step [s], after which the
+    best velocities found make it (0: none; report["converged"] says whether that was so); other
+    keywords: sigma, beta and the fields of sap_solver_options.
     """
 
     def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
-                 remember: bool = True, **options: Any) -> None:
+                 remember: bool = True, deadline: float = 0.0, **options: Any) -> None:
         self._model: Optional[Any] = model  # must outlive the adapter
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = ffi.new("char[]", solver.encode())
         made.solver, made.implicit, made.warm_start = name, implicit, remember
+        made.time_limit = deadline
         for field in ("sigma", "beta"):
             if field in options:
                 setattr(made.regularization, field, options.pop(field))
@@ -79,13 +81,18 @@ class Adapter:
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, times [s]."""
+        """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, whether they
+        converged, momentum_error [-], times [s]."""
         report = self._report
         solver = report.solver
         names = ("velocities", "trees", "blocks", "rows", "contacts", "penetration", "slip",
                  "time_position", "time_assembly", "time_solver", "time_total")
         result = {name: getattr(report, name) for name in names}
-        result["iterations"] = solver.iterations if solver != ffi.NULL else 0
+        solved = solver != ffi.NULL
+        result["iterations"] = solver.iterations if solved else 0
+        result["converged"] = not solved or solver.outcome in (
+            _lib.SAP_OUTCOME_CONVERGED, _lib.SAP_OUTCOME_ROUNDOFF)
+        result["momentum_error"] = solver.momentum_error if solved else 0.0
         return result
 
 

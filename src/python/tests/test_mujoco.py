@@ -45,3 +45,19 @@ def test_nan_is_refused():
     data.qvel[0] = np.nan
     with pytest.raises(adapter.Error):
         adapter.step(model, data)
+
+
+def test_deadline_is_flagged():
+    model = mujoco.MjModel.from_xml_string(BOX)
+    data = mujoco.MjData(model)
+    hurried = adapter.Adapter(model, deadline=1e-9)
+    late = 0
+    for _ in range(60):
+        hurried.step(data)
+        if not hurried.report["converged"]:
+            late += 1
+            assert hurried.report["momentum_error"] > 0
+    assert late > 0
+    assert np.isfinite(data.qvel).all()
+    with pytest.raises(adapter.Error, match="time_limit"):
+        adapter.Adapter(model, deadline=-1.0)
