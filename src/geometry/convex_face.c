@@ -9,7 +9,13 @@
 //   f < 0:  the foot of y on the face's plane lies in P when no face leaves it outside. So the two
 //           are not farther apart than -f, and along m not nearer.
 // Resting and colliding bodies mostly have their vertices over the other's faces.
+//
+// Every point of the other core bounds the f of all faces from below, by how deep it lies under
+// them. Few vertices are the deepest under most faces: of those found before, one mostly shows that
+// a face is not the least, without a search for its own.
 #include "geometry/convex.h"
+
+enum { KNOWN_POINTS = 8 };
 
 // What "lies in" may be off by, of the pair's size: the depth is then off by no more.
 static const double tolerance = 1e-10;
@@ -22,6 +28,8 @@ typedef struct view {
   int32_t* hint;  // of the other
   double q[3];    // the other's centre, in the polytope's axes
   double inner;   // radius of a ball about q that the other holds
+  int32_t count, next;
+  double known[KNOWN_POINTS][3];  // points of the other, in the polytope's axes   (count)
 } view;
 
 typedef struct candidate {
@@ -72,17 +80,44 @@ static double inner_radius(const sap_placed_shape* s) {
   return 0.0;
 }
 
-static void measure(const view* v, int32_t face, candidate* out) {
+// Keeps the deepest point under a face; beyond the room for them, the oldest one goes.
+static void keep_point(view* v, const double y[3]) {
+  double x[3];
+  sap_m3_tmul_v3(x, v->polytope->R, y);
+  sap_v3_add(x, x, v->q);
+  for (int32_t i = 0; i < v->count; ++i) {
+    const double* k = v->known[i];
+    if (x[0] == k[0] && x[1] == k[1] && x[2] == k[2]) {
+      return;
+    }
+  }
+  sap_v3_copy(v->known[v->next], x);
+  v->count = v->count < KNOWN_POINTS ? v->count + 1 : KNOWN_POINTS;
+  v->next = (v->next + 1) % KNOWN_POINTS;
+}
+
+// May a face's f be below a bound, for all that the known points say?
+static bool may_be_below(const view* v, int32_t face, double bound) {
+  for (int32_t i = 0; i < v->count; ++i) {
+    if (depth_under(v->polytope, face, v->known[i]) >= bound) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void measure(view* v, int32_t face, candidate* out) {
   out->face = face;
   face_normal(v->polytope, face, out->m);
   const double back[3] = {-out->m[0], -out->m[1], -out->m[2]};
   sap_shape_support_from(v->other, back, v->hint, out->y);
   out->f = depth_under(v->polytope, face, v->q) - sap_v3_dot(out->m, out->y);
+  keep_point(v, out->y);
 }
 
 // The face of least overlap; false when one of them has -margin or less, which is then `best`. The
 // overlap is at least the inner ball's: few faces need the other's support.
-static bool search(const view* v, double margin, candidate* best) {
+static bool search(view* v, double margin, double slack, candidate* best) {
   const int32_t count = face_count(v->polytope);
   int32_t first = 0;
   double least = HUGE_VAL;
@@ -93,7 +128,8 @@ static bool search(const view* v, double margin, candidate* best) {
   }
   measure(v, first, best);
   for (int32_t i = 0; i < count && best->f > -margin; ++i) {
-    if (i != first && depth_under(v->polytope, i, v->q) + v->inner < best->f) {
+    if (i != first && depth_under(v->polytope, i, v->q) + v->inner < best->f &&
+        may_be_below(v, i, best->f + slack)) {
       candidate other;
       measure(v, i, &other);
       if (other.f < best->f) {
@@ -143,7 +179,7 @@ sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, d
     }
     views[k] = k == 0 ? look(pair->a, pair->b, pair->ab, &pair->hints[1])
                       : look(pair->b, pair->a, ba, &pair->hints[0]);
-    if (!search(&views[k], margin, &best[k])) {
+    if (!search(&views[k], margin, slack, &best[k])) {
       sap_v3_scale(n, best[k].m, k == 0 ? 1.0 : -1.0);
       return SAP_FACE_APART;
     }
