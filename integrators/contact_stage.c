@@ -69,17 +69,16 @@ static bool is_zero(const double* values, size_t count) {
   return true;
 }
 
-// A coupling that K and D leave empty at this state must not join islands.
+// Diagonal blocks were checked when A was made. A coupling that K and D leave empty at this state
+// must not join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
   sap_status status = SAP_STATUS_OK;
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < system->ntrees; ++t) {
-    status = sap_problem_set_momentum_block(problem, t, t, A->view.diagonal[t],
-                                            system->tree_sizes[t], error);
+  for (int32_t t = 0; t < system->ntrees; ++t) {
+    sap_problem_put_diagonal(problem, t, A->view.diagonal[t]);
     sap_branch_factor factor;
-    if (status == SAP_STATUS_OK &&
-        sap_momentum_factor_branch(&free_motion->factor, t, A->view.diagonal[t], &factor)) {
+    if (sap_momentum_factor_branch(&free_motion->factor, t, A->view.diagonal[t], &factor)) {
       sap_problem_lend_factor(problem, t, &factor);
     }
   }

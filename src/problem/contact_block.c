@@ -140,6 +140,19 @@ static sap_status add_potential(sap_problem* p, const sap_contact_block* contact
   return status;
 }
 
+// Every entry of J goes into the scale, but for what a mobility of zero hides: if that is finite,
+// so are they.
+static sap_status scale_of(const sap_problem* p, const sap_block* block, double* w,
+                           sap_error* error) {
+  sap_status status =
+      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_block_scale(p, block, w, error);
+  if (status == SAP_STATUS_NOT_FINITE) {
+    status = sap_problem_check_jacobians(p, block, error);
+    status = status == SAP_STATUS_OK ? sap_problem_block_scale(p, block, w, error) : status;
+  }
+  return status;
+}
+
 sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
                                    const sap_regularization* regularization, sap_error* error) {
   if (p == NULL || contact == NULL || regularization == NULL) {
@@ -159,7 +172,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
                      .friction = contact->material.friction,
                      .key = contact->key};
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_check_jacobians(p, &block, error);
+    status = sap_problem_check_shape(p, &block, error);
   }
   if (status == SAP_STATUS_OK && nrows > 3) {
     sap_block turns = block;
@@ -168,7 +181,7 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     status = sap_problem_check_jacobians(p, &turns, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_block_scale(p, &block, &w, error);
+    status = scale_of(p, &block, &w, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -29,20 +29,27 @@ static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_erro
   return SAP_STATUS_OK;
 }
 
-sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b, sap_error* error) {
+sap_status sap_problem_check_shape(const sap_problem* p, const sap_block* b, sap_error* error) {
   if (b->nrows < 1 || b->nrows > INT32_MAX / 2) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: nrows = %d must be >= 1", p->nblocks,
                     b->nrows);
   }
   const sap_status status = check_trees(p, b, error);
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < b->ntrees; ++t) {
+    if (b->jacobians[t] == NULL) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
+    }
+  }
+  return status;
+}
+
+sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b, sap_error* error) {
+  const sap_status status = sap_problem_check_shape(p, b, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const double* J = b->jacobians[t];
-    if (J == NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
-    }
     const int64_t count = (int64_t)b->nrows * p->tree_size[b->trees[t]];
     for (int64_t i = sap_all_finite(J, (size_t)count) ? count : 0; i < count; ++i) {
       if (!isfinite(J[i])) {

@@ -126,7 +126,10 @@ sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, s
        ? SAP_STATUS_OK                              \
        : sap_problem_reserve((array), (capacity), (needed), sizeof(**(array)), (error)))
 
-// Trees in range and distinct, Jacobians given and finite. Messages begin with "block `index`: ".
+// Trees in range and distinct, Jacobians given.
+sap_status sap_problem_check_shape(const sap_problem* problem, const sap_block* block,
+                                   sap_error* error);
+// The same, and Jacobians finite. Messages begin with "block `index`: ".
 sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,
                                        sap_error* error);
 // Index of the coupling of two trees in either order, or -1.
@@ -159,6 +162,8 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, con
 // x (n) = A_tt^-1 b of a tree alone, with the factor that its size calls for; x may be b.
 sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
                                   double* x, sap_error* error);
+// Sets a tree's block of A, known to be finite: lower triangle, ld its size.
+void sap_problem_put_diagonal(sap_problem* problem, int32_t tree, const double* block);
 // The factor of a tree's block of A, as it is set, from one who has it. Trees larger than a free
 // body only.
 void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,

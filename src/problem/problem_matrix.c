@@ -84,6 +84,11 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
   sap_factor_age(&p->cache->branch_state[tree]);
 }
 
+void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {
+  p->has_momentum = true;
+  set_diagonal(p, tree, block, p->tree_size[tree]);
+}
+
 sap_status sap_problem_add_coupling(sap_problem* p, int32_t tree_a, int32_t tree_b, int64_t nvalues,
                                     int32_t* out, sap_error* error) {
   const int64_t needed = (int64_t)p->ncoupling_values + nvalues;
