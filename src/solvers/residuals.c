@@ -81,6 +81,14 @@ static inline void add_three_rows(int32_t n, const double* J, const double gamma
   }
 }
 
+// The same of one row.
+static inline void add_row(int32_t n, const double* restrict J, double gamma,
+                           double* restrict out) {
+  for (int32_t i = 0; gamma != 0.0 && i < n; ++i) {
+    out[i] += J[i] * gamma;
+  }
+}
+
 // out += J' gamma of one block.
 static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
                               const double* gamma, double* out) {
@@ -91,6 +99,10 @@ static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
     double* to = out + p->tree_start[tree];
     if (nrows == 3) {
       add_three_rows(p->tree_size[tree], J, gamma, to);
+      continue;
+    }
+    if (nrows == 1) {
+      add_row(p->tree_size[tree], J, gamma[0], to);
       continue;
     }
     for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
