@@ -203,7 +203,7 @@ static sap_status advance(run* r, sap_error* error) {
   statistics->planned = whole > statistics->before ? whole - statistics->before : 0;
   progress bar;
   progress_begin(&bar);
-  statistics->memory_warm = run_peak_memory();
+  statistics->memory_still = statistics->memory_warm = run_peak_memory();
   sap_status status = SAP_STATUS_OK;
   while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupted) {
     status = step(r, error);

@@ -171,6 +171,7 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
   const double rest =
       s->seconds_stepping - s->seconds_free_motion - s->seconds_constraints - s->seconds_solver;
   const double memory = (double)(s->memory_end - s->memory_begin);
+  const double still = (double)(s->memory_still - s->memory_begin);
   const double growth = (double)(s->memory_end - s->memory_warm);
   const row rows[] = {
       {"free_motion_us", "free motion, per step", ratio(1e6 * s->seconds_free_motion, n), "us"},
@@ -191,7 +192,10 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
       {"evaluations_mean", "line-search evaluations, mean", ratio((double)s->evaluations, n), ""},
       {"symbolic_analyses", "symbolic analyses", (double)s->symbolic_analyses, ""},
       {"memory_bytes", "memory, scene and steps", memory, "bytes"},
-      {"memory_per_body_bytes", "memory per body", ratio(memory, (double)s->bodies), "bytes"},
+      {"memory_per_body_bytes", "memory before steps, per body", ratio(still, (double)s->bodies),
+       "bytes"},
+      {"memory_per_contact_bytes", "memory of steps, per contact",
+       ratio(memory - still, (double)s->contacts_max), "bytes"},
       {"memory_growth_bytes", "memory, later growth", growth, "bytes"},
   };
   print_rows(rows, sizeof rows / sizeof *rows, format, out);

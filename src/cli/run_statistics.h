@@ -43,8 +43,9 @@ typedef struct run_statistics {
   double seconds_stepping;         // wall clock inside sap_stepper_step [s]
   double seconds_free_motion, seconds_constraints, seconds_solver;
   int32_t bodies;
-  int64_t memory_begin, memory_warm, memory_end;  // peak of the process: before the scene was read,
-                                                  // after a tenth of the steps, at the end [bytes]
+  // Peak of the process: before the scene was read, before the first step, after a tenth of the
+  // steps, at the end [bytes].
+  int64_t memory_begin, memory_still, memory_warm, memory_end;
   int64_t factorizations, evaluations, symbolic_analyses, free_motion_iterations;
 } run_statistics;
 

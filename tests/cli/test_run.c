@@ -280,7 +280,9 @@ static void table_for_people(void** state) {
                                       "\nkinetic energy, end  ",
                                       "\nfailed steps                    0\n",
                                       "\nsolver, per step  ",
-                                      "\nfactorizations, mean  "};
+                                      "\nfactorizations, mean  ",
+                                      "\nmemory before steps, per body   ",
+                                      "\nmemory of steps, per contact    "};
   for (size_t i = 0; i < sizeof lines / sizeof *lines; ++i) {
     if (strstr(r.out, lines[i]) == NULL) {
       fail_msg("'%s' is missing in\n%s", lines[i], r.out);
