@@ -73,6 +73,7 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->reaction = sap_allocate((size_t)model->sizes.nv, sizeof(double));
   multibody->poses = sap_allocate((size_t)model->sizes.bodies, 12 * sizeof(double));
   multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
   multibody->shape_on = sap_allocate((size_t)model->sizes.shapes, sizeof(bool));
@@ -82,8 +83,8 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->input == NULL || multibody->act == NULL ||
       multibody->q_set == NULL || multibody->q_kept == NULL || multibody->poses == NULL ||
-      multibody->q_next == NULL || multibody->carrier == NULL || multibody->shape_on == NULL ||
-      multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->q_next == NULL || multibody->reaction == NULL || multibody->carrier == NULL ||
+      multibody->shape_on == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
       multibody->start.input == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
@@ -127,6 +128,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->q_set);
   sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
+  sap_free(multibody->reaction);
   sap_free(multibody->poses);
   sap_free(multibody->carrier);
   sap_momentum_records_clear(&multibody->momenta);

@@ -22,13 +22,14 @@ struct sap_multibody {
   sap_dynamics* dynamics;
   sap_collision* collision;
   sap_assembly* assembly;
-  double* control;  // (nu)
-  double* input;    // controls or activations, see dynamics/actuators.h (nu)
-  double* act;      // those of the step under way (na)
-  double* q_set;    // where the kinematics stand (nq)
-  double* q_kept;   // where those stand that are put away (nq)
-  double* q_next;   // scratch (nq)
-  double* poses;    // of the bodies a step later: positions, rotations            (12 bodies)
+  double* control;   // (nu)
+  double* input;     // controls or activations, see dynamics/actuators.h (nu)
+  double* act;       // those of the step under way (na)
+  double* q_set;     // where the kinematics stand (nq)
+  double* q_kept;    // where those stand that are put away (nq)
+  double* q_next;    // scratch (nq)
+  double* reaction;  // scratch: accelerations (nv)
+  double* poses;     // of the bodies a step later: positions, rotations            (12 bodies)
   sap_momentum_records momenta;
   sap_step_start start;
   sap_control_function control_function;

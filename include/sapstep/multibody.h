@@ -100,6 +100,14 @@ SAP_API sap_status sap_multibody_equality_force(sap_multibody* multibody,
 SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
                                                  const sap_step_report* report, double* force,
                                                  sap_error* error);
+// What a joint transmits to the bodies behind it, efforts, springs, limits and friction of the
+// joint included: force [N] and moment [N m] about its anchor, world axes; `end` is where the step
+// ended. Right to first order in dt; zero for a free joint. UNSUPPORTED in models with springs or
+// bushings between bodies, tendons through points, actuators on sites, or a medium.
+SAP_API sap_status sap_multibody_joint_reaction(sap_multibody* multibody,
+                                                const sap_step_report* report, const sap_state* end,
+                                                int32_t joint, double force[3], double moment[3],
+                                                sap_error* error);
 // (v - v0)/dt of the step that ended with velocities v. (nv)
 SAP_API sap_status sap_multibody_accelerations(sap_multibody* multibody,
                                                const sap_step_report* report, const double* v,

@@ -85,6 +85,8 @@ static void test_stable(void** unused) {
       assert_true(stretch(&s) < 1e-4);
       lowest = fmin(lowest, s.state.q[7 * (BODIES - 1) + 2]);
     }
+    print_message("1e8 N/m, 10 ms, %s: lowest %.4f m\n", bushings == 1 ? "bushings" : "springs",
+                  lowest);
     assert_true(bushings == 1 ? lowest < -1e-3 : lowest < -1.0);
     simulation_end(&s);
   }
@@ -115,6 +117,7 @@ static void test_order(void** unused) {
     swing(bushings == 1, 2e-3, coarse);
     swing(bushings == 1, 1e-3, fine);
     const double order = log2(distance(coarse, reference) / distance(fine, reference));
+    print_message("midpoint, %s: order %.3f\n", bushings == 1 ? "bushings" : "springs", order);
     ASSERT_NEAR(order, 2.0, 0.1);
   }
 }

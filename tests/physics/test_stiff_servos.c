@@ -63,6 +63,8 @@ static double run(double kp, double kd, double dt, double* fastest) {
 static void check(double kp, double kd, double dt) {
   double fastest = 0.0;
   const double speed = run(kp, kd, dt, &fastest);
+  print_message("kp %g kd %g dt %g: speed %.2g after 5 s, %.2g at most\n", kp, kd, dt, speed,
+                fastest);
   if (!(speed <= (kd > 0.0 ? 2e-3 : 0.05)) || !(fastest <= (kp > 1e2 ? 1.0 : 30.0))) {
     fail_msg("kp %g kd %g dt %g: speed %g after 5 s, at most %g", kp, kd, dt, speed, fastest);
   }

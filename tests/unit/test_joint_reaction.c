@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What joints transmit, against closed forms: arms held by servos, a swinging pendulum, a rod that
+// leans on a contact, a connect or a string, loads beside the axis, wrenches from outside.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/simulation.h"
+
+static const double g = 9.81;
+
+static void expect(simulation* s, int32_t joint, const double force[3], const double moment[3],
+                   double tolerance) {
+  double f[3], m[3];
+  sap_error error = {0};
+  if (sap_multibody_joint_reaction(s->multibody, &s->report, &s->state, joint, f, m, &error) !=
+      SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(f[i], force[i], tolerance);
+    ASSERT_NEAR(m[i], moment[i], tolerance);
+  }
+}
+
+// A body whose centre of mass is at `centre`, on a joint about y at p of its parent.
+static int32_t add_link(sap_builder* builder, int32_t parent, double mass, double x_centre,
+                        double x, int32_t* joint) {
+  sap_body_def body = sap_body_def_default();
+  body.parent = parent;
+  body.mass = mass;
+  body.p_PB[0] = x;
+  body.p_BCo[0] = x_centre;
+  body.I_BCo_B[0] = body.I_BCo_B[1] = body.I_BCo_B[2] = 0.01;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_body(builder, &body, &id, NULL), SAP_STATUS_OK);
+  *joint = simulation_joint(builder, id, SAP_JOINT_HINGE, 0.0, 1.0, 0.0);
+  return id;
+}
+
+static void add_servo(sap_builder* builder, int32_t joint, double kp) {
+  sap_actuator_def servo = sap_actuator_def_default();
+  servo.target = joint;
+  servo.gain = kp;
+  servo.bias[1] = -kp;
+  servo.bias[2] = -0.1 * kp;
+  assert_int_equal(sap_builder_add_actuator(builder, &servo, NULL, NULL), SAP_STATUS_OK);
+}
+
+// Two links held out level; a wrench from outside on the second.
+static void test_arm(void** state) {
+  (void)state;
+  const double m[2] = {2.0, 3.0};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  int32_t joints[2];
+  const int32_t first = add_link(builder, 0, m[0], 0.5, 0.0, &joints[0]);
+  const int32_t second = add_link(builder, first, m[1], 0.5, 1.0, &joints[1]);
+  add_servo(builder, joints[0], 1e6);
+  add_servo(builder, joints[1], 1e6);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+  simulation_step(&s, 500);
+  const double outer[3] = {0.0, 0.0, m[1] * g}, outer_moment[3] = {0.0, -0.5 * m[1] * g, 0.0};
+  const double inner[3] = {0.0, 0.0, (m[0] + m[1]) * g};
+  const double inner_moment[3] = {0.0, -(0.5 * m[0] + 1.5 * m[1]) * g, 0.0};
+  expect(&s, joints[1], outer, outer_moment, 0.02);  // sinks by the near-rigid servos' R
+  expect(&s, joints[0], inner, inner_moment, 0.02);
+  const double p[3] = {1.0, 0.0, 0.0}, push[3] = {0.0, 5.0, 0.0}, twist[3] = {0.3, 0.0, 0.0};
+  assert_int_equal(sap_multibody_set_applied_wrench(s.multibody, second, p, push, twist, NULL),
+                   SAP_STATUS_OK);
+  simulation_step(&s, 500);
+  const double z = -sin(s.state.q[0]) - sin(s.state.q[0] + s.state.q[1]);
+  const double pushed[3] = {0.0, -5.0, (m[0] + m[1]) * g};
+  const double pushed_moment[3] = {5.0 * z - 0.3, inner_moment[1], -10.0};
+  expect(&s, joints[0], pushed, pushed_moment, 0.03);
+  simulation_end(&s);
+}
+
+// A point mass on a rod: the tension m (g cos a + L w^2) along it, nothing across it.
+static void test_pendulum(void** state) {
+  (void)state;
+  const double m = 2.0, length = 0.7;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  sap_body_def body = sap_body_def_default();
+  body.mass = m;
+  body.p_BCo[2] = -length;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_body(builder, &body, &id, NULL), SAP_STATUS_OK);
+  const int32_t joint = simulation_joint(builder, id, SAP_JOINT_HINGE, 0.0, 1.0, 0.0);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 1e-6);
+  s.state.q[0] = 0.6;
+  s.state.v[0] = 3.0;
+  simulation_step(&s, 3);
+  const double a = s.state.q[0], w = s.state.v[0];
+  const double pull = m * (g * cos(a) + length * w * w);
+  const double force[3] = {pull * sin(a), 0.0, pull * cos(a)}, none[3] = {0.0, 0.0, 0.0};
+  expect(&s, joint, force, none, 2e-4);  // dt m L w^3 and alike
+  simulation_end(&s);
+}
+
+// A level rod on a hinge, its end on a floor, tied there, or hung by a string: half of its weight
+// is the hinge's.
+static void test_supported_rod(void** state) {
+  (void)state;
+  for (int kind = 0; kind < 3; ++kind) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+    int32_t joint = -1;
+    const double m = 2.0;
+    const int32_t rod = add_link(builder, 0, m, 0.5, 0.0, &joint);
+    if (kind == 0) {
+      sap_shape_def floor = sap_shape_def_default(), ball = sap_shape_def_default();
+      floor.type = SAP_SHAPE_PLANE;
+      floor.p_BS[2] = -0.1;
+      ball.type = SAP_SHAPE_SPHERE;
+      ball.body = rod;
+      ball.size[0] = 0.1;
+      ball.p_BS[0] = 1.0;
+      assert_int_equal(sap_builder_add_shape(builder, &floor, NULL, NULL), SAP_STATUS_OK);
+      assert_int_equal(sap_builder_add_shape(builder, &ball, NULL, NULL), SAP_STATUS_OK);
+    } else {
+      sap_equality_def tie = sap_equality_def_default();
+      tie.type = kind == 1 ? SAP_EQUALITY_CONNECT : SAP_EQUALITY_DISTANCE;
+      tie.a = rod;
+      tie.b = 0;
+      tie.anchor_A[0] = tie.anchor_B[0] = 1.0;
+      tie.anchor_B[2] = kind == 1 ? 0.0 : 2.0;
+      tie.distance = 2.0;
+      assert_int_equal(sap_builder_add_equality(builder, &tie, NULL, NULL), SAP_STATUS_OK);
+    }
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+    simulation_step(&s, 500);
+    const double force[3] = {0.0, 0.0, 0.5 * m * g}, none[3] = {0.0, 0.0, 0.0};
+    expect(&s, joint, force, none, 1e-3);
+    simulation_end(&s);
+  }
+}
+
+// A slide holds what hangs beside its axis by a moment; the servo's effort is part of the force.
+static void test_beside_the_axis(void** state) {
+  (void)state;
+  const double m = 3.0, x = 0.3;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  sap_body_def body = sap_body_def_default();
+  body.mass = m;
+  body.p_BCo[0] = x;
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_body(builder, &body, &id, NULL), SAP_STATUS_OK);
+  const int32_t joint = simulation_joint(builder, id, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+  add_servo(builder, joint, 1e4);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+  simulation_step(&s, 1000);
+  const double force[3] = {0.0, 0.0, m * g}, moment[3] = {0.0, -x * m * g, 0.0};
+  expect(&s, joint, force, moment, 1e-6);
+  simulation_end(&s);
+}
+
+static void test_refused(void** state) {
+  (void)state;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  int32_t joint = -1;
+  sap_spring_def spring = sap_spring_def_default();
+  spring.body_a = add_link(builder, 0, 1.0, 0.5, 0.0, &joint);
+  spring.stiffness = 1.0;
+  assert_int_equal(sap_builder_add_spring(builder, &spring, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 0.01);
+  simulation_step(&s, 1);
+  double f[3], m[3];
+  assert_int_equal(
+      sap_multibody_joint_reaction(s.multibody, &s.report, &s.state, joint, f, m, NULL),
+      SAP_STATUS_UNSUPPORTED);
+  assert_int_equal(sap_multibody_joint_reaction(s.multibody, &s.report, &s.state, 5, f, m, NULL),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_multibody_joint_reaction(s.multibody, &s.report, NULL, 0, f, m, NULL),
+                   SAP_STATUS_ARGUMENT);
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_arm),           cmocka_unit_test(test_pendulum),
+      cmocka_unit_test(test_supported_rod), cmocka_unit_test(test_beside_the_axis),
+      cmocka_unit_test(test_refused),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
