@@ -18,6 +18,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/run_statistics.h"
+#include "mujoco/compat.h"
 
 typedef struct mujoco_run {
   mujoco_options o;
@@ -110,8 +111,7 @@ static sap_status override_materials(mujoco_run* r, sap_error* error) {
 }
 
 static run_energy measure_energy(const mujoco_run* r) {
-  mj_energyPos(r->model, r->data);
-  mj_energyVel(r->model, r->data);
+  sap_mj_measure_energy(r->model, r->data);
   return (run_energy){.kinetic = r->data->energy[1], .potential = r->data->energy[0]};
 }
 

@@ -118,8 +118,7 @@ static void look_at(mujoco_record* record, const mjData* d, sap_recorded_row* ro
   mj_crb(m, look);
 #endif
   mj_comVel(m, look);
-  mj_energyPos(m, look);
-  mj_energyVel(m, look);
+  sap_mj_measure_energy(m, look);
   mj_subtreeVel(m, look);
   double gravity = 0.0;
   for (int b = 1; b < (int)m->nbody && (m->opt.disableflags & mjDSBL_GRAVITY) == 0; ++b) {

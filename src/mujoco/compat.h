@@ -111,6 +111,20 @@ static inline double sap_mj_damping(double a, const mjtNum* higher, double v) {
   return sap_mj_stiffness(a, higher, v < 0.0 ? -v : v);
 }
 
+// d->energy of the kinematics, tendons and M that are there; 2.2.2 finds none unless the model
+// asks.
+static inline void sap_mj_measure_energy(const mjModel* m, mjData* d) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  const mjModel* asking = m;
+#else
+  mjModel copy = *m;
+  copy.opt.enableflags |= mjENBL_ENERGY;
+  const mjModel* asking = &copy;
+#endif
+  mj_energyPos(asking, d);
+  mj_energyVel(asking, d);
+}
+
 #if SAP_MJ_SINCE(3, 7, 0)
 #define SAP_MJ_HIGHER(array, index) ((array) + (index)*mjNPOLY)
 #else

@@ -37,6 +37,8 @@ static void test_table(void** state) {
   // 8 kg on max(1e6, 8e5) N/m at four corners: m g/(4 k)
   ASSERT_NEAR(json_member(r.out, "penetration_end_m"), 8.0 * 9.81 / 4e6, 1e-7);
   ASSERT_NEAR(json_member(r.out, "unconverged"), 0.0, 0.0);
+  // at the start m g z, at rest
+  ASSERT_NEAR(json_member(r.out, "potential_start_J"), 8.0 * 9.81 * 0.1, 1e-9);
   command_clear(&r);
 }
 

@@ -21,7 +21,7 @@ static const char SCENE[] =
     "<geom name='floor' type='plane' size='5 5 1'/>"
     "<body name='box' pos='0 0 .12'><freejoint/><geom type='box' size='.1 .1 .1'/>"
     "<geom type='mesh' mesh='wedge' contype='0' conaffinity='0' mass='0' rgba='1 0 0 1'/></body>"
-    "<body name='arm' pos='1 0 1'><joint name='elbow' axis='0 1 0' range='-20 20'/>"
+    "<body name='arm' pos='1 0 1'><joint name='elbow' axis='0 1 0' limited='true' range='-20 20'/>"
     "<geom type='capsule' fromto='0 0 0 .3 0 0' size='.02' contype='0' conaffinity='0'/></body>"
     "</worldbody><keyframe><key name='spin' qpos='0 0 1 .6 .8 0 0 .1' qvel='0 0 0 3 2 1 0'/>"
     "</keyframe></mujoco>";
