@@ -136,15 +136,12 @@ sap_status sap_multibody_equality_force(sap_multibody* multibody, const sap_step
 }
 
 // The law of an actuator at the end of the step, in its own bounds.
-static double law_at_end(sap_multibody* multibody, const sap_step_report* report, const double* v,
-                         int32_t id) {
-  const sap_model* model = sap_multibody_model(multibody);
-  const sap_step_start* start = sap_multibody_step_start(multibody);
-  sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+static double law_at_end(const sap_model* model, sap_dynamics* dynamics,
+                         const sap_step_start* start, double dt, const double* v, int32_t id) {
   const double gear = model->actuators[id].gear;
   const double rate = gear * sap_dynamics_transmission_rate(dynamics, v, id);
-  const double length = gear * sap_dynamics_transmission_length(dynamics, start->q0, id) +
-                        sap_problem_dt(report->problem) * rate;
+  const double length =
+      gear * sap_dynamics_transmission_length(dynamics, start->q0, id) + dt * rate;
   return sap_dynamics_actuator_force(model, id, start->input, length, rate).force;
 }
 
@@ -175,7 +172,8 @@ static void divide(const sap_model* model, const double* input, int32_t bound, b
 static void unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
   const sap_model* model = sap_multibody_model(multibody);
   const sap_step_start* start = sap_multibody_step_start(multibody);
-  const sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+  sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+  const double dt = sap_problem_dt(report->problem);
   // Without blocks the free motion is what happened.
   const double* v =
       report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
@@ -184,11 +182,11 @@ static void unshared(sap_multibody* multibody, const sap_step_report* report, do
     const bool servo = sap_dynamics_actuator_is_servo(model, i, start->input);
     if (servo && sap_model_effort_bound(model, i) < 0) {
       const double* gamma = find(report, sap_assembly_key(SAP_KEY_SERVO, i, 0, 0), &block);
-      force[i] = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
+      force[i] = gamma != NULL ? gamma[0] / dt : 0.0;
     } else if (servo && report->solution == NULL) {
       force[i] = 0.0;
     } else {
-      force[i] = law_at_end(multibody, report, v, i);
+      force[i] = law_at_end(model, dynamics, start, dt, v, i);
     }
     if (!sap_dynamics_actuator_is_on(dynamics, i)) {
       force[i] = 0.0;
@@ -205,8 +203,7 @@ sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_ste
   const sap_model* model = sap_multibody_model(multibody);
   const sap_step_start* start = sap_multibody_step_start(multibody);
   unshared(multibody, report, force);
-  const double* motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0),
-                                                    start->q0, start->v0, start->input);
+  const double* motors = NULL;  // of all bounds, when one asks for them
   for (int32_t bound = 0; bound < model->sizes.joints + model->sizes.tendons; ++bound) {
     double lower, upper;
     sap_model_effort_range(model, bound, &lower, &upper);
@@ -215,6 +212,10 @@ sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_ste
       const double* gamma =
           find(report, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
       const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
+      if (motors == NULL) {
+        motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0), start->q0,
+                                            start->v0, start->input);
+      }
       divide(model, start->input, bound, false, motors[bound], force);
       divide(model, start->input, bound, true, servos, force);
     }

@@ -24,8 +24,7 @@
 //   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
 //   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
 //   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s],
-//   about
-//                                  [n t1 t2]: spin and rolling; 0 beyond condim
+//                                  about [n t1 t2]: spin and rolling; 0 beyond condim
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
 //   /constraint/first, count       the same of rows, other than contacts, that push
 //   /constraint/id      (k, 3)     kind, id, row; kind: 0 1 lower and upper limit of a joint,
@@ -36,9 +35,10 @@
 //   /iteration/first, count        the same of the solver's iterations, the guess included
 //   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations
 //   /model/bodies joints shapes actuators equalities tendons   names; name is an attribute of
-//   /model /model/body         (bodies, 5)   parent, mass, centre of mass in the body /model/joint
-//   (joints, 4)   type (sap_joint_type), body, first of q, first of v /model/shape        (shapes,
-//   18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
+//                       /model
+//   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
+//   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
+//   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
 //                                     (3), pose in the body (7), colour (4, NaN: any)
 //   /model/mesh         (meshes, 4)   first vertex, vertices, first triangle, triangles
 //   /model/vertex /model/triangle     (3 columns) of all meshes
@@ -47,10 +47,13 @@
 //
 // Rows are buffered and written in chunks. The file is touched by flushes only, and consistent
 // after each: one that a crash cut off opens and holds what was flushed. Memory does not grow with
-// the run. Compression is off by default: it costs more than stepping a humanoid does; `h5repack -f
-// SHUF -f GZIP=4` compresses a file later. The HDF5 library of Debian is not made for threads: one
-// recorder or recording at a time in a process. In a build without HDF5 all that can fail is
-// UNSUPPORTED.
+// the run.
+// Compression is lossless, by HDF5's filters shuffle and deflate, which all readers know. Level 1
+// (the default) is our own encoder, which shortens what repeats from row to row and copies the
+// rest; 2 to 9 are zlib's levels, which cost more than stepping a humanoid does. A chunk that a
+// flush wrote before it was full stays uncompressed. `h5repack -f SHUF -f GZIP=9` makes a file
+// smaller later. The HDF5 library of Debian is not made for threads: one recorder or recording at a
+// time in a process. In a build without HDF5 all that can fail is UNSUPPORTED.
 #ifndef SAPSTEP_RECORDER_H
 #define SAPSTEP_RECORDER_H
 
@@ -63,8 +66,8 @@ extern "C" {
 #endif
 
 typedef struct sap_recorder_options {
-  int32_t compression;  // deflate level 0 (none) to 9                                        (0)
-  int32_t flush_rows;   // rows from one flush to the next, 1 to 1e6; 0: about 256 KiB of them (0)
+  int32_t compression;  // 0 none, 1 quick, 2 to 9 smaller and slower                         (1)
+  int32_t flush_rows;   // rows from one flush to the next, 1 to 1e6; 0: about 1 MiB of them (0)
 } sap_recorder_options;
 
 SAP_API sap_recorder_options sap_recorder_options_default(void);

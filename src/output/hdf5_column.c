@@ -3,8 +3,10 @@
 
 #ifdef SAPSTEP_HDF5
 #include <string.h>
+#include <zlib.h>
 
 #include "core/memory.h"
+#include "output/quick_deflate.h"
 
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text) {
   if (text == NULL) {
@@ -26,13 +28,9 @@ bool sap_hdf5_attribute(hid_t object, const char* name, const char* text) {
 
 static const size_t number_sizes[] = {8, 4, 8, 4};
 
-static hid_t memory_type(sap_hdf5_number number) {
+// In memory and in the file: chunks are written as they are.
+static hid_t number_type(sap_hdf5_number number) {
   const hid_t types[] = {H5T_NATIVE_DOUBLE, H5T_NATIVE_FLOAT, H5T_NATIVE_INT64, H5T_NATIVE_INT32};
-  return types[number];
-}
-
-static hid_t file_type(sap_hdf5_number number) {
-  const hid_t types[] = {H5T_IEEE_F64LE, H5T_IEEE_F32LE, H5T_STD_I64LE, H5T_STD_I32LE};
   return types[number];
 }
 
@@ -41,51 +39,56 @@ bool sap_hdf5_write_table(hid_t file, const sap_hdf5_column_def* def, int64_t ro
   const hsize_t extent[2] = {(hsize_t)rows, (hsize_t)def->width};
   const hid_t space = H5Screate_simple(def->width > 0 ? 2 : 1, extent, NULL);
   const hid_t set = space < 0 ? -1
-                              : H5Dcreate2(file, def->name, file_type(def->number), space,
+                              : H5Dcreate2(file, def->name, number_type(def->number), space,
                                            H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   const bool good = set >= 0 && sap_hdf5_attribute(set, "units", def->units) &&
                     sap_hdf5_attribute(set, "columns", def->columns) &&
-                    (rows == 0 || H5Dwrite(set, memory_type(def->number), H5S_ALL, H5S_ALL,
+                    (rows == 0 || H5Dwrite(set, number_type(def->number), H5S_ALL, H5S_ALL,
                                            H5P_DEFAULT, values) >= 0);
   (void)H5Dclose(set);
   (void)H5Sclose(space);
   return good;
 }
 
+// Filters "shuffle" and "deflate", which h5py and all others know.
+static hid_t creation_list(const sap_hdf5_column_def* def) {
+  const hsize_t chunk[2] = {(hsize_t)def->capacity, (hsize_t)def->width};
+  const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  const bool good =
+      list >= 0 && H5Pset_chunk(list, def->width > 0 ? 2 : 1, chunk) >= 0 &&
+      H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
+      (def->compression == 0 ||
+       (H5Pset_shuffle(list) >= 0 && H5Pset_deflate(list, (unsigned)def->compression) >= 0));
+  if (!good) {
+    (void)H5Pclose(list);
+    return -1;
+  }
+  return list;
+}
+
 bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column) {
-  const int rank = def->width > 0 ? 2 : 1;
   const hsize_t now[2] = {0, (hsize_t)def->width};
   const hsize_t most[2] = {H5S_UNLIMITED, (hsize_t)def->width};
-  const hsize_t chunk[2] = {(hsize_t)def->capacity, (hsize_t)def->width};
-  column->type = memory_type(def->number);
+  column->type = number_type(def->number);
   column->size = number_sizes[def->number];
   column->width = def->width > 0 ? def->width : 1;
   column->capacity = def->capacity;
-  column->buffer = sap_allocate((size_t)def->capacity * (size_t)column->width, column->size);
-  const hid_t space = H5Screate_simple(rank, now, most);
-  const hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
-  bool good = column->buffer != NULL && space >= 0 && properties >= 0 &&
-              H5Pset_chunk(properties, rank, chunk) >= 0;
-  if (good && def->compression > 0) {
-    good = H5Pset_shuffle(properties) >= 0 &&
-           H5Pset_deflate(properties, (unsigned)def->compression) >= 0;
-  }
-  // A chunk is written once and whole: without a filter it need not pass through a cache.
-  const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
-  good = good && access >= 0 &&
-         (def->compression > 0 || H5Pset_chunk_cache(access, 0, 0, 1.0) >= 0) &&
-         H5Pset_fill_time(properties, H5D_FILL_TIME_NEVER) >= 0;
+  column->compression = def->compression;
   column->set = -1;
-  if (good) {
-    column->set =
-        H5Dcreate2(file, def->name, file_type(def->number), space, H5P_DEFAULT, properties, access);
-    good = column->set >= 0 && sap_hdf5_attribute(column->set, "units", def->units) &&
-           sap_hdf5_attribute(column->set, "columns", def->columns);
+  column->buffer = sap_allocate((size_t)def->capacity * (size_t)column->width, column->size);
+  const hid_t space = H5Screate_simple(def->width > 0 ? 2 : 1, now, most);
+  const hid_t properties = creation_list(def);
+  // Chunks are written whole: none need pass through a cache.
+  const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+  if (column->buffer != NULL && space >= 0 && properties >= 0 && access >= 0 &&
+      H5Pset_chunk_cache(access, 0, 0, 1.0) >= 0) {
+    column->set = H5Dcreate2(file, def->name, column->type, space, H5P_DEFAULT, properties, access);
   }
   (void)H5Pclose(access);
   (void)H5Pclose(properties);
   (void)H5Sclose(space);
-  return good;
+  return column->set >= 0 && sap_hdf5_attribute(column->set, "units", def->units) &&
+         sap_hdf5_attribute(column->set, "columns", def->columns);
 }
 
 void sap_hdf5_column_clear(sap_hdf5_column* column) {
@@ -98,30 +101,58 @@ void sap_hdf5_column_clear(sap_hdf5_column* column) {
   }
 }
 
-void* sap_hdf5_column_next(sap_hdf5_column* column) {
-  return column->buffer + (size_t)column->count++ * (size_t)column->width * column->size;
+static size_t row_size(const sap_hdf5_column* column) {
+  return (size_t)column->width * column->size;
 }
 
-bool sap_hdf5_column_flush(sap_hdf5_column* column) {
-  if (column->count == 0) {
+static size_t chunk_size(const sap_hdf5_column* column) {
+  return (size_t)column->capacity * row_size(column);
+}
+
+size_t sap_hdf5_column_scratch(const sap_hdf5_column* column) {
+  const size_t size = chunk_size(column), zlib = compressBound((uLong)size);
+  const size_t quick = sap_quick_deflate_bound(size);
+  return column->compression == 0 ? 0 : size + (quick > zlib ? quick : zlib);
+}
+
+void* sap_hdf5_column_next(sap_hdf5_column* column) {
+  return column->buffer + (size_t)column->count++ * row_size(column);
+}
+
+// Length of what begins at scratch + chunk_size; 0: it is no shorter than the chunk.
+static size_t compress_chunk(const sap_hdf5_column* column, unsigned char* scratch) {
+  const size_t size = chunk_size(column), values = size / column->size;
+  unsigned char* out = scratch + size;
+  uLongf length = compressBound((uLong)size);
+  sap_shuffle(column->buffer, values, column->size, scratch);
+  if (column->compression == 1) {
+    length = sap_quick_deflate(scratch, column->size, values, (size_t)column->width, out);
+  } else if (compress2(out, &length, scratch, (uLong)size, column->compression) != Z_OK) {
+    return 0;
+  }
+  return length < size ? length : 0;
+}
+
+bool sap_hdf5_column_flush(sap_hdf5_column* column, bool last, unsigned char* scratch) {
+  if (column->count == column->stored) {
     return true;
   }
-  const hsize_t start[2] = {(hsize_t)column->written, 0};
-  const hsize_t count[2] = {(hsize_t)column->count, (hsize_t)column->width};
-  const hsize_t extent[2] = {start[0] + count[0], count[1]};
-  bool good = H5Dset_extent(column->set, extent) >= 0;
-  const hid_t file_space = good ? H5Dget_space(column->set) : -1;
-  const hid_t memory_space =
-      file_space >= 0 ? H5Screate_simple(H5Sget_simple_extent_ndims(file_space), count, NULL) : -1;
-  good = memory_space >= 0 &&
-         H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-         H5Dwrite(column->set, column->type, memory_space, file_space, H5P_DEFAULT,
-                  column->buffer) >= 0;
-  (void)H5Sclose(memory_space);
-  (void)H5Sclose(file_space);
+  const bool whole = column->count == column->capacity;
+  const hsize_t offset[2] = {(hsize_t)column->start, 0};
+  const hsize_t extent[2] = {offset[0] + (hsize_t)column->count, (hsize_t)column->width};
+  const size_t used = (size_t)column->count * row_size(column), size = chunk_size(column);
+  memset(column->buffer + used, 0, size - used);
+  const bool squeeze = column->compression > 0 && column->stored == 0 && (whole || last);
+  const size_t length = squeeze ? compress_chunk(column, scratch) : 0;
+  const uint32_t skipped = column->compression > 0 && length == 0 ? 3 : 0;  // both filters
+  const bool good =
+      H5Dset_extent(column->set, extent) >= 0 &&
+      H5Dwrite_chunk(column->set, H5P_DEFAULT, skipped, offset, length > 0 ? length : size,
+                     length > 0 ? scratch + size : column->buffer) >= 0;
   if (good) {
-    column->written += column->count;
-    column->count = 0;
+    column->stored = whole ? 0 : column->count;
+    column->start += whole ? column->count : 0;
+    column->count = whole ? 0 : column->count;
   }
   return good;
 }

@@ -5,7 +5,7 @@
 #include "output/recorder_data.h"
 
 sap_recorder_options sap_recorder_options_default(void) {
-  return (sap_recorder_options){.compression = 0, .flush_rows = 0};
+  return (sap_recorder_options){.compression = 1, .flush_rows = 0};
 }
 
 #ifdef SAPSTEP_HDF5
@@ -30,6 +30,7 @@ static sap_status destroy(sap_recorder* recorder, sap_error* error) {
     recorder->failed = true;
   }
   const sap_status status = recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+  sap_free(recorder->scratch);
   sap_free(recorder->path);
   sap_free(recorder->actuator_force);
   sap_free(recorder->forces);
@@ -141,12 +142,16 @@ sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_mode
 }
 
 // Contacts first: rows that stand in the file have theirs.
-static bool flush(sap_recorder* recorder) {
-  bool good = true;
+static bool flush(sap_recorder* recorder, bool last) {
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  bool good = !recorder->failed;
   for (int i = SAP_RECORD_COLUMNS - 1; good && i >= 0; --i) {
-    good = sap_hdf5_column_flush(&recorder->columns[i]);
+    good = sap_hdf5_column_flush(&recorder->columns[i], last, recorder->scratch);
   }
-  return good && H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && !recorder->failed;
+  good = good && H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && !recorder->failed;
+  sap_hdf5_silence_end(&silence);
+  return good;
 }
 
 static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
@@ -177,14 +182,11 @@ sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row
   if (recorder->failed) {
     return sap_recorder_fail(recorder, error);
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
   const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
   status = sap_recorder_add_row(recorder, row, error);
-  if (status == SAP_STATUS_OK && time->count == time->capacity && !flush(recorder)) {
+  if (status == SAP_STATUS_OK && time->count == time->capacity && !flush(recorder, false)) {
     status = sap_recorder_fail(recorder, error);
   }
-  sap_hdf5_silence_end(&silence);
   return status;
 }
 
@@ -192,18 +194,14 @@ sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   if (recorder == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder is NULL");
   }
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  const bool good = !recorder->failed && flush(recorder);
-  sap_hdf5_silence_end(&silence);
-  return good ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
+  return flush(recorder, false) ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
 }
 
 sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
   if (recorder == NULL) {
     return SAP_STATUS_OK;
   }
-  (void)sap_recorder_flush(recorder, error);  // what fails is kept and reported below
+  recorder->failed = !flush(recorder, true);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = destroy(recorder, error);

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data sets that grow with the run.
+#include "core/memory.h"
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
 
 enum {
-  MANY_ROWS = 1024,          // of a chunk of contacts, constraint rows, iterations
-  CHUNK_BYTES = 256 * 1024,  // of rows from one flush to the next, about
-  CHUNK_ROWS = 1024          // at most
+  MANY_ROWS = 1024,           // of a chunk of contacts, constraint rows, iterations
+  CHUNK_BYTES = 1024 * 1024,  // of rows from one flush to the next, about
+  CHUNK_ROWS = 2048           // at most
 };
 
 static int32_t rows_of_chunk(const sap_recorder* recorder, const sap_recorder_options* options) {
@@ -74,7 +75,13 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
       return false;
     }
   }
-  return true;
+  size_t scratch = 0;
+  for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
+    const size_t size = sap_hdf5_column_scratch(&recorder->columns[i]);
+    scratch = size > scratch ? size : scratch;
+  }
+  recorder->scratch = sap_allocate(scratch, 1);
+  return recorder->scratch != NULL;
 }
 
 #endif

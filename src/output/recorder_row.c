@@ -22,14 +22,17 @@ static void copy(sap_recorder* recorder, int column, const double* values, int32
 
 // Makes room for a row in the columns first ... last, which have equally many.
 static bool has_room(sap_recorder* recorder, int first, int last) {
-  if (recorder->columns[first].count == recorder->columns[first].capacity) {
-    for (int i = first; i <= last; ++i) {
-      if (!sap_hdf5_column_flush(&recorder->columns[i])) {
-        return false;
-      }
-    }
+  if (recorder->columns[first].count < recorder->columns[first].capacity) {
+    return true;
   }
-  return true;
+  bool good = true;
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  for (int i = first; good && i <= last; ++i) {
+    good = sap_hdf5_column_flush(&recorder->columns[i], false, recorder->scratch);
+  }
+  sap_hdf5_silence_end(&silence);
+  return good;
 }
 
 static int32_t contact_mode(const sap_contact* contact) {
