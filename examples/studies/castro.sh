@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # The experiments of Castro, Permenter and Han, "An Unconstrained Convex Formulation of Compliant Contact" (2022), Sec. VI:
-#   sh examples/studies/castro.sh [05] [06] [07] [09] [10] [11] [14]
+#   sh examples/studies/castro.sh [05] [06] [07] [09] [10] [11] [14]        (11: Figs. 11 to 13; 14: Figs. 14 and 15)
 # Tables on standard output with the paper's values beside them; castro_*.svg and .csv in the current folder.
-# SAPSTEP names the program, DURATION the simulated time of the clutter [s] (10), COLUMN its bodies per column.
+# SAPSTEP names the program, DURATION the simulated time of the clutter [s] (10), COLUMN its bodies per column (1 2 5 10 20 40).
 set -eu
 studies=$(cd "$(dirname "$0")" && pwd)
 sapstep=${SAPSTEP:-sapstep}
@@ -17,7 +17,7 @@ trap 'exit 1' INT TERM
 OPENBLAS_NUM_THREADS=1
 export OPENBLAS_NUM_THREADS
 
-say() { printf '\n%s\n' "$*"; }
+say() { printf '\n' && printf '%s\n' "$@"; }
 
 # A study; problems that the interior point method leaves short of its tolerance are no failure here.
 study() { "$sapstep" compare "$studies/$1.study" > "$scratch/table" || [ $? -eq 1 ]; }
@@ -43,8 +43,8 @@ figure_05() {
 }
 
 figure_06() {
-  say "Fig. 6, rolling. Paper: midpoint 0.16 %; symplectic Euler and midpoint lose 10 % in 10 minutes. The slip that the"
-  say "regularization allows takes sigma w dt f^2: with the one contact point of this scene 24 %, with two 12 %."
+  say "Fig. 6, rolling. Paper: midpoint 0.16 %; symplectic Euler and midpoint lose 10 % in 10 minutes. The slip that the" \
+    "regularization allows takes sigma w dt f^2: with the one contact point of this scene 24 %, with two 12 %."
   study castro_06
   energy castro_06.csv
   study castro_06_long
@@ -94,36 +94,62 @@ clutter() {
       print "</worldbody></mujoco>" }'
 }
 
+# rows FILE.csv BODIES WALLS: a line of Figs. 11 to 13 from the problems that both solvers solved.
+rows() {
+  awk -F, -v bodies="$2" -v walls="$3" 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next }
+    { s = $c["solver"]; ++n[s]; time[s] += $c["time_us"]; iterations[s] += $c["iterations"]
+      momentum[s] += $c["momentum"]; slack[s] += $c["slackness"]; contacts = $c["cones"] }
+    END { printf "%-7s %6d %8d %9.0f %9.0f %7.1f %6.1f %6.1f %9.1e %9.1e %9.1e %9.1e\n", walls ? "with" : "without",
+        bodies, contacts, time["sap"] / n["sap"], time["ipm"] / n["ipm"], time["ipm"] / time["sap"],
+        iterations["sap"] / n["sap"], iterations["ipm"] / n["ipm"], momentum["sap"] / n["sap"],
+        momentum["ipm"] / n["ipm"], slack["sap"] / n["sap"], slack["ipm"] / n["ipm"] }' "$1"
+}
+
 figure_11() {
-  say "Figs. 11 to 13, scaling; every 10th problem of SAP's run solved by both, tolerance 1e-5. Paper: SAP about twice as fast"
-  say "as the geodesic IPM, momentum error (32) below the tolerance; slackness (33) of SAP is round-off."
+  say "Figs. 11 to 13, scaling. Every 10th problem (160 bodies: 200th) of a run by SAP, solved by both, warm, tolerance 1e-5; our interior point" \
+    "method stands in for Gurobi and the geodesic IPM. Paper: more contacts without walls than with; SAP about twice as" \
+    "fast as the geodesic IPM, five times below 8 bodies; e_m (32) of SAP below 1e-5, e_mu (33) at round-off (IPM below 1e-5)."
+  printf '%-7s %6s %8s %9s %9s %7s %6s %6s %9s %9s %9s %9s\n' walls bodies contacts SAP_us IPM_us speedup SAP_it IPM_it \
+    SAP_e_m IPM_e_m SAP_e_mu IPM_e_mu
   for walls in 1 0; do
-    for n in ${COLUMN:-2 5 10 20}; do
+    for n in ${COLUMN:-1 2 5 10 20 40}; do
+      every=$((n < 40 ? 10 : 200))
       clutter "$n" "$walls" > "$scratch/clutter.xml"
-      "$sapstep" run "$scratch/clutter.xml" --duration "$duration" --newton primal --tolerance 1e-5 --stats \
-        > "$scratch/run" || [ $? -eq 1 ]
-      printf '%s walls, %d bodies: ' "$([ "$walls" = 1 ] && echo with || echo without)" $((4 * n))
-      grep -iE '^contacts' "$scratch/run" | tr -s ' ' | paste -sd ';' -
-      "$sapstep" compare "$scratch/clutter.xml" --duration "$duration" --every 10 --solvers sap,ipm --newton primal \
-        --tolerance 1e-5 --start warm > "$scratch/table" || [ $? -eq 1 ]
-      cat "$scratch/table"
+      "$sapstep" compare "$scratch/clutter.xml" --duration "$duration" --every $every --solvers sap,ipm \
+        --newton primal --tolerance 1e-5 --start warm --rows "$scratch/rows.csv" > "$scratch/table" || [ $? -eq 1 ]
+      rows "$scratch/rows.csv" $((4 * n)) "$walls"
     done
   done
 }
 
+# slip WALLS NAME: a table over sigma, and NAME.csv.
+slip() {
+  if [ "$1" = 1 ]; then
+    cp "$studies/../scenes/clutter_40.xml" "$scratch/clutter.xml"
+  else
+    clutter 10 0 > "$scratch/clutter.xml"
+  fi
+  sed "s#^scene .*#scene clutter.xml#; s#^duration .*#duration $duration#" "$studies/castro_14.study" > "$scratch/slip.study"
+  "$sapstep" sweep "$scratch/slip.study" -o "$scratch/slip.h5" --csv "$2.csv" > "$scratch/table"
+  awk -F, -v walls="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
+    { s = $column["sigma"]; printf "%-7s %10.0e %14.3g %14.3g %11.2f %14.3g\n", walls ? "with" : "without", s,
+        $column["slip_end"], 0.0981 * s, $column["iterations_mean"], $column["hessian_condition"] }' "$2.csv"
+}
+
 figure_14() {
-  say "Figs. 14 and 15 left, slip and iterations against sigma, with walls. Paper: slip below 0.098 sigma, iterations ~ ln."
-  "$sapstep" sweep "$studies/castro_14.study" -o "$scratch/castro_14.h5" --csv castro_14.csv > "$scratch/table"
-  awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; printf "%10s %14s %14s %14s\n", "sigma", "mean slip m/s",
-        "bound m/s", "iterations"; next }
-    { s = $column["sigma"]; printf "%10.0e %14.3g %14.3g %14.2f\n", s, $column["slip_end"], 0.0981 * s,
-        $column["iterations_mean"] }' castro_14.csv
+  say "Figs. 14 and 15, slip at rest, Newton iterations and condition number of the Hessian against sigma. Paper: slip below" \
+    "0.098 sigma, with walls along its slope; iterations ~ ln(1/sigma); condition number ~ 1/sigma."
+  printf '%-7s %10s %14s %14s %11s %14s\n' walls sigma "mean slip m/s" "bound m/s" iterations condition
+  slip 1 castro_14
+  slip 0 castro_14_open
 }
 
 [ $# -gt 0 ] || set -- 05 06 07 09 10 11 14
 for figure in "$@"; do
   case $figure in
     05 | 06 | 07 | 09 | 10 | 11 | 14) "figure_$figure" ;;
-    *) echo "castro.sh: '$figure' must be 05, 06, 07, 09, 10, 11 or 14" >&2; exit 2 ;;
+    12 | 13) figure_11 ;;
+    15) figure_14 ;;
+    *) echo "castro.sh: '$figure' must be 05, 06, 07 or 09 to 15" >&2; exit 2 ;;
   esac
 done

@@ -230,6 +230,11 @@ SAP_API const double* sap_problem_mobility_block(const sap_problem* problem, int
 // Describes block `index`; pointers are views. `first_row` (may be NULL): its first row in gamma.
 SAP_API sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
                                      int32_t* first_row, sap_error* error);
+// Condition number, in the 2-norm, of SAP's Hessian A + J' G J at v (nv): of castro Fig. 15. Dense,
+// O(nv^3). ARGUMENT: an empty problem, or one with a mobility; NOT_SPD; NOT_FINITE: v, or a block
+// with R = 0; MEMORY.
+SAP_API sap_status sap_problem_condition(const sap_problem* problem, const double* v,
+                                         double* condition, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -298,7 +298,8 @@ sap_status compare_self_write(compare_job* job, sap_error* error);
 void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]);
 cli_table* compare_rows_create(void);
 void compare_rows_add(compare_job* job, const compare_contender* contender,
-                      const compare_where* where, const sap_residual* residual, double difference);
+                      const compare_where* where, const sap_problem* problem,
+                      const sap_residual* residual, double difference);
 // Prints the summary; false: out of memory.
 bool compare_print_summary(const compare_job* job);
 

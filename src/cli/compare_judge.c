@@ -167,7 +167,7 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
       profile_set(&job->profile, i, job->report.time);
     }
     if (job->rows != NULL) {
-      compare_rows_add(job, c, where, &residual, difference(&job->solution, &job->first));
+      compare_rows_add(job, c, where, problem, &residual, difference(&job->solution, &job->first));
     }
   }
   if (status == SAP_STATUS_OK && job->options.convergence != NULL) {

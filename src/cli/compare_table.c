@@ -7,30 +7,36 @@
 #include "cli/compare.h"
 
 static const cli_column row_columns[] = {
-    {"file", CLI_CELL_TEXT, 0},
-    {"index", CLI_CELL_INTEGER, 0},
-    {"solver", CLI_CELL_TEXT, 0},
-    {"start", CLI_CELL_TEXT, 0},
-    {"outcome", CLI_CELL_TEXT, 0},
-    {"iterations", CLI_CELL_INTEGER, 0},
-    {"time_us", CLI_CELL_REAL, 5},
-    {"ccp_map", CLI_CELL_REAL, 3},
-    {"ncp_map", CLI_CELL_REAL, 3},
-    {"momentum", CLI_CELL_REAL, 3},
-    {"set_violation_Ns", CLI_CELL_REAL, 3},
-    {"ncp_dual_m_s", CLI_CELL_REAL, 3},
-    {"ncp_complementarity_J", CLI_CELL_REAL, 3},
-    {"signorini_J", CLI_CELL_REAL, 3},
-    {"dissipation_J", CLI_CELL_REAL, 4},
-    {"v_difference", CLI_CELL_REAL, 3},
+    {"file", CLI_CELL_TEXT, 0},         {"index", CLI_CELL_INTEGER, 0},
+    {"solver", CLI_CELL_TEXT, 0},       {"start", CLI_CELL_TEXT, 0},
+    {"outcome", CLI_CELL_TEXT, 0},      {"iterations", CLI_CELL_INTEGER, 0},
+    {"time_us", CLI_CELL_REAL, 5},      {"ccp_map", CLI_CELL_REAL, 3},
+    {"ncp_map", CLI_CELL_REAL, 3},      {"momentum", CLI_CELL_REAL, 3},
+    {"slackness", CLI_CELL_REAL, 3},    {"set_violation_Ns", CLI_CELL_REAL, 3},
+    {"ncp_dual_m_s", CLI_CELL_REAL, 3}, {"ncp_complementarity_J", CLI_CELL_REAL, 3},
+    {"signorini_J", CLI_CELL_REAL, 3},  {"dissipation_J", CLI_CELL_REAL, 4},
+    {"v_difference", CLI_CELL_REAL, 3}, {"cones", CLI_CELL_INTEGER, 0},
 };
 
 cli_table* compare_rows_create(void) {
   return cli_table_create(row_columns, sizeof row_columns / sizeof row_columns[0]);
 }
 
+// Contacts with friction.
+static int32_t count_cones(const sap_problem* problem) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < sap_problem_block_count(problem); ++i) {
+    sap_block block;
+    if (sap_problem_block(problem, i, &block, NULL, NULL) == SAP_STATUS_OK) {
+      count += block.set == SAP_SET_FRICTION_CONE ? 1 : 0;
+    }
+  }
+  return count;
+}
+
 void compare_rows_add(compare_job* job, const compare_contender* contender,
-                      const compare_where* where, const sap_residual* r, double difference) {
+                      const compare_where* where, const sap_problem* problem, const sap_residual* r,
+                      double difference) {
   cli_table_text(job->rows, where->name);
   cli_table_integer(job->rows, where->index);
   cli_table_text(job->rows, contender->name);
@@ -41,12 +47,14 @@ void compare_rows_add(compare_job* job, const compare_contender* contender,
   cli_table_real(job->rows, compare_map(r, false));
   cli_table_real(job->rows, compare_map(r, true));
   cli_table_real(job->rows, r->momentum);
+  cli_table_real(job->rows, r->slackness);
   cli_table_real(job->rows, r->set_violation);
   cli_table_real(job->rows, r->ncp_dual);
   cli_table_real(job->rows, r->ncp_complementarity);
   cli_table_real(job->rows, r->signorini);
   cli_table_real(job->rows, r->dissipation);
   cli_table_real(job->rows, difference);
+  cli_table_integer(job->rows, count_cones(problem));
 }
 
 void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]) {

@@ -140,8 +140,11 @@ typedef struct sweep_sums {
   int64_t histogram[SWEEP_HISTOGRAM];  // steps by their iterations, all beyond in the last
   int64_t steps, unconverged, contacts, contacts_max, iterations, iterations_max;
   double kinetic_start, potential_start, kinetic_max, penetration_max, momentum_error_max;
+  double hessian_condition;  // of the last step, NaN: not asked for
 } sweep_sums;
 bool sweep_measure_known(const sap_model* model, const char* name);
+// Does it need the condition number of the last step's Hessian?
+bool sweep_measure_of_hessian(const char* name);
 void sweep_list_measures(char* out, size_t size);
 sap_status sweep_measure(const sweep_study* study, const sweep_sums* sums, sap_multibody* multibody,
                          const sap_model* model, const sap_state* state, double* out,

@@ -157,7 +157,21 @@ static sap_status begin(const sweep_study* study, sweep_setup* setup, work* w, s
                                  : status;
 }
 
-static sap_status step(work* w, sap_error* error) {
+// Of the last step's Hessian, where it is measured.
+static sap_status condition(const sweep_study* study, const sap_step_report* report,
+                            sweep_sums* sums, sap_error* error) {
+  sums->hessian_condition = (double)NAN;
+  for (int i = 0; i < study->measure_count; ++i) {
+    if (report->problem != NULL && sweep_measure_of_hessian(study->measures[i].name)) {
+      const double* v =
+          report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
+      return sap_problem_condition(report->problem, v, &sums->hessian_condition, error);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status step(work* w, sap_step_report* last, sap_error* error) {
   sweep_sums* s = &w->sums;
   sap_step_report report;
   sap_diagnostics d;
@@ -171,6 +185,7 @@ static sap_status step(work* w, sap_error* error) {
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  *last = report;
   const int32_t iterations = run_newton_iterations(&report);
   const int32_t contacts = sap_multibody_contact_count(w->multibody);
   ++s->steps;
@@ -200,10 +215,11 @@ static sap_status advance(const sweep_study* study, double dt, work* w, sap_erro
   }
   // A duration that is a multiple of dt up to round-off takes that many steps.
   const double steps = ceil(study->duration / dt * (1.0 - 1e-12));
+  sap_step_report last = {0};
   while (status == SAP_STATUS_OK && (double)w->sums.steps < steps && !sweep_interrupted()) {
-    status = step(w, error);
+    status = step(w, &last, error);
   }
-  return status;
+  return status == SAP_STATUS_OK ? condition(study, &last, &w->sums, error) : status;
 }
 
 void sweep_case_run(const sweep_study* study, int64_t index, sweep_row* row) {

@@ -22,6 +22,7 @@ typedef enum measure_id {
   MEASURE_CONTACTS_MEAN,
   MEASURE_CONTACTS_MAX,
   MEASURE_MOMENTUM_ERROR_MAX,
+  MEASURE_HESSIAN_CONDITION,
   MEASURE_UNCONVERGED_STEPS,
   MEASURE_STEPS,
   MEASURE_CENTER_X,
@@ -46,6 +47,7 @@ static const char* const names[MEASURE_COUNT] = {
     [MEASURE_CONTACTS_MEAN] = "contacts_mean",
     [MEASURE_CONTACTS_MAX] = "contacts_max",
     [MEASURE_MOMENTUM_ERROR_MAX] = "momentum_error_max",
+    [MEASURE_HESSIAN_CONDITION] = "hessian_condition",
     [MEASURE_UNCONVERGED_STEPS] = "unconverged_steps",
     [MEASURE_STEPS] = "steps",
     [MEASURE_CENTER_X] = "center_x",
@@ -75,6 +77,10 @@ void sweep_list_measures(char* out, size_t size) {
   if (used < size) {
     (void)snprintf(out + used, size - used, "q/JOINT, v/JOINT[part] at the end");
   }
+}
+
+bool sweep_measure_of_hessian(const char* name) {
+  return find(name) == MEASURE_HESSIAN_CONDITION;
 }
 
 // Mean tangential speed over the contacts [m/s]; 0 without any.
@@ -137,6 +143,8 @@ static double value(measure_id id, const sweep_sums* s, const sap_diagnostics* d
       return (double)s->contacts_max;
     case MEASURE_MOMENTUM_ERROR_MAX:
       return s->momentum_error_max;
+    case MEASURE_HESSIAN_CONDITION:
+      return s->hessian_condition;
     case MEASURE_UNCONVERGED_STEPS:
       return (double)s->unconverged;
     case MEASURE_STEPS:
