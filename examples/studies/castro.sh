@@ -94,20 +94,22 @@ clutter() {
       print "</worldbody></mujoco>" }'
 }
 
-# rows FILE.csv BODIES WALLS: a line of Figs. 11 to 13 from the problems that both solvers solved.
+# rows BODIES WALLS: a line of Figs. 11 to 13: median times from the summary, means over problems from their rows.
 rows() {
-  awk -F, -v bodies="$2" -v walls="$3" 'NR == 1 { for (i = 1; i <= NF; ++i) c[$i] = i; next }
-    { s = $c["solver"]; ++n[s]; time[s] += $c["time_us"]; iterations[s] += $c["iterations"]
+  awk -F, -v bodies="$1" -v walls="$2" 'FNR == 1 { ++file; for (i = 1; i <= NF; ++i) c[$i] = i; next }
+    { s = $c["solver"] }
+    file == 1 { time[s] = $c["time_median_us"]; next }
+    { ++n[s]; iterations[s] += $c["iterations"]
       momentum[s] += $c["momentum"]; slack[s] += $c["slackness"]; contacts = $c["cones"] }
     END { printf "%-7s %6d %8d %9.0f %9.0f %7.1f %6.1f %6.1f %9.1e %9.1e %9.1e %9.1e\n", walls ? "with" : "without",
-        bodies, contacts, time["sap"] / n["sap"], time["ipm"] / n["ipm"], time["ipm"] / time["sap"],
+        bodies, contacts, time["sap"], time["ipm"], time["ipm"] / time["sap"],
         iterations["sap"] / n["sap"], iterations["ipm"] / n["ipm"], momentum["sap"] / n["sap"],
-        momentum["ipm"] / n["ipm"], slack["sap"] / n["sap"], slack["ipm"] / n["ipm"] }' "$1"
+        momentum["ipm"] / n["ipm"], slack["sap"] / n["sap"], slack["ipm"] / n["ipm"] }' "$scratch/table" "$scratch/rows.csv"
 }
 
 figure_11() {
-  say "Figs. 11 to 13, scaling. Every 10th problem (160 bodies: 200th) of a run by SAP, solved by both, warm, tolerance 1e-5; our interior point" \
-    "method stands in for Gurobi and the geodesic IPM. Paper: more contacts without walls than with; SAP about twice as" \
+  say "Figs. 11 to 13, scaling. Every 10th problem (160 bodies: 200th) of a run by SAP, solved by both, warm, tolerance" \
+    "1e-5; our interior point method stands in for Gurobi and the geodesic IPM. Paper: more contacts without walls than with; SAP about twice as" \
     "fast as the geodesic IPM, five times below 8 bodies; e_m (32) of SAP below 1e-5, e_mu (33) at round-off (IPM below 1e-5)."
   printf '%-7s %6s %8s %9s %9s %7s %6s %6s %9s %9s %9s %9s\n' walls bodies contacts SAP_us IPM_us speedup SAP_it IPM_it \
     SAP_e_m IPM_e_m SAP_e_mu IPM_e_mu
@@ -116,8 +118,8 @@ figure_11() {
       every=$((n < 40 ? 10 : 200))
       clutter "$n" "$walls" > "$scratch/clutter.xml"
       "$sapstep" compare "$scratch/clutter.xml" --duration "$duration" --every $every --solvers sap,ipm \
-        --newton primal --tolerance 1e-5 --start warm --rows "$scratch/rows.csv" > "$scratch/table" || [ $? -eq 1 ]
-      rows "$scratch/rows.csv" $((4 * n)) "$walls"
+        --newton primal --tolerance 1e-5 --start warm --rows "$scratch/rows.csv" --format csv > "$scratch/table" || [ $? -eq 1 ]
+      rows $((4 * n)) "$walls"
     done
   done
 }

@@ -55,7 +55,7 @@ struct sap_recorder {
   double* actuator_force;                // of a row of our own model (nu)
   sap_recorded_force* forces;
   int32_t force_capacity;
-  unsigned char* scratch;                // to compress a chunk in
+  unsigned char* scratch;  // to compress a chunk in
   sap_hdf5_column columns[SAP_RECORD_COLUMNS];
 };
 
