@@ -117,6 +117,29 @@ static void constraints_within_the_step(void** state) {
   }
 }
 
+// What events do: friction that turns makes the order 1 (0.2 to 1.5 from level to level); an
+// elastic contact that opens and closes leaves it 2 on average.
+static void events(void** state) {
+  static const char* const sliding =
+      "--keyframe pulled --dt 0.002 --contact-stage theta --duration %s";
+  char line[256];
+  (void)snprintf(line, sizeof line, sliding, "0.2");
+  command_result smooth = converge(*state, "coulomb_oscillator.xml", line);
+  ASSERT_NEAR(value(&smooth, 0, "position_fit"), 2.0, 0.02);
+  (void)snprintf(line, sizeof line, sliding, "0.3 --reference-ratio 64");
+  command_result turns = converge(*state, "coulomb_oscillator.xml", line);
+  assert_true(value(&turns, 0, "position_fit") < 1.7);
+  // the error of the turns is that of the events: much larger than on the smooth part
+  assert_true(value(&turns, LEVELS - 1, "position_l2") >
+              20.0 * value(&smooth, LEVELS - 1, "position_l2"));
+  command_result impacts =
+      converge(*state, "bouncing_contact.xml", "--dt 1.25e-4 --contact-stage theta --duration 0.5");
+  ASSERT_NEAR(value(&impacts, 0, "position_fit"), 2.0, 0.4);
+  command_clear(&impacts);
+  command_clear(&turns);
+  command_clear(&smooth);
+}
+
 // Rigid contact is evaluated at the end of any step; J of the theta point still makes the
 // difference between 8.5 mm and 0.04 mm (measured, dt 4 ms).
 static void rigid_rolling(void** state) {
@@ -143,9 +166,7 @@ static void free_motion(void** state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
   const struct CMUnitTest tests[] = {
-      TEST(vibrating_contact),
-      TEST(constraints_within_the_step),
-      TEST(rigid_rolling),
+      TEST(vibrating_contact), TEST(constraints_within_the_step), TEST(events), TEST(rigid_rolling),
       TEST(free_motion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

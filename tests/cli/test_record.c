@@ -122,6 +122,8 @@ static void failures_are_told(void** state) {
   }
   run(*state, "", "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
       "cannot write the recording 'no/such/a.h5'");
+  run(*state, "mkdir -p folder;", "run " BOX " --duration 0.1 --record folder", 3,
+      "cannot write the recording 'folder'");
   run(*state, "", "run " BOX " --duration 0.1 --record ''", 2, "--record '' must be a path");
   // a disk that is full in the middle of the run: 2000 blocks
   run(*state, "ulimit -f 2000;", "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
@@ -141,12 +143,78 @@ static void failures_are_told(void** state) {
   sap_recording_close(recording);
 }
 
+// A recording that was cut off anywhere: what reads it works, or says what is wrong.
+static void truncations_are_told(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  static const char* const readers[] = {"export cut.h5 energy contacts -o cut.csv",
+                                        "plot cut.h5 energy step:newton_iterations -o cut.svg",
+                                        "view cut.h5 -o cut.html"};
+  run(*state, "", "run " BOX " --duration 1 --dt 0.002 --record whole.h5 >/dev/null", 0, NULL);
+  char path[SCRATCH_PATH_SIZE];
+  size_t size;
+  char* bytes = scratch_read(scratch_path(*state, "whole.h5", path), &size);
+  assert_non_null(bytes);
+  uint32_t random = 2024;
+  for (int i = 0; i < 20; ++i) {
+    random = random * 1664525u + 1013904223u;
+    const size_t left = (size_t)((double)size * ((double)random / 4294967296.0));
+    (void)scratch_write(*state, "cut.h5", bytes, left, path);
+    for (size_t k = 0; k < sizeof readers / sizeof *readers; ++k) {
+      command_result r = command_run(*state, program, "", readers[k]);
+      const bool told = r.exit_code == 3 && strstr(r.err, "cut.h5") != NULL;
+      if (r.exit_code != 0 && !told && strstr(r.err, "three.js") == NULL) {
+        fail_msg("%zu of %zu bytes, '%s': exit %d, stderr '%s'", left, size, readers[k],
+                 r.exit_code, r.err);
+      }
+      command_clear(&r);
+    }
+  }
+  free(bytes);
+}
+
+// A reader of what a killed run left: all rows up to the last flush.
+static void a_killed_run_is_readable(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  command_result r = command_run(
+      *state, "sh", "",
+      "-c '\"$0\" run \"$1\" --dt 0.0001 --duration 1000 --record killed.h5 > killed.txt 2>&1 & "
+      "child=$!;"
+      " while kill -0 $child 2>/dev/null && [ $(stat -c %s killed.h5 2>/dev/null || echo 0) -lt "
+      "2000000 ]; do sleep 0.05; done;"
+      " kill -9 $child' '" SAPSTEP_PROGRAM "' " BOX);
+  assert_int_equal(r.exit_code, 0);
+  command_clear(&r);
+  char path[SCRATCH_PATH_SIZE];
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  if (sap_recording_open(scratch_path(*state, "killed.h5", path), &recording, &error) !=
+      SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  const int64_t rows = sap_recording_rows(recording);
+  assert_true(rows > 1000);
+  double t, first, count;
+  assert_int_equal(sap_recording_read(recording, "time", rows - 1, 1, &t, NULL), SAP_STATUS_OK);
+  ASSERT_NEAR(t, 1e-4 * (double)(rows - 1), 1e-9);
+  // the last row's contacts are there, too
+  assert_int_equal(sap_recording_read(recording, "contact/first", rows - 1, 1, &first, NULL), 0);
+  assert_int_equal(sap_recording_read(recording, "contact/count", rows - 1, 1, &count, NULL), 0);
+  int64_t contacts, columns;
+  assert_int_equal(sap_recording_size(recording, "contact/id", &contacts, &columns, NULL), 0);
+  assert_true((double)contacts >= first + count);
+  sap_recording_close(recording);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
   const struct CMUnitTest tests[] = {
-      TEST(recording_equals_trajectory),
-      TEST(h5py_reads_it),
-      TEST(failures_are_told),
+      TEST(recording_equals_trajectory), TEST(h5py_reads_it),
+      TEST(failures_are_told),           TEST(truncations_are_told),
+      TEST(a_killed_run_is_readable),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,6 +98,9 @@ sapstep.Chart = class {
     });
     g.fillStyle = getComputedStyle(this.canvas).color;
     g.font = `${10 * ratio}px system-ui, sans-serif`;
+    g.strokeStyle = 'rgba(255, 255, 255, 0.85)';  // a halo keeps it readable on a line
+    g.lineWidth = 3 * ratio;
+    g.strokeText(sapstep.short(high), 2 * ratio, 11 * ratio);
     g.fillText(sapstep.short(high), 2 * ratio, 11 * ratio);
     this.cursor(this.at || 0, this.frame || 0);
   }
