@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/compare.h"
+#include "core/csv.h"
 
 enum { POINTS_MAX = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
 
@@ -60,6 +61,12 @@ static sap_status fail(const char* path, sap_error* error) {
   return SAP_STATUS_IO;
 }
 
+static void put_text(FILE* file, const char* text) {
+  (void)fputc('"', file);
+  sap_csv_put(file, text);
+  (void)fputs("\",", file);
+}
+
 static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* panels,
                             const char* path, sap_error* error) {
   char* name = cli_sibling_path(path, ".csv");
@@ -72,8 +79,12 @@ static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* p
       const compare_line* line = &lines->lines[i];
       const sap_chart_panel* p = &panels[line->panel];
       for (int32_t k = 0; k < line->count; ++k) {
-        (void)fprintf(file, "\"%s\",\"%s\",\"%s\",%.17g,\"%s\",%.17g\n", p->title, line->label,
-                      p->x_label, line->x[k], p->y_label, line->y[k]);
+        put_text(file, p->title);
+        put_text(file, line->label);
+        put_text(file, p->x_label);
+        (void)fprintf(file, "%.17g,", line->x[k]);
+        put_text(file, p->y_label);
+        (void)fprintf(file, "%.17g\n", line->y[k]);
       }
     }
     good = ferror(file) == 0;

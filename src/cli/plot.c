@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep plot: quantities of a recording as a chart.
-#define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include <sapstep/sapstep.h>
 
 #include "cli/options.h"
+#include "cli/plot_picture.h"
 #include "cli/quantity.h"
-
-extern char** environ;
 
 enum { ID_OUTPUT = 1, ID_AGAINST, ID_LOG };
 enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256 };
@@ -184,45 +180,6 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static bool ends_with(const char* text, const char* end) {
-  const size_t n = strlen(text), m = strlen(end);
-  return n >= m && strcmp(text + n - m, end) == 0;
-}
-
-// By rsvg-convert, which makes PNG of SVG.
-static sap_status convert(const char* svg, const char* png, sap_error* error) {
-  char* const arguments[] = {"rsvg-convert", "-o", (char*)png, (char*)svg, NULL};
-  pid_t child;
-  int state = -1;
-  if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
-    return quantity_fail(error, SAP_STATUS_UNSUPPORTED,
-                         "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
-  }
-  if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-    return quantity_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status write_picture(const plot* all, const char* path, sap_error* error) {
-  if (!ends_with(path, ".png")) {
-    return sap_chart_write_stacked(path, all->panels, all->request->count, error);
-  }
-  const size_t size = strlen(path) + sizeof ".svg";
-  char* svg = malloc(size);
-  if (svg == NULL) {
-    return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  (void)snprintf(svg, size, "%s.svg", path);
-  sap_status status = sap_chart_write_stacked(svg, all->panels, all->request->count, error);
-  if (status == SAP_STATUS_OK) {
-    status = convert(svg, path, error);
-    (void)remove(svg);
-  }
-  free(svg);
-  return status;
-}
-
 static sap_status draw(plot* all, const char* path, sap_error* error) {
   const request* r = all->request;
   const int64_t rows = sap_recording_rows(all->recording);
@@ -250,7 +207,8 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
     status = make_panel(all, i, error);
   }
-  return status == SAP_STATUS_OK ? write_picture(all, path, error) : status;
+  return status == SAP_STATUS_OK ? plot_write_picture(path, all->panels, all->request->count, error)
+                                 : status;
 }
 
 static void clear(plot* all) {

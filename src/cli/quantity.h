@@ -5,8 +5,6 @@
 #ifndef SAP_CLI_QUANTITY_H
 #define SAP_CLI_QUANTITY_H
 
-#include <stdio.h>
-
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
@@ -29,12 +27,20 @@ typedef struct quantity {
   quantity_column* columns;
 } quantity;
 
+// What a name stands for.
+typedef struct quantity_kind {
+  const char* name;  // NULL: the end of the list
+  const char* data;  // data set; NULL: made of contacts
+  // Labels and units of all columns.
+  sap_status (*label)(const sap_recording* recording, quantity* q, sap_error* error);
+} quantity_kind;
+extern const quantity_kind quantity_kinds[];
+enum { QUANTITY_TOTAL_ENERGY = 3 };  // source of the column that is a sum
+
 // ARGUMENT for a name that is unknown: the message lists what there is.
 sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
                          sap_error* error);
 void quantity_clear(quantity* q);
-// For the help of commands: a line for each kind.
-void quantity_print_kinds(FILE* stream);
 
 // The step with this row (-1: the one with most iterations): cost above the last one [J] and
 // momentum error of each iteration, the guess first. Column labels "cost", "momentum_error".

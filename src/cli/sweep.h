@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the files of `sapstep sweep` share.
-//   sweep_study.c    the text of a study      sweep_try.c        whether the scene fits it
+//   sweep_study.c    the text of a study      sweep_study_parameter.c  its parameters
+//   sweep_try.c      whether the scene fits it
 //   sweep_case.c     one run                  sweep_parameter.c  what can be changed, and how
 //   sweep_journal.c  finished cases on disk   sweep_measure.c    what is measured
 //   sweep_jobs.c     all cases, in threads    sweep_mpi.c        and in ranks
@@ -88,6 +89,8 @@ typedef struct sweep_row {
 bool sweep_study_read(const char* path, sweep_study* study, sap_error* error);
 // The last part of it: every scene value with that of the first case, and every measure.
 bool sweep_study_try(const sweep_study* study, sap_error* error);
+// A line "set|grid|random NAME ...", as words.
+bool sweep_study_parameter(sweep_study* study, int line, char** words, int count, sap_error* error);
 void sweep_study_clear(sweep_study* study);
 // Fills the error with "file:line: text" and returns false.
 bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const char* format, ...)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef SAP_CLI_PLOT_PICTURE_H
+#define SAP_CLI_PLOT_PICTURE_H
+
+#include <sapstep/sapstep.h>
+
+// Panels one above the other, as SVG or, by the path's end, PNG. UNSUPPORTED: PNG without
+// rsvg-convert.
+sap_status plot_write_picture(const char* path, const sap_chart_panel* panels, int count,
+                              sap_error* error);
+
+#endif
