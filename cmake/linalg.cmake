@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The block, branch and patch kernels are compiled once per instruction set and chosen at run time. Multiply-adds are
-# fused there by name, the same way in every build.
+# The kernels are compiled once per instruction set and chosen at run time. Those of linear algebra fuse multiply-adds by
+# name, the same way in every build; those of patches and dynamics give the same bits in all sets.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS "-mavx2 -mfma -mavx512f -mavx512vl -mavx512dq")
 check_c_source_compiles("
@@ -10,15 +10,29 @@ int main(void) {
   return __builtin_cpu_supports(\"avx512f\") ? (int)_mm512_reduce_add_pd(x) : 0;
 }" SAPSTEP_KERNELS_X86)
 unset(CMAKE_REQUIRED_FLAGS)
+# Loops over a few numbers stay loops: gcc makes calls of memset and memcpy of them, which cost more.
+include(CheckCCompilerFlag)
+check_c_compiler_flag("-Werror -fno-tree-loop-distribute-patterns" SAPSTEP_KEEPS_LOOPS)
+
+# kernels(STEM SET [OPTION...]): how src/STEM_SET.c is compiled.
+function(kernels stem set)
+  set(options ${ARGN})
+  if(SAPSTEP_KEEPS_LOOPS)
+    list(APPEND options -fno-tree-loop-distribute-patterns)
+  endif()
+  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/${stem}_${set}.c PROPERTIES COMPILE_OPTIONS "${options}")
+endfunction()
+
+foreach(stem linalg/block_kernels linalg/branch_kernels linalg/square_kernels solvers/primal/patch_kernels
+        dynamics/kernels)
+  kernels(${stem} baseline)
+endforeach()
 if(SAPSTEP_KERNELS_X86)
   target_compile_definitions(sapstep_objects PRIVATE SAP_KERNELS_X86)
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/block_kernels_avx2.c PROPERTIES
-    COMPILE_OPTIONS "-mavx2;-mfma")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/branch_kernels_avx2.c
-    ${CMAKE_SOURCE_DIR}/src/linalg/square_kernels_avx2.c PROPERTIES
-    COMPILE_OPTIONS "-mavx2;-mfma")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/solvers/primal/patch_kernels_avx2.c PROPERTIES
-    COMPILE_OPTIONS "-mavx2")
-  set_source_files_properties(${CMAKE_SOURCE_DIR}/src/linalg/block_kernels_avx512.c PROPERTIES
-    COMPILE_OPTIONS "-mavx2;-mfma;-mavx512f;-mavx512vl;-mavx512dq;-mprefer-vector-width=512")
+  kernels(linalg/block_kernels avx2 -mavx2 -mfma)
+  kernels(linalg/block_kernels avx512 -mavx2 -mfma -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=512)
+  kernels(linalg/branch_kernels avx2 -mavx2 -mfma)
+  kernels(linalg/square_kernels avx2 -mavx2 -mfma)
+  kernels(solvers/primal/patch_kernels avx2 -mavx2)
+  kernels(dynamics/kernels avx2 -mavx2)
 endif()

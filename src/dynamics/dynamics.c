@@ -7,6 +7,7 @@
 #include "core/memory.h"
 #include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
+#include "dynamics/kernels.h"
 #include "math/quaternion.h"
 
 void sap_dynamics_destroy(sap_dynamics* d) {
@@ -254,6 +255,7 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   int32_t* link_of = sap_allocate((size_t)model->sizes.bodies, sizeof *link_of);
   if (d != NULL) {
     d->model = model;
+    d->kernels = sap_dynamics_kernels_get(0);
   }
   if (d == NULL || link_of == NULL || !allocate(d) || !allocate_kept(d)) {
     sap_dynamics_destroy(d);

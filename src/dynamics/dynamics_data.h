@@ -41,6 +41,7 @@ typedef struct sap_placement {
 
 struct sap_dynamics {
   const sap_model* model;
+  const struct sap_dynamics_kernels* kernels;
   int32_t nlinks;
   sap_link* links;      // parents before children                                (nlinks)
   int32_t nmoving;      // bodies that move, parents before children

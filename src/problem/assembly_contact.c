@@ -30,7 +30,9 @@ static int32_t find_jacobians(const sap_assembly* assembly, const sap_dynamics* 
       const size_t size = (size_t)model->tree_sizes[tree];
       trees[count++] = tree;
       memset(J, 0, 3 * size * sizeof(double));
-      memset(angular, 0, (size_t)turns * size * sizeof(double));
+      if (turns > 0) {
+        memset(angular, 0, (size_t)turns * size * sizeof(double));
+      }
     }
     const double sign = side == 0 ? -1.0 : 1.0;
     sap_dynamics_add_point_jacobian(dynamics, bodies[side], contact->point, contact->R_WC, sign, J);

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the dynamics spend their time with, compiled for several instruction sets and chosen at run
+// time. All sets do the same operations in the same order and give the same bits.
+#ifndef SAP_DYNAMICS_KERNELS_H
+#define SAP_DYNAMICS_KERNELS_H
+
+#include "dynamics/momentum.h"
+
+typedef struct sap_dynamics_kernels {
+  const char* name;  // instruction set
+  void (*set_positions)(sap_dynamics* dynamics, const double* q);
+  void (*add_point_jacobian)(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
+                             const double R_WC[9], double sign, double* J);
+  void (*mass_matrix)(sap_dynamics* dynamics, double* const* diagonal);
+  void (*momenta)(sap_dynamics* dynamics, const double* v, double (*momenta)[6]);
+  // Of the forces that change the momenta as in a step; those at its end are left in step->end.
+  void (*momentum_forces)(sap_dynamics* dynamics, const double* v, const sap_momentum_step* step,
+                          double* tau);
+} sap_dynamics_kernels;
+
+// `index` from 0, fastest first; NULL past the last that this processor can run.
+const sap_dynamics_kernels* sap_dynamics_kernels_get(int32_t index);
+
+extern const sap_dynamics_kernels sap_dynamics_kernels_baseline;
+#if defined(SAP_KERNELS_X86)
+extern const sap_dynamics_kernels sap_dynamics_kernels_avx2;
+#endif
+
+#endif

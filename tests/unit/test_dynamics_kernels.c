@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The kernels of the dynamics give the same bits in all instruction sets.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "dynamics/dynamics_data.h"
+#include "dynamics/kernels.h"
+#include "support/mixed_model.h"
+
+typedef struct results {
+  double p[3 * MIXED_BODIES], R[9 * MIXED_BODIES], q[4 * MIXED_BODIES];
+  double J[3 * MIXED_NV], M[MIXED_NV * MIXED_NV], tau[MIXED_NV];
+  double start[MIXED_BODIES][6], end[MIXED_BODIES][6];
+} results;
+
+static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels, results* out) {
+  sap_dynamics* d = NULL;
+  assert_int_equal(sap_dynamics_create(model, &d, NULL), SAP_STATUS_OK);
+  d->kernels = kernels;
+  const double* v = mixed_v;
+  double q_end[MIXED_NQ], *blocks[MIXED_TREES], *block = out->M;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    blocks[t] = block;
+    block += model->tree_sizes[t] * model->tree_sizes[t];
+  }
+  memset(out, 0, sizeof *out);
+  kernels->set_positions(d, mixed_q);
+  kernels->momenta(d, v, out->start);
+  sap_dynamics_integrate(model, mixed_q, v, 0.01, q_end);
+  kernels->set_positions(d, q_end);
+  kernels->mass_matrix(d, blocks);
+  const sap_momentum_step step = {.dt = 0.01, .v0 = v, .start = out->start, .end = out->end};
+  kernels->momentum_forces(d, v, &step, out->tau);
+  const double p[3] = {0.1, -0.2, 0.3};
+  for (int32_t b = 1; b < MIXED_BODIES; ++b) {
+    kernels->add_point_jacobian(d, b, p, d->R_WB + 9 * b, 1.0, out->J);
+  }
+  memcpy(out->p, d->p_WB, sizeof out->p);
+  memcpy(out->R, d->R_WB, sizeof out->R);
+  memcpy(out->q, d->q_WB, sizeof out->q);
+  sap_dynamics_destroy(d);
+}
+
+static void test_sets_agree(void** state) {
+  (void)state;
+  sap_model* model = mixed_model();
+  assert_non_null(model);
+  results expected, found;
+  evaluate(model, &sap_dynamics_kernels_baseline, &expected);
+  assert_true(expected.tau[MIXED_NV - 1] != 0.0 && expected.J[0] != 0.0 && expected.M[0] > 0.0);
+  int32_t sets = 0;
+  for (const sap_dynamics_kernels* k; (k = sap_dynamics_kernels_get(sets)) != NULL; ++sets) {
+    evaluate(model, k, &found);
+    assert_memory_equal(&found, &expected, sizeof expected);
+  }
+  assert_true(sets > 0);
+  sap_model_destroy(model);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_sets_agree)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
