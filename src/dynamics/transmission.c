@@ -119,9 +119,10 @@ void sap_dynamics_add_transmission_row(const sap_dynamics* d, int32_t id, double
 }
 
 double sap_dynamics_transmission_rate(sap_dynamics* d, const double* v, int32_t id) {
-  const sap_model_actuator* actuator = &d->model->actuators[id];
-  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
-    const int32_t dof = d->model->joints[actuator->target].v_start;
+  const sap_model* model = d->model;
+  const sap_model_actuator* actuator = &model->actuators[id];
+  if (actuator->transmission == SAP_TRANSMISSION_JOINT && model->joints[actuator->target].nv == 1) {
+    const int32_t dof = model->joints[actuator->target].v_start;
     return d->locked[dof] ? 0.0 : v[dof];
   }
   sap_rows_begin(&d->rows, 1);
