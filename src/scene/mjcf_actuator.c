@@ -20,6 +20,10 @@ static bool has_range(const sap_actuator_def* def) {
          def->transmission == SAP_TRANSMISSION_TENDON;
 }
 
+static sap_mjcf_scope scope_of(const sap_mjcf_reader* r, const sap_mjcf_instance* i) {
+  return (sap_mjcf_scope){.model = r->spaces[i->space].model, .child_class = -1};
+}
+
 // The control's range from the target's.
 static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, const law* l,
                                 sap_actuator_def* def) {
@@ -106,31 +110,22 @@ static sap_status read_lengths(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   return SAP_STATUS_OK;
 }
 
-// *why: NULL, or why the element is left out.
+// All but what it acts on, which `def` knows.
 static sap_status read_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i,
-                                sap_actuator_def* def, const char** why) {
-  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
-  sap_mjcf_sources s;
-  law l = {0};
+                                const sap_mjcf_sources* s, const law* l, sap_actuator_def* def) {
+  const sap_mjcf_scope scope = scope_of(r, i);
   int32_t early = 0;
-  sap_status status = sap_mjcf_find_sources(r, i->node, "motor", &scope, &s);
+  sap_status status = read_ranges(r, s, &scope, def);
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_law(r, &s, &l);
+    status = sap_mjcf_choice(r, s, "actearly", "false true", &early);
   }
-  if (status == SAP_STATUS_OK) {
-    status = read_ranges(r, &s, &scope, def);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_choice(r, &s, "actearly", "false true", &early);
-  }
-  *why = sap_mjcf_law_unsupported(&l);
-  if (status == SAP_STATUS_OK && l.inherit_range > 0.0) {
-    status = inherit_range(r, i->node, &l, def);
+  if (status == SAP_STATUS_OK && l->inherit_range > 0.0) {
+    status = inherit_range(r, i->node, l, def);
   }
   if (status == SAP_STATUS_OK) {
-    status = read_lengths(r, &s, &scope.model->compiler, def);
+    status = read_lengths(r, s, &scope.model->compiler, def);
   }
-  sap_mjcf_apply_law(&l, def);
+  sap_mjcf_apply_law(l, def);
   def->activation_early = early != 0;
   return status == SAP_STATUS_OK
              ? sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def->name)
@@ -212,25 +207,26 @@ static sap_status read_crank(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   return sap_xml_numbers(i->node, "cranklength", 1, 1, &def->crank_length, NULL, r->error);
 }
 
-static bool has_activation(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
-  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
-  sap_mjcf_sources s;
-  law l = {0};
-  return sap_mjcf_find_sources(r, i->node, "motor", &scope, &s) == SAP_STATUS_OK &&
-         sap_mjcf_read_law(r, &s, &l) == SAP_STATUS_OK && l.activation != SAP_ACTIVATION_NONE;
-}
-
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   int32_t id = -1;
   sap_status status = SAP_GROW(&r->controls, &r->control_capacity, r->control_count + 1, r->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  sap_actuator_def def = sap_actuator_def_default();
+  const sap_mjcf_scope scope = scope_of(r, i);
+  sap_mjcf_sources s;
+  law l = {0};
   status = check_places(r, i->node);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_find_sources(r, i->node, "motor", &scope, &s);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_read_law(r, &s, &l);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  sap_actuator_def def = sap_actuator_def_default();
   const char* why = find_target(r, i, &def);
   if (why == NULL && def.transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
     status = read_crank(r, i, &def);
@@ -239,7 +235,8 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
     read_sites(r, i, &def);
   }
   if (status == SAP_STATUS_OK && why == NULL) {
-    status = read_actuator(r, i, &def, &why);
+    status = read_actuator(r, i, &s, &l, &def);
+    why = sap_mjcf_law_unsupported(&l);
   }
   if (status == SAP_STATUS_OK && why != NULL) {
     status = sap_scene_unsupported(r->options, i->node, NULL, why, r->error);
@@ -247,7 +244,10 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
     status = sap_mjcf_locate(r, i->node, sap_builder_add_actuator(r->builder, &def, &id, r->error));
   }
   // Also one that is left out may have an activation in keyframes.
-  r->controls[r->control_count++] = (sap_mjcf_control){
-      .node = i->node, .space = i->space, .id = id, .has_activation = has_activation(r, i)};
+  r->controls[r->control_count++] =
+      (sap_mjcf_control){.node = i->node,
+                         .space = i->space,
+                         .id = id,
+                         .has_activation = l.activation != SAP_ACTIVATION_NONE};
   return status;
 }
