@@ -145,20 +145,6 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
   }
 }
 
-int32_t sap_collision_first_point(const sap_collision* c, uint64_t pair) {
-  const sap_identity* old = c->identities[c->last];
-  int32_t low = 0, high = c->last_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (old[middle].pair < pair) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place* place,
                                       const sap_manifold* manifold, int32_t* cursor,
                                       sap_error* error) {

@@ -99,8 +99,8 @@ typedef struct sap_contact_place {
   int32_t first;  // of `contacts` and this call's identities, which have room
 } sap_contact_place;
 
-// First of the last call's points at or behind the pair.
-int32_t sap_collision_first_point(const sap_collision* c, uint64_t pair);
+// First of rows that begin with their pair, ascending, at or behind `pair`; `size`: bytes of one.
+int32_t sap_collision_first_of(const void* rows, int32_t count, size_t size, uint64_t pair);
 // Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the last call's
 // points.
 sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place* place,

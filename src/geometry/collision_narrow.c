@@ -8,34 +8,6 @@
 // other, and not at all for a few pairs.
 enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
-// First of the last call's directions at or behind the pair.
-static int32_t first_axis(const sap_collision* c, uint64_t pair) {
-  const sap_pair_axis* axes = c->axes[c->last_axes];
-  int32_t low = 0, high = c->axis_count[c->last_axes];
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (axes[middle].pair < pair) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
-static int32_t first_glide(const sap_collision* c, uint64_t pair) {
-  int32_t low = 0, high = c->glide_count;
-  while (low < high) {
-    const int32_t middle = low + (high - low) / 2;
-    if (c->glides[middle].pair < pair) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
-  }
-  return low;
-}
-
 // Margin of the pair, or the height at which its contacts glide. *cursor moves along the glides.
 static double reach_of(const sap_collision* c, uint64_t pair, int32_t* cursor) {
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
@@ -68,8 +40,10 @@ static void collide_pairs(void* context, int32_t index) {
   sap_pair_job* job = &c->jobs[index];
   const sap_pair_axis* old = c->axes[c->last_axes];
   const int32_t old_count = c->axis_count[c->last_axes];
-  int32_t old_cursor = first_axis(c, c->pairs[job->first]);
-  int32_t glide_cursor = first_glide(c, c->pairs[job->first]);
+  const uint64_t first = c->pairs[job->first];
+  int32_t old_cursor = sap_collision_first_of(old, old_count, sizeof *old, first);
+  int32_t glide_cursor =
+      sap_collision_first_of(c->glides, c->glide_count, sizeof *c->glides, first);
   job->nmanifolds = job->naxes = job->npoints = 0;
   for (int32_t i = job->first; i < job->first + job->count; ++i) {
     const uint64_t pair = c->pairs[i];
@@ -99,7 +73,10 @@ static void add_manifolds(void* context, int32_t index) {
   const block* of = context;
   sap_collision* c = of->c;
   sap_pair_job* job = &c->jobs[index];
-  int32_t cursor = job->nmanifolds > 0 ? sap_collision_first_point(c, job->pairs[0]) : 0;
+  const sap_identity* old = c->identities[c->last];
+  int32_t cursor = job->nmanifolds > 0
+                       ? sap_collision_first_of(old, c->last_count, sizeof *old, job->pairs[0])
+                       : 0;
   int32_t at = job->first_contact;
   job->status = SAP_STATUS_OK;
   for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {

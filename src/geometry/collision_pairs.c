@@ -5,6 +5,20 @@
 #include "geometry/collision_data.h"
 #include "geometry/sort.h"
 
+int32_t sap_collision_first_of(const void* rows, int32_t count, size_t size, uint64_t pair) {
+  int32_t low = 0, high = count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    const uint64_t* at = (const void*)((const char*)rows + size * (size_t)middle);
+    if (*at < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
 // Each grown by its own reach: the larger one of a pair is less than both.
 static void set_boxes(sap_collision* c) {
   for (int32_t i = 0; i < c->box_count; ++i) {
