@@ -12,31 +12,19 @@ typedef sap_mjcf_actuator_law law;
 
 static const double circle = 3.14159265358979323846;
 
-static sap_status read_scalar(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
-                              bool nonnegative, double* value, bool* given) {
-  *given = sap_xml_get(node, attribute) != NULL;
-  if (!*given) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_xml_numbers(node, attribute, 1, 1, value, NULL, r->error);
-  return status == SAP_STATUS_OK && nonnegative && !(*value >= 0.0)
-             ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "must be >= 0")
-             : status;
-}
-
 static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kv = 0.0, ratio = 0.0;
-  bool has_kv = false, given = false;
-  sap_status status = read_scalar(r, node, "kv", true, &kv, &has_kv);
+  const bool has_kv = sap_xml_get(node, "kv") != NULL;
+  sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
   if (status == SAP_STATUS_OK && has_kv) {
     l->bias[2] = -kv;
     l->damping_ratio = 0.0;
   }
   if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "dampratio", true, &ratio, &given);
+    status = sap_xml_nonnegative(node, "dampratio", &ratio, r->error);
   }
-  if (status == SAP_STATUS_OK && given) {
-    if (has_kv && kv > 0.0 && ratio > 0.0) {
+  if (status == SAP_STATUS_OK && sap_xml_get(node, "dampratio") != NULL) {
+    if (kv > 0.0 && ratio > 0.0) {
       return sap_xml_fail(node, "dampratio", SAP_STATUS_SYNTAX, r->error, "not together with 'kv'");
     }
     l->damping_ratio = ratio;
@@ -48,9 +36,8 @@ static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, la
 // Position servos, of the control or of its integral.
 static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kp = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0, time = 0.0;
-  bool given, has_time = false;
   const bool integrates = sap_xml_is(node, "intvelocity");
-  sap_status status = read_scalar(r, node, "kp", true, &kp, &given);
+  sap_status status = sap_xml_nonnegative(node, "kp", &kp, r->error);
   l->gain[0] = kp;
   l->gain[1] = l->gain[2] = l->bias[0] = 0.0;
   l->bias[1] = -kp;
@@ -58,15 +45,15 @@ static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, l
     status = apply_damping(r, node, l);
   }
   if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "inheritrange", true, &l->inherit_range, &given);
+    status = sap_xml_nonnegative(node, "inheritrange", &l->inherit_range, r->error);
   }
   if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "timeconst", true, &time, &has_time);
+    status = sap_xml_nonnegative(node, "timeconst", &time, r->error);
   }
   if (integrates) {
     l->activation = SAP_ACTIVATION_INTEGRATOR;
     l->inherit_activation = true;
-  } else if (has_time) {
+  } else if (sap_xml_get(node, "timeconst") != NULL) {
     l->activation = time > 0.0 ? SAP_ACTIVATION_FILTER_EXACT : SAP_ACTIVATION_NONE;
     l->time[0] = time;
   } else if (l->activation != SAP_ACTIVATION_FILTER_EXACT) {
@@ -79,8 +66,7 @@ static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, l
 
 static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kv = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0;
-  bool given;
-  const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
+  const sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
   memset(l->bias, 0, sizeof l->bias);
   l->gain[0] = kv;
   l->gain[1] = l->gain[2] = 0.0;
@@ -95,25 +81,24 @@ static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, l
 // The control is the damping.
 static sap_status apply_damper(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double kv = -l->gain[2];
-  bool given;
-  const sap_status status = read_scalar(r, node, "kv", true, &kv, &given);
+  const sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
   *l = (law){.gain = {0.0, 0.0, -kv}, .gain_type = SAP_MJCF_AFFINE};
   return status;
 }
 
 static sap_status apply_cylinder(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double area = l->gain[0], diameter = 0.0;
-  bool given, has_diameter = false;
-  sap_status status = read_scalar(r, node, "timeconst", true, &l->time[0], &given);
+  sap_status status = sap_xml_nonnegative(node, "timeconst", &l->time[0], r->error);
   if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "area", false, &area, &given);
+    status = sap_xml_optional(node, "area", 1, 1, &area, r->error);
   }
   if (status == SAP_STATUS_OK) {
-    status = read_scalar(r, node, "diameter", true, &diameter, &has_diameter);
+    status = sap_xml_optional(node, "diameter", 1, 1, &diameter, r->error);
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "bias") != NULL) {
-    status = sap_xml_numbers(node, "bias", 3, 3, l->bias, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "bias", 3, 3, l->bias, r->error);
   }
+  const bool has_diameter = sap_xml_get(node, "diameter") != NULL;
   l->gain[0] = has_diameter ? 0.25 * circle * diameter * diameter : area;
   l->gain_type = SAP_MJCF_FIXED;
   l->bias_type = SAP_MJCF_AFFINE;
@@ -121,20 +106,31 @@ static sap_status apply_cylinder(sap_mjcf_reader* r, const sap_xml_node* node, l
   return status;
 }
 
-static sap_status apply_muscle(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  static const double usual[9] = {0.75, 1.05, -1.0, 200.0, 0.5, 1.6, 1.5, 1.3, 1.2};
-  static const char* const names[9] = {NULL,   NULL,   "force", "scale", "lmin",
-                                       "lmax", "vmax", "fpmax", "fvmax"};
-  if (l->gain_type != SAP_MJCF_MUSCLE) {  // nothing of a muscle yet
-    memcpy(l->gain, usual, sizeof usual);
-    memcpy(l->time, (const double[]){0.01, 0.04, 0.0}, sizeof l->time);
-  }
-  sap_status status = SAP_STATUS_OK;
-  if (sap_xml_get(node, "timeconst") != NULL) {
-    status = sap_xml_numbers(node, "timeconst", 2, 2, l->time, NULL, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "tausmooth") != NULL) {
-    status = sap_xml_numbers(node, "tausmooth", 1, 1, &l->time[2], NULL, r->error);
+// MuJoCo's nine parameters of a muscle.
+enum { RANGE_LOW, RANGE_HIGH, FORCE, SCALE, LMIN, LMAX, VMAX, FPMAX, FVMAX, MUSCLE_COUNT };
+
+static void from_muscle(const sap_muscle* m, double p[MUSCLE_COUNT]) {
+  const double all[] = {m->range[0], m->range[1], m->force, m->scale, m->lmin,
+                        m->lmax,     m->vmax,     m->fpmax, m->fvmax};
+  memcpy(p, all, sizeof all);
+}
+
+static sap_muscle to_muscle(const double p[MUSCLE_COUNT]) {
+  return (sap_muscle){.range = {p[RANGE_LOW], p[RANGE_HIGH]},
+                      .force = p[FORCE],
+                      .scale = p[SCALE],
+                      .lmin = p[LMIN],
+                      .lmax = p[LMAX],
+                      .vmax = p[VMAX],
+                      .fpmax = p[FPMAX],
+                      .fvmax = p[FVMAX]};
+}
+
+// Two times, then the width of a smooth passage between them.
+static sap_status read_muscle_times(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  sap_status status = sap_xml_optional(node, "timeconst", 2, 2, l->time, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "tausmooth", 1, 1, &l->time[2], r->error);
   }
   for (int k = 0; k < 3 && status == SAP_STATUS_OK; ++k) {
     if (!(l->time[k] >= 0.0)) {
@@ -142,12 +138,24 @@ static sap_status apply_muscle(sap_mjcf_reader* r, const sap_xml_node* node, law
                           "must be >= 0");
     }
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "range") != NULL) {
-    status = sap_xml_numbers(node, "range", 2, 2, l->gain, NULL, r->error);
+  return status;
+}
+
+static sap_status apply_muscle(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  static const char* const names[MUSCLE_COUNT] = {
+      [FORCE] = "force", [SCALE] = "scale", [LMIN] = "lmin",  [LMAX] = "lmax",
+      [VMAX] = "vmax",   [FPMAX] = "fpmax", [FVMAX] = "fvmax"};
+  if (l->gain_type != SAP_MJCF_MUSCLE) {  // nothing of a muscle yet
+    const sap_muscle usual = sap_muscle_default();
+    from_muscle(&usual, l->gain);
+    memcpy(l->time, (const double[]){0.01, 0.04, 0.0}, sizeof l->time);
   }
-  for (int k = 2; k < 9 && status == SAP_STATUS_OK; ++k) {
-    bool given;
-    status = read_scalar(r, node, names[k], false, &l->gain[k], &given);
+  sap_status status = read_muscle_times(r, node, l);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "range", 2, 2, l->gain, r->error);
+  }
+  for (int k = FORCE; k < MUSCLE_COUNT && status == SAP_STATUS_OK; ++k) {
+    status = sap_xml_optional(node, names[k], 1, 1, &l->gain[k], r->error);
   }
   memcpy(l->bias, l->gain, sizeof l->bias);
   l->gain_type = l->bias_type = SAP_MJCF_MUSCLE;
@@ -182,17 +190,17 @@ static sap_status read_types(sap_mjcf_reader* r, const sap_xml_node* node, law* 
 static sap_status apply_general(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double time[10] = {l->time[0], l->time[1], l->time[2]};
   sap_status status = read_types(r, node, l);
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "gainprm") != NULL) {
-    status = sap_xml_numbers(node, "gainprm", 1, 10, l->gain, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "gainprm", 1, 10, l->gain, r->error);
   }
   if (status == SAP_STATUS_OK && sap_xml_get(node, "biasprm") != NULL) {
     status = sap_xml_numbers(node, "biasprm", 1, 10, l->bias, NULL, r->error);
     l->damping_ratio = 0.0;
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "dynprm") != NULL) {
-    status = sap_xml_numbers(node, "dynprm", 1, 10, time, NULL, r->error);
-    memcpy(l->time, time, sizeof l->time);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "dynprm", 1, 10, time, r->error);
   }
+  memcpy(l->time, time, sizeof l->time);
   if (status == SAP_STATUS_OK && sap_xml_get(node, "actdim") != NULL) {
     status = sap_xml_integer(node, "actdim", &l->activation_count, r->error);
   }
@@ -277,7 +285,7 @@ const char* sap_mjcf_law_unsupported(const law* l) {
     return "gain, bias and dynamics of type user are not supported";
   }
   if (l->gain_type == SAP_MJCF_MUSCLE && l->bias_type == SAP_MJCF_MUSCLE &&
-      memcmp(l->gain, l->bias, 9 * sizeof(double)) != 0) {
+      memcmp(l->gain, l->bias, MUSCLE_COUNT * sizeof(double)) != 0) {
     return "a muscle whose gain and bias have different parameters is not supported";
   }
   return l->activation_count > 1 ? "more than one activation per actuator is not supported" : NULL;
@@ -288,14 +296,7 @@ void sap_mjcf_apply_law(const law* l, sap_actuator_def* def) {
   def->muscle_gain = l->gain_type == SAP_MJCF_MUSCLE;
   def->muscle_bias = l->bias_type == SAP_MJCF_MUSCLE;
   if (def->muscle_gain || def->muscle_bias) {
-    def->muscle = (sap_muscle){.range = {p[0], p[1]},
-                               .force = p[2],
-                               .scale = p[3],
-                               .lmin = p[4],
-                               .lmax = p[5],
-                               .vmax = p[6],
-                               .fpmax = p[7],
-                               .fvmax = p[8]};
+    def->muscle = to_muscle(p);
   }
   if (!def->muscle_gain) {
     def->gain = l->gain[0];

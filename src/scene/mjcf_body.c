@@ -184,9 +184,8 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name);
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(item->node, "gravcomp") != NULL) {
-    status =
-        sap_xml_numbers(item->node, "gravcomp", 1, 1, &def->gravity_compensation, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(item->node, "gravcomp", 1, 1, &def->gravity_compensation, r->error);
   }
   memcpy(def->p_PB, pose.p, sizeof pose.p);
   memcpy(def->q_PB, pose.q, sizeof pose.q);

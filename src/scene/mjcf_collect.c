@@ -108,11 +108,11 @@ static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node
   double angles[3] = {0.0, 0.0, 0.0}, offset[3] = {0.0, 0.0, 0.0};
   sap_mjcf_scope inner = *scope;
   sap_status status = sap_mjcf_replicate_count(r, node, &count);
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "offset") != NULL) {
-    status = sap_xml_numbers(node, "offset", 3, 3, offset, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "offset", 3, 3, offset, r->error);
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "euler") != NULL) {
-    status = sap_xml_numbers(node, "euler", 3, 3, angles, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "euler", 3, 3, angles, r->error);
   }
   if (status == SAP_STATUS_OK) {
     status = child_class(r, node, &inner);

@@ -28,8 +28,8 @@ sap_status sap_mjcf_read_color(sap_mjcf_reader* r, const sap_mjcf_sources* s,
     status = sap_mjcf_numbers(r, s, "rgba", (const int32_t[]){4, 4}, color, NULL);
   } else if (named != NULL) {
     const sap_xml_node* material = find_material(model, sap_xml_get(named, "material"));
-    if (material != NULL && sap_xml_get(material, "rgba") != NULL) {
-      status = sap_xml_numbers(material, "rgba", 4, 4, color, NULL, r->error);
+    if (material != NULL) {
+      status = sap_xml_optional(material, "rgba", 4, 4, color, r->error);
     }
   }
   for (int k = 0; k < 4; ++k) {

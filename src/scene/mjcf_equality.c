@@ -82,20 +82,17 @@ static sap_status read_connect(sap_mjcf_reader* r, const sap_mjcf_instance* i,
 
 static sap_status read_weld(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_equality_def* def) {
   def->type = SAP_EQUALITY_WELD;
-  sap_status status = SAP_STATUS_OK;
-  if (sap_xml_get(i->node, "torquescale") != NULL) {
-    status = sap_xml_numbers(i->node, "torquescale", 1, 1, &def->torque_scale, NULL, r->error);
-  }
+  sap_status status = sap_xml_optional(i->node, "torquescale", 1, 1, &def->torque_scale, r->error);
   if (status != SAP_STATUS_OK || between_sites(r, i, def)) {
     return status;
   }
   double x[7] = {0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0};
   status = read_bodies(r, i, def);
-  if (status == SAP_STATUS_OK && sap_xml_get(i->node, "anchor") != NULL) {
-    status = sap_xml_numbers(i->node, "anchor", 3, 3, def->anchor_B, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(i->node, "anchor", 3, 3, def->anchor_B, r->error);
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(i->node, "relpose") != NULL) {
-    status = sap_xml_numbers(i->node, "relpose", 7, 7, x, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(i->node, "relpose", 7, 7, x, r->error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -124,9 +121,7 @@ static sap_status read_coupler(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   }
   def->a = i->ids[0];
   def->b = sap_xml_get(i->node, joint ? "joint2" : "tendon2") != NULL ? i->ids[1] : -1;
-  return sap_xml_get(i->node, "polycoef") != NULL
-             ? sap_xml_numbers(i->node, "polycoef", 1, 5, def->polynomial, NULL, r->error)
-             : SAP_STATUS_OK;
+  return sap_xml_optional(i->node, "polycoef", 1, 5, def->polynomial, r->error);
 }
 
 // active, and solref: a negative one is {-k, -d}; positive ones are MuJoCo's solver tuning.

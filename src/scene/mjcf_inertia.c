@@ -28,9 +28,7 @@ static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
     return sap_xml_numbers(node, "fullinertia", 6, 6, I, NULL, r->error);
   }
   double diagonal[3] = {0.0, 0.0, 0.0};
-  if (sap_xml_get(node, "diaginertia") != NULL) {
-    status = sap_xml_numbers(node, "diaginertia", 3, 3, diagonal, NULL, r->error);
-  }
+  status = sap_xml_optional(node, "diaginertia", 3, 3, diagonal, r->error);
   sap_inertia_rotate(I, diagonal, pose.q);
   return status;
 }

@@ -135,14 +135,11 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   memset(arrays->act, 0, (size_t)arrays->na * sizeof *arrays->act);
   sap_keyframe_def def = {
       .q = arrays->q, .v = arrays->v, .control = arrays->control, .act = arrays->act};
-  sap_status status = SAP_STATUS_OK;
   const char* name = sap_xml_get(node, "name");
   if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
     def.name = sap_xml_join(r->store, r->spaces[space].prefix, name, NULL);
   }
-  if (sap_xml_get(node, "time") != NULL) {
-    status = sap_xml_numbers(node, "time", 1, 1, &def.t, NULL, r->error);
-  }
+  sap_status status = sap_xml_optional(node, "time", 1, 1, &def.t, r->error);
   if (status == SAP_STATUS_OK) {
     status = read_state(r, node, space, arrays);
   }

@@ -45,23 +45,11 @@ static sap_status read_angles(sap_mjcf_reader* r, const sap_xml_node* node,
   return SAP_STATUS_OK;
 }
 
-static sap_status read_bound(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
-                             double* value) {
-  if (sap_xml_get(node, attribute) == NULL) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_xml_numbers(node, attribute, 1, 1, value, NULL, r->error);
-  if (status == SAP_STATUS_OK && !(*value >= 0.0)) {
-    return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-  }
-  return status;
-}
-
 static sap_status read_masses(sap_mjcf_reader* r, const sap_xml_node* node,
                               sap_mjcf_compiler* out) {
-  sap_status status = read_bound(r, node, "boundmass", &out->bound_mass);
+  sap_status status = sap_xml_nonnegative(node, "boundmass", &out->bound_mass, r->error);
   if (status == SAP_STATUS_OK) {
-    status = read_bound(r, node, "boundinertia", &out->bound_inertia);
+    status = sap_xml_nonnegative(node, "boundinertia", &out->bound_inertia, r->error);
   }
   if (status == SAP_STATUS_OK && sap_xml_get(node, "inertiafromgeom") != NULL) {
     int32_t index;
@@ -78,12 +66,9 @@ static sap_status read_masses(sap_mjcf_reader* r, const sap_xml_node* node,
       out->group_range[1] = (int32_t)fmax(fmin(range[1], 1e6), -1e6);
     }
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "settotalmass") != NULL) {
-    double mass;
-    status = sap_xml_numbers(node, "settotalmass", 1, 1, &mass, NULL, r->error);
-    out->total_mass = status == SAP_STATUS_OK ? mass : 0.0;
-  }
-  return status;
+  return status == SAP_STATUS_OK
+             ? sap_xml_optional(node, "settotalmass", 1, 1, &out->total_mass, r->error)
+             : status;
 }
 
 static sap_status read_compiler(sap_mjcf_reader* r, const sap_xml_node* node,

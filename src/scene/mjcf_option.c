@@ -8,23 +8,12 @@
 
 static sap_status read_medium(sap_mjcf_reader* r, const sap_xml_node* node,
                               sap_model_options* options) {
-  static const char* const names[2] = {"density", "viscosity"};
-  double* const values[2] = {&options->fluid_density, &options->fluid_viscosity};
-  for (int i = 0; i < 2; ++i) {
-    if (sap_xml_get(node, names[i]) == NULL) {
-      continue;
-    }
-    const sap_status status = sap_xml_numbers(node, names[i], 1, 1, values[i], NULL, r->error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    if (!(*values[i] >= 0.0)) {
-      return sap_xml_fail(node, names[i], SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-    }
+  sap_status status = sap_xml_nonnegative(node, "density", &options->fluid_density, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_nonnegative(node, "viscosity", &options->fluid_viscosity, r->error);
   }
-  return sap_xml_get(node, "wind") != NULL
-             ? sap_xml_numbers(node, "wind", 3, 3, options->wind, NULL, r->error)
-             : SAP_STATUS_OK;
+  return status == SAP_STATUS_OK ? sap_xml_optional(node, "wind", 3, 3, options->wind, r->error)
+                                 : status;
 }
 
 // Each flag is as the last <flag> that names it says.
@@ -46,15 +35,12 @@ static void read_flag(sap_mjcf_reader* r, const sap_xml_node* node, bool* no_gra
 
 static sap_status read_option(sap_mjcf_reader* r, const sap_xml_node* node,
                               sap_model_options* options, bool* no_gravity, bool* no_constraint) {
-  sap_status status = SAP_STATUS_OK;
-  if (sap_xml_get(node, "timestep") != NULL) {
-    status = sap_xml_numbers(node, "timestep", 1, 1, &options->timestep, NULL, r->error);
-    if (status == SAP_STATUS_OK && !(options->timestep > 0.0)) {
-      return sap_xml_fail(node, "timestep", SAP_STATUS_SYNTAX, r->error, "must be > 0 s");
-    }
+  sap_status status = sap_xml_optional(node, "timestep", 1, 1, &options->timestep, r->error);
+  if (status == SAP_STATUS_OK && !(options->timestep > 0.0)) {
+    return sap_xml_fail(node, "timestep", SAP_STATUS_SYNTAX, r->error, "must be > 0 s");
   }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "gravity") != NULL) {
-    status = sap_xml_numbers(node, "gravity", 3, 3, options->gravity, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "gravity", 3, 3, options->gravity, r->error);
   }
   if (status == SAP_STATUS_OK) {
     status = read_medium(r, node, options);

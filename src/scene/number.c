@@ -88,6 +88,26 @@ sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int3
   return SAP_STATUS_OK;
 }
 
+sap_status sap_xml_optional(const sap_xml_node* node, const char* attribute, int32_t least,
+                            int32_t most, double* values, sap_error* error) {
+  return sap_xml_get(node, attribute) == NULL
+             ? SAP_STATUS_OK
+             : sap_xml_numbers(node, attribute, least, most, values, NULL, error);
+}
+
+sap_status sap_xml_nonnegative(const sap_xml_node* node, const char* attribute, double* value,
+                               sap_error* error) {
+  double given = 0.0;
+  const sap_status status = sap_xml_optional(node, attribute, 1, 1, &given, error);
+  if (status == SAP_STATUS_OK && !(given >= 0.0)) {
+    return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, "must be >= 0");
+  }
+  if (status == SAP_STATUS_OK && sap_xml_get(node, attribute) != NULL) {
+    *value = given;
+  }
+  return status;
+}
+
 sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int32_t* value,
                            sap_error* error) {
   double number;

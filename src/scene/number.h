@@ -10,6 +10,12 @@
 // those given are left alone.
 sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int32_t least,
                            int32_t most, double* values, int32_t* count, sap_error* error);
+// The same, where the attribute is there; else all is left alone.
+sap_status sap_xml_optional(const sap_xml_node* node, const char* attribute, int32_t least,
+                            int32_t most, double* values, sap_error* error);
+// One number >= 0, where the attribute is there.
+sap_status sap_xml_nonnegative(const sap_xml_node* node, const char* attribute, double* value,
+                               sap_error* error);
 // How many blank-separated words the attribute has; 0 when absent.
 int32_t sap_xml_word_count(const sap_xml_node* node, const char* attribute);
 // One integer.

@@ -108,8 +108,8 @@ static sap_status add_mesh(sap_urdf_reader* r, const sap_mesh_data* data, const 
 sap_status sap_urdf_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id) {
   sap_urdf_mesh_use use = {.scale = {1.0, 1.0, 1.0}};
   sap_status status = find_file(r, node, &use.path);
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "scale") != NULL) {
-    status = sap_xml_numbers(node, "scale", 3, 3, use.scale, NULL, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "scale", 3, 3, use.scale, r->error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

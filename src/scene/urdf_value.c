@@ -26,13 +26,10 @@ sap_status sap_urdf_number(sap_urdf_reader* r, const sap_xml_node* node, const c
 
 sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose) {
   *pose = sap_pose_identity;
-  sap_status status = SAP_STATUS_OK;
   double rpy[3] = {0.0, 0.0, 0.0};
-  if (sap_xml_get(node, "xyz") != NULL) {
-    status = sap_xml_numbers(node, "xyz", 3, 3, pose->p, NULL, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "rpy") != NULL) {
-    status = sap_xml_numbers(node, "rpy", 3, 3, rpy, NULL, r->error);
+  sap_status status = sap_xml_optional(node, "xyz", 3, 3, pose->p, r->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_optional(node, "rpy", 3, 3, rpy, r->error);
   }
   sap_quaternion_from_euler(pose->q, "XYZ", rpy);  // roll, pitch, yaw about the fixed axes
   return status;
