@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # readme.sh SOURCE_DIR: every line of C and C++ in README.md and the guide stands in one of the examples, which
-# are built, and every file and command-line option that they name exists.
+# are built, and every file and command-line option that they and the folders' READMEs name exists.
 set -euo pipefail
 cd "$1"
 bad=0
 
 guide=examples/bring_your_own_dynamics.md
+readmes=(README.md examples/*/README.md examples/studies/orders/README.md tests/bench/README.md)
 lines=$(awk '/^```c(pp)?$/ {inside = 1; next} /^```$/ {inside = 0} inside' README.md "$guide" |
   sed 's/^ *//; s/ *$//' | grep -v '^$')
 examples=$(sed 's/^ *//; s/ *$//' examples/*.c examples/*.cpp)
@@ -19,10 +20,10 @@ done <<< "$lines"
 
 while IFS= read -r path; do
   if [ ! -e "$path" ]; then
-    echo "README.md: there is no $path"
+    echo "${readmes[*]}: there is no $path"
     bad=1
   fi
-done < <(grep -oE '(examples|cmake|include)/[A-Za-z0-9_/.-]+[A-Za-z0-9_/]' README.md | sort -u)
+done < <(grep -ohE '(examples|cmake|include|tests)/[A-Za-z0-9_/.-]+[A-Za-z0-9_/]' "${readmes[@]}" | sort -u)
 
 while IFS= read -r name; do
   case $name in
@@ -43,8 +44,8 @@ done < <(grep -ohE '\bsap_[a-z_]+[a-z]\b' README.md "$guide" | sort -u)
 
 while IFS= read -r option; do
   if ! grep -rq "\"$option\"" src/cli && ! grep -rq "\b${option//-/_}\b" include/sapstep/solver.h; then
-    echo "README.md: there is no option --$option"
+    echo "${readmes[*]}: there is no option --$option"
     bad=1
   fi
-done < <(grep -E '^ +(sapstep|sh cmake/run.sh) ' README.md | grep -oE -- ' --[a-z-]+' | sed 's/^ --//' | sort -u)
+done < <(grep -hE '^ +(sapstep|sh cmake/run.sh) ' "${readmes[@]}" | grep -oE -- ' --[a-z-]+' | sed 's/^ --//' | sort -u)
 exit $bad
