@@ -195,8 +195,7 @@ static int execute(bench* b, char** scenes, int nscenes) {
   progress_end(&bar);
   sap_error error = {0};
   if (!cli_table_print(b->table, b->format, stdout)) {
-    cli_message("out of memory");
-    code = CLI_INTERNAL;
+    code = cli_out_of_memory();
   } else if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   }
@@ -206,8 +205,7 @@ static int execute(bench* b, char** scenes, int nscenes) {
 static int run_bench(const cli_command* command, int argc, char** argv) {
   bench* b = calloc(1, sizeof *b);
   if (b == NULL) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   b->stepper = sap_stepper_options_default();
   b->scene = cli_scene_default();
@@ -216,13 +214,13 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   b->repetitions = 7;
   cli_parser parser;
   cli_parser_begin(&parser, command, &b->stepper.solver_options, argc, argv);
-  int code = CLI_INTERNAL;
+  int code;
   if (!read_options(command, &parser, b)) {
     code = parser.exit_code;
   } else if (bench_allocate(b, parser.noperands)) {
     code = execute(b, parser.operands, parser.noperands);
   } else {
-    cli_message("out of memory");
+    code = cli_out_of_memory();
   }
   for (int i = 0; i < b->npeers; ++i) {
     bench_peer_stop(&b->peers[i]);

@@ -62,6 +62,12 @@ void cli_message(const char* format, ...) CLI_PRINTF(1, 2);
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
+// Fills the error and returns `status`.
+sap_status cli_fail(sap_error* error, sap_status status, const char* format, ...) CLI_PRINTF(3, 4);
+// The same: MEMORY, "out of memory".
+sap_status cli_no_memory(sap_error* error);
+// Says so, and returns the exit code.
+int cli_out_of_memory(void);
 // Flushes standard output: CLI_FILE and a message when something could not be written.
 int cli_flush(void);
 // "runs/a.h5" and ".svg" make "runs/a.svg"; to be freed, NULL without memory.

@@ -61,8 +61,7 @@ static int create(compare_job* job) {
   const bool rows = !o->summary || o->rows != NULL;
   job->rows = rows ? compare_rows_create() : NULL;
   if (job->groups == NULL || (rows && job->rows == NULL)) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   return CLI_OK;
 }
@@ -101,10 +100,7 @@ static sap_status write_rows(const compare_job* job, sap_error* error) {
   const bool good =
       file != NULL && cli_table_print(job->rows, CLI_FORMAT_CSV, file) && ferror(file) == 0;
   if ((file != NULL && fclose(file) != 0) || !good) {
-    error->status = SAP_STATUS_IO;
-    (void)snprintf(error->message, sizeof error->message, "cannot write '%.200s'",
-                   job->options.rows);
-    return SAP_STATUS_IO;
+    return cli_fail(error, SAP_STATUS_IO, "cannot write '%.200s'", job->options.rows);
   }
   return SAP_STATUS_OK;
 }
@@ -122,8 +118,7 @@ static int finish(compare_job* job) {
   const bool printed =
       o->summary ? compare_print_summary(job) : cli_table_print(job->rows, o->format, stdout);
   if (!printed) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   return cli_flush();
 }
@@ -157,8 +152,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   compare_arguments arguments;
   compare_job* job = calloc(1, sizeof *job);
   if (job == NULL) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   if (compare_study_expand(command, argc, argv, &arguments, &exit_code) &&
       compare_options_read(command, arguments.argc, arguments.argv, &job->options, &exit_code)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines as they are collected, and charts of them with their numbers beside as CSV.
 #include <errno.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,10 +54,8 @@ void compare_lines_clear(compare_lines* lines) {
 }
 
 static sap_status fail(const char* path, sap_error* error) {
-  error->status = SAP_STATUS_IO;
-  (void)snprintf(error->message, sizeof error->message, "cannot write '%.200s': %s", path,
-                 errno != 0 ? strerror(errno) : "a write failed");
-  return SAP_STATUS_IO;
+  return cli_fail(error, SAP_STATUS_IO, "cannot write '%.200s': %s", path,
+                  errno != 0 ? strerror(errno) : "a write failed");
 }
 
 static void put_text(FILE* file, const char* text) {
@@ -99,9 +96,7 @@ sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* pane
                                const char* path, sap_error* error) {
   sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
   if (series == NULL) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   int used = 0;
   bool alike = true;  // one legend for all

@@ -97,9 +97,7 @@ sap_status compare_classify(const sap_problem* problem, const sap_model* model, 
   if (start == NULL || rows == NULL) {
     free(start);
     free(rows);
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   for (int32_t t = 0; t < ntrees; ++t) {
     start[t + 1] = start[t] + sap_problem_tree_size(problem, t);

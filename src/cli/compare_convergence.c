@@ -85,9 +85,7 @@ sap_status compare_convergence_add(compare_job* job, const sap_problem* problem,
                       ? realloc(all->points, ((size_t)all->problems + 1) * each * sizeof *points)
                       : NULL;
   if (points == NULL) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   all->points = points;
   sap_status status = SAP_STATUS_OK;
@@ -126,10 +124,7 @@ sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   compare_lines lines = {0};
   sap_status status = SAP_STATUS_OK;
   if (job->convergence == NULL) {
-    error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message,
-                   "--convergence: no step had a contact problem");
-    return SAP_STATUS_ARGUMENT;
+    return cli_fail(error, SAP_STATUS_ARGUMENT, "--convergence: no step had a contact problem");
   }
   bool good = true;
   for (int i = 0; i < job->count && good; ++i) {
@@ -148,8 +143,7 @@ sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   if (good) {
     status = compare_chart_write(&lines, panels, 2, job->options.convergence, error);
   } else {
-    error->status = status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   compare_lines_clear(&lines);
   return status;

@@ -91,8 +91,7 @@ sap_status compare_internal_impulse(const sap_problem* problem, const double* ga
   double* memory = calloc(2 * (size_t)w.nv + 3 * (size_t)w.nrows + 1, sizeof *memory);
   sap_status status = SAP_STATUS_OK;
   if (w.start == NULL || memory == NULL) {
-    error->status = status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   } else {
     for (int32_t t = 0; t < ntrees; ++t) {
       w.start[t + 1] = w.start[t] + sap_problem_tree_size(problem, t);

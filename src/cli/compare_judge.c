@@ -107,9 +107,7 @@ bool compare_count(compare_group* g, const compare_contender* contender, const s
 }
 
 static sap_status out_of_memory(sap_error* error) {
-  error->status = SAP_STATUS_MEMORY;
-  (void)snprintf(error->message, sizeof error->message, "out of memory");
-  return SAP_STATUS_MEMORY;
+  return cli_no_memory(error);
 }
 
 // The first contender's velocities are kept, for the others' difference.

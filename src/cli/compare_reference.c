@@ -22,9 +22,7 @@ static sap_status follow(const compare_options* o, compare_run* run, compare_ref
   r->nq = run->state.nq;
   r->q = malloc(((size_t)run->planned + 1) * (nq + 1) * sizeof *r->q);
   if (r->q == NULL) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   memcpy(r->q, run->state.q, nq * sizeof *r->q);
   for (r->count = 1; r->count <= run->planned; ++r->count) {

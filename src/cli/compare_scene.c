@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenes that are stepped, and the problems that come up: one solver steps, all solve.
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/compare.h"
 #include "cli/expression.h"
+#include "cli/options.h"
 #include "cli/progress.h"
 
 enum { STEPS_MAX = 100 * 1000 * 1000 };
@@ -20,10 +20,8 @@ static sap_status find_forces(const compare_options* o, compare_run* r, sap_erro
   for (int i = 0; i < o->force_count; ++i) {
     r->force_bodies[i] = sap_model_find(r->model, SAP_ELEMENT_BODY, o->forces[i].body);
     if (r->force_bodies[i] < 1) {
-      error->status = SAP_STATUS_ARGUMENT;
-      (void)snprintf(error->message, sizeof error->message,
-                     "--force: the scene has no body '%.200s'", o->forces[i].body);
-      return SAP_STATUS_ARGUMENT;
+      return cli_fail(error, SAP_STATUS_ARGUMENT, "--force: the scene has no body '%.200s'",
+                      o->forces[i].body);
     }
   }
   return SAP_STATUS_OK;
@@ -47,16 +45,11 @@ static sap_status open_run(const compare_options* o, const sweep_scene* scene,
   sap_stepper_options options = sweep_stepper_options(setup, r->model);
   options.dt = dt > 0.0 ? dt : options.dt;
   r->dt = options.dt;
-  // A duration that is a multiple of dt up to round-off takes that many steps.
-  const double steps = ceil(o->duration / options.dt * (1.0 - 1e-12));
-  if (!(steps <= (double)STEPS_MAX)) {
-    error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message,
-                   "%g s in steps of %g s are more than %d steps", o->duration, options.dt,
-                   STEPS_MAX);
-    return SAP_STATUS_ARGUMENT;
+  r->planned = cli_step_count(o->duration, options.dt);
+  if (r->planned > STEPS_MAX) {
+    return cli_fail(error, SAP_STATUS_ARGUMENT, "%g s in steps of %g s are more than %d steps",
+                    o->duration, options.dt, STEPS_MAX);
   }
-  r->planned = (int64_t)steps;
   status = sap_stepper_create(sap_multibody_system(r->multibody), &options, &r->stepper, error);
   r->refused = status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED;
   return status;

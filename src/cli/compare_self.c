@@ -30,8 +30,7 @@ static sap_status judge(follower* f, const sap_step_report* report, sap_residual
       sap_residuals(report->problem, report->solution->v, report->solution->gamma, residual, error);
   if (status == SAP_STATUS_OK &&
       !compare_count(f->group, &f->job->contenders[f->contender], report->solver, residual)) {
-    error->status = status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   return status;
 }
@@ -128,8 +127,7 @@ static sap_status begin(follower* f, sap_error* error) {
   f->times = malloc((planned + 1) * sizeof *f->times);
   f->values = malloc((planned * (size_t)o->quantity_count + 1) * sizeof *f->values);
   if (status == SAP_STATUS_OK && (f->times == NULL || f->values == NULL)) {
-    error->status = status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   return status;
 }
@@ -154,8 +152,7 @@ static sap_status follow(follower* f, progress* bar, sap_error* error) {
     status = SAP_STATUS_OK;
   }
   if (status == SAP_STATUS_OK && !keep_lines(f)) {
-    error->status = status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   compare_run_close(&f->run);
   sap_state_clear(&f->start);
@@ -269,9 +266,7 @@ sap_status compare_self_write(compare_job* job, sap_error* error) {
     ++count;
   }
   if (!good) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   return compare_chart_write(&job->lines, panels, count, o->svg, error);
 }

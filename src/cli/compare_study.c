@@ -26,8 +26,7 @@ typedef struct study {
 } study;
 
 static bool fail(const study* s, sap_status status, int line, const char* text) {
-  s->error->status = status;
-  (void)snprintf(s->error->message, sizeof s->error->message, "%.200s:%d: %s", s->path, line, text);
+  (void)cli_fail(s->error, status, "%.200s:%d: %s", s->path, line, text);
   return false;
 }
 
@@ -114,9 +113,8 @@ static bool expand(const cli_parser* parser, compare_arguments* out, sap_error* 
   errno = 0;
   FILE* file = fopen(path, "r");
   if (out->owned == NULL || out->argv == NULL || file == NULL) {
-    error->status = file == NULL ? SAP_STATUS_IO : SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "cannot read the study '%.200s': %s",
-                   path, strerror(errno));
+    (void)cli_fail(error, file == NULL ? SAP_STATUS_IO : SAP_STATUS_MEMORY,
+                   "cannot read the study '%.200s': %s", path, strerror(errno));
     return file != NULL && fclose(file) == EOF;
   }
   out->argv[out->argc++] = parser->argv[0];

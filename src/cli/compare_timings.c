@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Median times of solvers on scenes, cold beside warm.
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,12 +38,11 @@ sap_status compare_timings_write(compare_job* job, sap_error* error) {
                                           .x_names = x_names,
                                           .x_name_count = scenes};
   }
-  sap_status status = SAP_STATUS_MEMORY;
+  sap_status status = SAP_STATUS_OK;
   if (good) {
     status = compare_chart_write(&lines, panels, last - first + 1, o->timings, error);
   } else {
-    error->status = status;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   compare_lines_clear(&lines);
   return status;

@@ -139,8 +139,7 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
       c->samples = malloc(size * (size_t)study->samples * sizeof(double));
     }
     if (w->delta == NULL || (c->series < 0 && c->samples == NULL)) {
-      c->error.status = status = SAP_STATUS_MEMORY;
-      strcpy(c->error.message, "out of memory");
+      status = cli_no_memory(&c->error);
     }
   }
   if (status == SAP_STATUS_OK) {

@@ -204,8 +204,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
     panels[1].series = lines + s->series;
     status = sap_chart_write(s->options.svg, panels, 2, error);
   } else {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   free(lines);
   free(labels);
@@ -258,8 +257,7 @@ int converge_report(const converge_study* s) {
   }
   free(all);
   if (!printed) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }

@@ -14,9 +14,7 @@
 
 static sap_status refuse(sap_error* error, const char* format, const char* scene,
                          const char* name) {
-  error->status = SAP_STATUS_ARGUMENT;
-  (void)snprintf(error->message, sizeof error->message, format, scene, name);
-  return SAP_STATUS_ARGUMENT;
+  return cli_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
 }
 
 // The coordinates of a hinge or slide.
@@ -110,6 +108,6 @@ sap_status converge_scene_read(converge_study* s, sap_error* error) {
   }
   cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
   s->options.dt = s->options.stepper.dt;
-  s->samples = (int64_t)ceil(s->options.duration / s->options.dt * (1.0 - 1e-12));
+  s->samples = cli_step_count(s->options.duration, s->options.dt);
   return SAP_STATUS_OK;
 }

@@ -100,7 +100,7 @@ static sap_status write_quantities(const sap_recording* recording, const request
   double* time = malloc(((size_t)rows + 1) * sizeof *time);
   sap_status status = all != NULL && time != NULL
                           ? sap_recording_read(recording, "time", 0, rows, time, error)
-                          : quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+                          : cli_no_memory(error);
   for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
     status = quantity_read(recording, r->names[i], &all[i], error);
     if (status != SAP_STATUS_OK && r->names == everything && error->status == SAP_STATUS_ARGUMENT) {
@@ -167,20 +167,20 @@ static sap_status write_file(const sap_recording* recording, const request* r, s
   const size_t size = strlen(r->output) + sizeof ".part";
   char* part = malloc(size);
   if (part == NULL) {
-    return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    return cli_no_memory(error);
   }
   (void)snprintf(part, size, "%s.part", r->output);
   FILE* out = fopen(part, "wb");
   sap_status status = SAP_STATUS_OK;
   if (out == NULL) {
-    status = quantity_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
+    status = cli_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
   } else {
     status = r->contacts ? write_contacts(recording, out, error)
                          : write_quantities(recording, r, out, error);
     const bool failed = ferror(out) != 0;
     if ((fclose(out) != 0 || failed || (status == SAP_STATUS_OK && rename(part, r->output) != 0)) &&
         status == SAP_STATUS_OK) {
-      status = quantity_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
+      status = cli_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
     }
     if (status != SAP_STATUS_OK) {
       (void)remove(part);

@@ -177,15 +177,13 @@ static int run(const cli_command* command, int argc, char** argv) {
   sap_model* model = NULL;
   sap_error error = {0};
   if (left_out.table == NULL) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   exit_code = CLI_OK;
   if (cli_scene_read(&r.scene, keep_warning, &left_out, &model, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
   } else if (!print_all(model, &left_out, r.format)) {
-    cli_message("out of memory");
-    exit_code = CLI_INTERNAL;
+    exit_code = cli_out_of_memory();
   }
   sap_model_destroy(model);
   cli_table_destroy(left_out.table);

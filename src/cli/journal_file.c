@@ -8,10 +8,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/command.h"
+
 sap_status journal_fail(sap_error* error, sap_status status, const char* text, const char* path) {
-  error->status = status;
-  (void)snprintf(error->message, sizeof error->message, "'%.300s': %s", path, text);
-  return status;
+  return cli_fail(error, status, "'%.300s': %s", path, text);
 }
 
 sap_status journal_file_open(const char* path, const char* busy, int* file, sap_error* error) {

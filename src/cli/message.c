@@ -39,6 +39,25 @@ int cli_report(const sap_error* error) {
   return cli_exit_code(error->status);
 }
 
+sap_status cli_fail(sap_error* error, sap_status status, const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  error->status = status;
+  (void)vsnprintf(error->message, sizeof error->message, format, arguments);
+  va_end(arguments);
+  return status;
+}
+
+sap_status cli_no_memory(sap_error* error) {
+  return cli_fail(error, SAP_STATUS_MEMORY, "out of memory");
+}
+
+int cli_out_of_memory(void) {
+  sap_error error;
+  (void)cli_no_memory(&error);
+  return cli_report(&error);
+}
+
 int cli_flush(void) {
   errno = 0;
   const bool failed = fflush(stdout) != 0 || ferror(stdout);

@@ -40,9 +40,7 @@ static void interrupt(int signal_number) {
 }
 
 static sap_status fail(sap_error* error, sap_status status, const char* text, const char* what) {
-  error->status = status;
-  (void)snprintf(error->message, sizeof error->message, "%.200s: %.200s", what, text);
-  return status;
+  return cli_fail(error, status, "%.200s: %.200s", what, text);
 }
 
 static void make_data(void* context) {
@@ -147,7 +145,7 @@ static sap_status prepare(mujoco_run* r, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     r->statistics.start = r->statistics.end = measure_energy(r);
     r->statistics.dt = r->model->opt.timestep;
-    r->statistics.planned = (int64_t)ceil(r->o.duration / r->statistics.dt * (1.0 - 1e-12));
+    r->statistics.planned = cli_step_count(r->o.duration, r->statistics.dt);
   }
   if (status == SAP_STATUS_OK && r->o.output != NULL &&
       !mujoco_output_open(&r->out, r->o.output, r->model)) {

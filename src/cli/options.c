@@ -236,3 +236,8 @@ bool cli_read_contact_model(const char* text, sap_contact_model* out) {
   }
   return false;
 }
+
+int64_t cli_step_count(double duration, double dt) {
+  static const double most = 9007199254740992.0;
+  return (int64_t)fmin(ceil(duration / dt * (1.0 - 1e-12)), most);
+}

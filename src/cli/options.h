@@ -76,4 +76,8 @@ int cli_solver_option_count(void);
 // Writes the option's name, with dashes.
 void cli_solver_option_name(int index, char name[CLI_NAME_SIZE]);
 
+// Steps of dt > 0 that `duration` takes; one that is a multiple of dt up to round-off takes that
+// many. At most 2^53.
+int64_t cli_step_count(double duration, double dt);
+
 #endif

@@ -128,8 +128,7 @@ static sap_status read_history(plot* all, const char* name, picture* p, sap_erro
   int32_t row = -1;
   if (name[strlen("history")] == ':' &&
       (!cli_read_integer(name + strlen("history:"), &row) || row < 0)) {
-    return quantity_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0",
-                         name);
+    return cli_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
   }
   const sap_status status = quantity_read_history(all->recording, row, &p->q, error);
   if (status != SAP_STATUS_OK) {
@@ -139,7 +138,7 @@ static sap_status read_history(plot* all, const char* name, picture* p, sap_erro
   for (int64_t i = 0; i < p->q.rows && p->x != NULL; ++i) {
     p->x[i] = (double)i;
   }
-  return p->x != NULL ? SAP_STATUS_OK : quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  return p->x != NULL ? SAP_STATUS_OK : cli_no_memory(error);
 }
 
 static sap_status make_panel(plot* all, int i, sap_error* error) {
@@ -152,14 +151,14 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
     return status;
   }
   if (p->q.count > LINES) {
-    return quantity_fail(error, SAP_STATUS_ARGUMENT,
-                         "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
-                         (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
+    return cli_fail(error, SAP_STATUS_ARGUMENT,
+                    "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
+                    (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
   }
   set_labels(p, name);
   p->thin = malloc((size_t)p->q.count * 2 * POINTS * sizeof *p->thin);
   if (p->thin == NULL) {
-    return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    return cli_no_memory(error);
   }
   const bool phase = all->request->against != NULL && !history;
   const double* x = history ? p->x : phase ? all->against.columns[0].values : all->time;
@@ -187,14 +186,13 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   all->panels = calloc((size_t)r->count, sizeof *all->panels);
   all->time = malloc(((size_t)rows + 1) * sizeof *all->time);
   if (all->pictures == NULL || all->panels == NULL || all->time == NULL) {
-    return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    return cli_no_memory(error);
   }
   sap_status status = sap_recording_read(all->recording, "time", 0, rows, all->time, error);
   if (status == SAP_STATUS_OK && r->against != NULL) {
     status = quantity_read(all->recording, r->against, &all->against, error);
     if (status == SAP_STATUS_OK && all->against.count != 1) {
-      status =
-          quantity_fail(error, SAP_STATUS_ARGUMENT,
+      status = cli_fail(error, SAP_STATUS_ARGUMENT,
                         "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
                         (long)all->against.count, all->against.name, all->against.columns[0].label);
     }
@@ -233,8 +231,8 @@ static int run(const cli_command* command, int argc, char** argv) {
   sap_error error = {0};
   char* named = cli_sibling_path(r.recording, ".svg");
   const char* path = r.output != NULL ? r.output : named;
-  sap_status status = path != NULL ? sap_recording_open(r.recording, &recording, &error)
-                                   : quantity_fail(&error, SAP_STATUS_MEMORY, "out of memory");
+  sap_status status =
+      path != NULL ? sap_recording_open(r.recording, &recording, &error) : cli_no_memory(&error);
   if (status == SAP_STATUS_OK) {
     plot all = {.request = &r, .recording = recording};
     status = draw(&all, path, &error);

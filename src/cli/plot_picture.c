@@ -24,11 +24,11 @@ static sap_status convert(const char* svg, const char* png, sap_error* error) {
   pid_t child;
   int state = -1;
   if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
-    return quantity_fail(error, SAP_STATUS_UNSUPPORTED,
-                         "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
+    return cli_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
   }
   if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-    return quantity_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
+    return cli_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
   }
   return SAP_STATUS_OK;
 }
@@ -41,7 +41,7 @@ sap_status plot_write_picture(const char* path, const sap_chart_panel* panels, i
   const size_t size = strlen(path) + sizeof ".svg";
   char* svg = malloc(size);
   if (svg == NULL) {
-    return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    return cli_no_memory(error);
   }
   (void)snprintf(svg, size, "%s.svg", path);
   sap_status status = sap_chart_write_stacked(svg, panels, count, error);

@@ -9,6 +9,8 @@
 
 #include <sapstep/chart.h>
 
+#include "cli/command.h"
+
 enum { PATH_SIZE = 4096, TITLE_SIZE = 160 };
 
 bool profile_add_problem(profile* p, int nsolvers) {
@@ -111,10 +113,8 @@ static sap_status write_both(const profile* p, const char* const* names, double 
                                  .series = series};
   const sap_status status = sap_chart_write(path, &panel, 1, error);
   if (status == SAP_STATUS_OK && !write_csv(p, names, series, path)) {
-    error->status = SAP_STATUS_IO;
-    (void)snprintf(error->message, sizeof error->message,
-                   "cannot write the profile beside '%.200s': %s", path, strerror(errno));
-    return SAP_STATUS_IO;
+    return cli_fail(error, SAP_STATUS_IO, "cannot write the profile beside '%.200s': %s", path,
+                    strerror(errno));
   }
   return status;
 }
@@ -126,10 +126,9 @@ sap_status profile_write(const profile* p, const char* const* names, double tole
   double* memory = calloc(solvers * (n + 2 * points) + 1, sizeof *memory);
   int64_t* counts = calloc(solvers + 1, sizeof *counts);
   sap_chart_series* series = calloc(solvers + 1, sizeof *series);
-  sap_status status = SAP_STATUS_MEMORY;
+  sap_status status = SAP_STATUS_OK;
   if (memory == NULL || counts == NULL || series == NULL) {
-    error->status = status;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
+    status = cli_no_memory(error);
   } else {
     double end = MARGIN;
     for (size_t s = 0; s < solvers; ++s) {

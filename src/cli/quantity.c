@@ -3,27 +3,17 @@
 #include "cli/quantity.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-sap_status quantity_fail(sap_error* error, sap_status status, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  error->status = status;
-  (void)vsnprintf(error->message, sizeof error->message, format, arguments);
-  va_end(arguments);
-  return status;
-}
 
 static sap_status unknown_kind(const char* text, sap_error* error) {
   char list[256] = "";
   for (int i = 0; quantity_kinds[i].name != NULL; ++i) {
     (void)strcat(strcat(list, i > 0 ? ", " : ""), quantity_kinds[i].name);
   }
-  return quantity_fail(error, SAP_STATUS_ARGUMENT,
-                       "unknown quantity '%.80s'; there are %s and history", text, list);
+  return cli_fail(error, SAP_STATUS_ARGUMENT, "unknown quantity '%.80s'; there are %s and history",
+                  text, list);
 }
 
 // Some of the labels, as many as fit.
@@ -37,9 +27,9 @@ static sap_status unknown_column(const quantity* q, const char* part, sap_error*
     }
     (void)strcat(strcat(list, i > 0 ? ", " : ""), q->columns[i].label);
   }
-  return quantity_fail(
-      error, SAP_STATUS_ARGUMENT, "'%s' has no '%.80s'; there %s%s", q->name, part,
-      q->count > 0 && q->columns[0].label[0] != '\0' ? "are " : "is nothing to choose", list);
+  return cli_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no '%.80s'; there %s%s", q->name, part,
+                  q->count > 0 && q->columns[0].label[0] != '\0' ? "are " : "is nothing to choose",
+                  list);
 }
 
 // "part" keeps "part" and "part:..."; of one label's parts the last may stand alone.
@@ -70,7 +60,7 @@ static sap_status allocate(quantity* q, sap_error* error) {
   for (int32_t i = 0; i < q->count; ++i) {
     q->columns[i].values = calloc((size_t)q->rows + 1, sizeof(double));
     if (q->columns[i].values == NULL) {
-      return quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+      return cli_no_memory(error);
     }
   }
   return SAP_STATUS_OK;
@@ -87,7 +77,7 @@ static sap_status read_columns(const sap_recording* recording, const char* data,
   double* values =
       status == SAP_STATUS_OK ? malloc((size_t)(piece * width) * sizeof *values) : NULL;
   if (status == SAP_STATUS_OK && values == NULL) {
-    status = quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    status = cli_no_memory(error);
   }
   for (int64_t at = 0; at < q->rows && status == SAP_STATUS_OK; at += piece) {
     const int64_t n = q->rows - at < piece ? q->rows - at : piece;
@@ -126,7 +116,7 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
     status = filter(out, text + length + 1, error);
   }
   if (status == SAP_STATUS_OK && out->count == 0) {
-    status = quantity_fail(error, SAP_STATUS_ARGUMENT, "the recording has no '%s'", found->name);
+    status = cli_fail(error, SAP_STATUS_ARGUMENT, "the recording has no '%s'", found->name);
   }
   if (status == SAP_STATUS_OK) {
     status = allocate(out, error);

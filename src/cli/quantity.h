@@ -51,7 +51,4 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
 enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 body + component
 sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, sap_error* error);
 
-sap_status quantity_fail(sap_error* error, sap_status status, const char* format, ...)
-    CLI_PRINTF(3, 4);
-
 #endif

@@ -23,11 +23,11 @@ static sap_status read_all(const sap_recording* recording, const char* name, int
     return status;
   }
   if (width != columns) {
-    return quantity_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
-                         (long long)width, (long long)columns);
+    return cli_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
+                    (long long)width, (long long)columns);
   }
   *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
-  return *out == NULL ? quantity_fail(error, SAP_STATUS_MEMORY, "out of memory")
+  return *out == NULL ? cli_no_memory(error)
                       : sap_recording_read(recording, name, 0, *rows, *out, error);
 }
 
@@ -83,7 +83,7 @@ sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, s
   int64_t rows = 0, all = 0, width = 0;
   piece* p = malloc(sizeof *p);
   sap_status status = p != NULL ? read_all(recording, "contact/count", 1, &count, &rows, error)
-                                : quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+                                : cli_no_memory(error);
   if (status == SAP_STATUS_OK) {
     status = read_all(recording, "step", STEP_WIDTH, &step, &rows, error);
   }
@@ -95,9 +95,8 @@ sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, s
     for (int64_t i = 0; i < (int64_t)count[row] && status == SAP_STATUS_OK; ++i) {
       if (used == have) {
         have = all - at < PIECE ? all - at : PIECE;
-        status = have > 0
-                     ? read_piece(recording, at, have, p, error)
-                     : quantity_fail(error, SAP_STATUS_SYNTAX,
+        status = have > 0 ? read_piece(recording, at, have, p, error)
+                          : cli_fail(error, SAP_STATUS_SYNTAX,
                                      "the recording lacks contacts of row %lld", (long long)row);
         at += have;
         used = 0;
@@ -122,14 +121,14 @@ static sap_status fill_history(const sap_recording* recording, int64_t first, qu
   sap_status status =
       q->columns != NULL && values != NULL
           ? sap_recording_read(recording, "iteration/value", first, q->rows, values, error)
-          : quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+          : cli_no_memory(error);
   for (int32_t c = 0; c < 2 && status == SAP_STATUS_OK; ++c) {
     quantity_column* column = &q->columns[q->count++];
     (void)snprintf(column->label, sizeof column->label, "%s", labels[c]);
     (void)snprintf(column->unit, sizeof column->unit, "%s", units[c]);
     column->values = malloc((size_t)q->rows * sizeof(double));
     if (column->values == NULL) {
-      status = quantity_fail(error, SAP_STATUS_MEMORY, "out of memory");
+      status = cli_no_memory(error);
     }
     for (int64_t i = 0; i < q->rows && status == SAP_STATUS_OK; ++i) {
       column->values[i] = values[4 * i + c] - (c == 0 ? values[4 * (q->rows - 1)] : 0.0);
@@ -149,8 +148,8 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
     status = read_all(recording, "iteration/count", 1, &count, &rows, error);
   }
   if (status == SAP_STATUS_OK && row >= rows) {
-    status = quantity_fail(error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
-                           (long long)row, (long long)rows);
+    status = cli_fail(error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
+                      (long long)row, (long long)rows);
   }
   for (int64_t i = 0, most = 0; i < rows && row < 0 && status == SAP_STATUS_OK; ++i) {
     if ((int64_t)count[i] > most) {
@@ -161,10 +160,9 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
   if (status == SAP_STATUS_OK) {
     row = row >= 0 ? row : out->rows;
     out->rows = (int64_t)count[row];
-    status = out->rows > 0
-                 ? fill_history(recording, (int64_t)first[row], out, error)
-                 : quantity_fail(error, SAP_STATUS_ARGUMENT,
-                                 "the solver did not iterate in row %lld", (long long)row);
+    status = out->rows > 0 ? fill_history(recording, (int64_t)first[row], out, error)
+                           : cli_fail(error, SAP_STATUS_ARGUMENT,
+                                      "the solver did not iterate in row %lld", (long long)row);
   }
   free(first);
   free(count);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep run: steps a scene and says how it went.
 #define _POSIX_C_SOURCE 200809L
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,9 +41,7 @@ static void interrupt(int signal_number) {
 static sap_status set_start(run* r, sap_error* error) {
   r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
   if (r->control == NULL) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
 }
@@ -126,11 +123,6 @@ static sap_status write_row(run* r, const sap_step_report* report, sap_error* er
   return sap_trajectory_write(r->trajectory, &row, error);
 }
 
-static int64_t planned_steps(const run_options* options) {
-  // A duration that is a multiple of dt up to round-off takes that many steps.
-  return (int64_t)ceil(options->duration / options->stepper.dt * (1.0 - 1e-12));
-}
-
 static sap_status prepare(run* r, sap_error* error) {
   r->statistics.memory_begin = run_peak_memory();
   sap_status status = cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error);
@@ -186,9 +178,7 @@ static sap_status step(run* r, sap_error* error) {
   }
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
   if (!run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts)) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   if ((statistics->before + statistics->steps) % r->options.every == 0 ||
       statistics->steps == statistics->planned) {
@@ -199,7 +189,7 @@ static sap_status step(run* r, sap_error* error) {
 
 static sap_status advance(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
-  const int64_t whole = planned_steps(&r->options);
+  const int64_t whole = cli_step_count(r->options.duration, r->options.stepper.dt);
   statistics->planned = whole > statistics->before ? whole - statistics->before : 0;
   progress bar;
   progress_begin(&bar);

@@ -25,10 +25,7 @@ static sap_status fail(const source* s, sap_status status, const char* format, .
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  s->error->status = status;
-  (void)snprintf(s->error->message, sizeof s->error->message, "%.200s:%d: %s", s->path, s->line,
-                 text);
-  return status;
+  return cli_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
 }
 
 // Cuts the next cell off a line; NULL when there is none left. Blanks around it go.
@@ -110,10 +107,7 @@ sap_status run_controls_read(const char* path, const sap_model* model, run_contr
   source s = {path, 0, error};
   FILE* file = fopen(path, "r");
   if (file == NULL) {
-    error->status = SAP_STATUS_IO;
-    (void)snprintf(error->message, sizeof error->message, "cannot read '%.200s': %s", path,
-                   strerror(errno));
-    return SAP_STATUS_IO;
+    return cli_fail(error, SAP_STATUS_IO, "cannot read '%.200s': %s", path, strerror(errno));
   }
   char* line = NULL;
   size_t size = 0;

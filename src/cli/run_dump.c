@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "cli/command.h"
+
 enum { FOLDER_MODE = 0777 };
 
 static sap_status fail(sap_error* error, const char* format, const char* path) {
-  error->status = SAP_STATUS_IO;
-  (void)snprintf(error->message, sizeof error->message, format, path, strerror(errno));
-  return SAP_STATUS_IO;
+  return cli_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
 }
 
 sap_status run_dump(const char* folder, long long step, const sap_problem* problem,

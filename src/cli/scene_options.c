@@ -137,10 +137,8 @@ static sap_status check_moves(const cli_scene* scene, const sap_model* model, sa
   if (sap_model_get_sizes(model).nv > 0) {
     return SAP_STATUS_OK;
   }
-  error->status = SAP_STATUS_ARGUMENT;
-  (void)snprintf(error->message, sizeof error->message,
-                 "%.150s: nothing moves: no body has a joint", scene->path);
-  return SAP_STATUS_ARGUMENT;
+  return cli_fail(error, SAP_STATUS_ARGUMENT, "%.150s: nothing moves: no body has a joint",
+                  scene->path);
 }
 
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
@@ -155,10 +153,8 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
     char instead[128];
     list_keyframes(model, name, instead, sizeof instead);
-    error->status = SAP_STATUS_ARGUMENT;
-    (void)snprintf(error->message, sizeof error->message, "%.150s has no keyframe '%.100s', %s",
-                   scene->path, name, instead);
-    return SAP_STATUS_ARGUMENT;
+    return cli_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", scene->path,
+                    name, instead);
   }
   const sap_status status = check_moves(scene, model, error);
   return status == SAP_STATUS_OK ? sap_model_keyframe(model, index, state, control, error) : status;

@@ -136,8 +136,7 @@ static int create(solve_job* job, const cli_command* command) {
   }
   job->table = cli_table_create(columns, (int)(sizeof columns / sizeof columns[0]));
   if (job->table == NULL) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   return CLI_OK;
 }
@@ -155,8 +154,7 @@ static void destroy(solve_job* job) {
 // failure.
 static int finish(solve_job* job) {
   if (!cli_table_print(job->table, job->format, stdout)) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   const int exit_code = cli_flush();
   if (exit_code != CLI_OK) {

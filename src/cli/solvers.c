@@ -50,8 +50,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   printed = printed && cli_table_print(table, format, stdout);
   cli_table_destroy(table);
   if (!printed) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   return CLI_OK;
 }

@@ -96,8 +96,7 @@ static int execute(const sweep_study* study, const sweep_options* o) {
   sap_error error = {0};
   int code = CLI_OK;
   if (output == NULL || path == NULL || rows == NULL) {
-    cli_message("out of memory");
-    code = CLI_INTERNAL;
+    code = cli_out_of_memory();
   } else if (sweep_mpi_rank() == 0) {
     (void)sprintf(path, "%s.journal", output);
     if (sweep_journal_open(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK) {
@@ -128,8 +127,7 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   }
   sweep_study* study = calloc(1, sizeof *study);
   if (study == NULL) {
-    cli_message("out of memory");
-    return CLI_INTERNAL;
+    return cli_out_of_memory();
   }
   sweep_mpi_begin();
   struct sigaction action = {.sa_handler = on_signal};

@@ -62,9 +62,7 @@ void sweep_value(const sweep_study* study, int parameter, int64_t index,
 }
 
 static sap_status refuse(sap_error* error, const char* format, const char* name) {
-  error->status = SAP_STATUS_ARGUMENT;
-  (void)snprintf(error->message, sizeof error->message, format, name);
-  return SAP_STATUS_ARGUMENT;
+  return cli_fail(error, SAP_STATUS_ARGUMENT, format, name);
 }
 
 static sap_status set_start(const char* keyframe, const sweep_setup* setup, const sap_model* model,
@@ -114,9 +112,7 @@ sap_status sweep_read_scene(const sweep_scene* scene, const sweep_setup* setup, 
   }
   *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
   if (*control == NULL) {
-    error->status = SAP_STATUS_MEMORY;
-    (void)snprintf(error->message, sizeof error->message, "out of memory");
-    return SAP_STATUS_MEMORY;
+    return cli_no_memory(error);
   }
   return set_start(scene->keyframe, setup, *model, state, *control, error);
 }
@@ -213,10 +209,9 @@ static sap_status advance(const sweep_study* study, double dt, work* w, sap_erro
     w->sums.potential_start = d.potential_gravity + d.potential_springs;
     status = sap_multibody_detect(w->multibody, w->state.q, error);
   }
-  // A duration that is a multiple of dt up to round-off takes that many steps.
-  const double steps = ceil(study->duration / dt * (1.0 - 1e-12));
+  const int64_t steps = cli_step_count(study->duration, dt);
   sap_step_report last = {0};
-  while (status == SAP_STATUS_OK && (double)w->sums.steps < steps && !sweep_interrupted()) {
+  while (status == SAP_STATUS_OK && w->sums.steps < steps && !sweep_interrupted()) {
     status = step(w, &last, error);
   }
   return status == SAP_STATUS_OK ? condition(study, &last, &w->sums, error) : status;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a study can change: numbers and names of the run, where joints start, values of the scene.
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -118,8 +118,7 @@ sap_status sweep_write(const sweep_study* study, const sweep_row* rows, const ch
       status = sap_result_table_write(hdf5, &table, error);
     }
   } else {
-    status = error->status = SAP_STATUS_MEMORY;
-    strcpy(error->message, "out of memory");
+    status = cli_no_memory(error);
   }
   for (int32_t i = 0; i < c.count; ++i) {
     free(c.numbers[i]);

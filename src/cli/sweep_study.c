@@ -19,9 +19,7 @@ bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const ch
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  error->status = SAP_STATUS_SYNTAX;
-  (void)snprintf(error->message, sizeof error->message, "%.99s:%d: %.399s", study->path, line,
-                 text);
+  (void)cli_fail(error, SAP_STATUS_SYNTAX, "%.99s:%d: %.399s", study->path, line, text);
   return false;
 }
 
@@ -169,9 +167,8 @@ bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
   s->text = read_file(path, &size);
   char* lines = s->text != NULL ? malloc(size + 1) : NULL;
   if (lines == NULL) {
-    error->status = SAP_STATUS_IO;
-    (void)snprintf(error->message, sizeof error->message,
-                   "cannot read the study '%.300s': no such file, or no text", path);
+    (void)cli_fail(error, SAP_STATUS_IO, "cannot read the study '%.300s': no such file, or no text",
+                   path);
     return false;
   }
   memcpy(lines, s->text, size + 1);

@@ -78,8 +78,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   const char* path = r.output != NULL ? r.output : named;
   exit_code = CLI_OK;
   if (path == NULL) {
-    cli_message("out of memory");
-    exit_code = CLI_INTERNAL;
+    exit_code = cli_out_of_memory();
   } else if (sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
              sap_page_write(recording, path, &r.page, &summary, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
