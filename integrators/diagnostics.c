@@ -9,7 +9,7 @@ sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* sta
   if (multibody == NULL || state == NULL || out == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, state or out is NULL");
   }
-  const sap_model_sizes sizes = sap_model_get_sizes(sap_multibody_model(multibody));
+  const sap_model_sizes sizes = sap_model_get_sizes(multibody->model);
   if (state->nq != sizes.nq || state->nv != sizes.nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,

@@ -21,7 +21,7 @@ typedef struct reaction {
 
 // NULL, or what acts on bodies in ways that are not taken apart here.
 static const char* beyond(const sap_multibody* multibody) {
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   if (model->sizes.springs > 0 || model->sizes.bushings > 0) {
     return "springs between bodies";
   }
@@ -89,7 +89,7 @@ static void take_equality(reaction* r, const sap_equality_def* e, const double r
 
 static sap_status check(const sap_multibody* multibody, const sap_state* end, int32_t joint,
                         sap_error* error) {
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   if (joint < 0 || joint >= model->sizes.joints) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "joint = %d must be 0 to %d", joint,
                     model->sizes.joints - 1);
@@ -134,7 +134,7 @@ sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   const sap_model_joint_data* data = &model->joints[joint];
   reaction r = {.model = model, .top = data->body, .force = force, .moment = moment};
   memset(force, 0, 3 * sizeof *force);

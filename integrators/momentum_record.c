@@ -53,7 +53,7 @@ static void set(const sap_model* model, sap_momentum_record* record, const doubl
 
 void sap_momentum_records_balance(sap_momentum_records* records, sap_multibody* multibody,
                                   const sap_momentum_query* query, double* residual, double* load) {
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   if (!is_at(model, &records->start, query->q0, query->v0)) {
     if (is_at(model, &records->end, query->q0, query->v0)) {
       const sap_momentum_record start = records->start;

@@ -43,18 +43,6 @@ sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q) {
   return dynamics;
 }
 
-const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody) {
-  return &multibody->start;
-}
-
-sap_dynamics* sap_multibody_dynamics(sap_multibody* multibody) {
-  return multibody->dynamics;
-}
-
-const sap_model* sap_multibody_model(const sap_multibody* multibody) {
-  return multibody->model;
-}
-
 sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
   if (out != NULL) {
     *out = NULL;
@@ -148,20 +136,17 @@ const sap_system* sap_multibody_system(const sap_multibody* multibody) {
 
 sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                      sap_error* error) {
-  if (multibody == NULL || (control == NULL && multibody->model->sizes.nu > 0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
-                    multibody == NULL ? "multibody" : "control");
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  for (int32_t i = 0; i < multibody->model->sizes.nu; ++i) {
-    if (!isfinite(control[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "control[%d] = %g", i, control[i]);
-    }
-  }
-  if (multibody->model->sizes.nu > 0) {
-    memcpy(multibody->control, control, (size_t)multibody->model->sizes.nu * sizeof(double));
+  const int32_t nu = multibody->model->sizes.nu;
+  const sap_status status =
+      nu > 0 ? sap_multibody_check_numbers("control", control, nu, error) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK && nu > 0) {
+    memcpy(multibody->control, control, (size_t)nu * sizeof *control);
     sap_multibody_set_input(multibody, multibody->act);
   }
-  return SAP_STATUS_OK;
+  return status;
 }
 
 sap_status sap_multibody_set_control_function(sap_multibody* multibody,

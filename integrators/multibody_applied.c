@@ -13,12 +13,11 @@ sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const doub
   if (multibody == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  const sap_status status = tau == NULL
-                                ? SAP_STATUS_OK
-                                : sap_multibody_check_numbers(
-                                      "tau", tau, sap_multibody_model(multibody)->sizes.nv, error);
+  const sap_status status =
+      tau == NULL ? SAP_STATUS_OK
+                  : sap_multibody_check_numbers("tau", tau, multibody->model->sizes.nv, error);
   if (status == SAP_STATUS_OK) {
-    sap_dynamics_set_applied_forces(sap_multibody_dynamics(multibody), tau);
+    sap_dynamics_set_applied_forces(multibody->dynamics, tau);
   }
   return status;
 }
@@ -39,7 +38,7 @@ sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t bo
   if (multibody == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  const int32_t bodies = sap_multibody_model(multibody)->sizes.bodies;
+  const int32_t bodies = multibody->model->sizes.bodies;
   if (body < 0 || body >= bodies) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "body = %d must be 0 to %d", body, bodies - 1);
   }
@@ -52,7 +51,7 @@ sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t bo
     status = take("moment", moment, wrench.moment, error);
   }
   if (status == SAP_STATUS_OK) {
-    sap_dynamics_set_applied_wrench(sap_multibody_dynamics(multibody), body, &wrench);
+    sap_dynamics_set_applied_wrench(multibody->dynamics, body, &wrench);
   }
   return status;
 }

@@ -16,6 +16,7 @@
 typedef struct sap_step_start {
   double *q0, *v0, *input;
 } sap_step_start;
+
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
@@ -46,14 +47,10 @@ struct sap_multibody {
   sap_evaluation_point point;
 };
 
-const sap_step_start* sap_multibody_step_start(const sap_multibody* multibody);
 // The dynamics with kinematics at q.
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
 // The same between steps: these kinematics stay at hand, because the next step begins there.
 sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
-// The dynamics wherever their kinematics stand.
-sap_dynamics* sap_multibody_dynamics(sap_multibody* multibody);
-const sap_model* sap_multibody_model(const sap_multibody* multibody);
 // ARGUMENT when x is NULL, NOT_FINITE with "what[i] = x".
 sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
                                        sap_error* error);

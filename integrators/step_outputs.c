@@ -20,7 +20,7 @@ static sap_status check_report(const sap_multibody* multibody, const sap_step_re
                     : out == NULL     ? "the output"
                                       : "the report's problem");
   }
-  const int32_t nv = sap_multibody_model(multibody)->sizes.nv;
+  const int32_t nv = multibody->model->sizes.nv;
   if (sap_problem_velocity_count(report->problem) != nv) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "the report is of a problem with %d velocities, not %d",
@@ -78,7 +78,7 @@ static sap_status generalized(sap_multibody* multibody, const sap_step_report* r
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   const double scale = 1.0 / sap_problem_dt(report->problem);
   sap_block block;
   const double* gamma = NULL;
@@ -104,7 +104,7 @@ sap_status sap_multibody_limit_force(sap_multibody* multibody, const sap_step_re
                                      int32_t joint, double* force, sap_error* error) {
   sap_status status = check_report(multibody, report, force, error);
   if (status == SAP_STATUS_OK) {
-    status = check_id("joint", joint, sap_multibody_model(multibody)->sizes.joints, error);
+    status = check_id("joint", joint, multibody->model->sizes.joints, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -121,8 +121,7 @@ sap_status sap_multibody_equality_force(sap_multibody* multibody, const sap_step
                                         int32_t equality, double force[6], sap_error* error) {
   sap_status status = check_report(multibody, report, force, error);
   if (status == SAP_STATUS_OK) {
-    status =
-        check_id("equality", equality, sap_multibody_model(multibody)->sizes.equalities, error);
+    status = check_id("equality", equality, multibody->model->sizes.equalities, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -170,8 +169,8 @@ static void divide(const sap_model* model, const double* input, int32_t bound, b
 
 // Forces as if no sum had a range.
 static void unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
-  const sap_model* model = sap_multibody_model(multibody);
-  const sap_step_start* start = sap_multibody_step_start(multibody);
+  const sap_model* model = multibody->model;
+  const sap_step_start* start = &multibody->start;
   sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
   const double dt = sap_problem_dt(report->problem);
   // Without blocks the free motion is what happened.
@@ -200,8 +199,8 @@ sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_ste
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_model* model = sap_multibody_model(multibody);
-  const sap_step_start* start = sap_multibody_step_start(multibody);
+  const sap_model* model = multibody->model;
+  const sap_step_start* start = &multibody->start;
   unshared(multibody, report, force);
   const double* motors = NULL;  // of all bounds, when one asks for them
   for (int32_t bound = 0; bound < model->sizes.joints + model->sizes.tendons; ++bound) {
@@ -227,13 +226,13 @@ sap_status sap_multibody_accelerations(sap_multibody* multibody, const sap_step_
                                        const double* v, double* acceleration, sap_error* error) {
   sap_status status = check_report(multibody, report, acceleration, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_check_numbers("v", v, sap_multibody_model(multibody)->sizes.nv, error);
+    status = sap_multibody_check_numbers("v", v, multibody->model->sizes.nv, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const double* v0 = sap_multibody_step_start(multibody)->v0;
-  for (int32_t i = 0; i < sap_multibody_model(multibody)->sizes.nv; ++i) {
+  const double* v0 = multibody->start.v0;
+  for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
     acceleration[i] = (v[i] - v0[i]) / sap_problem_dt(report->problem);
   }
   return SAP_STATUS_OK;
@@ -244,7 +243,7 @@ sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* 
   if (multibody == NULL || J == NULL || p_BP == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_BP or J is NULL");
   }
-  const sap_model* model = sap_multibody_model(multibody);
+  const sap_model* model = multibody->model;
   sap_status status = check_id("body", body, model->sizes.bodies, error);
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_check_numbers("q", q, model->sizes.nq, error);
