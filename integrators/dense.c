@@ -6,6 +6,8 @@
 
 #include <lapacke.h>
 
+#include "linalg/dense_factor.h"
+
 // Trees up to here are factorized by plain loops; LAPACK's overhead pays beyond.
 enum { SMALL = 64 };
 
@@ -31,21 +33,11 @@ static double dot(int32_t n, const double* x, const double* y) {
   return (s0 + s1) + (s2 + s3);
 }
 
-static bool cholesky_large(int32_t n, double* L) {
-  double sum = 0.0;  // 0 x is NaN unless x is finite; LAPACK would not say
-  for (int32_t j = 0; j < n; ++j) {
-    for (int32_t i = j; i < n; ++i) {
-      sum += 0.0 * L[(size_t)j * (size_t)n + (size_t)i];
-    }
-  }
-  return sum == 0.0 && LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, L, n) == 0;
-}
-
 bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
   const size_t ld = (size_t)n;
   memcpy(L, A, ld * ld * sizeof(double));
   if (n > SMALL) {
-    return cholesky_large(n, L);
+    return sap_dense_factorize(n, L) < 0;
   }
   for (int32_t j = 0; j < n; ++j) {
     double* column = L + (size_t)j * ld;

@@ -3,12 +3,10 @@
 // cost: n^3/3 flops, n^2 memory.  fails: a pivot that is not positive and finite.
 #include "linalg/cholesky_dense.h"
 
-#include <cblas.h>
-#include <lapacke.h>
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "linalg/dense_factor.h"
 
 void sap_cholesky_dense_clear(sap_cholesky_dense* dense) {
   sap_free(dense->factor);
@@ -55,23 +53,11 @@ int32_t sap_cholesky_dense_factorize(sap_cholesky_dense* dense, const sap_patter
                                      const double* values) {
   const int32_t n = pattern->n;
   gather(dense->factor, pattern, values);
-  const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, dense->factor, n);
-  if (info > 0) {
-    return sap_pattern_block_of(pattern, info - 1);
-  }
-  // Not every LAPACK stops at a NaN or an infinite pivot.
-  for (int32_t i = 0; i < n; ++i) {
-    const double pivot = dense->factor[(size_t)i * (size_t)n + (size_t)i];
-    if (!(pivot > 0 && isfinite(pivot))) {
-      return sap_pattern_block_of(pattern, i);
-    }
-  }
-  return -1;
+  const int32_t broken = sap_dense_factorize(n, dense->factor);
+  return broken < 0 ? -1 : sap_pattern_block_of(pattern, broken);
 }
 
 void sap_cholesky_dense_solve(const sap_cholesky_dense* dense, const sap_pattern_copy* pattern,
                               double* x) {
-  const int32_t n = pattern->n;
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, dense->factor, n, x, 1);
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, dense->factor, n, x, 1);
+  sap_dense_factor_solve(pattern->n, dense->factor, x);
 }

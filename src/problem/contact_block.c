@@ -7,8 +7,7 @@
 
 #include "problem/problem_data.h"
 #include "problem/sets.h"
-
-enum { MAXIMUM_ROWS = 6 };
+#include "problem/wide_cone.h"
 
 static sap_status check_friction(const sap_problem* p, const sap_contact_block* c, int32_t nrows,
                                  sap_error* error) {
@@ -104,7 +103,7 @@ static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
 static sap_status add_potential(sap_problem* p, const sap_contact_block* contact,
                                 const sap_regularization* regularization, double w,
                                 sap_block* block, double* R, double* v_hat, sap_error* error) {
-  double vc0[MAXIMUM_ROWS], free[MAXIMUM_ROWS], slip_2 = 0.0;
+  double vc0[SAP_WIDE_ROWS], free[SAP_WIDE_ROWS], slip_2 = 0.0;
   sap_stage_velocity(p, block, vc0);
   sap_stage_free_velocity(p, block, free);
   for (int32_t i = 0; i < block->nrows; ++i) {
@@ -158,8 +157,8 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (p == NULL || contact == NULL || regularization == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
   }
-  double R[MAXIMUM_ROWS] = {0.0}, v_hat[MAXIMUM_ROWS] = {0.0}, w = 0.0;
-  double scales[MAXIMUM_ROWS], vc0[MAXIMUM_ROWS] = {0.0};
+  double R[SAP_WIDE_ROWS] = {0.0}, v_hat[SAP_WIDE_ROWS] = {0.0}, w = 0.0;
+  double scales[SAP_WIDE_ROWS], vc0[SAP_WIDE_ROWS] = {0.0};
   const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
   sap_status status = check_friction(p, contact, nrows, error);
   sap_block block = {.set = set_of(p, contact),

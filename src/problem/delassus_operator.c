@@ -4,10 +4,10 @@
 #include "problem/delassus_operator.h"
 
 #include <cblas.h>
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
+#include "linalg/dense_factor.h"
 #include "problem/problem_data.h"
 
 // Runs over the spans of velocities that a column of Y covers.
@@ -144,18 +144,5 @@ bool sap_delassus_factorize(double* D, int32_t n, double shift) {
   for (int32_t i = 0; i < n; ++i) {
     D[(size_t)i * (size_t)(n + 1)] += shift;
   }
-  if (n == 0 || LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, D, n) != 0) {
-    return n == 0;
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    if (!(D[(size_t)i * (size_t)(n + 1)] > 0.0)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void sap_delassus_factor_solve(const double* L, int32_t n, double* x) {
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, L, n, x, 1);
-  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, n, x, 1);
+  return sap_dense_factorize(n, D) < 0;
 }

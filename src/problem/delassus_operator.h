@@ -13,16 +13,17 @@
 
 #include "core/error.h"
 #include "problem/eigenvalues.h"
+#include "problem/wide_cone.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;
-  int32_t block;                    // the problem's index
-  int32_t problem_row;              // first row in the problem
-  int32_t first, nrows;             // rows of the operator; 3, 4, 6 or 1
-  double mu;                        // cone
-  double lower, upper;              // interval, scaled
-  double scale;                     // s
-  double diagonal[36];              // D_ii, nrows x nrows
+  int32_t block;                                   // the problem's index
+  int32_t problem_row;                             // first row in the problem
+  int32_t first, nrows;                            // rows of the operator; 3, 4, 6 or 1
+  double mu;                                       // cone
+  double lower, upper;                             // interval, scaled
+  double scale;                                    // s
+  double diagonal[SAP_WIDE_ROWS * SAP_WIDE_ROWS];  // D_ii, nrows x nrows
   size_t jacobian, lift;            // start of its rows of J, of its columns of Y = A^-1 J'
   int32_t ncols, nlift;             // length of each
   int32_t first_tree, ntrees;       // in item_trees: island's indices
@@ -82,8 +83,8 @@ void sap_delassus_dense(const sap_delassus* d, double* D);
 // Largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
 double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);
 
-// Dense Cholesky of D + shift I in place of a copy; false when it is not positive definite.
+// Dense Cholesky of D + shift I in place of a copy; false when it is not positive definite. Solve
+// with sap_dense_factor_solve.
 bool sap_delassus_factorize(double* D, int32_t n, double shift);
-void sap_delassus_factor_solve(const double* L, int32_t n, double* x);
 
 #endif

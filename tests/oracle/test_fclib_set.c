@@ -81,7 +81,8 @@ static void test_set(void** unused) {
   assert_true(solved >= LEAST);
 }
 
-// Rovers have an unsymmetric W: gradients take its transpose, where symmetry would hide the slip.
+// Rovers have an unsymmetric W: gradients take its transpose, stages take its rows, where symmetry
+// would hide the slip.
 static void test_unsymmetric(void** unused) {
   (void)unused;
   static const char* const names[] = {"Rover1039", "Rover3865", "Rover4493", "Rover4609"};
@@ -101,6 +102,7 @@ static void test_unsymmetric(void** unused) {
     }
     (void)fclose(file);
     assert_true(natural_map(path, "implicit-complementarity") <= SOLVED);
+    assert_true(natural_map(path, "staggered") <= SOLVED);
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "linalg/dense_factor.h"
 #include "problem/delassus_operator.h"
 #include "support/near.h"
 
@@ -191,7 +192,7 @@ static void check(bool coupled) {
   // damped Cholesky
   memcpy(y, x, sizeof y);
   assert_true(sap_delassus_factorize(dense, NROWS, 0.25));
-  sap_delassus_factor_solve(dense, NROWS, y);
+  sap_dense_factor_solve(NROWS, dense, y);
   for (int i = 0; i < NROWS; ++i) {
     double sum = 0.25 * y[i];
     for (int j = 0; j < NROWS; ++j) {

@@ -12,6 +12,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/dense_factor.h"
 #include "problem/wide_cone.h"
 
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
@@ -98,7 +99,7 @@ static void iterate(sap_dual* d, admm* a) {
       a->x[item->first + SAP_NORMAL_ROW] -= item->mu * sqrt(sap_wide_dot(item->nrows, w, w));
     }
   }
-  sap_delassus_factor_solve(a->factor, n, a->x);
+  sap_dense_factor_solve(n, a->factor, a->x);
   for (int32_t i = 0; i < n; ++i) {
     const double relaxed = omega * a->x[i] + (1.0 - omega) * a->y_last[i];
     a->w[i] -= a->rho * relaxed;

@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAXIMUM_ROWS = 6, NORMAL = 2 };
-
 // T = dP/dx of an item at x, symmetric. On the cone's surface, with t the tangents' direction and
 // n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
 static void projection_jacobian(const sap_delassus_item* item, const double* x, double* T) {
@@ -18,25 +16,25 @@ static void projection_jacobian(const sap_delassus_item* item, const double* x, 
   }
   double length_2 = 0.0;
   for (size_t r = 0; r < rows; ++r) {
-    length_2 += r == NORMAL ? 0.0 : x[r] * x[r];
+    length_2 += r == SAP_NORMAL_ROW ? 0.0 : x[r] * x[r];
   }
   const double length = sqrt(length_2), mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
-  if (length <= mu * x[NORMAL]) {
+  if (length <= mu * x[SAP_NORMAL_ROW]) {
     for (size_t r = 0; r < rows; ++r) {
       T[r * (rows + 1)] = 1.0;
     }
     return;
   }
-  if (mu * length <= -x[NORMAL]) {
+  if (mu * length <= -x[SAP_NORMAL_ROW]) {
     return;
   }
-  const double across = mu * (x[NORMAL] + mu * length) * scale / length;
+  const double across = mu * (x[SAP_NORMAL_ROW] + mu * length) * scale / length;
   for (size_t c = 0; c < rows; ++c) {
-    const double tc = c == NORMAL ? 1.0 : mu * x[c] / length;
+    const double tc = c == SAP_NORMAL_ROW ? 1.0 : mu * x[c] / length;
     for (size_t r = 0; r < rows; ++r) {
-      const double tr = r == NORMAL ? 1.0 : mu * x[r] / length;
+      const double tr = r == SAP_NORMAL_ROW ? 1.0 : mu * x[r] / length;
       T[c * rows + r] = scale * tr * tc;
-      if (r != NORMAL && c != NORMAL) {
+      if (r != SAP_NORMAL_ROW && c != SAP_NORMAL_ROW) {
         T[c * rows + r] += across * ((r == c ? 1.0 : 0.0) - x[r] * x[c] / (length * length));
       }
     }
@@ -49,7 +47,7 @@ static void assemble(const sap_ccp_polish* s, const sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[MAXIMUM_ROWS * MAXIMUM_ROWS], x[MAXIMUM_ROWS] = {0.0};
+    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], x[SAP_WIDE_ROWS] = {0.0};
     for (size_t r = 0; r < rows; ++r) {
       x[r] = d->z[first + r] - d->g[first + r];
     }

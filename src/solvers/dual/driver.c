@@ -7,11 +7,11 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/answer.h"
 #include "solvers/dual/dual.h"
 #include "solvers/dual/key_map.h"
 #include "solvers/primal/islands.h"
 #include "solvers/residuals.h"
-#include "solvers/solver_table.h"
 
 enum { HISTORY_RESERVE = 512 };
 
@@ -24,11 +24,6 @@ typedef struct dual_workspace {
   double *v, *gamma, *vc;
   int32_t v_capacity, gamma_capacity, vc_capacity, order_capacity;
 } dual_workspace;
-
-typedef struct totals {
-  sap_outcome outcome;
-  int32_t iterations, total_iterations, factorizations, evaluations, largest;
-} totals;
 
 sap_status sap_dual_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -142,7 +137,7 @@ static void finish_island(dual_workspace* w, const sap_problem* p) {
 }
 
 static sap_status solve_island(dual_workspace* w, const sap_dual_call* call, int32_t index,
-                               sap_dual_method method, totals* sum, sap_error* error) {
+                               sap_dual_method method, sap_totals* sum, sap_error* error) {
   const sap_problem* p = call->problem;
   const sap_islands* islands = &w->islands;
   const int32_t first_tree = islands->tree_start[index], first_block = islands->block_start[index];
@@ -171,64 +166,38 @@ static sap_status solve_island(dual_workspace* w, const sap_dual_call* call, int
     sap_history_end_island(d->history);
   }
   finish_island(w, p);
-  sum->outcome = d->outcome > sum->outcome ? d->outcome : sum->outcome;
-  sum->iterations = d->iterations > sum->iterations ? d->iterations : sum->iterations;
-  sum->total_iterations += d->iterations;
-  sum->factorizations += d->factorizations;
-  sum->evaluations += d->evaluations;
-  sum->largest = d->op.nv > sum->largest ? d->op.nv : sum->largest;
+  const sap_totals one = {.outcome = d->outcome,
+                          .iterations = d->iterations,
+                          .total_iterations = d->iterations,
+                          .factorizations = d->factorizations,
+                          .evaluations = d->evaluations,
+                          .islands = 1,
+                          .largest = d->op.nv};
+  sap_totals_add(sum, &one);
   return SAP_STATUS_OK;
 }
 
-static void copy(double* to, const double* from, int32_t count) {
-  if (count > 0) {
-    memcpy(to, from, (size_t)count * sizeof(double));
-  }
-}
-
 // Fails before it writes anything that the caller sees.
-static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, const totals* sum,
+static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, sap_totals* sum,
                             sap_error* error) {
   const sap_problem* p = call->problem;
-  sap_solution* solution = call->solution;
-  sap_report* report = call->report;
   sap_residual residual;
   sap_status status = sap_residuals(p, w->v, w->gamma, &residual, error);
   if (status == SAP_STATUS_OK) {
     status = sap_key_map_store(&w->last, p, w->gamma, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_solution_reserve(solution, p->nv, p->nrows, error);
-  }
-  if (status == SAP_STATUS_OK && report != NULL) {
-    status = SAP_GROW(&report->history, &report->history_capacity, w->history.capacity, error);
+    status = sap_answer_reserve(p, w->history.capacity, call->solution, call->report, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   sap_contact_velocity(p, w->v, w->vc);
-  solution->nv = p->nv;
-  solution->nrows = p->nrows;
-  solution->cost = residual.cost;
-  copy(solution->v, w->v, p->nv);
-  copy(solution->gamma, w->gamma, p->nrows);
-  copy(solution->vc, w->vc, p->nrows);
-  if (report == NULL) {
-    return SAP_STATUS_OK;
-  }
-  report->outcome = sum->outcome;
-  report->iterations = sum->iterations;
-  report->total_iterations = sum->total_iterations;
-  report->factorizations = sum->factorizations;
-  report->symbolic_analyses = 0;
-  report->evaluations = sum->evaluations;
-  report->islands = w->islands.count;
-  report->largest_island = sum->largest;
-  report->cost = residual.cost;
-  report->momentum_error = residual.momentum;
-  report->history_count = w->history.count;
-  for (int32_t i = 0; i < w->history.count; ++i) {
-    report->history[i] = sap_history_iteration(&w->history, i);
+  const sap_answer answer = {p, w->v, w->gamma, w->vc, residual.momentum};
+  sum->cost = residual.cost;
+  sap_answer_hand_over(&answer, sum, call->solution, call->report);
+  if (call->report != NULL) {
+    sap_answer_history(&w->history, call->report);
   }
   return SAP_STATUS_OK;
 }
@@ -289,8 +258,10 @@ sap_status sap_dual_solve(void* workspace, const sap_dual_call* call, bool ncp,
   d->history = call->report != NULL ? &w->history : NULL;
   const double limit = call->options->time_limit;
   d->deadline = limit > 0.0 ? sap_clock_seconds() + limit : (double)INFINITY;
-  copy(w->v, p->v_star, p->nv);
-  totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
+  if (p->nv > 0) {
+    memcpy(w->v, p->v_star, (size_t)p->nv * sizeof(double));
+  }
+  sap_totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
   status = order_islands(w, limit > 0.0, error);
   for (int32_t i = 0; i < w->islands.count && status == SAP_STATUS_OK; ++i) {
     status = solve_island(w, call, w->order[i], method, &sum, error);

@@ -9,69 +9,14 @@
 // 1e-9 are often out of its reach: where it stalls, Newton on the natural map goes on.
 #include "solvers/dual/ipm.h"
 
-#include <float.h>
-#include <math.h>
 #include <string.h>
 
-#include "problem/wide_cone.h"
 #include "solvers/dual/ccp_polish.h"
-#include "solvers/dual/second_order_cone.h"
+#include "solvers/dual/ipm_system.h"
 
 static const double BOUNDARY = 0.99;  // of the way to the boundary
 
-typedef struct ipm {
-  double *D, *K;           // (n n)
-  double *x, *dx, *rd;     // (n)
-  double *s, *ds;          // cones: s^ (head first); rows: multiplier of the lower bound   (n)
-  double *b, *db;          // rows: multiplier of the upper bound                           (n)
-  double* r;               // complementarity: cones lambda \ r; rows r of the lower bound  (n)
-  double* rb;              // rows: r of the upper bound                                    (n)
-  sap_soc_scaling* cones;  // of the items; rows do not use theirs
-  int32_t* pivots;         // of the polish                                            (n)
-  double mu;               // mean complementarity
-  double rank;
-} ipm;
-
-static bool is_soc(const sap_delassus_item* item) {
-  return item->is_cone && item->mu > 0.0;
-}
-static bool is_fixed(const sap_delassus_item* item) {
-  return !item->is_cone && item->lower == item->upper;
-}
-static bool has_lower(const sap_delassus_item* item) {
-  return (item->is_cone || isfinite(item->lower)) && !is_fixed(item);
-}
-static bool has_upper(const sap_delassus_item* item) {
-  return !item->is_cone && isfinite(item->upper) && !is_fixed(item);
-}
-// Row of an item that has bounds: the only one, or the normal of a cone without friction.
-static int32_t bounded_row(const sap_delassus_item* item) {
-  return item->first + (item->is_cone ? SAP_NORMAL_ROW : 0);
-}
-// Row of the i-th component of the second-order cone.
-static int32_t row_of(int32_t i) {
-  return i == 0 ? SAP_NORMAL_ROW : i <= SAP_NORMAL_ROW ? i - 1 : i;
-}
-static double lower_of(const sap_delassus_item* item) {
-  return item->is_cone ? 0.0 : item->lower;
-}
-
-// x^ = T z
-static void to_cone(const sap_delassus_item* item, const double* z, double* out) {
-  for (int32_t i = 0; i < item->nrows; ++i) {
-    out[i] = z[item->first + row_of(i)] * (i == 0 ? item->mu : 1.0);
-  }
-}
-
-// out += T' s^
-static void add_from_cone(const sap_delassus_item* item, const double* s, double sign,
-                          double* out) {
-  for (int32_t i = 0; i < item->nrows; ++i) {
-    out[item->first + row_of(i)] += sign * s[i] * (i == 0 ? item->mu : 1.0);
-  }
-}
-
-static sap_status reserve(sap_dual* d, ipm* m, sap_error* error) {
+static sap_status reserve(sap_dual* d, sap_ipm* m, sap_error* error) {
   const int64_t n = d->op.n;
   const int64_t cones = (int64_t)(sizeof(sap_soc_scaling) / sizeof(double)) * d->op.nitems;
   sap_status status = sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error);
@@ -92,7 +37,7 @@ static sap_status reserve(sap_dual* d, ipm* m, sap_error* error) {
 }
 
 // Every item in the middle of its set, at the size of the impulse that stops it.
-static void start(sap_dual* d, ipm* m) {
+static void start(sap_dual* d, sap_ipm* m) {
   double largest = 0.0;
   for (int32_t i = 0; i < d->op.n; ++i) {
     largest = fmax(largest, fabs(d->op.q[i]));
@@ -101,13 +46,13 @@ static void start(sap_dual* d, ipm* m) {
   m->rank = 0.0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item);
+    const int32_t row = sap_ipm_bounded_row(item);
     double size = 1e-3 * largest;
     for (int32_t r = 0; r < item->nrows; ++r) {
       size = fmax(size, fabs(d->op.q[item->first + r]));
     }
     size = size > 0.0 ? size : 1.0;
-    if (is_soc(item)) {
+    if (sap_ipm_is_soc(item)) {
       m->x[row] = size / fmin(item->mu, 1.0);
       m->s[item->first] = size;
       for (int32_t i = 1; i < item->nrows; ++i) {
@@ -116,201 +61,21 @@ static void start(sap_dual* d, ipm* m) {
       m->rank += 1.0;
       continue;
     }
-    const bool lower = has_lower(item), upper = has_upper(item);
+    const bool lower = sap_ipm_has_lower(item), upper = sap_ipm_has_upper(item);
     m->s[row] = m->b[row] = size;
-    m->x[row] = is_fixed(item)   ? item->lower
-                : lower && upper ? 0.5 * (item->lower + item->upper)
-                : lower          ? lower_of(item) + size
-                : upper          ? item->upper - size
-                                 : 0.0;
+    m->x[row] = sap_ipm_is_fixed(item) ? item->lower
+                : lower && upper       ? 0.5 * (item->lower + item->upper)
+                : lower                ? sap_ipm_lower(item) + size
+                : upper                ? item->upper - size
+                                       : 0.0;
     m->rank += (lower ? 1.0 : 0.0) + (upper ? 1.0 : 0.0);
   }
-}
-
-// Dual residual, scalings, mean complementarity.
-static void evaluate(sap_dual* d, ipm* m) {
-  double sum = 0.0;
-  memcpy(m->rd, d->g, (size_t)d->op.n * sizeof(double));
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item), f = item->first;
-    if (is_soc(item)) {
-      double x[SAP_SOC_MAX];
-      to_cone(item, m->x, x);
-      sap_soc_make(&m->cones[k], item->nrows, x, m->s + f);
-      add_from_cone(item, m->s + f, -1.0, m->rd);
-      sum += x[0] * m->s[f] + sap_soc_tail(item->nrows, x, m->s + f);
-      continue;
-    }
-    if (has_lower(item)) {
-      m->rd[row] -= m->s[row];
-      sum += m->s[row] * (m->x[row] - lower_of(item));
-    }
-    if (has_upper(item)) {
-      m->rd[row] += m->b[row];
-      sum += m->b[row] * (item->upper - m->x[row]);
-    }
-  }
-  m->mu = m->rank > 0.0 ? sum / m->rank : 0.0;
-}
-
-static void fix_row(ipm* m, size_t n, int32_t row) {
-  for (size_t i = 0; i < n; ++i) {
-    m->K[(size_t)row * n + i] = m->K[i * n + (size_t)row] = 0.0;
-  }
-  m->K[(size_t)row * (n + 1)] = 1.0;
-}
-
-// K = D + scalings, factorized. A shift at round-off keeps a singular D definite.
-static bool factorize(sap_dual* d, ipm* m) {
-  const size_t n = (size_t)d->op.n;
-  memcpy(m->K, m->D, n * n * sizeof(double));
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const size_t f = (size_t)item->first, row = (size_t)bounded_row(item);
-    if (is_soc(item)) {
-      const sap_soc_scaling* c = &m->cones[k];
-      const double factor = 1.0 / (c->beta * c->beta);
-      for (int32_t b = 0; b < item->nrows; ++b) {  // 2 T J w (T J w)' - T J T
-        const size_t j = f + (size_t)row_of(b);
-        const double wj = b == 0 ? c->w[0] * item->mu : -c->w[b];
-        for (int32_t a = 0; a < item->nrows; ++a) {
-          const double wi = a == 0 ? c->w[0] * item->mu : -c->w[a];
-          m->K[j * n + f + (size_t)row_of(a)] += factor * 2.0 * wi * wj;
-        }
-        m->K[j * (n + 1)] += b > 0 ? factor : -factor * item->mu * item->mu;
-      }
-      continue;
-    }
-    if (has_lower(item)) {
-      m->K[row * (n + 1)] += m->s[row] / (m->x[row] - lower_of(item));
-    }
-    if (has_upper(item)) {
-      m->K[row * (n + 1)] += m->b[row] / (item->upper - m->x[row]);
-    }
-  }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    if (is_fixed(item)) {
-      fix_row(m, n, item->first);
-    } else if (item->is_cone && !is_soc(item)) {
-      for (int32_t i = 1; i < item->nrows; ++i) {
-        fix_row(m, n, item->first + row_of(i));
-      }
-    }
-  }
-  d->factorizations += 1;
-  return sap_delassus_factorize(m->K, d->op.n, 16.0 * DBL_EPSILON);
-}
-
-// Right-hand sides of complementarity: sigma mu - products, less the predictor's second order.
-static void aim(sap_dual* d, ipm* m, double sigma, bool corrector) {
-  const double target = sigma * m->mu;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item), f = item->first;
-    if (is_soc(item)) {
-      const sap_soc_scaling* c = &m->cones[k];
-      const int32_t n = item->nrows;
-      double r[SAP_SOC_MAX], second[SAP_SOC_MAX] = {0.0};
-      if (corrector) {
-        double dx[SAP_SOC_MAX], scaled_x[SAP_SOC_MAX], scaled_s[SAP_SOC_MAX];
-        to_cone(item, m->dx, dx);
-        sap_soc_scale(c, n, true, dx, scaled_x);
-        sap_soc_scale(c, n, false, m->ds + f, scaled_s);
-        sap_soc_product(n, scaled_x, scaled_s, second);
-      }
-      sap_soc_product(n, c->lambda, c->lambda, r);
-      for (int32_t i = 0; i < n; ++i) {
-        r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
-      }
-      sap_soc_divide(n, c->lambda, r, m->r + f);
-      continue;
-    }
-    const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
-    const double upper = corrector ? -m->dx[row] * m->db[row] : 0.0;
-    m->r[row] = target - m->s[row] * (m->x[row] - lower_of(item)) - lower;
-    m->rb[row] = target - m->b[row] * (item->upper - m->x[row]) - upper;
-  }
-}
-
-// dx, ds, db for the right-hand sides of aim.
-static void solve(sap_dual* d, ipm* m) {
-  for (int32_t i = 0; i < d->op.n; ++i) {
-    m->dx[i] = -m->rd[i];
-  }
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item), f = item->first;
-    if (is_soc(item)) {
-      sap_soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
-      add_from_cone(item, m->ds + f, 1.0, m->dx);
-      continue;
-    }
-    m->dx[row] += has_lower(item) ? m->r[row] / (m->x[row] - lower_of(item)) : 0.0;
-    m->dx[row] -= has_upper(item) ? m->rb[row] / (item->upper - m->x[row]) : 0.0;
-    if (is_fixed(item)) {
-      m->dx[f] = 0.0;
-    }
-    for (int32_t i = 1; item->is_cone && i < item->nrows; ++i) {
-      m->dx[f + row_of(i)] = 0.0;
-    }
-  }
-  sap_delassus_factor_solve(m->K, d->op.n, m->dx);
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item), f = item->first;
-    if (is_soc(item)) {
-      double x[SAP_SOC_MAX] = {0.0}, half[SAP_SOC_MAX] = {0.0}, change[SAP_SOC_MAX];
-      to_cone(item, m->dx, x);
-      sap_soc_scale(&m->cones[k], item->nrows, true, x, half);
-      sap_soc_scale(&m->cones[k], item->nrows, true, half, change);
-      for (int32_t i = 0; i < item->nrows; ++i) {
-        m->ds[f + i] -= change[i];
-      }
-      continue;
-    }
-    m->ds[row] =
-        has_lower(item) ? (m->r[row] - m->s[row] * m->dx[row]) / (m->x[row] - lower_of(item)) : 0.0;
-    m->db[row] =
-        has_upper(item) ? (m->rb[row] + m->b[row] * m->dx[row]) / (item->upper - m->x[row]) : 0.0;
-  }
-}
-
-static double shorten(double alpha, double value, double change) {
-  return value + alpha * change < 0.0 ? -value / change : alpha;
-}
-
-// Largest step <= 1 that stays in all cones.
-static double longest_step(const sap_dual* d, const ipm* m) {
-  double alpha = 1.0;
-  for (int32_t k = 0; k < d->op.nitems; ++k) {
-    const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = bounded_row(item), f = item->first;
-    if (is_soc(item)) {
-      double x[SAP_SOC_MAX], dx[SAP_SOC_MAX];
-      to_cone(item, m->x, x);
-      to_cone(item, m->dx, dx);
-      alpha = fmin(alpha, fmin(sap_soc_step(item->nrows, x, dx),
-                               sap_soc_step(item->nrows, m->s + f, m->ds + f)));
-      continue;
-    }
-    if (has_lower(item)) {
-      alpha = shorten(alpha, m->x[row] - lower_of(item), m->dx[row]);
-      alpha = shorten(alpha, m->s[row], m->ds[row]);
-    }
-    if (has_upper(item)) {
-      alpha = shorten(alpha, item->upper - m->x[row], -m->dx[row]);
-      alpha = shorten(alpha, m->b[row], m->db[row]);
-    }
-  }
-  return alpha;
 }
 
 static sap_status run_ipm(sap_dual* d, sap_error* error) {
   static const double LEAST_STEP = 1e-8;
   const size_t n = (size_t)d->op.n;
-  ipm m;
+  sap_ipm m;
   sap_status status = reserve(d, &m, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -327,16 +92,16 @@ static sap_status run_ipm(sap_dual* d, sap_error* error) {
     if (status != SAP_STATUS_OK || done) {
       return status;
     }
-    evaluate(d, &m);
-    if (!factorize(d, &m)) {
+    sap_ipm_evaluate(d, &m);
+    if (!sap_ipm_factorize(d, &m)) {
       return sap_ccp_polish_run(&polish, d, error);
     }
-    aim(d, &m, 0.0, false);
-    solve(d, &m);
-    const double affine = longest_step(d, &m);
-    aim(d, &m, (1.0 - affine) * (1.0 - affine) * (1.0 - affine), true);
-    solve(d, &m);
-    const double longest = longest_step(d, &m);
+    sap_ipm_aim(d, &m, 0.0, false);
+    sap_ipm_find_step(d, &m);
+    const double affine = sap_ipm_longest_step(d, &m);
+    sap_ipm_aim(d, &m, (1.0 - affine) * (1.0 - affine) * (1.0 - affine), true);
+    sap_ipm_find_step(d, &m);
+    const double longest = sap_ipm_longest_step(d, &m);
     alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
     if (!(alpha >= LEAST_STEP)) {
       return sap_ccp_polish_run(&polish, d, error);

@@ -10,14 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SAP_SOC_MAX = 6 };
+#include "problem/wide_cone.h"
 
 typedef struct sap_soc_scaling {
-  double w[SAP_SOC_MAX];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
-                          // J = diag(1, -1, ..., -1)
-  double v[SAP_SOC_MAX];
+  double w[SAP_WIDE_ROWS];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
+                            // J = diag(1, -1, ..., -1)
+  double v[SAP_WIDE_ROWS];
   double beta;
-  double lambda[SAP_SOC_MAX];
+  double lambda[SAP_WIDE_ROWS];
 } sap_soc_scaling;
 
 static inline double sap_soc_tail(int32_t n, const double* x, const double* y) {

@@ -8,14 +8,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/dense_factor.h"
 #include "solvers/dual/pyramid.h"
 
 static const double ETA = 1e-6;        // proximal weight; the smallest eigenvalue may be 0
 static const double IMBALANCE = 10.0;  // ratio of residuals that changes rho
-enum { ADAPT_EVERY = 10, NORMAL = 2 };
+enum { ADAPT_EVERY = 10 };
 
 static bool takes(const sap_delassus_item* item, int32_t row, bool friction) {
-  return !item->is_cone || (friction ? row != NORMAL && item->mu > 0.0 : row == NORMAL);
+  return !item->is_cone ||
+         (friction ? row != SAP_NORMAL_ROW && item->mu > 0.0 : row == SAP_NORMAL_ROW);
 }
 
 int32_t sap_stage_qp_rows(const sap_dual* d, bool friction) {
@@ -48,11 +50,12 @@ static void gather(const sap_stage_qp* s, const double* z, double* out) {
   }
 }
 
-// q of the part: D z + q less its own share.
+// q of the part: D z + q less its own symmetric share, so that where z stays the program is that of
+// D as it is.
 static void find_linear(sap_stage_qp* s, const sap_dual* d, const double* D) {
   const int32_t n = d->op.n;
   for (int32_t i = 0; i < s->n; ++i) {
-    s->q[i] = d->op.q[s->rows[i]] + cblas_ddot(n, D + (size_t)s->rows[i] * (size_t)n, 1, d->z, 1);
+    s->q[i] = d->op.q[s->rows[i]] + cblas_ddot(n, D + s->rows[i], n, d->z, 1);
   }
   gather(s, d->z, s->y);
   cblas_dsymv(CblasColMajor, CblasLower, s->n, -1.0, s->D, s->n, s->y, 1, 1.0, s->q, 1);
@@ -80,7 +83,8 @@ sap_status sap_stage_qp_begin(sap_stage_qp* s, sap_dual* d, const double* D, dou
   }
   for (size_t j = 0; j < n; ++j) {
     for (size_t i = 0; i < n; ++i) {
-      s->D[j * n + i] = D[(size_t)s->rows[j] * (size_t)d->op.n + (size_t)s->rows[i]];
+      const size_t a = (size_t)s->rows[i], b = (size_t)s->rows[j], all = (size_t)d->op.n;
+      s->D[j * n + i] = 0.5 * (D[b * all + a] + D[a * all + b]);
     }
   }
   // tsounis (172), as in admm.c
@@ -100,19 +104,19 @@ void sap_stage_project_tangents(const sap_delassus_item* item, int32_t sides, do
   const double radius = item->mu * fmax(normal, 0.0);
   if (sides > 0) {
     sap_polygon_project(radius, sides, x, out);
-    for (int32_t r = NORMAL + 1; r < item->nrows; ++r) {
+    for (int32_t r = SAP_NORMAL_ROW + 1; r < item->nrows; ++r) {
       out[r] = fmax(-radius, fmin(radius, x[r]));
     }
     return;
   }
   double length_2 = 0.0;
   for (int32_t r = 0; r < item->nrows; ++r) {
-    length_2 += r == NORMAL ? 0.0 : x[r] * x[r];
+    length_2 += r == SAP_NORMAL_ROW ? 0.0 : x[r] * x[r];
   }
   const double length = sqrt(length_2);
   const double shrink = length > radius ? radius / length : 1.0;
   for (int32_t r = 0; r < item->nrows; ++r) {
-    out[r] = r == NORMAL ? out[r] : shrink * x[r];
+    out[r] = r == SAP_NORMAL_ROW ? out[r] : shrink * x[r];
   }
 }
 
@@ -128,13 +132,13 @@ static void project(const sap_stage_qp* s, const sap_dual* d, double* y) {
       y[at] = fmax(y[at], 0.0);
       at += 1;
     } else if (item->mu > 0.0) {
-      double x[6] = {0.0}, out[6] = {0.0};
+      double x[SAP_WIDE_ROWS] = {0.0}, out[SAP_WIDE_ROWS] = {0.0};
       for (int32_t r = 0; r < item->nrows; ++r) {
-        x[r] = r == NORMAL ? 0.0 : y[at + r - (r > NORMAL ? 1 : 0)];
+        x[r] = r == SAP_NORMAL_ROW ? 0.0 : y[at + r - (r > SAP_NORMAL_ROW ? 1 : 0)];
       }
-      sap_stage_project_tangents(item, s->sides, d->z[item->first + NORMAL], x, out);
+      sap_stage_project_tangents(item, s->sides, d->z[item->first + SAP_NORMAL_ROW], x, out);
       for (int32_t r = 0; r < item->nrows; ++r) {
-        if (r != NORMAL) {
+        if (r != SAP_NORMAL_ROW) {
           y[at++] = out[r];
         }
       }
@@ -150,7 +154,7 @@ static void iterate(sap_stage_qp* s, sap_dual* d, double* primal_2, double* dual
   for (int32_t i = 0; i < n; ++i) {
     s->x[i] = ETA * s->x_last[i] + s->rho * s->y[i] + s->w[i] - s->q[i];
   }
-  sap_delassus_factor_solve(s->factor, n, s->x);
+  sap_dense_factor_solve(n, s->factor, s->x);
   for (int32_t i = 0; i < n; ++i) {
     s->w[i] -= s->rho * s->x[i];
     s->y[i] = -s->w[i] / s->rho;

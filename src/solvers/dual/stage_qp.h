@@ -13,7 +13,7 @@ typedef struct sap_stage_qp {
   int32_t sides;  // of the polygon, 0: the disk
   int32_t n;
   int32_t* rows;            // of D, item by item                        (n)
-  double *D, *factor;       // its part, that plus (rho + eta) I, factored (n n)
+  double *D, *factor;       // its part, symmetric; that plus (rho + eta) I, factored (n n)
   double *q, *x, *y, *w;    // (n)
   double *x_last, *y_last;  // (n)
   double rho, change;       // penalty, and what it is changed by

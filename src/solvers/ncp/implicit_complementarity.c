@@ -20,6 +20,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/dense_factor.h"
 #include "solvers/ncp/implicit_search.h"
 
 static const double LEAST_LAMBDA = 1e-14, MOST_LAMBDA = 1e3;  // D's blocks are scaled to 1
@@ -52,7 +53,7 @@ static sap_status reserve(sap_dual* d, sap_implicit* m, sap_error* error) {
 static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* T) {
   const sap_delassus_item* item = &d->op.items[k];
   const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
-  double normal[SAP_IMPLICIT_ROWS], T2[SAP_IMPLICIT_ROWS * SAP_IMPLICIT_ROWS];
+  double normal[SAP_WIDE_ROWS], T2[SAP_WIDE_ROWS * SAP_WIDE_ROWS];
   sap_region sides[2];
   if (m->edge[k] == SAP_EDGE_NONE ||
       !sap_edge_normal(item, p, (sap_edge)m->edge[k], normal, sides)) {
@@ -79,7 +80,7 @@ static void assemble(const sap_dual* d, sap_implicit* m) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_IMPLICIT_ROWS * SAP_IMPLICIT_ROWS];
+    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS];
     choose_slope(d, m, k, T);
     for (size_t c = 0; c < rows; ++c) {
       double* J = m->J + (first + c) * n;
@@ -97,7 +98,7 @@ static void assemble(const sap_dual* d, sap_implicit* m) {
 static void project_tangent(const sap_dual* d, const sap_implicit* m, double* x) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_IMPLICIT_ROWS], dot = 0.0;
+    double normal[SAP_WIDE_ROWS], dot = 0.0;
     sap_region sides[2];
     if (m->edge[k] == SAP_EDGE_NONE ||
         !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
@@ -125,7 +126,7 @@ static bool factorize(sap_dual* d, sap_implicit* m) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, n, n, 1.0, m->J, n, 0.0, m->H, n);
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_IMPLICIT_ROWS];
+    double normal[SAP_WIDE_ROWS];
     sap_region sides[2];
     if (m->edge[k] == SAP_EDGE_NONE ||
         !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
@@ -171,7 +172,7 @@ static bool improve(sap_dual* d, sap_implicit* m) {
     }
   }
   memcpy(m->newton, m->gradient, (size_t)n * sizeof(double));
-  sap_delassus_factor_solve(m->H, n, m->newton);
+  sap_dense_factor_solve(n, m->H, m->newton);
   const double predicted = 0.5 * cblas_ddot(n, m->gradient, 1, m->newton, 1);
   cblas_dscal(n, -1.0, m->newton, 1);
   cblas_daxpy(n, 1.0, m->p, 1, m->newton, 1);
@@ -214,7 +215,7 @@ static void start(sap_dual* d, sap_implicit* m) {
                 m->p, 1);
   } else {
     memcpy(m->p, d->op.q, n * sizeof(double));
-    sap_delassus_factor_solve(m->H, d->op.n, m->p);
+    sap_dense_factor_solve(d->op.n, m->H, m->p);
     cblas_dscal(d->op.n, -1.0, m->p, 1);
   }
   memcpy(m->trial, m->p, n * sizeof(double));

@@ -4,12 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-enum { NORMAL = 2 };
-
 static double tangent_length(const sap_delassus_item* item, const double* p) {
   double sum = 0.0;
   for (int32_t r = 0; r < item->nrows; ++r) {
-    sum += r == NORMAL ? 0.0 : p[r] * p[r];
+    sum += r == SAP_NORMAL_ROW ? 0.0 : p[r] * p[r];
   }
   return sqrt(sum);
 }
@@ -19,10 +17,11 @@ void sap_implicit_impulse(const sap_delassus_item* item, const double* p, double
     z[0] = p[0] < item->lower ? item->lower : (p[0] > item->upper ? item->upper : p[0]);
     return;
   }
-  const double normal = p[NORMAL] > 0.0 ? p[NORMAL] : 0.0, radius = item->mu * normal;
+  const double normal = p[SAP_NORMAL_ROW] > 0.0 ? p[SAP_NORMAL_ROW] : 0.0,
+               radius = item->mu * normal;
   const double length = tangent_length(item, p), s = length > radius ? radius / length : 1.0;
   for (int32_t r = 0; r < item->nrows; ++r) {
-    z[r] = r == NORMAL ? normal : s * p[r];
+    z[r] = r == SAP_NORMAL_ROW ? normal : s * p[r];
   }
 }
 
@@ -30,10 +29,11 @@ sap_region sap_implicit_region(const sap_delassus_item* item, const double* p) {
   if (!item->is_cone) {
     return p[0] > item->lower && p[0] < item->upper ? SAP_REGION_STICK : SAP_REGION_OFF;
   }
-  if (!(p[NORMAL] > 0.0)) {
+  if (!(p[SAP_NORMAL_ROW] > 0.0)) {
     return SAP_REGION_OFF;
   }
-  return tangent_length(item, p) < item->mu * p[NORMAL] ? SAP_REGION_STICK : SAP_REGION_SLIP;
+  return tangent_length(item, p) < item->mu * p[SAP_NORMAL_ROW] ? SAP_REGION_STICK
+                                                                : SAP_REGION_SLIP;
 }
 
 // Slipping: z_t = mu p_n t,  dz_t/dp_t = mu p_n/|p_t| (I - t t'),  dz_t/dp_n = mu t.
@@ -46,15 +46,16 @@ void sap_implicit_jacobian(const sap_delassus_item* item, const double* p, sap_r
   }
   const double length = item->is_cone ? tangent_length(item, p) : 0.0;
   const bool slips = region == SAP_REGION_SLIP;
-  const double scale = slips && length > 0.0 ? item->mu * fmax(p[NORMAL], 0.0) / length : 1.0;
+  const double scale =
+      slips && length > 0.0 ? item->mu * fmax(p[SAP_NORMAL_ROW], 0.0) / length : 1.0;
   for (size_t i = 0; i < n; ++i) {
-    T[i * (n + 1)] = item->is_cone && i != NORMAL ? scale : 1.0;
+    T[i * (n + 1)] = item->is_cone && i != SAP_NORMAL_ROW ? scale : 1.0;
   }
   for (size_t c = 0; slips && length > 0.0 && c < n; ++c) {
     for (size_t r = 0; r < n; ++r) {
-      if (r != NORMAL) {
+      if (r != SAP_NORMAL_ROW) {
         const double t = p[r] / length;
-        T[c * n + r] += c == NORMAL ? item->mu * t : -scale * t * p[c] / length;
+        T[c * n + r] += c == SAP_NORMAL_ROW ? item->mu * t : -scale * t * p[c] / length;
       }
     }
   }
@@ -71,7 +72,7 @@ bool sap_edge_normal(const sap_delassus_item* item, const double* p, sap_edge ed
   }
   const double length = tangent_length(item, p);
   if (edge == SAP_EDGE_PLANE) {
-    normal[NORMAL] = 1.0;
+    normal[SAP_NORMAL_ROW] = 1.0;
     sides[0] = SAP_REGION_SLIP;  // next to the plane the cone is narrow
     return length > 0.0;
   }
@@ -81,7 +82,7 @@ bool sap_edge_normal(const sap_delassus_item* item, const double* p, sap_edge ed
   }
   const double inverse = 1.0 / sqrt(1.0 + item->mu * item->mu);
   for (int32_t r = 0; r < item->nrows; ++r) {
-    normal[r] = inverse * (r == NORMAL ? item->mu : -p[r] / length);
+    normal[r] = inverse * (r == SAP_NORMAL_ROW ? item->mu : -p[r] / length);
   }
   return true;
 }
@@ -92,16 +93,16 @@ bool sap_edge_project(const sap_delassus_item* item, sap_edge edge, double* p) {
     return true;
   }
   if (edge == SAP_EDGE_PLANE) {
-    p[NORMAL] = 0.0;
+    p[SAP_NORMAL_ROW] = 0.0;
     return true;
   }
   const double length = tangent_length(item, p), mu = item->mu;
-  const double normal = (p[NORMAL] + mu * length) / (1.0 + mu * mu);
+  const double normal = (p[SAP_NORMAL_ROW] + mu * length) / (1.0 + mu * mu);
   if (!(normal > 0.0) || !(length > 0.0)) {
     return false;
   }
   for (int32_t r = 0; r < item->nrows; ++r) {
-    p[r] = r == NORMAL ? normal : p[r] * (mu * normal / length);
+    p[r] = r == SAP_NORMAL_ROW ? normal : p[r] * (mu * normal / length);
   }
   return true;
 }
@@ -125,17 +126,18 @@ int32_t sap_edge_crossings(const sap_delassus_item* item, const double* p, const
     }
     return count;
   }
-  if (u[NORMAL] != 0.0) {
-    count = add(-p[NORMAL] / u[NORMAL], SAP_EDGE_PLANE, count, alpha, edge);
+  if (u[SAP_NORMAL_ROW] != 0.0) {
+    count = add(-p[SAP_NORMAL_ROW] / u[SAP_NORMAL_ROW], SAP_EDGE_PLANE, count, alpha, edge);
   }
   if (!(item->mu > 0.0)) {
     return count;
   }
   const double mu_2 = item->mu * item->mu;  // a alpha^2 + 2 b alpha + c = 0
-  double a = mu_2 * u[NORMAL] * u[NORMAL], b = mu_2 * u[NORMAL] * p[NORMAL];
-  double c = mu_2 * p[NORMAL] * p[NORMAL];
+  double a = mu_2 * u[SAP_NORMAL_ROW] * u[SAP_NORMAL_ROW],
+         b = mu_2 * u[SAP_NORMAL_ROW] * p[SAP_NORMAL_ROW];
+  double c = mu_2 * p[SAP_NORMAL_ROW] * p[SAP_NORMAL_ROW];
   for (int32_t r = 0; r < item->nrows; ++r) {
-    if (r != NORMAL) {
+    if (r != SAP_NORMAL_ROW) {
       a -= u[r] * u[r];
       b -= u[r] * p[r];
       c -= p[r] * p[r];
@@ -148,7 +150,7 @@ int32_t sap_edge_crossings(const sap_delassus_item* item, const double* p, const
   const double t = -(b + copysign(sqrt(root), b));
   const double solutions[2] = {a != 0.0 ? t / a : -1.0, t != 0.0 ? c / t : -1.0};
   for (int i = 0; i < 2; ++i) {
-    if (p[NORMAL] + solutions[i] * u[NORMAL] > 0.0) {
+    if (p[SAP_NORMAL_ROW] + solutions[i] * u[SAP_NORMAL_ROW] > 0.0) {
       count = add(solutions[i], SAP_EDGE_CONE, count, alpha, edge);
     }
   }

@@ -11,8 +11,6 @@
 
 #include "problem/delassus_operator.h"
 
-enum { SAP_IMPLICIT_ROWS = 6 };  // most rows of an item
-
 typedef enum sap_region {
   SAP_REGION_OFF,    // open; at a bound: z does not change
   SAP_REGION_STICK,  // sticking; between the bounds: z = p

@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/answer.h"
 #include "solvers/dual/dual.h"
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/sap_ncp_shift.h"
@@ -24,10 +25,9 @@ static const double LOOSEST = 0.1;   // inner tolerance of the first solve
 static const double TIGHTER = 0.2;   // inner tolerance as a part of the natural map
 static const double TOO_FAR = 10.0;  // natural map over the best one that restarts
 
-// Totals, and how far the best solution is.
+// Totals over the solves, and how far the best solution is.
 typedef struct progress {
-  sap_outcome outcome;
-  int32_t iterations, total_iterations, factorizations, analyses, evaluations;
+  sap_totals totals;
   double error;  // of the best: the larger of natural map and momentum error
 } progress;
 
@@ -93,7 +93,7 @@ static sap_status solve_shifted(sap_ncp* w, const sap_solver_options* options, c
     memcpy(w->rows, p->v_hat, (size_t)p->nrows * sizeof(double));
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
-    w->rows[p->blocks[w->cone[k]].first_row + 2] -= sap_ncp_shift(w)[k];
+    w->rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] -= sap_ncp_shift(w)[k];
   }
   shifted.v_hat = w->rows;
   if (guess != NULL) {
@@ -110,12 +110,16 @@ static void record(sap_ncp* w, double map) {
                                                         .evaluations = w->report.evaluations};
 }
 
-static void add_totals(progress* sum, const sap_report* report) {
-  sum->iterations += report->iterations;
-  sum->total_iterations += report->total_iterations;
-  sum->factorizations += report->factorizations;
-  sum->analyses += report->symbolic_analyses;
-  sum->evaluations += report->evaluations;
+// Solves follow one another: their iterations add up, their islands are the same.
+static void add_totals(sap_totals* sum, const sap_report* report) {
+  const sap_totals one = {.iterations = sum->iterations + report->iterations,
+                          .total_iterations = report->total_iterations,
+                          .factorizations = report->factorizations,
+                          .analyses = report->symbolic_analyses,
+                          .evaluations = report->evaluations,
+                          .largest = report->largest_island};
+  sap_totals_add(sum, &one);
+  sum->islands = report->islands;
 }
 
 static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
@@ -129,7 +133,7 @@ static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, con
     }
     const double map = sap_ncp_natural_map(w, p), momentum = w->report.momentum_error;
     const double error_now = fmax(map, momentum);
-    add_totals(sum, &w->report);
+    add_totals(&sum->totals, &w->report);
     record(w, map);
     sap_ncp_find_image(w, p);
     if (k == 0 || error_now < sum->error) {
@@ -140,11 +144,11 @@ static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, con
       }
     }
     if (map <= wanted && (momentum <= wanted || tolerance <= wanted)) {
-      sum->outcome = momentum <= wanted ? SAP_OUTCOME_CONVERGED : w->report.outcome;
+      sum->totals.outcome = momentum <= wanted ? SAP_OUTCOME_CONVERGED : w->report.outcome;
       return SAP_STATUS_OK;
     }
     if (options->time_limit > 0.0 && sap_clock_seconds() >= w->deadline) {
-      sum->outcome = SAP_OUTCOME_TIME_LIMIT;
+      sum->totals.outcome = SAP_OUTCOME_TIME_LIMIT;
       return SAP_STATUS_OK;
     }
     const bool idle = k > 0 && w->report.total_iterations == 0;
@@ -153,7 +157,7 @@ static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, con
       sap_ncp_next_shift(w, error_now > TOO_FAR * sum->error);
     }
   }
-  sum->outcome = SAP_OUTCOME_ITERATION_LIMIT;
+  sum->totals.outcome = SAP_OUTCOME_ITERATION_LIMIT;
   return SAP_STATUS_OK;
 }
 
@@ -169,9 +173,9 @@ static sap_status polish(sap_ncp* w, const sap_solver_options* options, const sa
     return status;
   }
   const double map = sap_ncp_natural_map(w, p);
-  add_totals(sum, &w->report);
+  add_totals(&sum->totals, &w->report);
   record(w, map);
-  sum->outcome = w->report.outcome;
+  sum->totals.outcome = w->report.outcome;
   if (fmax(map, w->report.momentum_error) < sum->error) {
     sap_ncp_find_image(w, p);
     memcpy(sap_ncp_shift(w), sap_ncp_image(w), (size_t)w->ncones * sizeof(double));
@@ -181,22 +185,19 @@ static sap_status polish(sap_ncp* w, const sap_solver_options* options, const sa
 }
 
 // Fails before it writes anything that the caller sees.
-static sap_status hand_over(sap_ncp* w, const sap_problem* p, const progress* sum,
-                            sap_solution* solution, sap_report* report, sap_error* error) {
+static sap_status hand_over(sap_ncp* w, const sap_problem* p, progress* sum, sap_solution* solution,
+                            sap_report* report, sap_error* error) {
   double* rows = w->rows + p->nrows;
   for (int32_t i = 0; i < p->nrows; ++i) {
     rows[i] = 0.0;
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
-    rows[p->blocks[w->cone[k]].first_row + 2] = sap_ncp_best_image(w)[k];
+    rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] = sap_ncp_best_image(w)[k];
   }
   sap_residual residual;
   sap_status status = sap_residuals(p, w->best.v, w->best.gamma, &residual, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_solution_reserve(solution, p->nv, p->nrows, error);
-  }
-  if (status == SAP_STATUS_OK && report != NULL) {
-    status = SAP_GROW(&report->history, &report->history_capacity, w->history.capacity, error);
+    status = sap_answer_reserve(p, w->history.capacity, solution, report, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_key_map_store(&w->last, p, rows, error);
@@ -204,31 +205,13 @@ static sap_status hand_over(sap_ncp* w, const sap_problem* p, const progress* su
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  solution->nv = p->nv;
-  solution->nrows = p->nrows;
-  solution->cost = residual.cost;
-  if (p->nv > 0) {
-    memcpy(solution->v, w->best.v, (size_t)p->nv * sizeof(double));
+  const sap_answer answer = {p, w->best.v, w->best.gamma, w->best.vc, residual.momentum};
+  sum->totals.cost = residual.cost;
+  sap_answer_hand_over(&answer, &sum->totals, solution, report);
+  if (report != NULL) {
+    report->history_count = w->history.count;
+    memcpy(report->history, w->history.rows, (size_t)w->history.count * sizeof(sap_iteration));
   }
-  if (p->nrows > 0) {
-    memcpy(solution->gamma, w->best.gamma, (size_t)p->nrows * sizeof(double));
-    memcpy(solution->vc, w->best.vc, (size_t)p->nrows * sizeof(double));
-  }
-  if (report == NULL) {
-    return SAP_STATUS_OK;
-  }
-  report->outcome = sum->outcome;
-  report->iterations = sum->iterations;
-  report->total_iterations = sum->total_iterations;
-  report->factorizations = sum->factorizations;
-  report->symbolic_analyses = sum->analyses;
-  report->evaluations = sum->evaluations;
-  report->islands = w->report.islands;
-  report->largest_island = w->report.largest_island;
-  report->cost = residual.cost;
-  report->momentum_error = residual.momentum;
-  report->history_count = w->history.count;
-  memcpy(report->history, w->history.rows, (size_t)w->history.count * sizeof(sap_iteration));
   return SAP_STATUS_OK;
 }
 
@@ -241,7 +224,7 @@ sap_status sap_ncp_solve(void* workspace, const sap_solver_options* options, con
   if (status == SAP_STATUS_OK) {
     status = fixed_point(w, options, p, &sum, error);
   }
-  if (status == SAP_STATUS_OK && sum.outcome == SAP_OUTCOME_ITERATION_LIMIT) {
+  if (status == SAP_STATUS_OK && sum.totals.outcome == SAP_OUTCOME_ITERATION_LIMIT) {
     status = polish(w, options, p, &sum, error);
   }
   return status == SAP_STATUS_OK ? hand_over(w, p, &sum, solution, report, error) : status;

@@ -14,7 +14,7 @@
 
 #include "solvers/dual/stage_qp.h"
 
-enum { NORMAL = 2, INNER = 500 };    // iterations of ADMM per stage
+enum { INNER = 500 };                // iterations of ADMM per stage
 static const double LOOSEST = 1e-2;  // tolerance of the first stages
 static const double TIGHTER = 1e-2;  // tolerance of a stage as a part of the error
 static const double TIGHTEST = 1e-15;
@@ -27,13 +27,13 @@ static double own_map(const sap_dual* d, int32_t sides) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
-    double x[6] = {0.0}, out[6] = {0.0}, sum = 0.0, size = 0.0;
+    double x[SAP_WIDE_ROWS] = {0.0}, out[SAP_WIDE_ROWS] = {0.0}, sum = 0.0, size = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       x[r] = z[r] - g[r];
     }
     if (item->is_cone) {
-      sap_stage_project_tangents(item, sides, z[NORMAL], x, out);
-      out[NORMAL] = fmax(x[NORMAL], 0.0);
+      sap_stage_project_tangents(item, sides, z[SAP_NORMAL_ROW], x, out);
+      out[SAP_NORMAL_ROW] = fmax(x[SAP_NORMAL_ROW], 0.0);
     } else {
       sap_dual_project(item, x, out);
     }

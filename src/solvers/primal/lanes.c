@@ -133,9 +133,8 @@ static void deal_islands(sap_primal* s) {
 }
 
 // Sums over islands in their order, whichever lane had them.
-static sap_status add_up(sap_primal* s, bool keep_history, sap_primal_totals* sum,
-                         sap_error* error) {
-  *sum = (sap_primal_totals){.outcome = SAP_OUTCOME_CONVERGED};
+static sap_status add_up(sap_primal* s, bool keep_history, sap_totals* sum, sap_error* error) {
+  *sum = (sap_totals){.outcome = SAP_OUTCOME_CONVERGED};
   for (int32_t l = 0; l < s->nlanes; ++l) {
     const sap_history* iterates = &s->lanes[l].iterates;
     for (int32_t i = s->lanes[l].first; i < s->lanes[l].end; ++i) {
@@ -150,20 +149,22 @@ static sap_status add_up(sap_primal* s, bool keep_history, sap_primal_totals* su
       if (keep_history) {
         sap_history_end_island(&s->history);
       }
-      sum->outcome = result->outcome > sum->outcome ? result->outcome : sum->outcome;
-      sum->iterations = result->iterations > sum->iterations ? result->iterations : sum->iterations;
-      sum->total_iterations += result->iterations;
-      sum->factorizations += result->factorizations;
-      sum->evaluations += result->evaluations;
-      sum->analyses += r->analysed ? 1 : 0;
-      sum->largest = r->nv > sum->largest ? r->nv : sum->largest;
-      sum->cost += r->cost;
+      const sap_totals one = {.outcome = result->outcome,
+                              .iterations = result->iterations,
+                              .total_iterations = result->iterations,
+                              .factorizations = result->factorizations,
+                              .evaluations = result->evaluations,
+                              .analyses = r->analysed ? 1 : 0,
+                              .islands = 1,
+                              .largest = r->nv,
+                              .cost = r->cost};
+      sap_totals_add(sum, &one);
     }
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_lanes_solve(const sap_primal_call* of, sap_primal_totals* sum, sap_error* error) {
+sap_status sap_lanes_solve(const sap_primal_call* of, sap_totals* sum, sap_error* error) {
   sap_primal* s = of->primal;
   deal_islands(s);
   sap_threads_run(s->threads, s->nlanes, run_lane, (void*)of);

@@ -5,6 +5,7 @@
 #define SAP_SOLVERS_PRIMAL_LANES_H
 
 #include "core/threads.h"
+#include "solvers/answer.h"
 #include "solvers/primal/cholesky_pool.h"
 #include "solvers/primal/impulse_memory.h"
 #include "solvers/primal/iterate.h"
@@ -55,17 +56,10 @@ typedef struct sap_primal_call {
   double deadline;  // of the clock
 } sap_primal_call;
 
-// Totals over islands.
-typedef struct sap_primal_totals {
-  sap_outcome outcome;
-  int32_t iterations, total_iterations, factorizations, evaluations, analyses, largest;
-  double cost;
-} sap_primal_totals;
-
 // As many lanes as threads are asked for; the memory of one is there from the beginning.
 sap_status sap_lanes_set(sap_primal* primal, int32_t count, sap_error* error);
 void sap_lanes_clear(sap_primal* primal);
 // Solves all islands: v, gamma, vc and dual of the workspace, its history, and the totals.
-sap_status sap_lanes_solve(const sap_primal_call* of, sap_primal_totals* sum, sap_error* error);
+sap_status sap_lanes_solve(const sap_primal_call* of, sap_totals* sum, sap_error* error);
 
 #endif

@@ -11,7 +11,6 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/lanes.h"
 #include "solvers/residuals.h"
-#include "solvers/solver_table.h"
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -83,49 +82,24 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
   return sum;
 }
 
-static void copy(double* to, const double* from, int32_t count) {
-  if (count > 0) {
-    memcpy(to, from, (size_t)count * sizeof(double));
-  }
-}
-
 // Fails before it writes anything that the caller sees.
-static sap_status hand_over(const sap_primal* s, const sap_problem* p, const sap_primal_totals* sum,
+static sap_status hand_over(const sap_primal* s, const sap_problem* p, const sap_totals* sum,
                             sap_solution* solution, sap_report* report, sap_error* error) {
   sap_momentum momentum = {0};
-  sap_status status = sap_solution_reserve(solution, p->nv, p->nrows, error);
-  if (status == SAP_STATUS_OK && report != NULL) {
+  sap_status status = SAP_STATUS_OK;
+  if (report != NULL) {
     status = sap_momentum_residual(p, s->v, s->gamma, &momentum, error);
-    if (status == SAP_STATUS_OK) {
-      const int32_t wanted = s->history.capacity;
-      status = SAP_GROW(&report->history, &report->history_capacity, wanted, error);
-    }
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_answer_reserve(p, s->history.capacity, solution, report, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  solution->nv = p->nv;
-  solution->nrows = p->nrows;
-  solution->cost = sum->cost;
-  copy(solution->v, s->v, p->nv);
-  copy(solution->gamma, s->gamma, p->nrows);
-  copy(solution->vc, s->vc, p->nrows);
-  if (report == NULL) {
-    return SAP_STATUS_OK;
-  }
-  report->outcome = sum->outcome;
-  report->iterations = sum->iterations;
-  report->total_iterations = sum->total_iterations;
-  report->factorizations = sum->factorizations;
-  report->symbolic_analyses = sum->analyses;
-  report->evaluations = sum->evaluations;
-  report->islands = s->islands.count;
-  report->largest_island = sum->largest;
-  report->cost = sum->cost;
-  report->momentum_error = momentum.relative;
-  report->history_count = s->history.count;
-  for (int32_t i = 0; i < s->history.count; ++i) {
-    report->history[i] = sap_history_iteration(&s->history, i);
+  const sap_answer answer = {p, s->v, s->gamma, s->vc, momentum.relative};
+  sap_answer_hand_over(&answer, sum, solution, report);
+  if (report != NULL) {
+    sap_answer_history(&s->history, report);
   }
   return SAP_STATUS_OK;
 }
@@ -152,7 +126,9 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  copy(s->v, p->v_star, p->nv);
+  if (p->nv > 0) {
+    memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
+  }
   sap_impulse_memory_recall(&s->memory, p, s->dual);
   const sap_primal_call of = {.primal = s,
                               .options = options,
@@ -161,7 +137,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
                               .deadline = options->time_limit > 0.0
                                               ? sap_clock_seconds() + options->time_limit
                                               : (double)INFINITY};
-  sap_primal_totals sum;
+  sap_totals sum;
   status = sap_lanes_solve(&of, &sum, error);
   if (status != SAP_STATUS_OK) {
     return status;
