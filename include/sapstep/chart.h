@@ -21,6 +21,7 @@ typedef struct sap_chart_panel {
   const char *title, *x_label, *y_label;  // UTF-8
   bool log_x, log_y;
   bool markers;                // a marker at every point
+  bool dashes;                 // lines are dashed in turn, so that one seen through another shows
   int32_t slopes;              // with both axes logarithmic: dashed lines of slope 1 ... slopes
   const char* const* x_names;  // in place of the numbers 0, 1, ... of axis x; NULL: none
   int32_t x_name_count;        //

@@ -287,6 +287,10 @@ void compare_convergence_destroy(compare_convergence* convergence);
 // Charts: lines are copied, thinned to what can be seen.
 bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
                       const double* x, const double* y);
+// Whether a panel's values differ enough for a logarithmic axis.
+bool compare_lines_spread(const compare_lines* lines, int panel);
+// " [s]" of what varies, where its name says it; else "".
+const char* compare_unit_of(const char* name);
 void compare_lines_clear(compare_lines* lines);
 // Panels without series (their lines are those collected), as SVG, and the lines as CSV beside it.
 sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,

@@ -53,6 +53,31 @@ void compare_lines_clear(compare_lines* lines) {
   *lines = (compare_lines){0};
 }
 
+const char* compare_unit_of(const char* name) {
+  static const char* const units[][2] = {
+      {"dt", " [s]"}, {"mass", " [kg]"}, {"stiffness", " [N/m]"}, {"relaxation_time", " [s]"}};
+  const char* slash = strrchr(name, '/');
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+    if (strcmp(slash != NULL ? slash + 1 : name, units[i][0]) == 0) {
+      return units[i][1];
+    }
+  }
+  return "";
+}
+
+bool compare_lines_spread(const compare_lines* lines, int panel) {
+  double least = (double)INFINITY, most = 0.0;
+  for (int i = 0; i < lines->count; ++i) {
+    const compare_line* line = &lines->lines[i];
+    for (int32_t k = 0; line->panel == panel && k < line->count; ++k) {
+      const double y = line->y[k];
+      least = isfinite(y) ? fmin(least, y) : least;
+      most = isfinite(y) ? fmax(most, y) : most;
+    }
+  }
+  return !(least > 0.0) || most > 2.0 * least;
+}
+
 static sap_status fail(const char* path, sap_error* error) {
   return cli_fail(error, SAP_STATUS_IO, "cannot write '%.200s': %s", path,
                   errno != 0 ? strerror(errno) : "a write failed");

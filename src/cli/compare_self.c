@@ -249,8 +249,9 @@ sap_status compare_self_write(compare_job* job, sap_error* error) {
     }
     const bool varied = q->statistic != COMPARE_OVER_TIME;
     compare_quantity_label(q, labels[count]);
-    (void)snprintf(x_labels[count], COMPARE_LABEL_SIZE, "%s",
-                   varied && o->vary != NULL ? o->vary : "time [s]");
+    (void)snprintf(x_labels[count], COMPARE_LABEL_SIZE, "%.60s%s",
+                   varied && o->vary != NULL ? o->vary : "time [s]",
+                   varied && o->vary != NULL ? compare_unit_of(o->vary) : "");
     if (q->over >= 0) {
       compare_quantity_label(&o->quantities[q->over], x_labels[count]);
     }
@@ -260,9 +261,11 @@ sap_status compare_self_write(compare_job* job, sap_error* error) {
     p->log_x = varied;
     p->log_y = residual < COMPARE_RESIDUALS || varied;
     p->markers = varied;
+    p->dashes = !varied;
     p->slopes = varied && strcmp(q->name, "deviation") == 0 ? 1 : 0;
     good = (!varied || add_statistics(job, count, i)) &&
            (q->exact == NULL || varied || add_exact(job, count, q->exact));
+    p->log_y = p->log_y && (!varied || compare_lines_spread(&job->lines, count));
     ++count;
   }
   if (!good) {

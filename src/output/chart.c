@@ -119,6 +119,13 @@ static void draw_marker(FILE* out, int32_t series, double x, double y) {
   (void)fprintf(out, " fill=\"%s\"/>\n", colors[series % COLORS]);
 }
 
+// Dashes of a line: where asked for in turn, and where colours repeat.
+static const char* dashes_of(const sap_chart_panel* p, int32_t k) {
+  static const char* const kinds[] = {"", " stroke-dasharray=\"9 5\"", " stroke-dasharray=\"3 4\"",
+                                      " stroke-dasharray=\"9 4 2 4\""};
+  return kinds[p->dashes ? k % 4 : k >= COLORS ? 1 : 0];
+}
+
 static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const sap_chart_axis* x,
                         const sap_chart_axis* y) {
   const sap_chart_series* s = &p->series[k];
@@ -130,8 +137,8 @@ static void draw_series(FILE* out, const sap_chart_panel* p, int32_t k, const sa
       continue;
     }
     if (!open) {
-      (void)fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\" points=\"",
-                    colors[k % COLORS]);
+      (void)fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.5\"%s points=\"",
+                    colors[k % COLORS], dashes_of(p, k));
       open = true;
     }
     (void)fprintf(out, "%.2f,%.2f ", sap_chart_place(x, s->x[i]), sap_chart_place(y, s->y[i]));
@@ -168,8 +175,8 @@ static void draw_legend(FILE* out, const sap_chart_panel* p, double x, double y)
     const double at = y + LINE_HEIGHT * k;
     (void)fprintf(out,
                   "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-                  "stroke-width=\"1.5\"/>\n",
-                  x, at, x + 26.0, at, colors[k % COLORS]);
+                  "stroke-width=\"1.5\"%s/>\n",
+                  x, at, x + 26.0, at, colors[k % COLORS], dashes_of(p, k));
     if (p->markers) {
       draw_marker(out, k, x + 13.0, at);
     }

@@ -142,7 +142,9 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
   const double least = d->options->absolute_tolerance * d->options->absolute_tolerance;
   const bool solved =
       sums.scaled_2 <= least || (d->residual <= d->options->relative_tolerance && meaningful);
-  const bool still = d->iterations > 0 && d->change <= d->options->relative_tolerance;
+  // nothing but round-off is left: impulses that are round-off themselves never come to rest
+  const bool still =
+      d->iterations > 0 && (d->change <= d->options->relative_tolerance || sums.scaled_2 <= least);
   const bool converged = d->fixed_point ? still : solved;
   if (d->iterations == 0 || d->fixed_point || converged || sums.scaled_2 < d->best_2) {
     d->best = d->residual;
