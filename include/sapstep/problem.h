@@ -102,6 +102,10 @@ SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_
                                           sap_error* error);
 SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess,
                                            sap_error* error);
+// Impulses (nrows) that dual solvers start from, before those of the same blocks last time; those
+// that iterate on velocities take v_guess. Of the blocks there are: one that is added drops it.
+SAP_API sap_status sap_problem_set_gamma_guess(sap_problem* problem, const double* gamma_guess,
+                                               sap_error* error);
 
 // x = A^-1 b, both (nv), x may be b: v* = v0 + A^-1 (dt times the forces at the start of the step).
 // Needs all diagonal blocks and couplings; NOT_SPD names the tree.

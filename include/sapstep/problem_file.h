@@ -54,6 +54,14 @@ SAP_API sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_sol
                                             bool* found, sap_error* error);
 SAP_API void sap_solution_reader_close(sap_solution_reader* reader);
 
+// What stands beside the problem of an HDF5 file: /solution (index 0) or /guesses/1, 2, ... (index
+// 1, 2, ...), of `problem` as it was read from there. *found = false where the file has none, text
+// files never do. v of a local problem is its u; vc = J v; cost is NaN where the file has none.
+// Authors of FCLIB files may leave r all zeros beside a u that is right.
+SAP_API sap_status sap_problem_file_solution(const char* path, const sap_problem* problem,
+                                             int32_t index, sap_solution* solution, bool* found,
+                                             sap_error* error);
+
 // Writers collect in a temporary file beside `path`; commit puts it in place of `path` and
 // reports every write error (full disk) that happened; close without commit leaves no trace. A
 // path that is no regular file (a pipe, /dev/stdout) receives everything at commit.

@@ -2,6 +2,7 @@
 // sapstep compare: the same contact problems by several solvers, judged by the same residuals.
 #include "cli/compare.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,10 +39,11 @@ static sap_status add_contenders(compare_job* job, sap_error* error) {
       c.info = sap_solver_get_info(i);
       (void)snprintf(c.name, sizeof c.name, "%s", c.info->name);
     }
-    if (job->options.start != COMPARE_WARM) {
+    const compare_start start = job->options.start;
+    if (start != COMPARE_WARM) {
       status = add_contender(job, &c, false, error);
     }
-    if (status == SAP_STATUS_OK && job->options.start != COMPARE_COLD) {
+    if (status == SAP_STATUS_OK && (start == COMPARE_WARM || start == COMPARE_BOTH)) {
       status = add_contender(job, &c, true, error);
     }
   }
@@ -123,9 +125,50 @@ static int finish(compare_job* job) {
   return cli_flush();
 }
 
+static sap_status refuse(const char* what, sap_error* error) {
+  error->status = SAP_STATUS_ARGUMENT;
+  (void)snprintf(error->message, sizeof error->message, "the file holds no %s", what);
+  return SAP_STATUS_ARGUMENT;
+}
+
+// The guess, or else the solution, that stands beside the problem.
+static sap_status start_from_file(compare_job* job, const char* path, sap_error* error) {
+  bool found = false;
+  sap_status status = sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error);
+  if (status == SAP_STATUS_OK && !found) {
+    status = sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
+  }
+  if (status == SAP_STATUS_OK && !found) {
+    return refuse("/guesses/1 and no /solution to start from", error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_guess(job->problem, job->first.v, error);
+  }
+  return status == SAP_STATUS_OK
+             ? sap_problem_set_gamma_guess(job->problem, job->first.gamma, error)
+             : status;
+}
+
+static sap_status take_reference(compare_job* job, const char* path, sap_error* error) {
+  bool found = false;
+  const sap_status status =
+      sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
+  return status == SAP_STATUS_OK && !found ? refuse("/solution to compare with", error) : status;
+}
+
 static sap_status visit(void* context, const char* path, int64_t index, sap_error* error) {
   compare_job* job = context;
   const compare_where where = {.name = path, .index = index};
+  sap_status status = SAP_STATUS_OK;
+  if (job->options.start == COMPARE_FILE) {
+    status = start_from_file(job, path, error);
+  }
+  if (status == SAP_STATUS_OK && job->options.reference != NULL) {
+    status = take_reference(job, path, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
 }
 

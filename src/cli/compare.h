@@ -28,8 +28,8 @@ enum {
   COMPARE_LABEL_SIZE = 96,
 };
 
-// What contenders start from: nothing, or the solution of the problem before.
-typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH } compare_start;
+// What contenders start from: nothing, the solution of the problem before, or what the file holds.
+typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;
 extern const char* const compare_start_names[];
 
 // A force on a body along a world axis, a formula of t [N].

@@ -50,7 +50,7 @@ compare_group* compare_group_of(const compare_job* job, const compare_where* whe
   return &job->groups[(size_t)at * (size_t)job->count + (size_t)contender];
 }
 
-// Relative to that of the first contender.
+// Relative to that of the first contender, or of the file.
 static double difference(const sap_solution* a, const sap_solution* b) {
   double sum = 0.0, norm = 0.0;
   for (int32_t i = 0; i < a->nv; ++i) {
@@ -122,7 +122,7 @@ static sap_status keep_first(compare_job* job, sap_error* error) {
 
 sap_status compare_problem(compare_job* job, const sap_problem* problem, const compare_where* where,
                            double dt, sap_error* error) {
-  bool have_first = false;
+  bool have_first = !job->options.scenes && job->options.reference != NULL;  // the file's
   sap_status status = sap_problem_check(problem, error);
   if (status == SAP_STATUS_OK && job->options.profile != NULL &&
       !profile_add_problem(&job->profile, job->count)) {

@@ -42,16 +42,16 @@ enum {
 const cli_option compare_option_list[] = {
     {"solvers", "NAME,...", ID_SOLVERS,
      "which, see 'sapstep solvers', with options of their own as in\nadmm-ncp:penalty=fixed (all)"},
-    {"start", "cold|warm|both", ID_START,
+    {"start", "cold|warm|both|file", ID_START,
      "cold: every problem anew; warm: from the impulses of the problem\nbefore (both of a scene, "
-     "cold of files)"},
+     "cold of files); file: from the first of an\nHDF5 file's /guesses, or its /solution"},
     {"self", NULL, ID_SELF, "every solver steps the scene itself"},
     {"classes", NULL, ID_CLASSES, "a row for each class of problems, by their constraints"},
     {"duration", "S", ID_DURATION, "of a scene: simulated time [s] (1)"},
     {"every", "N", ID_EVERY, "of a scene: the problem of every N-th step (1)"},
     {"reference", "NAME", ID_REFERENCE,
      "the solver that steps the scene (sap); with --self the one whose\nrun deviations are "
-     "measured from, or own"},
+     "measured from, or own; of files: file, velocities\nare compared with those of its /solution"},
     {"reference-dt", "S", ID_REFERENCE_DT, "with --self: its time step [s] (the same)"},
     {"set", "NAME=VALUE,...", ID_SET,
      "of scenes: a number of the run (dt, contact_law, friction, ...), a\nstart (q/JOINT, "
@@ -82,7 +82,7 @@ const cli_option compare_option_list[] = {
     {"format", "table|csv|json", ID_FORMAT, "how to print (table)"},
     {NULL, NULL, 0, NULL},
 };
-const char* const compare_start_names[] = {"cold", "warm", "both", NULL};
+const char* const compare_start_names[] = {"cold", "warm", "both", "file", NULL};
 
 static const char* take_number(compare_options* o, int id, const char* text) {
   double value;
@@ -113,9 +113,10 @@ static const char* take_path(const char** target, const char* argument) {
 
 static const char* take_reference(compare_options* o, const char* argument) {
   o->reference = argument;
-  return cli_find_solver(argument) != NULL || strcmp(argument, "own") == 0
+  return cli_find_solver(argument) != NULL || strcmp(argument, "own") == 0 ||
+                 strcmp(argument, "file") == 0
              ? NULL
-             : "own or a name that 'sapstep solvers' lists";
+             : "own, file or a name that 'sapstep solvers' lists";
 }
 
 // What the argument must be, where it is not that; NULL: it was taken.
@@ -126,7 +127,7 @@ static const char* take(compare_options* o, int id, const char* argument) {
     case ID_START: {
       const int start = cli_read_choice(argument, compare_start_names);
       o->start = (compare_start)start;
-      return start >= 0 ? NULL : "cold, warm or both";
+      return start >= 0 ? NULL : "cold, warm, both or file";
     }
     case ID_REFERENCE:
       return take_reference(o, argument);
@@ -207,7 +208,7 @@ static int check(const cli_command* command, const bool* given, compare_options*
       {ID_CLASSES, "classes", false, true, true},
       {ID_DURATION, "duration", false, true, true},
       {ID_EVERY, "every", false, true, false},
-      {ID_REFERENCE, "reference", false, true, true},
+      {ID_REFERENCE, "reference", true, true, true},
       {ID_REFERENCE_DT, "reference-dt", false, false, true},
       {ID_SET, "set", false, true, true},
       {ID_VARY, "vary", false, false, true},
@@ -242,6 +243,14 @@ static int check(const cli_command* command, const bool* given, compare_options*
   }
   if (o->reference != NULL && !o->self && strcmp(o->reference, "own") == 0) {
     return cli_usage_error(command, "--reference own needs --self");
+  }
+  if (o->reference != NULL && o->scenes == (strcmp(o->reference, "file") == 0)) {
+    return cli_usage_error(command, "--reference of %s must be %s",
+                           o->scenes ? "a scene" : "problem files",
+                           o->scenes ? "own or a solver" : "file");
+  }
+  if (o->scenes && o->start == COMPARE_FILE) {
+    return cli_usage_error(command, "--start file has no meaning for a scene");
   }
   if (sap_solver_options_check(&o->setup.stepper.solver_options, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);

@@ -18,6 +18,10 @@ static const cli_column row_columns[] = {
     {"v_difference", CLI_CELL_REAL, 3}, {"cones", CLI_CELL_INTEGER, 0},
 };
 
+static compare_start start_of(const compare_job* job, const compare_contender* c) {
+  return job->options.start == COMPARE_FILE ? COMPARE_FILE : c->warm ? COMPARE_WARM : COMPARE_COLD;
+}
+
 cli_table* compare_rows_create(void) {
   return cli_table_create(row_columns, sizeof row_columns / sizeof row_columns[0]);
 }
@@ -40,7 +44,7 @@ void compare_rows_add(compare_job* job, const compare_contender* contender,
   cli_table_text(job->rows, where->name);
   cli_table_integer(job->rows, where->index);
   cli_table_text(job->rows, contender->name);
-  cli_table_text(job->rows, compare_start_names[contender->warm ? COMPARE_WARM : COMPARE_COLD]);
+  cli_table_text(job->rows, compare_start_names[start_of(job, contender)]);
   cli_table_text(job->rows, sap_outcome_text(job->report.outcome));
   cli_table_integer(job->rows, job->report.iterations);
   cli_table_real(job->rows, 1e6 * job->report.time);
@@ -146,7 +150,7 @@ static void print_group(const compare_job* job, const compare_where* where, int 
   }
   cli_table_text(table, c->name);
   if (!o->self) {
-    cli_table_text(table, compare_start_names[c->warm ? COMPARE_WARM : COMPARE_COLD]);
+    cli_table_text(table, compare_start_names[start_of(job, c)]);
   } else {
     cli_table_integer(table, g->steps);
   }

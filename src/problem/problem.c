@@ -46,6 +46,7 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem->diagonal);
   sap_free(problem->v_star);
   sap_free(problem->v_guess);
+  sap_free(problem->gamma_guess);
   sap_free(problem->v0);
   sap_free(problem->lag.entries);
   sap_free(problem->couplings);
@@ -141,6 +142,7 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   p->ncoupling_values = p->nblock_trees = p->njacobian_values = 0;
   p->has_guess = p->has_v0 = false;
   p->v_expected = NULL;
+  p->guess_rows = -1;
   p->has_momentum = p->has_mobility = false;
   p->contact_model = SAP_CONTACT_BY_MATERIAL;
   p->theta = p->theta_vq = 1.0;
@@ -189,6 +191,28 @@ sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_star, sa
 
 sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess, sap_error* error) {
   return set_velocity(problem, "v_guess", v_guess, true, error);
+}
+
+sap_status sap_problem_set_gamma_guess(sap_problem* problem, const double* gamma_guess,
+                                       sap_error* error) {
+  sap_problem* p = problem;
+  if (p == NULL || (gamma_guess == NULL && p->nrows > 0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_gamma_guess: %s is NULL",
+                    p == NULL ? "problem" : "gamma_guess");
+  }
+  for (int32_t i = 0; i < p->nrows; ++i) {
+    if (!isfinite(gamma_guess[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "gamma_guess[%d] = %g must be finite", i,
+                      gamma_guess[i]);
+    }
+  }
+  const sap_status status =
+      SAP_RESERVE(&p->gamma_guess, &p->gamma_guess_capacity, (int64_t)p->nrows, error);
+  if (status == SAP_STATUS_OK) {
+    memcpy(p->gamma_guess, gamma_guess, (size_t)p->nrows * sizeof(double));
+    p->guess_rows = p->nrows;
+  }
+  return status;
 }
 
 double sap_problem_dt(const sap_problem* problem) {

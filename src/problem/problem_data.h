@@ -88,6 +88,8 @@ struct sap_problem {
   // Another guess, not a point that constraints are evaluated at; the caller's until the next reset
   // or v_guess. NULL: none.                                                              (nv)
   const double* v_expected;
+  double* gamma_guess;      // (guess_rows), of no use unless these are all rows
+  int32_t guess_rows;       // -1: none
   // where soft laws are evaluated
   double theta, theta_vq;  // 1, 1: the end of the step
   double* v0;              // start of the step (nv); only where has_v0
@@ -111,6 +113,7 @@ struct sap_problem {
   double* upper;
   sap_problem_cache* cache;
 
+  int32_t gamma_guess_capacity;
   int32_t tree_size_capacity, tree_start_capacity, diagonal_start_capacity, diagonal_set_capacity;
   int32_t coupling_head_capacity, diagonal_capacity, v_star_capacity, v_guess_capacity;
   int32_t coupling_capacity, coupling_value_capacity, block_capacity, block_tree_capacity;

@@ -4,7 +4,7 @@
 //   [s] /fclib_global  M v = H r + G l + f,  u = H' v + w,  0 = G' v + b    M H [G], vectors mu f w
 //   [b] a matrix       {m n nz nzmax p i x}: nz >= 0 triplets (p columns, i rows), -1 CSC, -2 CSR
 //   /spacedim 3;  components of r, u, q, w are N T1 T2, ours T1 T2 N
-//   /solution      {v u r l}
+//   /solution      {v u r l};  /guesses/1, 2, ... likewise
 // Ours beyond that: vectors/R, the regularization of r (a problem without is rigid), and what
 // brings a problem back bit by bit, in /sapstep:
 //   dt, tree_sizes, v_star, v_guess
@@ -24,6 +24,10 @@ bool sap_fclib_is_name(const char* path);  // .hdf5, .h5
 bool sap_fclib_is_file(const char* path);
 // Messages begin with the path and name the dataset. On failure the problem may be half filled.
 sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_error* error);
+
+// See sap_problem_file_solution.
+sap_status sap_fclib_read_solution(const char* path, const sap_problem* problem, int32_t index,
+                                   sap_solution* solution, bool* found, sap_error* error);
 
 typedef struct sap_fclib_writer sap_fclib_writer;
 sap_status sap_fclib_writer_create(sap_fclib_writer** out, sap_error* error);

@@ -6,6 +6,7 @@
 
 #include "core/c_locale.h"
 #include "core/memory.h"
+#include "scene/fclib.h"
 #include "scene/problem_file_text.h"
 
 struct sap_solution_reader {
@@ -109,4 +110,16 @@ sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* s
     memset(solution->vc, 0, bytes);
   }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_file_solution(const char* path, const sap_problem* problem, int32_t index,
+                                     sap_solution* solution, bool* found, sap_error* error) {
+  if (path == NULL || problem == NULL || solution == NULL || found == NULL || index < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "path, problem, solution or found is NULL, or index = %ld < 0", (long)index);
+  }
+  *found = false;
+  return sap_fclib_is_file(path)
+             ? sap_fclib_read_solution(path, problem, index, solution, found, error)
+             : SAP_STATUS_OK;
 }

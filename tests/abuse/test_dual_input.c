@@ -60,6 +60,102 @@ static void test_refused(void** state) {
   sap_problem_destroy(p);
 }
 
+// Block 0 is one that most take; block 1 has `nrows` rows of `set`.
+static sap_problem* make_pair(sap_set set, int32_t nrows, double R_last) {
+  const int32_t size = 6, tree = 0;
+  double unit[36] = {0}, R[6], zero[6] = {0}, v_star[6] = {0.1, 0.2, -1, 0.3, -0.2, 0.1};
+  const double lower[6] = {-1, -1, -1, -1, -1, -1}, upper[6] = {1, 1, 1, 1, 1, 1};
+  double J[36] = {0};
+  sap_problem* p;
+  for (int i = 0; i < 6; ++i) {
+    unit[7 * i] = 1.0;
+    R[i] = i == (set == SAP_SET_FRICTION_CONE ? 2 : nrows - 1) ? R_last : 0.1;
+  }
+  for (int i = 0; i < nrows; ++i) {
+    J[i * nrows + i] = 1.0;
+  }
+  assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_reset(p, 0.01, 1, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, unit, 6, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
+  const double* jacobians = J;
+  sap_block block = {.set = SAP_SET_FREE,
+                     .nrows = 1,
+                     .ntrees = 1,
+                     .trees = &tree,
+                     .jacobians = &jacobians,
+                     .R = R,
+                     .v_hat = zero,
+                     .friction = 0.5,
+                     .lower = lower,
+                     .upper = upper};
+  double first[6] = {0, 0, 0, 0, 0, 1};
+  const double* first_jacobian = first;
+  sap_block other = block;
+  const double R_first = 0.1;
+  other.jacobians = &first_jacobian;
+  other.R = &R_first;
+  assert_int_equal(sap_problem_add_block(p, &other, NULL), SAP_STATUS_OK);
+  block.set = set;
+  block.nrows = nrows;
+  assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+  return p;
+}
+
+// What each solver says of itself holds: blocks that it does not name, wide cones, R = 0. Solution
+// and report stay as they were.
+static void test_every_solver_and_block(void** state) {
+  (void)state;
+  static const struct {
+    sap_set set;
+    int32_t nrows;
+    const char* word;
+  } kinds[] = {{SAP_SET_FRICTION_CONE, 3, "cone"},
+               {SAP_SET_FRICTION_CONE, 4, "cone"},
+               {SAP_SET_FRICTION_CONE, 6, "cone"},
+               {SAP_SET_NONNEGATIVE, 2, "nonnegative"},
+               {SAP_SET_BOX, 2, "box"},
+               {SAP_SET_FREE, 2, "free"}};
+  int refused = 0;
+  for (int32_t i = 0; i < sap_solver_count(); ++i) {
+    const sap_solver_info* info = sap_solver_get_info(i);
+    for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; ++k) {
+      const size_t kind = k / 2;
+      const double R = k % 2 == 0 ? 0.1 : 0.0;
+      sap_problem* p = make_pair(kinds[kind].set, kinds[kind].nrows, R);
+      double kept[1] = {42.0};
+      sap_solution solution = {.nv = 1, .v = kept}, fresh = {0};
+      sap_report report = {.iterations = 7};
+      sap_solver* solver;
+      sap_error error = {0};
+      assert_int_equal(sap_solver_create(info->name, NULL, &solver, NULL), SAP_STATUS_OK);
+      const bool takes_free = strstr(info->blocks, "free") != NULL;
+      const bool takes = takes_free && strstr(info->blocks, kinds[kind].word) != NULL &&
+                         (kinds[kind].nrows < 4 || strstr(info->blocks, "3 rows") == NULL) &&
+                         (R > 0.0 || strstr(info->blocks, "R > 0") == NULL);
+      if (takes) {
+        if (sap_solver_solve(solver, p, &fresh, NULL, &error) != SAP_STATUS_OK) {
+          fail_msg("%s, %s: %s", info->name, kinds[kind].word, error.message);
+        }
+      } else {
+        refused += 1;
+        assert_int_equal(sap_solver_solve(solver, p, &solution, &report, &error),
+                         SAP_STATUS_UNSUPPORTED);
+        if (strstr(error.message, info->name) == NULL ||
+            strstr(error.message, takes_free ? "block 1" : "block 0") == NULL) {
+          fail_msg("%s, %s: %s", info->name, kinds[kind].word, error.message);
+        }
+        assert_true(kept[0] == 42.0 && solution.nv == 1 && report.iterations == 7);
+      }
+      sap_solution_clear(&fresh);
+      sap_solver_destroy(solver);
+      sap_problem_destroy(p);
+    }
+  }
+  print_message("%d refusals\n", refused);
+  assert_true(refused > 20);
+}
+
 static void test_names(void** state) {
   (void)state;
   sap_solver* solver;
@@ -158,9 +254,9 @@ static void test_time_limit(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_refused),    cmocka_unit_test(test_names),
-      cmocka_unit_test(test_infeasible), cmocka_unit_test(test_overflow),
-      cmocka_unit_test(test_time_limit),
+      cmocka_unit_test(test_refused),  cmocka_unit_test(test_every_solver_and_block),
+      cmocka_unit_test(test_names),    cmocka_unit_test(test_infeasible),
+      cmocka_unit_test(test_overflow), cmocka_unit_test(test_time_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,7 @@ static sap_status read_file(const char* path, sap_error* error) {
 typedef struct mutation {
   const char* name;
   sap_status status;
-  int count;  // reals or integers; 0: the dataset is removed; -1: text
+  int count;  // reals or integers; 0: the dataset is removed; -1: text; -2: a group in its place
   bool integers;
   double values[4];
 } mutation;
@@ -60,6 +60,12 @@ static const mutation mutations[] = {
     {"fclib_local/W/x", SAP_STATUS_SYNTAX, 2, false, {1, 2}},
     {"fclib_local/W/x", SAP_STATUS_NOT_FINITE, 3, false, {1, (double)NAN, 1}},
     {"fclib_local/W/x", SAP_STATUS_SYNTAX, -1, false, {0}},
+    {"fclib_local/W/x", SAP_STATUS_SYNTAX, -2, false, {0}},
+    {"fclib_local/W/p", SAP_STATUS_SYNTAX, 4, false, {0, 1, 2, 3}},
+    {"fclib_local/W", SAP_STATUS_SYNTAX, 1, false, {0}},
+    {"fclib_local/vectors/q", SAP_STATUS_SYNTAX, -2, false, {0}},
+    {"fclib_local/vectors/mu", SAP_STATUS_SYNTAX, -2, false, {0}},
+    {"fclib_local/spacedim", SAP_STATUS_SYNTAX, -1, false, {0}},
     {"fclib_local/W/m", SAP_STATUS_SYNTAX, 1, true, {6}},
     {"fclib_local/W/n", SAP_STATUS_SYNTAX, 1, true, {-3}},
     {"fclib_local/W/nz", SAP_STATUS_SYNTAX, 1, true, {-3}},
@@ -89,8 +95,13 @@ static void apply(const char* path, const mutation* m) {
   }
   if (m->count == 0) {
     hdf5_write_remove(file, m->name);
-  } else if (m->count < 0) {
+  } else if (m->count == -1) {
     hdf5_write_text(file, m->name, "text");
+  } else if (m->count == -2) {
+    char inside[128];
+    hdf5_write_remove(file, m->name);
+    (void)snprintf(inside, sizeof inside, "%s/inside", m->name);
+    hdf5_write_reals(file, inside, 1, m->values);
   } else if (m->integers) {
     hdf5_write_integers(file, m->name, m->count, integers);
   } else {

@@ -198,6 +198,38 @@ static void test_local_comes_back(void** state) {
   scratch_end(&s);
 }
 
+// A solution of every kind of block, beside its problem.
+static void test_solution_comes_back(void** state) {
+  (void)state;
+  scratch s;
+  char name[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  const char* path = scratch_path(&s, "solved.h5", name);
+  sap_problem* problem = mixed_problem();
+  sap_error error = {0};
+  sap_solver* solver = NULL;
+  sap_solution solution = {0}, back = {0};
+  bool found = false;
+  check(sap_solver_create("proximal-newton", NULL, &solver, &error), &error);
+  check(sap_solver_solve(solver, problem, &solution, NULL, &error), &error);
+  write_file(path, problem, &solution);
+  sap_problem* read = read_file(path);
+  check(sap_problem_file_solution(path, read, 0, &back, &found, &error), &error);
+  assert_true(found && back.nv == solution.nv && back.nrows == solution.nrows);
+  assert_true(back.cost == solution.cost);
+  same(back.v, solution.v, back.nv);
+  same(back.gamma, solution.gamma, back.nrows);
+  for (int32_t i = 0; i < back.nrows; ++i) {  // J v summed in another order
+    assert_true(fabs(back.vc[i] - solution.vc[i]) <= 1e-13 * (1.0 + fabs(solution.vc[i])));
+  }
+  sap_solution_clear(&solution);
+  sap_solution_clear(&back);
+  sap_solver_destroy(solver);
+  sap_problem_destroy(read);
+  sap_problem_destroy(problem);
+  scratch_end(&s);
+}
+
 // The same problem gives the same bytes; a file without a problem is never made.
 static void test_bytes_and_failures(void** state) {
   (void)state;
@@ -229,6 +261,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_every_block_comes_back),
       cmocka_unit_test(test_local_comes_back),
+      cmocka_unit_test(test_solution_comes_back),
       cmocka_unit_test(test_bytes_and_failures),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,9 +75,11 @@ static sap_status reserve(dual_workspace* w, const sap_problem* p, sap_error* er
   return status == SAP_STATUS_OK ? SAP_GROW(&w->vc, &w->vc_capacity, p->nrows, error) : status;
 }
 
-// The guess: given, or the impulses of the same blocks last time, else zero.
+// The guess: given, the problem's, or the impulses of the same blocks last time, else zero.
 static void guess(dual_workspace* w, const double* given) {
   sap_dual* d = &w->dual;
+  const sap_problem* p = d->op.problem;
+  given = given == NULL && p->guess_rows == p->nrows ? p->gamma_guess : given;
   memset(d->z, 0, (size_t)d->op.n * sizeof(double));
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
