@@ -20,10 +20,10 @@ extern "C" {
 //   ncontacts
 //   treeA treeB mu  Rt Rt Rn  vhat_t1 vhat_t2 vhat_n  J_A(3*nA, row by row) [J_B(3*nB)]
 // A contact with spin or rolling friction has 4 or 6 rows, [t1 t2 n spin roll1 roll2], and so many
-// numbers for R, vhat and each column of J. treeB = -1: one tree. vc = J_A v_A + J_B v_B. Lines end where the text above ends them, the last
-// one too (a file cut off is refused); blank lines are skipped. A must be positive definite and
-// symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); its lower triangle counts. What a writer wrote
-// comes back bit by bit.
+// numbers for R, vhat and each column of J. treeB = -1: one tree. vc = J_A v_A + J_B v_B. Lines end
+// where the text above ends them, the last one too (a file cut off is refused); blank lines are
+// skipped. A must be positive definite and symmetric, |A_ij - A_ji| <= 1e-10 sqrt(A_ii A_jj); its
+// lower triangle counts. What a writer wrote comes back bit by bit.
 //
 // HDF5 in FCLIB's layout, one problem per file, recognized by its first bytes or the ending .hdf5
 // or .h5: /fclib_global (M v = H r + f, u = H' v + w, and G, b for bilateral rows) and /fclib_local
@@ -66,10 +66,11 @@ SAP_API sap_status sap_problem_file_solution(const char* path, const sap_problem
 // reports every write error (full disk) that happened; close without commit leaves no trace. A
 // path that is no regular file (a pipe, /dev/stdout) receives everything at commit.
 //
-// A path that ends in .hdf5 or .h5 receives FCLIB's layout: one problem, global or, with a mobility,
-// local, and after it its solution (/solution: v, r, u, l). The problem must live until then. What
-// FCLIB has no words for (dt, v_guess, trees, keys, R, limits, boxes) stands in /sapstep and comes
-// back bit by bit. There, all but cones of 4 or 6 rows and contacts with a potential can be held.
+// A path that ends in .hdf5 or .h5 receives FCLIB's layout: one problem, global or, with a
+// mobility, local, and after it its solution (/solution: v, r, u, l). The problem must live until
+// then. What FCLIB has no words for (dt, v_guess, trees, keys, R, limits, boxes) stands in /sapstep
+// and comes back bit by bit. There, all but cones of 4 or 6 rows and contacts with a potential can
+// be held.
 typedef struct sap_problem_writer sap_problem_writer;
 SAP_API sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out,
                                            sap_error* error);

@@ -88,8 +88,8 @@ struct sap_problem {
   // Another guess, not a point that constraints are evaluated at; the caller's until the next reset
   // or v_guess. NULL: none.                                                              (nv)
   const double* v_expected;
-  double* gamma_guess;      // (guess_rows), of no use unless these are all rows
-  int32_t guess_rows;       // -1: none
+  double* gamma_guess;  // (guess_rows), of no use unless these are all rows
+  int32_t guess_rows;   // -1: none
   // where soft laws are evaluated
   double theta, theta_vq;  // 1, 1: the end of the step
   double* v0;              // start of the step (nv); only where has_v0
