@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Our NCP solvers beside those of Siconos on rigid problems in FCLIB's local form:
-//   sapstep_bench_siconos [--limit SECONDS] [--solvers NAME,...] [--profile FILE.svg] FILE...
+//   sapstep_bench_siconos [--limit SECONDS] [--solvers NAME,...] [--profile FILE.svg]
+//                         [--resume TABLE.csv] FILE...
+// What stands in the table of a run before, which may have been cut off, is taken from there.
 // Every solver begins at zero impulses and has `limit` of processor time (10 s). sap_residuals
 // alone judges, of (W r + q, r): solved is a block-scaled natural map of 1e-8. Stopping tests
 // differ, so each is asked for 1e-8, 1e-10, 1e-12 and 1e-14 of its own in turn, until the judge
@@ -46,7 +48,7 @@ typedef struct bench {
   solver solvers[MAX_SOLVERS];
   int count;
   double limit;
-  const char* svg;
+  const char *svg, *resume;
   profile profile;
   shared* result;
 } bench;
@@ -166,6 +168,30 @@ static double attempt(bench* b, const sap_problem* problem, const solver* s, dou
   return (double)NAN;
 }
 
+// A row of the table of the run before; false where it has none.
+static bool find_row(const bench* b, const char* problem, const char* name, double* map,
+                     double* time) {
+  char line[512], wanted[512];
+  FILE* table = b->resume != NULL ? fopen(b->resume, "r") : NULL;
+  bool found = false;
+  const int length = snprintf(wanted, sizeof wanted, "%s,%s,", problem, name);
+  while (table != NULL && !found && fgets(line, sizeof line, table) != NULL) {
+    char* end;
+    char* comma = strncmp(line, wanted, (size_t)length) == 0 ? strchr(line + length, ',') : NULL;
+    if (comma == NULL || strchr(line, '\n') == NULL) {
+      continue;  // another's, or cut off
+    }
+    *map = strtod(comma + 1, &end);
+    found = *end == ',';
+    *time = found ? strtod(end + 1, &end) : (double)NAN;
+    found = found && *end == '\n';
+  }
+  if (table != NULL) {
+    (void)fclose(table);
+  }
+  return found;
+}
+
 static void run_file(bench* b, const char* path) {
   const char* slash = strrchr(path, '/');
   sap_problem_reader* reader;
@@ -188,15 +214,18 @@ static void run_file(bench* b, const char* path) {
     abort();
   }
   for (int s = 0; s < b->count; ++s) {
-    double map;
-    const double time = attempt(b, problem, &b->solvers[s], &map);
+    double map, time;
+    const char* name = slash != NULL ? slash + 1 : path;
+    if (!find_row(b, name, b->solvers[s].name, &map, &time)) {
+      time = attempt(b, problem, &b->solvers[s], &map);
+    }
     if (!isnan(time)) {
       b->solvers[s].solved += 1;
       b->solvers[s].time += time;
       profile_set(&b->profile, s, time);
     }
-    (void)printf("%s,%s,%s,%.3g,%.6g\n", slash != NULL ? slash + 1 : path, b->solvers[s].name,
-                 isnan(time) ? "no" : "yes", map, time);
+    (void)printf("%s,%s,%s,%.3g,%.6g\n", name, b->solvers[s].name, isnan(time) ? "no" : "yes", map,
+                 time);
     (void)fflush(stdout);
   }
   sap_problem_destroy(problem);
@@ -215,7 +244,7 @@ static void add_solver(bench* b, const char* name) {
 static int usage(void) {
   (void)fprintf(stderr,
                 "usage: sapstep_bench_siconos [--limit SECONDS] [--solvers NAME,NAME,...] "
-                "[--profile FILE.svg] FILE...\n");
+                "[--profile FILE.svg] [--resume TABLE.csv] FILE...\n");
   return 2;
 }
 
@@ -227,6 +256,8 @@ static int read_arguments(bench* b, int argc, char** argv) {
       b->limit = strtod(argv[i + 1], NULL);
     } else if (strcmp(argv[i], "--profile") == 0) {
       b->svg = argv[i + 1];
+    } else if (strcmp(argv[i], "--resume") == 0) {
+      b->resume = argv[i + 1];
     } else if (strcmp(argv[i], "--solvers") == 0) {
       for (char* name = strtok(argv[i + 1], ","); name != NULL; name = strtok(NULL, ",")) {
         add_solver(b, name);
