@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines as they are collected, and charts of them with their numbers beside as CSV.
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
