@@ -17,21 +17,14 @@ enum { SHIFTS_MAX = 6 };
 // Moreau-Jean's law, because it is asked for or because it is the solver's own.
 static sap_status choose_law(const sap_stepper_options* options, sap_contact_stage* stage,
                              sap_error* error) {
-  bool* rigid = &stage->rigid;
-  *rigid = options->contact_law == SAP_LAW_RIGID;
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    const sap_solver_info* info = sap_solver_get_info(i);
-    if (strcmp(info->name, options->solver) != 0) {
-      continue;
-    }
-    if (*rigid && strstr(info->blocks, "R > 0") != NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
-    }
-    // The convex relaxation is what breaks Signorini's condition.
-    stage->convex = strstr(info->principles, "Signorini") == NULL;
-    *rigid = *rigid || (options->contact_law == SAP_LAW_AUTO && info->rigid);
+  const sap_solver_info* info = sap_solver_find(options->solver);
+  const bool asked = options->contact_law == SAP_LAW_RIGID;
+  if (asked && info->needs_R) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
   }
+  stage->glides = !info->signorini;
+  stage->rigid = asked || (options->contact_law == SAP_LAW_AUTO && info->rigid);
   return SAP_STATUS_OK;
 }
 
@@ -39,12 +32,13 @@ sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_cont
                                     sap_error* error) {
   stage->accepted_momentum_error =
       fmax(ACCEPTED_MOMENTUM_ERROR, options->solver_options.relative_tolerance);
-  sap_status status = choose_law(options, stage, error);
+  sap_status status =
+      sap_solver_create(options->solver, &options->solver_options, &stage->solver, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_create(&stage->problem, error);
+    status = choose_law(options, stage, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_solver_create(options->solver, &options->solver_options, &stage->solver, error);
+    status = sap_problem_create(&stage->problem, error);
   }
   if (status != SAP_STATUS_OK) {
     sap_contact_stage_clear(stage);
@@ -131,7 +125,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
     status = sap_problem_set_contact_model(problem, options->contact_model, error);
   }
   if (status == SAP_STATUS_OK) {
-    sap_problem_forbid_gliding(problem, stage->convex);
+    sap_problem_forbid_gliding(problem, stage->glides);
   }
   if (status == SAP_STATUS_OK && stage->rigid) {
     status = sap_problem_set_rigid(problem, options->restitution, options->baumgarte, v0, error);

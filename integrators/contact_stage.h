@@ -15,7 +15,7 @@ typedef struct sap_contact_stage {
   sap_solution solution;
   sap_report report;
   bool rigid;                      // Moreau-Jean's law
-  bool convex;                     // the solver's contacts glide when they slide
+  bool glides;                     // the solver lets sliding contacts separate: convex ones
   double accepted_momentum_error;  // of a solve that ended without converging [-]
 } sap_contact_stage;
 

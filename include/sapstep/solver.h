@@ -153,12 +153,16 @@ typedef struct sap_solver_info {
   const char* reference;  // "Castro, Permenter, Han 2022"
   // Principles of rigid contact kept, lelidec Table II: "Signorini, Coulomb, maximum dissipation"
   const char* principles;
-  const char* blocks;  // accepted: "cone, nonnegative, box, free; R > 0"
+  const char* blocks;  // accepted: "cone, nonnegative, box, free"
+  bool needs_R;        // every row must have R > 0, and the problem A rather than a mobility
+  // Keeps Signorini's condition, so solves the NCP or an LCP; without it sliding contacts glide.
+  bool signorini;
   // Steppers give it rigid contact at the level of velocities (Moreau-Jean) unless told otherwise.
   bool rigid;
 } sap_solver_info;
 SAP_API int32_t sap_solver_count(void);
 SAP_API const sap_solver_info* sap_solver_get_info(int32_t index);  // NULL when out of range
+SAP_API const sap_solver_info* sap_solver_find(const char* name);   // NULL when there is none
 
 typedef struct sap_solver sap_solver;  // workspace and what is kept between solves
 

@@ -14,7 +14,7 @@ static sap_status add_contender(compare_job* job, const compare_contender* asked
   compare_contender* c = &job->contenders[job->count];
   *c = *asked;
   c->warm = warm;
-  c->nonlinear = strstr(c->info->principles, "Signorini") != NULL;
+  c->nonlinear = c->info->signorini;
   (void)snprintf(c->label, sizeof c->label, "%.80s%s", asked->name,
                  job->options.start != COMPARE_BOTH ? ""
                  : warm                             ? " warm"

@@ -84,7 +84,7 @@ const char* compare_read_solver(const char** text, compare_contender* contender)
   if (option != NULL) {
     *option++ = '\0';
   }
-  contender->info = cli_find_solver(word);
+  contender->info = sap_solver_find(word);
   bool good = contender->info != NULL;
   while (good && option != NULL) {
     char* next = strchr(option, ':');

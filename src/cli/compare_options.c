@@ -113,7 +113,7 @@ static const char* take_path(const char** target, const char* argument) {
 
 static const char* take_reference(compare_options* o, const char* argument) {
   o->reference = argument;
-  return cli_find_solver(argument) != NULL || strcmp(argument, "own") == 0 ||
+  return sap_solver_find(argument) != NULL || strcmp(argument, "own") == 0 ||
                  strcmp(argument, "file") == 0
              ? NULL
              : "own, file or a name that 'sapstep solvers' lists";

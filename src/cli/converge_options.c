@@ -107,7 +107,7 @@ static bool add_stage(converge_options* o, const char* word) {
 }
 
 static bool add_solver(converge_options* o, const char* word) {
-  const sap_solver_info* solver = cli_find_solver(word);
+  const sap_solver_info* solver = sap_solver_find(word);
   if (solver == NULL || o->nsolvers >= CONVERGE_SOLVERS_MAX) {
     return false;
   }

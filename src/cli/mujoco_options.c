@@ -67,7 +67,7 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
       return cli_read_real(argument, &r->dt) && r->dt > 0.0 ? NULL : "finite and > 0 s";
     case OPTION_SOLVER:
       r->adapter.solver = argument;
-      return cli_find_solver(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
+      return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
     case OPTION_KEYFRAME:
       r->keyframe = argument;
       return NULL;

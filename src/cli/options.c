@@ -217,16 +217,6 @@ const char* cli_take_number(const cli_number* numbers, size_t count, int id, con
   return NULL;
 }
 
-const sap_solver_info* cli_find_solver(const char* name) {
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
-    const sap_solver_info* info = sap_solver_get_info(i);
-    if (strcmp(name, info->name) == 0) {
-      return info;
-    }
-  }
-  return NULL;
-}
-
 bool cli_read_contact_model(const char* text, sap_contact_model* out) {
   for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
     if (strcmp(text, sap_contact_model_text((sap_contact_model)i)) == 0) {

@@ -64,8 +64,6 @@ typedef struct cli_number {
 const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
                             bool* known);
 
-// One of those that 'sapstep solvers' lists; NULL: there is none of that name.
-const sap_solver_info* cli_find_solver(const char* name);
 bool cli_read_contact_model(const char* text, sap_contact_model* out);
 
 // Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.

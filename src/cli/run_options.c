@@ -156,7 +156,7 @@ static const char* take(run_options* o, int id, const char* argument) {
     }
     case OPTION_SOLVER:
       o->stepper.solver = argument;
-      return cli_find_solver(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
+      return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
     case OPTION_CONTROLS:
       o->controls = argument;
       return argument[0] != '\0' ? NULL : "a path";
@@ -193,10 +193,9 @@ static const char* option_name(int id) {
 // Rigid contact: of the law asked for, or of the solver. A usage error where the two exclude each
 // other.
 static int check_law(const cli_command* command, const bool* given, const run_options* options) {
-  const sap_solver_info* named = cli_find_solver(options->stepper.solver);
-  const sap_solver_info* info = named != NULL ? named : sap_solver_get_info(0);
+  const sap_solver_info* info = sap_solver_find(options->stepper.solver);
   const sap_law law = options->stepper.contact_law;
-  if (law == SAP_LAW_RIGID && strstr(info->blocks, "R > 0") != NULL) {
+  if (law == SAP_LAW_RIGID && info->needs_R) {
     return cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",
                            info->name);
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep solvers: the table of contact solvers.
+#include <stdio.h>
+
 #include <sapstep/solver.h>
 
 #include "cli/command.h"
@@ -43,7 +45,9 @@ static int run(const cli_command* command, int argc, char** argv) {
     cli_table_text(table, info->name);
     cli_table_text(table, info->model);
     cli_table_text(table, info->principles);
-    cli_table_text(table, info->blocks);
+    char blocks[96];
+    (void)snprintf(blocks, sizeof blocks, "%s%s", info->blocks, info->needs_R ? "; R > 0" : "");
+    cli_table_text(table, blocks);
     cli_table_text(table, info->rigid ? "Moreau-Jean" : "semi-implicit");
     cli_table_text(table, info->reference);
   }

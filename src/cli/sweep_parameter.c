@@ -117,7 +117,7 @@ static const char* take_name(sweep_setup* setup, const char* name, const char* t
     }
     return "auto, end or theta";
   }
-  const sap_solver_info* solver = cli_find_solver(text);
+  const sap_solver_info* solver = sap_solver_find(text);
   if (solver != NULL) {
     setup->stepper.solver = solver->name;
     return NULL;

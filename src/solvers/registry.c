@@ -28,54 +28,57 @@
 #define NONLINEAR "Signorini, Coulomb, maximum dissipation"
 #define ALL_BLOCKS "cone, nonnegative, box, free"
 #define NARROW_BLOCKS "cone of 3 rows, nonnegative, box, free"
+#define ALL_SETS (SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES)
+
+// Of sap_solver_info: needs_R, signorini, rigid.
+#define REGULARIZED true, false, false
+#define REGULARIZED_NCP true, true, false
+#define RELAXED false, false, false
+#define STRICT false, true, true
 
 static const sap_solver_row TABLE[] = {
-    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX,
-      ALL_BLOCKS ", similar, lagged; R > 0", false},
-     SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES | SAP_TAKES_POTENTIALS,
-     true,
+    {{"sap", "convex (SAP)", "Castro, Permenter, Han 2022", CONVEX, ALL_BLOCKS ", similar, lagged",
+      REGULARIZED},
+     ALL_SETS | SAP_TAKES_POTENTIALS,
      sap_primal_create,
      sap_primal_destroy,
      sap_primal_solve,
      sap_primal_archive},
-    {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS "; R > 0", false},
-     SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES,
-     true,
+    {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS, REGULARIZED_NCP},
+     ALL_SETS,
      sap_ncp_create,
      sap_ncp_destroy,
      sap_ncp_solve,
      sap_ncp_archive},
-#define DUAL(name, model, reference, principles, blocks, sets, rigid, solve)           \
-  {                                                                                    \
-    {name, model, reference, principles, blocks, rigid}, sets, false, sap_dual_create, \
-        sap_dual_destroy, solve, sap_dual_archive                                      \
+#define DUAL(name, model, reference, principles, blocks, sets, flags, solve)                      \
+  {                                                                                               \
+    {name, model, reference, principles, blocks, flags}, sets, sap_dual_create, sap_dual_destroy, \
+        solve, sap_dual_archive                                                                   \
   }
-#define DUAL_CCP(name, reference, solve)                                                          \
-  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, \
-       false, solve)
-#define DUAL_NCP(name, reference, solve)                                                          \
-  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES, true, \
-       solve)
+#define DUAL_CCP(name, reference, solve) \
+  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, ALL_SETS, RELAXED, solve)
+#define DUAL_NCP(name, reference, solve) \
+  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, ALL_SETS, STRICT, solve)
 #define DUAL_NCP_NARROW(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, true, solve)
+  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, STRICT, solve)
+#define DUAL_LCP(name, reference, blocks, sets, solve) \
+  DUAL(name, "LCP pyramid", reference, "Signorini", blocks, sets, STRICT, solve)
     DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
     DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
     DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
     DUAL_CCP("ipm", "Castro et al. 2022, Sec. VI; Vandenberghe 2010", sap_ipm_solve),
     DUAL("proximal", "bilateral", "Carpentier, Budhiraja, Mansard 2021", "", "free", SAP_TAKES_FREE,
-         false, sap_proximal_solve),
+         RELAXED, sap_proximal_solve),
     DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
     DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
-    DUAL("pgs-lcp", "LCP pyramid", "Le Lidec et al. 2024", "Signorini", NARROW_BLOCKS,
-         SAP_TAKES_ALL, true, sap_pgs_lcp_solve),
-    DUAL("lemke", "LCP pyramid", "Lemke 1965; Stewart, Trinkle 1996", "Signorini",
-         "cone of 3 rows, nonnegative", SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, true,
-         sap_lemke_solve),
-    DUAL("staggered-lcp", "LCP pyramid", "Kaufman et al. 2008; Le Lidec et al. 2024", "Signorini",
-         NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_staggered_lcp_solve),
+    DUAL_LCP("pgs-lcp", "Le Lidec et al. 2024", NARROW_BLOCKS, SAP_TAKES_ALL, sap_pgs_lcp_solve),
+    DUAL_LCP("lemke", "Lemke 1965; Stewart, Trinkle 1996", "cone of 3 rows, nonnegative",
+             SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
+    DUAL_LCP("staggered-lcp", "Kaufman et al. 2008; Le Lidec et al. 2024", NARROW_BLOCKS,
+             SAP_TAKES_ALL, sap_staggered_lcp_solve),
     DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
-         NARROW_BLOCKS, SAP_TAKES_ALL, true, sap_raisim_solve),
+         NARROW_BLOCKS, SAP_TAKES_ALL, STRICT, sap_raisim_solve),
     DUAL_NCP_NARROW("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
     DUAL_NCP_NARROW("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)",
                     sap_raisim_ds_es_solve),
@@ -145,12 +148,17 @@ const sap_solver_info* sap_solver_get_info(int32_t index) {
 }
 
 static const sap_solver_row* find_row(const char* name) {
-  for (int32_t i = 0; i < sap_solver_count(); ++i) {
+  for (int32_t i = 0; name != NULL && i < sap_solver_count(); ++i) {
     if (strcmp(TABLE[i].info.name, name) == 0) {
       return &TABLE[i];
     }
   }
   return NULL;
+}
+
+const sap_solver_info* sap_solver_find(const char* name) {
+  const sap_solver_row* row = find_row(name);
+  return row == NULL ? NULL : &row->info;
 }
 
 // "sap, pgs-ccp, ..."
@@ -170,7 +178,7 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_create: out is NULL");
   }
   *out = NULL;
-  const sap_solver_row* row = name == NULL ? NULL : find_row(name);
+  const sap_solver_row* row = find_row(name);
   if (row == NULL) {
     char names[SAP_ERROR_MESSAGE_SIZE];
     list_names(names, sizeof names);
@@ -231,7 +239,7 @@ void sap_solver_destroy(sap_solver* solver) {
 
 // UNSUPPORTED names the first block that the solver does not take.
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
-  if (row->needs_R && p->has_mobility) {
+  if (row->info.needs_R && p->has_mobility) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED,
                     "the problem gives the inverse of A, solver '%s' needs A", row->info.name);
   }
@@ -250,7 +258,7 @@ static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, 
                       "rolling friction)",
                       b, row->info.name, block->nrows);
     }
-    for (int32_t i = 0; row->needs_R && i < block->nrows; ++i) {
+    for (int32_t i = 0; row->info.needs_R && i < block->nrows; ++i) {
       if (!(p->R[block->first_row + i] > 0.0)) {
         return sap_fail(error, SAP_STATUS_UNSUPPORTED,
                         "block %d, row %d: R = 0, solver '%s' needs R > 0", b, i, row->info.name);

@@ -19,8 +19,7 @@ enum {  // bits of sap_solver_row.sets
 
 typedef struct sap_solver_row {
   sap_solver_info info;
-  int sets;      // which sets of blocks it takes; others are refused before it is called
-  bool needs_R;  // R = 0 is refused, and a mobility instead of A
+  int sets;  // which sets of blocks it takes; others are refused before it is called
   sap_status (*create)(void** workspace, sap_error* error);
   void (*destroy)(void* workspace);
   // Writes solution and report (NULL allowed) only on success; outcome and history, times aside.
