@@ -183,8 +183,7 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
       }
     }
     for (int32_t b = id; b != body->weld; b = model->bodies[b].parent) {
-      sap_quaternion_rotate(p, model->bodies[b].q_PB, p);
-      sap_v3_add(p, p, model->bodies[b].p_PB);
+      sap_quaternion_place(p, model->bodies[b].p_PB, model->bodies[b].q_PB, p);
       sap_quaternion_multiply(q, model->bodies[b].q_PB, q);
     }
     weld_inertia(&d->links[link_of[body->weld]].body_inertia, body, p, q);
@@ -237,8 +236,7 @@ static void place_static_bodies(sap_dynamics* d) {
     memcpy(q, body->q_PB, 4 * sizeof *q);
     if (id != 0 && body->tree < 0) {
       const double* q_WP = d->q_WB + 4 * body->parent;
-      sap_quaternion_rotate(p, q_WP, p);
-      sap_v3_add(p, p, d->p_WB + 3 * body->parent);
+      sap_quaternion_place(p, d->p_WB + 3 * body->parent, q_WP, p);
       sap_quaternion_multiply(q, q_WP, q);
       (void)sap_quaternion_normalize(q);
     }

@@ -4,8 +4,7 @@
 #include "dynamics/dynamics_data.h"
 
 void sap_dynamics_point(const sap_dynamics* d, int32_t body, const double p_BP[3], double p_W[3]) {
-  sap_m3_mul_v3(p_W, d->R_WB + 9 * (size_t)body, p_BP);
-  sap_v3_add(p_W, p_W, d->p_WB + 3 * (size_t)body);
+  sap_v3_place(p_W, d->p_WB + 3 * (size_t)body, d->R_WB + 9 * (size_t)body, p_BP);
 }
 
 void sap_dynamics_add_wrench_behind(const sap_dynamics* d, int32_t body, int32_t stop,

@@ -62,8 +62,7 @@ static void add_vertices(const sap_placed_shape* b, const double ab[3], const do
     const double phi = height + sap_v3_dot(local, vertex);
     if (phi < reach) {
       double x[3];
-      sap_m3_mul_v3(x, b->R, vertex);
-      sap_v3_add(x, x, ab);
+      sap_v3_place(x, ab, b->R, vertex);
       sap_v3_add_scaled(x, n, -phi);
       sap_candidates_add(&list, x, n, phi);
     }

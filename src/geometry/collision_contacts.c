@@ -81,8 +81,7 @@ static bool belt_velocity(const sap_collision* c, const sap_collision_query* at,
   sap_m3_mul_v3(rotation, at->R_WB + 9 * def->body, in_B);
   sap_m3_mul_v3(in_B, R_BS, v);
   sap_m3_mul_v3(velocity, at->R_WB + 9 * def->body, in_B);
-  sap_m3_mul_v3(p_WS, at->R_WB + 9 * def->body, def->p_BS);
-  sap_v3_add(p_WS, p_WS, at->p_WB + 3 * def->body);
+  sap_v3_place(p_WS, at->p_WB + 3 * def->body, at->R_WB + 9 * def->body, def->p_BS);
   sap_v3_sub(arm, p_WC, p_WS);
   sap_v3_cross(turned, rotation, arm);
   sap_v3_add(velocity, velocity, turned);

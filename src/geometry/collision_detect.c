@@ -31,8 +31,7 @@ static double way_of(const sap_collision_shape* shape, const sap_collision_query
   const int32_t body = shape->filter.body;
   const double* R = query->R_next + 9 * body;
   double p[3], turn_2 = 0.0;
-  sap_m3_mul_v3(p, R, shape->p_BS);
-  sap_v3_add(p, p, query->p_next + 3 * body);
+  sap_v3_place(p, query->p_next + 3 * body, R, shape->p_BS);
   sap_v3_sub(p, p, shape->placed.p);
   for (int k = 0; k < 9; ++k) {
     const double turn = R[k] - query->R_WB[9 * body + k];
@@ -59,8 +58,7 @@ static void place_shapes(void* context, int32_t job) {
   for (int32_t i = first; i < end; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
     const double* R = query->R_WB + 9 * shape->filter.body;
-    sap_m3_mul_v3(shape->placed.p, R, shape->p_BS);
-    sap_v3_add(shape->placed.p, shape->placed.p, query->p_WB + 3 * shape->filter.body);
+    sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }

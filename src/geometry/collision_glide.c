@@ -8,18 +8,12 @@ static const double floor_height = 1e-6;
 // Of the smaller shape's size; a body that was put elsewhere by hand has not slid.
 static const double largest = 0.25;
 
-static void to_world(const sap_collision_query* at, int32_t body, const double p_B[3],
-                     double p[3]) {
-  sap_m3_mul_v3(p, at->R_WB + 9 * body, p_B);
-  sap_v3_add(p, p, at->p_WB + 3 * body);
-}
-
 // Way across the normal by which the two material points have parted [m].
 static double slip_of(const sap_collision_query* at, const sap_identity* point, int32_t body_A,
                       int32_t body_B) {
   double x_A[3], x_B[3], n[3];
-  to_world(at, body_A, point->p_A, x_A);
-  to_world(at, body_B, point->p_B, x_B);
+  sap_v3_place(x_A, at->p_WB + 3 * body_A, at->R_WB + 9 * body_A, point->p_A);
+  sap_v3_place(x_B, at->p_WB + 3 * body_B, at->R_WB + 9 * body_B, point->p_B);
   sap_m3_mul_v3(n, at->R_WB + 9 * body_A, point->n);
   sap_v3_sub(x_B, x_B, x_A);
   sap_v3_add_scaled(x_B, n, -sap_v3_dot(n, x_B));

@@ -39,8 +39,7 @@ static void mesh_bounds(const sap_placed_shape* shape, double lower[3], double u
     middle[k] = 0.5 * (shape->hull->lower[k] + shape->hull->upper[k]);
     half[k] = 0.5 * (shape->hull->upper[k] - shape->hull->lower[k]);
   }
-  sap_m3_mul_v3(center, shape->R, middle);
-  sap_v3_add(center, center, shape->p);
+  sap_v3_place(center, shape->p, shape->R, middle);
   for (int i = 0; i < 3; ++i) {
     const double extent = fabs(shape->R[i]) * half[0] + fabs(shape->R[3 + i]) * half[1] +
                           fabs(shape->R[6 + i]) * half[2];

@@ -60,6 +60,13 @@ static inline void sap_quaternion_rotate(double out[3], const double q[4], const
   sap_v3_set(out, a[0] + q[0] * t[0] + u[0], a[1] + q[0] * t[1] + u[1], a[2] + q[0] * t[2] + u[2]);
 }
 
+// out = p + q x q*: a point of the frame that stands at p, turned by q. out may alias x.
+static inline void sap_quaternion_place(double out[3], const double p[3], const double q[4],
+                                        const double x[3]) {
+  sap_quaternion_rotate(out, q, x);
+  sap_v3_add(out, out, p);
+}
+
 // Rotation by |r| [rad] about r. Below 1e-4 the series' next term is under 1e-18.
 static inline void sap_quaternion_exp(double q[4], const double r[3]) {
   const double angle = sap_v3_norm(r);

@@ -62,6 +62,13 @@ static inline void sap_m3_mul_v3(double out[3], const double m[9], const double 
              m[2] * a[0] + m[5] * a[1] + m[8] * a[2]);
 }
 
+// out = p + R x: a point of the frame that stands at p with the axes R. out may alias x.
+static inline void sap_v3_place(double out[3], const double p[3], const double r[9],
+                                const double x[3]) {
+  sap_m3_mul_v3(out, r, x);
+  sap_v3_add(out, out, p);
+}
+
 // out = M' a; out may alias a.
 static inline void sap_m3_tmul_v3(double out[3], const double m[9], const double a[3]) {
   sap_v3_set(out, sap_v3_dot(m, a), sap_v3_dot(m + 3, a), sap_v3_dot(m + 6, a));

@@ -114,8 +114,7 @@ static void static_pose(const sap_model* model, int32_t id, double p[3], double 
   memcpy(q, model->bodies[id].q_PB, 4 * sizeof *q);
   for (int32_t b = model->bodies[id].parent; b > 0; b = model->bodies[b].parent) {
     const sap_model_body* body = &model->bodies[b];
-    sap_quaternion_rotate(p, body->q_PB, p);
-    sap_v3_add(p, p, body->p_PB);
+    sap_quaternion_place(p, body->p_PB, body->q_PB, p);
     sap_quaternion_multiply(q, body->q_PB, q);
   }
   (void)sap_quaternion_normalize(q);

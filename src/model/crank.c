@@ -5,18 +5,13 @@
 
 #include "math/vector3.h"
 
-static void place(const double* p_WB, const double* R_WB, int32_t body, const double p_BP[3],
-                  double out[3]) {
-  sap_m3_mul_v3(out, R_WB + 9 * (size_t)body, p_BP);
-  sap_v3_add(out, out, p_WB + 3 * (size_t)body);
-}
-
 void sap_find_crank(const sap_model_actuator* actuator, const double* p_WB, const double* R_WB,
                     sap_crank* out) {
+  const size_t crank = (size_t)actuator->crank_body, slider = (size_t)actuator->slider_body;
   double a[3], arm[3], g_a[3];
-  place(p_WB, R_WB, actuator->crank_body, actuator->crank_point, out->p_C);
-  place(p_WB, R_WB, actuator->slider_body, actuator->slider_point, out->p_P);
-  sap_m3_mul_v3(a, R_WB + 9 * (size_t)actuator->slider_body, actuator->slider_axis);
+  sap_v3_place(out->p_C, p_WB + 3 * crank, R_WB + 9 * crank, actuator->crank_point);
+  sap_v3_place(out->p_P, p_WB + 3 * slider, R_WB + 9 * slider, actuator->slider_point);
+  sap_m3_mul_v3(a, R_WB + 9 * slider, actuator->slider_axis);
   sap_v3_sub(arm, out->p_C, out->p_P);
   const double s = sap_v3_dot(a, arm), r = actuator->crank_length;
   const double e_2 = s * s + r * r - sap_v3_dot(arm, arm);

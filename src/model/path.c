@@ -7,8 +7,7 @@
 #include "model/wrap.h"
 
 static void place(const sap_path* path, int32_t body, const double p_BP[3], double out[3]) {
-  sap_m3_mul_v3(out, path->R_WB + 9 * (size_t)body, p_BP);
-  sap_v3_add(out, out, path->p_WB + 3 * (size_t)body);
+  sap_v3_place(out, path->p_WB + 3 * (size_t)body, path->R_WB + 9 * (size_t)body, p_BP);
 }
 
 static void place_element(const sap_path* path, int32_t element, double out[3]) {

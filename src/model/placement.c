@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//   Joints move their bodies as in dynamics/kinematics.c. With all spatial vectors of a tree about
+//   With all spatial vectors of a tree about
 //   one point O, of a body's articulated inertia IA = I + sum IA_child, for its dofs, last first:
 //     U = IA S,  D = S.U + armature,  u = tau - S.f,  IA -= U U'/D,  f += U u/D
 //   outwards again, first dof first:  a_i = (u - U.A)/D,  A += S a_i.
@@ -8,9 +8,9 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "math/quaternion.h"
 #include "model/crank.h"
 #include "model/drive.h"
+#include "model/joint_motion.h"
 #include "model/path.h"
 
 sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error) {
@@ -59,62 +59,6 @@ void sap_placed_clear(sap_placed* placed) {
   *placed = (sap_placed){0};
 }
 
-// Turns (p, q) by `step` about the anchor, which stays at p_WJ.
-static void turn(double p[3], double q[4], const double step[4], const double p_BJ[3],
-                 const double p_WJ[3]) {
-  double arm[3];
-  sap_quaternion_multiply(q, q, step);
-  sap_quaternion_rotate(arm, q, p_BJ);
-  sap_v3_sub(p, p_WJ, arm);
-}
-
-// [axis; arm x axis], arm from O.
-static void set_turning(double S[6], const double axis[3], const double point[3],
-                        const double O[3]) {
-  double arm[3];
-  sap_v3_copy(S, axis);
-  sap_v3_sub(arm, point, O);
-  sap_v3_cross(S + 3, arm, axis);
-}
-
-static void move_joint(const sap_placed* placed, const sap_model_joint_data* joint,
-                       const double O[3], double p[3], double q[4]) {
-  const double* x = placed->q + joint->q_start;
-  double(*S)[6] = placed->S + joint->v_start;
-  double axis[3], anchor[3], step[4], R[9];
-  memset(S, 0, (size_t)joint->nv * sizeof *S);
-  sap_quaternion_rotate(axis, q, joint->axis);
-  sap_quaternion_rotate(anchor, q, joint->p_BJ);
-  sap_v3_add(anchor, anchor, p);
-  switch (joint->type) {
-    case SAP_JOINT_SLIDE:
-      sap_v3_copy(S[0] + 3, axis);
-      sap_v3_add_scaled(p, axis, x[0] - joint->reference);
-      break;
-    case SAP_JOINT_HINGE:
-      sap_quaternion_from_axis_angle(step, joint->axis, x[0] - joint->reference);
-      turn(p, q, step, joint->p_BJ, anchor);
-      set_turning(S[0], axis, anchor, O);
-      break;
-    case SAP_JOINT_BALL:
-      turn(p, q, x, joint->p_BJ, anchor);
-      sap_quaternion_to_matrix(R, q);
-      for (int k = 0; k < 3; ++k) {
-        set_turning(S[k], R + 3 * k, anchor, O);
-      }
-      break;
-    case SAP_JOINT_FREE:
-      sap_v3_copy(p, x);
-      memcpy(q, x + 3, 4 * sizeof *q);
-      sap_quaternion_to_matrix(R, q);
-      for (int k = 0; k < 3; ++k) {
-        S[k][3 + k] = 1.0;
-        set_turning(S[3 + k], R + 3 * k, O, O);
-      }
-      break;
-  }
-}
-
 void sap_placed_move(sap_placed* placed) {
   const sap_model* model = placed->model;
   for (int32_t n = 0; n < model->sizes.bodies; ++n) {
@@ -122,6 +66,7 @@ void sap_placed_move(sap_placed* placed) {
     const sap_model_body* body = &model->bodies[b];
     double* p = placed->p_WB + 3 * (size_t)b;
     double* q = placed->q_WB + 4 * (size_t)b;
+    double* R = placed->R_WB + 9 * (size_t)b;
     if (!placed->wanted[b]) {
       continue;
     }
@@ -129,24 +74,21 @@ void sap_placed_move(sap_placed* placed) {
     memcpy(q, body->q_PB, 4 * sizeof *q);
     if (b > 0) {
       const double* q_WP = placed->q_WB + 4 * (size_t)body->parent;
-      sap_quaternion_rotate(p, q_WP, p);
-      sap_v3_add(p, p, placed->p_WB + 3 * (size_t)body->parent);
+      sap_quaternion_place(p, placed->p_WB + 3 * (size_t)body->parent, q_WP, p);
       sap_quaternion_multiply(q, q_WP, q);
-      (void)sap_quaternion_normalize(q);
     }
-    // In the default pose, the only one where S is asked for, joints do not move the first body.
-    double O[3];
-    const int32_t root = placed->root[b];
-    const double* at = root >= 0 && root != b ? placed->p_WB + 3 * (size_t)root : p;
-    sap_v3_copy(O, at);
+    const int32_t* joints = model->body_joints + body->first_joint;
     for (int32_t k = 0; k < body->njoints; ++k) {
-      const sap_model_joint_data* joint = &model->joints[model->body_joints[body->first_joint + k]];
-      if (joint->type == SAP_JOINT_FREE) {
-        sap_v3_copy(O, placed->q + joint->q_start);
-      }
-      move_joint(placed, joint, O, p, q);
+      const sap_model_joint_data* joint = &model->joints[joints[k]];
+      sap_joint_move(joint, placed->q + joint->q_start, p, q, placed->S + joint->v_start);
     }
-    sap_quaternion_to_matrix(placed->R_WB + 9 * (size_t)b, q);
+    (void)sap_quaternion_normalize(q);
+    sap_quaternion_to_matrix(R, q);
+    const double* O = placed->p_WB + 3 * (size_t)(placed->root[b] < 0 ? b : placed->root[b]);
+    for (int32_t k = 0; k < body->njoints; ++k) {
+      const sap_model_joint_data* joint = &model->joints[joints[k]];
+      sap_joint_finish(joint, O, R, placed->S + joint->v_start);
+    }
   }
 }
 
@@ -264,8 +206,7 @@ static void own_inertia(const sap_placed* placed, int32_t b, double I[36]) {
   const sap_model_body* body = &placed->model->bodies[b];
   const double m = body->mass;
   double c[3], turned[9];
-  sap_m3_mul_v3(c, placed->R_WB + 9 * (size_t)b, body->p_BCo);
-  sap_v3_add(c, c, placed->p_WB + 3 * (size_t)b);
+  sap_v3_place(c, placed->p_WB + 3 * (size_t)b, placed->R_WB + 9 * (size_t)b, body->p_BCo);
   sap_v3_sub(c, c, placed->p_WB + 3 * (size_t)placed->root[b]);
   sap_m3_rotate_symmetric(turned, placed->R_WB + 9 * (size_t)b, body->I_BCo_B);
   const double cc = sap_v3_dot(c, c);

@@ -29,8 +29,7 @@ static void relative_pose(const sap_mjcf_reader* r, int32_t a, int32_t b, sap_po
 }
 
 static void transform(const sap_pose* pose, const double in[3], double out[3]) {
-  sap_quaternion_rotate(out, pose->q, in);
-  sap_v3_add(out, out, pose->p);
+  sap_quaternion_place(out, pose->p, pose->q, in);
 }
 
 // With sites the frames are theirs; true when the element names sites.

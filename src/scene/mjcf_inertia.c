@@ -74,8 +74,7 @@ static sap_status counts(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler, 
 
 // Centre of mass of a geom in the body.
 static void center_of(const sap_mjcf_geom* geom, double p[3]) {
-  sap_quaternion_rotate(p, geom->def.q_BS, geom->p_SCo);
-  sap_v3_add(p, p, geom->def.p_BS);
+  sap_quaternion_place(p, geom->def.p_BS, geom->def.q_BS, geom->p_SCo);
 }
 
 // I += the geom's inertia about a point of the body, in the body's axes.

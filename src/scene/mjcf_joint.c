@@ -20,8 +20,7 @@ static sap_status read_axis(sap_mjcf_reader* r, const sap_mjcf_sources* s, const
                         "the axis is zero");
   }
   sap_quaternion_rotate(def->axis, frame->q, def->axis);
-  sap_quaternion_rotate(anchor, frame->q, anchor);
-  sap_v3_add(def->p_BJ, anchor, frame->p);
+  sap_quaternion_place(def->p_BJ, frame->p, frame->q, anchor);
   return status;
 }
 

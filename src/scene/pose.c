@@ -9,8 +9,7 @@ const sap_pose sap_pose_identity = {{0.0, 0.0, 0.0}, {1.0, 0.0, 0.0, 0.0}};
 
 void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b) {
   double p[3], q[4];
-  sap_quaternion_rotate(p, a->q, b->p);
-  sap_v3_add(p, p, a->p);
+  sap_quaternion_place(p, a->p, a->q, b->p);
   sap_quaternion_multiply(q, a->q, b->q);
   (void)sap_quaternion_normalize(q);
   memcpy(out->p, p, sizeof p);
