@@ -37,24 +37,13 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
-static void expect_text(const char* text, const char* part) {
-  if (strstr(text, part) == NULL) {
-    fail_msg("'%s' is not in:\n%s", part, text);
-  }
-}
-
 static void alone(void** state) {
   command_result r =
       command_run(*state, program, "", "bench ball.xml --steps 5 --repetitions 3 --format json");
   assert_int_equal(r.exit_code, 0);
   assert_string_equal(r.err, "");
   assert_true(json_valid(r.out));
-  expect_text(r.out, "\"engine\": \"sapstep\"");
+  command_says(r.out, "\"engine\": \"sapstep\"");
   assert_true(json_member(r.out, "repetitions") == 3.0);
   assert_true(json_member(r.out, "ratio") == 1.0);
   assert_true(json_member(r.out, "contacts") == 1.0);
@@ -103,11 +92,11 @@ static void peers_that_cannot(void** state) {
                                  "bench ball.xml --steps 2 --repetitions 2 --format json --peer "
                                  "false --peer 'echo hello' --peer 'sh refuses.sh'");
   assert_int_equal(r.exit_code, 0);
-  expect_text(r.err, "peer 'false' ended before it said who it is");
-  expect_text(r.err, "peer 'echo hello' is left out");
-  expect_text(r.err, "no leaves out ball.xml: not a scene of mine");
+  command_says(r.err, "peer 'false' ended before it said who it is");
+  command_says(r.err, "peer 'echo hello' is left out");
+  command_says(r.err, "no leaves out ball.xml: not a scene of mine");
   assert_true(json_valid(r.out));
-  expect_text(r.out, "\"engine\": \"no\", \"repetitions\": 0, \"step_us\": null");
+  command_says(r.out, "\"engine\": \"no\", \"repetitions\": 0, \"step_us\": null");
   command_clear(&r);
 }
 
@@ -119,8 +108,8 @@ static void wrong_input(void** state) {
   command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
   command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");
   assert_int_equal(r.exit_code, 3);
-  expect_text(r.err, "none.xml: cannot open");
-  expect_text(r.out, "ball.xml");  // the others are done all the same
+  command_says(r.err, "none.xml: cannot open");
+  command_says(r.out, "ball.xml");  // the others are done all the same
   command_clear(&r);
 }
 
@@ -132,5 +121,5 @@ int main(void) {
       cmocka_unit_test(peers_that_cannot),
       cmocka_unit_test(wrong_input),
   };
-  return cmocka_run_group_tests(tests, begin, end);
+  return cmocka_run_group_tests(tests, begin, scratch_teardown);
 }

@@ -17,18 +17,6 @@ static const char* const program = SAPSTEP_PROGRAM;
 #define CLUTTER "'" SAPSTEP_SOURCE_DIR "/examples/scenes/clutter_40.xml'"
 #define QUADRUPED "'" SAPSTEP_SOURCE_DIR "/examples/scenes/quadruped.xml'"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void run(scratch* s, const char* arguments) {
   command_result r = command_run(s, program, "", arguments);
   if (r.exit_code != 0) {
@@ -101,5 +89,5 @@ int main(void) {
       cmocka_unit_test(refused),
       cmocka_unit_test(deadline_is_told),
   };
-  return cmocka_run_group_tests(tests, begin, end);
+  return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

@@ -16,18 +16,6 @@
 
 static const char* const program = SAPSTEP_PROGRAM;
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void assert_prints(scratch* s, const char* arguments, const char* expected) {
   command_result r = command_run(s, program, "", arguments);
   assert_int_equal(r.exit_code, 0);
@@ -133,11 +121,11 @@ static void test_full_standard_output(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_help, begin, end),
-      cmocka_unit_test_setup_teardown(test_version, begin, end),
-      cmocka_unit_test_setup_teardown(test_wrong_usage, begin, end),
-      cmocka_unit_test_setup_teardown(test_solvers, begin, end),
-      cmocka_unit_test_setup_teardown(test_full_standard_output, begin, end),
+      cmocka_unit_test_setup_teardown(test_help, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_version, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_wrong_usage, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_solvers, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_full_standard_output, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

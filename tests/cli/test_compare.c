@@ -41,11 +41,6 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 // The row of a JSON table in which all of the texts stand.
 static const char* find_row(char* table, const char* a, const char* b) {
   for (char* row = strtok(table, "\n"); row != NULL; row = strtok(NULL, "\n")) {
@@ -378,17 +373,17 @@ static void test_refused_run(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_files, begin, end),
-      cmocka_unit_test_setup_teardown(test_scene, begin, end),
-      cmocka_unit_test_setup_teardown(test_self, begin, end),
-      cmocka_unit_test_setup_teardown(test_deviation, begin, end),
-      cmocka_unit_test_setup_teardown(test_classes, begin, end),
-      cmocka_unit_test_setup_teardown(test_internal_forces, begin, end),
-      cmocka_unit_test_setup_teardown(test_study, begin, end),
-      cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
-      cmocka_unit_test_setup_teardown(test_refused_run, begin, end),
-      cmocka_unit_test_setup_teardown(test_own_options, begin, end),
-      cmocka_unit_test_setup_teardown(test_bundled_studies, begin, end),
+      cmocka_unit_test_setup_teardown(test_files, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_scene, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_self, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_deviation, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_classes, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_internal_forces, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_study, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_refused_run, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_own_options, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_bundled_studies, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

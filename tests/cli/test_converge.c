@@ -24,18 +24,6 @@ static const char* const program = SAPSTEP_PROGRAM;
 #define CYLINDER "'" SCENES "spring_cylinder.xml'"
 #define EXACT " --exact 'x=0.1*cos(sqrt(100/0.75)*t)' "
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static command_result run(scratch* s, const char* arguments, int exit_code) {
   char line[2048];
   (void)snprintf(line, sizeof line, "converge %s", arguments);
@@ -358,7 +346,7 @@ static void urdf_double_pendulum(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(double_pendulum_orders),
       TEST(spring_cylinder_errors),

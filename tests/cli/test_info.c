@@ -38,32 +38,21 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
-static void expect_text(const char* text, const char* part) {
-  if (strstr(text, part) == NULL) {
-    fail_msg("'%s' is not in:\n%s", part, text);
-  }
-}
-
 static void table(void** state) {
   command_result r = command_run(*state, program, "", "info scene.xml");
   assert_int_equal(r.exit_code, 0);
   assert_string_equal(r.err, "");
-  expect_text(r.out, "model       all \"kinds\"\nmass        6 kg\n");
-  expect_text(r.out, "trees       2\n");
-  expect_text(r.out,
-              "id  root    bodies  dofs  mass_kg\n 0  slider       1     1        4\n"
-              " 1  stone        1     6        2\n");
-  expect_text(r.out, "0  tetra              4\n");
-  expect_text(r.out, "servo  joint  s          1   100       0    -100     -40");
-  expect_text(r.out, "rope  spatial      2      0      5");
-  expect_text(r.out, "held  weld  stone  world  no\n");
-  expect_text(r.out, "medium      density 0 kg/m^3, viscosity 0.1 Pa s, wind 1 0 0 m/s\n");
-  expect_text(r.out, "scene.xml:8: <adhesion>: this kind of actuator is not supported\n");
+  command_says(r.out, "model       all \"kinds\"\nmass        6 kg\n");
+  command_says(r.out, "trees       2\n");
+  command_says(r.out,
+               "id  root    bodies  dofs  mass_kg\n 0  slider       1     1        4\n"
+               " 1  stone        1     6        2\n");
+  command_says(r.out, "0  tetra              4\n");
+  command_says(r.out, "servo  joint  s          1   100       0    -100     -40");
+  command_says(r.out, "rope  spatial      2      0      5");
+  command_says(r.out, "held  weld  stone  world  no\n");
+  command_says(r.out, "medium      density 0 kg/m^3, viscosity 0.1 Pa s, wind 1 0 0 m/s\n");
+  command_says(r.out, "scene.xml:8: <adhesion>: this kind of actuator is not supported\n");
   command_clear(&r);
 }
 
@@ -75,7 +64,7 @@ static void json(void** state) {
   assert_true(json_member(r.out, "nv") == 7.0);
   assert_true(json_member(r.out, "bias_2") == -40.0);
   assert_true(json_member(r.out, "control_upper") == 2.0);  // half of the range about its middle
-  expect_text(r.out, "\"springs\": 0");
+  command_says(r.out, "\"springs\": 0");
   assert_true(json_member(r.out, "fluid_viscosity_Pas") == 0.1);
   command_clear(&r);
 }
@@ -96,5 +85,5 @@ int main(void) {
       cmocka_unit_test(json),
       cmocka_unit_test(bad_input),
   };
-  return cmocka_run_group_tests(tests, begin, end);
+  return cmocka_run_group_tests(tests, begin, scratch_teardown);
 }

@@ -22,11 +22,6 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void test_table(void** state) {
   command_result r = command_run(*state, program, "", "mujoco box.xml --duration 1 --format json");
   assert_int_equal(r.exit_code, 0);
@@ -108,11 +103,11 @@ static void test_wrong_input(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_table, begin, end),
-      cmocka_unit_test_setup_teardown(test_stiffness, begin, end),
-      cmocka_unit_test_setup_teardown(test_trajectory, begin, end),
-      cmocka_unit_test_setup_teardown(test_deadline, begin, end),
-      cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
+      cmocka_unit_test_setup_teardown(test_table, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_stiffness, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_trajectory, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_deadline, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,18 +18,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define ORDERS SAPSTEP_SOURCE_DIR "/examples/studies/orders/"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 // A member of the row at which a series starts.
 static double value(const command_result* r, int row, const char* name) {
   const char* at = strchr(r->out, '{');
@@ -164,7 +152,7 @@ static void free_motion(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(vibrating_contact), TEST(constraints_within_the_step), TEST(events), TEST(rigid_rolling),
       TEST(free_motion),

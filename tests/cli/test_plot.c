@@ -19,18 +19,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static char* run(scratch* s, const char* arguments, int exit_code, const char* message) {
   command_result r = command_run(s, program, "", arguments);
   if (r.exit_code != exit_code || (message != NULL && strstr(r.err, message) == NULL)) {
@@ -200,7 +188,7 @@ static void wrong_input_is_told(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(exported_numbers_obey_mechanics),
       TEST(pictures_hold_what_was_asked),

@@ -19,33 +19,12 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
-static void run(scratch* s, const char* before, const char* arguments, int exit_code,
-                const char* message) {
-  command_result r = command_run(s, program, before, arguments);
-  if (r.exit_code != exit_code || (message != NULL && strstr(r.err, message) == NULL)) {
-    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
-  }
-  command_clear(&r);
-}
-
 // Without HDF5 the option says so.
 static bool skipped(scratch* s) {
   if (sap_recorder_available()) {
     return false;
   }
-  run(s, "", "run " BOX " --duration 0.1 --record a.h5", 3, "libhdf5-dev");
+  command_expect(s, program, "run " BOX " --duration 0.1 --record a.h5", 3, "libhdf5-dev");
   print_message("this build has no HDF5\n");
   return true;
 }
@@ -55,9 +34,10 @@ static void recording_equals_trajectory(void** state) {
     skip();
   }
   char path[SCRATCH_PATH_SIZE];
-  run(*state, "",
-      "run " BOX " --dt 0.005 --duration 0.5 --every 7 --record a.h5 --output a.csv >/dev/null", 0,
-      NULL);
+  command_expect(*state, program,
+                 "run " BOX
+                 " --dt 0.005 --duration 0.5 --every 7 --record a.h5 --output a.csv >/dev/null",
+                 0, NULL);
   char* csv = scratch_read(scratch_path(*state, "a.csv", path), NULL);
   assert_non_null(csv);
   sap_recording* recording = NULL;
@@ -93,7 +73,8 @@ static void h5py_reads_it(void** state) {
     skip();
   }
   char path[SCRATCH_PATH_SIZE], line[2 * SCRATCH_PATH_SIZE];
-  run(*state, "", "run " BOX " --duration 2 --record a.h5 --compression 1 >/dev/null", 0, NULL);
+  command_expect(*state, program,
+                 "run " BOX " --duration 2 --record a.h5 --compression 1 >/dev/null", 0, NULL);
   (void)snprintf(line, sizeof line,
                  "python3 -c \"\n"
                  "import h5py\n"
@@ -120,14 +101,17 @@ static void failures_are_told(void** state) {
   if (skipped(*state)) {
     skip();
   }
-  run(*state, "", "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
-      "cannot write the recording 'no/such/a.h5'");
-  run(*state, "mkdir -p folder;", "run " BOX " --duration 0.1 --record folder", 3,
-      "cannot write the recording 'folder'");
-  run(*state, "", "run " BOX " --duration 0.1 --record ''", 2, "--record '' must be a path");
+  command_expect(*state, program, "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
+                 "cannot write the recording 'no/such/a.h5'");
+  command_expect_after(*state, program, "mkdir -p folder;",
+                       "run " BOX " --duration 0.1 --record folder", 3,
+                       "cannot write the recording 'folder'");
+  command_expect(*state, program, "run " BOX " --duration 0.1 --record ''", 2,
+                 "--record '' must be a path");
   // a disk that is full in the middle of the run: 2000 blocks
-  run(*state, "ulimit -f 2000;", "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
-      "cannot write the recording 'b.h5'");
+  command_expect_after(*state, program, "ulimit -f 2000;",
+                       "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
+                       "cannot write the recording 'b.h5'");
   char path[SCRATCH_PATH_SIZE];
   sap_recording* recording = NULL;
   sap_error error = {0};
@@ -151,7 +135,8 @@ static void truncations_are_told(void** state) {
   static const char* const readers[] = {"export cut.h5 energy contacts -o cut.csv",
                                         "plot cut.h5 energy step:newton_iterations -o cut.svg",
                                         "view cut.h5 -o cut.html"};
-  run(*state, "", "run " BOX " --duration 1 --dt 0.002 --record whole.h5 >/dev/null", 0, NULL);
+  command_expect(*state, program,
+                 "run " BOX " --duration 1 --dt 0.002 --record whole.h5 >/dev/null", 0, NULL);
   char path[SCRATCH_PATH_SIZE];
   size_t size;
   char* bytes = scratch_read(scratch_path(*state, "whole.h5", path), &size);
@@ -210,7 +195,7 @@ static void a_killed_run_is_readable(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(recording_equals_trajectory), TEST(h5py_reads_it),
       TEST(failures_are_told),           TEST(truncations_are_told),

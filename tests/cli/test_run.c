@@ -20,18 +20,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 // Runs a scene with JSON output; the exit code must be 0 and nothing be said.
 static command_result run_json(scratch* s, const char* scene, const char* options) {
   char arguments[2048];
@@ -332,7 +320,7 @@ static void failed_step_is_reported_and_the_rest_kept(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(every_bundled_scene_runs),
       TEST(falling_box_comes_to_rest),

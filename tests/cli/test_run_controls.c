@@ -31,11 +31,6 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 // The last number of the trajectory's column v.
 static double last_velocity(scratch* s, const char* arguments) {
   command_result r = command_run(s, program, "", arguments);
@@ -119,8 +114,8 @@ static void bad_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(controls_from_files, begin, end),
-      cmocka_unit_test_setup_teardown(bad_files, begin, end),
+      cmocka_unit_test_setup_teardown(controls_from_files, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(bad_files, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

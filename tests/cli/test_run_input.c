@@ -16,18 +16,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void bad_command_lines(void** state) {
   static const struct {
     const char* arguments;
@@ -159,7 +147,7 @@ static void outputs_that_cannot_be_written(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(bad_command_lines),
       TEST(bad_scenes),

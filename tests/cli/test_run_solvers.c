@@ -18,18 +18,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 // Exit code 1 when a step did not converge; which is allowed, unlike failing.
 static void check_run(scratch* s, const sap_solver_info* info, const char* options, double depth) {
   char line[1024];
@@ -78,7 +66,7 @@ static void what_is_not_taken_is_named(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(every_solver_runs),
       TEST(laws_are_selectable),

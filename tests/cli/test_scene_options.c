@@ -33,11 +33,6 @@ static int begin(void** state) {
   return 0;
 }
 
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static command_result ask(scratch* s, const char* arguments) {
   command_result r = command_run(s, program, "", arguments);
   if (r.exit_code != 0) {
@@ -150,10 +145,10 @@ static void slip_by_kind(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(every_command_has_the_floor, begin, end),
-      cmocka_unit_test_setup_teardown(bad_values, begin, end),
-      cmocka_unit_test_setup_teardown(told_once, begin, end),
-      cmocka_unit_test_setup_teardown(slip_by_kind, begin, end),
+      cmocka_unit_test_setup_teardown(every_command_has_the_floor, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(bad_values, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(told_once, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(slip_by_kind, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,18 +28,6 @@ static const char* const program = SAPSTEP_PROGRAM;
 static const char falling[] = HEAD MASS VELOCITIES "1\n" CONTACT;
 static const char resting[] = HEAD MASS "0 0 0\n0 0 0\n1\n" CONTACT;
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void put(scratch* s, const char* name, const char* text) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(s, name, text, strlen(text), path);
@@ -299,15 +287,16 @@ static void test_shared_files(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_formats, begin, end),
-      cmocka_unit_test_setup_teardown(test_file_names, begin, end),
-      cmocka_unit_test_setup_teardown(test_output, begin, end),
-      cmocka_unit_test_setup_teardown(test_not_converged, begin, end),
-      cmocka_unit_test_setup_teardown(test_options_reach_the_solver, begin, end),
-      cmocka_unit_test_setup_teardown(test_wrong_files, begin, end),
-      cmocka_unit_test_setup_teardown(test_unwritable_output, begin, end),
-      cmocka_unit_test_setup_teardown(test_full_disk, begin, end),
-      cmocka_unit_test_setup_teardown(test_shared_files, begin, end),
+      cmocka_unit_test_setup_teardown(test_formats, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_file_names, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_output, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_not_converged, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_options_reach_the_solver, scratch_setup,
+                                      scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_wrong_files, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_unwritable_output, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_full_disk, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_shared_files, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,18 +17,6 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void study(scratch* s, const char* name, const char* text) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(s, name, text, strlen(text), path);
@@ -315,15 +303,15 @@ static void ranks(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(grid_against_coulomb, begin, end),
-      cmocka_unit_test_setup_teardown(jobs_do_not_matter, begin, end),
-      cmocka_unit_test_setup_teardown(random_numbers, begin, end),
-      cmocka_unit_test_setup_teardown(scene_values, begin, end),
-      cmocka_unit_test_setup_teardown(failed_case, begin, end),
-      cmocka_unit_test_setup_teardown(resume_after_kill, begin, end),
-      cmocka_unit_test_setup_teardown(journal_of_another_study, begin, end),
-      cmocka_unit_test_setup_teardown(wrong_studies, begin, end),
-      cmocka_unit_test_setup_teardown(ranks, begin, end),
+      cmocka_unit_test_setup_teardown(grid_against_coulomb, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(jobs_do_not_matter, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(random_numbers, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(scene_values, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(failed_case, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(resume_after_kill, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(journal_of_another_study, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(wrong_studies, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(ranks, scratch_setup, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

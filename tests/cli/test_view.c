@@ -17,39 +17,19 @@
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
-static void expect(scratch* s, const char* before, const char* arguments, int exit_code,
-                   const char* message) {
-  command_result r = command_run(s, program, before, arguments);
-  if (r.exit_code != exit_code || (message != NULL && strstr(r.err, message) == NULL)) {
-    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
-  }
-  command_clear(&r);
-}
-
 // A build that lacks a library says which.
 static bool skipped(scratch* s) {
   if (sap_page_available()) {
     return false;
   }
-  expect(s, "", "view a.h5", 3, sap_recorder_available() ? "'a.h5'" : "libhdf5-dev");
+  command_expect(s, program, "view a.h5", 3, sap_recorder_available() ? "'a.h5'" : "libhdf5-dev");
   print_message("this build has no HDF5 or no three.js\n");
   return true;
 }
 
 static void record(scratch* s) {
-  expect(s, "", "run " BOX " --dt 0.005 --duration 1.5 --record a.h5 >/dev/null", 0, NULL);
+  command_expect(s, program, "run " BOX " --dt 0.005 --duration 1.5 --record a.h5 >/dev/null", 0,
+                 NULL);
 }
 
 static void writes_one_file(void** state) {
@@ -57,7 +37,8 @@ static void writes_one_file(void** state) {
     skip();
   }
   record(*state);
-  expect(*state, "", "view a.h5 --title '</script><b>&\"' --frame-rate 20 >/dev/null", 0, NULL);
+  command_expect(*state, program, "view a.h5 --title '</script><b>&\"' --frame-rate 20 >/dev/null",
+                 0, NULL);
   char path[SCRATCH_PATH_SIZE];
   char* page = scratch_read(scratch_path(*state, "a.html", path), NULL);
   assert_non_null(page);
@@ -68,8 +49,8 @@ static void writes_one_file(void** state) {
   assert_null(strstr(page, "<link"));
   assert_null(strstr(page, "@BLOCK@"));
   free(page);
-  expect(*state, "", "view a.h5 -o b.html --contacts 10 >/dev/null", 0,
-         "the page has the 0 strongest of");
+  command_expect(*state, program, "view a.h5 -o b.html --contacts 10 >/dev/null", 0,
+                 "the page has the 0 strongest of");
 }
 
 static void refuses(void** state) {
@@ -79,15 +60,15 @@ static void refuses(void** state) {
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
-  expect(*state, "", "view", 2, "one recording is needed");
-  expect(*state, "", "view none.h5", 3, "'none.h5'");
-  expect(*state, "", "view text.h5", 3, "'text.h5' is not an HDF5 file");
-  expect(*state, "", "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
-  expect(*state, "", "view a.h5 -o /dev/full", 3, "/dev/full");
-  expect(*state, "ulimit -f 100;", "view a.h5 -o c.html", 3, "c.html");
+  command_expect(*state, program, "view", 2, "one recording is needed");
+  command_expect(*state, program, "view none.h5", 3, "'none.h5'");
+  command_expect(*state, program, "view text.h5", 3, "'text.h5' is not an HDF5 file");
+  command_expect(*state, program, "view a.h5 -o no/such/a.html", 3, "no/such/a.html");
+  command_expect(*state, program, "view a.h5 -o /dev/full", 3, "/dev/full");
+  command_expect_after(*state, program, "ulimit -f 100;", "view a.h5 -o c.html", 3, "c.html");
   assert_null(scratch_read(scratch_path(*state, "c.html", path), NULL));
-  expect(*state, "", "view a.h5 --frame-rate -1", 2, "--frame-rate '-1' must be");
-  expect(*state, "", "view a.h5 --contacts many", 2, "--contacts 'many' must be");
+  command_expect(*state, program, "view a.h5 --frame-rate -1", 2, "--frame-rate '-1' must be");
+  command_expect(*state, program, "view a.h5 --contacts many", 2, "--contacts 'many' must be");
 }
 
 // Collects errors from the beginning; plays for a while and tells what became of it.
@@ -162,7 +143,7 @@ static void plays_in_a_browser(void** state) {
     skip();
   }
   record(*state);
-  expect(*state, "", "view a.h5 >/dev/null", 0, NULL);
+  command_expect(*state, program, "view a.h5 >/dev/null", 0, NULL);
   write_probed(*state, "a.html", "probed.html");
   command_result r = command_run(
       *state, "chromium", "",
@@ -191,7 +172,7 @@ static void plays_in_a_browser(void** state) {
 }
 
 int main(void) {
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(writes_one_file),
       TEST(refuses),

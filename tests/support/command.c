@@ -45,7 +45,12 @@ void command_clear(command_result* result) {
 
 void command_expect(scratch* s, const char* program, const char* arguments, int exit_code,
                     const char* message) {
-  command_result r = command_run(s, program, "", arguments);
+  command_expect_after(s, program, "", arguments, exit_code, message);
+}
+
+void command_expect_after(scratch* s, const char* program, const char* before,
+                          const char* arguments, int exit_code, const char* message) {
+  command_result r = command_run(s, program, before, arguments);
   const bool said = message == NULL ? r.err[0] == '\0' : strstr(r.err, message) != NULL;
   const bool silent = exit_code <= 1 || r.out[0] == '\0';
   if (r.exit_code != exit_code || !said || !silent) {
@@ -53,6 +58,12 @@ void command_expect(scratch* s, const char* program, const char* arguments, int 
              r.exit_code, exit_code, r.err, message != NULL ? message : "", r.out);
   }
   command_clear(&r);
+}
+
+void command_says(const char* text, const char* part) {
+  if (strstr(text, part) == NULL) {
+    fail_msg("'%s' is not in:\n%s", part, text);
+  }
 }
 
 static const char* skip_blanks(const char* c) {

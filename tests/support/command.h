@@ -24,6 +24,12 @@ void command_clear(command_result* result);
 void command_expect(scratch* s, const char* program, const char* arguments, int exit_code,
                     const char* message);
 
+// The same with shell text that comes first, as in command_run.
+void command_expect_after(scratch* s, const char* program, const char* before,
+                          const char* arguments, int exit_code, const char* message);
+// The test fails unless `part` stands in the text.
+void command_says(const char* text, const char* part);
+
 // Whether the text is one valid JSON value (RFC 8259).
 bool json_valid(const char* text);
 // The number after "name": in a JSON object; the test fails without one.

@@ -46,6 +46,18 @@ void scratch_end(scratch* s) {
   assert_int_equal(rmdir(s->folder), 0);
 }
 
+int scratch_setup(void** state) {
+  static scratch s;
+  scratch_begin(&s);
+  *state = &s;
+  return 0;
+}
+
+int scratch_teardown(void** state) {
+  scratch_end(*state);
+  return 0;
+}
+
 int scratch_count(const scratch* s) {
   return for_each(s, false);
 }

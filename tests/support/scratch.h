@@ -13,6 +13,9 @@ typedef struct scratch {
 
 void scratch_begin(scratch* s);
 void scratch_end(scratch* s);  // fails the test unless the folder can be removed with what is in it
+// The same as fixtures of cmocka: *state is the scratch, one per program.
+int scratch_setup(void** state);
+int scratch_teardown(void** state);
 // The path of `name` in the folder, valid until the next call.
 const char* scratch_path(scratch* s, const char* name, char out[SCRATCH_PATH_SIZE]);
 // Writes a file and returns its path.

@@ -18,18 +18,6 @@
 #include "core/file.h"
 #include "support/scratch.h"
 
-static int begin(void** state) {
-  static scratch s;
-  scratch_begin(&s);
-  *state = &s;
-  return 0;
-}
-
-static int end(void** state) {
-  scratch_end(*state);
-  return 0;
-}
-
 static void assert_content(const char* path, const char* expected) {
   char* content = scratch_read(path, NULL);
   assert_non_null(content);
@@ -172,11 +160,11 @@ static void test_devices(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_appears_at_commit, begin, end),
-      cmocka_unit_test_setup_teardown(test_close_leaves_no_trace, begin, end),
-      cmocka_unit_test_setup_teardown(test_symbolic_link, begin, end),
-      cmocka_unit_test_setup_teardown(test_refused_at_once, begin, end),
-      cmocka_unit_test_setup_teardown(test_disk_fills_up, begin, end),
+      cmocka_unit_test_setup_teardown(test_appears_at_commit, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_close_leaves_no_trace, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_symbolic_link, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_refused_at_once, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_disk_fills_up, scratch_setup, scratch_teardown),
       cmocka_unit_test(test_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
