@@ -246,7 +246,6 @@ typedef struct compare_probe {
 } compare_probe;
 // Parses "NAME[:STATISTIC][@X]" and adds what is named; false: what is wrong stands in `wrong`.
 bool compare_quantity_add(compare_options* options, char* text, const char** wrong);
-void compare_list_quantities(char* out, size_t size);
 sap_status compare_probe_find(const compare_quantity* quantity, const sap_model* model,
                               compare_probe* out, sap_error* error);
 // What of a step is measured.

@@ -43,7 +43,7 @@ static const struct {
     [KIND_DEVIATION] = {"deviation", "m, rad"},
 };
 
-void compare_list_quantities(char* out, size_t size) {
+static void list_quantities(char* out, size_t size) {
   size_t used = 0;
   out[0] = '\0';
   for (int i = 0; i < KIND_PLAIN && used < size; ++i) {
@@ -80,7 +80,7 @@ static int add(compare_options* o, const char* name, const char** wrong) {
   int index;
   if (strlen(name) >= SWEEP_NAME_SIZE || find(name, &index) < 0) {
     const size_t used = (size_t)snprintf(text, sizeof text, "of ");
-    compare_list_quantities(text + used, sizeof text - used);
+    list_quantities(text + used, sizeof text - used);
     *wrong = text;
     return -1;
   }

@@ -146,6 +146,5 @@ typedef struct converge_fit {
   double order, uncertainty;
   int points;
 } converge_fit;
-converge_fit converge_fit_order(const double* dt, const double* error, int count);
 
 #endif

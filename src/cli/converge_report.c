@@ -10,7 +10,7 @@
 // order p is off by 1/(2^p - 1) of that, so that a tenth of an error at most is the reference's.
 #define REFERENCE_MARGIN 10.0
 
-converge_fit converge_fit_order(const double* dt, const double* error, int count) {
+static converge_fit fit_order(const double* dt, const double* error, int count) {
   double n = 0.0, sum_x = 0.0, sum_y = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
   for (int pass = 0; pass < 2; ++pass) {
     const double mean_x = n > 0.0 ? sum_x / n : 0.0, mean_y = n > 0.0 ? sum_y / n : 0.0;
@@ -59,7 +59,7 @@ static void fill(const converge_study* s, column* c, const series* of, int level
   c->all[level] = error;
   c->good[level] = error < REFERENCE_MARGIN * reference ? (double)NAN : error;
   if (level == s->options.levels - 1) {
-    c->fit = converge_fit_order(of->dt, c->good, s->options.levels);
+    c->fit = fit_order(of->dt, c->good, s->options.levels);
   }
 }
 

@@ -96,8 +96,6 @@ void sweep_study_clear(sweep_study* study);
 bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const char* format, ...)
     CLI_PRINTF(4, 5);
 
-// A number in [0, 1) that depends on nothing but its arguments.
-double sweep_random(int32_t seed, int64_t index, int32_t stream);
 // The value of a parameter in a case, as text; those of numbers are exact.
 void sweep_value(const sweep_study* study, int parameter, int64_t index, char out[SWEEP_TEXT_SIZE]);
 

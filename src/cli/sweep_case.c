@@ -19,7 +19,8 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-double sweep_random(int32_t seed, int64_t index, int32_t stream) {
+// A number in [0, 1) that depends on nothing but its arguments.
+static double random_number(int32_t seed, int64_t index, int32_t stream) {
   const uint64_t x = mix(mix(mix((uint64_t)seed) ^ (uint64_t)index) ^ (uint64_t)stream);
   return (double)(x >> 11) * 0x1p-53;
 }
@@ -27,8 +28,8 @@ double sweep_random(int32_t seed, int64_t index, int32_t stream) {
 // Two streams per parameter: the normal distribution takes both (Box and Muller).
 static double draw(const sweep_study* study, int parameter, int64_t index) {
   const sweep_parameter* p = &study->parameters[parameter];
-  const double u = sweep_random(study->seed, index, 2 * parameter);
-  const double w = sweep_random(study->seed, index, 2 * parameter + 1);
+  const double u = random_number(study->seed, index, 2 * parameter);
+  const double w = random_number(study->seed, index, 2 * parameter + 1);
   const double two_pi = 6.283185307179586;
   switch (p->kind) {
     case SWEEP_UNIFORM:
@@ -53,7 +54,7 @@ void sweep_value(const sweep_study* study, int parameter, int64_t index,
     }
     choice = point % p->count;
   } else if (p->kind == SWEEP_CHOOSE) {
-    choice = (int64_t)(sweep_random(study->seed, index, 2 * parameter) * p->count);
+    choice = (int64_t)(random_number(study->seed, index, 2 * parameter) * p->count);
   } else if (p->kind != SWEEP_SET) {
     (void)snprintf(out, SWEEP_TEXT_SIZE, "%.17g", draw(study, parameter, index));
     return;

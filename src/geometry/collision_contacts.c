@@ -6,16 +6,24 @@
 #include "geometry/collision_data.h"
 #include "math/quaternion.h"
 
+// What the points of a pair share: its contact pair's, or both shapes' combined.
+typedef struct pair_rule {
+  sap_material material;
+  int32_t condim;
+  double friction[5];  // as sap_contact has it
+  bool anisotropic;    // t1 is fixed in the world
+} pair_rule;
+
 // mu of the rows that condim has: sliding, spin and rolling friction, each the same in its plane.
-static void spread_friction(double sliding, double torsional, double rolling, sap_pair_rule* rule) {
+static void spread_friction(double sliding, double torsional, double rolling, pair_rule* rule) {
   const double all[5] = {sliding, sliding, torsional, rolling, rolling};
   for (int32_t i = 0; i < 5; ++i) {
     rule->friction[i] = i < rule->condim - 1 ? all[i] : 0.0;
   }
 }
 
-static void take_pair(const sap_pair_def* pair, sap_pair_rule* rule) {
-  *rule = (sap_pair_rule){.material = pair->material, .condim = pair->condim};
+static void take_pair(const sap_pair_def* pair, pair_rule* rule) {
+  *rule = (pair_rule){.material = pair->material, .condim = pair->condim};
   spread_friction(pair->material.friction, pair->friction_torsional, pair->friction_rolling, rule);
   if (pair->friction_t2 >= 0.0 && rule->condim >= 3) {
     rule->friction[1] = pair->friction_t2;
@@ -27,8 +35,8 @@ static void take_pair(const sap_pair_def* pair, sap_pair_rule* rule) {
       rule->friction[0] != rule->friction[1] || rule->friction[3] != rule->friction[4];
 }
 
-sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
-                                   sap_pair_rule* rule, sap_error* error) {
+static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_rule* rule,
+                            sap_error* error) {
   const sap_pair_def* pair =
       sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
   if (pair != NULL) {
@@ -151,8 +159,8 @@ sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place*
   const uint64_t pair = place->pair;
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   const int32_t next = 1 - c->last, first = place->first;
-  sap_pair_rule rule;
-  const sap_status status = sap_collision_pair_rule(c, a, b, &rule, error);
+  pair_rule rule;
+  const sap_status status = find_rule(c, a, b, &rule, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }

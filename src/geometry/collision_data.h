@@ -71,17 +71,6 @@ struct sap_collision {
   int32_t glide_count, glide_capacity;
 };
 
-// What the points of a pair share: its contact pair's, or both shapes' combined.
-typedef struct sap_pair_rule {
-  sap_material material;
-  int32_t condim;
-  double friction[5];  // as sap_contact has it
-  bool anisotropic;    // t1 is fixed in the world
-} sap_pair_rule;
-
-sap_status sap_collision_pair_rule(const sap_collision* c, int32_t a, int32_t b,
-                                   sap_pair_rule* rule, sap_error* error);
-
 // Lists the pairs of the last call whose contacts slid since, with the height at which they glide;
 // sets `glide` of all shapes.
 sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,

@@ -51,7 +51,8 @@ static void sort_exclusions(sap_model* model, int32_t count) {
   model->exclusion_count = kept;
 }
 
-sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_error* error) {
+// Copies all records that need no numbering.
+static sap_status copy(const sap_builder* builder, sap_model* model, sap_error* error) {
   model->options = builder->options;
   model->options.name = sap_duplicate_string(builder->options.name);
   model->sizes = (sap_model_sizes){.bodies = builder->nbodies,
@@ -99,7 +100,8 @@ sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_er
   return SAP_STATUS_OK;
 }
 
-sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error) {
+// What later additions to the builder may have broken: free joints and planes need static bodies.
+static sap_status check(const sap_builder* builder, const sap_model* model, sap_error* error) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const int32_t parent = model->bodies[joint->body].parent;
@@ -141,7 +143,7 @@ static sap_status normalize_key(const sap_checker* checker, const sap_model* mod
   return SAP_STATUS_OK;
 }
 
-sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error) {
+static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sap_error* error) {
   const size_t keys = (size_t)builder->nkeys;
   const size_t nq = (size_t)model->sizes.nq, nv = (size_t)model->sizes.nv;
   const size_t nu = (size_t)model->sizes.nu, na = (size_t)model->sizes.na;
@@ -201,12 +203,12 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
   if (model == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
-  sap_status status = sap_compile_copy(builder, model, error);
+  sap_status status = copy(builder, model, error);
   if (status == SAP_STATUS_OK) {
     status = sap_compile_number(model, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_compile_check(builder, model, error);
+    status = check(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_compile_stiffness(model, error);
@@ -218,7 +220,7 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_tendons(model, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_compile_keyframes(builder, model, error);
+    status = set_keyframes(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_compile_check_inertia(builder, model, error);

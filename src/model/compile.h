@@ -6,12 +6,8 @@
 
 #include "model/builder.h"
 
-// Copies all records that need no numbering.
-sap_status sap_compile_copy(const sap_builder* builder, sap_model* model, sap_error* error);
 // Depth-first order, trees, coordinates, dof tables, default pose.
 sap_status sap_compile_number(sap_model* model, sap_error* error);
-// What later additions to the builder may have broken: free joints and planes need static bodies.
-sap_status sap_compile_check(const sap_builder* builder, const sap_model* model, sap_error* error);
 // The hulls of all meshes, one after the other.
 sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
 // Stiffness of shapes that name none.
@@ -22,7 +18,6 @@ sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 sap_status sap_compile_springs(sap_model* model, sap_error* error);
 // Damping from damping ratios, forces and ranges of muscles; after sap_compile_check_inertia.
 sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
-sap_status sap_compile_keyframes(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.
 sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
                                      sap_error* error);

@@ -41,10 +41,6 @@ typedef struct sap_lag_memory {
   int32_t count, capacity;
 } sap_lag_memory;
 
-// Forgets all and makes room for `needed`.
-sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_error* error);
-// Of equal keys the first counts.
-void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force);
 // NULL: not kept.
 sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error);
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key);

@@ -23,7 +23,8 @@ static int32_t place_of(const sap_lag_memory* memory, uint64_t key) {
   return (int32_t)at;
 }
 
-sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_error* error) {
+// Forgets all and makes room for `needed`.
+static sap_status begin(sap_lag_memory* memory, int32_t needed, sap_error* error) {
   memory->count = 0;
   if (needed == 0) {
     return SAP_STATUS_OK;
@@ -40,7 +41,8 @@ sap_status sap_lag_memory_begin(sap_lag_memory* memory, int32_t needed, sap_erro
   return status;
 }
 
-void sap_lag_memory_add(sap_lag_memory* memory, uint64_t key, double force) {
+// Of equal keys the first counts.
+static void add(sap_lag_memory* memory, uint64_t key, double force) {
   sap_lag_entry* entry = &memory->entries[place_of(memory, key)];
   if (entry->key == 0) {
     *entry = (sap_lag_entry){key, force};
@@ -75,11 +77,11 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
       needed += 1;
     }
   }
-  const sap_status status = sap_lag_memory_begin(&p->lag, needed, error);
+  const sap_status status = begin(&p->lag, needed, error);
   for (int32_t b = 0; status == SAP_STATUS_OK && needed > 0 && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     if (block->set == SAP_SET_LAGGED && block->key != 0) {
-      sap_lag_memory_add(&p->lag, block->key, fmax(0.0, gamma[block->first_row + 2]) / p->dt);
+      add(&p->lag, block->key, fmax(0.0, gamma[block->first_row + 2]) / p->dt);
     }
   }
   return status;

@@ -132,7 +132,8 @@ static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error*
   return SAP_STATUS_OK;
 }
 
-sap_status sap_problem_check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
+// All but the Jacobians: set, R, v_hat, mu, bounds.
+static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
   const int set = (int)b->set;
   if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
@@ -251,7 +252,7 @@ sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, s
   }
   sap_status status = sap_problem_check_jacobians(problem, block, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_check_rows(problem, block, error);
+    status = check_rows(problem, block, error);
   }
   return status == SAP_STATUS_OK ? sap_problem_append_block(problem, block, error) : status;
 }

@@ -154,9 +154,6 @@ void sap_mobility_multiply(const sap_problem* problem, int32_t tree_a, int32_t t
 sap_status sap_mobility_check(const sap_problem* problem, sap_error* error);
 // Copies a block that has been checked.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
-// All but the Jacobians: set, R, v_hat, mu, bounds.
-sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* block,
-                                  sap_error* error);
 
 // L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the cache if
 // it is there.

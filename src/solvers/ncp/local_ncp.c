@@ -85,8 +85,9 @@ static void solve_slide(const slide* f, double gamma[3]) {
   }
 }
 
-// -D^-1 b by elimination of the normal, then of the first eigenvector.
-void sap_local_ncp(const double D[9], const double b[3], double mu, double gamma[3]) {
+// Exact Coulomb contact alone, of 3 rows. Sticking is tried first: -D^-1 b by elimination of the
+// normal, then of the first eigenvector.
+static void solve_three(const double D[9], const double b[3], double mu, double gamma[3]) {
   gamma[0] = gamma[1] = gamma[2] = 0.0;
   if (b[2] >= 0.0 || !(D[8] > 0.0)) {
     return;
@@ -120,7 +121,7 @@ static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const d
     }
   }
   if (n == 3) {
-    sap_local_ncp(D, b, item->mu, next);
+    solve_three(D, b, item->mu, next);
   } else {
     sap_local_ncp_wide(D, b, n, item->mu, next);
   }

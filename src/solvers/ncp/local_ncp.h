@@ -5,10 +5,9 @@
 
 #include "solvers/dual/dual.h"
 
-// Exact Coulomb contact alone: gamma with  g = D gamma + b,  K_mu contains gamma _|_ g + mu |g_t|
-// n. D (3 x 3) symmetric positive definite. Any solution where there are several.
-void sap_local_ncp(const double D[9], const double b[3], double mu, double gamma[3]);
-// The same of a cone with n = 4 or 6 rows; D (n x n).
+// Exact Coulomb contact alone, of a cone with n = 4 or 6 rows: gamma with  g = D gamma + b,  K_mu
+// contains gamma _|_ g + mu |g_t| n. D (n x n) symmetric positive definite. Any solution where
+// there are several.
 void sap_local_ncp_wide(const double* D, const double* b, int32_t n, double mu, double* gamma);
 // Its projection alone: the normal first, then the tangents against the new ball (lelidec Alg. 6).
 void sap_project_ncp_wide(const sap_delassus_item* item, const double* z, const double* g,
