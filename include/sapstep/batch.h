@@ -23,7 +23,7 @@ SAP_API sap_status sap_batch_create(const sap_model* model, const sap_stepper_op
                                     sap_error* error);
 SAP_API void sap_batch_destroy(sap_batch* batch);
 
-SAP_API int32_t sap_batch_count(const sap_batch* batch);
+SAP_API int32_t sap_batch_count(const sap_batch* batch);  // states
 // The engine and the stepper of a state, for what must be set one by one (locks, control
 // functions); NULL: no such state. A control function runs in any thread.
 SAP_API sap_multibody* sap_batch_multibody(sap_batch* batch, int32_t index);

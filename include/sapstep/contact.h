@@ -37,6 +37,7 @@ typedef enum sap_contact_model {
 #undef SAP_X
       SAP_CONTACT_MODEL_COUNT
 } sap_contact_model;
+// "sap", "similar", "lagged"; never NULL, also for a value that is none.
 SAP_API const char* sap_contact_model_text(sap_contact_model model);
 
 // The parameters a user gives for a surface or for a pair of them.

@@ -20,6 +20,7 @@ typedef struct sap_diagnostics {
   double angular_momentum[3];  // about the world origin [kg m^2/s], armature not included
 } sap_diagnostics;
 
+// Of the state, of the model's sizes; whatever forces act. ARGUMENT, NOT_FINITE.
 SAP_API sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* state,
                                           sap_diagnostics* out, sap_error* error);
 

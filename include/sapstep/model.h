@@ -350,6 +350,7 @@ typedef struct sap_model_options {
   sap_regularization regularization;  // suggested beta, sigma                     (default)
 } sap_model_options;
 
+// The defaults that stand beside the fields, in parentheses.
 SAP_API sap_body_def sap_body_def_default(void);
 SAP_API sap_joint_def sap_joint_def_default(void);
 SAP_API sap_shape_def sap_shape_def_default(void);
@@ -366,6 +367,7 @@ SAP_API sap_model_options sap_model_options_default(void);
 SAP_API sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid,
                                      sap_mesh_mass* out, sap_error* error);
 
+// An empty model: the world alone. options NULL: the defaults.
 SAP_API sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
                                       sap_error* error);
 SAP_API void sap_builder_destroy(sap_builder* builder);
@@ -400,7 +402,7 @@ SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyf
 // No contact between two bodies.
 SAP_API sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                        sap_error* error);
-// Sizes of what has been added so far.
+// Sizes of what has been added so far; each may be NULL.
 SAP_API void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, int32_t* nu);
 // Builds the model; the builder stays as it is. Checks the whole: the mass matrix must be SPD
 // in the default pose (names the joint whose bodies have no inertia).

@@ -12,9 +12,9 @@
 extern "C" {
 #endif
 
-// Columns, units in the names: t_s, q and v by joint name ("q_hip_rad", "v_root_wx_radps", ...),
-// activations by actuator ("act_biceps"),
-// contacts, newton_iterations, kinetic_J, potential_J, penetration_m. One header line.
+// A trajectory in CSV. One header line; columns, units in the names: t_s, q and v by joint name
+// ("q_hip_rad", "v_root_wx_radps", ...), activations by actuator ("act_biceps"), contacts,
+// newton_iterations, kinetic_J, potential_J, penetration_m.
 typedef struct sap_trajectory sap_trajectory;
 
 typedef struct sap_trajectory_row {

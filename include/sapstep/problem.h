@@ -132,10 +132,10 @@ SAP_API sap_status sap_problem_set_contact_model(sap_problem* problem, sap_conta
 // them; sap_problem_reset restores compliance. What sap_problem_add_contact and
 // sap_problem_soften_row make afterwards has R = 0 and, with the gap (or error) g0 and its rate at
 // the start of the step,
-//   contacts   v_n >= -e min(v_n0, 0) + b (-g0)/dt once they touch; before, v_n >= -g0/dt, or -e
-//   v_n0
-//              where e > 0 and v_n0 closes the gap within the step
-//   limits the same with e = 0; bilateral rows v = -b g0/dt
+//   contacts        v_n >= -e min(v_n0, 0) + b (-g0)/dt once they touch; before, v_n >= -g0/dt,
+//                   or v_n >= -e v_n0 where e > 0 and v_n0 closes the gap within the step
+//   limits          the same with e = 0
+//   bilateral rows  v = -b g0/dt
 // restitution e and Baumgarte's b, both in [0, 1]. v0 (nv): velocities at the start of the step.
 // Needs a solver that takes R = 0.
 SAP_API sap_status sap_problem_set_rigid(sap_problem* problem, double restitution, double baumgarte,
@@ -213,11 +213,12 @@ SAP_API sap_status sap_problem_add_soft(sap_problem* problem, const sap_soft_blo
 // only the diagonal is checked: no entry < 0.
 SAP_API sap_status sap_problem_check(const sap_problem* problem, sap_error* error);
 
-SAP_API double sap_problem_dt(const sap_problem* problem);
+// What the problem, which must not be NULL, holds.
+SAP_API double sap_problem_dt(const sap_problem* problem);  // [s]
 SAP_API int32_t sap_problem_tree_count(const sap_problem* problem);
-SAP_API int32_t sap_problem_tree_size(const sap_problem* problem, int32_t tree);
-SAP_API int32_t sap_problem_velocity_count(const sap_problem* problem);  // nv
-SAP_API int32_t sap_problem_row_count(const sap_problem* problem);       // rows of all blocks
+SAP_API int32_t sap_problem_tree_size(const sap_problem* problem, int32_t tree);  // 0: no such
+SAP_API int32_t sap_problem_velocity_count(const sap_problem* problem);           // nv
+SAP_API int32_t sap_problem_row_count(const sap_problem* problem);  // rows of all blocks
 SAP_API int32_t sap_problem_block_count(const sap_problem* problem);
 // Views into the problem, valid until it is changed.
 SAP_API const double* sap_problem_v_star(const sap_problem* problem);   // (nv)

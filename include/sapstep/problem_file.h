@@ -33,6 +33,7 @@ extern "C" {
 // otherwise; dt is 1 s. Errors name file and dataset. UNSUPPORTED in a build without HDF5.
 typedef struct sap_problem_reader sap_problem_reader;
 
+// IO: missing or unreadable.
 SAP_API sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out,
                                            sap_error* error);
 // Reads the next problem into `problem`. *found = false at the end of the file; a file without any

@@ -23,7 +23,7 @@
 //   /contact/distance   (m)        [m], < 0 penetration, at the start of the step
 //   /contact/velocity   (m, 3)     of B relative to A after the step [m/s], [t1 t2 n]
 //   /contact/impulse    (m, 3)     on B [N s], [t1 t2 n]
-//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s],
+//   /contact/turning    (m, 3)     angular velocity of B relative to A after the step [rad/s]
 //                                  about [n t1 t2]: spin and rolling; 0 beyond condim
 //   /contact/moment     (m, 3)     angular impulse on B [N m s], [n t1 t2]
 //   /constraint/first, count       the same of rows, other than contacts, that push
@@ -34,12 +34,12 @@
 //   /constraint/force   (k)        mean over the step [N, N m]
 //   /iteration/first, count        the same of the solver's iterations, the guess included
 //   /iteration/value    (h, 4)     cost_J, momentum_error, step_length, evaluations
-//   /model/bodies joints shapes actuators equalities tendons   names; name is an attribute of
-//                       /model
+//   /model              attribute name
+//   /model/bodies joints shapes actuators equalities tendons   their names
 //   /model/body         (bodies, 5)   parent, mass, centre of mass in the body
 //   /model/joint        (joints, 4)   type (sap_joint_type), body, first of q, first of v
-//   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides, sizes
-//                                     (3), pose in the body (7), colour (4, NaN: any)
+//   /model/shape        (shapes, 18)  type (sap_shape_type), body, mesh, 1 if it collides,
+//                                     sizes (3), pose in the body (7), colour (4, NaN: any)
 //   /model/mesh         (meshes, 4)   first vertex, vertices, first triangle, triangles
 //   /model/vertex /model/triangle     (3 columns) of all meshes
 // Contacts, forces and iterations are those of the step that led to the row; a row without a report
@@ -147,11 +147,12 @@ SAP_API sap_status sap_recorder_create_foreign(const char* path, const sap_recor
 // As sap_recorder_write, of any recorder.
 SAP_API sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
                                           sap_error* error);
+// Writes what is buffered to the file. IO: nothing more can be written.
 SAP_API sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error);
 // Flushes and closes; the recorder is gone whatever is returned. NULL allowed.
 SAP_API sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error);
 
-typedef struct sap_recording sap_recording;
+typedef struct sap_recording sap_recording;  // a file that is being read
 
 // IO: missing, cut off in the middle of a flush; SYNTAX: not a recording of this version.
 SAP_API sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* error);

@@ -4,10 +4,13 @@
 // MJCF. Elements are numbered and named as MuJoCo does: depth first, a body's joints and geoms
 // before its child bodies; copies of a replicate get its suffix, attached models their prefix. The
 // friction of a pair follows MuJoCo's rule (the maximum, or the higher priority's). A file that is
-// included may be included once. Read are: compiler, option (timestep, gravity), default, include,
-// body, frame, replicate, attach, inertial, joint, freejoint, geom, exclude, fixed tendons with
-// limits, motors on joints, keyframes. Positive solref and solimp are MuJoCo's own solver tuning
-// and are skipped. What MJCF has no words for is given by <custom><numeric name="..." data="..."/>:
+// included may be included once. Read are bodies with frames, replicates, attached models and
+// inertias; all joints; geoms, meshes as their convex hulls; contact pairs and exclusions; fixed
+// and spatial tendons with wrapping; actuators with activations and muscles; the equalities
+// connect, weld, joint and tendon; keyframes; gravity, medium, step and flags of <option>. What is
+// not read and would change the physics is told: see sap_scene_read, and `sapstep info FILE`.
+// Positive solref and solimp are MuJoCo's own solver tuning and are skipped. What MJCF has no words
+// for is given by <custom><numeric name="..." data="..."/>:
 //   sapstep:stiffness               k of all geoms [N/m]
 //   sapstep:relaxation_time         tau_d of all geoms [s]
 //   sapstep:stiffness:GEOM          of one geom, by its name in its own file or in the whole scene
@@ -23,16 +26,20 @@
 // it goes before the settings for all and behind those for one geom. An attached model may bring
 // its own settings for all (not beta and sigma).
 //
-// URDF. Joints: revolute, continuous, prismatic, fixed, floating. Shapes of <collision>: box,
-// sphere, cylinder, capsule, drake:capsule, drake:ellipsoid; one that has a name is called
-// "LINK/NAME". The root link is welded to the world unless options say otherwise; a root link
-// called "world" is the world. Limits are read as they stand: lower = upper = 0, which exporters
-// write when nobody has set them, locks the joint (say type="continuous" instead). Effort and
-// velocity limits are for controllers: they are checked and not used. Material:
-// <drake:proximity_properties> with drake:point_contact_stiffness, drake:relaxation_time,
-// drake:hunt_crossley_dissipation, drake:mu_dynamic and drake:mu_static (one alone: both), or
-// Bullet's <contact><lateral_friction/>; pairs combine harmonically. drake:rotor_inertia and
-// drake:gear_ratio make the armature gear_ratio^2 rotor_inertia.
+// URDF. Joints: revolute, continuous, prismatic, fixed, floating, planar, spherical (ball),
+// universal and screw; <mimic> couples them, <loop_joint> closes loops. Shapes of <collision>: box,
+// sphere, cylinder, capsule, drake:capsule, drake:ellipsoid, meshes as their convex hulls; one that
+// has a name is called "LINK/NAME". The root link is welded to the world unless options say
+// otherwise; a root link called "world" is the world. Limits are read as they stand: lower = upper
+// = 0, which exporters write when nobody has set them, locks the joint (say type="continuous"
+// instead). An effort limit > 0 bounds what actuators do, a velocity limit > 0 is the fastest that
+// motors drive the joint. <transmission> makes an actuator of a joint: an effort, or with
+// <drake:controller_gains> a servo. Material: <drake:proximity_properties> with
+// drake:point_contact_stiffness, drake:relaxation_time, drake:hunt_crossley_dissipation,
+// drake:mu_dynamic and drake:mu_static (one alone: both), or Bullet's
+// <contact><lateral_friction/>; pairs combine harmonically. drake:rotor_inertia and
+// drake:gear_ratio make the armature gear_ratio^2 rotor_inertia. Also Drake's frames, ball
+// constraints, bushings, spring-dampers, tendon constraints and collision filter groups.
 #ifndef SAPSTEP_SCENE_H
 #define SAPSTEP_SCENE_H
 

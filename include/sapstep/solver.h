@@ -25,6 +25,7 @@ typedef enum sap_outcome {
 #undef SAP_X
       SAP_OUTCOME_COUNT
 } sap_outcome;
+// Text of an outcome ("converged"); never NULL, also for a value that is none.
 SAP_API const char* sap_outcome_text(sap_outcome outcome);
 
 typedef enum sap_line_search {
@@ -91,6 +92,7 @@ typedef sap_line_search sap_type_line_search;
 typedef sap_linear_solver sap_type_linear_solver;
 typedef sap_penalty sap_type_penalty;
 
+// One field per row of the list; see there for meaning, default and range.
 typedef struct sap_solver_options {
 #define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
   SAP_SOLVER_OPTIONS(SAP_X)
@@ -209,6 +211,7 @@ typedef struct sap_residual {
   double dissipation;  // -sum of gamma_t . vc_t over friction cones [J]
 } sap_residual;
 
+// v (nv), gamma (nrows). ARGUMENT, NOT_FINITE; NOT_SPD where the scaled maps need A's factors.
 SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,
                                  sap_residual* out, sap_error* error);
 

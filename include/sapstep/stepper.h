@@ -42,6 +42,7 @@ typedef enum sap_scheme {
 #undef SAP_X
       SAP_SCHEME_COUNT
 } sap_scheme;
+// Its text ("midpoint"); never NULL, also for a value that is none.
 SAP_API const char* sap_scheme_text(sap_scheme scheme);
 
 // Where within the step contact, limits and bilateral constraints are evaluated: X(name, text)
@@ -56,6 +57,7 @@ typedef enum sap_stage {
 #undef SAP_X
       SAP_STAGE_COUNT
 } sap_stage;
+// Its text ("theta"); never NULL, also for a value that is none.
 SAP_API const char* sap_stage_text(sap_stage stage);
 
 // How contacts, limits and bilateral constraints resist: X(name, text)
@@ -70,6 +72,7 @@ typedef enum sap_law {
 #undef SAP_X
       SAP_LAW_COUNT
 } sap_law;
+// Its text ("rigid"); never NULL, also for a value that is none.
 SAP_API const char* sap_law_text(sap_law law);
 
 typedef struct sap_stepper_options {
@@ -95,6 +98,7 @@ typedef struct sap_stepper_options {
 } sap_stepper_options;
 
 SAP_API sap_stepper_options sap_stepper_options_default(void);
+// Says which field, its value and what is allowed.
 SAP_API sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_error* error);
 // Sets theta and theta_vq.
 SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme scheme,
