@@ -4,18 +4,13 @@
 #include "cli/converge.h"
 
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sweep_hash.h"
-
-static void on_signal(int signal_number) {
-  (void)signal_number;
-  converge_interrupt();
-}
 
 // Of what decides on the results: the command without what only concerns the output, the scene.
 static void hash_command(converge_study* s, int argc, char** argv) {
@@ -147,7 +142,7 @@ static int execute(converge_study* s) {
   const bool referenced = make_reference(s, &code);
   const bool complete = referenced && converge_jobs_run(s, s->references, s->count);
   progress_end(&s->bar);
-  if (converge_interrupted()) {
+  if (interrupt_came()) {
     if (s->journal != NULL) {
       cli_message("interrupted; finished runs are kept in '%s': the same command goes on",
                   s->options.journal);
@@ -171,10 +166,7 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
   if (!converge_options_read(command, argc, argv, &study.options, &code)) {
     return code;
   }
-  struct sigaction action = {.sa_handler = on_signal};
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  interrupt_catch(false);
   sap_error error = {0};
   hash_command(&study, argc, argv);
   if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {

@@ -134,8 +134,6 @@ void converge_journal_close(converge_journal* journal, bool finished);
 
 // Runs cases [first, last) in threads with a progress bar. False: interrupted or no threads.
 bool converge_jobs_run(converge_study* study, int first, int last);
-void converge_interrupt(void);
-bool converge_interrupted(void);
 
 // Prints the table and writes the chart; the exit code.
 int converge_report(const converge_study* study);

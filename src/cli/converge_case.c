@@ -9,6 +9,7 @@
 
 #include "cli/converge.h"
 #include "cli/expression.h"
+#include "cli/interrupt.h"
 #include "cli/run_statistics.h"
 
 // What a run owns.
@@ -196,7 +197,7 @@ void converge_case_run(converge_study* study, converge_case* c) {
       (void)sap_multibody_closure(w.multibody, w.state.q, &gap, NULL);
       c->drift = fmax(c->drift, gap);
     }
-    if (converge_interrupted()) {
+    if (interrupt_came()) {
       break;
     }
   }

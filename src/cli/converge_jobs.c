@@ -3,24 +3,14 @@
 // on their number; the calling thread draws the progress.
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <time.h>
 
 #include "cli/converge.h"
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 
 enum { THREADS_MAX = 64 };
-
-static volatile sig_atomic_t interrupted;
-
-void converge_interrupt(void) {
-  interrupted = 1;
-}
-
-bool converge_interrupted(void) {
-  return interrupted != 0;
-}
 
 typedef struct jobs {
   converge_study* study;
@@ -32,7 +22,7 @@ static void* work(void* context) {
   jobs* j = context;
   for (;;) {
     const int index = atomic_fetch_add(&j->study->next, 1);
-    if (index >= j->last || converge_interrupted()) {
+    if (index >= j->last || interrupt_came()) {
       break;
     }
     if (!j->study->cases[index].done) {
@@ -85,5 +75,5 @@ bool converge_jobs_run(converge_study* study, int first, int last) {
   for (int i = 0; i < count; ++i) {
     (void)pthread_join(threads[i], NULL);
   }
-  return !converge_interrupted();
+  return !interrupt_came();
 }

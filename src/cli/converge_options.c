@@ -87,23 +87,19 @@ static bool take_list(converge_options* o, const char* list,
 }
 
 static bool add_scheme(converge_options* o, const char* word) {
-  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
-    if (strcmp(word, sap_scheme_text((sap_scheme)i)) == 0 && o->nschemes < (int)SAP_SCHEME_COUNT) {
-      o->schemes[o->nschemes++] = (sap_scheme)i;
-      return true;
-    }
+  if (o->nschemes >= (int)SAP_SCHEME_COUNT || !cli_read_scheme(word, &o->schemes[o->nschemes])) {
+    return false;
   }
-  return false;
+  ++o->nschemes;
+  return true;
 }
 
 static bool add_stage(converge_options* o, const char* word) {
-  for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
-    if (strcmp(word, sap_stage_text((sap_stage)i)) == 0 && o->nstages < (int)SAP_STAGE_COUNT) {
-      o->stages[o->nstages++] = (sap_stage)i;
-      return true;
-    }
+  if (o->nstages >= (int)SAP_STAGE_COUNT || !cli_read_stage(word, &o->stages[o->nstages])) {
+    return false;
   }
-  return false;
+  ++o->nstages;
+  return true;
 }
 
 static bool add_solver(converge_options* o, const char* word) {

@@ -2,7 +2,6 @@
 // sapstep mujoco: steps any model that MuJoCo loads, with its collisions and its forces.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <sapstep/mujoco.h>
 #include <sapstep/sapstep.h>
 
+#include "cli/interrupt.h"
 #include "cli/mujoco_options.h"
 #include "cli/mujoco_output.h"
 #include "cli/mujoco_record.h"
@@ -31,13 +31,6 @@ typedef struct mujoco_run {
   int32_t contact_capacity;
   run_statistics statistics;
 } mujoco_run;
-
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
 
 static sap_status fail(sap_error* error, sap_status status, const char* text, const char* what) {
   return cli_fail(error, status, "%.200s: %.200s", what, text);
@@ -208,7 +201,7 @@ static sap_status advance(mujoco_run* r, sap_error* error) {
   progress bar;
   progress_begin(&bar);
   sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && s->steps < s->planned && !interrupted) {
+  while (status == SAP_STATUS_OK && s->steps < s->planned && !interrupt_came()) {
     status = step(r, error);
     if (progress_due(&bar)) {
       char note[64];
@@ -232,7 +225,7 @@ static int execute(mujoco_run* r) {
     cli_message("step %lld at t = %.9g s: %s", (long long)s->steps + 1, r->data->time,
                 error.message);
     code = CLI_UNCONVERGED;
-  } else if (interrupted) {
+  } else if (interrupt_came()) {
     cli_message("interrupted at t = %.9g s", r->data->time);
     code = CLI_UNCONVERGED;
   } else if (s->unconverged > 0) {
@@ -264,10 +257,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
   if (!mujoco_options_read(command, argc, argv, &r.o, &code)) {
     return code;
   }
-  struct sigaction action = {.sa_handler = interrupt};
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  interrupt_catch(false);
 
   sap_error error = {0};
   code = prepare(&r, &error) == SAP_STATUS_OK ? execute(&r) : report(&error);

@@ -227,6 +227,36 @@ bool cli_read_contact_model(const char* text, sap_contact_model* out) {
   return false;
 }
 
+bool cli_read_scheme(const char* text, sap_scheme* out) {
+  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
+    if (strcmp(text, sap_scheme_text((sap_scheme)i)) == 0) {
+      *out = (sap_scheme)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool cli_read_stage(const char* text, sap_stage* out) {
+  for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
+    if (strcmp(text, sap_stage_text((sap_stage)i)) == 0) {
+      *out = (sap_stage)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool cli_read_law(const char* text, sap_law* out) {
+  for (int i = 0; i < (int)SAP_LAW_COUNT; ++i) {
+    if (strcmp(text, sap_law_text((sap_law)i)) == 0) {
+      *out = (sap_law)i;
+      return true;
+    }
+  }
+  return false;
+}
+
 int64_t cli_step_count(double duration, double dt) {
   static const double most = 9007199254740992.0;
   return (int64_t)fmin(ceil(duration / dt * (1.0 - 1e-12)), most);

@@ -7,6 +7,7 @@
 #include <getopt.h>
 
 #include <sapstep/solver.h>
+#include <sapstep/stepper.h>
 
 #include "cli/command.h"
 
@@ -64,7 +65,11 @@ typedef struct cli_number {
 const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
                             bool* known);
 
+// Names as the library prints them; false, and *out as before: there is none such.
 bool cli_read_contact_model(const char* text, sap_contact_model* out);
+bool cli_read_scheme(const char* text, sap_scheme* out);
+bool cli_read_stage(const char* text, sap_stage* out);
+bool cli_read_law(const char* text, sap_law* out);
 
 // Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.
 enum { CLI_ALLOWED_SIZE = 80 };

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep run: steps a scene and says how it went.
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <sapstep/sapstep.h>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/run_controls.h"
@@ -28,14 +28,6 @@ typedef struct run {
   run_controls controls;
   run_statistics statistics;
 } run;
-
-// The only thing that a signal handler may touch.
-static volatile sig_atomic_t interrupted;
-
-static void interrupt(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
 
 // Fills the state, and the controls, from the keyframe or the default pose.
 static sap_status set_start(run* r, sap_error* error) {
@@ -195,7 +187,7 @@ static sap_status advance(run* r, sap_error* error) {
   progress_begin(&bar);
   statistics->memory_still = statistics->memory_warm = run_peak_memory();
   sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupted) {
+  while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupt_came()) {
     status = step(r, error);
     if (status == SAP_STATUS_OK) {
       status = write_checkpoint(r, false, error);
@@ -253,7 +245,7 @@ static int execute(run* r) {
     cli_message("step %lld at t = %.9g s: %s", (long long)r->statistics.steps + 1, r->state.t,
                 error.message);
     code = CLI_UNCONVERGED;
-  } else if (interrupted) {
+  } else if (interrupt_came()) {
     cli_message("interrupted at t = %.9g s", r->state.t);
     code = CLI_UNCONVERGED;
   } else if (r->statistics.unconverged > 0) {
@@ -281,10 +273,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
   if (!run_options_read(command, argc, argv, &r.options, &code)) {
     return code;
   }
-  struct sigaction action = {.sa_handler = interrupt};
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  interrupt_catch(false);
 
   sap_error error = {0};
   if (prepare(&r, &error) == SAP_STATUS_OK) {

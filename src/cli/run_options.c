@@ -78,33 +78,9 @@ const cli_option run_option_list[] = {
 };
 
 static bool set_scheme(run_options* options, const char* name) {
-  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
-    if (strcmp(name, sap_scheme_text((sap_scheme)i)) == 0) {
-      return sap_stepper_options_set_scheme(&options->stepper, (sap_scheme)i, NULL) ==
-             SAP_STATUS_OK;
-    }
-  }
-  return false;
-}
-
-static bool set_law(run_options* options, const char* name) {
-  for (int i = 0; i < (int)SAP_LAW_COUNT; ++i) {
-    if (strcmp(name, sap_law_text((sap_law)i)) == 0) {
-      options->stepper.contact_law = (sap_law)i;
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool set_stage(run_options* options, const char* name) {
-  for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
-    if (strcmp(name, sap_stage_text((sap_stage)i)) == 0) {
-      options->stepper.contact_stage = (sap_stage)i;
-      return true;
-    }
-  }
-  return false;
+  sap_scheme scheme;
+  return cli_read_scheme(name, &scheme) &&
+         sap_stepper_options_set_scheme(&options->stepper, scheme, NULL) == SAP_STATUS_OK;
 }
 
 // What the option must be, where its argument is not that; NULL: it was taken.
@@ -133,9 +109,9 @@ static const char* take(run_options* o, int id, const char* argument) {
                  ? NULL
                  : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
     case OPTION_CONTACT_STAGE:
-      return set_stage(o, argument) ? NULL : "auto, end or theta";
+      return cli_read_stage(argument, &o->stepper.contact_stage) ? NULL : "auto, end or theta";
     case OPTION_CONTACT_LAW:
-      return set_law(o, argument) ? NULL : "auto, compliant or rigid";
+      return cli_read_law(argument, &o->stepper.contact_law) ? NULL : "auto, compliant or rigid";
     case OPTION_EVERY:
       return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
     case OPTION_COMPRESSION:

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep solve: solves the contact problems of files.
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdio.h>
 
 #include <sapstep/problem_file.h>
 #include <sapstep/solver.h>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/problem_files.h"
 #include "cli/table.h"
@@ -51,24 +51,9 @@ typedef struct solve_job {
   bool unconverged;
 } solve_job;
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int signal_number) {
-  (void)signal_number;
-  interrupted = 1;
-}
-
-// An output under way must not stay behind: the solve at hand is the last. A second signal kills.
-static void catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
-}
-
 // Solves the problem at hand `repeat` times; *time is the shortest [s].
 static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* error) {
-  for (int32_t i = 0; i < job->repeat && !interrupted; ++i) {
+  for (int32_t i = 0; i < job->repeat && !interrupt_came(); ++i) {
     const sap_status status =
         sap_solver_solve(job->solver, job->problem, &job->solution, &job->report, error);
     if (status != SAP_STATUS_OK) {
@@ -84,7 +69,7 @@ static sap_status solve_problem(void* context, const char* path, int64_t index, 
   double time = 0.0;
   sap_residual residual;
   sap_status status = solve_repeatedly(job, &time, error);
-  if (interrupted) {
+  if (interrupt_came()) {
     return status;
   }
   if (status == SAP_STATUS_OK) {
@@ -207,14 +192,15 @@ static int run(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "no FILE given");
   }
   if (job.output != NULL) {
-    catch_signals();
+    // An output under way must not stay behind: the solve at hand is the last.
+    interrupt_catch(true);
   }
   int exit_code = create(&job, command);
   if (exit_code == CLI_OK) {
     exit_code =
         problem_files_visit(parser.operands, parser.noperands, job.problem, solve_problem, &job);
   }
-  if (exit_code == CLI_OK && interrupted) {
+  if (exit_code == CLI_OK && interrupt_came()) {
     cli_message("interrupted: nothing is written");
     exit_code = CLI_UNCONVERGED;
   } else if (exit_code == CLI_OK) {

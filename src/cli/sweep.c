@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep sweep: many runs of a scene, over grids and at random.
 #define _POSIX_C_SOURCE 200809L
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/sweep.h"
 
@@ -25,11 +25,6 @@ typedef struct sweep_options {
   int32_t jobs;  // 0: choose
   bool restart;
 } sweep_options;
-
-static void on_signal(int signal_number) {
-  (void)signal_number;
-  sweep_interrupt();
-}
 
 static bool read_options(const cli_command* command, int argc, char** argv, sweep_options* o,
                          int* code) {
@@ -72,7 +67,7 @@ static int finish(const sweep_study* study, const sweep_options* o, const char* 
   sap_error error = {0};
   if (code == CLI_UNCONVERGED) {
     cli_message("%s; the finished cases are kept in '%s': the same command goes on from there",
-                sweep_interrupted() ? "interrupted" : "cases could not be run", journal);
+                interrupt_came() ? "interrupted" : "cases could not be run", journal);
   }
   if (code != CLI_OK) {
     return code;
@@ -130,10 +125,7 @@ static int sweep(const cli_command* command, int argc, char** argv) {
     return cli_out_of_memory();
   }
   sweep_mpi_begin();
-  struct sigaction action = {.sa_handler = on_signal};
-  (void)sigemptyset(&action.sa_mask);
-  (void)sigaction(SIGINT, &action, NULL);
-  (void)sigaction(SIGTERM, &action, NULL);
+  interrupt_catch(false);
   const bool good = sweep_study_read(options.study, study, &error);
   if (!good && sweep_mpi_rank() == 0) {
     (void)cli_report(&error);

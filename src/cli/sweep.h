@@ -162,8 +162,6 @@ void sweep_journal_close(sweep_journal* journal);
 
 // Runs what is not done in `jobs` threads, and in the other ranks. Returns an exit code.
 int sweep_jobs_run(const sweep_study* study, int jobs, sweep_journal* journal, sweep_row* rows);
-bool sweep_interrupted(void);
-void sweep_interrupt(void);
 
 // Writes HDF5 (NULL: not) and CSV (NULL: not).
 sap_status sweep_write(const sweep_study* study, const sweep_row* rows, const char* hdf5,

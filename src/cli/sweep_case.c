@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/run_statistics.h"
 #include "cli/sweep.h"
@@ -212,7 +213,7 @@ static sap_status advance(const sweep_study* study, double dt, work* w, sap_erro
   }
   const int64_t steps = cli_step_count(study->duration, dt);
   sap_step_report last = {0};
-  while (status == SAP_STATUS_OK && w->sums.steps < steps && !sweep_interrupted()) {
+  while (status == SAP_STATUS_OK && w->sums.steps < steps && !interrupt_came()) {
     status = step(w, &last, error);
   }
   return status == SAP_STATUS_OK ? condition(study, &last, &w->sums, error) : status;
@@ -256,7 +257,7 @@ void sweep_case_run(const sweep_study* study, int64_t index, sweep_row* row) {
                    error.message);
   }
   // A case that was broken off is none, and neither is one that memory was short for.
-  if (sweep_interrupted() || status == SAP_STATUS_MEMORY) {
+  if (interrupt_came() || status == SAP_STATUS_MEMORY) {
     row->index = -1;
   }
   sap_stepper_destroy(w.stepper);

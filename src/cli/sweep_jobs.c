@@ -3,27 +3,17 @@
 // Rows go to their case's place, so that the table does not depend on who did what.
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "cli/sweep.h"
 
 enum { THREADS_MAX = 256 };
-
-static volatile sig_atomic_t interrupted;
-
-void sweep_interrupt(void) {
-  interrupted = 1;
-}
-
-bool sweep_interrupted(void) {
-  return interrupted != 0;
-}
 
 typedef struct jobs {
   const sweep_study* study;
@@ -39,7 +29,7 @@ typedef struct jobs {
 static int64_t take(jobs* j) {
   int64_t index = -1;
   (void)pthread_mutex_lock(&j->mutex);
-  if (!interrupted && j->error.status == SAP_STATUS_OK) {
+  if (!interrupt_came() && j->error.status == SAP_STATUS_OK) {
     while (j->next < j->study->cases && j->rows[j->next].index >= 0) {
       ++j->next;
     }

@@ -81,41 +81,23 @@ static const char* take_number(sweep_setup* setup, const number_def* def, const 
   return NULL;
 }
 
-static const char* take_scheme(sweep_setup* setup, const char* text) {
-  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
-    if (strcmp(text, sap_scheme_text((sap_scheme)i)) == 0) {
-      (void)sap_stepper_options_set_scheme(&setup->stepper, (sap_scheme)i, NULL);
-      return NULL;
-    }
-  }
-  return "explicit-euler, symplectic-euler, implicit-euler or midpoint";
-}
-
 static const char* take_name(sweep_setup* setup, const char* name, const char* text) {
   if (strcmp(name, "scheme") == 0) {
-    return take_scheme(setup, text);
+    sap_scheme scheme;
+    return cli_read_scheme(text, &scheme) &&
+                   sap_stepper_options_set_scheme(&setup->stepper, scheme, NULL) == SAP_STATUS_OK
+               ? NULL
+               : "explicit-euler, symplectic-euler, implicit-euler or midpoint";
   }
   if (strcmp(name, "contact_model") == 0) {
     return cli_read_contact_model(text, &setup->stepper.contact_model) ? NULL
                                                                        : "sap, similar or lagged";
   }
   if (strcmp(name, "contact_law") == 0) {
-    for (int i = 0; i < (int)SAP_LAW_COUNT; ++i) {
-      if (strcmp(text, sap_law_text((sap_law)i)) == 0) {
-        setup->stepper.contact_law = (sap_law)i;
-        return NULL;
-      }
-    }
-    return "auto, compliant or rigid";
+    return cli_read_law(text, &setup->stepper.contact_law) ? NULL : "auto, compliant or rigid";
   }
   if (strcmp(name, "contact_stage") == 0) {
-    for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
-      if (strcmp(text, sap_stage_text((sap_stage)i)) == 0) {
-        setup->stepper.contact_stage = (sap_stage)i;
-        return NULL;
-      }
-    }
-    return "auto, end or theta";
+    return cli_read_stage(text, &setup->stepper.contact_stage) ? NULL : "auto, end or theta";
   }
   const sap_solver_info* solver = sap_solver_find(text);
   if (solver != NULL) {
