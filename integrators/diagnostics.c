@@ -15,9 +15,9 @@ sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* sta
                     "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,
                     sizes.nq, sizes.nv);
   }
-  sap_status status = sap_multibody_check_numbers("q", state->q, sizes.nq, error);
+  sap_status status = sap_check_numbers("q", state->q, sizes.nq, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_check_numbers("v", state->v, sizes.nv, error);
+    status = sap_check_numbers("v", state->v, sizes.nv, error);
   }
   if (status == SAP_STATUS_OK) {
     sap_dynamics_diagnose(sap_multibody_look(multibody, state->q), state->q, state->v, out);

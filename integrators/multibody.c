@@ -2,7 +2,6 @@
 // The built-in multibody engine: its memory, its kinematics and its controls. Kinematics are
 // computed when someone comes with other positions than the last ones, compared bit by bit: the
 // stepper asks several questions at each point.
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -140,8 +139,7 @@ sap_status sap_multibody_set_control(sap_multibody* multibody, const double* con
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
   const int32_t nu = multibody->model->sizes.nu;
-  const sap_status status =
-      nu > 0 ? sap_multibody_check_numbers("control", control, nu, error) : SAP_STATUS_OK;
+  const sap_status status = sap_check_numbers("control", control, nu, error);
   if (status == SAP_STATUS_OK && nu > 0) {
     memcpy(multibody->control, control, (size_t)nu * sizeof *control);
     sap_multibody_set_input(multibody, multibody->act);
@@ -160,25 +158,12 @@ sap_status sap_multibody_set_control_function(sap_multibody* multibody,
   return SAP_STATUS_OK;
 }
 
-sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
-                                       sap_error* error) {
-  if (x == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", what);
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    if (!isfinite(x[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g", what, i, x[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
                                  sap_error* error) {
   if (multibody == NULL || gap == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody or gap is NULL");
   }
-  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
   if (status == SAP_STATUS_OK) {
     const bool any = multibody->model->sizes.equalities > 0;
     *gap =
@@ -196,7 +181,7 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
     return sap_fail(error, SAP_STATUS_ARGUMENT, "body = %d must be 0 to %d", body,
                     multibody->model->sizes.bodies - 1);
   }
-  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
   if (status == SAP_STATUS_OK) {
     const sap_dynamics* dynamics = sap_multibody_look(multibody, q);
     memcpy(p_WB, sap_dynamics_p_WB(dynamics) + 3 * (size_t)body, 3 * sizeof(double));

@@ -13,9 +13,9 @@ sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const doub
   if (multibody == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  const sap_status status =
-      tau == NULL ? SAP_STATUS_OK
-                  : sap_multibody_check_numbers("tau", tau, multibody->model->sizes.nv, error);
+  const sap_status status = tau == NULL
+                                ? SAP_STATUS_OK
+                                : sap_check_numbers("tau", tau, multibody->model->sizes.nv, error);
   if (status == SAP_STATUS_OK) {
     sap_dynamics_set_applied_forces(multibody->dynamics, tau);
   }
@@ -24,8 +24,7 @@ sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const doub
 
 // A vector that may be NULL: zero.
 static sap_status take(const char* what, const double* from, double out[3], sap_error* error) {
-  const sap_status status =
-      from == NULL ? SAP_STATUS_OK : sap_multibody_check_numbers(what, from, 3, error);
+  const sap_status status = from == NULL ? SAP_STATUS_OK : sap_check_numbers(what, from, 3, error);
   for (int i = 0; i < 3; ++i) {
     out[i] = from != NULL ? from[i] : 0.0;
   }

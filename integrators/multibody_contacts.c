@@ -99,7 +99,7 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   if (multibody == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  const sap_status status = sap_multibody_check_numbers("q", q, multibody->model->sizes.nq, error);
+  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
   multibody->detected = false;
   return status == SAP_STATUS_OK ? sap_multibody_find_contacts(multibody, q, 0.0, false, error)
                                  : status;

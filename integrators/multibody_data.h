@@ -51,9 +51,6 @@ struct sap_multibody {
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
 // The same between steps: these kinematics stay at hand, because the next step begins there.
 sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
-// ARGUMENT when x is NULL, NOT_FINITE with "what[i] = x".
-sap_status sap_multibody_check_numbers(const char* what, const double* x, int32_t n,
-                                       sap_error* error);
 // From the controls, and `act` (na) for actuators that have an activation.
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // The table's function of activations.

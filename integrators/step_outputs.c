@@ -226,7 +226,7 @@ sap_status sap_multibody_accelerations(sap_multibody* multibody, const sap_step_
                                        const double* v, double* acceleration, sap_error* error) {
   sap_status status = check_report(multibody, report, acceleration, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_check_numbers("v", v, multibody->model->sizes.nv, error);
+    status = sap_check_numbers("v", v, multibody->model->sizes.nv, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -246,7 +246,7 @@ sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* 
   const sap_model* model = multibody->model;
   sap_status status = check_id("body", body, model->sizes.bodies, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_check_numbers("q", q, model->sizes.nq, error);
+    status = sap_check_numbers("q", q, model->sizes.nq, error);
   }
   if (status == SAP_STATUS_OK) {
     sap_dynamics_point_jacobian(sap_multibody_at(multibody, q), body, p_BP, J);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/error.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -28,6 +29,18 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     va_end(arguments);
   }
   return status;
+}
+
+sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error) {
+  if (x == NULL && count > 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", name);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    if (!isfinite(x[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, i, x[i]);
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 void sap_error_prefix(sap_error* error, const char* format, ...) {

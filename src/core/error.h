@@ -14,6 +14,9 @@
 // Returns `status`; writes it and the formatted line to `error` (NULL allowed).
 sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) SAP_PRINTF(3, 4);
 
+// ARGUMENT when x is NULL and count > 0; NOT_FINITE with "name[i] = x must be finite".
+sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);
+
 // Puts "prefix: " before the message of an error that a callee has filled.
 void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
 

@@ -162,6 +162,18 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   return SAP_STATUS_OK;
 }
 
+sap_status sap_problem_keep_v0(sap_problem* p, const double* v0, sap_error* error) {
+  sap_status status = sap_check_numbers("v0", v0, p->nv, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_RESERVE(&p->v0, &p->v0_capacity, p->nv, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    memcpy(p->v0, v0, (size_t)p->nv * sizeof *v0);
+    p->has_v0 = true;
+  }
+  return status;
+}
+
 static sap_status set_velocity(sap_problem* p, const char* name, const double* from, bool is_guess,
                                sap_error* error) {
   if (p == NULL || (from == NULL && p->nv > 0)) {

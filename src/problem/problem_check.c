@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Is A symmetric positive definite? Tree blocks first; with couplings the whole matrix as well.
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -166,12 +165,10 @@ sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x
   if (p->has_mobility) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the problem gives the inverse of A");
   }
-  for (int32_t i = 0; i < p->nv; ++i) {
-    if (!isfinite(b[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "b[%d] = %g must be finite", i, b[i]);
-    }
+  sap_status status = sap_check_numbers("b", b, p->nv, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
-  sap_status status = SAP_STATUS_OK;
   if (p->ncouplings > 0) {
     status = factor_whole(p, error);
     if (status == SAP_STATUS_OK) {

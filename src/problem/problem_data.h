@@ -152,6 +152,8 @@ void sap_mobility_multiply(const sap_problem* problem, int32_t tree_a, int32_t t
                            const double* x, double* y);
 // Diagonal of B not negative.
 sap_status sap_mobility_check(const sap_problem* problem, sap_error* error);
+// Copies the velocities at the start of the step (nv); NOT_FINITE.
+sap_status sap_problem_keep_v0(sap_problem* problem, const double* v0, sap_error* error);
 // Copies a block that has been checked.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 

@@ -24,15 +24,9 @@ sap_status sap_problem_set_rigid(sap_problem* p, double restitution, double baum
   if (!(baumgarte >= 0.0 && baumgarte <= 1.0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "baumgarte = %g must be in [0, 1]", baumgarte);
   }
-  for (int32_t i = 0; i < p->nv; ++i) {
-    if (!isfinite(v0[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "v0[%d] = %g must be finite", i, v0[i]);
-    }
-  }
-  const sap_status status = SAP_RESERVE(&p->v0, &p->v0_capacity, p->nv, error);
+  const sap_status status = sap_problem_keep_v0(p, v0, error);
   if (status == SAP_STATUS_OK) {
-    memcpy(p->v0, v0, (size_t)p->nv * sizeof(double));
-    p->rigid = p->has_v0 = true;
+    p->rigid = true;
     p->restitution = restitution;
     p->baumgarte = baumgarte;
     p->theta = p->theta_vq = 1.0;

@@ -18,7 +18,6 @@
 // v_hat loses (J_end - J) v as expected (integrators/multibody_point.c). Dry friction of one row
 // has the same impulse either way while it slides; it stays at the end.
 #include <math.h>
-#include <string.h>
 
 #include "math/vector3.h"
 #include "problem/problem_data.h"
@@ -158,17 +157,10 @@ sap_status sap_problem_set_stage(sap_problem* p, double theta, double theta_vq, 
                     "theta = %g, theta_vq = %g: constraints are evaluated at both in [0.5, 1]",
                     theta, theta_vq);
   }
-  for (int32_t i = 0; i < p->nv; ++i) {
-    if (!isfinite(v0[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "v0[%d] = %g must be finite", i, v0[i]);
-    }
-  }
-  const sap_status status = SAP_RESERVE(&p->v0, &p->v0_capacity, p->nv, error);
+  const sap_status status = sap_problem_keep_v0(p, v0, error);
   if (status == SAP_STATUS_OK) {
-    memcpy(p->v0, v0, (size_t)p->nv * sizeof(double));
     p->theta = theta;
     p->theta_vq = theta_vq;
-    p->has_v0 = true;
     p->rigid = false;
   }
   return status;

@@ -254,27 +254,15 @@ static void judge_block(const sap_block* block, const double* vc, const double* 
   }
 }
 
-static sap_status check_vector(const char* name, const double* x, int32_t count, sap_error* error) {
-  if (x == NULL && count > 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL", name);
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    if (!isfinite(x[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", name, i, x[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
                          sap_residual* out, sap_error* error) {
   if (p == NULL || out == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
                     p == NULL ? "problem" : "out");
   }
-  sap_status status = check_vector("v", v, p->nv, error);
+  sap_status status = sap_check_numbers("v", v, p->nv, error);
   if (status == SAP_STATUS_OK) {
-    status = check_vector("gamma", gamma, p->nrows, error);
+    status = sap_check_numbers("gamma", gamma, p->nrows, error);
   }
   sap_momentum momentum;
   if (status == SAP_STATUS_OK) {
