@@ -11,7 +11,6 @@
 // iterate, then the true Jacobian.
 // cost: one inverse dynamics per iteration of all groups.
 #include <math.h>
-#include <string.h>
 
 #include "integrators/free_motion_data.h"
 

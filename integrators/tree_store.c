@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "integrators/tree_store.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"

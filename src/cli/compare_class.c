@@ -8,7 +8,6 @@
 // cost: rank by Gram-Schmidt with pivots, O(rows^2 nv).
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/compare.h"
 

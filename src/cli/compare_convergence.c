@@ -3,9 +3,7 @@
 // anew with ever higher limits, and what comes back, the best found until then, is judged as any
 // other solution. Lines are medians over the problems.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/compare.h"
 

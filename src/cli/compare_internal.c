@@ -4,7 +4,6 @@
 // by conjugate gradients for least squares from l = 0, which stay in the range of J and so end in
 // the least one. cost: rank(J) products with J and J'.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 // The command line of `sapstep compare`.
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/compare.h"

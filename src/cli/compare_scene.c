@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Scenes that are stepped, and the problems that come up: one solver steps, all solve.
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/compare.h"
 #include "cli/expression.h"

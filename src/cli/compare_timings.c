@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Median times of solvers on scenes, cold beside warm.
-#include <stdio.h>
-#include <string.h>
 
 #include "cli/compare.h"
 

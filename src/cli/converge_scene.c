@@ -4,7 +4,6 @@
 //   <text name="sapstep:exact:JOINT@KEYFRAME" data="formula of t"/>   from that keyframe
 // which hold for its own materials and start alone.
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

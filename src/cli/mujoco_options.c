@@ -2,7 +2,6 @@
 #include "cli/mujoco_options.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cli/options.h"
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/run_options.h"
 
-#include <string.h>
-
 #include "cli/options.h"
 
 enum {

@@ -2,7 +2,6 @@
 // The options that SAP_SOLVER_OPTIONS lists, read from text and described for the help.
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/options.h"
 

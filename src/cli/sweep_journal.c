@@ -3,7 +3,6 @@
 // checksum and synced to disk before the next. What a kill cut off is dropped when it is opened.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

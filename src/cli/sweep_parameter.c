@@ -2,7 +2,6 @@
 // What a study can change: numbers and names of the run, where joints start, values of the scene.
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/options.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dynamics/applied.h"
 
-#include <string.h>
-
 #include "dynamics/dynamics_data.h"
 
 void sap_dynamics_set_applied_forces(sap_dynamics* d, const double* tau) {

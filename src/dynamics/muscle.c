@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dynamics/muscle.h"
 
-#include <math.h>
-
 // A value and its slope.
 typedef struct curve {
   double value, slope;

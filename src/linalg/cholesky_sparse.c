@@ -6,8 +6,6 @@
 #include "linalg/cholesky_sparse.h"
 
 #include <cholmod.h>
-#include <math.h>
-#include <string.h>
 
 #include "core/memory.h"
 

@@ -8,7 +8,6 @@
 // o is the area-weighted mean of the triangles' centroids. MuJoCo's legacy way counts all V
 // positive, and begins again with o in the centre of mass that it has found so. cost: O(faces)
 #include <math.h>
-#include <string.h>
 
 #include "core/memory.h"
 #include "math/vector3.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "model/path.h"
 
-#include <math.h>
-
 #include "math/vector3.h"
 #include "model/wrap.h"
 

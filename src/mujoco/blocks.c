@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MuJoCo's constraints as blocks of the problem.
-#include <math.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The adapter of a model: its trees, its arrays, and the model's options as they are stepped.
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"

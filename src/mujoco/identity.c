@@ -4,7 +4,6 @@
 // same pair in the step before, seen from body 1, unless that is further than a tenth of the
 // smaller geom.
 #include <math.h>
-#include <string.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"

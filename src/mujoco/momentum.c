@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A = M + h D + h^2 K by trees, and the free motion A (v* - v0) = h f - h^2 K v0.
 // D and K of joints stand on the diagonal, those of tendons and servos are rank one.
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"

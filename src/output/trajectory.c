@@ -2,7 +2,6 @@
 // Trajectories as CSV (RFC 4180): one header line, one line per row, 17 digits, so that every
 // state can be read back bit by bit.
 #include <stdio.h>
-#include <string.h>
 
 #include <sapstep/output.h>
 

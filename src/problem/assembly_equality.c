@@ -19,7 +19,6 @@
 // the velocity there closes, which is second order:
 //   J v = -g0/(dt + tau_d) - (J_end - J) v_guess,  J_end at q0 (+) dt v_guess
 #include <math.h>
-#include <string.h>
 
 #include "dynamics/tendon.h"
 #include "math/quaternion.h"

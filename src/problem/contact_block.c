@@ -3,7 +3,6 @@
 // rows [t1 t2 n]; or to a potential. Where coefficients of friction differ, rows are scaled by s_j
 // = mu_j/mu, which makes the elliptic cone circular (sap_friction_scales).
 #include <math.h>
-#include <string.h>
 
 #include "problem/problem_data.h"
 #include "problem/sets.h"

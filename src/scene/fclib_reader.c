@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What both forms of FCLIB files share, and the choice between them.
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file is made in memory and handed over as bytes, so that a full disk meets our own file code.
-#include <string.h>
 
 #include "core/hdf5_silence.h"
 #include "core/memory.h"

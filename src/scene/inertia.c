@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "scene/inertia.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "math/quaternion.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laws of actuators, with defaults as MuJoCo 4 takes them:
 //   force = gain u + bias,  gain, bias = prm . (1, length, rate) if affine, or a muscle's
-#include <math.h>
 #include <string.h>
 
 #include "scene/mjcf_actuator.h"

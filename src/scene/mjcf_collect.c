@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Frames, replicates and attached models flattened into the elements of one body, in MuJoCo's
 // order, each with its pose frame, default class and naming space.
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

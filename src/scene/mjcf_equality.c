@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <equality>: connect, weld, joint, tendon. What MuJoCo takes from the default pose (the anchor on
 // the second body, the relative pose of a weld) is found here.
-#include <math.h>
 #include <string.h>
 
 #include "math/quaternion.h"

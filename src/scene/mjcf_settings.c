@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What MJCF has no words for, as <custom><numeric name="sapstep:..." data="..."/> or <text .../>.
 // The names are listed in include/sapstep/scene.h.
-#include <math.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The five ways in which MJCF says an orientation; the innermost source that has one decides.
-#include <math.h>
 #include <string.h>
 
 #include "math/quaternion.h"

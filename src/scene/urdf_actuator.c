@@ -5,7 +5,6 @@
 // Mechanical reductions are not looked at: the control counts at the joint, as in ros_control and
 // Drake. The joint's effort limit bounds the force. Transmissions that drive several joints
 // (wrists, grippers), or a joint that another one drives, are left out.
-#include <string.h>
 
 #include "scene/number.h"
 #include "scene/schema.h"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drake's <frame name link xyz rpy>: places fixed in links that force elements name. A link's name
 // means the link's own frame.
-#include <string.h>
 
 #include "core/memory.h"
 #include "scene/urdf.h"

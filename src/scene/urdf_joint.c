@@ -3,7 +3,6 @@
 // whose limits nobody set, locks the joint. A continuous joint has none, whatever <limit> says.
 // The effort limit bounds what actuators do on the joint; 0, which exporters write when nobody set
 // it, is none. The velocity limit, 0 being none, is the fastest that a motor drives the joint.
-#include <math.h>
 
 #include "math/vector3.h"
 #include "scene/number.h"

@@ -5,7 +5,6 @@
 //   fixed                    so do the axes
 //   revolute, continuous     so does a second point on the axis (of the first link's frame): two
 //                            connects, of whose six rows one is redundant, which R > 0 allows
-#include <string.h>
 
 #include "math/quaternion.h"
 #include "math/vector3.h"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Links and joints of a URDF file, linked into a tree and checked to be one.
-#include <string.h>
 
 #include "core/memory.h"
 #include "scene/urdf.h"

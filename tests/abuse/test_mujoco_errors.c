@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What goes wrong comes back as a status with a text, and the process and the state live on.
-#include <stdlib.h>
 
 #include "support/mujoco_run.h"
 

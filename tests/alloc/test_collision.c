@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Detection makes no heap call once it has seen a scene as dense, and survives every failed one.
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,7 +158,8 @@ static void test_refuses_damage(void** state) {
     bytes[cut] ^= 0x10;
     const sap_status status = sap_stepper_load_memory(second.stepper, bytes, size, &error);
     bytes[cut] ^= 0x10;
-    if (status == SAP_STATUS_OK && (cut < 28 || cut >= 32)) {  // the header's spare word says nothing
+    if (status == SAP_STATUS_OK &&
+        (cut < 28 || cut >= 32)) {  // the header's spare word says nothing
       fail_msg("byte %zu may change unnoticed", cut);
     }
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAP on problems with answers known in closed form: one contact, limit, bilateral rows, PD with
 // effort limit, dry friction, couplings in A, exact guess, no blocks.
-#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

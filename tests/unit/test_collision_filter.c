@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Detection on a model: which pairs of shapes collide.
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

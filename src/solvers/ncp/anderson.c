@@ -3,7 +3,6 @@
 #include "solvers/ncp/anderson.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "core/memory.h"
 

@@ -19,7 +19,6 @@
 #include "solvers/ncp/implicit_complementarity.h"
 
 #include <cblas.h>
-#include <float.h>
 #include <math.h>
 #include <string.h>
 
