@@ -52,12 +52,6 @@ void sap_find_joint_drive(const sap_model* model, const sap_model_actuator* actu
   }
 }
 
-static void place(const double* p_WB, const double* R_WB, int32_t body, const double p_BP[3],
-                  double out[3]) {
-  sap_m3_mul_v3(out, R_WB + 9 * (size_t)body, p_BP);
-  sap_v3_add(out, out, p_WB + 3 * (size_t)body);
-}
-
 static int32_t shared_dof(const sap_model* model, int32_t a, int32_t b) {
   int32_t i = model->bodies[a].last_dof, k = model->bodies[b].last_dof;
   while (i != k) {  // dofs are numbered after those that they hang on
@@ -76,15 +70,17 @@ void sap_find_site_drive(const sap_model* model, const sap_model_actuator* a, co
   const bool alone = a->reference_body < 0;
   *out = (sap_site_drive){
       .count = alone ? 1 : 2, .body = {a->site_body, alone ? 0 : a->reference_body}, .shared = -1};
-  place(p_WB, R_WB, a->site_body, a->site_point, out->p[0]);
-  sap_quaternion_multiply(q_S, q_WB + 4 * (size_t)a->site_body, a->site_q);
+  const size_t site = (size_t)a->site_body;
+  sap_v3_place(out->p[0], p_WB + 3 * site, R_WB + 9 * site, a->site_point);
+  sap_quaternion_multiply(q_S, q_WB + 4 * site, a->site_q);
   if (alone) {
     sap_quaternion_rotate(out->force, q_S, a->direction);
     sap_quaternion_rotate(out->moment, q_S, a->direction + 3);
     return;
   }
-  place(p_WB, R_WB, a->reference_body, a->reference_point, out->p[1]);
-  sap_quaternion_multiply(q_R, q_WB + 4 * (size_t)a->reference_body, a->reference_q);
+  const size_t reference = (size_t)a->reference_body;
+  sap_v3_place(out->p[1], p_WB + 3 * reference, R_WB + 9 * reference, a->reference_point);
+  sap_quaternion_multiply(q_R, q_WB + 4 * reference, a->reference_q);
   sap_quaternion_rotate(out->force, q_R, a->direction);
   sap_quaternion_rotate(out->moment, q_R, a->direction + 3);
   sap_quaternion_conjugate(back, q_R);

@@ -6,11 +6,11 @@
 //                 parent's)
 //   free          l = 0; force along the world's axes, moment in the body's axes (or the world's)
 //   site          l = 0; force and moment in the site's axes
-//   site against  l = f . R_r'(p_s - p_r) + m . r, r the rotation vector of the site in the
-//   reference; a reference   force and moment in the reference's axes on the site, the opposite on
-//   the reference;
-//                 joints that move both are left alone. Not quite the gradient of l: the turning of
-//                 the reference's axes does not count.
+//   site against a reference
+//                 l = f . R_r'(p_s - p_r) + m . r, r the rotation vector of the site in the
+//                 reference; force and moment in the reference's axes on the site, the opposite on
+//                 the reference; joints that move both are left alone. Not quite the gradient of l:
+//                 the turning of the reference's axes does not count.
 #ifndef SAP_MODEL_DRIVE_H
 #define SAP_MODEL_DRIVE_H
 
