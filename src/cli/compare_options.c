@@ -85,11 +85,8 @@ const char* const compare_start_names[] = {"cold", "warm", "both", "file", NULL}
 
 static const char* take_number(compare_options* o, int id, const char* text) {
   double value;
-  int32_t integer;
   if (id == ID_EVERY) {
-    const bool good = cli_read_integer(text, &integer) && integer >= 1;
-    o->every = good ? integer : 1;
-    return good ? NULL : "an integer >= 1";
+    return cli_take_count(&o->every, text);
   }
   if (!cli_read_real(text, &value)) {
     return "a finite number";
@@ -103,11 +100,6 @@ static const char* take_number(compare_options* o, int id, const char* text) {
                                            : &o->profile_tolerance;
   *target = value;
   return value > 0.0 && value <= 1e9 ? NULL : "finite and > 0";
-}
-
-static const char* take_path(const char** target, const char* argument) {
-  *target = argument;
-  return argument[0] != '\0' ? NULL : "a path";
 }
 
 static const char* take_reference(compare_options* o, const char* argument) {
@@ -144,15 +136,15 @@ static const char* take(compare_options* o, int id, const char* argument) {
       o->keyframe = argument;
       return NULL;
     case ID_SVG:
-      return take_path(&o->svg, argument);
+      return cli_take_path(&o->svg, argument);
     case ID_CONVERGENCE:
-      return take_path(&o->convergence, argument);
+      return cli_take_path(&o->convergence, argument);
     case ID_TIMINGS:
-      return take_path(&o->timings, argument);
+      return cli_take_path(&o->timings, argument);
     case ID_ROWS:
-      return take_path(&o->rows, argument);
+      return cli_take_path(&o->rows, argument);
     case ID_PROFILE:
-      return take_path(&o->profile, argument);
+      return cli_take_path(&o->profile, argument);
     case ID_FORMAT: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;

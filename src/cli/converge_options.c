@@ -209,11 +209,9 @@ static const char* take(converge_options* o, int id, const char* argument) {
       return against >= 0 ? NULL : "auto, run or richardson";
     }
     case OPTION_JOURNAL:
-      o->journal = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->journal, argument);
     case OPTION_SVG:
-      o->svg = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->svg, argument);
     default: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;

@@ -96,11 +96,9 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
                  ? NULL
                  : "between 0 and 1e9 s";
     case OPTION_OUTPUT:
-      r->output = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&r->output, argument);
     case OPTION_RECORD:
-      r->record = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&r->record, argument);
     case OPTION_COMPRESSION:
       return cli_read_integer(argument, &r->recorder.compression) && r->recorder.compression >= 0 &&
                      r->recorder.compression <= 9
@@ -110,7 +108,7 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
       r->plugins = argument;
       return argument[0] != '\0' ? NULL : "a folder";
     case OPTION_EVERY:
-      return cli_read_integer(argument, &r->every) && r->every >= 1 ? NULL : "an integer >= 1";
+      return cli_take_count(&r->every, argument);
     case OPTION_FORMAT: {
       const int format = cli_read_choice(argument, cli_format_names);
       r->format = (cli_format)format;

@@ -217,6 +217,20 @@ const char* cli_take_number(const cli_number* numbers, size_t count, int id, con
   return NULL;
 }
 
+const char* cli_take_path(const char** target, const char* text) {
+  *target = text;
+  return text[0] != '\0' ? NULL : "a path";
+}
+
+const char* cli_take_count(int32_t* target, const char* text) {
+  int32_t value;
+  if (!cli_read_integer(text, &value) || value < 1) {
+    return "an integer >= 1";
+  }
+  *target = value;
+  return NULL;
+}
+
 bool cli_read_contact_model(const char* text, sap_contact_model* out) {
   for (int i = 0; i < (int)SAP_CONTACT_MODEL_COUNT; ++i) {
     if (strcmp(text, sap_contact_model_text((sap_contact_model)i)) == 0) {

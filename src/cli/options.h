@@ -65,6 +65,10 @@ typedef struct cli_number {
 const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
                             bool* known);
 
+// A path, and an integer >= 1; what each must be, or NULL as above.
+const char* cli_take_path(const char** target, const char* text);
+const char* cli_take_count(int32_t* target, const char* text);
+
 // Names as the library prints them; false, and *out as before: there is none such.
 bool cli_read_contact_model(const char* text, sap_contact_model* out);
 bool cli_read_scheme(const char* text, sap_scheme* out);

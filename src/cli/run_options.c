@@ -111,18 +111,16 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_CONTACT_LAW:
       return cli_read_law(argument, &o->stepper.contact_law) ? NULL : "auto, compliant or rigid";
     case OPTION_EVERY:
-      return cli_read_integer(argument, &o->every) && o->every >= 1 ? NULL : "an integer >= 1";
+      return cli_take_count(&o->every, argument);
     case OPTION_COMPRESSION:
       return cli_read_integer(argument, &o->recorder.compression) && o->recorder.compression >= 0 &&
                      o->recorder.compression <= 9
                  ? NULL
                  : "an integer 0 to 9";
     case OPTION_DUMP_PROBLEMS:
-      o->dump = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->dump, argument);
     case OPTION_DUMP_EVERY:
-      return cli_read_integer(argument, &o->dump_every) && o->dump_every >= 1 ? NULL
-                                                                              : "an integer >= 1";
+      return cli_take_count(&o->dump_every, argument);
     case OPTION_FORMAT: {
       const int format = cli_read_choice(argument, cli_format_names);
       o->format = (cli_format)format;
@@ -132,24 +130,17 @@ static const char* take(run_options* o, int id, const char* argument) {
       o->stepper.solver = argument;
       return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
     case OPTION_CONTROLS:
-      o->controls = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->controls, argument);
     case OPTION_OUTPUT:
-      o->output = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->output, argument);
     case OPTION_RECORD:
-      o->record = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->record, argument);
     case OPTION_CHECKPOINT:
-      o->checkpoint = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->checkpoint, argument);
     case OPTION_CHECKPOINT_EVERY:
-      return cli_read_integer(argument, &o->checkpoint_every) && o->checkpoint_every >= 1
-                 ? NULL
-                 : "an integer >= 1";
+      return cli_take_count(&o->checkpoint_every, argument);
     case OPTION_RESUME:
-      o->resume = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&o->resume, argument);
     default:
       o->stats = true;
       return NULL;

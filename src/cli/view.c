@@ -26,8 +26,7 @@ typedef struct request {
 static const char* take(request* r, int id, const char* argument) {
   switch (id) {
     case ID_OUTPUT:
-      r->output = argument;
-      return argument[0] != '\0' ? NULL : "a path";
+      return cli_take_path(&r->output, argument);
     case ID_TITLE:
       r->page.title = argument;
       return NULL;
