@@ -98,45 +98,14 @@ static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
                                         : SAP_SET_FRICTION_CONE;
 }
 
-// Adds a similar or lagged contact; the block has all but R, v_hat in n, and what is the law's own.
-static sap_status add_potential(sap_problem* p, const sap_contact_block* contact,
-                                const sap_regularization* regularization, double w,
-                                sap_block* block, double* R, double* v_hat, sap_error* error) {
-  double vc0[SAP_WIDE_ROWS], free[SAP_WIDE_ROWS], slip_2 = 0.0;
-  sap_stage_velocity(p, block, vc0);
-  sap_stage_free_velocity(p, block, free);
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    slip_2 += i == 2 ? 0.0 : (vc0[i] - v_hat[i]) * (vc0[i] - v_hat[i]);
-  }
-  const sap_contact_start start = {.regularization = regularization,
-                                   .dt = p->dt,
-                                   .phi0 = contact->phi0,
-                                   .w = w,
-                                   .friction = block->friction,
-                                   .normal_speed = vc0[2],
-                                   .free_speed = free[2],
-                                   .slip = sqrt(slip_2)};
-  sap_potential_law law;
-  sap_status status = sap_contact_potential(&contact->material, &start, &law, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", p->nblocks);
-    return status;
-  }
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    R[i] = law.Rn;
-  }
-  v_hat[2] = law.v_hat;
-  const double* kept = sap_lag_memory_find(&p->lag, contact->key);
-  block->friction = law.friction;
-  block->dissipation = contact->material.dissipation;
-  block->slip_speed = law.slip_speed;
-  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
-  status = sap_problem_append_block(p, block, error);
-  if (status == SAP_STATUS_OK) {
-    p->blocks[p->nblocks - 1].w = w;
-  }
-  return status;
-}
+// A contact on its way into the problem; block.R and block.v_hat point into it.
+typedef struct contact_rows {
+  const sap_contact_block* contact;
+  const sap_regularization* regularization;
+  double w;  // Delassus scale
+  double R[SAP_WIDE_ROWS], v_hat[SAP_WIDE_ROWS], scales[SAP_WIDE_ROWS];
+  sap_block block;
+} contact_rows;
 
 // Every entry of J goes into the scale, but for what a mobility of zero hides: if that is finite,
 // so are they.
@@ -151,91 +120,146 @@ static sap_status scale_of(const sap_problem* p, const sap_block* block, double*
   return status;
 }
 
-sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
-                                   const sap_regularization* regularization, sap_error* error) {
-  if (p == NULL || contact == NULL || regularization == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
-  }
-  double R[SAP_WIDE_ROWS] = {0.0}, v_hat[SAP_WIDE_ROWS] = {0.0}, w = 0.0;
-  double scales[SAP_WIDE_ROWS], vc0[SAP_WIDE_ROWS] = {0.0};
-  const int32_t nrows = contact->nrows == 0 ? 3 : contact->nrows;
+// Friction and Jacobians, and the scale of [t1 t2 n].
+static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_error* error) {
+  const int32_t nrows = rows->block.nrows;
+  const sap_contact_block* contact = rows->contact;
+  sap_block part = rows->block;
   sap_status status = check_friction(p, contact, nrows, error);
-  sap_block block = {.set = set_of(p, contact),
-                     .nrows = 3,
-                     .ntrees = contact->ntrees,
-                     .trees = contact->trees,
-                     .jacobians = contact->jacobians,
-                     .R = R,
-                     .v_hat = v_hat,
-                     .friction = contact->material.friction,
-                     .key = contact->key};
+  part.nrows = 3;
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_check_shape(p, &block, error);
+    status = sap_problem_check_shape(p, &part, error);
   }
   if (status == SAP_STATUS_OK && nrows > 3) {
-    sap_block turns = block;
+    sap_block turns = part;
     turns.nrows = nrows - 3;
     turns.jacobians = contact->angular;
     status = sap_problem_check_jacobians(p, &turns, error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = scale_of(p, &block, &w, error);
+  return status == SAP_STATUS_OK ? scale_of(p, &part, &rows->w, error) : status;
+}
+
+// The velocities of belts, and rows scaled to one coefficient of friction.
+static sap_status scale_friction(const sap_problem* p, contact_rows* rows, sap_error* error) {
+  const sap_contact_block* contact = rows->contact;
+  const int32_t nrows = rows->block.nrows;
+  double *R = rows->R, *v_hat = rows->v_hat;
+  v_hat[0] = 0.0 - contact->surface_velocity[0];
+  v_hat[1] = 0.0 - contact->surface_velocity[1];
+  if (contact->friction == NULL) {
+    rows->scales[0] = rows->scales[1] = 1.0;
+    return SAP_STATUS_OK;
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  rows->block.friction = sap_friction_scales(contact->friction, nrows, rows->scales);
+  v_hat[3] = 0.0 - contact->surface_velocity[2];
+  v_hat[4] = v_hat[5] = 0.0;
+  for (int32_t i = 0; i < nrows; ++i) {
+    R[i] = i == 2 ? R[2] : R[0];
+    v_hat[i] *= rows->scales[i];
   }
-  const bool is_cone = block.set == SAP_SET_FRICTION_CONE;
-  if (is_cone) {
-    status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0, w, R,
-                                    v_hat, error);
+  return scale_block(p, contact, rows->scales, &rows->block, error);
+}
+
+// Adds a similar or lagged contact: R, v_hat in n, and what is the law's own.
+static sap_status add_potential(sap_problem* p, contact_rows* rows, sap_error* error) {
+  const sap_contact_block* contact = rows->contact;
+  sap_block* block = &rows->block;
+  double vc0[SAP_WIDE_ROWS], free[SAP_WIDE_ROWS], slip_2 = 0.0;
+  sap_stage_velocity(p, block, vc0);
+  sap_stage_free_velocity(p, block, free);
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    slip_2 += i == 2 ? 0.0 : (vc0[i] - rows->v_hat[i]) * (vc0[i] - rows->v_hat[i]);
   }
+  const sap_contact_start start = {.regularization = rows->regularization,
+                                   .dt = p->dt,
+                                   .phi0 = contact->phi0,
+                                   .w = rows->w,
+                                   .friction = block->friction,
+                                   .normal_speed = vc0[2],
+                                   .free_speed = free[2],
+                                   .slip = sqrt(slip_2)};
+  sap_potential_law law;
+  sap_status status = sap_contact_potential(&contact->material, &start, &law, error);
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(error, "block %d", p->nblocks);
     return status;
   }
-  block.nrows = nrows;
-  v_hat[0] = 0.0 - contact->surface_velocity[0];
-  v_hat[1] = 0.0 - contact->surface_velocity[1];
-  if (contact->friction != NULL) {
-    block.friction = sap_friction_scales(contact->friction, nrows, scales);
-    v_hat[3] = 0.0 - contact->surface_velocity[2];
-    v_hat[4] = v_hat[5] = 0.0;
-    for (int32_t i = 0; i < nrows; ++i) {
-      R[i] = i == 2 ? R[2] : R[0];
-      v_hat[i] *= scales[i];
-    }
-    status = scale_block(p, contact, scales, &block, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    rows->R[i] = law.Rn;
   }
-  if (!is_cone) {
-    return add_potential(p, contact, regularization, w, &block, R, v_hat, error);
+  rows->v_hat[2] = law.v_hat;
+  const double* kept = sap_lag_memory_find(&p->lag, contact->key);
+  block->friction = law.friction;
+  block->dissipation = contact->material.dissipation;
+  block->slip_speed = law.slip_speed;
+  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
+  status = sap_problem_append_block(p, block, error);
+  if (status == SAP_STATUS_OK) {
+    p->blocks[p->nblocks - 1].w = rows->w;
   }
+  return status;
+}
+
+// Adds SAP's contact, or a rigid one: what the stage makes of R and v_hat.
+static sap_status add_cone(sap_problem* p, contact_rows* rows, sap_error* error) {
+  const sap_contact_block* contact = rows->contact;
+  double vc0[SAP_WIDE_ROWS] = {0.0}, slip = 0.0;
   if (sap_stage_needs_start(p)) {
-    sap_stage_velocity(p, &block, vc0);
+    sap_stage_velocity(p, &rows->block, vc0);
   }
   const double* change = contact->velocity_change;
-  const bool scaled = contact->friction != NULL;
   const sap_stage_cone cone = {
       .normal = {.stiffness = contact->material.stiffness,
                  .relaxation_time = contact->material.relaxation_time,
                  .g0 = contact->phi0 + contact->gap_change,
                  .rate0 = vc0[2],
-                 .w = w,
+                 .w = rows->w,
                  .unilateral = true},
-      .nrows = nrows,
-      .friction = block.friction,
-      .beta = regularization->beta,
+      .nrows = rows->block.nrows,
+      .friction = rows->block.friction,
+      .beta = rows->regularization->beta,
       .vc0 = vc0,
-      .velocity_change = {scaled ? scales[0] * change[0] : change[0],
-                          scaled ? scales[1] * change[1] : change[1], change[2]}};
-  double slip = 0.0;
-  const bool within = sap_stage_contact(p, &cone, R, v_hat, &slip);
-  sap_rigid_contact(p, &cone, R, v_hat);
-  status = sap_problem_append_block(p, &block, error);
+      .velocity_change = {rows->scales[0] * change[0], rows->scales[1] * change[1], change[2]}};
+  const bool within = sap_stage_contact(p, &cone, rows->R, rows->v_hat, &slip);
+  sap_rigid_contact(p, &cone, rows->R, rows->v_hat);
+  const sap_status status = sap_problem_append_block(p, &rows->block, error);
   if (status == SAP_STATUS_OK && within) {
     sap_problem_shift_contact(p, slip);
   }
   return status;
+}
+
+sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
+                                   const sap_regularization* regularization, sap_error* error) {
+  if (p == NULL || contact == NULL || regularization == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
+  }
+  contact_rows rows = {.contact = contact, .regularization = regularization};
+  rows.block = (sap_block){.set = set_of(p, contact),
+                           .nrows = contact->nrows == 0 ? 3 : contact->nrows,
+                           .ntrees = contact->ntrees,
+                           .trees = contact->trees,
+                           .jacobians = contact->jacobians,
+                           .R = rows.R,
+                           .v_hat = rows.v_hat,
+                           .friction = contact->material.friction,
+                           .key = contact->key};
+  sap_status status = check_contact(p, &rows, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const bool is_cone = rows.block.set == SAP_SET_FRICTION_CONE;
+  if (is_cone) {
+    status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0,
+                                    rows.w, rows.R, rows.v_hat, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", p->nblocks);
+    return status;
+  }
+  status = scale_friction(p, &rows, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  return is_cone ? add_cone(p, &rows, error) : add_potential(p, &rows, error);
 }
