@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "model/builder.h"
 #include "support/mixed_model.h"
+#include "support/refused.h"
 
 static sap_builder* builder;  // the mixed model: bodies 1 to 8, joints 0 to 7
 static const double nan_value = (double)NAN;
@@ -26,29 +26,6 @@ static int teardown(void** state) {
   (void)state;
   sap_builder_destroy(builder);
   return 0;
-}
-
-typedef struct counts {
-  int32_t of[10];
-} counts;
-
-static counts count_all(void) {
-  const sap_builder* b = builder;
-  return (counts){{b->nbodies, b->njoints, b->nshapes, b->ntendons, b->ntendon_joints,
-                   b->nactuators, b->nexclusions, b->nkeys, b->nq, b->nv}};
-}
-
-static void expect(sap_status status, const sap_error* error, sap_status expected, const char* text,
-                   counts before) {
-  const counts after = count_all();
-  if (status != expected || error->status != expected) {
-    fail_msg("status %s, expected %s: %s", sap_status_text(status), sap_status_text(expected),
-             error->message);
-  }
-  if (strstr(error->message, text) == NULL) {
-    fail_msg("'%s' does not say '%s'", error->message, text);
-  }
-  assert_memory_equal(&before, &after, sizeof before);
 }
 
 static sap_body_def good_body(void) {
@@ -95,17 +72,8 @@ static sap_keyframe_def good_keyframe(void) {
 }
 
 // Refuses the good definition of `kind` after `change` (of def).
-#define REJECT(kind, change, expected, text)                                                \
-  do {                                                                                      \
-    sap_##kind##_def def = good_##kind();                                                   \
-    change;                                                                                 \
-    sap_error error = {0};                                                                  \
-    int32_t id = -7;                                                                        \
-    const counts before = count_all();                                                      \
-    const sap_status status = sap_builder_add_##kind(builder, &def, &id, &error);           \
-    expect(status, &error, SAP_STATUS_##expected, #kind " 'new " #kind "': " text, before); \
-    assert_int_equal(id, -7);                                                               \
-  } while (0)
+#define REJECT(kind, change, expected, text) \
+  REJECT_DEF(builder, kind, change, expected, " 'new " #kind "': " text)
 
 // And accepts it after `change`.
 #define ACCEPT(kind, change)                                                            \
@@ -258,9 +226,9 @@ static void exclusions(void** state) {
                                "exclusion 0: body_a = body_b = 3"};
   for (int i = 0; i < 3; ++i) {
     sap_error error = {0};
-    const counts before = count_all();
+    const builder_counts before = builder_count_all(builder);
     const sap_status status = sap_builder_exclude(builder, pairs[i][0], pairs[i][1], &error);
-    expect(status, &error, SAP_STATUS_ARGUMENT, texts[i], before);
+    builder_expect_refused(builder, before, status, &error, SAP_STATUS_ARGUMENT, texts[i]);
   }
 }
 
@@ -269,13 +237,13 @@ static void names_in_use(void** state) {
   sap_error error = {0};
   sap_body_def def = good_body();
   def.name = "hand";
-  counts before = count_all();
-  expect(sap_builder_add_body(builder, &def, NULL, &error), &error, SAP_STATUS_ARGUMENT,
-         "body: name 'hand' is already that of 3", before);
+  builder_counts before = builder_count_all(builder);
+  builder_expect_refused(builder, before, sap_builder_add_body(builder, &def, NULL, &error), &error,
+                         SAP_STATUS_ARGUMENT, "body: name 'hand' is already that of 3");
   sap_joint_def joint = good_joint();
   joint.name = "wrist";
-  expect(sap_builder_add_joint(builder, &joint, NULL, &error), &error, SAP_STATUS_ARGUMENT,
-         "joint: name 'wrist' is already that of 3", before);
+  builder_expect_refused(builder, before, sap_builder_add_joint(builder, &joint, NULL, &error),
+                         &error, SAP_STATUS_ARGUMENT, "joint: name 'wrist' is already that of 3");
 }
 
 int main(void) {

@@ -6,12 +6,12 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 
 #include <cmocka.h>
 
 #include "model/builder.h"
 #include "support/mixed_model.h"
+#include "support/refused.h"
 
 static sap_builder* builder;  // the mixed model: bodies 1 to 8, joints 0 to 7; two shapes
 static const double nan_value = (double)NAN;
@@ -34,29 +34,6 @@ static int teardown(void** state) {
   (void)state;
   sap_builder_destroy(builder);
   return 0;
-}
-
-typedef struct counts {
-  int32_t of[6];
-} counts;
-
-static counts count_all(void) {
-  const sap_builder* b = builder;
-  return (counts){
-      {b->ntendons, b->ntendon_points, b->nequalities, b->nsprings, b->nbushings, b->npairs}};
-}
-
-static void expect(sap_status status, const sap_error* error, sap_status expected, const char* text,
-                   counts before) {
-  const counts after = count_all();
-  if (status != expected || error->status != expected) {
-    fail_msg("status %s, expected %s: %s", sap_status_text(status), sap_status_text(expected),
-             error->message);
-  }
-  if (strstr(error->message, text) == NULL) {
-    fail_msg("'%s' does not say '%s'", error->message, text);
-  }
-  assert_memory_equal(&before, &after, sizeof before);
 }
 
 static const int32_t point_bodies[] = {0, 3, 5};
@@ -99,17 +76,7 @@ static sap_pair_def good_pair(void) {
 }
 
 // Refuses the good definition of `kind` after `change` (of def).
-#define REJECT(kind, change, expected, text)                                      \
-  do {                                                                            \
-    sap_##kind##_def def = good_##kind();                                         \
-    change;                                                                       \
-    sap_error error = {0};                                                        \
-    int32_t id = -7;                                                              \
-    const counts before = count_all();                                            \
-    const sap_status status = sap_builder_add_##kind(builder, &def, &id, &error); \
-    expect(status, &error, SAP_STATUS_##expected, #kind " " text, before);        \
-    assert_int_equal(id, -7);                                                     \
-  } while (0)
+#define REJECT(kind, change, expected, text) REJECT_DEF(builder, kind, change, expected, " " text)
 
 #define ACCEPT(kind, change)                                                            \
   do {                                                                                  \
@@ -164,9 +131,9 @@ static void equalities(void** state) {
   assert_int_equal(builder->equalities[builder->nequalities - 1].b, 0);
   sap_error error = {0};
   const sap_equality_def again = good_equality();
-  const counts before = count_all();
-  expect(sap_builder_add_equality(builder, &again, NULL, &error), &error, SAP_STATUS_ARGUMENT,
-         "equality: name 'new' is already that of 0", before);
+  const builder_counts before = builder_count_all(builder);
+  builder_expect_refused(builder, before, sap_builder_add_equality(builder, &again, NULL, &error),
+                         &error, SAP_STATUS_ARGUMENT, "equality: name 'new' is already that of 0");
 }
 
 static void springs_and_bushings(void** state) {

@@ -12,6 +12,7 @@
 #include <sapstep/problem_file.h>
 
 #include "support/near.h"
+#include "support/solve.h"
 
 // drake: iterations of Drake's solver where they are known, else -1. It gives up on hard_sigma1e-6;
 // we must not need more than 150.
@@ -71,13 +72,7 @@ static double norm(const double* a, int32_t n) {
 
 static void solve(const sap_solver_options* options, const sap_problem* problem,
                   sap_solution* solution, sap_report* report) {
-  sap_solver* solver;
-  sap_error error = {0};
-  assert_int_equal(sap_solver_create("sap", options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, problem, solution, report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_solver_destroy(solver);
+  (void)solve_problem("sap", options, problem, solution, report);
   if (report->outcome != SAP_OUTCOME_CONVERGED && report->outcome != SAP_OUTCOME_ROUNDOFF) {
     fail_msg("%s after %d iterations", sap_outcome_text(report->outcome), report->iterations);
   }

@@ -13,6 +13,7 @@
 #include <sapstep/problem_file.h>
 
 #include "support/near.h"
+#include "support/solve.h"
 
 // Bits of the solvers below that must converge; the others may say that they did not.
 enum { PGS = 1, APGD = 2, ADMM = 4, IPM = 8, FIRST = PGS | APGD | ADMM | IPM };
@@ -61,24 +62,17 @@ static double difference(const double* a, const double* b, int32_t n) {
 
 static sap_outcome solve(const char* name, const sap_problem* p, double tolerance,
                          sap_solution* solution, sap_residual* residual) {
-  sap_solver* solver;
   sap_report report = {0};
-  sap_error error = {0};
   sap_solver_options options = sap_solver_options_default();
   options.relative_tolerance = tolerance;
   options.max_sweeps = strstr(name, "pgs") != NULL ? 1000 : 20000;
-  assert_int_equal(sap_solver_create(name, &options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, p, solution, &report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s: %s", name, error.message);
-  }
+  const sap_outcome outcome = solve_problem(name, &options, p, solution, &report);
   assert_int_equal(sap_residuals(p, solution->v, solution->gamma, residual, NULL), SAP_STATUS_OK);
   if (strncmp(name, "sap", 3) != 0) {
     assert_true(residual->momentum <= 1e-12);  // v follows from gamma
     assert_true(report.history_count >= report.iterations + 1);
   }
-  const sap_outcome outcome = report.outcome;
   sap_report_clear(&report);
-  sap_solver_destroy(solver);
   return outcome;
 }
 

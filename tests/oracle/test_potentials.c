@@ -15,6 +15,7 @@
 #include "problem/sets.h"
 #include "support/near.h"
 #include "support/pile.h"
+#include "support/solve.h"
 
 static double roll(uint32_t* seed) {  // in [0, 1)
   *seed = *seed * 1664525u + 1013904223u;
@@ -230,17 +231,6 @@ static void test_slope(void** state) {
   }
 }
 
-static void solve(const sap_solver_options* options, const sap_problem* problem,
-                  sap_solution* solution, sap_report* report) {
-  sap_solver* solver;
-  sap_error error = {0};
-  assert_int_equal(sap_solver_create("sap", options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, problem, solution, report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_solver_destroy(solver);
-}
-
 static double relative_difference(const double* a, const double* b, int32_t n) {
   double sum = 0.0, scale = 0.0;
   for (int32_t i = 0; i < n; ++i) {
@@ -293,7 +283,7 @@ static void test_convergence(void** state) {
       options.linear_solver = variant == 3 ? SAP_LINEAR_DENSE : SAP_LINEAR_BLOCK;
       sap_solution solution = {0};
       sap_report report = {0};
-      solve(&options, problem, variant == 0 ? &base : &solution, &report);
+      (void)solve_problem("sap", &options, problem, variant == 0 ? &base : &solution, &report);
       assert_true(report.outcome == SAP_OUTCOME_CONVERGED ||
                   report.outcome == SAP_OUTCOME_ROUNDOFF);
       for (int32_t i = 1; i < report.history_count; ++i) {

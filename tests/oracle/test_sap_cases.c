@@ -13,6 +13,7 @@
 #include <sapstep/solver.h>
 
 #include "support/near.h"
+#include "support/solve.h"
 
 typedef struct fixture {
   sap_problem* problem;
@@ -28,14 +29,8 @@ static fixture make(double dt, int32_t ntrees, const int32_t* sizes) {
 }
 
 static void solve_with(fixture* f, const sap_solver_options* options) {
-  sap_solver* solver;
-  sap_error error = {0};
-  assert_int_equal(sap_solver_create("sap", options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, f->problem, &f->solution, &f->report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_solver_destroy(solver);
-  assert_in_range(f->report.outcome, SAP_OUTCOME_CONVERGED, SAP_OUTCOME_ROUNDOFF);
+  const sap_outcome outcome = solve_problem("sap", options, f->problem, &f->solution, &f->report);
+  assert_in_range(outcome, SAP_OUTCOME_CONVERGED, SAP_OUTCOME_ROUNDOFF);
 }
 
 static void solve(fixture* f) {

@@ -13,17 +13,7 @@
 
 #include "support/near.h"
 #include "support/pile.h"
-
-static void solve(const sap_solver_options* options, const sap_problem* problem,
-                  sap_solution* solution, sap_report* report) {
-  sap_solver* solver;
-  sap_error error = {0};
-  assert_int_equal(sap_solver_create("sap", options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, problem, solution, report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_solver_destroy(solver);
-}
+#include "support/solve.h"
 
 static sap_problem* make(const pile_options* options) {
   sap_problem* problem;
@@ -56,7 +46,7 @@ static void test_variants(void** state) {
     options.linear_solver = SAP_LINEAR_DENSE;
     sap_solution base = {0};
     sap_report report = {0};
-    solve(&options, problem, &base, &report);
+    (void)solve_problem("sap", &options, problem, &base, &report);
     sap_residual residual;
     assert_int_equal(sap_residuals(problem, base.v, base.gamma, &residual, NULL), SAP_STATUS_OK);
     // 1e-11: the tolerance or round-off of a problem with R about 1e-3 of w
@@ -71,7 +61,7 @@ static void test_variants(void** state) {
       changed.check_input = variant != 4;
       changed.newton = variant == 5 ? SAP_NEWTON_PRIMAL : SAP_NEWTON_PRIMAL_DUAL;
       sap_solution solution = {0};
-      solve(&changed, problem, &solution, &report);
+      (void)solve_problem("sap", &changed, problem, &solution, &report);
       assert_true(relative_difference(solution.v, base.v, base.nv) <= 1e-10);
       assert_true(variant != 2 || report.islands <= 1);
       sap_solution_clear(&solution);
@@ -100,7 +90,7 @@ static int32_t solve_hard(sap_newton_method newton) {
     options.line_search = i % 2 == 0 ? SAP_LINE_SEARCH_EXACT : SAP_LINE_SEARCH_BACKTRACKING;
     sap_solution solution = {0};
     sap_report report = {0};
-    solve(&options, problem, &solution, &report);
+    (void)solve_problem("sap", &options, problem, &solution, &report);
     if (pile.regularization.beta > 0.0 || pile.stiffness < 1e20) {
       assert_int_equal(report.outcome, SAP_OUTCOME_CONVERGED);
       assert_true(report.momentum_error <= 1.5e-6);

@@ -11,6 +11,7 @@
 #include <sapstep/solver.h>
 
 #include "support/near.h"
+#include "support/solve.h"
 
 // Rows and columns N, T1, T2: u = W r + q.
 typedef struct contact_case {
@@ -125,20 +126,10 @@ static sap_problem* make(const contact_case* c) {
 }
 
 static sap_outcome solve(const char* name, const sap_problem* p, sap_solution* solution) {
-  sap_solver* solver;
-  sap_error error = {0};
-  sap_report report = {0};
   sap_solver_options options = sap_solver_options_default();
   options.relative_tolerance = 1e-13;
   options.max_sweeps = 100000;
-  assert_int_equal(sap_solver_create(name, &options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, p, solution, &report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s: %s", name, error.message);
-  }
-  const sap_outcome outcome = report.outcome;
-  sap_report_clear(&report);
-  sap_solver_destroy(solver);
-  return outcome;
+  return solve_problem(name, &options, p, solution, NULL);
 }
 
 static void check(const char* name, int index, bool ncp) {

@@ -13,6 +13,7 @@
 #include <sapstep/solver.h>
 
 #include "support/near.h"
+#include "support/solve.h"
 
 static const double PI = 3.14159265358979323846;
 
@@ -76,20 +77,10 @@ static sap_problem* make(uint32_t seed, double angle, double wide) {
 
 static sap_outcome solve(const char* name, const sap_problem* p, int32_t directions,
                          sap_solution* s) {
-  sap_solver* solver;
-  sap_report report = {0};
-  sap_error error = {0};
   sap_solver_options options = sap_solver_options_default();
   options.relative_tolerance = 1e-12;
   options.friction_directions = directions;
-  assert_int_equal(sap_solver_create(name, &options, &solver, &error), SAP_STATUS_OK);
-  if (sap_solver_solve(solver, p, s, &report, &error) != SAP_STATUS_OK) {
-    fail_msg("%s: %s", name, error.message);
-  }
-  const sap_outcome outcome = report.outcome;
-  sap_report_clear(&report);
-  sap_solver_destroy(solver);
-  return outcome;
+  return solve_problem(name, &options, p, s, NULL);
 }
 
 // How many of the solver's answers converged; those must agree.

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files full of what MJCF can say (tendons round obstacles, muscles and all activations, defaults
 // of several kinds, bounds and scaling of masses, springs by their time constants, couplings,
-// frames, drives of sites, balls and free joints) against MuJoCo 4.0.0 (Python) in random states: mass matrix, bias and passive forces,
-// lengths of tendons and actuators with their gradients, actuator forces, activations a step later.
-// The numbers in scene/tricky.expected were written by a script around mj_forward and mj_step.
+// frames, drives of sites, balls and free joints) against MuJoCo 4.0.0 (Python) in random states:
+// mass matrix, bias and passive forces, lengths of tendons and actuators with their gradients,
+// actuator forces, activations a step later. The numbers in scene/tricky.expected were written by a
+// script around mj_forward and mj_step.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
