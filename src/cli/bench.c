@@ -74,10 +74,11 @@ static bool take_option(bench* b, int id, const char* argument, char* why, size_
     case ID_SVG:
       b->svg = argument;
       return true;
-    default:
-      (void)snprintf(why, size, "'%s' must be table, csv or json", argument);
-      b->format = (cli_format)cli_read_choice(argument, cli_format_names);
-      return cli_read_choice(argument, cli_format_names) >= 0;
+    default: {
+      const char* allowed = cli_take_format(argument, true, &b->format);
+      (void)snprintf(why, size, "'%s' must be %s", argument, allowed != NULL ? allowed : "");
+      return allowed == NULL;
+    }
   }
 }
 

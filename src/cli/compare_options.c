@@ -145,11 +145,8 @@ static const char* take(compare_options* o, int id, const char* argument) {
       return cli_take_path(&o->rows, argument);
     case ID_PROFILE:
       return cli_take_path(&o->profile, argument);
-    case ID_FORMAT: {
-      const int format = cli_read_choice(argument, cli_format_names);
-      o->format = (cli_format)format;
-      return format >= 0 ? NULL : "table, csv or json";
-    }
+    case ID_FORMAT:
+      return cli_take_format(argument, true, &o->format);
     default:
       return take_number(o, id, argument);
   }

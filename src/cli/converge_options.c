@@ -212,11 +212,8 @@ static const char* take(converge_options* o, int id, const char* argument) {
       return cli_take_path(&o->journal, argument);
     case OPTION_SVG:
       return cli_take_path(&o->svg, argument);
-    default: {
-      const int format = cli_read_choice(argument, cli_format_names);
-      o->format = (cli_format)format;
-      return format >= 0 ? NULL : "table, csv or json";
-    }
+    default:
+      return cli_take_format(argument, true, &o->format);
   }
 }
 

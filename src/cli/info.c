@@ -52,12 +52,11 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
     if (known) {
       continue;
     }
-    const int choice = cli_read_choice(argument, cli_format_names);
-    if (choice != CLI_FORMAT_TABLE && choice != CLI_FORMAT_JSON) {
-      *exit_code = cli_usage_error(command, "--format '%s' must be table or json", argument);
+    allowed = cli_take_format(argument, false, &out->format);
+    if (allowed != NULL) {
+      *exit_code = cli_usage_error(command, "--format '%s' must be %s", argument, allowed);
       return false;
     }
-    out->format = (cli_format)choice;
   }
   *exit_code = parser.exit_code;
   if (id == CLI_PARSE_LEAVE) {

@@ -109,11 +109,8 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
       return argument[0] != '\0' ? NULL : "a folder";
     case OPTION_EVERY:
       return cli_take_count(&r->every, argument);
-    case OPTION_FORMAT: {
-      const int format = cli_read_choice(argument, cli_format_names);
-      r->format = (cli_format)format;
-      return format == CLI_FORMAT_TABLE || format == CLI_FORMAT_JSON ? NULL : "table or json";
-    }
+    case OPTION_FORMAT:
+      return cli_take_format(argument, false, &r->format);
     default:
       r->stats = true;
       return NULL;

@@ -121,11 +121,8 @@ static const char* take(run_options* o, int id, const char* argument) {
       return cli_take_path(&o->dump, argument);
     case OPTION_DUMP_EVERY:
       return cli_take_count(&o->dump_every, argument);
-    case OPTION_FORMAT: {
-      const int format = cli_read_choice(argument, cli_format_names);
-      o->format = (cli_format)format;
-      return format == CLI_FORMAT_TABLE || format == CLI_FORMAT_JSON ? NULL : "table or json";
-    }
+    case OPTION_FORMAT:
+      return cli_take_format(argument, false, &o->format);
     case OPTION_SOLVER:
       o->stepper.solver = argument;
       return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";

@@ -163,13 +163,12 @@ static int parse(solve_job* job, cli_parser* parser) {
     } else if (id == ID_OUTPUT) {
       job->output = argument;
     } else if (id == ID_FORMAT) {
-      const int choice = cli_read_choice(argument, cli_format_names);
-      if (choice < 0) {
+      const char* allowed = cli_take_format(argument, true, &job->format);
+      if (allowed != NULL) {
         parser->exit_code =
-            cli_usage_error(parser->command, "--format '%s' must be table, csv or json", argument);
+            cli_usage_error(parser->command, "--format '%s' must be %s", argument, allowed);
         return CLI_PARSE_LEAVE;
       }
-      job->format = (cli_format)choice;
     } else if (!cli_read_integer(argument, &job->repeat) || job->repeat < 1 ||
                job->repeat > REPEAT_MAXIMUM) {
       parser->exit_code =

@@ -22,11 +22,10 @@ static int run(const cli_command* command, int argc, char** argv) {
   const char* argument;
   int id;
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
-    const int choice = cli_read_choice(argument, cli_format_names);
-    if (choice < 0) {
-      return cli_usage_error(command, "--format '%s' must be table, csv or json", argument);
+    const char* allowed = cli_take_format(argument, true, &format);
+    if (allowed != NULL) {
+      return cli_usage_error(command, "--format '%s' must be %s", argument, allowed);
     }
-    format = (cli_format)choice;
   }
   if (id == CLI_PARSE_LEAVE) {
     return parser.exit_code;

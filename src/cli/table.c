@@ -7,7 +7,16 @@
 
 #include "core/csv.h"
 
-const char* const cli_format_names[] = {"table", "csv", "json", NULL};
+const char* cli_take_format(const char* text, bool csv, cli_format* out) {
+  static const char* const names[] = {"table", "csv", "json"};
+  for (int i = 0; i < 3; ++i) {
+    if (strcmp(text, names[i]) == 0 && (csv || i != CLI_FORMAT_CSV)) {
+      *out = (cli_format)i;
+      return NULL;
+    }
+  }
+  return csv ? "table, csv or json" : "table or json";
+}
 
 typedef struct cell {
   char* text;

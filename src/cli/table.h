@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_CSV, CLI_FORMAT_JSON } cli_format;
-// The names in the order of cli_format, ended by NULL.
-extern const char* const cli_format_names[];
+// Takes a format by its name; NULL, or what it must be. csv: that is one of them.
+const char* cli_take_format(const char* text, bool csv, cli_format* out);
 
 typedef enum cli_cell_kind { CLI_CELL_TEXT, CLI_CELL_INTEGER, CLI_CELL_REAL } cli_cell_kind;
 
