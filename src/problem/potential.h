@@ -7,8 +7,8 @@
 //             a = |1 - d v_hat|/Rn,  b = d/Rn
 //   similar   l = N(Y),  Y = un + mu h(ur) - offset,  offset = v_hat - m
 //             gamma_n = n,  gamma_t = mu n h' t^
-//             G_nn = n',  G_nt = mu h' n',  G_tt = (mu h')^2 n' + mu n h''  along t^,  mu n h'/ur
-//             across
+//             G_nn = n',  G_nt = mu h' n',
+//             G_tt = (mu h')^2 n' + mu n h''  along t^,  mu n h'/ur  across
 //   lagged    l = N(un - offset) + mu n0 h(ur),  gamma_t = mu n0 h' t^
 //             G_nn = n',  G_nt = 0,  G_tt = mu n0 h''  along t^,  mu n0 h'/ur  across
 #ifndef SAP_PROBLEM_POTENTIAL_H

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rigid laws at the level of velocities: R = 0, and the gap g0 enters as a bias of the velocity.
-//   contact    g0 <= 0:  v_n >= -e min(v_n0, 0) + b (-g0)/dt          Newton's restitution,
-//   Baumgarte
+//   contact    g0 <= 0:  v_n >= -e min(v_n0, 0) + b (-g0)/dt  (Newton's restitution, Baumgarte)
 //              g0 > 0:   v_n >= -e v_n0 where e > 0 and v_n0 closes the gap within the step,
 //                        else v_n >= -g0/dt: the gap may just close
 //   limit      as a contact with e = 0;   bilateral  v = -b g0/dt
-// Where J changes, g0 gains the curvature's share.            Moreau 1988; Jean 1999; Baumgarte
-// 1972
+// Where J changes, g0 gains the curvature's share.
+// Moreau 1988; Jean 1999; Baumgarte 1972
 #include <math.h>
 #include <string.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Algebra of the second-order cone in n <= 6 dimensions, x_0 >= |(x_1, ..., x_n-1)|, and the
-// scaling of Nesterov and Todd: W s = W^-1 x = lambda.           Vandenberghe, The CVXOPT linear
-// and
-//                                                        quadratic cone program solvers, 2010
+// scaling of Nesterov and Todd: W s = W^-1 x = lambda.
+// Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010
 #ifndef SAP_SOLVERS_DUAL_SECOND_ORDER_CONE_H
 #define SAP_SOLVERS_DUAL_SECOND_ORDER_CONE_H
 

@@ -2,12 +2,11 @@
 // Implicit complementarity.                                                       Todorov 2010
 // Impulses and velocities are functions of one vector p that are complementary whatever p is
 // (implicit_edges.h); what is left is  r(p) = D z + q - g = (D - I) z(p) + p + q = 0        (15)
-// Least squares l = 1/2 r' r by Gauss-Newton with H = J' J + lambda I, J = (D - I) T + I, T =
-// dz/dp:
+// Least squares l = 1/2 r' r by Gauss-Newton with H = J' J + lambda I,
+// J = (D - I) T + I, T = dz/dp:
 //   - the Newton point is taken when l falls by half of what the model says, lambda falls then;
 //   - else the best point of the dogleg p - Cauchy - Newton, whose segments are cut where they
-//   cross
-//     edges, by a cubic in each piece; so that p may come to lie on an edge;                III-C
+//     cross edges, by a cubic in each piece; so that p may come to lie on an edge;          III-C
 //   - on an edge that l rises from on both sides J is the mean (26), and steps stay in its tangent
 //     space: H and the gradient are projected by I - d d', d the edge's normal; then points are
 //     projected on the edge, a plane or a cone.                                              III-D

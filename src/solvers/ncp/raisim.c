@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gauss-Seidel with RaiSim's rule for one contact.            Hwangbo, Lee, Hutter 2018; lelidec
-// Alg. 5; tsounis Alg. 4-5, Table I
+// Gauss-Seidel with RaiSim's rule for one contact.
+// Hwangbo, Lee, Hutter 2018; lelidec Alg. 5; tsounis Alg. 4-5, Table I
 //   open      b_n > 0: 0;   sticking  -D^-1 b inside the cone
 //   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve g_n = 0, |gamma_t| = mu
 //             gamma_n, by bisection over the angle of gamma_t
