@@ -37,19 +37,29 @@ static sap_status set_start(run* r, sap_error* error) {
   return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
 }
 
+static sap_status set_controls(run* r, sap_error* error) {
+  const char* from = r->options.controls;
+  sap_status status = SAP_STATUS_OK;
+  bool over_time = false;
+  if (from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error)) {
+    over_time = true;
+    status = run_controls_read(from, r->model, &r->controls, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_set_control(r->multibody, r->control, error);
+  }
+  return status == SAP_STATUS_OK && over_time
+             ? sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls,
+                                                  error)
+             : status;
+}
+
 static sap_status create_stepper(run* r, sap_error* error) {
   sap_stepper_options* options = &r->options.stepper;
   cli_scene_stepper(&r->options.scene, r->model, options);
   sap_status status = sap_multibody_create(r->model, &r->multibody, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_set_control(r->multibody, r->control, error);
-  }
-  if (status == SAP_STATUS_OK && r->options.controls != NULL) {
-    status = run_controls_read(r->options.controls, r->model, &r->controls, error);
-    if (status == SAP_STATUS_OK) {
-      status =
-          sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls, error);
-    }
+    status = set_controls(r, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -100,6 +101,18 @@ static sap_status read_row(const source* s, char* line, run_controls* out) {
   }
   ++out->rows;
   return SAP_STATUS_OK;
+}
+
+bool run_controls_of_keyframe(const char* name, const sap_model* model, double* control,
+                              sap_status* status, sap_error* error) {
+  const int32_t keyframe = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
+  if (keyframe < 0 || access(name, F_OK) == 0) {
+    return false;
+  }
+  sap_state unused = {0};
+  *status = sap_model_keyframe(model, keyframe, &unused, control, error);
+  sap_state_clear(&unused);
+  return true;
 }
 
 sap_status run_controls_read(const char* path, const sap_model* model, run_controls* out,

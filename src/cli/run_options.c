@@ -48,8 +48,8 @@ const cli_option run_option_list[] = {
     {"solver", "NAME", OPTION_SOLVER, "contact solver, see 'sapstep solvers' (sap)"},
     CLI_SCENE_START_ROWS,
     {"controls", "FILE", OPTION_CONTROLS,
-     "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next (the "
-     "keyframe's, held)"},
+     "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
+     "keyframe whose controls are held (those of\n--keyframe)"},
     CLI_SCENE_CONTACT_ROWS,
     {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
     {"record", "FILE", OPTION_RECORD,

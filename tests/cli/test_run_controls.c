@@ -75,6 +75,9 @@ static void controls_from_files(void** state) {
               (4.0 * 0.2 - 0.2) / 2.0, 1e-12);
   ASSERT_NEAR(last_velocity(*state, "run cart.xml --duration 0.5 --keyframe pushed --output t.csv"),
               3.0 * 0.5 / 2.0, 1e-12);
+  // From the default pose, with a keyframe's controls.
+  ASSERT_NEAR(last_velocity(*state, "run cart.xml --duration 0.5 --controls pushed --output t.csv"),
+              3.0 * 0.5 / 2.0, 1e-12);
   // Before its first row the file leaves the keyframe's.
   ASSERT_NEAR(last_velocity(*state,
                             "run cart.xml --duration 0.5 --keyframe pushed --controls c.csv "
