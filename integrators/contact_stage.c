@@ -207,7 +207,6 @@ sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
 sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error) {
   const sap_report before = stage->report;
   const sap_status status = sap_contact_stage_solve(stage, error);
-  sap_report* report = &stage->report;
-  add_work(report, &before);
+  add_work(&stage->report, &before);
   return status;
 }

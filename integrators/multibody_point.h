@@ -35,12 +35,13 @@ void sap_evaluation_point_clear(sap_evaluation_point* point);
 // Fills q and moved.
 void sap_evaluation_point_set(sap_evaluation_point* point, const sap_model* model, const double* q0,
                               const double* v0, const sap_problem* problem);
-// Keeps the contacts found at q0, where the kinematics stand, and finds out which of them lasted
-// the last step; true: there are some.
+// Keeps the contacts found at q0.
 sap_status sap_evaluation_point_begin(sap_evaluation_point* point, const sap_contact* contacts,
                                       int32_t count, sap_error* error);
 // The contacts at q0 again, as many as there were.
 void sap_evaluation_point_restore(const sap_evaluation_point* point, sap_contact* contacts);
+// Chooses those at q0, where the kinematics stand, that penetrate and did so a step ago at v0;
+// true: there are some.
 bool sap_evaluation_point_choose(sap_evaluation_point* point, const sap_assembly* assembly,
                                  const sap_dynamics* dynamics, const double* v0,
                                  const sap_problem* problem);
