@@ -145,7 +145,7 @@ typedef struct compare_where {
 typedef struct compare_line {
   int panel;
   char label[COMPARE_LABEL_SIZE];
-  int32_t count;
+  int64_t count;
   double *x, *y;  //                                                                (count)
 } compare_line;
 

@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "cli/compare.h"
+#include "cli/thin_line.h"
 #include "core/csv.h"
 
-enum { POINTS_MAX = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
+enum { POINTS = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
 
 bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
                       const double* x, const double* y) {
@@ -22,25 +23,18 @@ bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_
     lines->lines = grown;
     lines->capacity = capacity;
   }
-  const int64_t stride = count > POINTS_MAX ? (count + POINTS_MAX - 1) / POINTS_MAX : 1;
   compare_line* line = &lines->lines[lines->count];
-  *line = (compare_line){.panel = panel};
+  *line = (compare_line){.panel = panel, .count = count};
   (void)snprintf(line->label, sizeof line->label, "%.*s", COMPARE_LABEL_SIZE - 1, label);
-  line->x = malloc(((size_t)(count / stride) + 2) * sizeof *line->x);
-  line->y = malloc(((size_t)(count / stride) + 2) * sizeof *line->y);
+  line->x = malloc(((size_t)count + 1) * sizeof *line->x);
+  line->y = malloc(((size_t)count + 1) * sizeof *line->y);
   if (line->x == NULL || line->y == NULL) {
     free(line->x);
     free(line->y);
     return false;
   }
-  for (int64_t i = 0; i < count; i += stride) {
-    line->x[line->count] = x[i];
-    line->y[line->count++] = y[i];
-  }
-  if (count > 0 && (count - 1) % stride != 0) {
-    line->x[line->count] = x[count - 1];
-    line->y[line->count++] = y[count - 1];
-  }
+  memcpy(line->x, x, (size_t)count * sizeof *x);
+  memcpy(line->y, y, (size_t)count * sizeof *y);
   ++lines->count;
   return true;
 }
@@ -70,7 +64,7 @@ bool compare_lines_spread(const compare_lines* lines, int panel) {
   double least = (double)INFINITY, most = 0.0;
   for (int i = 0; i < lines->count; ++i) {
     const compare_line* line = &lines->lines[i];
-    for (int32_t k = 0; line->panel == panel && k < line->count; ++k) {
+    for (int64_t k = 0; line->panel == panel && k < line->count; ++k) {
       const double y = line->y[k];
       least = isfinite(y) ? fmin(least, y) : least;
       most = isfinite(y) ? fmax(most, y) : most;
@@ -101,7 +95,7 @@ static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* p
     for (int i = 0; i < lines->count; ++i) {
       const compare_line* line = &lines->lines[i];
       const sap_chart_panel* p = &panels[line->panel];
-      for (int32_t k = 0; k < line->count; ++k) {
+      for (int64_t k = 0; k < line->count; ++k) {
         put_text(file, p->title);
         put_text(file, line->label);
         put_text(file, p->x_label);
@@ -121,7 +115,10 @@ static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* p
 sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
                                const char* path, sap_error* error) {
   sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
-  if (series == NULL) {
+  double* points = malloc(((size_t)lines->count + 1) * 2 * POINTS * sizeof *points);
+  if (series == NULL || points == NULL) {
+    free(series);
+    free(points);
     return cli_no_memory(error);
   }
   int used = 0;
@@ -133,7 +130,9 @@ sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* pane
       const compare_line* line = &lines->lines[i];
       if (line->panel == p) {
         const int k = panels[p].series_count++;
-        series[used++] = (sap_chart_series){line->label, line->count, line->x, line->y};
+        double *xs = points + (size_t)used * 2 * POINTS, *ys = xs + POINTS;
+        const int32_t drawn = cli_thin_line(line->count, line->x, line->y, POINTS, xs, ys);
+        series[used++] = (sap_chart_series){line->label, drawn, xs, ys};
         alike = alike &&
                 (k >= panels[0].series_count || strcmp(panels[0].series[k].name, line->label) == 0);
       }
@@ -144,5 +143,6 @@ sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* pane
                                 ? sap_chart_write(path, panels, count, error)
                                 : sap_chart_write_stacked(path, panels, count, error);
   free(series);
+  free(points);
   return status == SAP_STATUS_OK ? write_csv(lines, panels, path, error) : status;
 }

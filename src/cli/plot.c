@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/plot_picture.h"
 #include "cli/quantity.h"
+#include "cli/thin_line.h"
 
 enum { ID_OUTPUT = 1, ID_AGAINST, ID_LOG };
 enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256 };
@@ -80,26 +81,6 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
   return true;
 }
 
-// Of long lines over time the lowest and highest of each stretch, in their order; others as they
-// are, or every k-th point.
-static int32_t thin(const double* x, const double* y, int64_t n, bool in_order, double* out) {
-  const int64_t stretch = (n + POINTS / 2 - 1) / (POINTS / 2);
-  int32_t count = 0;
-  for (int64_t at = 0; at < n; at += stretch) {
-    int64_t low = at, high = at;
-    for (int64_t i = at; i < n && i < at + stretch && in_order; ++i) {
-      low = y[i] < y[low] ? i : low;
-      high = y[i] > y[high] ? i : high;
-    }
-    const int64_t pair[2] = {low < high ? low : high, low < high ? high : low};
-    for (int k = 0; k < (low == high ? 1 : 2); ++k, ++count) {
-      out[count] = x[pair[k]];
-      out[POINTS + count] = y[pair[k]];
-    }
-  }
-  return count;
-}
-
 static void set_labels(picture* p, const char* name) {
   const quantity_column* first = &p->q.columns[0];
   bool same = true;
@@ -164,7 +145,8 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
   const double* x = history ? p->x : phase ? all->against.columns[0].values : all->time;
   for (int32_t c = 0; c < p->q.count; ++c) {
     double* points = p->thin + (size_t)c * 2 * POINTS;
-    const int32_t n = thin(x, p->q.columns[c].values, p->q.rows, !phase, points);
+    const int32_t n =
+        cli_thin_line(p->q.rows, x, p->q.columns[c].values, POINTS, points, points + POINTS);
     p->series[c] = (sap_chart_series){p->q.columns[c].label, n, points, points + POINTS};
   }
   all->panels[i] = (sap_chart_panel){.title = name,

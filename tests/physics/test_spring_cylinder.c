@@ -17,6 +17,12 @@ static const double mass = 0.5, radius = 0.05, spring = 100.0, gravity = 9.81, x
 static const double inertia = 0.5 * 0.5 * 0.05 * 0.05;
 static const double ground_stiffness = 1e4, tau_d = 0.02;
 
+// The points, at rims say, share the ground's stiffness.
+typedef struct ground {
+  double friction;
+  int points;
+} ground;
+
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
   (void)context;
   (void)q;
@@ -58,28 +64,33 @@ static int integrate(void* context, const double* q0, const double* v, double dt
 static int constraints(void* context, double t, const double* q0, const double* v0,
                        const sap_regularization* regularization, sap_problem* problem,
                        sap_error* error) {
-  const double* friction = context;
+  const ground* g = context;
   (void)t;
   (void)v0;
   const int32_t tree = 0;
   const double J[9] = {1.0, 0.0, 0.0, 0.0, 0.0, 1.0, radius, 0.0, 0.0};
   const double* jacobian = J;
-  const sap_contact_block contact = {.ntrees = 1,
-                                     .trees = &tree,
-                                     .jacobians = &jacobian,
-                                     .material = {ground_stiffness, tau_d, *friction},
-                                     .phi0 = q0[1] - radius,
-                                     .key = 1};
-  return (int)sap_problem_add_contact(problem, &contact, regularization, error);
+  sap_contact_block contact = {.ntrees = 1,
+                               .trees = &tree,
+                               .jacobians = &jacobian,
+                               .material = {ground_stiffness / g->points, tau_d, g->friction},
+                               .phi0 = q0[1] - radius};
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; i < g->points && status == SAP_STATUS_OK; ++i) {
+    contact.key = (uint64_t)i + 1;
+    status = sap_problem_add_contact(problem, &contact, regularization, error);
+  }
+  return (int)status;
 }
 
 typedef struct outcome {
   double band, error;
+  double kept;  // energy in the last tenth of the time over that in the first
 } outcome;
 
-static outcome run(double friction, sap_scheme scheme, double dt) {
+static outcome roll(ground on, sap_scheme scheme, double dt, double duration) {
   const int32_t size = 3;
-  const sap_system system = {.context = &friction,
+  const sap_system system = {.context = &on,
                              .nq = 3,
                              .nv = 3,
                              .ntrees = 1,
@@ -97,11 +108,11 @@ static outcome run(double friction, sap_scheme scheme, double dt) {
   options.contact_stage = SAP_STAGE_END;  // castro's
   assert_int_equal(sap_stepper_options_set_scheme(&options, scheme, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(&system, &options, &stepper, NULL), SAP_STATUS_OK);
-  const double rolling = friction > 0.0 ? inertia / (radius * radius) : 0.0;
+  const double rolling = on.friction > 0.0 ? inertia / (radius * radius) : 0.0;
   const double w = sqrt(spring / (mass + rolling));
   const double first = 0.5 * spring * x0 * x0;
-  double low = first, high = first, sum = 0.0;
-  const int steps = (int)lround(5.0 / dt);
+  double low = first, high = first, sum = 0.0, begin = 0.0, end = 0.0;
+  const int steps = (int)lround(duration / dt);
   for (int i = 1; i <= steps; ++i) {
     sap_error error = {0};
     if (sap_stepper_step(stepper, &state, NULL, &error) != SAP_STATUS_OK) {
@@ -112,9 +123,15 @@ static outcome run(double friction, sap_scheme scheme, double dt) {
     low = fmin(low, energy);
     high = fmax(high, energy);
     sum += difference * difference;
+    begin += i <= steps / 10 ? energy : 0.0;
+    end += i > steps - steps / 10 ? energy : 0.0;
   }
   sap_stepper_destroy(stepper);
-  return (outcome){(high - low) / first, sqrt(sum / steps)};
+  return (outcome){(high - low) / first, sqrt(sum / steps), end / begin};
+}
+
+static outcome run(double friction, sap_scheme scheme, double dt) {
+  return roll((ground){friction, 1}, scheme, dt, 5.0);
 }
 
 static void test_energy(void** state) {
@@ -147,10 +164,40 @@ static void test_errors_and_orders(void** state) {
   ASSERT_NEAR(log2(implicit[4] / implicit[5]), 0.9, 0.06);
 }
 
+// Castro's ten minutes (Fig. 6, right): each of n points carries the friction f/n and slips by
+// sigma w dt f/n, so that P = sigma w dt f^2/n, w = |W|/3, W = diag(1/A + R^2/I, 1/m), A = m +
+// theta^2 dt^2 ks. f = I/R^2 ks x/(m + I/R^2), x = x0 cos(omega t). With h = (dt omega/2)^2 the x
+// of midpoint's middle has 1/(1 + h) of that square, and the mean of the slip at both ends of the
+// step, which works, 1/(1 + h) once more; for symplectic Euler they cancel.
+static double kept_by_formula(int points, bool midpoint, double dt, double time) {
+  const double rolling = inertia / (radius * radius), h = spring / (mass + rolling) * dt * dt / 4.0;
+  const double A = midpoint ? mass + spring * dt * dt / 4.0 : mass;
+  const double w = hypot(1.0 / A + 1.0 / rolling, 1.0 / mass) / 3.0;
+  const double f = rolling * spring * x0 / (mass + rolling);
+  const double power =
+      1e-3 * w * dt / points * f * f / 2.0 / (midpoint ? (1.0 + h) * (1.0 + h) : 1.0);
+  return exp(-power / (0.5 * spring * x0 * x0) * time);
+}
+
+static void test_rolling_costs_what_the_slip_takes(void** state) {
+  (void)state;
+  static const sap_scheme schemes[2] = {SAP_SCHEME_MIDPOINT, SAP_SCHEME_SYMPLECTIC_EULER};
+  for (int points = 1; points <= 4; points *= 2) {
+    for (int i = 0; i < 2; ++i) {
+      const double kept = roll((ground){1.0, points}, schemes[i], 0.02, 100.0).kept;
+      const double expected = kept_by_formula(points, i == 0, 0.02, 90.0);
+      // Midpoint within 1 % of the loss. Means of symplectic Euler's energy over 18.4 periods of a
+      // band of 24 % are good to 24 %/(2 pi 18.4) at both ends.
+      ASSERT_NEAR(kept, expected, i == 0 ? 0.01 * (1.0 - expected) : 4.2e-3);
+    }
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_energy),
       cmocka_unit_test(test_errors_and_orders),
+      cmocka_unit_test(test_rolling_costs_what_the_slip_takes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
