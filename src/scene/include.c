@@ -65,9 +65,7 @@ static sap_status read_included(includer* in, const sap_xml_node* node, sap_xml_
   sap_status status = note_file(in, path, node);
   if (status == SAP_STATUS_OK) {
     status = sap_xml_read(in->store, path, root, in->error);
-    if (status == SAP_STATUS_IO) {
-      sap_error_prefix(in->error, "%.200s:%d: <include>", node->file, (int)node->line);
-    }
+    status = status == SAP_STATUS_IO ? sap_xml_locate(node, status, in->error) : status;
   }
   return status;
 }

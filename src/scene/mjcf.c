@@ -17,7 +17,7 @@ static void clear_reader(sap_mjcf_reader* r) {
   sap_mjcf_meshes_clear(r);
   sap_free(r->places);
   sap_free(r->sites);
-  sap_free(r->tendon_ranges);
+  sap_free(r->tendons);
   sap_free(r->obstacles);
   sap_lookup_clear(&r->obstacle_names);
   sap_lookup_clear(&r->site_names);

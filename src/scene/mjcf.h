@@ -107,11 +107,13 @@ typedef struct sap_mjcf_obstacle {
   double radius;
 } sap_mjcf_obstacle;
 
-typedef struct sap_mjcf_interval {
+// What actuators need to know of a tendon.
+typedef struct sap_mjcf_tendon {
+  int32_t space;
   double range[2];
-} sap_mjcf_interval;
+} sap_mjcf_tendon;
 
-// The id of what a lenient reader left out.
+// The id of a geom that is no shape of the model.
 enum { SAP_MJCF_LEFT_OUT = -2 };
 
 typedef struct sap_mjcf_control {
@@ -153,8 +155,8 @@ typedef struct sap_mjcf_reader {
   int32_t site_count, site_capacity;
   sap_mjcf_obstacle* obstacles;
   int32_t obstacle_count, obstacle_capacity;
-  sap_mjcf_interval* tendon_ranges;  // by tendon id
-  int32_t tendon_range_capacity;
+  sap_mjcf_tendon* tendons;  // by tendon id
+  int32_t tendon_capacity;
   sap_lookup body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
   struct sap_mjcf_mesh* meshes;  // see mjcf_mesh.h
   int32_t mesh_count, mesh_capacity;

@@ -32,8 +32,7 @@ static sap_status inherit_range(sap_mjcf_reader* r, const sap_xml_node* node, co
                         "inheritrange is for joints and tendons");
   }
   const bool on_joint = def->transmission == SAP_TRANSMISSION_JOINT;
-  const double* range =
-      on_joint ? r->joints[def->target].range : r->tendon_ranges[def->target].range;
+  const double* range = on_joint ? r->joints[def->target].range : r->tendons[def->target].range;
   const bool to_act = l->inherit_activation;
   double* lower = to_act ? &def->activation_lower : &def->control_lower;
   double* upper = to_act ? &def->activation_upper : &def->control_upper;
@@ -99,7 +98,7 @@ static sap_status read_lengths(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   if (!given && compiler->use_limits && has_range(def)) {
     const double* range = def->transmission == SAP_TRANSMISSION_JOINT
                               ? r->joints[def->target].range
-                              : r->tendon_ranges[def->target].range;
+                              : r->tendons[def->target].range;
     memcpy(lengths, range, sizeof lengths);
   }
   if (isfinite(lengths[0]) && isfinite(lengths[1]) && lengths[0] < lengths[1] &&
@@ -151,9 +150,6 @@ static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance
   }
   def->transmission = joint ? SAP_TRANSMISSION_JOINT : SAP_TRANSMISSION_TENDON;
   def->target = i->ids[0];
-  if (def->target == SAP_MJCF_LEFT_OUT) {
-    return "what it acts on was left out";
-  }
   def->in_parent = joint && sap_xml_get(i->node, "joint") == NULL &&
                    (r->joints[def->target].type == SAP_JOINT_BALL ||
                     r->joints[def->target].type == SAP_JOINT_FREE);
@@ -241,7 +237,8 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   if (status == SAP_STATUS_OK && why != NULL) {
     status = sap_scene_unsupported(r->options, i->node, NULL, why, r->error);
   } else if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_locate(r, i->node, sap_builder_add_actuator(r->builder, &def, &id, r->error));
+    status = sap_xml_locate(i->node, sap_builder_add_actuator(r->builder, &def, &id, r->error),
+                            r->error);
   }
   // Also one that is left out may have an activation in keyframes.
   r->controls[r->control_count++] =

@@ -113,7 +113,7 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
   }
   int32_t id = -1;
   const sap_status status =
-      sap_mjcf_locate(r, geom->node, sap_builder_add_shape(r->builder, def, &id, r->error));
+      sap_xml_locate(geom->node, sap_builder_add_shape(r->builder, def, &id, r->error), r->error);
   return status == SAP_STATUS_OK ? remember_geom(r, geom, id) : status;
 }
 
@@ -196,10 +196,8 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
     status = sap_mjcf_body_inertia(r, item, c->inertial, c->geoms, c->geom_count, def);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_body(r->builder, def, &at->id, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s:%d: <body>", item->node->file, (int)item->node->line);
-    }
+    status = sap_xml_locate(item->node, sap_builder_add_body(r->builder, def, &at->id, r->error),
+                            r->error);
   }
   if (status == SAP_STATUS_OK) {
     status = place_body(r, def, item->scope.space, at->id);

@@ -144,15 +144,6 @@ static sap_status read_defaults(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   return status;
 }
 
-static bool left_out(const sap_mjcf_instance* i) {
-  for (int32_t k = 0; k < i->count; ++k) {
-    if (i->ids[k] == SAP_MJCF_LEFT_OUT) {
-      return true;
-    }
-  }
-  return false;
-}
-
 sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   sap_equality_def def = sap_equality_def_default();
   sap_status status = read_defaults(r, i, &def);
@@ -161,11 +152,9 @@ sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   }
   def.active = def.active && !r->disabled.equality;
   const int32_t kind = sap_word_index("connect weld joint tendon", i->node->name);
-  if (kind < 0 || left_out(i)) {
+  if (kind < 0) {
     return def.active ? sap_scene_unsupported(r->options, i->node, NULL,
-                                              kind < 0 ? "this equality is not supported"
-                                                       : "what it holds was left out",
-                                              r->error)
+                                              "this equality is not supported", r->error)
                       : SAP_STATUS_OK;
   }
   status = kind == 0   ? read_connect(r, i, &def)
@@ -175,7 +164,7 @@ sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i)
     status = sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def.name);
   }
   return status == SAP_STATUS_OK
-             ? sap_mjcf_locate(r, i->node,
-                               sap_builder_add_equality(r->builder, &def, NULL, r->error))
+             ? sap_xml_locate(i->node, sap_builder_add_equality(r->builder, &def, NULL, r->error),
+                              r->error)
              : status;
 }

@@ -17,158 +17,11 @@ typedef struct instances {
   int32_t count, capacity;
 } instances;
 
-static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribute) {
-  const struct {
-    const char* start;
-    const sap_lookup* names;
-  } kinds[] = {{"body", &r->body_names},     {"joint", &r->joint_names},
-               {"tendon", &r->tendon_names}, {"site", &r->site_names},
-               {"geom", &r->geom_names},     {"obstacle", &r->obstacle_names}};
-  size_t i = 0;
-  while (strncmp(attribute, kinds[i].start, strlen(kinds[i].start)) != 0) {
-    ++i;  // every attribute of list_names begins with one of them
-  }
-  return kinds[i].names;
-}
-
-// Where an element stands, as far as it is known: else `space`.
-static int32_t space_of(const sap_mjcf_reader* r, const sap_lookup* names, int32_t id,
-                        int32_t space) {
-  if (names == &r->joint_names) {
-    return r->joints[id].space;
-  }
-  if (names == &r->site_names) {
-    return r->sites[id].space;
-  }
-  if (names == &r->obstacle_names) {
-    return r->obstacles[id].space;
-  }
-  return names == &r->body_names && id > 0 ? r->places[id].space : space;
-}
-
-static bool is_around(const sap_mjcf_reader* r, int32_t outer, int32_t inner) {
-  while (inner >= 0 && inner != outer) {
-    inner = r->spaces[inner].parent;
-  }
-  return inner == outer;
-}
-
-// Id of the element that is called `name` in the file, in exactly this space; -1.
-static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_lookup* names,
-                                const char* name, int32_t* id) {
-  const char* full = NULL;
-  *id = -1;
-  if (name[0] == '\0') {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_mjcf_full_name(r, space, name, &full);
-  if (status == SAP_STATUS_OK) {
-    *id = sap_lookup_find(names, full);
-  }
-  if (*id >= 0 && !is_around(r, space, space_of(r, names, *id, space))) {
-    *id = -1;  // copies of two replicates may have the same suffix
-  }
-  if (*id < 0 && names == &r->body_names && strcmp(name, "world") == 0) {
-    *id = 0;  // the world has no prefix
-  }
-  return status;
-}
-
-// In the space or one around it, up to its model's.
-static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_lookup* names,
-                              const char* name, int32_t* id) {
-  for (;;) {
-    const sap_status status = find_in_space(r, space, names, name, id);
-    if (status != SAP_STATUS_OK || *id != -1 || r->spaces[space].is_model) {
-      return status;
-    }
-    space = r->spaces[space].parent;
-  }
-}
-
 static int32_t model_space(const sap_mjcf_reader* r, int32_t space) {
   while (!r->spaces[space].is_model) {
     space = r->spaces[space].parent;
   }
   return space;
-}
-
-// Calls find for every name that the element holds.
-typedef struct reference_names {
-  const char* attribute[SAP_MJCF_MAX_NAMES];
-  const char* name[SAP_MJCF_MAX_NAMES];
-  int32_t count;
-} reference_names;
-
-static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, reference_names* out) {
-  static const char* const attributes[] = {"body1",  "body2",  "joint",   "jointinparent", "joint1",
-                                           "joint2", "tendon", "tendon1", "tendon2",       "site1",
-                                           "site2",  "geom1",  "geom2"};
-  static const char* const sites[] = {"cranksite", "slidersite", "site", "refsite"};
-  out->count = 0;
-  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
-    const char* name = sap_xml_get(node, attributes[i]);
-    if (name != NULL) {
-      out->attribute[out->count] = attributes[i];
-      out->name[out->count++] = name;
-    }
-  }
-  for (size_t i = 0; i < sizeof sites / sizeof *sites; ++i) {
-    const char* name = sap_xml_get(node, sites[i]);
-    if (name != NULL) {
-      out->attribute[out->count] = "site";
-      out->name[out->count++] = name;
-    }
-  }
-  // What tendons go through and round.
-  static const struct {
-    const char *element, *attribute, *kind;
-  } inside[] = {{"site", "site", "site"},
-                {"joint", "joint", "joint"},
-                {"geom", "geom", "obstacle"},
-                {"geom", "sidesite", "site"}};
-  for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
-    for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
-      const char* name =
-          sap_xml_is(c, inside[i].element) ? sap_xml_get(c, inside[i].attribute) : NULL;
-      if (name == NULL) {
-        continue;
-      }
-      if (out->count == SAP_MJCF_MAX_NAMES) {
-        return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
-                            SAP_MJCF_MAX_NAMES);
-      }
-      out->attribute[out->count] = inside[i].kind;
-      out->name[out->count++] = name;
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-// How the element's names are found from one space.
-typedef struct found_names {
-  bool any_here;        // one of them lies in the space itself
-  const char* missing;  // one that is nowhere, NULL: all are found
-  int32_t ids[SAP_MJCF_MAX_NAMES];
-} found_names;
-
-static sap_status find_names(sap_mjcf_reader* r, int32_t space, const reference_names* names,
-                             found_names* out) {
-  *out = (found_names){0};
-  for (int32_t i = 0; i < names->count; ++i) {
-    const sap_lookup* map = names_of(r, names->attribute[i]);
-    int32_t here;
-    sap_status status = find_in_space(r, space, map, names->name[i], &here);
-    if (status == SAP_STATUS_OK) {
-      status = find_around(r, space, map, names->name[i], &out->ids[i]);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    out->any_here = out->any_here || here != -1;
-    out->missing = out->ids[i] == -1 ? names->name[i] : out->missing;
-  }
-  return SAP_STATUS_OK;
 }
 
 static sap_status add_instance(sap_mjcf_reader* r, instances* all, const sap_xml_node* node,
@@ -185,8 +38,8 @@ static sap_status add_instance(sap_mjcf_reader* r, instances* all, const sap_xml
 static sap_status add_instances(sap_mjcf_reader* r, instances* all, const sap_xml_node* node,
                                 int32_t space, char* marks) {
   enum { HERE = 1, INNER = 2 };
-  reference_names names;
-  sap_status status = list_names(r, node, &names);
+  sap_mjcf_names names;
+  sap_status status = sap_mjcf_list_names(r, node, &names);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -194,13 +47,13 @@ static sap_status add_instances(sap_mjcf_reader* r, instances* all, const sap_xm
     return add_instance(r, all, node, space);
   }
   memset(marks, 0, (size_t)r->space_count);
-  found_names found = {0};
+  sap_mjcf_found found = {0};
   const char* missing = NULL;
   for (int32_t i = space; i < r->space_count; ++i) {
     if (model_space(r, i) != space) {
       continue;
     }
-    status = find_names(r, i, &names, &found);
+    status = sap_mjcf_find_names(r, i, &names, &found);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -216,7 +69,7 @@ static sap_status add_instances(sap_mjcf_reader* r, instances* all, const sap_xm
   bool any = false;
   for (int32_t i = space; i < r->space_count && status == SAP_STATUS_OK; ++i) {
     if (marks[i] == HERE) {
-      status = find_names(r, i, &names, &found);
+      status = sap_mjcf_find_names(r, i, &names, &found);
       if (status == SAP_STATUS_OK && found.missing == NULL) {
         any = true;
         status = add_instance(r, all, node, i);
@@ -275,12 +128,12 @@ static void sort_by_space(instances* all) {
 }
 
 static sap_status add_one(sap_mjcf_reader* r, const instance* i, sap_mjcf_adder add) {
-  reference_names names;
-  found_names found = {0};
+  sap_mjcf_names names;
+  sap_mjcf_found found = {0};
   sap_mjcf_instance out = {.node = i->node, .space = i->space};
-  sap_status status = list_names(r, i->node, &names);
+  sap_status status = sap_mjcf_list_names(r, i->node, &names);
   if (status == SAP_STATUS_OK) {
-    status = find_names(r, i->space, &names, &found);
+    status = sap_mjcf_find_names(r, i->space, &names, &found);
   }
   out.count = status == SAP_STATUS_OK ? names.count : 0;
   memcpy(out.ids, found.ids, sizeof out.ids);

@@ -4,16 +4,15 @@
 #ifndef SAP_SCENE_MJCF_INSTANCE_H
 #define SAP_SCENE_MJCF_INSTANCE_H
 
-#include "scene/mjcf.h"
-
-enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
+#include "scene/mjcf_name.h"
 
 // One existence of an element, in a space.
 typedef struct sap_mjcf_instance {
   const sap_xml_node* node;
   int32_t space;
   int32_t count;
-  int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named elements, in the file's order; or LEFT_OUT
+  int32_t
+      ids[SAP_MJCF_MAX_NAMES];  // of the named elements, in the file's order; a geom's or LEFT_OUT
 } sap_mjcf_instance;
 
 typedef sap_status (*sap_mjcf_adder)(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
@@ -22,9 +21,6 @@ typedef sap_status (*sap_mjcf_adder)(sap_mjcf_reader* r, const sap_mjcf_instance
 // of the main file and of all attached models, space by space.
 sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const char* elements,
                                 sap_mjcf_adder add);
-
-// Puts "file:line: <element>" before the builder's message.
-sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_status status);
 
 // mjcf_pair.c
 sap_status sap_mjcf_read_contacts(sap_mjcf_reader* r);

@@ -221,10 +221,9 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
     added.upper = (double)INFINITY;
   }
   added.friction_loss = r->disabled.frictionloss ? 0.0 : def.friction_loss;
-  status = sap_builder_add_joint(r->builder, &added, &id, r->error);
+  status = sap_xml_locate(item->node, sap_builder_add_joint(r->builder, &added, &id, r->error),
+                          r->error);
   if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <%s>", item->node->file, (int)item->node->line,
-                     item->node->name);
     return status;
   }
   const sap_mjcf_joint joint = {.node = item->node,

@@ -129,7 +129,9 @@ static sap_status read_state(sap_mjcf_reader* r, const sap_xml_node* node, int32
 
 static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
                           key_arrays* arrays) {
-  memcpy(arrays->q, r->q_default, (size_t)arrays->nq * sizeof *arrays->q);
+  if (arrays->nq > 0) {
+    memcpy(arrays->q, r->q_default, (size_t)arrays->nq * sizeof *arrays->q);
+  }
   memset(arrays->v, 0, (size_t)arrays->nv * sizeof *arrays->v);
   memset(arrays->control, 0, (size_t)arrays->nu * sizeof *arrays->control);
   memset(arrays->act, 0, (size_t)arrays->na * sizeof *arrays->act);
@@ -152,10 +154,8 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
     status = read_controls(r, node, space, &list);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_keyframe(r->builder, &def, NULL, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s:%d: <key>", node->file, (int)node->line);
-    }
+    status =
+        sap_xml_locate(node, sap_builder_add_keyframe(r->builder, &def, NULL, r->error), r->error);
   }
   return status;
 }

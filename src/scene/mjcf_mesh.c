@@ -101,7 +101,8 @@ static sap_status from_file(sap_mjcf_reader* r, const sap_mjcf_model* model,
     return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
   }
   const sap_status status = sap_mesh_files_read(&r->mesh_files, path, &data, r->error);
-  return status == SAP_STATUS_OK ? copy_data(r, data, def) : sap_mjcf_locate(r, asset, status);
+  return status == SAP_STATUS_OK ? copy_data(r, data, def)
+                                 : sap_xml_locate(asset, status, r->error);
 }
 
 // As many numbers as there are, a multiple of three.
@@ -245,8 +246,8 @@ sap_status sap_mjcf_mesh_mass(sap_mjcf_reader* r, int32_t index, sap_mesh_mass* 
   sap_mjcf_mesh* mesh = &r->meshes[index];
   const sap_status status = mesh->def.vertices == NULL ? read_mesh(r, mesh) : SAP_STATUS_OK;
   return status == SAP_STATUS_OK
-             ? sap_mjcf_locate(r, mesh->asset,
-                               sap_mesh_def_mass(&mesh->def, mesh->solid, out, r->error))
+             ? sap_xml_locate(mesh->asset,
+                              sap_mesh_def_mass(&mesh->def, mesh->solid, out, r->error), r->error)
              : status;
 }
 
@@ -254,8 +255,8 @@ sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id) {
   sap_mjcf_mesh* mesh = &r->meshes[index];
   sap_status status = mesh->def.vertices == NULL ? read_mesh(r, mesh) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK && mesh->id < 0) {
-    status = sap_mjcf_locate(r, mesh->asset,
-                             sap_builder_add_mesh(r->builder, &mesh->def, &mesh->id, r->error));
+    status = sap_xml_locate(
+        mesh->asset, sap_builder_add_mesh(r->builder, &mesh->def, &mesh->id, r->error), r->error);
   }
   *id = mesh->id;
   return status;

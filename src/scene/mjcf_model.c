@@ -152,10 +152,7 @@ static sap_status read_asset(sap_mjcf_reader* r, sap_mjcf_model* model, const sa
   sap_xml_node* root = NULL;
   sap_status status = sap_xml_read(r->store, path, &root, r->error);
   if (status != SAP_STATUS_OK) {
-    if (status == SAP_STATUS_IO) {
-      sap_error_prefix(r->error, "%.200s:%d: <model>", node->file, (int)node->line);
-    }
-    return status;
+    return status == SAP_STATUS_IO ? sap_xml_locate(node, status, r->error) : status;
   }
   if (!sap_xml_is(root, "mujoco")) {
     return sap_xml_fail(root, NULL, SAP_STATUS_UNSUPPORTED, r->error,

@@ -12,8 +12,8 @@ static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   if (sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL) {
     return sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error, "must name body1 and body2");
   }
-  return sap_mjcf_locate(r, i->node,
-                         sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error));
+  return sap_xml_locate(i->node, sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error),
+                        r->error);
 }
 
 // friction: along t1 and t2, spin, rolling about t1 and t2.
@@ -79,7 +79,8 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   sap_status status = read_pair(r, i, &def);
   sap_scene_override(r->options, &def.material);
   return status == SAP_STATUS_OK
-             ? sap_mjcf_locate(r, i->node, sap_builder_add_pair(r->builder, &def, NULL, r->error))
+             ? sap_xml_locate(i->node, sap_builder_add_pair(r->builder, &def, NULL, r->error),
+                              r->error)
              : status;
 }
 

@@ -5,13 +5,6 @@
 #include "math/vector3.h"
 #include "scene/mjcf_instance.h"
 
-sap_status sap_mjcf_locate(sap_mjcf_reader* r, const sap_xml_node* node, sap_status status) {
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <%.40s>", node->file, (int)node->line, node->name);
-  }
-  return status;
-}
-
 sap_status sap_mjcf_add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
   sap_mjcf_sources s;
   sap_mjcf_site site = {.body = body, .space = item->scope.space, .pose = sap_pose_identity};

@@ -62,15 +62,14 @@ static sap_status read_properties(sap_mjcf_reader* r, const sap_mjcf_instance* i
   return status == SAP_STATUS_OK ? read_spring(r, &s, def) : status;
 }
 
-// Keeps what actuators need to know; id SAP_MJCF_LEFT_OUT: the tendon was left out.
-static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, const double range[2],
-                           int32_t id) {
+static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_t space,
+                           const double range[2], int32_t id) {
   sap_status status = SAP_STATUS_OK;
   if (id >= 0) {
-    status = SAP_GROW(&r->tendon_ranges, &r->tendon_range_capacity, id + 1, r->error);
+    status = SAP_GROW(&r->tendons, &r->tendon_capacity, id + 1, r->error);
   }
   if (status == SAP_STATUS_OK && id >= 0) {
-    r->tendon_ranges[id] = (sap_mjcf_interval){{range[0], range[1]}};
+    r->tendons[id] = (sap_mjcf_tendon){.space = space, .range = {range[0], range[1]}};
   }
   return status == SAP_STATUS_OK && def->name != NULL
              ? sap_lookup_add(&r->tendon_names, def->name, id, NULL, r->error)
@@ -88,9 +87,10 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
   }
   added.friction_loss = r->disabled.frictionloss ? 0.0 : def->friction_loss;
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_locate(r, i->node, sap_builder_add_tendon(r->builder, &added, &id, r->error));
+    status = sap_xml_locate(i->node, sap_builder_add_tendon(r->builder, &added, &id, r->error),
+                            r->error);
   }
-  return status == SAP_STATUS_OK ? remember(r, def, range, id) : status;
+  return status == SAP_STATUS_OK ? remember(r, def, i->space, range, id) : status;
 }
 
 static sap_status add_fixed(sap_mjcf_reader* r, const sap_mjcf_instance* i, const char* name) {

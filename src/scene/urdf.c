@@ -16,8 +16,8 @@ static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def
   def->name = link->name;
   sap_status status = sap_urdf_inertial(r, link, def);
   if (status == SAP_STATUS_OK) {
-    status = sap_urdf_locate(r, link->node,
-                             sap_builder_add_body(r->builder, def, &link->body, r->error));
+    status = sap_xml_locate(link->node,
+                            sap_builder_add_body(r->builder, def, &link->body, r->error), r->error);
   }
   return status;
 }
@@ -36,8 +36,8 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
     joint.type = SAP_JOINT_FREE;
     joint.body = link->body;
     r->root = link->node;
-    status = sap_urdf_locate(r, link->node,
-                             sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error));
+    status = sap_xml_locate(
+        link->node, sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error), r->error);
   }
   return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
 }

@@ -75,8 +75,6 @@ sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose*
 // The numbers in `value` of the child `name`, that must be there if `required`.
 sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                            bool required, int32_t count, double* values);
-// "file:line: <element>" before the builder's message.
-sap_status sap_urdf_locate(sap_urdf_reader* r, const sap_xml_node* node, sap_status status);
 // The only child of that name, NULL: none; SYNTAX for two.
 sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                           const sap_xml_node** out);

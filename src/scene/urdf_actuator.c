@@ -108,8 +108,8 @@ static sap_status add_actuator(sap_urdf_reader* r, const sap_urdf_joint* joint, 
   }
   def.target = joint->id;
   ++*count;
-  return sap_urdf_locate(r, joint->actuator,
-                         sap_builder_add_actuator(r->builder, &def, NULL, r->error));
+  return sap_xml_locate(joint->actuator, sap_builder_add_actuator(r->builder, &def, NULL, r->error),
+                        r->error);
 }
 
 sap_status sap_urdf_add_actuators(sap_urdf_reader* r) {

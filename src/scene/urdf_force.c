@@ -34,7 +34,7 @@ static sap_status add_bushing(sap_urdf_reader* r, const sap_xml_node* node) {
   memcpy(def.q_AF, a.pose.q, sizeof def.q_AF);
   memcpy(def.p_BG, c.pose.p, sizeof def.p_BG);
   memcpy(def.q_BG, c.pose.q, sizeof def.q_BG);
-  return sap_urdf_locate(r, node, sap_builder_add_bushing(r->builder, &def, NULL, r->error));
+  return sap_xml_locate(node, sap_builder_add_bushing(r->builder, &def, NULL, r->error), r->error);
 }
 
 static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
@@ -61,7 +61,7 @@ static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
   }
   def.body_a = a.body;
   def.body_b = b.body;
-  return sap_urdf_locate(r, node, sap_builder_add_spring(r->builder, &def, NULL, r->error));
+  return sap_xml_locate(node, sap_builder_add_spring(r->builder, &def, NULL, r->error), r->error);
 }
 
 enum { MAX_JOINTS = 256 };  // of one tendon
@@ -124,7 +124,7 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
   if (!isnan(damping) && isfinite(def.limit_stiffness)) {
     def.limit_relaxation_time = damping / def.limit_stiffness;
   }
-  return sap_urdf_locate(r, node, sap_builder_add_tendon(r->builder, &def, NULL, r->error));
+  return sap_xml_locate(node, sap_builder_add_tendon(r->builder, &def, NULL, r->error), r->error);
 }
 
 sap_status sap_urdf_add_forces(sap_urdf_reader* r, const sap_xml_node* robot) {

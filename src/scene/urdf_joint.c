@@ -129,7 +129,8 @@ static sap_status read_rotor(sap_urdf_reader* r, const sap_urdf_joint* joint, sa
 
 static sap_status add(sap_urdf_reader* r, const sap_urdf_joint* joint, const sap_joint_def* def,
                       int32_t* id) {
-  return sap_urdf_locate(r, joint->node, sap_builder_add_joint(r->builder, def, id, r->error));
+  return sap_xml_locate(joint->node, sap_builder_add_joint(r->builder, def, id, r->error),
+                        r->error);
 }
 
 // A further joint of the same body, called NAME/suffix, before `joint`'s own.
@@ -189,8 +190,8 @@ static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap
   thread.type = SAP_EQUALITY_JOINT;
   thread.b = joint->id;
   thread.polynomial[1] = pitch / turn;
-  return sap_urdf_locate(r, joint->node,
-                         sap_builder_add_equality(r->builder, &thread, NULL, r->error));
+  return sap_xml_locate(joint->node, sap_builder_add_equality(r->builder, &thread, NULL, r->error),
+                        r->error);
 }
 
 static sap_status read_laws(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t type,

@@ -230,7 +230,7 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
       return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
     }
   }
-  return sap_urdf_locate(r, node, sap_builder_add_shape(r->builder, &def, NULL, r->error));
+  return sap_xml_locate(node, sap_builder_add_shape(r->builder, &def, NULL, r->error), r->error);
 }
 
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link) {

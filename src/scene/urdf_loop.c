@@ -14,7 +14,7 @@
 static const double axis_length = 0.1;  // between the two points of a hinge [m]
 
 static sap_status add(sap_urdf_reader* r, const sap_xml_node* node, const sap_equality_def* def) {
-  return sap_urdf_locate(r, node, sap_builder_add_equality(r->builder, def, NULL, r->error));
+  return sap_xml_locate(node, sap_builder_add_equality(r->builder, def, NULL, r->error), r->error);
 }
 
 static sap_status add_ball(sap_urdf_reader* r, const sap_xml_node* node) {

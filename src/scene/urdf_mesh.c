@@ -134,8 +134,7 @@ sap_status sap_urdf_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* 
     status = add_mesh(r, data, use.scale, &use.id);
   }
   if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <mesh>", node->file, (int)node->line);
-    return status;
+    return sap_xml_locate(node, status, r->error);
   }
   r->meshes[r->mesh_count++] = use;
   *id = use.id;

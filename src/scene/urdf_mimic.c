@@ -35,7 +35,8 @@ static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
   def.a = joint->id;
   def.b = r->joints[index].id;
   if (status == SAP_STATUS_OK) {
-    status = sap_urdf_locate(r, node, sap_builder_add_equality(r->builder, &def, NULL, r->error));
+    status =
+        sap_xml_locate(node, sap_builder_add_equality(r->builder, &def, NULL, r->error), r->error);
   }
   return status;
 }

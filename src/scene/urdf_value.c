@@ -53,10 +53,3 @@ sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const c
              ? sap_xml_numbers(child, "value", count, count, values, NULL, r->error)
              : status;
 }
-
-sap_status sap_urdf_locate(sap_urdf_reader* r, const sap_xml_node* node, sap_status status) {
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(r->error, "%.200s:%d: <%.40s>", node->file, (int)node->line, node->name);
-  }
-  return status;
-}

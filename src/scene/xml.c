@@ -119,3 +119,10 @@ sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_sta
   return sap_fail(error, status, "%.200s:%d: <%.60s>: %s", node->file, (int)node->line, node->name,
                   text);
 }
+
+sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "%.200s:%d: <%.60s>", node->file, (int)node->line, node->name);
+  }
+  return status;
+}

@@ -45,5 +45,7 @@ bool sap_xml_is(const sap_xml_node* node, const char* name);
 // "file:line: <element attribute="value">: text" (attribute NULL: the element alone).
 sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
                         sap_error* error, const char* format, ...) SAP_PRINTF(5, 6);
+// "file:line: <element>" before the message of what failed for the node; returns `status`.
+sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error);
 
 #endif
