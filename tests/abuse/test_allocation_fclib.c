@@ -14,21 +14,17 @@
 
 #include "support/hdf5_write.h"
 #include "support/heap_count.h"
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
-#ifdef SAPSTEP_HDF5
 static void write_local(const char* path) {
   static const double W[36] = {2, 0, 0, 1, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0,
                                1, 0, 0, 2, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 4};
   static const double q[6] = {-1, 0, 1, -2, 0, 0}, mu[2] = {0.5, 0.25};
   static const double V[6] = {1, 2, 3, 4, 5, 6}, S = 2, s = 1;
-  const hid_t file = hdf5_write_create(path);
-  hdf5_write_integer(file, "fclib_local/spacedim", 3);
-  hdf5_write_matrix(file, "fclib_local/W", 6, 6, W, HDF5_WRITE_TRIPLETS);
+  const hid_t file = hdf5_write_local(path, 6, W, q, mu, HDF5_WRITE_TRIPLETS);
   hdf5_write_matrix(file, "fclib_local/V", 6, 1, V, HDF5_WRITE_ROWS);
   hdf5_write_matrix(file, "fclib_local/R", 1, 1, &S, HDF5_WRITE_COLUMNS);
-  hdf5_write_reals(file, "fclib_local/vectors/q", 6, q);
-  hdf5_write_reals(file, "fclib_local/vectors/mu", 2, mu);
   hdf5_write_reals(file, "fclib_local/vectors/s", 1, &s);
   hdf5_write_reals(file, "solution/r", 6, q);
   hdf5_write_reals(file, "solution/u", 6, q);
@@ -54,20 +50,10 @@ static void write_global(const char* path) {
   hdf5_write_close(file);
 }
 
-// Problem and solution; the problem must be left empty where it cannot be read.
 static sap_status read_file(const char* path, sap_problem* problem, sap_solution* solution,
                             sap_error* error) {
-  sap_problem_reader* reader;
   bool found = false;
-  sap_status status = sap_problem_reader_open(path, &reader, error);
-  if (status != SAP_STATUS_OK) {
-    assert_null(reader);
-    return status;
-  }
-  status = sap_problem_reader_next(reader, problem, &found, error);
-  assert_int_equal(found, status == SAP_STATUS_OK);
-  assert_int_equal(sap_problem_block_count(problem) > 0, status == SAP_STATUS_OK);
-  sap_problem_reader_close(reader);
+  sap_status status = problem_file_read(path, problem, error);
   if (status == SAP_STATUS_OK) {
     status = sap_problem_file_solution(path, problem, 0, solution, &found, error);
     assert_int_equal(found, status == SAP_STATUS_OK);
@@ -112,25 +98,6 @@ static void test_global(void** state) {
   check_reading(write_global);
 }
 
-static sap_status write_file(const char* path, const sap_problem* problem,
-                             const sap_solution* solution, sap_error* error) {
-  sap_problem_writer* writer;
-  sap_status status = sap_problem_writer_open(path, &writer, error);
-  if (status != SAP_STATUS_OK) {
-    assert_null(writer);
-    return status;
-  }
-  status = sap_problem_writer_problem(writer, problem, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_solution(writer, solution, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_commit(writer, error);
-  }
-  sap_problem_writer_close(writer);
-  return status;
-}
-
 static void test_writing(void** state) {
   (void)state;
   scratch s;
@@ -148,7 +115,7 @@ static void test_writing(void** state) {
     const int64_t live = heap_live();
     sap_error error = {0};
     heap_fail_at(count);
-    const sap_status status = write_file(path, problem, &solution, &error);
+    const sap_status status = problem_file_write(path, problem, &solution, &error);
     failed = heap_failed();
     heap_fail_at(-1);
     if (status != (failed ? SAP_STATUS_MEMORY : SAP_STATUS_OK)) {
@@ -171,12 +138,3 @@ int main(void) {
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  printf("built without HDF5: nothing to test\n");
-  return 0;
-}
-
-#endif

@@ -11,40 +11,12 @@
 #include <sapstep/problem_file.h>
 
 #include "support/heap_count.h"
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
 static const char text[] =
     "sapstep_problem 1\n0.01 2\n2 4 1 1 3\n1 2.5\n1 -2 0.3\n0 0 0.5\n1\n"
     "1 0 0 1e-3 1e-3 0.25 0 0 -1 10 20 30 1 2 3 4 5 6\n";
-
-static sap_status read_problem(const char* path, sap_problem* problem, sap_error* error) {
-  sap_problem_reader* reader;
-  bool found = false;
-  sap_status status = sap_problem_reader_open(path, &reader, error);
-  if (status != SAP_STATUS_OK) {
-    assert_null(reader);
-    return status;
-  }
-  status = sap_problem_reader_next(reader, problem, &found, error);
-  assert_int_equal(found, status == SAP_STATUS_OK);
-  sap_problem_reader_close(reader);
-  return status;
-}
-
-static sap_status write_problem(const char* path, const sap_problem* problem, sap_error* error) {
-  sap_problem_writer* writer;
-  sap_status status = sap_problem_writer_open(path, &writer, error);
-  if (status != SAP_STATUS_OK) {
-    assert_null(writer);
-    return status;
-  }
-  status = sap_problem_writer_problem(writer, problem, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_writer_commit(writer, error);
-  }
-  sap_problem_writer_close(writer);
-  return status;
-}
 
 static void test_reading(void** state) {
   (void)state;
@@ -59,7 +31,7 @@ static void test_reading(void** state) {
     sap_error error = {0};
     assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
     heap_fail_at(count);
-    const sap_status status = read_problem(path, problem, &error);
+    const sap_status status = problem_file_read(path, problem, &error);
     failed = heap_failed();
     heap_fail_at(-1);
     assert_int_equal(status, failed ? SAP_STATUS_MEMORY : SAP_STATUS_OK);
@@ -79,14 +51,14 @@ static void test_writing(void** state) {
   sap_problem* problem;
   assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
   scratch_write(&s, "a", text, sizeof text - 1, path);
-  assert_int_equal(read_problem(path, problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(problem_file_read(path, problem, NULL), SAP_STATUS_OK);
   scratch_path(&s, "b", path);
   int64_t count = 0;
   for (bool failed = true; failed; ++count) {
     const int64_t live = heap_live();
     sap_error error = {0};
     heap_fail_at(count);
-    const sap_status status = write_problem(path, problem, &error);
+    const sap_status status = problem_file_write(path, problem, NULL, &error);
     failed = heap_failed();
     heap_fail_at(-1);
     assert_int_equal(status, failed ? SAP_STATUS_MEMORY : SAP_STATUS_OK);

@@ -11,6 +11,7 @@
 #include <sapstep/scene.h>
 
 #include "support/heap_count.h"
+#include "support/scene_text.h"
 #include "support/scratch.h"
 
 static const char mjcf[] =
@@ -28,16 +29,7 @@ static const char urdf[] =
     "<robot name='r'><link name='a'/><link name='b'><inertial><mass value='1'/><inertia ixx='1' "
     "iyy='1' izz='1'/></inertial><collision name='c'><geometry><sphere radius='1'/></geometry>"
     "</collision></link><joint name='j' type='continuous'><parent link='a'/><child link='b'/>"
-    "</joint>"
-    "<frame name='f' link='b' xyz='0 1 0'/><drake:linear_bushing_rpy><drake:bushing_frameA "
-    "name='a'/><drake:bushing_frameC name='f'/><drake:bushing_torque_stiffness value='1 1 1'/>"
-    "<drake:bushing_torque_damping value='1 1 1'/><drake:bushing_force_stiffness value='1 1 1'/>"
-    "<drake:bushing_force_damping value='1 1 1'/></drake:linear_bushing_rpy><loop_joint "
-    "type='revolute'><link1 link='a'/><link2 link='b' xyz='1 0 0'/></loop_joint>"
-    "<drake:collision_filter_group name='g'><drake:member link='a'/><drake:member link='b'/>"
-    "<drake:ignored_collision_filter_group name='g'/></drake:collision_filter_group>"
-    "<transmission><joint name='j'/><actuator name='m'><drake:controller_gains p='1' d='1'/>"
-    "</actuator></transmission></robot>";
+    "</joint>" SCENE_TEXT_BETWEEN_LINKS "</robot>";
 
 static void read_without_memory(const char* text) {
   scratch s;

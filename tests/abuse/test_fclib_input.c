@@ -14,33 +14,18 @@
 #include <sapstep/problem_file.h>
 
 #include "support/hdf5_write.h"
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
-#ifdef SAPSTEP_HDF5
 static void write_good(const char* path) {
   static const double W[9] = {2, 0, 0, 0, 3, 0, 0, 0, 4}, q[3] = {-1, 0, 0}, mu = 0.5;
-  const hid_t file = hdf5_write_create(path);
-  hdf5_write_integer(file, "fclib_local/spacedim", 3);
-  hdf5_write_matrix(file, "fclib_local/W", 3, 3, W, HDF5_WRITE_COLUMNS);
-  hdf5_write_reals(file, "fclib_local/vectors/q", 3, q);
-  hdf5_write_reals(file, "fclib_local/vectors/mu", 1, &mu);
-  hdf5_write_close(file);
+  hdf5_write_close(hdf5_write_local(path, 3, W, q, &mu, HDF5_WRITE_COLUMNS));
 }
 
 static sap_status read_file(const char* path, sap_error* error) {
   sap_problem* problem = NULL;
-  sap_problem_reader* reader = NULL;
-  bool found = true;
   assert_int_equal(sap_problem_create(&problem, error), SAP_STATUS_OK);
-  sap_status status = sap_problem_reader_open(path, &reader, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_reader_next(reader, problem, &found, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    assert_int_equal(sap_problem_tree_count(problem), 0);
-    assert_int_equal(sap_problem_block_count(problem), 0);
-  }
-  sap_problem_reader_close(reader);
+  const sap_status status = problem_file_read(path, problem, error);
   sap_problem_destroy(problem);
   return status;
 }
@@ -168,12 +153,3 @@ int main(void) {
                                      cmocka_unit_test(test_cut_off_and_text)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  printf("built without HDF5: nothing to test\n");
-  return 0;
-}
-
-#endif

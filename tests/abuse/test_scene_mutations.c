@@ -13,6 +13,7 @@
 
 #include <sapstep/scene.h>
 
+#include "support/scene_text.h"
 #include "support/scratch.h"
 
 static const char mjcf[] =
@@ -35,16 +36,8 @@ static const char urdf[] =
     "<collision name='c'><geometry><cylinder radius='1' length='2'/></geometry>"
     "<drake:proximity_properties><drake:mu_dynamic value='1'/></drake:proximity_properties>"
     "</collision></link><joint name='j' type='revolute'><parent link='a'/><child link='b'/>"
-    "<axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='1' velocity='1'/></joint>"
-    "<frame name='f' link='b' xyz='0 1 0'/><drake:linear_bushing_rpy><drake:bushing_frameA "
-    "name='a'/><drake:bushing_frameC name='f'/><drake:bushing_torque_stiffness value='1 1 1'/>"
-    "<drake:bushing_torque_damping value='1 1 1'/><drake:bushing_force_stiffness value='1 1 1'/>"
-    "<drake:bushing_force_damping value='1 1 1'/></drake:linear_bushing_rpy><loop_joint "
-    "type='revolute'><link1 link='a'/><link2 link='b' xyz='1 0 0'/></loop_joint>"
-    "<drake:collision_filter_group name='g'><drake:member link='a'/><drake:member link='b'/>"
-    "<drake:ignored_collision_filter_group name='g'/></drake:collision_filter_group>"
-    "<transmission><joint name='j'/><actuator name='m'><drake:controller_gains p='1' d='1'/>"
-    "</actuator></transmission></robot>";
+    "<axis xyz='0 1 0'/><limit lower='-1' upper='1' effort='1' "
+    "velocity='1'/></joint>" SCENE_TEXT_BETWEEN_LINKS "</robot>";
 
 static uint32_t next_random(uint64_t* seed) {
   *seed = *seed * 6364136223846793005u + 1442695040888963407u;

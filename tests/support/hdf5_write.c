@@ -115,4 +115,15 @@ void hdf5_write_matrix(hid_t file, const char* group, int m, int n, const double
   free(x);
   free(start);
 }
+
+hid_t hdf5_write_local(const char* path, int n, const double* W, const double* q, const double* mu,
+                       hdf5_write_form form) {
+  const hid_t file = hdf5_write_create(path);
+  hdf5_write_integer(file, "fclib_local/spacedim", 3);
+  hdf5_write_matrix(file, "fclib_local/W", n, n, W, form);
+  hdf5_write_reals(file, "fclib_local/vectors/q", n, q);
+  hdf5_write_reals(file, "fclib_local/vectors/mu", n / 3, mu);
+  return file;
+}
+
 #endif

@@ -25,6 +25,9 @@ typedef enum hdf5_write_form {
 } hdf5_write_form;
 void hdf5_write_matrix(hid_t file, const char* group, int m, int n, const double* dense,
                        hdf5_write_form form);
+// A local FCLIB problem of n rows, N T1 T2 of each contact: u = W r + q. The file stays open.
+hid_t hdf5_write_local(const char* path, int n, const double* W, const double* q, const double* mu,
+                       hdf5_write_form form);
 #endif
 
 #endif

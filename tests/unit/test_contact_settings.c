@@ -15,21 +15,7 @@
 
 #include "model/model_data.h"
 #include "support/near.h"
-#include "support/scratch.h"
-
-static sap_model* read_text(const char* text, const sap_scene_options* options) {
-  scratch s;
-  char path[SCRATCH_PATH_SIZE];
-  sap_model* model = NULL;
-  sap_error error = {0};
-  scratch_begin(&s);
-  scratch_write(&s, "a.xml", text, strlen(text), path);
-  if (sap_scene_read(path, options, &model, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  scratch_end(&s);
-  return model;
-}
+#include "support/scene_text.h"
 
 static sap_material shape_material(const sap_model* model, int32_t shape) {
   sap_shape_def def;
@@ -54,7 +40,7 @@ static const char scene[] =
 
 static void test_scene(void** state) {
   (void)state;
-  sap_model* model = read_text(scene, NULL);
+  sap_model* model = scene_text_model("a.xml", scene, NULL);
   const sap_material a = shape_material(model, 1), b = shape_material(model, 2);
   assert_int_equal(a.model, SAP_CONTACT_LAGGED);
   assert_int_equal(b.model, SAP_CONTACT_SIMILAR);
@@ -74,13 +60,13 @@ static void test_override(void** state) {
   override.dissipation = 7.0;
   sap_scene_options options = sap_scene_options_default();
   options.override_material = &override;
-  sap_model* model = read_text(scene, &options);
+  sap_model* model = scene_text_model("a.xml", scene, &options);
   sap_material b = shape_material(model, 2);
   assert_true(b.dissipation == 7.0 && b.stiction_tolerance == 1e-3);
   assert_int_equal(b.model, SAP_CONTACT_SIMILAR);
   sap_model_destroy(model);
   override.model = SAP_CONTACT_SAP;
-  model = read_text(scene, &options);
+  model = scene_text_model("a.xml", scene, &options);
   b = shape_material(model, 2);
   assert_int_equal(b.model, SAP_CONTACT_SAP);
   sap_model_destroy(model);
@@ -92,7 +78,8 @@ static void test_override(void** state) {
 
 static void test_urdf(void** state) {
   (void)state;
-  sap_model* model = read_text(
+  sap_model* model = scene_text_model(
+      "a.xml",
       "<robot name='r' xmlns:drake='http://drake.mit.edu'><link name='a'>"
       "<inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1'/></inertial>"
       "<collision><geometry><sphere radius='1'/></geometry><drake:proximity_properties>"

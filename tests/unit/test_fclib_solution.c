@@ -15,20 +15,16 @@
 
 #include "support/hdf5_write.h"
 #include "support/near.h"
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
-#ifdef SAPSTEP_HDF5
 // Sliding along -T1: W = diag(1, 3.5, 3.5), q = (-.00981, 1, 0), mu = .9; its exact NCP solution.
 static const double R_NCP[3] = {0.00981, -0.008829, 0.0}, U_NCP[3] = {0.0, 0.9690985, 0.0};
 static const double GUESS[3] = {0.5, 0.25, -0.125}, U_GUESS[3] = {1, 2, 3};
 
 static void write_file(const char* path) {
   static const double W[9] = {1, 0, 0, 0, 3.5, 0, 0, 0, 3.5}, q[3] = {-0.00981, 1, 0}, mu = 0.9;
-  const hid_t file = hdf5_write_create(path);
-  hdf5_write_integer(file, "fclib_local/spacedim", 3);
-  hdf5_write_matrix(file, "fclib_local/W", 3, 3, W, HDF5_WRITE_COLUMNS);
-  hdf5_write_reals(file, "fclib_local/vectors/q", 3, q);
-  hdf5_write_reals(file, "fclib_local/vectors/mu", 1, &mu);
+  const hid_t file = hdf5_write_local(path, 3, W, q, &mu, HDF5_WRITE_COLUMNS);
   hdf5_write_reals(file, "solution/r", 3, R_NCP);
   hdf5_write_reals(file, "solution/u", 3, U_NCP);
   hdf5_write_integer(file, "guesses/number_of_guesses", 1);
@@ -37,56 +33,58 @@ static void write_file(const char* path) {
   hdf5_write_close(file);
 }
 
-static sap_problem* read_problem(const char* path) {
+// A file with its problem read, and room for what stands beside it.
+typedef struct fixture {
+  scratch files;
+  char name[SCRATCH_PATH_SIZE];
+  const char* path;
   sap_problem* problem;
-  sap_problem_reader* reader;
-  sap_error error;
-  bool found;
-  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
-  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
-      sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK || !found) {
-    fail_msg("%s", error.message);
-  }
-  sap_problem_reader_close(reader);
-  return problem;
+  sap_solution solution;
+} fixture;
+
+static void begin(fixture* f) {
+  *f = (fixture){.path = NULL};
+  scratch_begin(&f->files);
+  f->path = scratch_path(&f->files, "one.hdf5", f->name);
+  write_file(f->path);
+  f->problem = problem_file_new(f->path);
+}
+
+static void end(fixture* f) {
+  sap_solution_clear(&f->solution);
+  sap_problem_destroy(f->problem);
+  scratch_end(&f->files);
 }
 
 static void test_order_of_components(void** state) {
   (void)state;
-  scratch s;
-  char name[SCRATCH_PATH_SIZE];
-  scratch_begin(&s);
-  const char* path = scratch_path(&s, "one.hdf5", name);
-  write_file(path);
-  sap_problem* problem = read_problem(path);
-  sap_solution solution = {0};
+  fixture f;
+  begin(&f);
   sap_residual residual;
   sap_error error = {0};
   bool found = false;
-  assert_int_equal(sap_problem_file_solution(path, problem, 0, &solution, &found, &error),
+  assert_int_equal(sap_problem_file_solution(f.path, f.problem, 0, &f.solution, &found, &error),
                    SAP_STATUS_OK);
-  assert_true(found && solution.nv == 3 && solution.nrows == 3 && isnan(solution.cost));
+  assert_true(found && f.solution.nv == 3 && f.solution.nrows == 3 && isnan(f.solution.cost));
   for (int i = 0; i < 3; ++i) {  // N T1 T2 there, T1 T2 N here
-    assert_true(solution.gamma[(i + 2) % 3] == R_NCP[i]);
-    assert_true(solution.v[(i + 2) % 3] == U_NCP[i]);
-    assert_true(solution.vc[(i + 2) % 3] == U_NCP[i]);
+    assert_true(f.solution.gamma[(i + 2) % 3] == R_NCP[i]);
+    assert_true(f.solution.v[(i + 2) % 3] == U_NCP[i]);
+    assert_true(f.solution.vc[(i + 2) % 3] == U_NCP[i]);
   }
-  assert_int_equal(sap_residuals(problem, solution.v, solution.gamma, &residual, &error),
+  assert_int_equal(sap_residuals(f.problem, f.solution.v, f.solution.gamma, &residual, &error),
                    SAP_STATUS_OK);
   assert_true(residual.ncp_natural_map_scaled <= 1e-7);  // digits of the table
   found = false;
-  assert_int_equal(sap_problem_file_solution(path, problem, 1, &solution, &found, &error),
+  assert_int_equal(sap_problem_file_solution(f.path, f.problem, 1, &f.solution, &found, &error),
                    SAP_STATUS_OK);
-  assert_true(found && solution.gamma[2] == GUESS[0] && solution.gamma[0] == GUESS[1]);
-  const double kept = solution.gamma[2];
-  assert_int_equal(sap_problem_file_solution(path, problem, 2, &solution, &found, &error),
+  assert_true(found && f.solution.gamma[2] == GUESS[0] && f.solution.gamma[0] == GUESS[1]);
+  const double kept = f.solution.gamma[2];
+  assert_int_equal(sap_problem_file_solution(f.path, f.problem, 2, &f.solution, &found, &error),
                    SAP_STATUS_OK);
-  assert_true(!found && solution.gamma[2] == kept);
-  assert_int_equal(sap_problem_file_solution(path, problem, -1, &solution, &found, &error),
+  assert_true(!found && f.solution.gamma[2] == kept);
+  assert_int_equal(sap_problem_file_solution(f.path, f.problem, -1, &f.solution, &found, &error),
                    SAP_STATUS_ARGUMENT);
-  sap_solution_clear(&solution);
-  sap_problem_destroy(problem);
-  scratch_end(&s);
+  end(&f);
 }
 
 static int32_t iterations(const char* name, const sap_problem* problem) {
@@ -112,32 +110,27 @@ static void test_start(void** state) {
   (void)state;
   static const char* const names[] = {"pgs-ncp", "nbgs", "admm-ncp", "newton-ncp",
                                       "proximal-newton"};
-  scratch s;
-  char name[SCRATCH_PATH_SIZE];
-  scratch_begin(&s);
-  const char* path = scratch_path(&s, "one.hdf5", name);
-  write_file(path);
-  sap_problem* problem = read_problem(path);
-  sap_solution solution = {0};
+  fixture f;
+  begin(&f);
   sap_error error = {0};
   bool found = false;
-  assert_int_equal(sap_problem_file_solution(path, problem, 0, &solution, &found, &error),
+  assert_int_equal(sap_problem_file_solution(f.path, f.problem, 0, &f.solution, &found, &error),
                    SAP_STATUS_OK);
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    sap_problem* cold = read_problem(path);
+    sap_problem* cold = problem_file_new(f.path);
     assert_true(iterations(names[i], cold) > 0);
     sap_problem_destroy(cold);
   }
-  assert_int_equal(sap_problem_set_gamma_guess(problem, solution.gamma, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_gamma_guess(f.problem, f.solution.gamma, &error), SAP_STATUS_OK);
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
-    assert_int_equal(iterations(names[i], problem), 0);
+    assert_int_equal(iterations(names[i], f.problem), 0);
   }
-  solution.gamma[1] = (double)NAN;
-  assert_int_equal(sap_problem_set_gamma_guess(problem, solution.gamma, &error),
+  f.solution.gamma[1] = (double)NAN;
+  assert_int_equal(sap_problem_set_gamma_guess(f.problem, f.solution.gamma, &error),
                    SAP_STATUS_NOT_FINITE);
   assert_non_null(strstr(error.message, "gamma_guess[1]"));
-  assert_int_equal(iterations("nbgs", problem), 0);  // what was set stays
-  assert_int_equal(sap_problem_set_gamma_guess(problem, NULL, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(iterations("nbgs", f.problem), 0);  // what was set stays
+  assert_int_equal(sap_problem_set_gamma_guess(f.problem, NULL, &error), SAP_STATUS_ARGUMENT);
   const double row[3] = {0, 0, 1}, zero[1] = {0};
   const double* jacobian = row;
   const int32_t tree = 0;
@@ -148,11 +141,9 @@ static void test_start(void** state) {
                           .jacobians = &jacobian,
                           .R = zero,
                           .v_hat = zero};
-  assert_int_equal(sap_problem_add_block(problem, &more, &error), SAP_STATUS_OK);
-  assert_true(iterations("nbgs", problem) > 0);
-  sap_solution_clear(&solution);
-  sap_problem_destroy(problem);
-  scratch_end(&s);
+  assert_int_equal(sap_problem_add_block(f.problem, &more, &error), SAP_STATUS_OK);
+  assert_true(iterations("nbgs", f.problem) > 0);
+  end(&f);
 }
 
 static void test_malformed(void** state) {
@@ -173,13 +164,9 @@ static void test_malformed(void** state) {
       {"solution", 1, {0}, SAP_STATUS_SYNTAX},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    scratch s;
-    char name[SCRATCH_PATH_SIZE];
-    scratch_begin(&s);
-    const char* path = scratch_path(&s, "one.hdf5", name);
-    write_file(path);
-    sap_problem* problem = read_problem(path);
-    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    fixture f;
+    begin(&f);
+    const hid_t file = H5Fopen(f.path, H5F_ACC_RDWR, H5P_DEFAULT);
     hdf5_write_remove(file, cases[i].name);
     if (cases[i].count == -1) {
       hdf5_write_text(file, cases[i].name, "text");
@@ -189,18 +176,16 @@ static void test_malformed(void** state) {
       hdf5_write_reals(file, cases[i].name, cases[i].count, cases[i].values);
     }
     hdf5_write_close(file);
-    sap_solution solution = {0};
     sap_error error = {0};
     bool found = true;
     const sap_status status =
-        sap_problem_file_solution(path, problem, 0, &solution, &found, &error);
-    if (status != cases[i].status || strstr(error.message, path) == NULL ||
+        sap_problem_file_solution(f.path, f.problem, 0, &f.solution, &found, &error);
+    if (status != cases[i].status || strstr(error.message, f.path) == NULL ||
         strstr(error.message, "solution") == NULL) {
       fail_msg("%zu, %s: status %d, %s", i, cases[i].name, (int)status, error.message);
     }
-    assert_true(!found && solution.gamma == NULL);
-    sap_problem_destroy(problem);
-    scratch_end(&s);
+    assert_true(!found && f.solution.gamma == NULL);
+    end(&f);
   }
 }
 
@@ -212,12 +197,3 @@ int main(void) {
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  printf("built without HDF5: nothing to test\n");
-  return 0;
-}
-
-#endif

@@ -13,9 +13,9 @@
 
 #include <sapstep/problem_file.h>
 
+#include "support/problem_files.h"
 #include "support/scratch.h"
 
-#ifdef SAPSTEP_HDF5
 static void check(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {
     fail_msg("%s", error->message);
@@ -86,19 +86,6 @@ static void write_file(const char* path, const sap_problem* problem, const sap_s
   sap_problem_writer_close(writer);
 }
 
-static sap_problem* read_file(const char* path) {
-  sap_error error = {0};
-  sap_problem* problem = NULL;
-  sap_problem_reader* reader = NULL;
-  bool found = false;
-  check(sap_problem_create(&problem, &error), &error);
-  check(sap_problem_reader_open(path, &reader, &error), &error);
-  check(sap_problem_reader_next(reader, problem, &found, &error), &error);
-  assert_true(found);
-  sap_problem_reader_close(reader);
-  return problem;
-}
-
 static void same(const double* a, const double* b, int32_t count) {
   if (a == NULL || b == NULL) {
     assert_true(a == NULL && b == NULL);
@@ -147,7 +134,7 @@ static void test_every_block_comes_back(void** state) {
   const char* path = scratch_path(&s, "mixed.h5", name);
   sap_problem* problem = mixed_problem();
   write_file(path, problem, NULL);
-  sap_problem* back = read_file(path);
+  sap_problem* back = problem_file_new(path);
   compare(problem, back);
   sap_problem_destroy(back);
   sap_problem_destroy(problem);
@@ -191,7 +178,7 @@ static void test_local_comes_back(void** state) {
     check(sap_problem_add_block(p, &block, &error), &error);
   }
   write_file(path, p, NULL);
-  sap_problem* back = read_file(path);
+  sap_problem* back = problem_file_new(path);
   compare(p, back);
   sap_problem_destroy(back);
   sap_problem_destroy(p);
@@ -213,7 +200,7 @@ static void test_solution_comes_back(void** state) {
   check(sap_solver_create("proximal-newton", NULL, &solver, &error), &error);
   check(sap_solver_solve(solver, problem, &solution, NULL, &error), &error);
   write_file(path, problem, &solution);
-  sap_problem* read = read_file(path);
+  sap_problem* read = problem_file_new(path);
   check(sap_problem_file_solution(path, read, 0, &back, &found, &error), &error);
   assert_true(found && back.nv == solution.nv && back.nrows == solution.nrows);
   assert_true(back.cost == solution.cost);
@@ -266,12 +253,3 @@ int main(void) {
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
-
-#else
-
-int main(void) {
-  printf("built without HDF5: nothing to test\n");
-  return 0;
-}
-
-#endif

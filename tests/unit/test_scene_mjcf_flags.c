@@ -14,21 +14,7 @@
 
 #include "model/model_data.h"
 #include "support/near.h"
-#include "support/scratch.h"
-
-static sap_model* read_text(const char* text) {
-  scratch s;
-  scratch_begin(&s);
-  char path[SCRATCH_PATH_SIZE];
-  sap_model* model = NULL;
-  sap_error error = {0};
-  scratch_write(&s, "a.xml", text, strlen(text), path);
-  if (sap_scene_read(path, NULL, &model, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  scratch_end(&s);
-  return model;
-}
+#include "support/scene_text.h"
 
 static sap_model* read_flags(const char* flags) {
   char text[2048];
@@ -43,7 +29,7 @@ static sap_model* read_flags(const char* flags) {
       "joint='j' coef='1'/></fixed></tendon><equality><joint joint1='j' joint2='k'/></equality>"
       "</mujoco>",
       flags);
-  return read_text(text);
+  return scene_text_model("a.xml", text, NULL);
 }
 
 typedef struct expected {
@@ -82,10 +68,12 @@ static void test_flags(void** state) {
 // The first of two pairs of the same geoms counts.
 static void test_repeated_pair(void** state) {
   (void)state;
-  sap_model* m = read_text(
+  sap_model* m = scene_text_model(
+      "a.xml",
       "<mujoco><worldbody><geom name='a' type='sphere' size='1'/><body><freejoint/><geom name='b' "
       "type='sphere' size='1' mass='1'/></body></worldbody><contact><pair geom1='a' geom2='b' "
-      "friction='0.3'/><pair geom1='b' geom2='a' friction='0.7'/></contact></mujoco>");
+      "friction='0.3'/><pair geom1='b' geom2='a' friction='0.7'/></contact></mujoco>",
+      NULL);
   assert_int_equal(m->sizes.pairs, 1);
   ASSERT_NEAR(m->pairs[0].material.friction, 0.3, 0.0);
   sap_model_destroy(m);
@@ -94,10 +82,12 @@ static void test_repeated_pair(void** state) {
 // Where nobody moves it, a mocap body is a static one.
 static void test_mocap(void** state) {
   (void)state;
-  sap_model* m = read_text(
+  sap_model* m = scene_text_model(
+      "a.xml",
       "<mujoco><worldbody><body name='m' mocap='true' pos='0 0 2'><geom type='sphere' size='1'/>"
       "</body><body><freejoint/><geom type='sphere' size='1' mass='1'/></body></worldbody>"
-      "</mujoco>");
+      "</mujoco>",
+      NULL);
   assert_int_equal(m->sizes.nv, 6);
   assert_int_equal(m->bodies[1].tree, -1);
   sap_model_destroy(m);

@@ -16,23 +16,10 @@
 #include "math/quaternion.h"
 #include "model/model_data.h"
 #include "support/near.h"
+#include "support/scene_text.h"
 #include "support/scratch.h"
 
 static const double eps = 1e-15;  // a few roundings of numbers of size one
-
-static sap_model* read_text(const char* text, const sap_scene_options* options) {
-  scratch s;
-  scratch_begin(&s);
-  char path[SCRATCH_PATH_SIZE];
-  sap_model* model = NULL;
-  sap_error error = {0};
-  scratch_write(&s, "a.urdf", text, strlen(text), path);
-  if (sap_scene_read(path, options, &model, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  scratch_end(&s);
-  return model;
-}
 
 static const char robot[] =
     "<robot name='arm' xmlns:drake='http://drake.mit.edu'>\n"
@@ -70,7 +57,7 @@ static const char robot[] =
 
 static void test_tree(void** state) {
   (void)state;
-  sap_model* m = read_text(robot, NULL);
+  sap_model* m = scene_text_model("a.urdf", robot, NULL);
   const sap_model_sizes n = sap_model_get_sizes(m);
   assert_int_equal(n.bodies, 6);
   assert_int_equal(n.joints, 3);
@@ -91,7 +78,7 @@ static void test_tree(void** state) {
 
 static void test_joints(void** state) {
   (void)state;
-  sap_model* m = read_text(robot, NULL);
+  sap_model* m = scene_text_model("a.urdf", robot, NULL);
   const sap_model_joint_data* j = m->joints;
   assert_int_equal(j[0].type, SAP_JOINT_HINGE);
   ASSERT_NEAR(j[0].axis[2], 1.0, 0.0);
@@ -119,7 +106,7 @@ static void test_joints(void** state) {
 
 static void test_inertia(void** state) {
   (void)state;
-  sap_model* m = read_text(robot, NULL);
+  sap_model* m = scene_text_model("a.urdf", robot, NULL);
   const sap_model_body* b = &m->bodies[2];
   ASSERT_NEAR(b->mass, 3.0, 0.0);
   ASSERT_NEAR(b->p_BCo[1], 0.2, 0.0);
@@ -133,7 +120,7 @@ static void test_inertia(void** state) {
 
 static void test_shapes(void** state) {
   (void)state;
-  sap_model* m = read_text(robot, NULL);
+  sap_model* m = scene_text_model("a.urdf", robot, NULL);
   assert_int_equal(m->sizes.shapes, 5);
   const sap_shape_def* s = m->shapes;
   assert_string_equal(sap_model_name(m, SAP_ELEMENT_SHAPE, 0), "upper/c");
@@ -168,7 +155,7 @@ static void test_options(void** state) {
       "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
       "izz='1'/></inertial><collision><geometry><sphere radius='1'/></geometry></collision>"
       "</link></robot>";
-  sap_model* m = read_text(text, &options);
+  sap_model* m = scene_text_model("a.urdf", text, &options);
   assert_int_equal(m->sizes.nq, 7);
   ASSERT_NEAR(m->shapes[0].material.friction, 0.25, 0.0);
   ASSERT_NEAR(m->shapes[0].material.stiffness, 7e3, 0.0);
@@ -183,7 +170,7 @@ static void test_world_link(void** state) {
       "</collision></link><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' "
       "izz='1'/></inertial></link><joint name='f' type='floating'><parent link='world'/>"
       "<child link='a'/><origin xyz='0 0 3'/></joint></robot>";
-  sap_model* m = read_text(text, NULL);
+  sap_model* m = scene_text_model("a.urdf", text, NULL);
   assert_int_equal(m->sizes.bodies, 2);
   assert_int_equal(m->shapes[0].body, 0);
   assert_int_equal(m->joints[0].type, SAP_JOINT_FREE);

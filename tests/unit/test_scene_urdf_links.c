@@ -15,38 +15,17 @@
 
 #include "model/model_data.h"
 #include "support/near.h"
-#include "support/scratch.h"
+#include "support/scene_text.h"
 #include "support/simulation.h"
 
-typedef struct warnings {
-  int32_t count;
-  char last[512];
-} warnings;
-
-static void keep(void* context, const char* text) {
-  warnings* w = context;
-  ++w->count;
-  (void)snprintf(w->last, sizeof w->last, "%s", text);
-}
-
-static sap_status read_text(const char* text, warnings* w, sap_model** model, sap_error* error) {
-  scratch s;
-  scratch_begin(&s);
-  char path[SCRATCH_PATH_SIZE];
-  sap_scene_options options = sap_scene_options_default();
-  options.warning = keep;
-  options.warning_context = w;
-  *w = (warnings){0};
-  *error = (sap_error){0};
-  scratch_write(&s, "a.urdf", text, strlen(text), path);
-  const sap_status status = sap_scene_read(path, &options, model, error);
-  scratch_end(&s);
-  return status;
+static sap_status read_text(const char* text, scene_warnings* w, sap_model** model,
+                            sap_error* error) {
+  return scene_text_read("a.urdf", text, NULL, w, model, error);
 }
 
 static simulation start(const char* text, double dt) {
   simulation s = {0};
-  warnings w;
+  scene_warnings w;
   sap_error error;
   if (read_text(text, &w, &s.model, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
@@ -348,7 +327,7 @@ static void test_transmissions(void** state) {
       "<transmission name='w'><joint name='i'/><joint name='j'/><actuator name='o'/>"
       "</transmission>");
   simulation s = {0};
-  warnings w;
+  scene_warnings w;
   sap_error error;
   assert_int_equal(read_text(text, &w, &s.model, &error), SAP_STATUS_OK);
   assert_int_equal(w.count, 2);
@@ -430,7 +409,7 @@ static void test_wrong(void** state) {
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     sap_model* m = NULL;
-    warnings w;
+    scene_warnings w;
     sap_error error;
     const sap_status status = read_text(cases[i].text, &w, &m, &error);
     if (status == SAP_STATUS_OK || m != NULL || strstr(error.message, cases[i].where) == NULL ||

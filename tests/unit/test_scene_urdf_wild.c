@@ -15,33 +15,13 @@
 
 #include "model/model_data.h"
 #include "support/near.h"
-#include "support/scratch.h"
+#include "support/scene_text.h"
 
-typedef struct warnings {
-  int32_t count;
-  char last[512];
-} warnings;
-
-static void keep(void* context, const char* text) {
-  warnings* w = context;
-  ++w->count;
-  (void)snprintf(w->last, sizeof w->last, "%s", text);
-}
-
-static sap_status read_text(const char* text, bool lenient, warnings* w, sap_model** model,
+static sap_status read_text(const char* text, bool lenient, scene_warnings* w, sap_model** model,
                             sap_error* error) {
-  scratch s;
-  scratch_begin(&s);
-  char path[SCRATCH_PATH_SIZE];
   sap_scene_options options = sap_scene_options_default();
   options.lenient = lenient;
-  options.warning = keep;
-  options.warning_context = w;
-  *w = (warnings){0};
-  scratch_write(&s, "a.urdf", text, strlen(text), path);
-  const sap_status status = sap_scene_read(path, &options, model, error);
-  scratch_end(&s);
-  return status;
+  return scene_text_read("a.urdf", text, &options, w, model, error);
 }
 
 #define INERTIAL(moments) \
@@ -65,7 +45,7 @@ static void test_extensions(void** state) {
       {ARM("", "<limit effort='3' command_effort='1'/>"), "a.urdf:4: <limit command_effort="},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    warnings w;
+    scene_warnings w;
     sap_model* m = NULL;
     sap_error error = {0};
     assert_int_equal(read_text(cases[i].text, false, &w, &m, &error), SAP_STATUS_SYNTAX);
@@ -92,7 +72,7 @@ static void test_known_extensions(void** state) {
       "<self_filter/><collision_checking><x/></collision_checking></link>\n<joint name='j' "
       "type='continuous' dont_collapse='true'><parent link='a'/><child link='b'/><axis xyz='0 0 "
       "1' rpy='0 0 0'/></joint></robot>";
-  warnings w;
+  scene_warnings w;
   sap_model* m = NULL;
   sap_error error = {0};
   assert_int_equal(read_text(text, false, &w, &m, &error), SAP_STATUS_OK);
@@ -104,7 +84,7 @@ static void test_known_extensions(void** state) {
 }
 
 static void expect_moments(const char* text, bool lenient, int32_t warned, const double* moments) {
-  warnings w;
+  scene_warnings w;
   sap_model* m = NULL;
   sap_error error = {0};
   const sap_status status = read_text(text, lenient, &w, &m, &error);
@@ -145,7 +125,7 @@ static void test_planar(void** state) {
       "<robot name='r'><link name='a'/><link name='b'>" BODY
       "</link><joint name='j' type='planar'><parent link='a'/><child link='b'/><axis xyz='0 2 0'/>"
       "<dynamics damping='0.5'/></joint></robot>";
-  warnings w;
+  scene_warnings w;
   sap_model* m = NULL;
   sap_error error = {0};
   assert_int_equal(read_text(text, false, &w, &m, &error), SAP_STATUS_OK);
@@ -173,7 +153,7 @@ static void test_fixed_mimics(void** state) {
   "<joint name='k' type='" second                                                      \
   "'><parent link='b'/><child link='c'/>"                                              \
   "<mimic joint='i' multiplier='2' offset='0.25'/></joint></robot>"
-  warnings w;
+  scene_warnings w;
   sap_model* m = NULL;
   sap_error error = {0};
   assert_int_equal(read_text(PAIR("continuous", "fixed"), false, &w, &m, &error), SAP_STATUS_OK);
@@ -200,7 +180,7 @@ static void test_no_inertia(void** state) {
   static const char free_body[] =
       "<robot name='r'><link name='a'/><link name='b'>%s</link>\n<joint name='i' "
       "type='floating'><parent link='a'/><child link='b'/></joint></robot>";
-  warnings w;
+  scene_warnings w;
   sap_model* m = NULL;
   sap_error error = {0};
   assert_int_equal(read_text(tip, false, &w, &m, &error), SAP_STATUS_NOT_SPD);
