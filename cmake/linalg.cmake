@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The kernels are compiled once per instruction set and chosen at run time. Those of linear algebra fuse multiply-adds by
-# name, the same way in every build; those of patches and dynamics give the same bits in all sets.
+# The kernels are compiled once per instruction set and chosen at run time. Those of linear algebra and patches fuse
+# multiply-adds by name, the same way in every build; those of cones and dynamics give the same bits in all sets.
 include(CheckCSourceCompiles)
 set(CMAKE_REQUIRED_FLAGS "-mavx2 -mfma -mavx512f -mavx512vl -mavx512dq")
 check_c_source_compiles("
@@ -13,6 +13,11 @@ unset(CMAKE_REQUIRED_FLAGS)
 # Loops over a few numbers stay loops: gcc makes calls of memset and memcpy of them, which cost more.
 include(CheckCCompilerFlag)
 check_c_compiler_flag("-Werror -fno-tree-loop-distribute-patterns" SAPSTEP_KEEPS_LOOPS)
+# Roots and choices become vectors only where neither errno nor the processor's exception flags are asked for.
+check_c_compiler_flag("-Werror -fno-math-errno -fno-trapping-math" SAPSTEP_VECTOR_ROOTS)
+if(SAPSTEP_VECTOR_ROOTS)
+  set(vector_roots -fno-math-errno -fno-trapping-math)
+endif()
 
 # kernels(STEM SET [OPTION...]): how src/STEM_SET.c is compiled.
 function(kernels stem set)
@@ -27,12 +32,14 @@ foreach(stem linalg/block_kernels linalg/branch_kernels linalg/square_kernels so
         dynamics/kernels)
   kernels(${stem} baseline)
 endforeach()
+kernels(solvers/primal/cone_kernels baseline ${vector_roots})
 if(SAPSTEP_KERNELS_X86)
   target_compile_definitions(sapstep_objects PRIVATE SAP_KERNELS_X86)
   kernels(linalg/block_kernels avx2 -mavx2 -mfma)
   kernels(linalg/block_kernels avx512 -mavx2 -mfma -mavx512f -mavx512vl -mavx512dq -mprefer-vector-width=512)
   kernels(linalg/branch_kernels avx2 -mavx2 -mfma)
   kernels(linalg/square_kernels avx2 -mavx2 -mfma)
-  kernels(solvers/primal/patch_kernels avx2 -mavx2)
+  kernels(solvers/primal/patch_kernels avx2 -mavx2 -mfma)
+  kernels(solvers/primal/cone_kernels avx2 -mavx2 ${vector_roots})
   kernels(dynamics/kernels avx2 -mavx2)
 endif()

@@ -20,6 +20,9 @@ static inline void quad_store(double* a, quad x) {
 static inline quad quad_all(double s) {
   return _mm256_set1_pd(s);
 }
+static inline quad quad_of(double a, double b, double c, double d) {
+  return _mm256_set_pd(d, c, b, a);
+}
 static inline quad quad_multiply(quad x, quad y) {
   return _mm256_mul_pd(x, y);
 }
@@ -33,6 +36,11 @@ static inline quad quad_add_product(quad z, quad x, quad y) {
 }
 static inline bool quad_is_zero(quad x) {
   return _mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_NEQ_UQ)) == 0;
+}
+// Sum of the four, always in the same order.
+static inline double quad_sum(quad x) {
+  const __m128d pairs = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+  return _mm_cvtsd_f64(_mm_add_sd(pairs, _mm_unpackhi_pd(pairs, pairs)));
 }
 
 #else
@@ -51,6 +59,9 @@ static inline void quad_store(double* a, quad x) {
 }
 static inline quad quad_all(double s) {
   return (quad){{s, s, s, s}};
+}
+static inline quad quad_of(double a, double b, double c, double d) {
+  return (quad){{a, b, c, d}};
 }
 static inline quad quad_multiply(quad x, quad y) {
   for (int i = 0; i < 4; ++i) {
@@ -73,14 +84,10 @@ static inline quad quad_add_product(quad z, quad x, quad y) {
 static inline bool quad_is_zero(quad x) {
   return x.v[0] == 0.0 && x.v[1] == 0.0 && x.v[2] == 0.0 && x.v[3] == 0.0;
 }
+static inline double quad_sum(quad x) {
+  return (x.v[0] + x.v[2]) + (x.v[1] + x.v[3]);
+}
 
 #endif
-
-// Sum of the four, always in the same order.
-static inline double quad_sum(quad x) {
-  double v[4];
-  quad_store(v, x);
-  return (v[0] + v[2]) + (v[1] + v[3]);
-}
 
 #endif

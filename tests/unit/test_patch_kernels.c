@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// J' G J of every instruction set against plain sums, and to the bit against the baseline.
+// J' G J, J x and J' y of every instruction set against plain sums.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,54 +34,107 @@ static double entry(const sap_patch_square* p, int32_t i, int32_t j) {
   return sum;
 }
 
-static void check(int32_t ncols, bool free_bodies, uint32_t* seed) {
-  double J[CONES * 3 * MOST], G[CONES * 6], W[3 * MOST], S[2][MOST * MOST];
-  for (size_t i = 0; i < sizeof J / sizeof J[0]; ++i) {
-    J[i] = pseudo_random(seed);
+static void fill(double* x, size_t count, uint32_t* seed) {
+  for (size_t i = 0; i < count; ++i) {
+    x[i] = pseudo_random(seed);
   }
-  for (size_t i = 0; i < sizeof G / sizeof G[0]; ++i) {
-    G[i] = pseudo_random(seed);
-  }
+}
+
+static sap_patch_square make(double* J, double* G, int32_t ncols, uint32_t* seed) {
+  fill(J, (size_t)CONES * 3 * MOST, seed);
+  fill(G, (size_t)CONES * 6, seed);
   G[6 * 1 + 5] = 0.0;                            // active in its tangents alone
   G[6 * 2] = G[6 * 2 + 2] = G[6 * 2 + 5] = 0.0;  // not active, whatever the rest says
-  sap_patch_square p = {.J = J,
-                        .G = G,
-                        .count = CONES,
-                        .ncols = ncols,
-                        .free_bodies = free_bodies,
-                        .S = S[0],
-                        .W = W};
-  memset(S, 0, sizeof S);
-  assert_true(sap_patch_kernels_baseline.square(&p));
+  return (sap_patch_square){.J = J, .G = G, .count = CONES, .ncols = ncols};
+}
+
+static const double ROUNDOFF = 1e-14 * 9 * CONES;  // sums of 9 products of numbers below 1 per cone
+
+static void check_square(const sap_patch_kernels* k, int32_t ncols) {
+  uint32_t seed = 5;
+  double J[CONES * 3 * MOST], G[CONES * 6], W[3 * MOST], S[MOST * MOST];
+  sap_patch_square p = make(J, G, ncols, &seed);
+  p.S = S;
+  p.W = W;
+  fill(S, sizeof S / sizeof *S, &seed);
+  assert_true(k->square(&p));
   for (int32_t j = 0; j < ncols; ++j) {
     for (int32_t i = j; i < ncols; ++i) {
-      ASSERT_NEAR(S[0][j * ncols + i], entry(&p, i, j), 1e-14 * 9 * CONES);
+      ASSERT_NEAR(S[j * ncols + i], entry(&p, i, j), ROUNDOFF);
     }
   }
+  p.count = 0;
+  assert_false(k->square(&p));
+}
+
+static void check_blocks(const sap_patch_kernels* k, int32_t ncols) {
+  uint32_t seed = 6;
+  double J[CONES * 3 * MOST], G[CONES * 6], H[3][36], before[3][36];
+  const sap_patch_square p = make(J, G, ncols, &seed);
+  fill(&H[0][0], sizeof H / sizeof(double), &seed);
+  memcpy(before, H, sizeof H);
+  double* const blocks[3] = {H[0], H[1], H[2]};
+  k->add_to_blocks(&p, blocks);
+  for (int32_t b = 0; b < 3; ++b) {
+    const int32_t row = b > 0 ? 6 : 0, column = b > 1 ? 6 : 0;
+    for (int32_t i = 0; i < 36; ++i) {
+      const bool there = ncols == 12 || b == 0;
+      const double added = there ? entry(&p, row + i % 6, column + i / 6) : 0.0;
+      ASSERT_NEAR(H[b][i], before[b][i] + added, ROUNDOFF);
+    }
+  }
+}
+
+// Products of rows that stand CONES + 2 apart; what is between is not touched.
+static void check_products(const sap_patch_kernels* k, int32_t ncols) {
+  enum { STRIDE = CONES + 2 };
+  uint32_t seed = 7;
+  double J[CONES * 3 * MOST], x[MOST], y[3 * STRIDE], before[3 * STRIDE];
+  fill(J, sizeof J / sizeof *J, &seed);
+  fill(x, MOST, &seed);
+  fill(y, 3 * STRIDE, &seed);
+  memcpy(before, y, sizeof y);
+  const sap_patch_rows rows = {J, CONES, ncols, STRIDE};
+  k->multiply(&rows, x, y);
+  for (int32_t r = 0; r < 3; ++r) {
+    for (int32_t c = 0; c < STRIDE; ++c) {
+      double sum = c < CONES ? 0.0 : before[r * STRIDE + c];
+      for (int32_t i = 0; c < CONES && i < ncols; ++i) {
+        sum += J[(3 * c + r) * ncols + i] * x[i];
+      }
+      ASSERT_NEAR(y[r * STRIDE + c], sum, ROUNDOFF);
+    }
+  }
+  y[1] = y[STRIDE + 1] = y[2 * STRIDE + 1] = 0.0;  // a cone without impulse
+  double last = x[ncols - 1];
+  k->multiply_transposed(&rows, y, x);
+  for (int32_t i = 0; i < ncols; ++i) {
+    double sum = 0.0;
+    for (int32_t c = 0; c < CONES; ++c) {
+      for (int32_t r = 0; r < 3; ++r) {
+        sum += J[(3 * c + r) * ncols + i] * y[r * STRIDE + c];
+      }
+    }
+    ASSERT_NEAR(x[i], sum, MOST * ROUNDOFF);
+  }
+  assert_true(x[ncols - 1] != last);
+}
+
+static void test_every_set(void** state) {
+  (void)state;
   int32_t sets = 0;
   for (const sap_patch_kernels* k; (k = sap_patch_kernels_get(sets)) != NULL; ++sets) {
-    p.S = S[1];
-    assert_true(k->square(&p));
-    assert_memory_equal(S[0], S[1], (size_t)(ncols * ncols) * sizeof(double));
-    memset(S[1], 0, sizeof S[1]);
-    p.count = 0;
-    assert_false(k->square(&p));
-    p.count = CONES;
+    check_blocks(k, 6);
+    check_blocks(k, 12);
+    for (int32_t ncols = 1; ncols <= MOST; ++ncols) {
+      check_square(k, ncols);
+      check_products(k, ncols);
+    }
   }
   assert_true(sets >= 1);
 }
 
-static void test_square(void** state) {
-  (void)state;
-  uint32_t seed = 5;
-  check(6, true, &seed);
-  check(12, true, &seed);
-  for (int32_t ncols = 1; ncols <= MOST; ++ncols) {
-    check(ncols, false, &seed);
-  }
-}
-
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_square)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_set)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,12 +48,11 @@ static sap_status solve(sap_newton* n, sap_direction* direction, bool* descends,
     return status;
   }
   if (direction->kind == SAP_STEP_SEMISMOOTH) {
-    sap_newton_target_gradient(n, n->dv);
+    sap_newton_target_side(n, n->dv);
   } else {
-    memcpy(n->dv, n->gradient, (size_t)n->nv * sizeof(double));
-  }
-  for (int32_t i = 0; i < n->nv; ++i) {
-    n->dv[i] = -n->dv[i];
+    for (int32_t i = 0; i < n->nv; ++i) {
+      n->dv[i] = -n->gradient[i];
+    }
   }
   sap_cholesky_solve(n->cholesky, n->dv);
   direction->slope = sap_row_dot(n->dv, n->gradient, n->nv);

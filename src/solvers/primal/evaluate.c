@@ -43,32 +43,47 @@ void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
   }
 }
 
-// Cost of a patch, |cost| summed into *scale, and y = J' gamma.
-static inline double evaluate_cones(sap_newton* n, const sap_patch* patch, int32_t ncols,
-                                    const double* restrict x, double* restrict y) {
-  const size_t nc = (size_t)n->ncones;
-  const double* J = n->jacobian + patch->jacobian;
-  double cost = 0.0;
-  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols) {
-    const size_t c = (size_t)(patch->first + k);
-    double u[3], gamma[3];
-    for (size_t r = 0; r < 3; ++r) {
-      const double vc = sap_row_dot(J + r * (size_t)ncols, x, ncols);
-      n->cone_vc[r * nc + c] = vc;
-      u[r] = n->cone_v_hat[r * nc + c] - vc;
-      n->cone_u[r * nc + c] = u[r];
-    }
-    cost += sap_cone_impulse(&n->cones[c], u, gamma);
-    for (size_t r = 0; r < 3; ++r) {
-      n->cone_gamma[r * nc + c] = gamma[r];
-    }
-    if (gamma[2] != 0.0 || gamma[0] != 0.0 || gamma[1] != 0.0) {
-      for (int32_t i = 0; i < ncols; ++i) {
-        y[i] += J[i] * gamma[0] + J[ncols + i] * gamma[1] + J[2 * ncols + i] * gamma[2];
+static sap_patch_rows rows_of(const sap_newton* n, const sap_patch* patch) {
+  return (sap_patch_rows){n->jacobian + patch->jacobian, patch->count, patch->ncols,
+                          (size_t)n->ncones};
+}
+
+// y = J x of the cones.
+static void multiply_cones(const sap_newton* n, const double* x, double* y) {
+  for (int32_t q = 0; q < n->ncone_patches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    const sap_patch_rows rows = rows_of(n, patch);
+    sap_patch_gather(n, patch, x, n->scratch);
+    n->kernels->multiply(&rows, n->scratch, y + patch->first);
+  }
+}
+
+// x += J' y of the cones.
+static void add_transposed(const sap_newton* n, const double* y, double* x) {
+  for (int32_t q = 0; q < n->ncone_patches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    const sap_patch_rows rows = rows_of(n, patch);
+    n->kernels->multiply_transposed(&rows, y + patch->first, n->scratch);
+    sap_patch_scatter_add(n, patch, n->scratch, x);
+  }
+}
+
+// u and gamma of the cones, which have the velocities vc; returns their cost.
+static double evaluate_cones(const sap_newton* n, const double* vc, double* u, double* gamma) {
+  const int32_t nc = n->ncones;
+  const sap_cone_rows cones = {nc, n->cone_law};
+  n->cone_kernels->impulses(&cones, n->cone_v_hat, vc, u, gamma, n->cone_parts);
+  for (int32_t c = 0; n->npotentials > 0 && c < nc; ++c) {
+    if (n->cones[c].potential != NULL) {
+      double of[3];
+      n->cone_parts[c] =
+          sap_cone_impulse(&n->cones[c], (double[]){u[c], u[nc + c], u[2 * nc + c]}, of);
+      for (int32_t r = 0; r < 3; ++r) {
+        gamma[r * nc + c] = of[r];
       }
     }
   }
-  return cost;
+  return n->cone_kernels->sum(nc, n->cone_parts);
 }
 
 static double interval_cost(const sap_interval* interval, double u, double gamma) {
@@ -105,26 +120,22 @@ static double evaluate_intervals(sap_newton* n, const sap_patch* patch, const do
 static double evaluate_patches(sap_newton* n, double* scale) {
   double* x = n->scratch;
   double* y = n->scratch + n->largest_patch;
-  double cost = 0.0;
   memset(n->impulse, 0, (size_t)n->nv * sizeof(double));
-  for (int32_t q = 0; q < n->npatches; ++q) {
+  multiply_cones(n, n->v, n->cone_vc);
+  double cost = evaluate_cones(n, n->cone_vc, n->cone_u, n->cone_gamma);
+  *scale += cost;
+  add_transposed(n, n->cone_gamma, n->impulse);
+  for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     sap_patch_gather(n, patch, n->v, x);
     memset(y, 0, (size_t)patch->ncols * sizeof(double));
-    double part;
     if (patch->kind == SAP_PATCH_INTERVALS) {
-      part = evaluate_intervals(n, patch, x, y, scale);
-    } else if (patch->kind == SAP_PATCH_WIDE) {
-      part = sap_wide_evaluate(n, patch, x, y);
-      *scale += part;
+      cost += evaluate_intervals(n, patch, x, y, scale);
     } else {
-      part = patch->ncols == SAP_ONE_FREE_BODY ? evaluate_cones(n, patch, SAP_ONE_FREE_BODY, x, y)
-             : patch->ncols == SAP_TWO_FREE_BODIES
-                 ? evaluate_cones(n, patch, SAP_TWO_FREE_BODIES, x, y)
-                 : evaluate_cones(n, patch, patch->ncols, x, y);
+      const double part = sap_wide_evaluate(n, patch, x, y);
+      cost += part;
       *scale += part;
     }
-    cost += part;
     sap_patch_scatter_add(n, patch, y, n->impulse);
   }
   return cost;
@@ -161,10 +172,11 @@ void sap_newton_evaluate(sap_newton* n) {
 }
 
 double sap_newton_contact_cost(const sap_newton* n, const double* v) {
-  const size_t nc = (size_t)n->ncones;
   double* x = n->scratch;
-  double cost = 0.0;
-  for (int32_t q = 0; q < n->npatches; ++q) {
+  double *vc = n->cone_d, *u = n->cone_G, *gamma = n->cone_G + 3 * (size_t)n->ncones;
+  multiply_cones(n, v, vc);
+  double cost = evaluate_cones(n, vc, u, gamma);
+  for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const double* J = n->jacobian + patch->jacobian;
     sap_patch_gather(n, patch, v, x);
@@ -172,55 +184,30 @@ double sap_newton_contact_cost(const sap_newton* n, const double* v) {
       cost += sap_wide_contact_cost(n, patch, x);
       continue;
     }
-    for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
-      if (patch->kind == SAP_PATCH_CONES) {
-        double u[3], gamma[3];
-        for (size_t r = 0; r < 3; ++r, J += patch->ncols) {
-          u[r] = n->cone_v_hat[r * nc + (size_t)k] - sap_row_dot(J, x, patch->ncols);
-        }
-        cost += sap_cone_impulse(&n->cones[k], u, gamma);
-      } else {
-        const sap_interval* interval = &n->intervals[k];
-        const double u = n->interval_v_hat[k] - sap_row_dot(J, x, patch->ncols);
-        J += patch->ncols;
-        cost += interval_cost(
-            interval, u,
-            sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper));
-      }
+    for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {
+      const sap_interval* interval = &n->intervals[k];
+      const double at = n->interval_v_hat[k] - sap_row_dot(J, x, patch->ncols);
+      cost += interval_cost(
+          interval, at,
+          sap_interval_impulse(at, interval->inverse_R, interval->lower, interval->upper));
     }
   }
   return cost;
 }
 
-static inline void apply_cones(sap_newton* n, const sap_patch* patch, int32_t ncols,
-                               const double* x) {
-  const size_t nc = (size_t)n->ncones;
-  const double* J = n->jacobian + patch->jacobian;
-  for (int32_t k = 0; k < patch->count; ++k) {
-    for (size_t r = 0; r < 3; ++r, J += ncols) {
-      n->cone_d[r * nc + (size_t)(patch->first + k)] = sap_row_dot(J, x, ncols);
-    }
-  }
-}
-
 double sap_newton_apply_direction(sap_newton* n) {
   double* x = n->scratch;
-  for (int32_t q = 0; q < n->npatches; ++q) {
+  multiply_cones(n, n->dv, n->cone_d);
+  for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     sap_patch_gather(n, patch, n->dv, x);
     if (patch->kind == SAP_PATCH_WIDE) {
       sap_wide_apply(n, patch, x);
-    } else if (patch->kind == SAP_PATCH_INTERVALS) {
-      for (int32_t k = 0; k < patch->count; ++k) {
-        n->interval_d[patch->first + k] = sap_row_dot(
-            n->jacobian + patch->jacobian + (size_t)k * (size_t)patch->ncols, x, patch->ncols);
-      }
-    } else if (patch->ncols == SAP_ONE_FREE_BODY) {
-      apply_cones(n, patch, SAP_ONE_FREE_BODY, x);
-    } else if (patch->ncols == SAP_TWO_FREE_BODIES) {
-      apply_cones(n, patch, SAP_TWO_FREE_BODIES, x);
-    } else {
-      apply_cones(n, patch, patch->ncols, x);
+      continue;
+    }
+    for (int32_t k = 0; k < patch->count; ++k) {
+      n->interval_d[patch->first + k] = sap_row_dot(
+          n->jacobian + patch->jacobian + (size_t)k * (size_t)patch->ncols, x, patch->ncols);
     }
   }
   memset(n->product, 0, (size_t)n->nv * sizeof(double));
@@ -228,43 +215,26 @@ double sap_newton_apply_direction(sap_newton* n) {
   return sap_row_dot(n->dv, n->product, n->nv);
 }
 
-static inline void subtract_cones(const sap_newton* n, const sap_patch* patch, int32_t ncols,
-                                  double* restrict y) {
-  const size_t nc = (size_t)n->ncones;
-  const double* J = n->jacobian + patch->jacobian;
-  for (int32_t k = 0; k < patch->count; ++k, J += 3 * ncols) {
-    const double* q = n->cone_target + patch->first + k;
-    if (q[0] != 0.0 || q[nc] != 0.0 || q[2 * nc] != 0.0) {
-      for (int32_t i = 0; i < ncols; ++i) {
-        y[i] -= J[i] * q[0] + J[ncols + i] * q[nc] + J[2 * ncols + i] * q[2 * nc];
-      }
-    }
-  }
-}
-
-void sap_newton_target_gradient(sap_newton* n, double* gradient) {
+void sap_newton_target_side(sap_newton* n, double* side) {
   double* y = n->scratch;
-  memcpy(gradient, n->momentum, (size_t)n->nv * sizeof(double));
-  for (int32_t p = 0; p < n->npatches; ++p) {
+  for (int32_t i = 0; i < n->nv; ++i) {
+    side[i] = -n->momentum[i];
+  }
+  add_transposed(n, n->cone_target, side);
+  for (int32_t p = n->ncone_patches; p < n->npatches; ++p) {
     const sap_patch* patch = &n->patches[p];
     memset(y, 0, (size_t)patch->ncols * sizeof(double));
     if (patch->kind == SAP_PATCH_WIDE) {
-      sap_wide_subtract_target(n, patch, y);
-    } else if (patch->kind == SAP_PATCH_INTERVALS) {
+      sap_wide_add_target(n, patch, y);
+    } else {
       const double* J = n->jacobian + patch->jacobian;
       for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {
         const double q = n->interval_target[k];
         for (int32_t i = 0; q != 0.0 && i < patch->ncols; ++i) {
-          y[i] -= J[i] * q;
+          y[i] += J[i] * q;
         }
       }
-    } else if (patch->ncols == SAP_ONE_FREE_BODY) {
-      subtract_cones(n, patch, SAP_ONE_FREE_BODY, y);
-    } else if (patch->ncols == SAP_TWO_FREE_BODIES) {
-      subtract_cones(n, patch, SAP_TWO_FREE_BODIES, y);
-    } else {
-      subtract_cones(n, patch, patch->ncols, y);
     }
-    sap_patch_scatter_add(n, patch, y, gradient);
+    sap_patch_scatter_add(n, patch, y, side);
   }
 }

@@ -1,27 +1,40 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // H = A + J' G J by patches, straight into the block pattern's values.
 // A cone adds J_c' (G J_c) over its patch's columns to a small square S; S is then added to the
-// blocks of the patch's tree pairs. Only blocks on and below the diagonal are formed.
-// cost: O(ncols^2) per active row.
+// blocks of the patch's tree pairs. On free bodies it adds to the blocks at once. Only blocks on
+// and below the diagonal are formed. cost: O(ncols^2) per active row.
 #include <string.h>
 
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/wide.h"
 
-// Returns whether any cone of the patch is active.
-static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
+// Whether a patch moves one or two free bodies only.
+static bool is_on_free_bodies(const sap_newton* n, const sap_patch* patch) {
   const bool one = patch->ntrees == 1 && patch->ncols == SAP_ONE_FREE_BODY;
   const bool two = patch->ntrees == 2 && patch->ncols == SAP_TWO_FREE_BODIES &&
                    n->size[n->patch_trees[patch->first_tree]] == SAP_ONE_FREE_BODY;
+  return patch->first_column < 0 && (one || two);
+}
+
+// Returns whether S is to be added to H.
+static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
   const sap_patch_square square = {.J = n->jacobian + patch->jacobian,
                                    .G = n->cone_G + 6 * (size_t)patch->first,
                                    .count = patch->count,
                                    .ncols = patch->ncols,
-                                   .free_bodies = patch->first_column < 0 && (one || two),
                                    .S = S,
                                    .W = W};
-  return n->kernels->square(&square);
+  if (!is_on_free_bodies(n, patch)) {
+    return n->kernels->square(&square);
+  }
+  const size_t* pair = n->pair_values + patch->first_pair;
+  double* blocks[3] = {n->values + pair[0]};
+  for (int32_t i = 1; i < (patch->ntrees == 2 ? 3 : 1); ++i) {
+    blocks[i] = n->values + pair[i];
+  }
+  n->kernels->add_to_blocks(&square, blocks);
+  return false;
 }
 
 // Interval rows are often unit vectors: zero entries are skipped.
@@ -108,11 +121,7 @@ static void scatter(const sap_newton* n, const sap_patch* patch, const double* S
       const size_t size_l = (size_t)n->size[trees[l]];
       double* to = n->values + *pair++;
       const double* from = S + column * ncols + row;
-      if (size_k == SAP_ONE_FREE_BODY && size_l == SAP_ONE_FREE_BODY) {
-        add_block(to, from, SAP_ONE_FREE_BODY, SAP_ONE_FREE_BODY, ncols);
-      } else {
-        add_block(to, from, size_l, size_k, ncols);
-      }
+      add_block(to, from, size_l, size_k, ncols);
       row += size_l;
     }
     column += size_k;

@@ -18,45 +18,29 @@ typedef struct line {
   double magnitude;  // sum of |terms| of the last l': its round-off is a few eps of that
 } line;
 
-// gamma . d of a cone at u; adds d' G d.
-static inline double cone_slope(const sap_cone* cone, const double u[3], const double d[3],
-                                double* curvature) {
-  if (cone->potential != NULL) {
-    return sap_potential_slope(cone->potential, u, d, curvature);
+static sap_cone_slope sum_cones(const sap_newton* n, double alpha) {
+  const int32_t nc = n->ncones;
+  const sap_cone_rows cones = {nc, n->cone_law};
+  double *slope = n->cone_parts, *curvature = n->cone_parts + nc;
+  n->cone_kernels->slopes(&cones, n->cone_u, n->cone_d, alpha, slope, curvature);
+  for (int32_t c = 0; n->npotentials > 0 && c < nc; ++c) {
+    if (n->cones[c].potential != NULL) {
+      const double d[3] = {n->cone_d[c], n->cone_d[nc + c], n->cone_d[2 * nc + c]};
+      const double u[3] = {n->cone_u[c] - alpha * d[0], n->cone_u[nc + c] - alpha * d[1],
+                           n->cone_u[2 * nc + c] - alpha * d[2]};
+      curvature[c] = 0.0;
+      slope[c] = sap_potential_slope(n->cones[c].potential, u, d, &curvature[c]);
+    }
   }
-  const double ur2 = u[0] * u[0] + u[1] * u[1];
-  const double ud = u[0] * d[0] + u[1] * d[1];
-  const double dd = d[0] * d[0] + d[1] * d[1];
-  switch (sap_cone_classify(cone, ur2, u[2])) {
-    case SAP_CONE_STICTION:
-      *curvature += dd * cone->inverse_Rt + d[2] * d[2] * cone->inverse_Rn;
-      return ud * cone->inverse_Rt + u[2] * d[2] * cone->inverse_Rn;
-    case SAP_CONE_NONE:
-      return 0.0;
-    case SAP_CONE_SLIDING:
-      break;
-  }
-  const double inverse = 1.0 / sqrt(ur2);
-  const double along = ud * inverse;  // t^ . d
-  const double gamma_n = sap_cone_sliding_normal(cone, ur2 * inverse, u[2]);
-  const double push = d[2] + cone->mu * along;
-  *curvature += cone->k * push * push + cone->mu * gamma_n * inverse * (dd - along * along);
-  return gamma_n * push;
+  return n->cone_kernels->sum_slopes(nc, slope, curvature);
 }
 
 static double evaluate_slope(void* context, double alpha, double* derivative) {
   line* l = context;
   const sap_newton* n = l->n;
-  const int32_t nc = n->ncones;
-  double curvature = l->a1, slope = 0.0, magnitude = 0.0;
-  for (int32_t c = 0; c < nc; ++c) {
-    const double d[3] = {n->cone_d[c], n->cone_d[nc + c], n->cone_d[2 * nc + c]};
-    const double u[3] = {n->cone_u[c] - alpha * d[0], n->cone_u[nc + c] - alpha * d[1],
-                         n->cone_u[2 * nc + c] - alpha * d[2]};
-    const double part = cone_slope(&n->cones[c], u, d, &curvature);
-    slope += part;
-    magnitude += fabs(part);
-  }
+  const sap_cone_slope cones = sum_cones(n, alpha);
+  double curvature = l->a1 + cones.curvature;
+  double slope = cones.slope, magnitude = cones.magnitude;
   for (int32_t k = 0; k < n->nwide; ++k) {
     const double part = sap_wide_slope(&n->wide[k], alpha, &curvature);
     slope += part;

@@ -14,6 +14,7 @@
 #include "linalg/cholesky.h"
 #include "problem/problem_data.h"
 #include "problem/sets.h"
+#include "solvers/primal/cone_kernels.h"
 #include "solvers/primal/islands.h"
 #include "solvers/primal/patch_kernels.h"
 
@@ -57,6 +58,7 @@ typedef struct sap_newton {
   const int32_t* blocks;
   const int32_t* local;  // island's index of a problem's tree
   int32_t ntrees, nblocks, nv, ncones, nwide, npotentials, nintervals, npatches, npatch_trees;
+  int32_t ncone_patches;  // they come first
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
   int64_t ncolumns;       // room for columns
@@ -86,6 +88,7 @@ typedef struct sap_newton {
   sap_potential* potentials;  // that cones point to (npotentials)
   sap_wide_cone* wide;        // (nwide)
   sap_interval* intervals;    // (nintervals)
+  double* cone_law;           // of cone_kernels.h (5 ncones)
   double* cone_v_hat;         // 3 arrays of ncones: t1, t2, n; likewise below
   double* cone_vc;
   double* cone_u;
@@ -95,6 +98,7 @@ typedef struct sap_newton {
   double* cone_target;     // the impulse that dv = 0 leads to: gamma of the linearised problem
   double* cone_rho;        // metric of the semismooth law (ncones)
   double* cone_G;          // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
+  double* cone_parts;      // of sums over the cones: 2 arrays
   double* interval_v_hat;  // (nintervals)
   double* interval_vc;
   double* interval_u;
@@ -118,6 +122,7 @@ typedef struct sap_newton {
   sap_newton_state state;
   sap_cholesky* cholesky;  // of this island's pattern
   const sap_patch_kernels* kernels;
+  const sap_cone_kernels* cone_kernels;
 
   // memory that the pointers above are carved from
   struct sap_newton_memory* memory;
@@ -141,7 +146,7 @@ sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 
 // vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
 void sap_newton_evaluate(sap_newton* newton);
-// sum l_i at v (the energy is not in it); nothing is kept.
+// sum l_i at v (the energy is not in it), to be asked before there is a direction.
 double sap_newton_contact_cost(const sap_newton* newton, const double* v);
 // cone_d, interval_d = J dv; returns dv' A dv.
 double sap_newton_apply_direction(sap_newton* newton);
@@ -149,8 +154,8 @@ double sap_newton_apply_direction(sap_newton* newton);
 void sap_newton_add_momentum(const sap_newton* newton, const double* x, double* y);
 // values = A + J' G J with the G of sap_newton_linearise, or A alone.
 void sap_newton_assemble(sap_newton* newton, bool with_constraints);
-// gradient = A (v - v*) - J' target, the right-hand side of a semismooth step with its sign turned.
-void sap_newton_target_gradient(sap_newton* newton, double* gradient);
+// side = J' target - A (v - v*), the right-hand side of a semismooth step.
+void sap_newton_target_side(sap_newton* newton, double* side);
 
 // How a step's system comes about; each falls back on the one before it.
 typedef enum sap_step_kind {

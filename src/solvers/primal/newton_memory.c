@@ -7,7 +7,8 @@
 #include "solvers/primal/wide.h"
 
 sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
-  *newton = (sap_newton){.kernels = sap_patch_kernels_get(0)};
+  *newton =
+      (sap_newton){.kernels = sap_patch_kernels_get(0), .cone_kernels = sap_cone_kernels_get(0)};
   newton->memory = sap_allocate(1, sizeof *newton->memory);
   return newton->memory == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver")
                                 : SAP_STATUS_OK;
@@ -41,7 +42,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
                            n->ncolumns + nc + ni;
   const int64_t reals =
-      (int64_t)n->njacobian + 28 * nc + 9 * ni + 10 * nv + columns * columns + 6 * columns;
+      (int64_t)n->njacobian + 35 * nc + 9 * ni + 10 * nv + columns * columns + 6 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
 #define RESERVE(array, needed)                                              \
   if (status == SAP_STATUS_OK) {                                            \
@@ -82,6 +83,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   n->array = real;             \
   real += (count_of);
   CARVE(jacobian, n->njacobian)
+  CARVE(cone_law, 5 * nc)
   CARVE(cone_v_hat, 3 * nc)
   CARVE(cone_vc, 3 * nc)
   CARVE(cone_u, 3 * nc)
@@ -91,6 +93,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(cone_target, 3 * nc)
   CARVE(cone_rho, nc)
   CARVE(cone_G, 6 * nc)
+  CARVE(cone_parts, 2 * nc)
   CARVE(interval_v_hat, ni)
   CARVE(interval_vc, ni)
   CARVE(interval_u, ni)

@@ -5,7 +5,7 @@ const sap_patch_kernels* sap_patch_kernels_get(int32_t index) {
   const sap_patch_kernels* sets[2] = {NULL};
   int32_t count = 0;
 #if defined(SAP_KERNELS_X86)
-  if (__builtin_cpu_supports("avx2")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
     sets[count++] = &sap_patch_kernels_avx2;
   }
 #endif

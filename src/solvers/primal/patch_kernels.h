@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// J' G J of a patch's cones, compiled for several instruction sets and chosen at run time. All sets
-// do the same operations in the same order and give the same bits.
+// Products with the Jacobians of patches of 3-row cones, compiled for several instruction sets and
+// chosen at run time. The sets differ in the last bits (fused multiply-add).
 #ifndef SAP_SOLVERS_PRIMAL_PATCH_KERNELS_H
 #define SAP_SOLVERS_PRIMAL_PATCH_KERNELS_H
 
@@ -8,19 +8,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+// What cones add to H on their patch's columns.
 typedef struct sap_patch_square {
   const double* J;  // three rows of ncols per cone
   const double* G;  // 6 per cone; the diagonal is 0 where the cone is not active
   int32_t count;    // cones
   int32_t ncols;
-  bool free_bodies;  // one or two free bodies: the diagonal blocks are formed whole
-  double* S;         // ncols x ncols; written on and below the diagonal if any cone is active
-  double* W;         // 3 ncols of scratch
+  double* S;  // ncols x ncols; written on and below the diagonal if any cone is active
+  double* W;  // 3 ncols of scratch
 } sap_patch_square;
+
+// The rows of a patch's cones.
+typedef struct sap_patch_rows {
+  const double* J;  // three rows of ncols per cone
+  int32_t count;    // cones
+  int32_t ncols;
+  size_t stride;  // between t1, t2 and n of a cone in arrays over the cones
+} sap_patch_rows;
 
 typedef struct sap_patch_kernels {
   const char* name;                           // instruction set
   bool (*square)(const sap_patch_square* p);  // whether any cone is active
+  // The same on one or two free bodies, added to H's 6 x 6 blocks: aa, then ba and bb.
+  // W is not used.
+  void (*add_to_blocks)(const sap_patch_square* p, double* const blocks[3]);
+  // y = J x, x (ncols)
+  void (*multiply)(const sap_patch_rows* p, const double* x, double* y);
+  // x = J' y, x (ncols)
+  void (*multiply_transposed)(const sap_patch_rows* p, const double* y, double* x);
 } sap_patch_kernels;
 
 // `index` from 0, fastest first; NULL past the last that this processor can run.

@@ -26,10 +26,25 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t size = n->size[trees[t]];
     const double* from = x + n->start[trees[t]];
-    for (int32_t i = 0; i < size; ++i) {
-      to[i] = from[i];
+    if (size == SAP_ONE_FREE_BODY) {
+      memcpy(to, from, SAP_ONE_FREE_BODY * sizeof *to);
+    } else {
+      memcpy(to, from, (size_t)size * sizeof *to);
     }
     to += size;
+  }
+}
+
+// y += x
+static inline void sap_add(int32_t n, const double* restrict x, double* restrict y) {
+  if (n == SAP_ONE_FREE_BODY) {
+    for (int32_t i = 0; i < SAP_ONE_FREE_BODY; ++i) {
+      y[i] += x[i];
+    }
+    return;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    y[i] += x[i];
   }
 }
 
@@ -46,10 +61,7 @@ static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* p
   const int32_t* trees = n->patch_trees + patch->first_tree;
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t size = n->size[trees[t]];
-    double* to = x + n->start[trees[t]];
-    for (int32_t i = 0; i < size; ++i) {
-      to[i] += from[i];
-    }
+    sap_add(size, from, x + n->start[trees[t]]);
     from += size;
   }
 }

@@ -88,6 +88,7 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
     patch->ncols += patch->first_column < 0 ? n->size[tree] : 0;
   }
   n->npairs += block->ntrees * (block->ntrees + 1) / 2;
+  n->ncone_patches += patch->kind == SAP_PATCH_CONES ? 1 : 0;
 }
 
 // Three rows over all columns of a tree.
@@ -169,7 +170,12 @@ const sap_potential* sap_newton_gather_potential(sap_newton* n, const sap_block_
 static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
   const double* R = n->problem->R + block->first_row;
   const double* v_hat = n->problem->v_hat + block->first_row;
-  n->cones[cone] = sap_cone_make(block->friction, R[0], R[2]);
+  const sap_cone made = sap_cone_make(block->friction, R[0], R[2]);
+  const double law[] = {made.mu, made.inverse_Rt, made.inverse_Rn, made.k, made.stick_2};
+  for (int32_t i = 0; i < 5; ++i) {
+    n->cone_law[i * n->ncones + cone] = law[i];
+  }
+  n->cones[cone] = made;
   n->cone_row[cone] = block->first_row;
   n->cones[cone].potential = sap_newton_gather_potential(n, block);
   for (int32_t i = 0; i < 3; ++i) {
@@ -192,7 +198,7 @@ void sap_newton_gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
   int32_t next[SAP_PATCH_INTERVALS + 1] = {0};  // of each kind
   int32_t columns = 0;
-  n->npatches = n->npatch_trees = n->npairs = n->npotentials = 0;
+  n->npatches = n->ncone_patches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_key* key = &n->memory->keys[b];
     const sap_block_data* block = &n->problem->blocks[key->block];

@@ -63,13 +63,13 @@ void sap_wide_apply(sap_newton* n, const sap_patch* patch, const double* x) {
   }
 }
 
-void sap_wide_subtract_target(const sap_newton* n, const sap_patch* patch, double* y) {
+void sap_wide_add_target(const sap_newton* n, const sap_patch* patch, double* y) {
   const double* J = n->jacobian + patch->jacobian;
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     for (int32_t r = 0; r < n->wide[k].nrows; ++r, J += patch->ncols) {
       const double q = n->wide[k].target[r];
       for (int32_t i = 0; q != 0.0 && i < patch->ncols; ++i) {
-        y[i] -= J[i] * q;
+        y[i] += J[i] * q;
       }
     }
   }

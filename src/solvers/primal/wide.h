@@ -25,8 +25,8 @@ double sap_wide_evaluate(sap_newton* newton, const sap_patch* patch, const doubl
 double sap_wide_contact_cost(const sap_newton* newton, const sap_patch* patch, const double* x);
 // d = J x
 void sap_wide_apply(sap_newton* newton, const sap_patch* patch, const double* x);
-// y -= J' target
-void sap_wide_subtract_target(const sap_newton* newton, const sap_patch* patch, double* y);
+// y += J' target
+void sap_wide_add_target(const sap_newton* newton, const sap_patch* patch, double* y);
 // S (ncols x ncols, lower triangle) = J' G J of the patch; W: 6 ncols of scratch. Whether any cone
 // is active; S is not touched otherwise.
 bool sap_wide_square(const sap_newton* newton, const sap_patch* patch, double* S, double* W);

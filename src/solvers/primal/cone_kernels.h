@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The laws of all cones of 3 rows of an island (sets.h), without branches so that compilers
+// vectorise them; compiled for several instruction sets and chosen at run time. All sets do the
+// same operations in the same order and give the same bits. Cones with a potential are not known
+// here: what comes out for them is to be replaced.
+#ifndef SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
+#define SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
+
+#include <stdint.h>
+
+// Structure of arrays: three rows t1, t2, n of `count` each; law has five, those of sap_cone.
+typedef struct sap_cone_rows {
+  int32_t count;
+  const double* law;  // mu, 1/Rt, 1/Rn, k, stick_2
+} sap_cone_rows;
+
+// Sums over the cones.
+typedef struct sap_cone_slope {
+  double slope;      // gamma . d
+  double magnitude;  // |gamma . d|
+  double curvature;  // d . G d
+} sap_cone_slope;
+
+typedef struct sap_cone_kernels {
+  const char* name;  // instruction set
+  // u = v_hat - vc, gamma and each cone's cost at u.
+  void (*impulses)(const sap_cone_rows* cones, const double* v_hat, const double* vc, double* u,
+                   double* gamma, double* cost);
+  // Each cone's gamma . d and d . G d at u - alpha d.
+  void (*slopes)(const sap_cone_rows* cones, const double* u, const double* d, double alpha,
+                 double* slope, double* curvature);
+  sap_cone_slope (*sum_slopes)(int32_t count, const double* slope, const double* curvature);
+  double (*sum)(int32_t count, const double* x);
+} sap_cone_kernels;
+
+// `index` from 0, fastest first; NULL past the last that this processor can run.
+const sap_cone_kernels* sap_cone_kernels_get(int32_t index);
+
+extern const sap_cone_kernels sap_cone_kernels_baseline;
+#if defined(SAP_KERNELS_X86)
+extern const sap_cone_kernels sap_cone_kernels_avx2;
+#endif
+
+#endif
