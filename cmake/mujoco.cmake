@@ -27,7 +27,8 @@ set_target_properties(sapstep_mujoco_objects PROPERTIES C_VISIBILITY_PRESET hidd
 add_library(sapstep_mujoco $<TARGET_OBJECTS:sapstep_mujoco_objects>)
 add_library(sapstep::mujoco ALIAS sapstep_mujoco)
 if(BUILD_SHARED_LIBS)
-  target_sources(sapstep_mujoco PRIVATE src/core/clock.c src/core/error.c src/core/memory.c)
+  target_sources(sapstep_mujoco PRIVATE src/core/archive.c src/core/clock.c src/core/error.c
+                                         src/core/file.c src/core/memory.c src/core/sealed_file.c)
   target_include_directories(sapstep_mujoco PRIVATE src)
   target_compile_definitions(sapstep_mujoco PRIVATE SAPSTEP_VERSION="${PROJECT_VERSION}")
 endif()

@@ -111,6 +111,19 @@ SAP_API sap_status sap_mj_set_limit(sap_mj* adapter, int32_t joint, double stiff
 // adapter then give the same bits.
 SAP_API void sap_mj_clear(sap_mj* adapter);
 
+// A run on disk, after a step: mjData's state, controls and applied forces (mjSTATE_INTEGRATION)
+// and what the adapter keeps from step to step. From there the run goes on bit for bit, with the
+// same MuJoCo on the same kind of machine. The file appears whole or not at all and ends with a
+// checksum. ARGUMENT, NOT_FINITE (the state), MEMORY, IO.
+SAP_API sap_status sap_mj_checkpoint_write(const char* path, sap_mj* adapter, const mjData* data,
+                                           int64_t steps, sap_error* error);
+// IO: no file or not readable. SYNTAX: no such checkpoint, of another version of sapstep or of
+// MuJoCo, damaged or cut off. ARGUMENT: of another model, with other materials of geoms and limits,
+// or made with other options: the message names the first, its value then and now. On failure data
+// and *steps are as before, and so is the adapter, but that MEMORY may leave it as sap_mj_clear.
+SAP_API sap_status sap_mj_checkpoint_read(const char* path, sap_mj* adapter, mjData* data,
+                                          int64_t* steps, sap_error* error);
+
 // Calls a function with MuJoCo's errors as a status, e.g. around mj_makeData. What the function had
 // allocated when the error came is not freed.
 SAP_API sap_status sap_mj_call(void (*function)(void* context), void* context, sap_error* error);

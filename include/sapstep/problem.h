@@ -156,6 +156,12 @@ SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_conta
 // n0 is then what the contact's law says at the start of the step.
 SAP_API sap_status sap_problem_keep_impulses(sap_problem* problem, const double* gamma,
                                              sap_error* error);
+// What is kept so, as bytes of this machine and back, as sap_solver_save_memory and
+// sap_solver_load_memory have it.
+SAP_API sap_status sap_problem_save_memory(sap_problem* problem, void* bytes, size_t capacity,
+                                           size_t* size, sap_error* error);
+SAP_API sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size_t size,
+                                           sap_error* error);
 // w of given Jacobians, the Frobenius norm of W_ii divided by nrows [1/kg for a contact]; from
 // the diagonal tree blocks of A only.
 SAP_API sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,

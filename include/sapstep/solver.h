@@ -177,6 +177,14 @@ SAP_API sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds,
 // Drops what is kept between solves (impulses and shifts by block key): the next solve is bit for
 // bit that of a fresh solver. Memory stays. NULL allowed.
 SAP_API void sap_solver_forget(sap_solver* solver);
+// The same as bytes of this machine. bytes NULL: *size alone, what is needed; ARGUMENT: the
+// capacity is too small.
+SAP_API sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity,
+                                          size_t* size, sap_error* error);
+// Into a solver of the same name. ARGUMENT: too few or too many bytes; MEMORY. On failure nothing
+// has changed. The bytes have no checksum of their own.
+SAP_API sap_status sap_solver_load_memory(sap_solver* solver, const void* bytes, size_t size,
+                                          sap_error* error);
 
 // Solves. solution and report (NULL allowed) are written only when the call succeeds; with an
 // unchanged pattern and sizes no memory is allocated. Starts from the problem's v_guess or v*,

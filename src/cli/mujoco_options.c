@@ -23,6 +23,9 @@ enum {
   OPTION_FORMAT,
   OPTION_PLUGINS,
   OPTION_DEADLINE,
+  OPTION_CHECKPOINT,
+  OPTION_CHECKPOINT_EVERY,
+  OPTION_RESUME,
 };
 
 const cli_option mujoco_option_list[] = {
@@ -42,6 +45,10 @@ const cli_option mujoco_option_list[] = {
      "and view"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
     {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
+    {"checkpoint", "FILE", OPTION_CHECKPOINT,
+     "write where the run has come to, at its end, for --resume"},
+    {"checkpoint-every", "N", OPTION_CHECKPOINT_EVERY, "and every N steps, in the same file"},
+    {"resume", "FILE", OPTION_RESUME, "go on from a checkpoint of the same model and options"},
     {"deadline", "S", OPTION_DEADLINE,
      "wall-clock time of a step [s]: the contact solver ends when it is over,\nwith the best found "
      "(0: none)"},
@@ -95,6 +102,12 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
                      r->adapter.time_limit <= 1e9
                  ? NULL
                  : "between 0 and 1e9 s";
+    case OPTION_CHECKPOINT:
+      return cli_take_path(&r->checkpoint, argument);
+    case OPTION_CHECKPOINT_EVERY:
+      return cli_take_count(&r->checkpoint_every, argument);
+    case OPTION_RESUME:
+      return cli_take_path(&r->resume, argument);
     case OPTION_OUTPUT:
       return cli_take_path(&r->output, argument);
     case OPTION_RECORD:
@@ -157,6 +170,11 @@ bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujo
     *exit_code = cli_usage_error(command, "--every needs --output or --record");
   } else if (has_compression && r->record == NULL) {
     *exit_code = cli_usage_error(command, "--compression needs --record");
+  } else if (r->checkpoint_every > 0 && r->checkpoint == NULL) {
+    *exit_code = cli_usage_error(command, "--checkpoint-every needs --checkpoint");
+  } else if (r->resume != NULL && r->keyframe != NULL) {
+    *exit_code =
+        cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
   } else if (sap_solver_options_check(&r->adapter.solver_options, &error) != SAP_STATUS_OK) {
     *exit_code = cli_usage_error(command, "%s", error.message);
   } else {

@@ -13,6 +13,8 @@ typedef struct mujoco_options {
   const char *path, *keyframe, *output, *record;
   const char* plugins;                              // folder of MuJoCo's, NULL: none
   double duration, dt, stiffness, relaxation_time;  // NaN: not given
+  const char *checkpoint, *resume;                  // paths, NULL: none
+  int32_t checkpoint_every;                         // steps per checkpoint; 0: only at the end
   int32_t every;
   bool stats;
   cli_format format;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/archive.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -73,6 +74,42 @@ sap_status sap_archive_array(sap_archive* a, void* array, int32_t* count, int32_
   void* elements;
   memcpy(&elements, array, sizeof elements);
   return n > 0 ? sap_archive_value(a, elements, (size_t)n * element_size, error) : SAP_STATUS_OK;
+}
+
+sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,
+                                size_t capacity, size_t* size, sap_error* error) {
+  sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
+  sap_status status = function(object, &measure, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  *size = measure.at;
+  if (bytes == NULL) {
+    return SAP_STATUS_OK;
+  }
+  if (capacity < measure.at) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "capacity = %zu must be >= %zu bytes", capacity,
+                    measure.at);
+  }
+  sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = bytes, .size = measure.at};
+  return function(object, &save, error);
+}
+
+sap_status sap_archive_from_bytes(sap_archive_function function, void* object, const void* bytes,
+                                  size_t size, sap_error* error) {
+  // Read only: archives know one kind of pointer.
+  unsigned char* from = (unsigned char*)(uintptr_t)bytes;
+  sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = from, .size = size};
+  const sap_status status = function(object, &reserve, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (reserve.at != size) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "saved memory has %zu bytes too many",
+                    size - reserve.at);
+  }
+  sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = from, .size = size};
+  return function(object, &load, error);
 }
 
 uint64_t sap_hash(uint64_t hash, const void* bytes, size_t size) {

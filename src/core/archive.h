@@ -32,6 +32,15 @@ sap_status sap_archive_array(sap_archive* archive, void* array, int32_t* count, 
 #define SAP_ARCHIVE_ARRAY(archive, array, count, capacity, error) \
   sap_archive_array((archive), (array), (count), (capacity), sizeof(**(array)), (error))
 
+// All of an object, by the function that names its fields.
+typedef sap_status (*sap_archive_function)(void* object, sap_archive* archive, sap_error* error);
+// *size is what is needed; bytes NULL: no more than that. ARGUMENT: the capacity is too small.
+sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,
+                                size_t capacity, size_t* size, sap_error* error);
+// ARGUMENT: too few bytes or too many; MEMORY. On failure the object is as it was.
+sap_status sap_archive_from_bytes(sap_archive_function function, void* object, const void* bytes,
+                                  size_t size, sap_error* error);
+
 // 64-bit FNV-1a of the bytes, going on from `hash`; start from SAP_HASH_START.
 #define SAP_HASH_START UINT64_C(14695981039346656037)
 uint64_t sap_hash(uint64_t hash, const void* bytes, size_t size);

@@ -5,6 +5,7 @@
 
 #include <sapstep/mujoco.h>
 
+#include "core/archive.h"
 #include "core/error.h"
 #include "mujoco/compat.h"
 #include "mujoco/guard.h"
@@ -73,6 +74,7 @@ struct sap_mj {
   const mjModel* model;
   mjModel shadow;  // the same arrays, options of ours
   sap_mj_options options;
+  uint64_t solver_hash;         // of its name
   sap_mj_guard_options* guard;  // MuJoCo's warnings go there
   sap_regularization regularization;
   sap_material contact_law;  // what all contacts have in common
@@ -99,6 +101,7 @@ struct sap_mj {
   mjtNum *geom_margin, *body_margin, *pair_margin, *joint_margin, *tendon_margin;
   sap_mj_glide* glides;
   int32_t glide_count, glide_capacity;
+  bool glides_are_known;  // those of a checkpoint: mjData have no contacts of the step before
 
   // A and v*.
   double* A;  // trees one after the other, full squares, lower triangles used
@@ -169,11 +172,20 @@ sap_status sap_mj_check_inputs(const mjModel* m, const mjData* d, sap_error* err
 // What the motion writes, kept and put back.
 sap_status sap_mj_keep_state(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_restore_state(const sap_mj* a, mjData* d);
+// What a run goes on from: state, controls and applied forces, as one array.
+int32_t sap_mj_run_state_size(const mjModel* m);
+void sap_mj_get_run_state(const mjModel* m, const mjData* d, mjtNum* state);
+void sap_mj_set_run_state(const mjModel* m, mjData* d, const mjtNum* state);
 // glide.c
 // Points of the contacts of the step before, in both bodies, while the kinematics are its own.
 sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error);
 void sap_mj_find_glides(sap_mj* a, const mjData* d);             // leaves the pairs that glide
 double sap_mj_glide_reach(const sap_mj* a, const mjContact* c);  // 0: does not glide [m]
+// memory.c
+// What goes from step to step, for sap_archive_to_bytes; of mjData's contacts what was remembered.
+sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error);
+uint64_t sap_mj_model_hash(const mjModel* m);
+uint64_t sap_mj_material_hash(const sap_mj* a);
 // position.c
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 // momentum.c

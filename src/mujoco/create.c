@@ -165,6 +165,9 @@ static sap_status fill(sap_mj* a, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     status = sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error);
   }
+  if (status == SAP_STATUS_OK) {
+    a->solver_hash = sap_hash(SAP_HASH_START, a->options.solver, strlen(a->options.solver));
+  }
   a->options.solver = NULL;  // the caller's text may not live as long
   return status;
 }
@@ -279,6 +282,7 @@ void sap_mj_clear(sap_mj* a) {
     a->epoch += 1;
     a->mocap_is_known = false;
     a->has_before = false;
+    a->glides_are_known = false;
     a->identity_count = a->identity_next = 0;
   }
 }

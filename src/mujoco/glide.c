@@ -39,6 +39,10 @@ static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
 
 sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
+  if (a->glides_are_known) {
+    a->glides_are_known = false;
+    return SAP_STATUS_OK;
+  }
   a->glide_count = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     const mjContact* c = &d->contact[i];

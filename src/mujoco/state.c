@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The state in mjData: whether it is finite, and a copy to come back to after a step that failed.
+// The state in mjData: whether it is finite, a copy to come back to after a step that failed, and
+// all that a run goes on from.
 #include <math.h>
 #include <string.h>
 
@@ -105,3 +106,65 @@ void sap_mj_restore_state(const sap_mj* a, mjData* d) {
     }
   }
 }
+
+#if SAP_MJ_SINCE(3, 0, 0)
+int32_t sap_mj_run_state_size(const mjModel* m) {
+  return (int32_t)mj_stateSize(m, mjSTATE_INTEGRATION);
+}
+
+void sap_mj_get_run_state(const mjModel* m, const mjData* d, mjtNum* state) {
+  mj_getState(m, d, state, mjSTATE_INTEGRATION);
+}
+
+void sap_mj_set_run_state(const mjModel* m, mjData* d, const mjtNum* state) {
+  mj_setState(m, d, state, mjSTATE_INTEGRATION);
+}
+#else
+enum { STATE_PARTS = 11 };
+typedef struct state_part {
+  mjtNum* values;
+  size_t count;
+} state_part;
+
+static void list_state(const mjModel* m, const mjData* d, state_part out[STATE_PARTS]) {
+  const size_t nv = (size_t)m->nv, nmocap = (size_t)m->nmocap;
+  mjtNum* time = (mjtNum*)(uintptr_t)&d->time;  // read, or of data that are not const
+  const state_part parts[STATE_PARTS] = {{time, 1},
+                                         {d->qpos, (size_t)m->nq},
+                                         {d->qvel, nv},
+                                         {d->act, (size_t)m->na},
+                                         {d->qacc_warmstart, nv},
+                                         {d->ctrl, (size_t)m->nu},
+                                         {d->qfrc_applied, nv},
+                                         {d->xfrc_applied, 6 * (size_t)m->nbody},
+                                         {d->mocap_pos, 3 * nmocap},
+                                         {d->mocap_quat, 4 * nmocap},
+                                         {d->userdata, (size_t)m->nuserdata}};
+  memcpy(out, parts, sizeof parts);
+}
+
+int32_t sap_mj_run_state_size(const mjModel* m) {
+  return (int32_t)(1 + m->nq + 3 * m->nv + m->na + m->nu + 6 * m->nbody + 7 * m->nmocap +
+                   m->nuserdata);
+}
+
+void sap_mj_get_run_state(const mjModel* m, const mjData* d, mjtNum* state) {
+  state_part parts[STATE_PARTS];
+  list_state(m, d, parts);
+  for (int i = 0; i < STATE_PARTS; state += parts[i].count, ++i) {
+    if (parts[i].count > 0) {
+      memcpy(state, parts[i].values, parts[i].count * sizeof *state);
+    }
+  }
+}
+
+void sap_mj_set_run_state(const mjModel* m, mjData* d, const mjtNum* state) {
+  state_part parts[STATE_PARTS];
+  list_state(m, d, parts);
+  for (int i = 0; i < STATE_PARTS; state += parts[i].count, ++i) {
+    if (parts[i].count > 0) {
+      memcpy(parts[i].values, state, parts[i].count * sizeof *state);
+    }
+  }
+}
+#endif

@@ -3,19 +3,16 @@
 // of it.
 #include <sapstep/checkpoint.h>
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "core/archive.h"
-#include "core/file.h"
 #include "core/memory.h"
+#include "core/sealed_file.h"
 #include "integrators/stepper_data.h"
 #include "integrators/tree_store.h"
 #include "math/finite.h"
 
-static const char MAGIC[8] = "SAPRUN\n";
+static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
 enum { VERSION = 2 };
 
 // Options that the steps depend on: X(name, value of `o`)
@@ -96,10 +93,10 @@ static sap_status measure_masses(const sap_system* system, const double* q, doub
 
 static size_t file_size(const checkpoint_header* h) {
   const size_t numbers = OPTION_COUNT + (size_t)h->nq + (size_t)h->nv + (size_t)h->na;
-  return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + sizeof(uint64_t);
+  return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + SAP_SEAL;
 }
 
-// The whole file in memory, checksum included.
+// The whole file in memory, with room for its checksum.
 static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t steps,
                           unsigned char** out, size_t* size, sap_error* error) {
   checkpoint_header header = {.version = VERSION,
@@ -141,10 +138,7 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
       at += parts[i].bytes;
     }
   }
-  status = sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
-  const uint64_t checksum = sap_hash(SAP_HASH_START, *out, *size - sizeof checksum);
-  memcpy(*out + *size - sizeof checksum, &checksum, sizeof checksum);
-  return status;
+  return sap_stepper_save_memory(stepper, at, memory_size, &memory_size, error);
 }
 
 static sap_status check_arguments(const char* path, const sap_stepper* stepper,
@@ -181,58 +175,29 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
   }
   unsigned char* bytes = NULL;
   size_t size = 0;
-  sap_file* file = NULL;
   status = compose(stepper, state, steps, &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_file_create(path, &file, error);
+    status = sap_sealed_write(path, bytes, size, error);
   }
-  if (status == SAP_STATUS_OK) {
-    (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit tells of errors
-    status = sap_file_commit(file, error);
-  }
-  sap_file_close(file);
   sap_free(bytes);
   return status;
 }
 
-static sap_status damaged(const char* path, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged or cut off", path);
-}
-
-// Reads the header and then as much as it announces and the file has.
-static sap_status read_bytes(const char* path, FILE* file, unsigned char** out,
-                             checkpoint_header* header, sap_error* error) {
-  if (fread(header, sizeof *header, 1, file) != 1 ||
-      memcmp(header->magic, MAGIC, sizeof MAGIC) != 0) {
-    return ferror(file) ? sap_fail_io(error, errno, "read", path)
-                        : sap_fail(error, SAP_STATUS_SYNTAX, "%s: this is no checkpoint", path);
-  }
+// Whole bytes of this version.
+static sap_status check_version(const char* path, const unsigned char* bytes, size_t size,
+                                checkpoint_header* header, sap_error* error) {
+  memcpy(header, bytes, size < sizeof *header ? size : sizeof *header);
   if (header->version != VERSION || header->options != OPTION_COUNT) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
                     "%s: checkpoint of another version of sapstep (%u with %u options, this one "
                     "reads %d with %d)",
                     path, header->version, header->options, VERSION, (int)OPTION_COUNT);
   }
-  if (header->nq < 0 || header->nv < 0 || header->na < 0 || fseek(file, 0, SEEK_END) != 0) {
-    return damaged(path, error);
+  if (header->nq < 0 || header->nv < 0 || header->na < 0 || header->memory_size > size ||
+      file_size(header) != size) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
-  const long length = ftell(file);
-  if (length < 0 || header->memory_size > (uint64_t)length || file_size(header) != (size_t)length) {
-    return damaged(path, error);
-  }
-  const size_t size = file_size(header);
-  *out = sap_allocate(size, 1);
-  if (*out == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", size);
-  }
-  rewind(file);
-  uint64_t checksum = 0;
-  if (fread(*out, 1, size, file) != size) {
-    return ferror(file) ? sap_fail_io(error, errno, "read", path) : damaged(path, error);
-  }
-  memcpy(&checksum, *out + size - sizeof checksum, sizeof checksum);
-  return checksum == sap_hash(SAP_HASH_START, *out, size - sizeof checksum) ? SAP_STATUS_OK
-                                                                            : damaged(path, error);
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_options(const char* path, const sap_stepper* stepper,
@@ -287,7 +252,7 @@ static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_
   memcpy(numbers, q_bytes, count * sizeof(double));
   sap_status status = SAP_STATUS_OK;
   if (!(isfinite(header->t) && sap_all_finite(numbers, count))) {
-    status = damaged(path, error);
+    status = sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
   if (status == SAP_STATUS_OK) {
     status = check_options(path, stepper, options, error);
@@ -320,14 +285,13 @@ sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail_io(error, errno, "open", path);
-  }
-  checkpoint_header header;
+  checkpoint_header header = {.version = 0};
   unsigned char* bytes = NULL;
-  status = read_bytes(path, file, &bytes, &header, error);
-  (void)fclose(file);
+  size_t size = 0;
+  status = sap_sealed_read(path, MAGIC, "checkpoint", &bytes, &size, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_version(path, bytes, size, &header, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = take(path, stepper, &header, bytes, state, error);
   }

@@ -53,6 +53,28 @@ sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, 
   return SAP_ARCHIVE_ARRAY(archive, &memory->entries, &memory->count, &memory->capacity, error);
 }
 
+static sap_status archive_lag(void* lag, sap_archive* archive, sap_error* error) {
+  return sap_lag_memory_archive(lag, archive, error);
+}
+
+sap_status sap_problem_save_memory(sap_problem* problem, void* bytes, size_t capacity, size_t* size,
+                                   sap_error* error) {
+  if (problem == NULL || size == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_save_memory: %s is NULL",
+                    problem == NULL ? "problem" : "size");
+  }
+  return sap_archive_to_bytes(archive_lag, &problem->lag, bytes, capacity, size, error);
+}
+
+sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size_t size,
+                                   sap_error* error) {
+  if (problem == NULL || bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_load_memory: %s is NULL",
+                    problem == NULL ? "problem" : "bytes");
+  }
+  return sap_archive_from_bytes(archive_lag, &problem->lag, bytes, size, error);
+}
+
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key) {
   if (memory->count == 0 || key == 0) {
     return NULL;

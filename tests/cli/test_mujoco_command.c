@@ -85,6 +85,40 @@ static void test_deadline(void** state) {
   command_clear(&r);
 }
 
+// The last line of the trajectory of a run in one part, and of one in two.
+static void test_checkpoint(void** state) {
+  static const char* const commands[] = {
+      "mujoco box.xml --keyframe up --duration 0.6 --output whole.csv >table",
+      "mujoco box.xml --keyframe up --duration 0.35 --checkpoint a --checkpoint-every 7 >table",
+      "mujoco box.xml --duration 0.6 --resume a --output rest.csv >table"};
+  char* lines[2];
+  char path[SCRATCH_PATH_SIZE];
+  for (int i = 0; i < 3; ++i) {
+    command_expect(*state, program, commands[i], 0, NULL);
+  }
+  char* texts[2] = {scratch_read(scratch_path(*state, "whole.csv", path), NULL),
+                    scratch_read(scratch_path(*state, "rest.csv", path), NULL)};
+  for (int i = 0; i < 2; ++i) {
+    assert_non_null(texts[i]);
+    texts[i][strlen(texts[i]) - 1] = '\0';
+    lines[i] = strrchr(texts[i], '\n');
+    assert_non_null(lines[i]);
+  }
+  assert_string_equal(lines[0], lines[1]);
+  free(texts[0]);
+  free(texts[1]);
+  // every 7 steps: that of step 49, were it not for the one at the end
+  command_result r =
+      command_run(*state, program, "", "mujoco box.xml --duration 0.6 --resume a --format json");
+  assert_int_equal((int)json_member(r.out, "steps"), 50);
+  command_clear(&r);
+  command_expect(*state, program, "mujoco box.xml --dt 0.01 --resume a", 3, "timestep = 0.005");
+  command_expect(*state, program, "mujoco box.xml --resume box.xml", 3, "no checkpoint");
+  command_expect(*state, program, "mujoco box.xml --resume a --keyframe up", 2, "--keyframe");
+  command_expect(*state, program, "mujoco box.xml --checkpoint-every 3", 2, "needs --checkpoint");
+  command_expect(*state, program, "mujoco box.xml --checkpoint no/a", 3, "no/a");
+}
+
 static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco box.xml --deadline -1", 2,
                  "--deadline '-1' must be between 0 and 1e9 s");
@@ -107,6 +141,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_stiffness, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_trajectory, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_deadline, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_checkpoint, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

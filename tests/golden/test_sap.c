@@ -131,8 +131,56 @@ static void test_kept_impulses(void** state) {
   sap_problem_destroy(problem);
 }
 
+// What a solver remembers goes into another one by its bytes; bytes that are no such memory change
+// nothing.
+static void test_memory_as_bytes(void** state) {
+  (void)state;
+  enum { ROOM = 1 << 16 };
+  static unsigned char bytes[ROOM];
+  sap_problem* problem;
+  assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
+  sap_solver* solvers[3];
+  sap_solution solutions[3] = {{0}, {0}, {0}};
+  sap_report report = {0};
+  for (int s = 0; s < 3; ++s) {
+    solvers[s] = make_solver(SAP_LINEAR_AUTO);
+  }
+  fill_keyed(problem, 3, NULL);
+  assert_int_equal(sap_solver_solve(solvers[0], problem, &solutions[0], NULL, NULL), SAP_STATUS_OK);
+  size_t size = 0, again = 0;
+  assert_int_equal(sap_solver_save_memory(solvers[0], NULL, 0, &size, NULL), SAP_STATUS_OK);
+  assert_in_range(size, 30 * 8, ROOM - 1);
+  assert_int_equal(sap_solver_save_memory(solvers[0], bytes, size - 1, &again, NULL),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_solver_save_memory(solvers[0], bytes, size, &again, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_solver_load_memory(solvers[1], bytes, size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_solver_load_memory(solvers[1], bytes, size - 1, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_solver_load_memory(solvers[1], bytes, size + 1, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_solver_load_memory(solvers[1], NULL, size, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_solver_load_memory(NULL, bytes, size, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_solver_save_memory(NULL, NULL, 0, &size, NULL), SAP_STATUS_ARGUMENT);
+  const sap_solution before = solutions[0];
+  fill_keyed(problem, 3, &before);
+  int32_t iterations[3];
+  for (int s = 0; s < 3; ++s) {
+    assert_int_equal(sap_solver_solve(solvers[s], problem, &solutions[s], &report, NULL),
+                     SAP_STATUS_OK);
+    iterations[s] = report.iterations;
+  }
+  assert_same(&solutions[0], &solutions[1]);
+  assert_int_equal(iterations[0], iterations[1]);
+  assert_true(iterations[0] < iterations[2]);  // the third remembers nothing
+  for (int s = 0; s < 3; ++s) {
+    sap_solver_destroy(solvers[s]);
+    sap_solution_clear(&solutions[s]);
+  }
+  sap_report_clear(&report);
+  sap_problem_destroy(problem);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_reproducible),
-                                     cmocka_unit_test(test_kept_impulses)};
+                                     cmocka_unit_test(test_kept_impulses),
+                                     cmocka_unit_test(test_memory_as_bytes)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checkpoints of a MuJoCo run: a header, the options, mjData's state, three memories (the
+// adapter's, the problem's and the solver's) and a checksum over all of it.
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "core/sealed_file.h"
+#include "mujoco/adapter.h"
+
+static const char MARK[SAP_SEAL] = "SAPMJRN";
+static const char KIND[] = "checkpoint of a MuJoCo run";
+enum { VERSION = 1 };
+
+// Options that the steps depend on: X(name, value of `a`)
+#define OWN_OPTIONS(X)                                   \
+  X("timestep", a->model->opt.timestep)                  \
+  X("sigma", a->regularization.sigma)                    \
+  X("beta", a->regularization.beta)                      \
+  X("contact_model", (double)a->options.contact_model)   \
+  X("dissipation", a->options.dissipation)               \
+  X("stiction_tolerance", a->options.stiction_tolerance) \
+  X("implicit", (double)a->options.implicit)             \
+  X("warm_start", (double)a->options.warm_start)         \
+  X("mocap_speed_limit", a->options.mocap_speed_limit)
+
+enum {
+#define COUNT(name, value) +1
+  OPTION_COUNT = 0 OWN_OPTIONS(COUNT)
+#undef COUNT
+#define COUNT(type, name, value, low, high, meaning) +1
+      SAP_SOLVER_OPTIONS(COUNT)
+#undef COUNT
+};
+
+static const char* const option_names[OPTION_COUNT] = {
+#define NAME(name, value) name,
+    OWN_OPTIONS(NAME)
+#undef NAME
+#define NAME(type, name, value, low, high, meaning) #name,
+        SAP_SOLVER_OPTIONS(NAME)
+#undef NAME
+};
+
+static void list_options(const sap_mj* a, double values[OPTION_COUNT]) {
+  int i = 0;
+#define VALUE(name, value) values[i++] = (value);
+  OWN_OPTIONS(VALUE)
+#undef VALUE
+#define VALUE(type, name, value, low, high, meaning) \
+  values[i++] = (double)a->options.solver_options.name;
+  SAP_SOLVER_OPTIONS(VALUE)
+#undef VALUE
+}
+
+enum { MEMORIES = 3 };
+
+typedef struct header {
+  char mark[SAP_SEAL];
+  uint32_t version, options;
+  int32_t mujoco, nstate;
+  int64_t steps;
+  uint64_t model, materials, solver;
+  uint64_t memory_size[MEMORIES];  // adapter, problem, solver
+} header;
+
+// Save: bytes and the capacity. bytes NULL: sizes alone.
+static sap_status save_memories(sap_mj* a, unsigned char* bytes, uint64_t size[MEMORIES],
+                                sap_error* error) {
+  size_t now[MEMORIES] = {0};
+  unsigned char* at = bytes;
+  sap_status status = sap_archive_to_bytes(sap_mj_archive, a, at, (size_t)size[0], &now[0], error);
+  if (status == SAP_STATUS_OK) {
+    at = bytes != NULL ? at + now[0] : NULL;
+    status = sap_problem_save_memory(a->problem, at, (size_t)size[1], &now[1], error);
+  }
+  if (status == SAP_STATUS_OK) {
+    at = bytes != NULL ? at + now[1] : NULL;
+    status = sap_solver_save_memory(a->solver, at, (size_t)size[2], &now[2], error);
+  }
+  for (int i = 0; i < MEMORIES; ++i) {
+    size[i] = now[i];
+  }
+  return status;
+}
+
+// Solver and problem first: they may lack memory, and then nothing of them is left.
+static sap_status load_memories(sap_mj* a, const unsigned char* bytes,
+                                const uint64_t size[MEMORIES], sap_error* error) {
+  const unsigned char *problem = bytes + size[0], *solver = problem + size[1];
+  sap_status status = sap_solver_load_memory(a->solver, solver, (size_t)size[2], error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_load_memory(a->problem, problem, (size_t)size[1], error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_archive_from_bytes(sap_mj_archive, a, bytes, (size_t)size[0], error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_solver_forget(a->solver);
+    sap_mj_clear(a);
+    return status;
+  }
+  a->glides_are_known = true;
+  return SAP_STATUS_OK;
+}
+
+static uint64_t memory_size(const header* h) {
+  return h->memory_size[0] + h->memory_size[1] + h->memory_size[2];
+}
+
+static size_t file_size(const header* h) {
+  return sizeof *h + (OPTION_COUNT + (size_t)h->nstate) * sizeof(double) + (size_t)memory_size(h) +
+         SAP_SEAL;
+}
+
+static header header_of(const sap_mj* a, int64_t steps) {
+  header h = {.version = VERSION,
+              .options = OPTION_COUNT,
+              .mujoco = mjVERSION_HEADER,
+              .nstate = sap_mj_run_state_size(a->model),
+              .steps = steps,
+              .model = sap_mj_model_hash(a->model),
+              .materials = sap_mj_material_hash(a),
+              .solver = a->solver_hash};
+  memcpy(h.mark, MARK, sizeof h.mark);
+  return h;
+}
+
+static sap_status check_arguments(const char* path, const sap_mj* a, const mjData* d,
+                                  const void* steps, sap_error* error) {
+  const char* missing = path == NULL    ? "path"
+                        : a == NULL     ? "adapter"
+                        : d == NULL     ? "data"
+                        : steps == NULL ? "steps"
+                                        : NULL;
+  return missing == NULL ? SAP_STATUS_OK
+                         : sap_fail(error, SAP_STATUS_ARGUMENT, "checkpoint: %s is NULL", missing);
+}
+
+sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d, int64_t steps,
+                                   sap_error* error) {
+  sap_status status = check_arguments(path, a, d, &steps, error);
+  if (status == SAP_STATUS_OK && steps < 0) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_check_state(a->model, d, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_remember_contacts(a, d, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  header h = header_of(a, steps);
+  status = save_memories(a, NULL, h.memory_size, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const size_t size = file_size(&h), nstate = (size_t)h.nstate;
+  unsigned char* bytes = sap_allocate(size, 1);
+  mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
+  if (bytes == NULL || state == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
+  } else {
+    double options[OPTION_COUNT];
+    list_options(a, options);
+    sap_mj_get_run_state(a->model, d, state);
+    unsigned char* at = bytes;
+    memcpy(at, &h, sizeof h);
+    memcpy(at += sizeof h, options, sizeof options);
+    memcpy(at += sizeof options, state, nstate * sizeof *state);
+    status = save_memories(a, at + nstate * sizeof *state, h.memory_size, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_sealed_write(path, bytes, size, error);
+  }
+  sap_free(state);
+  sap_free(bytes);
+  return status;
+}
+
+// Whether bytes that are whole are a run of this adapter's.
+static sap_status check_header(const char* path, const sap_mj* a, const header* h, size_t size,
+                               sap_error* error) {
+  const header now = header_of(a, 0);
+  if (h->version != VERSION || h->options != OPTION_COUNT) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "%s: checkpoint of another version of sapstep (%u with %u options, this one "
+                    "reads %d with %d)",
+                    path, h->version, h->options, VERSION, (int)OPTION_COUNT);
+  }
+  if (h->mujoco != now.mujoco) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint of MuJoCo %d, this is %d", path,
+                    h->mujoco, now.mujoco);
+  }
+  if (h->nstate < 0 || h->memory_size[0] > size || h->memory_size[1] > size ||
+      h->memory_size[2] > size || file_size(h) != size) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
+  }
+  if (h->nstate != now.nstate || h->model != now.model) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s: checkpoint is of another model, or of this one before it was changed",
+                    path);
+  }
+  if (h->solver != now.solver) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: checkpoint is of another contact solver",
+                    path);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_options(const char* path, const sap_mj* a, const header* h,
+                                const unsigned char* bytes, sap_error* error) {
+  double then[OPTION_COUNT], now[OPTION_COUNT];
+  memcpy(then, bytes + sizeof *h, sizeof then);
+  list_options(a, now);
+  for (int i = 0; i < OPTION_COUNT; ++i) {
+    // A time limit is the user's patience, not the run's.
+    if (then[i] != now[i] && strcmp(option_names[i], "time_limit") != 0) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "%s: checkpoint was made with %s = %.17g, now it is %.17g", path,
+                      option_names[i], then[i], now[i]);
+    }
+  }
+  if (h->materials != sap_mj_material_hash(a)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s: checkpoint was made with another stiffness or relaxation time of geoms or "
+                    "limits",
+                    path);
+  }
+  return SAP_STATUS_OK;
+}
+
+// All of it, from bytes that are whole and belong here.
+static sap_status take(sap_mj* a, const header* h, const unsigned char* bytes, mjData* d,
+                       sap_error* error) {
+  const unsigned char* at = bytes + sizeof *h + OPTION_COUNT * sizeof(double);
+  const size_t nstate = (size_t)h->nstate;
+  mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
+  if (state == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %zu numbers", nstate);
+  }
+  memcpy(state, at, nstate * sizeof *state);
+  const sap_status status = load_memories(a, at + nstate * sizeof *state, h->memory_size, error);
+  if (status == SAP_STATUS_OK) {
+    sap_mj_set_run_state(a->model, d, state);
+  }
+  sap_free(state);
+  return status;
+}
+
+sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_t* steps,
+                                  sap_error* error) {
+  sap_status status = check_arguments(path, a, d, steps, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  unsigned char* bytes = NULL;
+  size_t size = 0;
+  header h = {.version = 0};
+  status = sap_sealed_read(path, MARK, KIND, &bytes, &size, error);
+  if (status == SAP_STATUS_OK) {
+    memcpy(&h, bytes, size < sizeof h ? size : sizeof h);
+    status = check_header(path, a, &h, size, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_options(path, a, &h, bytes, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = take(a, &h, bytes, d, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    *steps = h.steps;
+  }
+  sap_free(bytes);
+  return status;
+}
