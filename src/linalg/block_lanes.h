@@ -7,8 +7,9 @@
 #if defined(__AVX512F__)
 #include <immintrin.h>
 
-#define TILE_COLUMNS 8  // register tile: columns and row chunks
-#define TILE_ROWS 2
+// Register tile: columns, and row chunks at most (24 sums of 32 registers).
+#define TILE_COLUMNS 8
+#define TILE_ROWS 4
 typedef __m512d lanes;
 
 static inline lanes lanes_load(const double* a) {
