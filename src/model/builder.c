@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builder's life, and bodies, exclusions and keyframes.
+// The builder's life, and bodies and exclusions.
 #include "model/builder.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -106,20 +107,12 @@ sap_status sap_builder_create(const sap_model_options* options, sap_builder** ou
   return SAP_STATUS_OK;
 }
 
-static void free_key(sap_builder_key* key) {
-  sap_free(key->q);
-  sap_free(key->v);
-  sap_free(key->control);
-  sap_free(key->act);
-  *key = (sap_builder_key){0};
-}
-
 void sap_builder_destroy(sap_builder* builder) {
   if (builder == NULL) {
     return;
   }
   for (int32_t i = 0; i < builder->nkeys; ++i) {
-    free_key(&builder->keys[i]);
+    sap_builder_clear_key(&builder->keys[i]);
   }
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     sap_names_clear(&builder->names[kind]);
@@ -184,17 +177,24 @@ static sap_status check_body(const sap_checker* checker, const sap_builder* buil
   return status;
 }
 
-void sap_builder_scale_masses(sap_builder* builder, double total) {
+sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error) {
   double sum = 0.0;
+  bool good = true;
   for (int32_t b = 1; b < builder->nbodies; ++b) {
     sum += builder->bodies[b].mass;
   }
   for (int32_t b = 1; b < builder->nbodies && sum > 0.0; ++b) {
-    builder->bodies[b].mass *= total / sum;
+    sap_model_body* body = &builder->bodies[b];
+    body->mass *= total / sum;
+    good = good && isfinite(body->mass);
     for (int k = 0; k < 6; ++k) {
-      builder->bodies[b].I_BCo_B[k] *= total / sum;
+      body->I_BCo_B[k] *= total / sum;
+      good = good && isfinite(body->I_BCo_B[k]);
     }
   }
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_NOT_FINITE,
+                         "masses and inertias overflow when %g kg are scaled to %g kg", sum, total);
 }
 
 sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
@@ -253,66 +253,5 @@ sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t bod
   builder->exclusions[builder->nexclusions][0] = body_a < body_b ? body_a : body_b;
   builder->exclusions[builder->nexclusions][1] = body_a < body_b ? body_b : body_a;
   ++builder->nexclusions;
-  return SAP_STATUS_OK;
-}
-
-// A copy of `values`, NULL for NULL.
-static sap_status copy_values(const sap_checker* checker, const char* field, const double* values,
-                              int32_t count, double** copy) {
-  *copy = NULL;
-  if (values == NULL) {
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_check_vector(checker, field, values, count);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  *copy = sap_allocate((size_t)count, sizeof **copy);
-  if (*copy == NULL) {
-    return sap_check_fail(checker, SAP_STATUS_MEMORY, "out of memory");
-  }
-  memcpy(*copy, values, (size_t)count * sizeof **copy);
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def, int32_t* id,
-                                    sap_error* error) {
-  if (builder == NULL || def == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe: builder or definition is NULL");
-  }
-  const sap_checker checker = {"keyframe", def->name, builder->nkeys, error};
-  sap_builder_key key = {.t = def->t,
-                         .nq = builder->nq,
-                         .nv = builder->nv,
-                         .nu = builder->nactuators,
-                         .na = builder->na};
-  sap_status status = sap_check_finite(&checker, "t", def->t);
-  if (status == SAP_STATUS_OK) {
-    status = copy_values(&checker, "q", def->q, key.nq, &key.q);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = copy_values(&checker, "v", def->v, key.nv, &key.v);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = copy_values(&checker, "control", def->control, key.nu, &key.control);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = copy_values(&checker, "act", def->act, key.na, &key.act);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&builder->keys, &builder->key_capacity, builder->nkeys + 1, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_name(builder, SAP_ELEMENT_KEYFRAME, def->name, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    free_key(&key);
-    return status;
-  }
-  builder->keys[builder->nkeys] = key;
-  if (id != NULL) {
-    *id = builder->nkeys;
-  }
-  ++builder->nkeys;
   return SAP_STATUS_OK;
 }

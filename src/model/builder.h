@@ -49,10 +49,12 @@ struct sap_builder {
 };
 
 // Scales masses and inertias so that all bodies together have the mass `total`, if they have any.
-void sap_builder_scale_masses(sap_builder* builder, double total);
+// NOT_FINITE: they overflow.
+sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error);
 // Joints whose bodies have no inertia in their direction get this armature [kg m^2, kg] when the
 // model is compiled, instead of being refused: but for the displacements of free joints.
 void sap_builder_spare_armature(sap_builder* builder, double armature);
+void sap_builder_clear_key(sap_builder_key* key);
 // Text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 // A checker for the next element of a kind, or for an existing one.

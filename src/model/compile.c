@@ -226,7 +226,7 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
     status = sap_compile_check_inertia(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_compile_springs(model, error);
+    status = sap_compile_springs(builder, model, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_compile_actuators(builder, model, error);

@@ -15,7 +15,7 @@ sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
 // The tendons' lengths in the default pose; springs without a length are relaxed there.
 sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 // Stiffness and damping from time constants and damping ratios.
-sap_status sap_compile_springs(sap_model* model, sap_error* error);
+sap_status sap_compile_springs(const sap_builder* builder, sap_model* model, sap_error* error);
 // Damping from damping ratios, forces and ranges of muscles; after sap_compile_check_inertia.
 sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
 // NOT_SPD unless the mass matrix is positive definite in the default pose.

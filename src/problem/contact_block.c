@@ -26,14 +26,23 @@ static sap_status check_friction(const sap_problem* p, const sap_contact_block* 
                       c->friction[i]);
     }
   }
-  for (int32_t i = 0; i < 3; ++i) {
-    if (!isfinite(c->surface_velocity[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                      "block %d: surface_velocity[%d] = %g must be finite", p->nblocks, i,
-                      c->surface_velocity[i]);
-    }
-  }
   return SAP_STATUS_OK;
+}
+
+// Velocities and the gap that come with a contact.
+static sap_status check_motion(const sap_problem* p, const sap_contact_block* c, sap_error* error) {
+  sap_status status = sap_check_numbers("surface_velocity", c->surface_velocity, 3, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_numbers("velocity_change", c->velocity_change, 3, error);
+  }
+  if (status == SAP_STATUS_OK && !isfinite(c->gap_change)) {
+    status =
+        sap_fail(error, SAP_STATUS_NOT_FINITE, "gap_change = %g must be finite", c->gap_change);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", p->nblocks);
+  }
+  return status;
 }
 
 // J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
@@ -127,6 +136,9 @@ static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_er
   sap_block part = rows->block;
   sap_status status = check_friction(p, contact, nrows, error);
   part.nrows = 3;
+  if (status == SAP_STATUS_OK) {
+    status = check_motion(p, contact, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_problem_check_shape(p, &part, error);
   }

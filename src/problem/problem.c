@@ -212,18 +212,14 @@ sap_status sap_problem_set_gamma_guess(sap_problem* problem, const double* gamma
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_gamma_guess: %s is NULL",
                     p == NULL ? "problem" : "gamma_guess");
   }
-  for (int32_t i = 0; i < p->nrows; ++i) {
-    if (!isfinite(gamma_guess[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "gamma_guess[%d] = %g must be finite", i,
-                      gamma_guess[i]);
-    }
-  }
-  const sap_status status =
-      SAP_RESERVE(&p->gamma_guess, &p->gamma_guess_capacity, (int64_t)p->nrows, error);
+  sap_status status = sap_check_numbers("gamma_guess", gamma_guess, p->nrows, error);
   if (status == SAP_STATUS_OK) {
-    memcpy(p->gamma_guess, gamma_guess, (size_t)p->nrows * sizeof(double));
-    p->guess_rows = p->nrows;
+    status = SAP_RESERVE(&p->gamma_guess, &p->gamma_guess_capacity, (int64_t)p->nrows, error);
   }
+  if (status == SAP_STATUS_OK && p->nrows > 0) {
+    memcpy(p->gamma_guess, gamma_guess, (size_t)p->nrows * sizeof(double));
+  }
+  p->guess_rows = status == SAP_STATUS_OK ? p->nrows : p->guess_rows;
   return status;
 }
 

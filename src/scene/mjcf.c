@@ -44,7 +44,10 @@ static sap_status build(sap_mjcf_reader* r) {
     status = sap_mjcf_read_bodies(r);
   }
   if (status == SAP_STATUS_OK && r->main->compiler.total_mass > 0.0) {
-    sap_builder_scale_masses(r->builder, r->main->compiler.total_mass);
+    status = sap_builder_scale_masses(r->builder, r->main->compiler.total_mass, r->error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(r->error, "%.200s", r->path);
+    }
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_check_settings(r);

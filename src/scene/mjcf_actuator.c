@@ -181,8 +181,11 @@ static sap_status check_places(sap_mjcf_reader* r, const sap_xml_node* node) {
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
                         "must act on one of joint, jointinparent, tendon, site and cranksite");
   }
-  return sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL
-             ? sap_xml_fail(node, "refsite", SAP_STATUS_SYNTAX, r->error, "needs a site")
+  if (sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL) {
+    return sap_xml_fail(node, "refsite", SAP_STATUS_SYNTAX, r->error, "needs a site");
+  }
+  return sap_xml_get(node, "slidersite") != NULL && sap_xml_get(node, "cranksite") == NULL
+             ? sap_xml_fail(node, "slidersite", SAP_STATUS_SYNTAX, r->error, "needs a cranksite")
              : SAP_STATUS_OK;
 }
 

@@ -227,6 +227,14 @@ static void test_contacts(void** state) {
   expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
          &error, "surface_velocity[1]");
   contact.surface_velocity[1] = 0.0;
+  contact.velocity_change[2] = (double)INFINITY;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
+         &error, "block 0: velocity_change[2] = inf");
+  contact.velocity_change[2] = 0.0;
+  contact.gap_change = (double)NAN;
+  expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_FINITE,
+         &error, "block 0: gap_change = nan");
+  contact.gap_change = 0.0;
   const double zero[3] = {0};
   const double* no_motion[1] = {zero};
   contact.jacobians = no_motion;

@@ -56,6 +56,10 @@ static const bad_input mjcf[] = {
      "a:2: <compiler coordinate=", "local"},
     {TOP("<compiler settotalmass='3 4'/>"), SAP_STATUS_SYNTAX,
      "a:2: <compiler settotalmass=", "must be 1"},
+    {JOINT("springdamper='1e-200 1'"), SAP_STATUS_NOT_FINITE, "a: joint 'j'", "overflows"},
+    {"<mujoco><compiler settotalmass='1e300'/><worldbody><body><joint/><geom size='.1' "
+     "mass='1e-100'/></body></worldbody></mujoco>",
+     SAP_STATUS_NOT_FINITE, "a: masses and inertias overflow", "1e+300 kg"},
     {JOINT("springdamper='-1 1'"), SAP_STATUS_SYNTAX, "a:4: <joint springdamper=", ">= 0"},
     {JOINT("range='-1 1' margin='1'"), SAP_STATUS_SYNTAX, "a:4: <joint margin=", "half the range"},
     {BODY("<geom type='mesh' mesh='m'/>"), SAP_STATUS_SYNTAX, "a:4: <geom mesh=\"m\">",
@@ -91,6 +95,9 @@ static const bad_input mjcf[] = {
      SAP_STATUS_ARGUMENT, "a:2: <motor>", "direction must not be zero"},
     {WITH_JOINT("<actuator><general joint='j' input='pos vel'/></actuator>"),
      SAP_STATUS_UNSUPPORTED, "a:2: <general input=", "only: pos vel pressure"},
+    {"<mujoco><worldbody><site name='s'/><site name='t'/></worldbody>\n<actuator><motor site='s' "
+     "slidersite='t'/></actuator></mujoco>",
+     SAP_STATUS_SYNTAX, "a:2: <motor slidersite=\"t\">", "needs a cranksite"},
     {WITH_JOINT("<actuator><motor cranksite='s'/></actuator>"), SAP_STATUS_SYNTAX, "a:2: <motor",
      "'s'"},
     {WITH_JOINT("<actuator><general joint='j' dyntype='user'/></actuator>"), SAP_STATUS_UNSUPPORTED,
