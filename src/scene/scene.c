@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#define _POSIX_C_SOURCE 200809L
 #include <sapstep/scene.h>
 
-#include <locale.h>
 #include <math.h>
 
+#include "core/c_locale.h"
 #include "scene/mjcf.h"
 #include "scene/urdf.h"
 #include "scene/xml.h"
@@ -110,14 +109,11 @@ sap_status sap_scene_read(const char* path, const sap_scene_options* options, sa
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  // Numbers have a decimal point whatever the program's locale says; this thread only.
-  const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  if (plain == (locale_t)0) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  sap_c_locale guard;
+  status = sap_c_locale_begin(&guard, error);
+  if (status == SAP_STATUS_OK) {
+    status = read_scene(path, options, out, error);
+    sap_c_locale_end(&guard);
   }
-  const locale_t before = uselocale(plain);
-  status = read_scene(path, options, out, error);
-  (void)uselocale(before);
-  freelocale(plain);
   return status;
 }
