@@ -1,24 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files by assimp, which only this file knows, but for MSH. Its scene is flattened (DAE nests
-// nodes with poses, units and axes) and copied; points and lines are left out.
+// Mesh files, each read once, whatever their format.
 #include "scene/mesh_file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/postprocess.h>
-#include <assimp/scene.h>
-
 #include "core/file.h"
 #include "core/memory.h"
+#include "scene/mesh_source.h"
 #include "scene/number.h"
 
 static const char formats[] = "stl obj dae ply msh";
-enum { MSH = 4 };
 
 static void clear_data(sap_mesh_data* data) {
   sap_free(data->vertices);
@@ -92,107 +87,91 @@ sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Sizes over all parts; false when there are too many.
-static bool count_scene(const struct aiScene* scene, size_t* vertices, size_t* faces) {
-  *vertices = *faces = 0;
-  for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
-    *vertices += scene->mMeshes[m]->mNumVertices;
-    *faces += scene->mMeshes[m]->mNumFaces;
-  }
-  return *vertices <= INT32_MAX / 12 && *faces <= INT32_MAX / 12;
-}
+typedef sap_status (*mesh_reader)(sap_mesh_source* source);
 
-static void copy_scene(const struct aiScene* scene, sap_mesh_data* out) {
-  for (unsigned m = 0; m < scene->mNumMeshes; ++m) {
-    const struct aiMesh* mesh = scene->mMeshes[m];
-    const int32_t first = out->vertex_count;
-    for (unsigned i = 0; i < mesh->mNumVertices; ++i) {
-      double* p = out->vertices + 3 * (size_t)out->vertex_count++;
-      p[0] = (double)mesh->mVertices[i].x;
-      p[1] = (double)mesh->mVertices[i].y;
-      p[2] = (double)mesh->mVertices[i].z;
-    }
-    for (unsigned i = 0; i < mesh->mNumFaces; ++i) {
-      const struct aiFace* face = &mesh->mFaces[i];
-      if (face->mNumIndices == 3) {
-        int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
-        for (int k = 0; k < 3; ++k) {
-          corners[k] = first + (int32_t)face->mIndices[k];
-        }
-      }
-    }
-  }
-}
-
-static sap_status take_scene(const struct aiScene* scene, const char* path, sap_mesh_data* out,
-                             sap_error* error) {
-  size_t vertices, faces;
-  if (!count_scene(scene, &vertices, &faces)) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "%.300s: too many vertices or faces", path);
-  }
-  if (vertices == 0) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file has no vertices", path);
-  }
-  out->vertices = sap_allocate(3 * vertices, sizeof *out->vertices);
-  out->faces = sap_allocate(3 * faces, sizeof *out->faces);
-  if (out->vertices == NULL || out->faces == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
-  }
-  copy_scene(scene, out);
-  return sap_mesh_join_vertices(out, error);
-}
-
-// *format: place in `formats`.
-static sap_status check_file(const char* path, int32_t* format, sap_error* error) {
+static mesh_reader find_reader(const char* path) {
+  static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_dae,
+                                        sap_mesh_read_ply, sap_mesh_read_msh};
   const char* dot = strrchr(path, '.');
   char extension[8] = "";
   for (size_t i = 0; dot != NULL && i + 1 < sizeof extension && dot[1 + i] != '\0'; ++i) {
     const char c = dot[1 + i];
     extension[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
   }
-  *format = sap_word_index(formats, extension);
-  if (*format < 0) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
-                    formats);
+  const int32_t format = sap_word_index(formats, extension);
+  return format >= 0 ? readers[format] : NULL;
+}
+
+static sap_status load_bytes(FILE* file, const char* path, char** bytes, size_t* size,
+                             sap_error* error) {
+  char first;
+  errno = 0;
+  if (fread(&first, 1, 1, file) != 1) {
+    return ferror(file) != 0
+               ? sap_fail_io(error, errno, "read", path)
+               : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
   }
+  const long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+  if (end < 0 || end > INT32_MAX || fseek(file, 0, SEEK_SET) != 0) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: not a regular file below 2 GiB", path);
+  }
+  *size = (size_t)end;
+  *bytes = sap_allocate(*size + 1, 1);
+  if (*bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  }
+  return fread(*bytes, 1, *size, file) == *size ? SAP_STATUS_OK
+                                                : sap_fail_io(error, errno, "read", path);
+}
+
+static sap_status load(const char* path, char** bytes, size_t* size, sap_error* error) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
     return sap_fail_io(error, errno, "read", path);
   }
-  char byte;
-  const bool readable = fread(&byte, 1, 1, file) == 1;
+  const sap_status status = load_bytes(file, path, bytes, size, error);
   (void)fclose(file);
-  return readable ? SAP_STATUS_OK
-                  : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
+  return status;
 }
 
-// DAE: coordinates as they stand, which is how robots use them; assimp would turn z to y where a
-// file says that z is up.
-static const struct aiScene* import_scene(const char* path) {
-  struct aiPropertyStore* properties = aiCreatePropertyStore();
-  if (properties == NULL) {
-    return NULL;
+// What every format must have given: vertices that are finite, and triangles of them.
+static sap_status check_mesh(const sap_mesh_source* s) {
+  const sap_mesh_data* m = s->out;
+  if (m->vertex_count == 0) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file has no faces");
   }
-  aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-  const struct aiScene* scene = aiImportFileExWithProperties(
-      path, aiProcess_Triangulate | aiProcess_PreTransformVertices, NULL, properties);
-  aiReleasePropertyStore(properties);
-  return scene;
+  for (int32_t i = 0; i < 3 * m->vertex_count; ++i) {
+    if (!isfinite(m->vertices[i])) {
+      return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3);
+    }
+  }
+  for (int32_t i = 0; i < 3 * m->face_count; ++i) {
+    if (m->faces[i] < 0 || m->faces[i] >= m->vertex_count) {
+      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "triangle %d: there is no vertex %d of %d", i / 3,
+                           m->faces[i], m->vertex_count);
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_file(const char* path, sap_mesh_data* out, sap_error* error) {
-  int32_t format = -1;
-  sap_status status = check_file(path, &format, error);
-  if (status != SAP_STATUS_OK || format == MSH) {
-    return status == SAP_STATUS_OK ? sap_mesh_read_msh(path, out, error) : status;
+  const mesh_reader reader = find_reader(path);
+  if (reader == NULL) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
+                    formats);
   }
-  const struct aiScene* scene = import_scene(path);
-  if (scene == NULL) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is no mesh that can be read", path);
+  char* bytes = NULL;
+  sap_mesh_source source = {.path = path, .line = 1, .out = out, .error = error};
+  sap_status status = load(path, &bytes, &source.size, error);
+  source.bytes = bytes;
+  if (status == SAP_STATUS_OK) {
+    status = reader(&source);
   }
-  status = take_scene(scene, path, out, error);
-  aiReleaseImport(scene);
-  return status;
+  sap_free(bytes);
+  if (status == SAP_STATUS_OK) {
+    status = check_mesh(&source);
+  }
+  return status == SAP_STATUS_OK ? sap_mesh_join_vertices(out, error) : status;
 }
 
 sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,

@@ -22,11 +22,9 @@ typedef struct sap_mesh_files {
 } sap_mesh_files;
 
 // *out belongs to `files` and lives until the next call. IO: missing or unreadable; UNSUPPORTED:
-// other formats; SYNTAX: the file is no such mesh. The messages begin with the path.
+// other formats; SYNTAX, NOT_FINITE: the file is no such mesh. The messages begin with the path.
 sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,
                                sap_error* error);
-// mesh_msh.c: one of MuJoCo's MSH files.
-sap_status sap_mesh_read_msh(const char* path, sap_mesh_data* out, sap_error* error);
 void sap_mesh_files_clear(sap_mesh_files* files);
 
 // Joins equal positions; faces, NULL allowed, are renumbered.

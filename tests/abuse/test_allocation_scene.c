@@ -16,12 +16,15 @@
 
 static const char mjcf[] =
     "<mujoco><default><default class='a'><joint damping='1'/></default></default>"
-    "<asset><model name='k' file='k'/></asset>"
+    "<asset><model name='k' file='k'/><mesh name='t' file='t.obj'/></asset>"
     "<worldbody><attach model='k' prefix='k_'/><replicate count='2' offset='1 0 0'>"
     "<body name='b' childclass='a'><joint name='j'/><geom name='g' size='.1'/></body></replicate>"
+    "<body><joint/><geom type='mesh' mesh='t'/></body>"
     "</worldbody><contact><exclude body1='b' body2='k_c'/></contact>"
     "<tendon><fixed range='0 1'><joint joint='j' coef='2'/></fixed></tendon>"
     "<actuator><motor joint='j'/></actuator><keyframe><key ctrl='1 2'/></keyframe></mujoco>";
+static const char mesh[] =
+    "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
 static const char attached[] =
     "<mujoco><worldbody><body name='c'><freejoint/><geom size='1'/></body></worldbody>"
     "<keyframe><key name='k' qpos='1 2 3 1 0 0 0'/></keyframe></mujoco>";
@@ -36,6 +39,7 @@ static void read_without_memory(const char* text) {
   scratch_begin(&s);
   char path[SCRATCH_PATH_SIZE];
   scratch_write(&s, "k", attached, sizeof attached - 1, path);
+  scratch_write(&s, "t.obj", mesh, sizeof mesh - 1, path);
   scratch_write(&s, "a", text, strlen(text), path);
   int64_t count = 0;
   for (bool failed = true; failed; ++count) {

@@ -25,6 +25,15 @@ typedef struct bad_mesh {
 // Binary STL: 80 bytes of header, the number of triangles, 50 bytes each.
 static const char cut_stl[84 + 50 + 10] = {[80] = 2};
 
+static const char long_stl[84 + 50 + 1] = {[80] = 1};
+static const char nan_stl[84 + 50] = {[80] = 1, [84 + 12 + 2] = '\xc0', [84 + 12 + 3] = '\x7f'};
+
+#define PLY_HEADER(format)                                                         \
+  "ply\nformat " format                                                            \
+  " 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\n" \
+  "element face 1\nproperty list uchar int vertex_index\nend_header\n"
+#define PLY(format, face) PLY_HEADER(format) "0 0 0\n" face
+
 static const bad_mesh meshes[] = {
     {"flat.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 4 3\n"),
      "mesh 'shell': its volume is 0"},
@@ -36,13 +45,45 @@ static const bad_mesh meshes[] = {
     {"nothing.obj", TEXT(""), "nothing.obj"},
     {"blank.obj", TEXT("# no vertices\n"), "blank.obj"},
     {"nan.obj", TEXT("v 0 0 0\nv nan 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"),
-     "mesh 'shell': vertices[6] = nan must be finite"},
+     "nan.obj:2: 'nan' must be finite"},
     {"huge.obj",
      TEXT("v 0 0 0\nv 1e999 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"),
-     "must be finite"},
-    {"far.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 9\nf 1 2 4\n"), "far.obj"},
-    {"cut.stl", cut_stl, sizeof cut_stl, "cut.stl"},
-    {"empty.stl", TEXT("solid x\nendsolid x\n"), "empty.stl"},
+     "huge.obj:2: '1e999' must be finite"},
+    {"far.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 9\nf 1 2 4\n"),
+     "far.obj:5: vertex 9 is none of the 4 so far"},
+    {"before.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\nf -1 -2 -4\n"),
+     "before.obj:4: vertex -4 is none of the 3 so far"},
+    {"zero.obj", TEXT("v 0 0 0\nv 1 0 0\nv 0 1 0\n\nf 0 1 2\n"), "zero.obj:5: vertex 0"},
+    {"corner.obj", TEXT("v 0 0 0\n# c\nf 1 1/2 1x\n"), "corner.obj:3: '1x' is no corner"},
+    {"edge.obj", TEXT("v 0 0 0\nv 1 0 0\nf 1 2 # 3\n"), "edge.obj:3: a face has 2 corners"},
+    {"short.obj", TEXT("v 0 0 0\r\nv 1 2\r\n"), "short.obj:2: '' is not a number"},
+    {"hex.obj", TEXT("v 0 \\\n0x1 0\n"), "hex.obj:2: '0x1' is not a decimal number"},
+    {"cut.stl", cut_stl, sizeof cut_stl, "cut.stl: the file ends in facet 2 of 2"},
+    {"long.stl", long_stl, sizeof long_stl, "long.stl: bytes follow the last of its 1 facets"},
+    {"nan.stl", nan_stl, sizeof nan_stl, "nan.stl: facet 1: a vertex is not finite"},
+    {"tiny.stl", TEXT("no solid"), "tiny.stl: neither a solid in text nor 84 bytes"},
+    {"empty.stl", TEXT("solid x\nendsolid x\n"), "empty.stl: the file has no faces"},
+    {"open.stl", TEXT("solid x\n facet normal 0 0 0\n  outer loop\n   vertex 0 0 zero\n"),
+     "open.stl:4: 'zero' is not a number"},
+    {"end.stl", TEXT("solid x\nfacet normal 0 0 0 outer loop vertex 0 0 0\n"),
+     "end.stl:3: '' must be 'vertex'"},
+    {"quad.stl",
+     TEXT("solid\nfacet normal 0 0 0\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 1 1 0\n"
+          "vertex 0 1 0\n"),
+     "quad.stl:7: 'vertex' must be 'endloop'"},
+    {"text.ply", TEXT("plyy\n"), "text.ply:1: the file must begin with 'ply'"},
+    {"type.ply", TEXT("ply\nformat ascii 1.0\nelement vertex 3\nproperty real x\n"),
+     "type.ply:4: unknown type"},
+    {"open.ply", TEXT("ply\nformat ascii 1.0\n"), "open.ply:3: the header has no end_header"},
+    {"flat.ply", TEXT("ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1\n"),
+     "flat.ply: its vertices lack x, y or z"},
+    {"cut.ply", TEXT(PLY("ascii", "3 0 1\n")), "cut.ply:12: '' is not a number"},
+    {"far.ply", TEXT(PLY("ascii", "3 0 1 1\n")), "far.ply: triangle 0: there is no vertex 1 of 1"},
+    {"minus.ply", TEXT(PLY("ascii", "3 0 0 -1\n")), "minus.ply:11: there is no vertex -1"},
+    {"cut2.ply", TEXT(PLY("binary_big_endian", "")), "cut2.ply: the file ends before its last row"},
+    {"nan.ply", TEXT(PLY_HEADER("binary_little_endian") "\0\0\xc0\x7f\0\0\0\0\0\0\0\0\x00"),
+     "nan.ply: before byte 171: must be finite: nan"},
+    {"bad.dae", TEXT("<COLLADA><asset></COLLADA>"), "bad.dae: "},
     {"binary.obj", TEXT("\x7f\x45\x4c\x46\x00\x01\x02"), "binary.obj"},
 };
 

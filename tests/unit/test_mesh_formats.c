@@ -21,6 +21,20 @@ static const int32_t faces[12] = {0, 2, 1, 0, 1, 3, 1, 2, 3, 2, 0, 3};
 static const char obj[] =
     "v 0 0 0\nv 1 0 0\nv 0 2 0\nv 0 0 3\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
 
+// Corners counted backwards, with texture and normal, a line that is continued, one without an end.
+static const char wild_obj[] =
+    "# a comment\r\nmtllib m.mtl\r\no t\r\nv 0 0 0 0.5 0.5 0.5\r\nv 1.0e+0 0 0\r\nv 0 \\\r\n2 0\r\n"
+    "vt 0 0\r\nvn 0 0 1\r\nf -3/1/1 -1/1/1 -2/1/1 # the bottom\r\nv 9 9 9\r\nv 0 0 3\r\n"
+    "usemtl m\r\ns off\r\nf 1//1 2//1 5//1\r\nf 2/1 3/1 5/1\r\nl 1 2\r\nf 3 1 5";
+
+#define FACET(a, b, c)                                                                 \
+  "facet normal nan nan nan\n outer loop\n  vertex " a "\n  vertex " b "\n  vertex " c \
+  "\n endloop\nendfacet\n"
+// Two solids, one of a name with blanks.
+static const char text_stl[] = "solid the first\n" FACET("0 0 0", "0 2 0", "1 0 0")
+    FACET("0 0 0", "1 0 0", "0 0 3") "endsolid the first\nSOLID\n" FACET("1 0 0", "0 2 0", "0 0 3")
+        FACET("0 2 0", "0 0 0", "0 0 3") "ENDSOLID\n";
+
 static const char ply[] =
     "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\nproperty float "
     "z\n"
@@ -53,6 +67,37 @@ static size_t put_real(char* to, float value) {
   int32_t bits;
   memcpy(&bits, &value, sizeof bits);
   return put_integer(to, bits);
+}
+
+// Faces of bytes, and properties and elements that nobody asked for.
+static size_t make_ply(char* to, bool big) {
+  size_t n = (size_t)snprintf(
+      to, 400,
+      "ply\nformat binary_%s_endian 1.0\ncomment c\nelement odd 2\nproperty list uchar short s\n"
+      "element vertex 4\nproperty float z\nproperty uchar red\nproperty float x\nproperty float "
+      "y\nelement face 4\nproperty list uint8 int8 vertex_indices\nend_header\n",
+      big ? "big" : "little");
+  memcpy(to + n, "\0\2abcd", 6);
+  n += 6;
+  for (int v = 0; v < 4; ++v) {
+    for (int k = 0; k < 3; ++k) {
+      char number[4];
+      (void)put_real(number, vertices[3 * v + (k + 2) % 3]);
+      for (int i = 0; i < 4; ++i) {
+        to[n++] = number[big ? 3 - i : i];
+      }
+      if (k == 0) {
+        to[n++] = '\x7f';
+      }
+    }
+  }
+  for (int f = 0; f < 4; ++f) {
+    to[n++] = 3;
+    for (int i = 0; i < 3; ++i) {
+      to[n++] = (char)faces[3 * f + i];
+    }
+  }
+  return n;
 }
 
 static size_t make_stl(char* to) {
@@ -132,6 +177,10 @@ static void test_formats(void** state) {
   expect_tetrahedron("t.obj", obj, sizeof obj - 1);
   expect_tetrahedron("t.ply", ply, sizeof ply - 1);
   expect_tetrahedron("t.DAE", dae, sizeof dae - 1);
+  expect_tetrahedron("wild.OBJ", wild_obj, sizeof wild_obj - 1);
+  expect_tetrahedron("text.stl", text_stl, sizeof text_stl - 1);
+  expect_tetrahedron("big.ply", bytes, make_ply(bytes, true));
+  expect_tetrahedron("little.ply", bytes, make_ply(bytes, false));
   expect_tetrahedron("t.stl", bytes, make_stl(bytes));
   expect_tetrahedron("t.msh", bytes, make_msh(bytes));
 }
@@ -153,18 +202,18 @@ static void test_bad_msh(void** state) {
   char bytes[1024];
   const size_t size = make_msh(bytes);
   for (size_t n = 1; n < size; ++n) {
-    refuse_msh(bytes, n, "no mesh that can be read");
+    refuse_msh(bytes, n, n < 16 ? "its header alone 16" : "but its header says 140");
   }
   bytes[size] = 0;
-  refuse_msh(bytes, size + 1, "no mesh that can be read");
+  refuse_msh(bytes, size + 1, "has 141 bytes, but its header says 140");
   const int32_t counts[] = {-1, INT32_MAX, 0};
   for (int i = 0; i < 3; ++i) {
     (void)put_integer(bytes, counts[i]);
-    refuse_msh(bytes, size, "no mesh that can be read");
+    refuse_msh(bytes, size, "vertices are out of range");
   }
   (void)make_msh(bytes);
   (void)put_integer(bytes + size - 4, 4);
-  refuse_msh(bytes, size, "no such vertex");
+  refuse_msh(bytes, size, "triangle 3: there is no vertex 4 of 4");
 }
 
 int main(void) {
