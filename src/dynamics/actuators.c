@@ -109,7 +109,7 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t id) {
   return isfinite(lower) || isfinite(upper) ? bound : -1;
 }
 
-bool sap_model_actuator_is_simple(const sap_model* model, int32_t id) {
+static bool is_simple(const sap_model* model, int32_t id) {
   const sap_model_actuator* a = &model->actuators[id];
   if (a->transmission != SAP_TRANSMISSION_JOINT || model->joints[a->target].nv != 1 ||
       isfinite(model->joints[a->target].motor_speed)) {
@@ -117,6 +117,32 @@ bool sap_model_actuator_is_simple(const sap_model* model, int32_t id) {
   }
   return !sap_dynamics_actuator_is_elastic(model, id) && a->bias[1] == 0.0 && a->bias[2] == 0.0 &&
          sap_model_effort_bound(model, id) < 0;
+}
+
+void sap_dynamics_sort_actuators(sap_dynamics* d) {
+  const double infinity = (double)INFINITY;
+  for (int32_t id = 0; id < d->model->sizes.actuators; ++id) {
+    const sap_model_actuator* a = &d->model->actuators[id];
+    if (is_simple(d->model, id)) {
+      d->motors[d->nmotors++] =
+          (sap_simple_motor){.id = id,
+                             .dof = d->model->joints[a->target].v_start,
+                             .gear = a->gear,
+                             .gain = a->gain,
+                             .bias = a->bias[0],
+                             .force_lower = a->force_lower,
+                             .force_upper = a->force_upper,
+                             .input_lower = a->act < 0 ? a->control_lower : -infinity,
+                             .input_upper = a->act < 0 ? a->control_upper : infinity};
+    } else {
+      d->other_actuators[d->nother_actuators++] = id;
+    }
+  }
+}
+
+const int32_t* sap_dynamics_other_actuators(const sap_dynamics* d, int32_t* count) {
+  *count = d->nother_actuators;
+  return d->other_actuators;
 }
 
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper) {
@@ -171,7 +197,8 @@ const double* sap_dynamics_motor_efforts(sap_dynamics* d, const double* q, const
   double *efforts = d->effort, *forces = d->effort + bounds;
   memset(efforts, 0, 2 * (size_t)bounds * sizeof *efforts);
   bool any = false;
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t i = d->other_actuators[n];
     if (is_summed(d, i, input)) {
       const int32_t bound = sap_model_effort_bound(model, i);
       const double force = force_now(d, q, v, i, input);
@@ -200,13 +227,13 @@ static void add_summed(sap_dynamics* d, const double* efforts, double sign, doub
   }
 }
 
-static void add_simple(const sap_dynamics* d, int32_t id, const double* input, double sign,
-                       double* k) {
-  const sap_model_actuator* a = &d->model->actuators[id];
-  if (d->actuator_active[id]) {
-    const double force = a->gain * input_of(d->model, id, input) + a->bias[0];
-    k[d->model->joints[a->target].v_start] +=
-        sign * a->gear * clamp(force, a->force_lower, a->force_upper);
+static void add_simple(const sap_dynamics* d, const double* input, double sign, double* k) {
+  for (int32_t n = 0; n < d->nmotors; ++n) {
+    const sap_simple_motor* m = &d->motors[n];
+    if (d->actuator_active[m->id]) {
+      const double u = clamp(input != NULL ? input[m->id] : 0.0, m->input_lower, m->input_upper);
+      k[m->dof] += sign * m->gear * clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
+    }
   }
 }
 
@@ -214,10 +241,10 @@ void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, 
                              double sign, double* k) {
   const sap_model* model = d->model;
   bool summed = false;
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (d->simple_motor[i]) {
-      add_simple(d, i, input, sign, k);
-    } else if (is_summed(d, i, input)) {
+  add_simple(d, input, sign, k);
+  for (int32_t n = 0; n < d->nother_actuators; ++n) {
+    const int32_t i = d->other_actuators[n];
+    if (is_summed(d, i, input)) {
       summed = true;
     } else if (d->actuator_active[i] && !sap_dynamics_actuator_is_elastic(model, i) &&
                !sap_dynamics_actuator_is_servo(model, i, input)) {

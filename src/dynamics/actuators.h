@@ -30,6 +30,8 @@ typedef struct sap_actuator_force {
 // Switches of the actuators, all on at first.
 bool* sap_dynamics_actuator_switches(sap_dynamics* dynamics);
 bool sap_dynamics_actuator_is_on(const sap_dynamics* dynamics, int32_t actuator);
+// Those that can be more than a motor of constant force: all that may be servos are among them.
+const int32_t* sap_dynamics_other_actuators(const sap_dynamics* dynamics, int32_t* count);
 
 // Of one that has no muscle.
 sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t actuator,
@@ -39,9 +41,6 @@ bool sap_dynamics_actuator_is_servo(const sap_model* model, int32_t actuator, co
 bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t actuator);
 sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t actuator,
                                                const double* input, double length, double rate);
-
-// Is its force gain u + bias, clamped, on a joint whose sum of forces has no bounds?
-bool sap_model_actuator_is_simple(const sap_model* model, int32_t actuator);
 
 // The bound of the sum that an actuator counts to, -1: none.
 int32_t sap_model_effort_bound(const sap_model* model, int32_t actuator);

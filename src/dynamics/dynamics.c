@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
 #include "dynamics/kernels.h"
 #include "math/quaternion.h"
@@ -41,7 +40,9 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->force,
                          d->actuator_active,
                          d->locked,
-                         d->simple_motor,
+                         d->motors,
+                         d->other_actuators,
+                         d->elastic,
                          d->floating,
                          d->couplings,
                          d->spring_active,
@@ -110,8 +111,9 @@ static bool allocate(sap_dynamics* d) {
          (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
          (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
          (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
-         (d->simple_motor = sap_allocate((size_t)sizes->actuators, sizeof *d->simple_motor)) !=
-             NULL &&
+         (d->motors = sap_allocate((size_t)sizes->actuators, sizeof *d->motors)) != NULL &&
+         (d->other_actuators =
+              sap_allocate((size_t)sizes->actuators, sizeof *d->other_actuators)) != NULL &&
          (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
          (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
              NULL &&
@@ -213,9 +215,7 @@ static void make_tables(sap_dynamics* d) {
                                                .cubic = joint->stiffness_cubic};
     }
   }
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    d->simple_motor[i] = sap_model_actuator_is_simple(model, i);
-  }
+  sap_dynamics_sort_actuators(d);
   for (int32_t b = 1; b < model->sizes.bodies; ++b) {
     const sap_model_body* body = &model->bodies[b];
     if (body->tree >= 0 && body->gravity_compensation * body->mass != 0.0) {

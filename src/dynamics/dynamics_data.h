@@ -30,6 +30,19 @@ typedef struct sap_spring {
   double stiffness, reference, cubic;
 } sap_spring;
 
+// A motor whose force is gain u + bias, clamped, on a joint whose sum of forces has no bounds.
+typedef struct sap_simple_motor {
+  int32_t id, dof;
+  double gear, gain, bias;
+  double force_lower, force_upper;
+  double input_lower, input_upper;  // bounds of u
+} sap_simple_motor;
+
+// A force element that can have a force at all: its kind (elements.h) and id.
+typedef struct sap_elastic {
+  int32_t kind, id;
+} sap_elastic;
+
 // What depends on the configuration alone.
 typedef struct sap_placement {
   double* p_WB;          //                                                       (3 bodies)
@@ -43,21 +56,24 @@ struct sap_dynamics {
   const sap_model* model;
   const struct sap_dynamics_kernels* kernels;
   int32_t nlinks;
-  sap_link* links;      // parents before children                                (nlinks)
-  int32_t nmoving;      // bodies that move, parents before children
-  int32_t* moving;      //                                                        (nmoving)
-  bool* hinged;         // has hinges, no other joints, on a body that moves      (bodies)
-  bool* tree_lone;      //                                                        (trees)
-  bool* tree_free;      // the first joint is a free one                          (trees)
-  int32_t* tree_root;   // first body                                             (trees)
-  int32_t nsprings;     // joints with a spring
-  sap_spring* springs;  //                                                        (nsprings)
-  double* damping;      // of each dof                                            (nv)
-  double* armature;     // of each dof                                            (nv)
-  bool* locked;         // is each velocity held at zero?                         (nv)
-  bool* simple_motor;   // force by control alone, on a joint without bounds      (actuators)
-  int32_t nfloating;    // bodies with gravity compensation
-  int32_t* floating;    //                                                        (bodies)
+  sap_link* links;           // parents before children                                (nlinks)
+  int32_t nmoving;           // bodies that move, parents before children
+  int32_t* moving;           //                                                        (nmoving)
+  bool* hinged;              // has hinges, no other joints, on a body that moves      (bodies)
+  bool* tree_lone;           //                                                        (trees)
+  bool* tree_free;           // the first joint is a free one                          (trees)
+  int32_t* tree_root;        // first body                                             (trees)
+  int32_t nsprings;          // joints with a spring
+  sap_spring* springs;       //                                                        (nsprings)
+  double* damping;           // of each dof                                            (nv)
+  double* armature;          // of each dof                                            (nv)
+  bool* locked;              // is each velocity held at zero?                         (nv)
+  int32_t nmotors;           // simple ones
+  sap_simple_motor* motors;  //                                                  (actuators)
+  int32_t nother_actuators;  // the rest
+  int32_t* other_actuators;  //                                                  (actuators)
+  int32_t nfloating;         // bodies with gravity compensation
+  int32_t* floating;         //                                                        (bodies)
 
   // Forces from outside.
   bool any_applied;
@@ -65,6 +81,8 @@ struct sap_dynamics {
   sap_applied_wrench* wrenches;  //                                              (bodies)
 
   // Force elements.
+  int32_t nelastic;
+  sap_elastic* elastic;  // by kind, then id                                      (nelastic)
   int32_t ncouplings;
   int32_t (*couplings)[2];  // trees a < b, sorted                                (ncouplings)
   bool* spring_active;      //                                                    (springs)
@@ -99,6 +117,8 @@ void sap_dynamics_gather_forces(sap_dynamics* d, double* tau);
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
 // k += sign times the forces that hold bodies against gravity.
 void sap_dynamics_add_gravity_compensation(const sap_dynamics* d, double sign, double* k);
+// Sorts the actuators into motors and others.
+void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements, when the kinematics stand.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error);
 // out += J' S J of d->rows, S symmetric (column-major): lower triangles, and couplings.

@@ -186,11 +186,9 @@ static bool is_elastic(const sap_model* model, int kind, int32_t id) {
 }
 
 // Law and rows (in d->rows) of an element; false when it has no force.
-static bool evaluate(sap_dynamics* d, const sap_element_point* at, int kind, int32_t id, law* out) {
-  if (!is_elastic(d->model, kind, id)) {
-    return false;
-  }
-  switch ((sap_element_force_kind)kind) {
+static bool evaluate(sap_dynamics* d, const sap_element_point* at, int32_t index, law* out) {
+  const int32_t id = d->elastic[index].id;
+  switch ((sap_element_force_kind)d->elastic[index].kind) {
     case SAP_FORCE_SPRING:
       spring_law(d, &d->model->springs[id], out);
       return d->spring_active[id];
@@ -211,24 +209,22 @@ static bool evaluate(sap_dynamics* d, const sap_element_point* at, int kind, int
 
 void sap_dynamics_add_elements(sap_dynamics* d, const sap_element_point* at, double sign,
                                double* k) {
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      law l;
-      if (!evaluate(d, at, kind, id, &l)) {
-        continue;
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    law l;
+    if (!evaluate(d, at, e, &l)) {
+      continue;
+    }
+    const int32_t n = d->rows.nrows;
+    double rate[SAP_ROWS_MAX];
+    for (int32_t r = 0; r < n; ++r) {
+      rate[r] = sap_rows_times(&d->rows, r, at->v);
+    }
+    for (int32_t r = 0; r < n; ++r) {
+      double force = -l.s[r];
+      for (int32_t c = 0; c < n; ++c) {
+        force -= l.D[n * c + r] * rate[c];
       }
-      const int32_t n = d->rows.nrows;
-      double rate[SAP_ROWS_MAX];
-      for (int32_t r = 0; r < n; ++r) {
-        rate[r] = sap_rows_times(&d->rows, r, at->v);
-      }
-      for (int32_t r = 0; r < n; ++r) {
-        double force = -l.s[r];
-        for (int32_t c = 0; c < n; ++c) {
-          force -= l.D[n * c + r] * rate[c];
-        }
-        sap_rows_add_scaled(&d->rows, r, sign * force, k);
-      }
+      sap_rows_add_scaled(&d->rows, r, sign * force, k);
     }
   }
 }
@@ -236,11 +232,9 @@ void sap_dynamics_add_elements(sap_dynamics* d, const sap_element_point* at, dou
 double sap_dynamics_element_energy(sap_dynamics* d, const double* q) {
   const sap_element_point point = {.q = q}, *at = &point;
   double energy = 0.0;
-  for (int kind = 0; kind <= SAP_FORCE_TENDON; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      law l;
-      energy += evaluate(d, at, kind, id, &l) ? l.energy : 0.0;
-    }
+  for (int32_t e = 0; e < d->nelastic && d->elastic[e].kind <= SAP_FORCE_TENDON; ++e) {
+    law l;
+    energy += evaluate(d, at, e, &l) ? l.energy : 0.0;
   }
   return energy;
 }
@@ -298,41 +292,30 @@ void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_
 
 void sap_dynamics_element_matrices(sap_dynamics* d, const sap_element_point* at,
                                    const sap_tree_matrix* K, const sap_tree_matrix* D) {
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      law l;
-      if (evaluate(d, at, kind, id, &l)) {
-        sap_dynamics_add_product(d, l.K, K);
-        sap_dynamics_add_product(d, l.D, D);
-      }
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    law l;
+    if (evaluate(d, at, e, &l)) {
+      sap_dynamics_add_product(d, l.K, K);
+      sap_dynamics_add_product(d, l.D, D);
     }
   }
 }
 
 void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_element_point* at, double K_scale,
                                        double D_scale, const sap_tree_matrix* A) {
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      law l;
-      if (evaluate(d, at, kind, id, &l)) {
-        for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
-          l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
-        }
-        sap_dynamics_add_product(d, l.K, A);
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    law l;
+    if (evaluate(d, at, e, &l)) {
+      for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
+        l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
       }
+      sap_dynamics_add_product(d, l.K, A);
     }
   }
 }
 
 bool sap_dynamics_has_elements(const sap_dynamics* d) {
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      if (is_elastic(d->model, kind, id)) {
-        return true;
-      }
-    }
-  }
-  return false;
+  return d->nelastic > 0;
 }
 
 const int32_t (*sap_dynamics_couplings(const sap_dynamics* d, int32_t* count))[2] {
@@ -348,13 +331,10 @@ bool* sap_dynamics_element_switches(sap_dynamics* d, sap_element_force_kind kind
 }
 
 // The pairs of an element's trees; `out` NULL: counts only.
-static int32_t element_pairs(sap_dynamics* d, int kind, int32_t id, int32_t (*out)[2]) {
+static int32_t element_pairs(sap_dynamics* d, int32_t index, int32_t (*out)[2]) {
   law l;
-  if (!is_elastic(d->model, kind, id)) {
-    return 0;
-  }
   const sap_element_point at = {.q = d->model->q_default};
-  (void)evaluate(d, &at, kind, id, &l);
+  (void)evaluate(d, &at, index, &l);
   const sap_rows* rows = &d->rows;
   int32_t count = 0;
   for (int32_t i = 0; i < rows->ntrees; ++i) {
@@ -371,33 +351,47 @@ static int32_t element_pairs(sap_dynamics* d, int kind, int32_t id, int32_t (*ou
   return count;
 }
 
+// Makes the list of those that can have a force; counts only while there is no list.
+static void find_elastic(sap_dynamics* d) {
+  d->nelastic = 0;
+  for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
+    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
+      if (is_elastic(d->model, kind, id)) {
+        if (d->elastic != NULL) {
+          d->elastic[d->nelastic] = (sap_elastic){kind, id};
+        }
+        ++d->nelastic;
+      }
+    }
+  }
+}
+
 sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
   d->spring_active = sap_allocate((size_t)sizes->springs, sizeof(bool));
   d->bushing_active = sap_allocate((size_t)sizes->bushings, sizeof(bool));
   d->actuator_active = sap_allocate((size_t)sizes->actuators, sizeof(bool));
-  if (d->actuator_active == NULL || d->spring_active == NULL || d->bushing_active == NULL ||
-      sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
+  find_elastic(d);
+  d->elastic = sap_allocate((size_t)d->nelastic, sizeof *d->elastic);
+  if (d->actuator_active == NULL || d->elastic == NULL || d->spring_active == NULL ||
+      d->bushing_active == NULL || sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: force elements");
   }
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
   memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
+  find_elastic(d);
   size_t count = 0;
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      count += (size_t)element_pairs(d, kind, id, NULL);
-    }
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    count += (size_t)element_pairs(d, e, NULL);
   }
   d->couplings = sap_allocate(count, sizeof *d->couplings);
   if (d->couplings == NULL || count > INT32_MAX) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
   }
   size_t filled = 0;
-  for (int kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
-    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
-      filled += (size_t)element_pairs(d, kind, id, d->couplings + filled);
-    }
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    filled += (size_t)element_pairs(d, e, d->couplings + filled);
   }
   qsort(d->couplings, count, sizeof *d->couplings, compare_pairs);
   for (size_t i = 0; i < count; ++i) {

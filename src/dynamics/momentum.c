@@ -48,18 +48,29 @@ static void add_weight(sap_dynamics* d, double* k) {
   }
 }
 
-static void find_load(sap_dynamics* d, const sap_element_point* at, double* load) {
+// Adds sign times the forces that dampers and springs make, and those of all else.
+static void add_forces(sap_dynamics* d, const sap_element_point* at, double sign, double* elastic,
+                       double* other) {
+  sap_dynamics_add_springs(d, at->q, sign, elastic);
+  sap_dynamics_add_elements(d, at, sign, elastic);
+  sap_dynamics_add_fluid(d, at->v, sign, elastic);
+  sap_dynamics_add_motors(d, at->q, at->v, at->input, sign, other);
+  sap_dynamics_add_gravity_compensation(d, sign, other);
+  sap_dynamics_add_applied(d, sign, other);
+}
+
+// Subtracts the forces from the residual and makes their load.
+static void subtract_with_load(sap_dynamics* d, const sap_element_point* at, double* residual,
+                               double* load) {
   const size_t nv = (size_t)d->model->sizes.nv;
   double* k = d->force;
   memset(load, 0, nv * sizeof *load);
   memset(k, 0, nv * sizeof *k);
-  sap_dynamics_add_springs(d, at->q, 1.0, load);
-  sap_dynamics_add_elements(d, at, 1.0, load);
-  sap_dynamics_add_fluid(d, at->v, 1.0, load);
+  add_forces(d, at, 1.0, load, k);
+  for (size_t i = 0; i < nv; ++i) {
+    residual[i] -= load[i] + k[i];
+  }
   add_weight(d, k);
-  sap_dynamics_add_motors(d, at->q, at->v, at->input, 1.0, k);
-  sap_dynamics_add_gravity_compensation(d, 1.0, k);
-  sap_dynamics_add_applied(d, 1.0, k);
   for (size_t i = 0; i < nv; ++i) {
     load[i] = fabs(load[i] - d->damping[i] * at->v[i]) + fabs(k[i]);
   }
@@ -67,18 +78,15 @@ static void find_load(sap_dynamics* d, const sap_element_point* at, double* load
 
 void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const double* v,
                                    const sap_momentum_step* step, double* residual, double* load) {
+  const double per_dt = 1.0 / step->dt;
   d->kernels->momentum_forces(d, v, step, residual);
   for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
-    residual[i] += d->armature[i] * (v[i] - step->v0[i]) / step->dt + d->damping[i] * v[i];
+    residual[i] += d->armature[i] * (v[i] - step->v0[i]) * per_dt + d->damping[i] * v[i];
   }
-  sap_dynamics_add_springs(d, q, -1.0, residual);
   const sap_element_point at = {q, v, step->input};
-  sap_dynamics_add_elements(d, &at, -1.0, residual);
-  sap_dynamics_add_fluid(d, v, -1.0, residual);
-  sap_dynamics_add_motors(d, q, v, step->input, -1.0, residual);
-  sap_dynamics_add_gravity_compensation(d, -1.0, residual);
-  sap_dynamics_add_applied(d, -1.0, residual);
   if (load != NULL) {
-    find_load(d, &at, load);
+    subtract_with_load(d, &at, residual, load);
+  } else {
+    add_forces(d, &at, -1.0, residual, residual);
   }
 }

@@ -140,16 +140,21 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
   const sap_model* model = assembly->model;
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   bool joined = false;
-  memset(assembly->bound_servos, 0,
-         ((size_t)model->sizes.joints + (size_t)model->sizes.tendons) *
-             sizeof *assembly->bound_servos);
-  for (int32_t id = 0; id < model->sizes.actuators; ++id) {
+  int32_t count = 0;
+  const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
+  for (int32_t n = 0; n < count; ++n) {
+    const int32_t id = others[n];
     if (!sap_dynamics_actuator_is_on(start->dynamics, id) ||
         !sap_dynamics_actuator_is_servo(model, id, start->input)) {
       continue;
     }
     const int32_t bound = sap_model_effort_bound(model, id);
     if (bound >= 0) {
+      if (!joined) {
+        memset(assembly->bound_servos, 0,
+               ((size_t)model->sizes.joints + (size_t)model->sizes.tendons) *
+                   sizeof *assembly->bound_servos);
+      }
       join(&call, id, bound);
       joined = true;
       continue;
