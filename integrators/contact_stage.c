@@ -104,7 +104,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   sap_problem* problem = stage->problem;
   const double* v0 = free_motion->balance.v0_free;
   sap_status status =
-      sap_problem_reset(problem, options->dt, system->ntrees, system->tree_sizes, error);
+      sap_problem_begin(problem, options->dt, system->ntrees, system->tree_sizes, error);
   if (status != SAP_STATUS_OK || system->constraints == NULL) {
     return status;
   }

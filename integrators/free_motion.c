@@ -66,7 +66,9 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
     return status;
   }
   memcpy(fm->v_best, fm->v_star, (size_t)fm->system->nv * sizeof(double));
-  sap_tree_store_multiply(fm->system, tree_dof, &balance->A, balance->v0, fm->dv);
+  for (int32_t i = 0; i < fm->system->nv; ++i) {  // momenta that the others' may cancel
+    fm->dv[i] = fm->weight[i] * balance->v0[i];
+  }
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = sap_free_motion_norm(fm, g, fm->m);
     const double scale = sap_free_motion_norm(fm, g, fm->load) +

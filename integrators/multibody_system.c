@@ -13,7 +13,7 @@
 #include "problem/problem_data.h"
 
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
-  sap_dynamics_mass_matrix(sap_multibody_at(context, q), M->diagonal);
+  sap_dynamics_fill_mass_matrix(sap_multibody_at(context, q), M->diagonal);
   return 0;
 }
 

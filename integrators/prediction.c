@@ -43,27 +43,49 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
   return known;
 }
 
+enum { LANES = 4 };
+
+// `lanes` velocities from `first` on, side by side.
+static inline void record(sap_prediction* p, const double* v0, const double* v, int32_t first,
+                          int lanes) {
+  double now[LANES], sum[LANES], least[LANES] = {0.0}, guess[LANES] = {0.0};
+  for (int i = 0; i < lanes; ++i) {
+    now[i] = v[first + i] - v0[first + i];  // D_k of this step, k rising
+    sum[i] = 0.0;
+  }
+  for (int k = 0; k <= p->count && k < p->depth; ++k) {
+    double* difference = p->difference[k] + first;
+    for (int i = 0; i < lanes; ++i) {
+      const double before = difference[i];
+      difference[i] = now[i];
+      sum[i] += now[i];
+      now[i] -= before;
+    }
+    // With k steps before this one there is a D_k, but nothing to judge degree k by.
+    for (int i = 0; i < lanes && (k == 0 || k < p->count); ++i) {
+      const double missed = fabs(now[i]);
+      const bool better = k == 0 || missed < least[i];
+      guess[i] = better ? sum[i] : guess[i];
+      least[i] = better ? missed : least[i];
+    }
+  }
+  for (int i = 0; i < lanes; ++i) {
+    p->guess[first + i] = guess[i];
+  }
+}
+
 void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const double* v0,
                            const double* v) {
   if (!sap_theta_is_same(&p->scheme, scheme)) {
     p->count = 0;
     p->scheme = *scheme;
   }
-  for (int32_t i = 0; i < p->nv; ++i) {
-    double now = v[i] - v0[i];  // D_k of this step, k rising
-    double sum = 0.0, least = HUGE_VAL;
-    for (int k = 0; k <= p->count && k < p->depth; ++k) {
-      const double before = p->difference[k][i];
-      p->difference[k][i] = now;
-      sum += now;
-      const double missed = now - before;
-      // With k steps before this one there is a D_k, but nothing to judge degree k by.
-      if (k == 0 || (k < p->count && fabs(missed) < least)) {
-        p->guess[i] = sum;
-        least = fabs(missed);
-      }
-      now = missed;
-    }
+  int32_t i = 0;
+  for (; i + LANES <= p->nv; i += LANES) {
+    record(p, v0, v, i, LANES);
+  }
+  for (; i < p->nv; ++i) {
+    record(p, v0, v, i, 1);
   }
   p->count = p->count < p->depth ? p->count + 1 : p->depth;
 }

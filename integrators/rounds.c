@@ -75,6 +75,7 @@ static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse
   sap_free_motion* fm = &r->free_motion;
   const int32_t limit = r->options->free_motion_max_iterations;
   sap_status status = SAP_STATUS_STEP_FAILED;
+  sap_problem_return_factors(r->contact.problem);
   if (guess != SAP_IMPULSE_NONE) {
     status = sap_free_motion_solve(fm, &scheme, limit, state, guess, NULL);
   }

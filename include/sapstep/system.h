@@ -47,7 +47,7 @@ typedef struct sap_system {
   const bool* locked;
 
   // --- required ---
-  // M(q): the diagonal blocks' lower triangles.
+  // M(q): the diagonal blocks' lower triangles, which come in zeroed.
   int (*mass_matrix)(void* context, const double* q, const sap_tree_matrix* M);
   // k1 and k2 at (t, q, v), generalized forces [N, N m]. Both (nv), come in zeroed.
   int (*forces)(void* context, double t, const double* q, const double* v, double* k1, double* k2);

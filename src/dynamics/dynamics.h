@@ -28,6 +28,8 @@ const double* sap_dynamics_q_WB(const sap_dynamics* dynamics);  // (4 bodies)
 // M by the composite-rigid-body algorithm, armature included: lower triangles per tree, ld n_t, all
 // of whose entries are written.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, double* const* diagonal);
+// The same into blocks of zeros.
+void sap_dynamics_fill_mass_matrix(sap_dynamics* dynamics, double* const* diagonal);
 // k1: springs, dampers, force elements, the medium. k2: gravity, Coriolis and gyroscopic,
 // actuators. (nv) each. q is the configuration set last; input (nu): see dynamics/actuators.h.
 void sap_dynamics_forces(sap_dynamics* dynamics, const double* q, const double* v,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is asked of the kinematics that stand; they are made in kinematics.inc.
+#include <string.h>
+
 #include "dynamics/dynamics_data.h"
 #include "dynamics/kernels.h"
 
@@ -7,8 +9,16 @@ void sap_dynamics_set_positions(sap_dynamics* d, const double* q) {
   d->kernels->set_positions(d, q);
 }
 
-void sap_dynamics_mass_matrix(sap_dynamics* d, double* const* diagonal) {
+void sap_dynamics_fill_mass_matrix(sap_dynamics* d, double* const* diagonal) {
   d->kernels->mass_matrix(d, diagonal);
+}
+
+void sap_dynamics_mass_matrix(sap_dynamics* d, double* const* diagonal) {
+  for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
+    const size_t n = (size_t)d->model->tree_sizes[t];
+    memset(diagonal[t], 0, n * n * sizeof *diagonal[t]);
+  }
+  sap_dynamics_fill_mass_matrix(d, diagonal);
 }
 
 void sap_dynamics_add_point_jacobian(const sap_dynamics* d, int32_t body, const double p_W[3],

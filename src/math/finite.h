@@ -5,21 +5,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Are all numbers finite? 0 x is 0 for finite x and NaN otherwise: no branches, and four sums that
-// do not wait for each other.
+// Are all numbers finite? 0 x is 0 for finite x and NaN otherwise: no branches, and sums that do
+// not wait for each other.
 static inline bool sap_all_finite(const double* x, size_t count) {
-  double s0 = 0.0, s1 = 0.0, s2 = 0.0, s3 = 0.0;
+  enum { SUMS = 8 };
+  double s[SUMS] = {0.0};
   size_t i = 0;
-  for (; i + 3 < count; i += 4) {
-    s0 += 0.0 * x[i];
-    s1 += 0.0 * x[i + 1];
-    s2 += 0.0 * x[i + 2];
-    s3 += 0.0 * x[i + 3];
+  for (; i + SUMS <= count; i += SUMS) {
+    for (size_t k = 0; k < SUMS; ++k) {
+      s[k] += 0.0 * x[i + k];
+    }
   }
   for (; i < count; ++i) {
-    s0 += 0.0 * x[i];
+    s[0] += 0.0 * x[i];
   }
-  return (s0 + s1) + (s2 + s3) == 0.0;
+  return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) == 0.0;
 }
 
 // The same of the lower triangle of an n x n matrix, column-major.

@@ -89,21 +89,21 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
 }
 
 // Factors go stale; they are lost when the trees are others than before.
-static void age_factors(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
+static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
   const bool same =
       ntrees == p->ntrees &&
       (ntrees == 0 || memcmp(tree_sizes, p->tree_size, (size_t)ntrees * sizeof *tree_sizes) == 0);
   for (int32_t t = 0; t < ntrees; ++t) {
     if (same) {
-      sap_factor_age(&p->cache->factor_state[t]);
-      sap_factor_age(&p->cache->branch_state[t]);
+      sap_problem_age_factors(p, t);
     } else {
       p->cache->factor_state[t] = p->cache->branch_state[t] = SAP_FACTOR_NONE;
+      p->cache->lent[t] = (sap_branch_factor){0};
     }
   }
 }
 
-sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
+sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
                              sap_error* error) {
   if (p == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_reset: problem is NULL");
@@ -130,11 +130,12 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
   RESERVE(p->cache->branch_runs, p->cache->branch_runs_capacity, squares + 3 * nv)
   RESERVE(p->cache->branch_of, p->cache->branch_of_capacity, squares)
   RESERVE(p->cache->branch_state, p->cache->branch_state_capacity, n)
+  RESERVE(p->cache->lent, p->cache->lent_capacity, n)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  age_factors(p, ntrees, tree_sizes);
+  age_all(p, ntrees, tree_sizes);
   p->dt = dt;
   p->ntrees = ntrees;
   p->nv = (int32_t)nv;
@@ -157,9 +158,17 @@ sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const in
     p->diagonal_set[t] = false;
     p->coupling_head[t] = -1;
   }
-  memset(p->diagonal, 0, (size_t)squares * sizeof(double));
   memset(p->v_star, 0, (size_t)nv * sizeof(double));
   return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
+                             sap_error* error) {
+  const sap_status status = sap_problem_begin(p, dt, ntrees, tree_sizes, error);
+  if (status == SAP_STATUS_OK) {
+    memset(p->diagonal, 0, (size_t)p->diagonal_start[ntrees] * sizeof(double));
+  }
+  return status;
 }
 
 sap_status sap_problem_keep_v0(sap_problem* p, const double* v0, sap_error* error) {

@@ -17,6 +17,7 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   sap_free(cache->branch_runs);
   sap_free(cache->branch_of);
   sap_free(cache->branch_state);
+  sap_free(cache->lent);
   sap_free(cache->scratch);
   sap_free(cache->views);
   sap_free(cache->pair_order);

@@ -39,11 +39,6 @@ typedef enum sap_factor_state {
   SAP_FACTOR_VALID
 } sap_factor_state;
 
-// A may have changed.
-static inline void sap_factor_age(sap_factor_state* state) {
-  *state = *state == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : *state;
-}
-
 // What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
 // changes behind a const problem.
 typedef struct sap_problem_cache {
@@ -54,16 +49,18 @@ typedef struct sap_problem_cache {
   int32_t* branch_runs;  // n^2 + 3 n of each
   double* branch_of;
   sap_factor_state* branch_state;
-  double* scratch;       // Delassus products, residual vectors, scaled rows
-  const double** views;  // Jacobians of a block in scratch
-  sap_cholesky* whole;   // of A with couplings; made when first needed
-  int32_t* pair_order;   // couplings sorted by column, then row
+  sap_branch_factor* lent;  // factors that others have, L NULL: none       (ntrees)
+  double* scratch;          // Delassus products, residual vectors, scaled rows
+  const double** views;     // Jacobians of a block in scratch
+  sap_cholesky* whole;      // of A with couplings; made when first needed
+  int32_t* pair_order;      // couplings sorted by column, then row
   int32_t* column_start;
   int32_t* row;
   size_t* value_start;
   double* values;
   int32_t factor_capacity, factor_of_capacity, factor_state_capacity, scratch_capacity;
   int32_t branch_capacity, branch_runs_capacity, branch_of_capacity, branch_state_capacity;
+  int32_t lent_capacity;
   int32_t views_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
@@ -166,10 +163,16 @@ sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, cons
                                   double* x, sap_error* error);
 // Sets a tree's block of A, known to be finite: lower triangle, ld its size.
 void sap_problem_put_diagonal(sap_problem* problem, int32_t tree, const double* block);
-// The factor of a tree's block of A, as it is set, from one who has it. Trees larger than a free
-// body only.
+// The factor of a tree's block of A, as it is set, from one who has it and keeps it until the block
+// is set anew, the problem is reset or factors are returned. Trees larger than a free body only.
 void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,
                              const sap_branch_factor* factor);
+void sap_problem_return_factors(const sap_problem* problem);
+// sap_problem_reset for one who sets all of A: it is not zero before.
+sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
+                             const int32_t* tree_sizes, sap_error* error);
+// What is known of the factors of a tree's block was that of another block.
+void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);

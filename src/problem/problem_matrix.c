@@ -80,8 +80,7 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
     copy_symmetric(A, block, n, (size_t)ld);
   }
   p->diagonal_set[tree] = true;
-  sap_factor_age(&p->cache->factor_state[tree]);
-  sap_factor_age(&p->cache->branch_state[tree]);
+  sap_problem_age_factors(p, tree);
 }
 
 void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {

@@ -98,6 +98,18 @@ static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
   return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
 }
 
+void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
+  sap_problem_cache* cache = p->cache;
+  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+  for (int i = 0; i < 2; ++i) {
+    *states[i] = *states[i] == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : *states[i];
+  }
+  if (cache->lent[tree].L != NULL) {
+    cache->branch_state[tree] = SAP_FACTOR_NONE;
+    cache->lent[tree] = (sap_branch_factor){0};
+  }
+}
+
 static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {
   return (sap_branch_factor){
       .n = p->tree_size[tree], .L = branch_memory(p, tree), .runs = branch_runs(p, tree)};
@@ -107,7 +119,7 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
                                      sap_error* error) {
   sap_problem_cache* cache = p->cache;
   sap_factor_state* state = &cache->branch_state[tree];
-  *factor = branch_of(p, tree);
+  *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : branch_of(p, tree);
   if (*state == SAP_FACTOR_VALID) {
     return SAP_STATUS_OK;
   }
@@ -133,13 +145,17 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
 }
 
 void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
-  const size_t start = (size_t)p->diagonal_start[tree];
-  const size_t n = (size_t)factor->n;
-  sap_problem_cache* cache = p->cache;
-  memcpy(branch_memory(p, tree), factor->L, SAP_BRANCH_SIZE(n) * sizeof(double));
-  memcpy(branch_runs(p, tree), factor->runs, SAP_BRANCH_RUNS(n) * sizeof(int32_t));
-  memcpy(cache->branch_of + start, p->diagonal + start, n * n * sizeof(double));
-  cache->branch_state[tree] = SAP_FACTOR_VALID;
+  p->cache->lent[tree] = *factor;
+  p->cache->branch_state[tree] = SAP_FACTOR_VALID;
+}
+
+void sap_problem_return_factors(const sap_problem* p) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    if (p->cache->lent[t].L != NULL) {
+      p->cache->lent[t] = (sap_branch_factor){0};
+      p->cache->branch_state[t] = SAP_FACTOR_NONE;
+    }
+  }
 }
 
 sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const double* b, double* x,
