@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include <sapstep/scene.h>
+
 #include "model/model_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -30,9 +32,9 @@ static void make_servos(sap_model* model, double kp, double kd) {
 
 // The largest speed after 5 s, and the largest of all.
 static double run(double kp, double kd, double dt, double* fastest) {
-  simulation s;
+  simulation s = {0};
   sap_error error = {0};
-  if (!simulation_read(&s, HUMANOID, SAP_SCHEME_IMPLICIT_EULER, dt, &error)) {
+  if (sap_scene_read(HUMANOID, NULL, &s.model, &error) != SAP_STATUS_OK) {
     if (error.status != SAP_STATUS_IO) {
       fail_msg("%s", error.message);
     }
@@ -41,6 +43,7 @@ static double run(double kp, double kd, double dt, double* fastest) {
   }
   assert_int_equal(s.model->sizes.actuators, 21);
   make_servos(s.model, kp, kd);
+  simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, dt);
   const int32_t steps = (int32_t)lround(5.0 / dt);
   double speed = 0.0;
   *fastest = 0.0;
