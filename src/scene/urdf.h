@@ -75,6 +75,9 @@ sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose*
 // The numbers in `value` of the child `name`, that must be there if `required`.
 sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                            bool required, int32_t count, double* values);
+// The id of what an attribute names; `kind` is for messages: "link".
+sap_status sap_urdf_find(sap_urdf_reader* r, const sap_lookup* names, const sap_xml_node* node,
+                         const char* attribute, const char* kind, int32_t* id);
 // The only child of that name, NULL: none; SYNTAX for two.
 sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                           const sap_xml_node** out);

@@ -46,11 +46,7 @@ static sap_status collect(groups* g, const sap_xml_node* robot) {
 
 // The group that `node` names.
 static sap_status find_group(const groups* g, const sap_xml_node* node, int32_t* id) {
-  const char* name = sap_xml_get(node, "name");
-  *id = name != NULL ? sap_lookup_find(&g->names, name) : -1;
-  return *id >= 0 ? SAP_STATUS_OK
-                  : sap_xml_fail(node, name != NULL ? "name" : NULL, SAP_STATUS_SYNTAX, g->r->error,
-                                 name != NULL ? "unknown group" : "names no group");
+  return sap_urdf_find(g->r, &g->names, node, "name", "group", id);
 }
 
 // Adds the members that group `id` names to it; *grew when there were any new ones.
@@ -59,11 +55,10 @@ static sap_status add_members(const groups* g, int32_t id, bool* grew) {
   bool* own = g->members + (size_t)id * (size_t)links;
   for (const sap_xml_node* n = g->nodes[id]->first_child; n != NULL; n = n->next) {
     if (sap_xml_is(n, "drake:member")) {
-      const char* name = sap_xml_get(n, "link");
-      const int32_t link = name != NULL ? sap_lookup_find(&g->r->link_names, name) : -1;
-      if (link < 0) {
-        return sap_xml_fail(n, name != NULL ? "link" : NULL, SAP_STATUS_SYNTAX, g->r->error,
-                            name != NULL ? "unknown link" : "names no link");
+      int32_t link = -1;
+      const sap_status status = sap_urdf_find(g->r, &g->r->link_names, n, "link", "link", &link);
+      if (status != SAP_STATUS_OK) {
+        return status;
       }
       *grew = *grew || !own[link];
       own[link] = true;

@@ -66,16 +66,14 @@ static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
 
 enum { MAX_JOINTS = 256 };  // of one tendon
 
+// *joint: -1 for a fixed one.
 static sap_status read_tendon_joint(sap_urdf_reader* r, const sap_xml_node* node, int32_t* joint,
                                     double* coefficient) {
-  const char* name = sap_xml_get(node, "name");
-  const int32_t index = name != NULL ? sap_lookup_find(&r->joint_names, name) : -1;
-  if (index < 0) {
-    return sap_xml_fail(node, name != NULL ? "name" : NULL, SAP_STATUS_SYNTAX, r->error,
-                        name != NULL ? "unknown joint" : "names no joint");
-  }
-  *joint = r->joints[index].id;
-  return sap_xml_numbers(node, "a", 1, 1, coefficient, NULL, r->error);
+  int32_t index = -1;
+  const sap_status status = sap_urdf_find(r, &r->joint_names, node, "name", "joint", &index);
+  *joint = status == SAP_STATUS_OK ? r->joints[index].id : -1;
+  return status == SAP_STATUS_OK ? sap_xml_numbers(node, "a", 1, 1, coefficient, NULL, r->error)
+                                 : status;
 }
 
 // lower <= sum a q + offset <= upper; beyond, a spring of `stiffness` with `damping`, rigid without
@@ -93,11 +91,11 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
       return sap_xml_fail(n, NULL, SAP_STATUS_SYNTAX, r->error, "more than %d joints", MAX_JOINTS);
     }
     status = read_tendon_joint(r, n, &joints[def.njoints], &coefficients[def.njoints]);
-    ++def.njoints;
+    def.njoints += joints[def.njoints] >= 0 ? 1 : 0;  // q of a fixed one is 0
   }
   if (status == SAP_STATUS_OK && def.njoints == 0) {
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "has no <drake:tendon_constraint_joint>");
+                        "has no <drake:tendon_constraint_joint> of a joint that moves");
   }
   const struct {
     const char* name;

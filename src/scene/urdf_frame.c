@@ -5,6 +5,21 @@
 #include "core/memory.h"
 #include "scene/urdf.h"
 
+static sap_status find_link(sap_urdf_reader* r, const sap_xml_node* node, const char* attribute,
+                            sap_urdf_frame* out) {
+  const sap_status status = sap_urdf_find(r, &r->link_names, node, attribute, "link", &out->link);
+  if (status == SAP_STATUS_OK) {
+    out->body = r->links[out->link].body;
+    out->pose = sap_pose_identity;
+  }
+  return status;
+}
+
+static sap_status read_frame(sap_urdf_reader* r, const sap_xml_node* node, sap_urdf_frame* out) {
+  const sap_status status = find_link(r, node, "link", out);
+  return status == SAP_STATUS_OK ? sap_urdf_pose(r, node, &out->pose) : status;
+}
+
 sap_status sap_urdf_read_frames(sap_urdf_reader* r, const sap_xml_node* robot) {
   sap_status status = SAP_STATUS_OK;
   for (const sap_xml_node* n = robot->first_child; n && status == SAP_STATUS_OK; n = n->next) {
@@ -12,6 +27,7 @@ sap_status sap_urdf_read_frames(sap_urdf_reader* r, const sap_xml_node* robot) {
       continue;
     }
     const char* name = sap_xml_get(n, "name");
+    sap_urdf_frame frame;
     bool added = false;
     if (name == NULL || name[0] == '\0') {
       return sap_xml_fail(n, NULL, SAP_STATUS_SYNTAX, r->error, "has no name");
@@ -26,22 +42,10 @@ sap_status sap_urdf_read_frames(sap_urdf_reader* r, const sap_xml_node* robot) {
     }
     if (status == SAP_STATUS_OK) {
       r->frames[r->frame_count++] = n;
+      status = read_frame(r, n, &frame);
     }
   }
   return status;
-}
-
-static sap_status find_link(sap_urdf_reader* r, const sap_xml_node* node, const char* attribute,
-                            sap_urdf_frame* out) {
-  const char* name = sap_xml_get(node, attribute);
-  out->link = name != NULL ? sap_lookup_find(&r->link_names, name) : -1;
-  if (out->link < 0) {
-    return sap_xml_fail(node, name != NULL ? attribute : NULL, SAP_STATUS_SYNTAX, r->error,
-                        name != NULL ? "unknown link" : "names no link");
-  }
-  out->body = r->links[out->link].body;
-  out->pose = sap_pose_identity;
-  return SAP_STATUS_OK;
 }
 
 static sap_status required_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
@@ -67,14 +71,10 @@ sap_status sap_urdf_frame_of(sap_urdf_reader* r, const sap_xml_node* node, const
     return status;
   }
   const char* name = sap_xml_get(named, "name");
-  const int32_t frame = name != NULL ? sap_lookup_find(&r->frame_names, name) : -1;
-  if (frame < 0 && (name == NULL || sap_lookup_find(&r->link_names, name) < 0)) {
-    return sap_xml_fail(named, name != NULL ? "name" : NULL, SAP_STATUS_SYNTAX, r->error,
-                        "must name a frame or link");
-  }
-  if (frame < 0) {
+  if (name != NULL && sap_lookup_find(&r->link_names, name) >= 0) {
     return find_link(r, named, "name", out);
   }
-  status = find_link(r, r->frames[frame], "link", out);
-  return status == SAP_STATUS_OK ? sap_urdf_pose(r, r->frames[frame], &out->pose) : status;
+  int32_t frame = -1;
+  status = sap_urdf_find(r, &r->frame_names, named, "name", "frame or link", &frame);
+  return status == SAP_STATUS_OK ? read_frame(r, r->frames[frame], out) : status;
 }

@@ -53,3 +53,15 @@ sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const c
              ? sap_xml_numbers(child, "value", count, count, values, NULL, r->error)
              : status;
 }
+
+sap_status sap_urdf_find(sap_urdf_reader* r, const sap_lookup* names, const sap_xml_node* node,
+                         const char* attribute, const char* kind, int32_t* id) {
+  const char* name = sap_xml_get(node, attribute);
+  *id = name != NULL ? sap_lookup_find(names, name) : -1;
+  if (*id >= 0) {
+    return SAP_STATUS_OK;
+  }
+  return name != NULL
+             ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "unknown %s", kind)
+             : sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "names no %s", kind);
+}

@@ -345,6 +345,24 @@ static void test_transmissions(void** state) {
   simulation_end(&s);
 }
 
+// The coordinate of a fixed joint is 0.
+static void test_tendon_of_fixed(void** state) {
+  (void)state;
+  simulation s = start(
+      ROBOT(LINK("b", "1", "0.1", "") LINK("c", "1", "0.1", "")
+                JOINT("j", "continuous", "world", "b", "") JOINT(
+                    "f", "fixed", "b", "c",
+                    "") "<drake:tendon_constraint><drake:tendon_constraint_joint name='f' a='5'/>"
+                        "<drake:tendon_constraint_joint name='j' "
+                        "a='2'/><drake:tendon_constraint_upper_limit "
+                        "value='1'/></drake:tendon_constraint>"),
+      0.01);
+  assert_int_equal(s.model->sizes.tendons, 1);
+  assert_int_equal(s.model->tendons[0].count, 1);
+  ASSERT_NEAR(s.model->tendon_coefficients[s.model->tendons[0].first], 2.0, 0.0);
+  simulation_end(&s);
+}
+
 static void test_wrong(void** state) {
   (void)state;
 #define TWO(inside) ROBOT(LINK("b", "1", "0.1", "") JOINT("j", "floating", "world", "b", "") inside)
@@ -377,6 +395,10 @@ static void test_wrong(void** state) {
            "<drake:bushing_frameA name='A'/><drake:bushing_frameC name='b'/>"
            "</drake:linear_bushing_rpy>"),
        "a.urdf:5: <frame link=\"nobody\">", "unknown link"},
+      {TWO("<frame name='unused' link='nobody'/>"), "a.urdf:5: <frame link=\"nobody\">",
+       "unknown link"},
+      {TWO("<frame name='unused'/>"), "a.urdf:5: <frame>", "names no link"},
+      {TWO("<frame name='unused' link='b' rpy='1 2'/>"), "a.urdf:5: <frame rpy=\"1 2\">", "3"},
       {TWO("<frame name='b' link='b'/>"), "a.urdf:5: <frame name=\"b\">", "second"},
       {TWO("<drake:linear_bushing_rpy><drake:bushing_frameA name='Z'/>"
            "</drake:linear_bushing_rpy>"),
@@ -391,6 +413,12 @@ static void test_wrong(void** state) {
       {TWO("<drake:tendon_constraint><drake:tendon_constraint_joint name='x' a='1'/>"
            "</drake:tendon_constraint>"),
        "a.urdf:5: <drake:tendon_constraint_joint name=\"x\">", "unknown joint"},
+      {ROBOT(LINK("b", "1", "0.1", "") LINK("c", "1", "0.1", "")
+                 JOINT("j", "continuous", "world", "b", "") JOINT(
+                     "f", "fixed", "b", "c",
+                     "") "<drake:tendon_constraint><drake:tendon_constraint_joint name='f' a='1'/>"
+                         "</drake:tendon_constraint>"),
+       "a.urdf:7: <drake:tendon_constraint>", "of a joint that moves"},
       {TWO("<drake:collision_filter_group name='g'><drake:member link='x'/>"
            "</drake:collision_filter_group>"),
        "a.urdf:5: <drake:member link=\"x\">", "unknown link"},
@@ -424,7 +452,8 @@ int main(void) {
       cmocka_unit_test(test_ball_constraint), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_bushing),         cmocka_unit_test(test_spring_and_tendon),
       cmocka_unit_test(test_filters),         cmocka_unit_test(test_joints),
-      cmocka_unit_test(test_transmissions),   cmocka_unit_test(test_wrong),
+      cmocka_unit_test(test_transmissions),   cmocka_unit_test(test_tendon_of_fixed),
+      cmocka_unit_test(test_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
