@@ -55,6 +55,9 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
 // model is compiled, instead of being refused: but for the displacements of free joints.
 void sap_builder_spare_armature(sap_builder* builder, double armature);
 void sap_builder_clear_key(sap_builder_key* key);
+// check_actuator.c: a definition that is about to be added.
+sap_status sap_builder_check_actuator(const sap_checker* checker, const sap_builder* builder,
+                                      const sap_actuator_def* def);
 // Text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 // A checker for the next element of a kind, or for an existing one.

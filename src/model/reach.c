@@ -35,68 +35,6 @@ typedef struct search {
   double best[STARTS], *starts;  // (STARTS, STARTS count)
 } search;
 
-// Joints above a body, or that a tendon names.
-static void mark_above(const sap_model* model, int32_t body, bool* moves) {
-  for (int32_t b = body; b > 0; b = model->bodies[b].parent) {
-    for (int32_t k = 0; k < model->bodies[b].njoints; ++k) {
-      moves[model->body_joints[model->bodies[b].first_joint + k]] = true;
-    }
-  }
-}
-
-// Joints that move one of the bodies but not all of them alike.
-static void mark_between(const sap_model* model, const int32_t* bodies, int32_t count, bool* moves,
-                         bool* scratch) {
-  for (int32_t i = 0; i < count; ++i) {
-    mark_above(model, bodies[i], moves);
-  }
-  // What is above all of them moves nothing.
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
-    bool all = moves[j];
-    for (int32_t i = 0; i < count && all; ++i) {
-      memset(scratch, 0, (size_t)model->sizes.joints * sizeof *scratch);
-      mark_above(model, bodies[i], scratch);
-      all = scratch[j];
-    }
-    moves[j] = moves[j] && !all;
-  }
-}
-
-static void mark_joints(const sap_placed* placed, const sap_model_actuator* a, int32_t* bodies,
-                        bool* moves, bool* scratch) {
-  const sap_model* model = placed->model;
-  if (a->transmission == SAP_TRANSMISSION_JOINT) {
-    moves[a->target] = true;
-    return;
-  }
-  if (a->transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
-      (a->transmission == SAP_TRANSMISSION_SITE && a->reference_body >= 0)) {
-    const bool crank = a->transmission == SAP_TRANSMISSION_SLIDER_CRANK;
-    bodies[0] = crank ? a->crank_body : a->site_body;
-    bodies[1] = crank ? a->slider_body : a->reference_body;
-    mark_between(model, bodies, 2, moves, scratch);
-    return;
-  }
-  if (a->transmission == SAP_TRANSMISSION_SITE) {
-    return;  // its length is always zero
-  }
-  const sap_model_tendon* t = &model->tendons[a->target];
-  for (int32_t k = t->first; k < t->first + t->count; ++k) {
-    moves[model->tendon_joints[k]] = true;
-  }
-  int32_t count = 0;
-  for (int32_t k = t->first_point; k < t->first_point + t->npoints; ++k) {
-    const sap_tendon_wrap* wrap = &model->tendon_wraps[k];
-    if (wrap->way != SAP_TENDON_PULLEY) {
-      bodies[count++] = model->tendon_point_bodies[k];
-      if (wrap->way != SAP_TENDON_POINT && wrap->side_body >= 0) {
-        bodies[count++] = wrap->side_body;
-      }
-    }
-  }
-  mark_between(model, bodies, count, moves, scratch);
-}
-
 static const sap_equality_def* coupling_of(const sap_model* model, int32_t joint) {
   for (int32_t e = 0; e < model->sizes.equalities; ++e) {
     const sap_equality_def* equality = &model->equalities[e];
@@ -105,19 +43,6 @@ static const sap_equality_def* coupling_of(const sap_model* model, int32_t joint
     }
   }
   return NULL;
-}
-
-// A coupled joint moves with another, which then counts in its place.
-static void follow_couplings(const sap_model* model, bool* moves) {
-  for (int32_t pass = 0; pass < model->sizes.equalities; ++pass) {
-    for (int32_t e = 0; e < model->sizes.equalities; ++e) {
-      const sap_equality_def* equality = &model->equalities[e];
-      if (equality->type == SAP_EQUALITY_JOINT && equality->active && moves[equality->a] &&
-          equality->b >= 0) {
-        moves[equality->b] = true;
-      }
-    }
-  }
 }
 
 static void add_variable(search* s, int32_t joint, double lower, double upper) {
@@ -324,28 +249,22 @@ sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator
                           sap_error* error) {
   const sap_model* model = placed->model;
   const size_t joints = (size_t)model->sizes.joints, most = 3 * joints + 1;
-  const int32_t npoints = actuator->transmission == SAP_TRANSMISSION_TENDON
-                              ? model->tendons[actuator->target].npoints
-                              : 0;
   search s = {.placed = placed, .actuator = actuator};
   bool* moves = sap_allocate(joints, sizeof *moves);
-  bool* scratch = sap_allocate(joints, sizeof *scratch);
-  int32_t* bodies = sap_allocate(2 * (size_t)npoints + 2, sizeof *bodies);
   s.variables = sap_allocate(most, sizeof *s.variables);
   s.x = sap_allocate(most, sizeof *s.x);
   s.starts = sap_allocate(STARTS * most, sizeof *s.starts);
   sap_status status = SAP_STATUS_OK;
-  if (moves == NULL || scratch == NULL || bodies == NULL || s.variables == NULL || s.x == NULL ||
-      s.starts == NULL) {
+  if (moves == NULL || s.variables == NULL || s.x == NULL || s.starts == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: range of an actuator");
-  } else {
-    mark_joints(placed, actuator, bodies, moves, scratch);
-    follow_couplings(model, moves);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_find_reach_joints(model, actuator, moves, error);
+  }
+  if (status == SAP_STATUS_OK) {
     measure(&s, moves, range);
   }
   sap_free(moves);
-  sap_free(scratch);
-  sap_free(bodies);
   sap_free(s.variables);
   sap_free(s.x);
   sap_free(s.starts);

@@ -11,4 +11,9 @@
 sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator, double range[2],
                           sap_error* error);
 
+// reach_joints.c: the joints (joints) whose motion changes the length; coupled ones count as those
+// that lead them.
+sap_status sap_find_reach_joints(const sap_model* model, const sap_model_actuator* actuator,
+                                 bool* moves, sap_error* error);
+
 #endif

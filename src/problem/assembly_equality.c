@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Equalities g(q) = 0 as free blocks.
-//   connect   g = p_B - p_A in the world's axes                              (3 rows)
-//   weld      and L log(q_WD^-1 q_WB) in D's axes, q_WD = q_WA q_AB, L the torque scale (6 rows)
-//   distance  g = |p_B - p_A| - distance
-//   joint     g = (q_a - ref_a) - polynomial(q_b - ref_b);  tendon the same with lengths
+// Equalities g(q) = 0 (equality_rows.h) as free blocks.
 // A finite stiffness k with damping k tau_d, limited as a contact's is:
 //   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  an infinite one: R = 1e-6 w.
 // w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
@@ -20,149 +16,16 @@
 //   J v = -g0/(dt + tau_d) - (J_end - J) v_guess,  J_end at q0 (+) dt v_guess
 #include <math.h>
 
-#include "dynamics/tendon.h"
-#include "math/quaternion.h"
 #include "problem/assembly_data.h"
+#include "problem/equality_rows.h"
 #include "problem/problem_data.h"
 #include "problem/rigid_row.h"
-
-static int32_t row_count(const sap_equality_def* e) {
-  return e->type == SAP_EQUALITY_CONNECT ? 3 : e->type == SAP_EQUALITY_WELD ? 6 : 1;
-}
-
-// q_WD of a weld.
-static void weld_frame(const sap_dynamics* d, const sap_equality_def* e, double q_WD[4]) {
-  sap_quaternion_multiply(q_WD, sap_dynamics_q_WB(d) + 4 * (size_t)e->a, e->q_AB);
-}
-
-// a0 + a1 x + ... + a4 x^4 and its derivative.
-static double polynomial(const double a[5], double x, double* slope) {
-  *slope = a[1] + x * (2.0 * a[2] + x * (3.0 * a[3] + x * 4.0 * a[4]));
-  return a[0] + x * (a[1] + x * (a[2] + x * (a[3] + x * a[4])));
-}
-
-// What a joint's or tendon's coordinate differs by from the default pose.
-static double offset(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
-                     const double* q, int32_t id) {
-  return e->type == SAP_EQUALITY_JOINT
-             ? q[model->joints[id].q_start] - model->joints[id].reference
-             : sap_dynamics_tendon_length(d, q, id) - model->tendons[id].length0;
-}
-
-// p_B - p_A; also both points.
-static void gap(const sap_dynamics* d, const sap_equality_def* e, double p[2][3], double out[3]) {
-  sap_dynamics_point(d, e->a, e->anchor_A, p[0]);
-  sap_dynamics_point(d, e->b, e->anchor_B, p[1]);
-  sap_v3_sub(out, p[1], p[0]);
-}
-
-// g at q, at which the kinematics stand.
-static void evaluate(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
-                     const double* q, double g[SAP_ROWS_MAX]) {
-  double p[2][3], slope, q_WD[4], relative[4];
-  switch (e->type) {
-    case SAP_EQUALITY_CONNECT:
-      gap(d, e, p, g);
-      break;
-    case SAP_EQUALITY_WELD:
-      gap(d, e, p, g);
-      weld_frame(d, e, q_WD);
-      sap_quaternion_conjugate(relative, q_WD);
-      sap_quaternion_multiply(relative, relative, sap_dynamics_q_WB(d) + 4 * (size_t)e->b);
-      (void)sap_quaternion_normalize(relative);
-      sap_quaternion_log(g + 3, relative);
-      sap_v3_scale(g + 3, g + 3, e->torque_scale);
-      break;
-    case SAP_EQUALITY_DISTANCE: {
-      double r[3];
-      gap(d, e, p, r);
-      g[0] = sap_v3_norm(r) - e->distance;
-      break;
-    }
-    case SAP_EQUALITY_JOINT:
-    case SAP_EQUALITY_TENDON:
-      g[0] = offset(d, model, e, q, e->a) -
-             (e->b < 0 ? e->polynomial[0]
-                       : polynomial(e->polynomial, offset(d, model, e, q, e->b), &slope));
-      break;
-  }
-}
-
-// Row r: s u . (v_B - v_A) at the anchors, or of the angular velocities.
-static void add_relative_row(const sap_dynamics* d, const sap_equality_def* e, double p[2][3],
-                             const double u[3], sap_rows* rows, int32_t r) {
-  double minus[3];
-  sap_v3_scale(minus, u, -1.0);
-  sap_dynamics_add_wrench_row(d, e->b, p[1], u, NULL, rows, r);
-  sap_dynamics_add_wrench_row(d, e->a, p[0], minus, NULL, rows, r);
-}
-
-static void add_turning_row(const sap_dynamics* d, const sap_equality_def* e, const double u[3],
-                            sap_rows* rows, int32_t r) {
-  const double zero[3] = {0.0, 0.0, 0.0};
-  double minus[3];
-  sap_v3_scale(minus, u, -1.0);
-  sap_dynamics_add_wrench_row(d, e->b, zero, zero, u, rows, r);
-  sap_dynamics_add_wrench_row(d, e->a, zero, zero, minus, rows, r);
-}
-
-static void add_coordinate_row(const sap_dynamics* d, const sap_equality_def* e, int32_t id,
-                               double s, sap_rows* rows) {
-  if (e->type == SAP_EQUALITY_JOINT) {
-    sap_dynamics_add_joint_row(d, id, s, rows, 0);
-  } else {
-    sap_dynamics_add_tendon_row(d, id, s, rows, 0);
-  }
-}
-
-// The rows of dg/dt.
-static void make_rows(const sap_dynamics* d, const sap_model* model, const sap_equality_def* e,
-                      const double* q, sap_rows* rows) {
-  static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
-  double p[2][3], r[3];
-  sap_rows_begin(rows, row_count(e));
-  switch (e->type) {
-    case SAP_EQUALITY_WELD: {
-      double q_WD[4], R_WD[9];
-      weld_frame(d, e, q_WD);
-      sap_quaternion_to_matrix(R_WD, q_WD);
-      for (int32_t i = 0; i < 3; ++i) {
-        double u[3];
-        sap_v3_scale(u, R_WD + 3 * i, e->torque_scale);
-        add_turning_row(d, e, u, rows, 3 + i);
-      }
-    }  // fall through
-    case SAP_EQUALITY_CONNECT:
-      gap(d, e, p, r);
-      for (int32_t i = 0; i < 3; ++i) {
-        add_relative_row(d, e, p, axes[i], rows, i);
-      }
-      break;
-    case SAP_EQUALITY_DISTANCE: {
-      gap(d, e, p, r);
-      const double length = sap_v3_norm(r);
-      sap_v3_scale(r, r, length > 0.0 ? 1.0 / length : 0.0);
-      // Points that coincide part along any direction.
-      add_relative_row(d, e, p, length > 0.0 ? r : axes[2], rows, 0);
-      break;
-    }
-    case SAP_EQUALITY_JOINT:
-    case SAP_EQUALITY_TENDON:
-      add_coordinate_row(d, e, e->a, 1.0, rows);
-      if (e->b >= 0) {
-        double slope;
-        (void)polynomial(e->polynomial, offset(d, model, e, q, e->b), &slope);
-        add_coordinate_row(d, e, e->b, -slope, rows);
-      }
-      break;
-  }
-}
 
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q) {
   const sap_model* model = assembly->model;
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
-    evaluate(dynamics, model, &model->equalities[id], q,
-             assembly->predicted + SAP_ROWS_MAX * (size_t)id);
+    sap_equality_gaps(dynamics, model, &model->equalities[id], q,
+                      assembly->predicted + SAP_ROWS_MAX * (size_t)id);
   }
 }
 
@@ -171,8 +34,8 @@ void sap_assembly_predict_rates(sap_assembly* assembly, const sap_dynamics* dyna
   const sap_model* model = assembly->model;
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
     const sap_equality_def* e = &model->equalities[id];
-    make_rows(dynamics, model, e, q, &assembly->rows);
-    for (int32_t r = 0; r < row_count(e); ++r) {
+    sap_equality_rows(dynamics, model, e, q, &assembly->rows);
+    for (int32_t r = 0; r < sap_equality_row_count(e); ++r) {
       assembly->rate_end[SAP_ROWS_MAX * id + r] = sap_rows_times(&assembly->rows, r, v);
     }
   }
@@ -202,12 +65,12 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   const double* rate_end = call->assembly->rate_end + SAP_ROWS_MAX * (size_t)id;
   const double* v_guess = sap_problem_v_guess(call->problem);
   sap_rows* rows = &call->assembly->rows;
-  const int32_t nrows = row_count(e);
+  const int32_t nrows = sap_equality_row_count(e);
   double g[SAP_ROWS_MAX];
   sap_row_law law = {.set = SAP_SET_FREE, .key = sap_assembly_key(SAP_KEY_EQUALITY, id, 0, 0)};
   const double* q = sap_assembly_positions(call);
-  evaluate(start->dynamics, model, e, q, g);
-  make_rows(start->dynamics, model, e, q, rows);
+  sap_equality_gaps(start->dynamics, model, e, q, g);
+  sap_equality_rows(start->dynamics, model, e, q, rows);
   double w[2] = {0.0, 0.0};  // of translations and rotations
   for (int32_t first = 0; first < nrows; first += 3) {
     const int32_t count = nrows < 3 ? nrows : 3;
@@ -255,8 +118,9 @@ double sap_assembly_closure(const sap_assembly* assembly, sap_dynamics* dynamics
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
     const sap_equality_def* e = &model->equalities[id];
     double g[SAP_ROWS_MAX];
-    evaluate(dynamics, model, e, q, g);
-    for (int32_t r = 0; assembly->on[SAP_ASSEMBLY_EQUALITY][id] && r < row_count(e); ++r) {
+    sap_equality_gaps(dynamics, model, e, q, g);
+    for (int32_t r = 0; assembly->on[SAP_ASSEMBLY_EQUALITY][id] && r < sap_equality_row_count(e);
+         ++r) {
       largest = fmax(largest, fabs(g[r]));
     }
   }
@@ -280,7 +144,7 @@ double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynami
     }
     --index;
     double g[SAP_ROWS_MAX];
-    evaluate(dynamics, model, e, q, g);
+    sap_equality_gaps(dynamics, model, e, q, g);
     for (int32_t r = 0; isinf(e->stiffness) && r < block.nrows; ++r) {
       const double missed =
           g[r] - assembly->predicted[SAP_ROWS_MAX * (size_t)id + (size_t)r] - dt * vc[row + r];

@@ -19,9 +19,12 @@ typedef struct sap_mjcf_actuator_law {
   bool inherit_activation;  // what is inherited is the activation's range, not the control's
 } sap_mjcf_actuator_law;
 
-// What the element and its defaults make of the law, outermost first.
+// mjcf_actuator_class.c: what the element and its defaults make of the law, outermost first.
 sap_status sap_mjcf_read_law(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                              sap_mjcf_actuator_law* law);
+// What one element makes of the law that those before it left.
+sap_status sap_mjcf_apply_element(sap_mjcf_reader* r, const sap_xml_node* node,
+                                  sap_mjcf_actuator_law* law);
 // NULL, or why the law is beyond this engine.
 const char* sap_mjcf_law_unsupported(const sap_mjcf_actuator_law* law);
 void sap_mjcf_apply_law(const sap_mjcf_actuator_law* law, sap_actuator_def* def);
