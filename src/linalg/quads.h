@@ -23,6 +23,19 @@ static inline quad quad_all(double s) {
 static inline quad quad_of(double a, double b, double c, double d) {
   return _mm256_set_pd(d, c, b, a);
 }
+// One of the four in all four.
+static inline quad quad_spread(quad x, int which) {
+  switch (which) {
+    case 0:
+      return _mm256_permute4x64_pd(x, 0x00);
+    case 1:
+      return _mm256_permute4x64_pd(x, 0x55);
+    case 2:
+      return _mm256_permute4x64_pd(x, 0xaa);
+    default:
+      return _mm256_permute4x64_pd(x, 0xff);
+  }
+}
 static inline quad quad_multiply(quad x, quad y) {
   return _mm256_mul_pd(x, y);
 }
@@ -62,6 +75,9 @@ static inline quad quad_all(double s) {
 }
 static inline quad quad_of(double a, double b, double c, double d) {
   return (quad){{a, b, c, d}};
+}
+static inline quad quad_spread(quad x, int which) {
+  return quad_all(x.v[which]);
 }
 static inline quad quad_multiply(quad x, quad y) {
   for (int i = 0; i < 4; ++i) {

@@ -19,6 +19,10 @@ void sap_square_add(int32_t n, const double* A, const double* x, double* y) {
   sap_square_kernels_get(0)->add(n, A, x, y);
 }
 
+void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]) {
+  sap_square_kernels_get(0)->add_three_rows(L, J, W);
+}
+
 void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y) {
   sap_square_kernels_get(0)->add_lower(n, A, x, y);
 }

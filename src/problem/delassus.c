@@ -6,65 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/square.h"
 #include "problem/tree_factor.h"
-
-enum { PADDED = 4 };  // three rows side by side and a zero: loops over them fill vector registers
-
-// w += X' X of the velocities [first, end), which L does not link to others.
-static inline void add_range(const double* L, int32_t first, int32_t end,
-                             double X[SAP_SMALL_TREE][PADDED], double w[3][PADDED]) {
-  for (int32_t j = first; j < end; ++j) {
-    const double* Lj = L + j * SAP_SMALL_TREE;
-    for (int32_t r = 0; r < PADDED; ++r) {
-      X[j][r] *= Lj[j];
-    }
-    for (int32_t i = j + 1; i < end; ++i) {
-      for (int32_t r = 0; r < PADDED; ++r) {
-        X[i][r] -= Lj[i] * X[j][r];
-      }
-    }
-    for (int32_t c = 0; c < 3; ++c) {
-      for (int32_t r = 0; r < PADDED; ++r) {
-        w[c][r] += X[j][r] * X[j][c];
-      }
-    }
-  }
-}
-
-// Does L leave translation and rotation apart? So it is for bodies whose origin is their centre of
-// mass.
-static inline bool is_split(const double* L) {
-  bool split = true;
-  for (int32_t j = 0; j < 3; ++j) {
-    for (int32_t i = 3; i < SAP_SMALL_TREE; ++i) {
-      split &= L[j * SAP_SMALL_TREE + i] == 0.0;
-    }
-  }
-  return split;
-}
-
-// W += X' X with three rows on a tree of six velocities.
-static void add_free_body(const double* L, const double* J, double W[9]) {
-  double X[SAP_SMALL_TREE][PADDED];
-  for (int32_t i = 0; i < SAP_SMALL_TREE; ++i) {
-    X[i][0] = J[3 * i];
-    X[i][1] = J[3 * i + 1];
-    X[i][2] = J[3 * i + 2];
-    X[i][3] = 0.0;
-  }
-  double w[3][PADDED] = {{0.0}};
-  if (is_split(L)) {
-    add_range(L, 0, 3, X, w);
-    add_range(L, 3, SAP_SMALL_TREE, X, w);
-  } else {
-    add_range(L, 0, SAP_SMALL_TREE, X, w);
-  }
-  for (int32_t c = 0; c < 3; ++c) {
-    for (int32_t r = c; r < 3; ++r) {
-      W[3 * c + r] += w[c][r];
-    }
-  }
-}
 
 // W += X' X of any number of rows of a tree; X holds nrows vectors of its size. factor: of a large
 // one.
@@ -160,7 +103,7 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
       return status;
     }
     if (b->nrows == 3 && p->tree_size[tree] == SAP_SMALL_TREE) {
-      add_free_body(L, b->jacobians[t], W);
+      sap_square_add_three_rows(L, b->jacobians[t], W);
     } else {
       add_tree(p, tree, &factor, b->jacobians[t], b->nrows, X, W);
     }

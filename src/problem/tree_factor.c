@@ -3,11 +3,11 @@
 // object holds one after the other. Those of trees larger than a free body follow the tree's
 // branches (branch_factor.h).
 // fails: NOT_SPD names the tree.
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "linalg/dense_factor.h"
 #include "problem/tree_factor.h"
 
 // Lower Cholesky in place of an n x n matrix with ld n, reciprocals on the diagonal; false when a
@@ -34,14 +34,11 @@ static inline bool factor_small(double* L, int32_t n) {
 }
 
 static bool factor_large(double* L, int32_t n) {
-  if (LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, L, n) != 0) {
+  if (sap_dense_factorize(n, L) >= 0) {
     return false;
   }
   for (int32_t j = 0; j < n; ++j) {
-    double* diagonal = L + (size_t)j * (size_t)n + (size_t)j;
-    if (!(*diagonal > 0.0)) {
-      return false;
-    }
+    double* diagonal = L + (size_t)j * (size_t)(n + 1);
     *diagonal = 1.0 / *diagonal;
   }
   return true;

@@ -10,23 +10,13 @@
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/wide.h"
 
-// y += A x of a free body; A is a full square, so its columns serve as rows.
-static inline void add_free_body(const double* A, const double* x, double* y) {
-  for (int32_t i = 0; i < SAP_ONE_FREE_BODY; ++i) {
-    y[i] += sap_row_dot(A + i * SAP_ONE_FREE_BODY, x, SAP_ONE_FREE_BODY);
-  }
-}
-
 void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
   const sap_problem* p = n->problem;
+  const sap_square_kernels* square = sap_square_kernels_get(0);
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const double* A = p->diagonal + p->diagonal_start[n->trees[t]];
     const int32_t at = n->start[t];
-    if (n->size[t] == SAP_ONE_FREE_BODY) {
-      add_free_body(A, x + at, y + at);
-    } else {
-      sap_square_add(n->size[t], A, x + at, y + at);
-    }
+    square->add(n->size[t], A, x + at, y + at);
   }
   for (int32_t c = 0; c < n->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[n->couplings[c]];
