@@ -11,10 +11,10 @@
 #ifndef SAP_CLI_COMPARE_H
 #define SAP_CLI_COMPARE_H
 
-#include <sapstep/chart.h>
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
+#include "cli/compare_chart.h"
 #include "cli/profile.h"
 #include "cli/sweep.h"
 #include "cli/table.h"
@@ -25,7 +25,6 @@ enum {
   COMPARE_QUANTITIES_MAX = 16,
   COMPARE_FORCES_MAX = 16,
   COMPARE_TEXTS_MAX = 256,
-  COMPARE_LABEL_SIZE = 96,
 };
 
 // What contenders start from: nothing, the solution of the problem before, or what the file holds.
@@ -140,19 +139,6 @@ typedef struct compare_where {
   const char* name;  // of the file
   int64_t index;     // problem of the file, step of the scene
 } compare_where;
-
-// A line of a chart as it is collected.
-typedef struct compare_line {
-  int panel;
-  char label[COMPARE_LABEL_SIZE];
-  int64_t count;
-  double *x, *y;  //                                                                (count)
-} compare_line;
-
-typedef struct compare_lines {
-  compare_line* lines;
-  int count, capacity;
-} compare_lines;
 
 typedef struct compare_convergence compare_convergence;
 
@@ -283,17 +269,6 @@ sap_status compare_convergence_add(compare_job* job, const sap_problem* problem,
 sap_status compare_convergence_write(compare_job* job, sap_error* error);
 void compare_convergence_destroy(compare_convergence* convergence);
 
-// Charts: lines are copied, thinned to what can be seen.
-bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
-                      const double* x, const double* y);
-// Whether a panel's values differ enough for a logarithmic axis.
-bool compare_lines_spread(const compare_lines* lines, int panel);
-// " [s]" of what varies, where its name says it; else "".
-const char* compare_unit_of(const char* name);
-void compare_lines_clear(compare_lines* lines);
-// Panels without series (their lines are those collected), as SVG, and the lines as CSV beside it.
-sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
-                               const char* path, sap_error* error);
 sap_status compare_timings_write(compare_job* job, sap_error* error);
 sap_status compare_self_write(compare_job* job, sap_error* error);
 

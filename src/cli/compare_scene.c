@@ -110,13 +110,15 @@ sap_status compare_run_step(const compare_options* o, compare_run* run, sap_step
                                  : status;
 }
 
-static sap_status step(compare_job* job, compare_run* run, compare_where* where, sap_error* error) {
+static sap_status step(compare_job* job, compare_run* run, compare_where* where, int64_t* problems,
+                       sap_error* error) {
   sap_step_report report;
   sap_status status = compare_run_step(&job->options, run, &report, error);
   ++where->index;
   if (status != SAP_STATUS_OK || where->index % job->options.every != 0 || report.blocks == 0) {
     return status;
   }
+  ++*problems;
   where->class = COMPARE_FREE;
   if (job->options.classes) {
     status = compare_classify(report.problem, run->model, &where->class, error);
@@ -140,8 +142,9 @@ int compare_scene(compare_job* job, int scene) {
   progress bar;
   progress_begin(&bar);
   sap_status status = SAP_STATUS_OK;
+  int64_t problems = 0;
   while (status == SAP_STATUS_OK && where.index < run.planned) {
-    status = step(job, &run, &where, &error);
+    status = step(job, &run, &where, &problems, &error);
     if (progress_due(&bar)) {
       progress_draw(&bar, (double)where.index / (double)run.planned, o->operands[scene]);
     }
@@ -151,6 +154,10 @@ int compare_scene(compare_job* job, int scene) {
   if (status != SAP_STATUS_OK) {
     cli_message("%s: step %lld: %s", o->operands[scene], (long long)where.index, error.message);
     return cli_exit_code(status);
+  }
+  if (problems == 0) {
+    cli_message("%s: no contact in %g s at the steps looked at, so there was nothing to solve",
+                o->operands[scene], o->duration);
   }
   return CLI_OK;
 }

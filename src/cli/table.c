@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/table_cells.h"
 #include "core/csv.h"
 
 const char* cli_take_format(const char* text, bool csv, cli_format* out) {
@@ -17,22 +18,6 @@ const char* cli_take_format(const char* text, bool csv, cli_format* out) {
   }
   return csv ? "table, csv or json" : "table or json";
 }
-
-typedef struct cell {
-  char* text;
-  int64_t integer;
-  double real;
-} cell;
-
-struct cli_table {
-  const cli_column* columns;
-  int ncolumns;
-  cell* cells;  // row by row
-  size_t count, capacity;
-  bool failed;
-};
-
-enum { NUMBER_SIZE = 40 };  // characters of a printed number
 
 cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
   cli_table* table = calloc(1, sizeof *table);
@@ -183,77 +168,13 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
 }
 
-// The text of a cell that is a number, or its own.
-static const char* show(const cli_column* column, const cell* c, char number[NUMBER_SIZE]) {
-  if (column->kind == CLI_CELL_TEXT) {
-    return c->text;
-  }
-  if (column->kind == CLI_CELL_INTEGER) {
-    (void)snprintf(number, NUMBER_SIZE, "%lld", (long long)c->integer);
-  } else {
-    (void)snprintf(number, NUMBER_SIZE, "%.*g", column->digits, c->real);
-  }
-  return number;
-}
-
-// Columns that a text takes on a terminal, one per UTF-8 character.
-static int width_of(const char* text) {
-  int width = 0;
-  for (; *text != '\0'; ++text) {
-    width += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
-  }
-  return width;
-}
-
-static void print_padded(FILE* stream, const char* text, int width, bool right, bool last) {
-  const int blanks = width - width_of(text);
-  if (right) {
-    (void)fprintf(stream, "%*s", blanks, "");
-  }
-  for (; *text != '\0'; ++text) {  // a control character would spoil the terminal
-    (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
-  }
-  if (!right && !last) {
-    (void)fprintf(stream, "%*s", blanks, "");
-  }
-  (void)fputs(last ? "\n" : "  ", stream);
-}
-
-static bool print_aligned(const cli_table* table, FILE* stream) {
-  const size_t n = (size_t)table->ncolumns;
-  int* widths = calloc(n, sizeof *widths);
-  char number[NUMBER_SIZE];
-  if (widths == NULL) {
-    return false;
-  }
-  for (size_t j = 0; j < n; ++j) {
-    widths[j] = width_of(table->columns[j].name);
-  }
-  for (size_t i = 0; i < table->count; ++i) {
-    const int width = width_of(show(&table->columns[i % n], &table->cells[i], number));
-    widths[i % n] = width > widths[i % n] ? width : widths[i % n];
-  }
-  for (size_t j = 0; j < n; ++j) {
-    const cli_column* column = &table->columns[j];
-    print_padded(stream, column->name, widths[j], column->kind != CLI_CELL_TEXT, j + 1 == n);
-  }
-  for (size_t i = 0; i < table->count; ++i) {
-    const size_t j = i % n;
-    const cli_column* column = &table->columns[j];
-    print_padded(stream, show(column, &table->cells[i], number), widths[j],
-                 column->kind != CLI_CELL_TEXT, j + 1 == n);
-  }
-  free(widths);
-  return true;
-}
-
 bool cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
   if (table->failed) {
     return false;
   }
   switch (format) {
     case CLI_FORMAT_TABLE:
-      return print_aligned(table, stream);
+      return cli_table_print_aligned(table, stream);
     case CLI_FORMAT_CSV:
       print_csv(table, stream);
       break;

@@ -354,7 +354,9 @@ static void test_bundled_studies(void** state) {
     command_result r = run(s, arguments, 0);
     assert_true(json_valid(r.out));
     assert_true(json_member(r.out, "problems") >= 0);
-    assert_string_equal(r.err, "");
+    for (const char* at = r.err; *at != '\0'; at += strcspn(at, "\n") + 1) {  // it is that short
+      command_says(at, "no contact in 0.03 s at the steps looked at");
+    }
     command_clear(&r);
   }
 }

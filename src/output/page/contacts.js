@@ -15,11 +15,12 @@ sapstep.Contacts = class {
     this.perNewton = size * 12 / Math.max(sapstep.typicalForce(this.data), 1e-12);
     this.deepest = Math.max(1e-9, sapstep.typicalDepth(this.data));
     this.group = new THREE.Group();
-    this.discs = this.instances(new THREE.CylinderBufferGeometry(1, 1, 0.12, 20), most);
+    const around = 0.6 * sapstep.cornersOf(most);
+    this.discs = this.instances(new THREE.CylinderBufferGeometry(1, 1, 0.12, around), most);
     this.shafts = this.instances(
-        new THREE.CylinderBufferGeometry(1, 1, 1, 12).translate(0, 0.5, 0), most);
+        new THREE.CylinderBufferGeometry(1, 1, 1, 0.7 * around, 1, true).translate(0, 0.5, 0), most);
     this.heads = this.instances(
-        new THREE.ConeBufferGeometry(1, 1, 16).translate(0, 0.5, 0), most);
+        new THREE.ConeBufferGeometry(1, 1, 0.8 * around).translate(0, 0.5, 0), most);
     this.modes = sapstep.modeColors.map((c) => new THREE.Color(c).convertSRGBToLinear());
     this.up = new THREE.Vector3(0, 1, 0);
     this.matrix = new THREE.Matrix4();

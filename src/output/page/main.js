@@ -267,6 +267,13 @@ sapstep.App = class {
       }
       this.dirty = true;
     }
+    if (this.dirty && now - (this.last || now) > 120) {
+      this.late = (this.late || 0) + 1;
+      if (this.late === 6) {  // drawn without a graphics processor, say
+        this.stage.simplify();
+        this.resize();
+      }
+    }
     this.last = now;
     if (this.dirty) {
       this.dirty = false;

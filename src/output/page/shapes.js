@@ -10,17 +10,23 @@ sapstep.MESH = 6;
 sapstep.palette = [0x4e79a7, 0xf28e2b, 0x59a14f, 0xe15759, 0x76b7b2, 0xedc948, 0xb07aa1, 0xff9da7,
                    0x9c755f, 0x6f8fbf];
 
-sapstep.capsuleGeometry = function (radius, half) {
+// Corners of what is round, so that a scene of many shapes has some 1e5 triangles.
+sapstep.cornersOf = function (count) {
+  return count > 300 ? 12 : count > 100 ? 16 : 28;
+};
+
+sapstep.capsuleGeometry = function (radius, half, around) {
   const points = [];
-  for (let i = 0; i <= 12; ++i) {
-    const a = (Math.PI / 2) * (i / 12 - 1);
+  const rings = Math.round(around / 4);
+  for (let i = 0; i <= rings; ++i) {
+    const a = (Math.PI / 2) * (i / rings - 1);
     points.push(new THREE.Vector2(radius * Math.cos(a), -half + radius * Math.sin(a)));
   }
-  for (let i = 0; i <= 12; ++i) {
-    const a = (Math.PI / 2) * (i / 12);
+  for (let i = 0; i <= rings; ++i) {
+    const a = (Math.PI / 2) * (i / rings);
     points.push(new THREE.Vector2(radius * Math.cos(a), half + radius * Math.sin(a)));
   }
-  return new THREE.LatheBufferGeometry(points, 24).rotateX(Math.PI / 2);
+  return new THREE.LatheBufferGeometry(points, around).rotateX(Math.PI / 2);
 };
 
 sapstep.meshGeometry = function (data, mesh) {
@@ -40,14 +46,14 @@ sapstep.meshGeometry = function (data, mesh) {
 // boxes keep right normals when they are stretched.
 sapstep.formOf = function (data, shape) {
   const [a, b, c] = shape.size;
-  const around = data.header.shapes.length > 300 ? 16 : 28;  // corners of what is round
+  const around = sapstep.cornersOf(data.header.shapes.length);
   switch (shape.type) {
     case 1:
       return {key: 'sphere', scale: [a, a, a],
               make: () => new THREE.SphereBufferGeometry(1, around, 0.6 * around)};
     case 2:
       return {key: `capsule ${(b / a).toPrecision(4)}`, scale: [a, a, a],
-              make: () => sapstep.capsuleGeometry(1, b / a)};
+              make: () => sapstep.capsuleGeometry(1, b / a, around)};
     case 3:
       return {key: 'cylinder', scale: [a, a, b],
               make: () => new THREE.CylinderBufferGeometry(1, 1, 2, around).rotateX(Math.PI / 2)};

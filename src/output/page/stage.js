@@ -160,12 +160,18 @@ sapstep.Stage = class {
     this.light(this.center);
   }
 
+  // For machines that draw slowly: no shadows, fewer pixels.
+  simplify() {
+    this.sun.castShadow = false;
+    this.finest = 0.75;
+  }
+
   // The middle of the picture is the middle of what the panel leaves free.
   resize(right, bottom) {
     const canvas = this.renderer.domElement;
     const w = Math.max(1, canvas.parentElement.clientWidth);
     const h = Math.max(1, canvas.parentElement.clientHeight);
-    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, 2));
+    this.renderer.setPixelRatio(Math.min(window.devicePixelRatio || 1, this.finest || 2));
     this.renderer.setSize(w, h);
     this.free = (w - right) / (h - bottom);
     this.camera.aspect = w / h;

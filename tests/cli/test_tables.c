@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables for people: wide ones come in blocks that a terminal can show, and CSV has all in one.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+enum { WIDTH = 100, COLUMNS = 32, NAME = 32 };
+
+typedef struct names {
+  char list[COLUMNS][NAME];
+  int count;
+} names;
+
+// Adds the words of a line that are not there; returns how many the line has.
+static int collect(names* n, const char* line, size_t length, const char* separator) {
+  int words = 0;
+  for (const char *at = line, *end = line + length; at < end; ++words) {
+    at += strspn(at, separator);
+    const size_t size = strcspn(at, separator);
+    bool known = false;
+    for (int i = 0; i < n->count; ++i) {
+      known = known || (strncmp(n->list[i], at, size) == 0 && n->list[i][size] == '\0');
+    }
+    if (!known) {
+      assert_true(n->count < COLUMNS && size < NAME);
+      (void)snprintf(n->list[n->count++], NAME, "%.*s", (int)size, at);
+    }
+    at += size;
+  }
+  return words;
+}
+
+static command_result run(scratch* s, const char* arguments) {
+  command_result r = command_run(s, program, "", arguments);
+  if (r.exit_code != 0) {
+    fail_msg("%s: exit code %d, %s", arguments, r.exit_code, r.err);
+  }
+  return r;
+}
+
+#define BOX                      \
+  "compare '" SAPSTEP_SOURCE_DIR \
+  "/examples/scenes/falling_box.xml' --duration 0.5 --every 10 --solvers sap,ipm"
+
+static void wide_tables_come_in_blocks(void** state) {
+  command_result table = run(*state, BOX), csv = run(*state, BOX " --format csv");
+  names in_blocks = {.count = 0}, in_csv = {.count = 0};
+  int lines = 0, words = 0, blocks = 0;
+  for (const char* at = table.out; *at != '\0'; at += strcspn(at, "\n") + 1, ++lines) {
+    const size_t length = strcspn(at, "\n");
+    assert_true(length <= WIDTH);
+    if (length == 0) {
+      lines = -1;
+    } else if (lines == 0) {
+      words = collect(&in_blocks, at, length, " \n");
+      assert_memory_equal(at, "solver  start  ", 15);
+      ++blocks;
+    } else {
+      names ignored = {.count = 0};
+      // cells of a row as there are names; words that repeat count, too
+      assert_int_equal(collect(&ignored, at, length, " \n"), words);
+      assert_true(strncmp(at, "sap ", 4) == 0 || strncmp(at, "ipm ", 4) == 0);
+      assert_true(lines <= 4);  // two solvers, cold and warm
+    }
+  }
+  assert_true(blocks >= 2);
+  (void)collect(&in_csv, csv.out, strcspn(csv.out, "\n"), ",\n");
+  // The table leaves out the scene's name and what hardly ever matters, but has nothing else.
+  assert_true(in_blocks.count >= 15 && in_blocks.count < in_csv.count);
+  for (int i = 0; i < in_blocks.count; ++i) {
+    bool known = false;
+    for (int k = 0; k < in_csv.count; ++k) {
+      known = known || strcmp(in_blocks.list[i], in_csv.list[k]) == 0;
+    }
+    assert_true(known);
+  }
+  command_clear(&table);
+  command_clear(&csv);
+}
+
+static void files_are_named_without_their_folder(void** state) {
+  static const char problem[] =
+      "sapstep_problem 1\n0.01 1\n3 2 0 0 0 2 0 0 0 2\n0 0 -1\n0 0 -1\n1\n"
+      "0 -1 0.5 0.01 0.01 0.5 0 0 0 1 0 0 0 1 0 0 0 1\n";
+  char path[2][SCRATCH_PATH_SIZE], arguments[3 * SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "one.problem", problem, sizeof problem - 1, path[0]);
+  (void)scratch_write(*state, "onset.problem", problem, sizeof problem - 1, path[1]);
+  (void)snprintf(arguments, sizeof arguments, "solve '%s' '%s'", path[0], path[1]);
+  command_result r = run(*state, arguments);
+  command_says(r.out, "\none.problem ");
+  command_says(r.out, "\nonset.problem ");
+  command_clear(&r);
+  (void)strcat(arguments, " --format csv");
+  r = run(*state, arguments);
+  command_says(r.out, path[1]);
+  command_clear(&r);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+  const struct CMUnitTest tests[] = {
+      TEST(wide_tables_come_in_blocks),
+      TEST(files_are_named_without_their_folder),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
