@@ -33,23 +33,6 @@ static void add_momentum(const sap_problem* problem, const dense* d) {
   }
 }
 
-// vc = J v
-static void velocity(const sap_block* block, const dense* d, const sap_problem* problem,
-                     const double* v, double* vc) {
-  for (int32_t r = 0; r < block->nrows; ++r) {
-    vc[r] = 0.0;
-  }
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const double* J = block->jacobians[t];
-    const double* vt = v + d->start[block->trees[t]];
-    for (int32_t j = 0; j < sap_problem_tree_size(problem, block->trees[t]); ++j) {
-      for (int32_t r = 0; r < block->nrows; ++r) {
-        vc[r] += J[j * block->nrows + r] * vt[j];
-      }
-    }
-  }
-}
-
 // Lower triangle of H += J' G J; GJ has room for nrows.
 static void add_block(const sap_block* block, const dense* d, const sap_problem* problem,
                       const double* G, double* GJ) {
@@ -93,7 +76,7 @@ static sap_status add_blocks(const sap_problem* problem, const dense* d, const d
       return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Hessian");
     }
     double *G = work, *vc = work + n * n, *GJ = vc + n;
-    velocity(&block, d, problem, v, vc);
+    sap_problem_block_velocity(problem, &problem->blocks[i], v, vc);
     sap_set_hessian(&block, vc, G);
     if (sap_all_finite(G, n * n)) {
       add_block(&block, d, problem, G, GJ);

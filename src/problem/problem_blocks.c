@@ -287,3 +287,21 @@ sap_status sap_problem_block(const sap_problem* p, int32_t index, sap_block* out
   }
   return SAP_STATUS_OK;
 }
+
+void sap_problem_block_velocity(const sap_problem* p, const sap_block_data* block, const double* v,
+                                double* vc) {
+  const int32_t nrows = block->nrows;
+  for (int32_t r = 0; r < nrows; ++r) {
+    vc[r] = 0.0;
+  }
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t];
+    const double* J = p->jacobians[block->first_tree + t];
+    const double* vt = v + p->tree_start[tree];
+    for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
+      for (int32_t r = 0; r < nrows; ++r) {
+        vc[r] += J[r] * vt[i];
+      }
+    }
+  }
+}

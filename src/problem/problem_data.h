@@ -154,6 +154,10 @@ sap_status sap_problem_keep_v0(sap_problem* problem, const double* v0, sap_error
 // Copies a block that has been checked.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
 
+// vc = J v of a block (its nrows).
+void sap_problem_block_velocity(const sap_problem* problem, const sap_block_data* block,
+                                const double* v, double* vc);
+
 // L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the cache if
 // it is there.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,

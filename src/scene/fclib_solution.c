@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/hdf5_silence.h"
+#include "core/memory.h"
 #include "scene/fclib.h"
 #include "scene/fclib_file.h"
 
@@ -19,6 +20,7 @@ typedef struct beside {
   int32_t rows[3];  // of friction cones, of free blocks, of others
   sap_fclib_reals parts[3];
   sap_fclib_reals v, cost;
+  int32_t* tree_start;  // first velocity of each tree
 } beside;
 
 static int kind_of(sap_set set) {
@@ -31,6 +33,18 @@ static void count_rows(beside* b) {
     (void)sap_problem_block(b->problem, i, &block, NULL, NULL);
     b->rows[kind_of(block.set)] += block.nrows;
   }
+}
+
+static sap_status find_tree_starts(beside* b, sap_error* error) {
+  const int32_t ntrees = sap_problem_tree_count(b->problem);
+  b->tree_start = sap_allocate((size_t)ntrees, sizeof *b->tree_start);
+  if (b->tree_start == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  for (int32_t t = 1; t < ntrees; ++t) {
+    b->tree_start[t] = b->tree_start[t - 1] + sap_problem_tree_size(b->problem, t - 1);
+  }
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_part(beside* b, const char* name, int64_t count, sap_fclib_reals* out,
@@ -102,10 +116,7 @@ static void find_contact_velocities(const beside* b, sap_solution* s) {
     for (int32_t r = 0; r < block.nrows; ++r) {
       double sum = 0.0;
       for (int32_t t = 0; t < block.ntrees; ++t) {
-        int32_t start = 0;
-        for (int32_t tree = 0; tree < block.trees[t]; ++tree) {
-          start += sap_problem_tree_size(b->problem, tree);
-        }
+        const int32_t start = b->tree_start[block.trees[t]];
         const int32_t size = sap_problem_tree_size(b->problem, block.trees[t]);
         for (int32_t j = 0; j < size; ++j) {
           sum += block.jacobians[t][(size_t)j * (size_t)block.nrows + (size_t)r] * s->v[start + j];
@@ -127,7 +138,10 @@ static sap_status read_beside(const sap_fclib_file* file, const sap_problem* pro
     return SAP_STATUS_OK;
   }
   count_rows(&b);
-  sap_status status = read_all(&b, index == 0, error);
+  sap_status status = find_tree_starts(&b, error);
+  if (status == SAP_STATUS_OK) {
+    status = read_all(&b, index == 0, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_solution_resize(solution, sap_problem_velocity_count(problem),
                                  sap_problem_row_count(problem), error);
@@ -144,6 +158,7 @@ static sap_status read_beside(const sap_fclib_file* file, const sap_problem* pro
   }
   sap_fclib_reals_clear(&b.v);
   sap_fclib_reals_clear(&b.cost);
+  sap_free(b.tree_start);
   return status;
 }
 

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Balance of momentum:  D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                  castro (32)
+// With a mobility B = A^-1 instead of A the same of v - v* - B J' gamma.
+// cost: one pass over A and J.  fails: NOT_SPD (no positive diagonal).
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "linalg/square.h"
+#include "problem/problem_data.h"
+#include "solvers/residuals.h"
+
+enum { FREE_BODY = 6 };  // velocities: loops of fixed length
+
+static inline void add_free_body(const double* A, const double* x, double* restrict y) {
+  for (int32_t j = 0; j < FREE_BODY; ++j) {
+    for (int32_t i = 0; i < FREE_BODY; ++i) {
+      y[i] += A[j * FREE_BODY + i] * x[j];
+    }
+  }
+}
+
+// out += A x
+static void add_momentum(const sap_problem* p, const double* x, double* out) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    const double* A = p->diagonal + p->diagonal_start[t];
+    if (n == FREE_BODY) {
+      add_free_body(A, x + p->tree_start[t], out + p->tree_start[t]);
+    } else {
+      sap_square_add(n, A, x + p->tree_start[t], out + p->tree_start[t]);
+    }
+  }
+  for (int32_t c = 0; c < p->ncouplings; ++c) {
+    const sap_coupling* coupling = &p->couplings[c];
+    const int32_t a = coupling->tree_a, b = coupling->tree_b;
+    const int32_t na = p->tree_size[a], nb = p->tree_size[b];
+    const double* C = p->coupling_values + coupling->values;
+    for (int32_t j = 0; j < nb; ++j) {
+      const double xb = x[p->tree_start[b] + j];
+      double sum = 0.0;
+      for (int32_t i = 0; i < na; ++i) {
+        out[p->tree_start[a] + i] += C[j * na + i] * xb;
+        sum += C[j * na + i] * x[p->tree_start[a] + i];
+      }
+      out[p->tree_start[b] + j] += sum;
+    }
+  }
+}
+
+// out += J' gamma of three rows.
+static inline void add_three_rows(int32_t n, const double* J, const double gamma[3],
+                                  double* restrict out) {
+  for (int32_t i = 0; i < n; ++i) {
+    out[i] += J[3 * i] * gamma[0] + J[3 * i + 1] * gamma[1] + J[3 * i + 2] * gamma[2];
+  }
+}
+
+// The same of one row.
+static inline void add_row(int32_t n, const double* restrict J, double gamma,
+                           double* restrict out) {
+  for (int32_t i = 0; gamma != 0.0 && i < n; ++i) {
+    out[i] += J[i] * gamma;
+  }
+}
+
+// out += J' gamma of one block.
+static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
+                              const double* gamma, double* out) {
+  const int32_t nrows = block->nrows;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = p->block_trees[block->first_tree + t];
+    const double* J = p->jacobians[block->first_tree + t];
+    double* to = out + p->tree_start[tree];
+    if (nrows == 3) {
+      add_three_rows(p->tree_size[tree], J, gamma, to);
+      continue;
+    }
+    if (nrows == 1) {
+      add_row(p->tree_size[tree], J, gamma[0], to);
+      continue;
+    }
+    for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
+      double sum = 0.0;
+      for (int32_t r = 0; r < nrows; ++r) {
+        sum += J[r] * gamma[r];
+      }
+      to[i] += sum;
+    }
+  }
+}
+
+void sap_contact_velocity(const sap_problem* p, const double* v, double* vc) {
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    sap_problem_block_velocity(p, &p->blocks[b], v, vc + p->blocks[b].first_row);
+  }
+}
+
+// out += B x
+static void add_mobility(const sap_problem* p, const double* x, double* out) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    sap_mobility_multiply(p, t, t, x + p->tree_start[t], out + p->tree_start[t]);
+  }
+  for (int32_t c = 0; c < p->ncouplings; ++c) {
+    const int32_t a = p->couplings[c].tree_a, b = p->couplings[c].tree_b;
+    const int32_t start_a = p->tree_start[a], start_b = p->tree_start[b];
+    sap_mobility_multiply(p, a, b, x + start_b, out + start_a);
+    sap_mobility_multiply(p, b, a, x + start_a, out + start_b);
+  }
+}
+
+// With B = A^-1: v - v* - B J' gamma, every entry by B_ii^-1/2, against the larger of v, B J'
+// gamma.
+static void mobility_residual(const sap_problem* p, const double* v, const double* impulse,
+                              double* velocity, sap_momentum* out) {
+  double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
+  memset(velocity, 0, (size_t)p->nv * sizeof(double));
+  add_mobility(p, impulse, velocity);
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double entry = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
+      const double mass = entry > 0.0 ? 1.0 / entry : 1.0;  // 0: immovable, v = v*
+      const size_t at = (size_t)(p->tree_start[t] + i);
+      const double step = v[at] - p->v_star[at], g = step - velocity[at];
+      gradient_2 += mass * g * g;
+      momentum_2 += mass * v[at] * v[at];
+      impulse_2 += mass * velocity[at] * velocity[at];
+      energy += 0.5 * step * impulse[at];
+    }
+  }
+  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
+  out->absolute = sqrt(gradient_2);
+  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
+  out->energy = energy;
+}
+
+sap_status sap_momentum_residual(const sap_problem* p, const double* v, const double* gamma,
+                                 sap_momentum* out, sap_error* error) {
+  const size_t nv = (size_t)p->nv;
+  const sap_status status =
+      SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double* step = p->cache->scratch;  // v - v*
+  double* momentum = step + nv;      // A (v - v*)
+  double* absolute = momentum + nv;  // A v
+  double* impulse = absolute + nv;   // J' gamma
+  memset(momentum, 0, 3 * nv * sizeof(double));
+  for (size_t i = 0; i < nv; ++i) {
+    step[i] = v[i] - p->v_star[i];
+  }
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    add_block_impulse(p, &p->blocks[b], gamma + p->blocks[b].first_row, impulse);
+  }
+  if (p->has_mobility) {
+    mobility_residual(p, v, impulse, momentum, out);
+    return SAP_STATUS_OK;
+  }
+  add_momentum(p, step, momentum);
+  add_momentum(p, v, absolute);
+  double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double mass = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
+      const size_t at = (size_t)(p->tree_start[t] + i);
+      if (!(mass > 0.0)) {
+        return sap_fail(error, SAP_STATUS_NOT_SPD,
+                        "tree %d: diagonal entry %d of A = %g must be > 0", t, i, mass);
+      }
+      const double g = momentum[at] - impulse[at];
+      gradient_2 += g * g / mass;
+      momentum_2 += absolute[at] * absolute[at] / mass;
+      impulse_2 += impulse[at] * impulse[at] / mass;
+      energy += 0.5 * step[at] * momentum[at];
+    }
+  }
+  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
+  out->absolute = sqrt(gradient_2);
+  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
+  out->energy = energy;
+  return SAP_STATUS_OK;
+}
