@@ -134,13 +134,18 @@ sap_status sap_multibody_equality_force(sap_multibody* multibody, const sap_step
   return SAP_STATUS_OK;
 }
 
-// The law of an actuator at the end of the step, in its own bounds.
-static double law_at_end(const sap_model* model, sap_dynamics* dynamics,
-                         const sap_step_start* start, double dt, const double* v, int32_t id) {
-  const double gear = model->actuators[id].gear;
-  const double rate = gear * sap_dynamics_transmission_rate(dynamics, v, id);
-  const double length =
-      gear * sap_dynamics_transmission_length(dynamics, start->q0, id) + dt * rate;
+// The law of an actuator at the end of the step, in its own bounds. Kinematics, which stand at the
+// end of the step when several ask one after the other, are brought back only for laws of a length.
+static double law_at_end(sap_multibody* multibody, double dt, const double* v, int32_t id) {
+  const sap_model* model = multibody->model;
+  const sap_model_actuator* a = &model->actuators[id];
+  const sap_step_start* start = &multibody->start;
+  double length = 0.0, rate = 0.0;
+  if (sap_dynamics_actuator_is_elastic(model, id) || a->bias[1] != 0.0 || a->bias[2] != 0.0) {
+    sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+    rate = a->gear * sap_dynamics_transmission_rate(dynamics, v, id);
+    length = a->gear * sap_dynamics_transmission_length(dynamics, start->q0, id) + dt * rate;
+  }
   return sap_dynamics_actuator_force(model, id, start->input, length, rate).force;
 }
 
@@ -167,42 +172,52 @@ static void divide(const sap_model* model, const double* input, int32_t bound, b
   }
 }
 
-// Forces as if no sum had a range.
-static void unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
-  const sap_model* model = multibody->model;
-  const sap_step_start* start = &multibody->start;
-  sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
+// What the blocks of servos gave, zero elsewhere.
+static void by_servos(const sap_multibody* multibody, const sap_step_report* report,
+                      double* force) {
   const double dt = sap_problem_dt(report->problem);
-  // Without blocks the free motion is what happened.
-  const double* v =
-      report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    sap_block block;
-    const bool servo = sap_dynamics_actuator_is_servo(model, i, start->input);
-    if (servo && sap_model_effort_bound(model, i) < 0) {
-      const double* gamma = find(report, sap_assembly_key(SAP_KEY_SERVO, i, 0, 0), &block);
-      force[i] = gamma != NULL ? gamma[0] / dt : 0.0;
-    } else if (servo && report->solution == NULL) {
-      force[i] = 0.0;
-    } else {
-      force[i] = law_at_end(model, dynamics, start, dt, v, i);
-    }
-    if (!sap_dynamics_actuator_is_on(dynamics, i)) {
-      force[i] = 0.0;
+  sap_block block;
+  const double* gamma = NULL;
+  memset(force, 0, (size_t)multibody->model->sizes.actuators * sizeof *force);
+  for (int32_t i = 0; block_at(report, i, &block, &gamma); ++i) {
+    if (sap_assembly_key_kind(block.key) == SAP_KEY_SERVO) {
+      force[sap_assembly_key_id(block.key, 0)] = gamma[0] / dt;
     }
   }
 }
 
-sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_step_report* report,
-                                         double* force, sap_error* error) {
-  const sap_status status = check_report(multibody, report, force, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+// Forces as if no sum had a range; is there one?
+static bool unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
+  const sap_model* model = multibody->model;
+  const double* input = multibody->start.input;
+  const double dt = sap_problem_dt(report->problem);
+  // Without blocks the free motion is what happened.
+  const double* v =
+      report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
+  bool any = false;
+  int32_t count = 0;
+  by_servos(multibody, report, force);
+  const int32_t* others = sap_dynamics_simple_forces(multibody->dynamics, input, force, &count);
+  for (int32_t n = 0; n < count; ++n) {
+    const int32_t i = others[n];
+    const bool shared = sap_model_effort_bound(model, i) >= 0;
+    const bool servo = sap_dynamics_actuator_is_servo(model, i, input);
+    any = any || shared;
+    if (!sap_dynamics_actuator_is_on(multibody->dynamics, i)) {
+      force[i] = 0.0;
+    } else if (!servo || (report->solution != NULL && shared)) {
+      force[i] = law_at_end(multibody, dt, v, i);
+    }
   }
+  return any;
+}
+
+// Divides the sums that have a range.
+static void share(sap_multibody* multibody, const sap_step_report* report, double* force) {
   const sap_model* model = multibody->model;
   const sap_step_start* start = &multibody->start;
-  unshared(multibody, report, force);
-  const double* motors = NULL;  // of all bounds, when one asks for them
+  const double* motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0),
+                                                    start->q0, start->v0, start->input);
   for (int32_t bound = 0; bound < model->sizes.joints + model->sizes.tendons; ++bound) {
     double lower, upper;
     sap_model_effort_range(model, bound, &lower, &upper);
@@ -211,15 +226,19 @@ sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_ste
       const double* gamma =
           find(report, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
       const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
-      if (motors == NULL) {
-        motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0), start->q0,
-                                            start->v0, start->input);
-      }
       divide(model, start->input, bound, false, motors[bound], force);
       divide(model, start->input, bound, true, servos, force);
     }
   }
-  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_step_report* report,
+                                         double* force, sap_error* error) {
+  const sap_status status = check_report(multibody, report, force, error);
+  if (status == SAP_STATUS_OK && unshared(multibody, report, force)) {
+    share(multibody, report, force);
+  }
+  return status;
 }
 
 sap_status sap_multibody_accelerations(sap_multibody* multibody, const sap_step_report* report,

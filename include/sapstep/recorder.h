@@ -45,15 +45,22 @@
 // Contacts, forces and iterations are those of the step that led to the row; a row without a report
 // has the contacts of the configuration, without velocities and impulses, and nothing of the rest.
 //
-// Rows are buffered and written in chunks. The file is touched by flushes only, and consistent
-// after each: one that a crash cut off opens and holds what was flushed. Memory does not grow with
-// the run.
-// Compression is lossless, by HDF5's filters shuffle and deflate, which all readers know. Level 1
-// (the default) is our own encoder, which shortens what repeats from row to row and copies the
-// rest; 2 to 9 are zlib's levels, which cost more than stepping a humanoid does. A chunk that a
-// flush wrote before it was full stays uncompressed. `h5repack -f SHUF -f GZIP=9` makes a file
-// smaller later. The HDF5 library of Debian is not made for threads: one recorder or recording at a
-// time in a process. In a build without HDF5 all that can fail is UNSUPPORTED.
+// A call that records copies the row and is done: a thread of the recorder's own finds energies and
+// momenta, compresses chunks, writes them and flushes. Memory is bounded, also as the run grows:
+// who records faster than the thread can write waits. Where no thread can be started, or none is
+// wanted
+// (`no_thread`), the calls do the same work; the file is the same. HDF5 is called by that thread if
+// the library says it is made for threads (Debian's is), else by the calls alone.
+// The file is touched by flushes only, and consistent after each: one that a crash cut off opens
+// and holds what was flushed. A flush falls due every `flush_rows` rows; when that is given, the
+// call with which it falls due returns after it, as sap_recorder_flush does. By default the thread
+// is left to do it, and a crash loses what it has not yet done, too. What it cannot do (the disk is
+// full) is told by the calls that follow, close at the latest.
+// Compression is lossless, by HDF5's filters shuffle and deflate, which all readers know; bytes
+// that are noise are not searched. A chunk that a flush wrote before it was full stays
+// uncompressed. `h5repack -f SHUF -f GZIP=9` makes a file smaller later. One recorder or recording
+// at a time in a process where HDF5 is not made for threads. The model may be destroyed before the
+// recorder is closed. In a build without HDF5 all that can fail is UNSUPPORTED.
 #ifndef SAPSTEP_RECORDER_H
 #define SAPSTEP_RECORDER_H
 
@@ -66,8 +73,9 @@ extern "C" {
 #endif
 
 typedef struct sap_recorder_options {
-  int32_t compression;  // 0 none, 1 quick, 2 to 9 smaller and slower                         (1)
+  int32_t compression;  // 0 none, 1 to 9: zlib's levels                                      (1)
   int32_t flush_rows;   // rows from one flush to the next, 1 to 1e6; 0: about 1 MiB of them (0)
+  bool no_thread;       // true: all is done by the calls                                  (false)
 } sap_recorder_options;
 
 SAP_API sap_recorder_options sap_recorder_options_default(void);
@@ -140,7 +148,7 @@ typedef struct sap_recorded_row {
   double free_motion_residual, dt, time_total, time_solver;  // [s]
 } sap_recorded_row;
 
-// As sap_recorder_create. What the model points to is not kept.
+// As sap_recorder_create. What the model points to is not kept. Rows are copied by the call.
 SAP_API sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
                                                const sap_recorder_options* options,
                                                sap_recorder** out, sap_error* error);

@@ -44,7 +44,7 @@ const cli_option mujoco_option_list[] = {
      "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, export "
      "and view"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},
-    {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (0)"},
+    {"compression", "N", OPTION_COMPRESSION, "deflate level of the recording, 0 (none) to 9 (1)"},
     {"checkpoint", "FILE", OPTION_CHECKPOINT,
      "write where the run has come to, at its end, for --resume"},
     {"checkpoint-every", "N", OPTION_CHECKPOINT_EVERY, "and every N steps, in the same file"},

@@ -227,12 +227,26 @@ static void add_summed(sap_dynamics* d, const double* efforts, double sign, doub
   }
 }
 
+static double simple_force(const sap_simple_motor* m, const double* input) {
+  const double u = clamp(input != NULL ? input[m->id] : 0.0, m->input_lower, m->input_upper);
+  return clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
+}
+
+const int32_t* sap_dynamics_simple_forces(const sap_dynamics* d, const double* input, double* force,
+                                          int32_t* others) {
+  for (int32_t n = 0; n < d->nmotors; ++n) {
+    const sap_simple_motor* m = &d->motors[n];
+    force[m->id] = d->actuator_active[m->id] ? simple_force(m, input) : 0.0;
+  }
+  *others = d->nother_actuators;
+  return d->other_actuators;
+}
+
 static void add_simple(const sap_dynamics* d, const double* input, double sign, double* k) {
   for (int32_t n = 0; n < d->nmotors; ++n) {
     const sap_simple_motor* m = &d->motors[n];
     if (d->actuator_active[m->id]) {
-      const double u = clamp(input != NULL ? input[m->id] : 0.0, m->input_lower, m->input_upper);
-      k[m->dof] += sign * m->gear * clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
+      k[m->dof] += sign * m->gear * simple_force(m, input);
     }
   }
 }

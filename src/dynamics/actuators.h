@@ -47,6 +47,10 @@ int32_t sap_model_effort_bound(const sap_model* model, int32_t actuator);
 // Range of a bound: of sum gear force on a joint, of sum force on a tendon.
 void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower, double* upper);
 
+// Fills in the forces of the simple ones; returns the ids of the others, `others` of them. (nu)
+const int32_t* sap_dynamics_simple_forces(const sap_dynamics* dynamics, const double* input,
+                                          double* force, int32_t* others);
+
 // Adds sign times the generalized forces of motors, and of bounded elements, at (q set last, v).
 void sap_dynamics_add_motors(sap_dynamics* dynamics, const double* q, const double* v,
                              const double* input, double sign, double* k);

@@ -7,8 +7,22 @@
 #include "model/builder.h"
 #include "model/names.h"
 
+// A model that lives does not change but for its holders, which any thread may count.
+static sap_model* countable(const sap_model* model) {
+  return (sap_model*)(uintptr_t)model;
+}
+
+const sap_model* sap_model_hold(const sap_model* model) {
+  atomic_fetch_add(&countable(model)->holders, 1);
+  return model;
+}
+
+void sap_model_release(const sap_model* model) {
+  sap_model_destroy(countable(model));
+}
+
 void sap_model_destroy(sap_model* model) {
-  if (model == NULL) {
+  if (model == NULL || atomic_fetch_sub(&model->holders, 1) > 0) {
     return;
   }
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {

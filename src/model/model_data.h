@@ -3,6 +3,8 @@
 #ifndef SAP_MODEL_MODEL_DATA_H
 #define SAP_MODEL_MODEL_DATA_H
 
+#include <stdatomic.h>
+
 #include <sapstep/model.h>
 
 #include "core/error.h"
@@ -88,6 +90,7 @@ typedef struct sap_model_names {
 } sap_model_names;
 
 struct sap_model {
+  atomic_int holders;         // beside the one that created it
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
 
@@ -135,5 +138,10 @@ struct sap_model {
   double* key_act;
   sap_model_names names[SAP_ELEMENT_COUNT];  // by sap_element
 };
+
+// One more that needs the model: it ends when its creator has destroyed it and all others
+// have released it. Release takes NULL.
+const sap_model* sap_model_hold(const sap_model* model);
+void sap_model_release(const sap_model* model);
 
 #endif

@@ -3,10 +3,8 @@
 
 #ifdef SAPSTEP_HDF5
 #include <string.h>
-#include <zlib.h>
 
 #include "core/memory.h"
-#include "output/quick_deflate.h"
 
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text) {
   if (text == NULL) {
@@ -34,18 +32,29 @@ static hid_t number_type(sap_hdf5_number number) {
   return types[number];
 }
 
+hid_t sap_hdf5_timeless(void) {
+  const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  if (list >= 0 && H5Pset_obj_track_times(list, false) < 0) {
+    (void)H5Pclose(list);
+    return -1;
+  }
+  return list;
+}
+
 bool sap_hdf5_write_table(hid_t file, const sap_hdf5_column_def* def, int64_t rows,
                           const void* values) {
   const hsize_t extent[2] = {(hsize_t)rows, (hsize_t)def->width};
   const hid_t space = H5Screate_simple(def->width > 0 ? 2 : 1, extent, NULL);
-  const hid_t set = space < 0 ? -1
-                              : H5Dcreate2(file, def->name, number_type(def->number), space,
-                                           H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t list = sap_hdf5_timeless();
+  const hid_t set = space < 0 || list < 0 ? -1
+                                          : H5Dcreate2(file, def->name, number_type(def->number),
+                                                       space, H5P_DEFAULT, list, H5P_DEFAULT);
   const bool good = set >= 0 && sap_hdf5_attribute(set, "units", def->units) &&
                     sap_hdf5_attribute(set, "columns", def->columns) &&
                     (rows == 0 || H5Dwrite(set, number_type(def->number), H5S_ALL, H5S_ALL,
                                            H5P_DEFAULT, values) >= 0);
   (void)H5Dclose(set);
+  (void)H5Pclose(list);
   (void)H5Sclose(space);
   return good;
 }
@@ -53,7 +62,7 @@ bool sap_hdf5_write_table(hid_t file, const sap_hdf5_column_def* def, int64_t ro
 // Filters "shuffle" and "deflate", which h5py and all others know.
 static hid_t creation_list(const sap_hdf5_column_def* def) {
   const hsize_t chunk[2] = {(hsize_t)def->capacity, (hsize_t)def->width};
-  const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  const hid_t list = sap_hdf5_timeless();
   const bool good =
       list >= 0 && H5Pset_chunk(list, def->width > 0 ? 2 : 1, chunk) >= 0 &&
       H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0 &&
@@ -69,11 +78,10 @@ static hid_t creation_list(const sap_hdf5_column_def* def) {
 bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column) {
   const hsize_t now[2] = {0, (hsize_t)def->width};
   const hsize_t most[2] = {H5S_UNLIMITED, (hsize_t)def->width};
-  column->type = number_type(def->number);
   column->size = number_sizes[def->number];
   column->width = def->width > 0 ? def->width : 1;
   column->capacity = def->capacity;
-  column->compression = def->compression;
+  column->packed = def->compression > 0;
   column->set = -1;
   column->buffer = sap_allocate((size_t)def->capacity * (size_t)column->width, column->size);
   const hid_t space = H5Screate_simple(def->width > 0 ? 2 : 1, now, most);
@@ -82,7 +90,8 @@ bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5
   const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
   if (column->buffer != NULL && space >= 0 && properties >= 0 && access >= 0 &&
       H5Pset_chunk_cache(access, 0, 0, 1.0) >= 0) {
-    column->set = H5Dcreate2(file, def->name, column->type, space, H5P_DEFAULT, properties, access);
+    column->set = H5Dcreate2(file, def->name, number_type(def->number), space, H5P_DEFAULT,
+                             properties, access);
   }
   (void)H5Pclose(access);
   (void)H5Pclose(properties);
@@ -105,55 +114,47 @@ static size_t row_size(const sap_hdf5_column* column) {
   return (size_t)column->width * column->size;
 }
 
-static size_t chunk_size(const sap_hdf5_column* column) {
+size_t sap_hdf5_column_chunk_size(const sap_hdf5_column* column) {
   return (size_t)column->capacity * row_size(column);
 }
 
-size_t sap_hdf5_column_scratch(const sap_hdf5_column* column) {
-  const size_t size = chunk_size(column), zlib = compressBound((uLong)size);
-  const size_t quick = sap_quick_deflate_bound(size);
-  return column->compression == 0 ? 0 : size + (quick > zlib ? quick : zlib);
+size_t sap_hdf5_column_bound(const sap_hdf5_column* column) {
+  const size_t size = sap_hdf5_column_chunk_size(column);
+  return column->packed ? sap_chunk_packer_bound(size) : size;
 }
 
 void* sap_hdf5_column_next(sap_hdf5_column* column) {
   return column->buffer + (size_t)column->count++ * row_size(column);
 }
 
-// Length of what begins at scratch + chunk_size; 0: it is no shorter than the chunk.
-static size_t compress_chunk(const sap_hdf5_column* column, unsigned char* scratch) {
-  const size_t size = chunk_size(column), values = size / column->size;
-  unsigned char* out = scratch + size;
-  uLongf length = compressBound((uLong)size);
-  sap_shuffle(column->buffer, values, column->size, scratch);
-  if (column->compression == 1) {
-    length = sap_quick_deflate(scratch, column->size, values, (size_t)column->width, out);
-  } else if (compress2(out, &length, scratch, (uLong)size, column->compression) != Z_OK) {
-    return 0;
+void sap_hdf5_column_take(sap_hdf5_column* column, bool last, sap_chunk_packer* packer,
+                          unsigned char* bytes, sap_hdf5_chunk* out) {
+  const bool whole = column->count == column->capacity;
+  const size_t used = (size_t)column->count * row_size(column);
+  const size_t size = sap_hdf5_column_chunk_size(column);
+  memset(column->buffer + used, 0, size - used);
+  const bool pack = packer != NULL && column->stored == 0 && (whole || last);
+  const size_t length = pack ? sap_chunk_packer_pack(packer, column->buffer, size / column->size,
+                                                     column->size, (size_t)column->width, bytes)
+                             : 0;
+  if (length == 0) {
+    memcpy(bytes, column->buffer, size);
   }
-  return length < size ? length : 0;
+  *out = (sap_hdf5_chunk){.compressed = length > 0,
+                          .start = column->start,
+                          .end = column->start + column->count,
+                          .bytes = bytes,
+                          .size = length > 0 ? length : size};
+  column->stored = whole ? 0 : column->count;
+  column->start += whole ? column->count : 0;
+  column->count = whole ? 0 : column->count;
 }
 
-bool sap_hdf5_column_flush(sap_hdf5_column* column, bool last, unsigned char* scratch) {
-  if (column->count == column->stored) {
-    return true;
-  }
-  const bool whole = column->count == column->capacity;
-  const hsize_t offset[2] = {(hsize_t)column->start, 0};
-  const hsize_t extent[2] = {offset[0] + (hsize_t)column->count, (hsize_t)column->width};
-  const size_t used = (size_t)column->count * row_size(column), size = chunk_size(column);
-  memset(column->buffer + used, 0, size - used);
-  const bool squeeze = column->compression > 0 && column->stored == 0 && (whole || last);
-  const size_t length = squeeze ? compress_chunk(column, scratch) : 0;
-  const uint32_t skipped = column->compression > 0 && length == 0 ? 3 : 0;  // both filters
-  const bool good =
-      H5Dset_extent(column->set, extent) >= 0 &&
-      H5Dwrite_chunk(column->set, H5P_DEFAULT, skipped, offset, length > 0 ? length : size,
-                     length > 0 ? scratch + size : column->buffer) >= 0;
-  if (good) {
-    column->stored = whole ? 0 : column->count;
-    column->start += whole ? column->count : 0;
-    column->count = whole ? 0 : column->count;
-  }
-  return good;
+bool sap_hdf5_column_write(const sap_hdf5_column* column, const sap_hdf5_chunk* chunk) {
+  const hsize_t offset[2] = {(hsize_t)chunk->start, 0};
+  const hsize_t extent[2] = {(hsize_t)chunk->end, (hsize_t)column->width};
+  const uint32_t skipped = column->packed && !chunk->compressed ? 3 : 0;  // both filters
+  return H5Dset_extent(column->set, extent) >= 0 &&
+         H5Dwrite_chunk(column->set, H5P_DEFAULT, skipped, offset, chunk->size, chunk->bytes) >= 0;
 }
 #endif

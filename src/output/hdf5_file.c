@@ -18,12 +18,12 @@ typedef struct driver_file {
   H5FD_t base;  // HDF5's part, must come first
   int descriptor;
   haddr_t allocated, size;  // end of what HDF5 has allocated; of the file, dropped writes included
-  bool* failed;
+  int* failure;
 } driver_file;
 
 // What the file access list carries to `open_file`.
 typedef struct driver_info {
-  bool* failed;
+  int* failure;
 } driver_info;
 
 static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t largest) {
@@ -38,9 +38,10 @@ static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t l
   }
   const int exclusive = (flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0;
   const int truncate = (flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0;
-  file->failed = info->failed;
+  file->failure = info->failure;
   file->descriptor = open(path, O_RDWR | O_CREAT | exclusive | truncate, 0666);
   if (file->descriptor < 0) {
+    *file->failure = errno;
     sap_free(file);
     return NULL;
   }
@@ -50,7 +51,7 @@ static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t l
 static herr_t close_file(H5FD_t* base) {
   driver_file* file = (driver_file*)base;
   if (close(file->descriptor) != 0) {
-    *file->failed = true;
+    *file->failure = errno;
   }
   sap_free(file);
   return 0;
@@ -121,13 +122,13 @@ static herr_t write_file(H5FD_t* base, H5FD_mem_t type, hid_t list, haddr_t addr
   (void)type;
   (void)list;
   file->size = address + size > file->size ? address + size : file->size;
-  while (size > 0 && !*file->failed) {
+  while (size > 0 && *file->failure == 0) {
     const ssize_t put = pwrite(file->descriptor, from, size, (off_t)address);
     if (put < 0 && errno == EINTR) {
       continue;
     }
     if (put <= 0) {
-      *file->failed = true;
+      *file->failure = put < 0 ? errno : ENOSPC;
       break;
     }
     from += put;
@@ -143,8 +144,8 @@ static herr_t truncate_file(H5FD_t* base, hid_t list, hbool_t closing) {
   (void)list;
   (void)closing;
   if (file->size != file->allocated) {
-    if (!*file->failed && ftruncate(file->descriptor, (off_t)file->allocated) != 0) {
-      *file->failed = true;
+    if (*file->failure == 0 && ftruncate(file->descriptor, (off_t)file->allocated) != 0) {
+      *file->failure = errno;
     }
     file->size = file->allocated;
   }
@@ -187,8 +188,8 @@ static bool bound_cache(hid_t list) {
   return H5Pset_mdc_config(list, &config) >= 0;
 }
 
-hid_t sap_hdf5_file_create(const char* path, bool* failed, hid_t* driver_id) {
-  const driver_info info = {failed};
+hid_t sap_hdf5_file_create(const char* path, int* failure, hid_t* driver_id) {
+  const driver_info info = {failure};
   const hid_t id = H5FDregister(&driver);
   *driver_id = id;
   const hid_t list = H5Pcreate(H5P_FILE_ACCESS);

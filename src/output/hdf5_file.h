@@ -9,11 +9,12 @@
 #include <hdf5.h>
 
 // HDF5 1.10 crashes when the process ends if a file could not be closed, and closing needs writes.
-// With this driver a write that fails sets *failed, and from then on writes are dropped without
-// HDF5 knowing, so that it can always close. As new data are appended before anything that was
-// written is changed, the file stays as the last flush left it. `failed` must outlive the file.
+// With this driver *failure becomes the error number of what fails (0 at first), and from then on
+// writes are dropped without HDF5 knowing, so that it can always close. As new data are appended
+// before anything that was written is changed, the file stays as the last flush left it. `failure`
+// must outlive the file.
 // -1: the file could not be created; the driver is to be given back by close all the same.
-hid_t sap_hdf5_file_create(const char* path, bool* failed, hid_t* driver_id);
+hid_t sap_hdf5_file_create(const char* path, int* failure, hid_t* driver_id);
 // The driver must outlive the file: HDF5 1.10 calls it after it has let go of it.
 bool sap_hdf5_file_close(hid_t file, hid_t driver_id);
 #endif

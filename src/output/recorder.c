@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes recordings; the layout stands in the header.
+#include "core/file.h"
 #include "core/memory.h"
 #include "output/hdf5_file.h"
 #include "output/recorder_data.h"
@@ -18,22 +19,22 @@ bool sap_recorder_available(void) {
 
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error) {
   recorder->failed = true;
-  return sap_fail(error, SAP_STATUS_IO, "cannot write the recording '%s'", recorder->path);
+  return sap_fail_io(error, recorder->failure, "write the recording", recorder->path);
 }
 
-// Closes without flushing, and frees.
+// Closes without flushing, and frees. The queue must be drained.
 static sap_status destroy(sap_recorder* recorder, sap_error* error) {
+  sap_recorder_queue_clear(recorder);
   for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
     sap_hdf5_column_clear(&recorder->columns[i]);
   }
-  if (!sap_hdf5_file_close(recorder->file, recorder->driver)) {
+  if (!sap_hdf5_file_close(recorder->file, recorder->driver) || recorder->failure != 0) {
     recorder->failed = true;
   }
   const sap_status status = recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
-  sap_free(recorder->scratch);
+  sap_chunk_packer_destroy(recorder->packer);
+  sap_recorder_forget_model(recorder);
   sap_free(recorder->path);
-  sap_free(recorder->actuator_force);
-  sap_free(recorder->forces);
   sap_free(recorder);
   return status;
 }
@@ -99,9 +100,45 @@ static sap_status check(const char* path, const sap_recorded_model* model,
   return check_model(model, error);
 }
 
+static sap_status create_file(sap_recorder* recorder, const sap_recorded_model* model,
+                              const sap_recorder_options* options, sap_error* error) {
+  recorder->file = sap_hdf5_file_create(recorder->path, &recorder->failure, &recorder->driver);
+  const bool good = recorder->file >= 0 && begin_file(recorder->file) &&
+                    sap_recorder_write_model(recorder->file, model) &&
+                    sap_recorder_create_columns(recorder, options) &&
+                    H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
+  return good ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
+}
+
+static sap_status create_workspace(sap_recorder* recorder, const sap_recorder_options* options,
+                                   bool safe, sap_error* error) {
+  size_t chunk = 0, bound = 0;
+  for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
+    const sap_hdf5_column* column = &recorder->columns[i];
+    const size_t size = sap_hdf5_column_chunk_size(column), most = sap_hdf5_column_bound(column);
+    chunk = size > chunk ? size : chunk;
+    bound = most > bound ? most : bound;
+  }
+  if (options->compression > 0) {
+    recorder->packer = sap_chunk_packer_create(options->compression, chunk);
+    if (recorder->packer == NULL) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+    }
+  }
+  return sap_recorder_queue_create(recorder, bound, !options->no_thread, safe, error);
+}
+
 sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
                                        const sap_recorder_options* options, sap_recorder** out,
                                        sap_error* error) {
+  hbool_t safe = 0;
+  const bool known = H5is_library_threadsafe(&safe) >= 0;
+  return sap_recorder_create_as(path, model, options, known && safe, out, error);
+}
+
+sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* model,
+                                  const sap_recorder_options* options, bool safe,
+                                  sap_recorder** out, sap_error* error) {
   const sap_recorder_options defaults = sap_recorder_options_default();
   options = options != NULL ? options : &defaults;
   if (out == NULL) {
@@ -117,20 +154,15 @@ sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_mode
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
   recorder->sizes = model->sizes;
-  recorder->driver = -1;
+  recorder->file = recorder->driver = -1;
+  recorder->prompt = options->flush_rows > 0;
   recorder->path = sap_duplicate_string(path);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  recorder->file = recorder->path == NULL
-                       ? -1
-                       : sap_hdf5_file_create(path, &recorder->failed, &recorder->driver);
-  if (recorder->path == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  } else if (recorder->file < 0 || !begin_file(recorder->file) ||
-             !sap_recorder_write_model(recorder->file, model) ||
-             !sap_recorder_create_columns(recorder, options) ||
-             H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) < 0 || recorder->failed) {
-    status = sap_recorder_fail(recorder, error);
+  status = recorder->path == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder")
+                                  : create_file(recorder, model, options, error);
+  if (status == SAP_STATUS_OK) {
+    status = create_workspace(recorder, options, safe, error);
   }
   if (status != SAP_STATUS_OK) {
     (void)destroy(recorder, NULL);
@@ -141,33 +173,74 @@ sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_mode
   return status;
 }
 
-// Contacts first: rows that stand in the file have theirs.
-static bool flush(sap_recorder* recorder, bool last) {
+void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t most) {
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  bool good = !recorder->failed;
-  for (int i = SAP_RECORD_COLUMNS - 1; good && i >= 0; --i) {
-    good = sap_hdf5_column_flush(&recorder->columns[i], last, recorder->scratch);
+  bool good = !atomic_load(&recorder->failed);
+  for (; lot->written < lot->count && most > 0; ++lot->written, --most) {
+    const sap_hdf5_chunk* chunk = &lot->chunks[lot->written];
+    good = good && sap_hdf5_column_write(&recorder->columns[chunk->column], chunk) &&
+           recorder->failure == 0;
   }
-  good = good && H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && !recorder->failed;
+  if (lot->written == lot->count && lot->flush && good) {
+    good = H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
+  }
+  atomic_store(&recorder->failed, !good);
   sap_hdf5_silence_end(&silence);
-  return good;
 }
 
 static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
                             sap_error* error) {
   const sap_model_sizes* n = &recorder->sizes;
-  const bool good = (n->nq == 0 || row->q != NULL) && (n->nv == 0 || row->v != NULL) &&
-                    (n->na == 0 || row->act != NULL) && row->p_WB != NULL && row->q_WB != NULL &&
-                    (row->contact_count == 0 || row->contacts != NULL) &&
-                    (row->force_count == 0 || row->forces != NULL);
-  if (!good || row->contact_count < 0 || row->force_count < 0) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    good ? "contact_count = %d, force_count = %d must be >= 0"
-                         : "an array of the row is NULL (%d contacts, %d forces)",
+  if (row->contact_count < 0 || row->force_count < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_count = %d, force_count = %d must be >= 0",
                     row->contact_count, row->force_count);
   }
+  const struct {
+    const char* name;
+    bool missing;
+  } arrays[] = {{"q", n->nq > 0 && row->q == NULL},
+                {"v", n->nv > 0 && row->v == NULL},
+                {"act", n->na > 0 && row->act == NULL},
+                {"p_WB", row->p_WB == NULL},
+                {"q_WB", row->q_WB == NULL},
+                {"contacts", row->contact_count > 0 && row->contacts == NULL},
+                {"forces", row->force_count > 0 && row->forces == NULL}};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    if (arrays[i].missing) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s of the row is NULL", arrays[i].name);
+    }
+  }
   return SAP_STATUS_OK;
+}
+
+sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+                                 sap_error* error) {
+  if (recorder->failed) {
+    return sap_recorder_fail(recorder, error);
+  }
+  bool fits = false;
+  sap_status status = SAP_STATUS_OK;
+  while (!fits && status == SAP_STATUS_OK) {
+    sap_row_batch* batch = sap_recorder_queue_batch(recorder);
+    status = sap_row_batch_add(batch, &recorder->sizes, row, derive, &fits, error);
+    if (!fits) {
+      sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+    }
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  ++recorder->rows;
+  if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);  // a flush falls due
+    if (recorder->prompt) {
+      sap_recorder_queue_drain(recorder);
+    }
+  } else {
+    sap_recorder_queue_look(recorder);
+  }
+  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
 }
 
 sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
@@ -175,33 +248,25 @@ sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row
   if (recorder == NULL || row == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
   }
-  sap_status status = check_row(recorder, row, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  if (recorder->failed) {
-    return sap_recorder_fail(recorder, error);
-  }
-  const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
-  status = sap_recorder_add_row(recorder, row, error);
-  if (status == SAP_STATUS_OK && time->count == time->capacity && !flush(recorder, false)) {
-    status = sap_recorder_fail(recorder, error);
-  }
-  return status;
+  const sap_status status = check_row(recorder, row, error);
+  return status == SAP_STATUS_OK ? sap_recorder_take_row(recorder, row, false, error) : status;
 }
 
 sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   if (recorder == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder is NULL");
   }
-  return flush(recorder, false) ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
+  sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
+  sap_recorder_queue_drain(recorder);
+  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
 }
 
 sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
   if (recorder == NULL) {
     return SAP_STATUS_OK;
   }
-  recorder->failed = !flush(recorder, true);
+  sap_recorder_queue_give(recorder, SAP_THEN_CLOSE);
+  sap_recorder_queue_drain(recorder);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = destroy(recorder, error);

@@ -75,13 +75,7 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
       return false;
     }
   }
-  size_t scratch = 0;
-  for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
-    const size_t size = sap_hdf5_column_scratch(&recorder->columns[i]);
-    scratch = size > scratch ? size : scratch;
-  }
-  recorder->scratch = sap_allocate(scratch, 1);
-  return recorder->scratch != NULL;
+  return true;
 }
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <sapstep/recorder.h>
 
-#include "output/hdf5_column.h"
+#include "dynamics/dynamics.h"
+#include "output/recorder_queue.h"
 
 #define SAP_RECORDING_FORMAT "sapstep recording"
 #define SAP_RECORDING_VERSION "2"
@@ -48,25 +49,51 @@ enum { SAP_RECORD_STEP_WIDTH = 13 };
 
 struct sap_recorder {
   char* path;
-  hid_t file, driver;
   sap_model_sizes sizes;
-  int64_t contacts, blocks, iterations;  // rows recorded so far
-  bool failed;                           // a write failed: the rest is dropped
-  double* actuator_force;                // of a row of our own model (nu)
+  // Of the calling thread, which alone calls HDF5:
+  hid_t file, driver;
+  bool failed;             // a write failed: the rest is dropped
+  int failure;             // its error number, 0: unknown
+  bool prompt;             // flush before the call returns with which a flush falls due
+  int64_t rows;            // taken
+  const sap_model* model;  // our own, held; NULL: somebody else's
+  double* actuator_force;  // of a row of our own model (nu)
   sap_recorded_force* forces;
   int32_t force_capacity;
-  unsigned char* scratch;  // to compress a chunk in
-  sap_hdf5_column columns[SAP_RECORD_COLUMNS];
+  // Of the one that works:
+  sap_dynamics* dynamics;                       // of our own model, for energies and momenta
+  int64_t contacts, blocks, iterations;         // rows recorded so far
+  sap_chunk_packer* packer;                     // NULL: no compression
+  sap_hdf5_column columns[SAP_RECORD_COLUMNS];  // `set` is of the one that writes
+  // Of both:
+  sap_recorder_queue queue;
 };
 
+// As sap_recorder_create_foreign; `safe`: HDF5 may be called by several threads.
+sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* model,
+                                  const sap_recorder_options* options, bool safe,
+                                  sap_recorder** out, sap_error* error);
 bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_options* options);
 // Names, joints, shapes and meshes.
 bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model);
-// IO when a buffer was full and could not be written.
-sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
-                                sap_error* error);
+// Frees what sap_recorder_create and sap_recorder_write made.
+void sap_recorder_forget_model(sap_recorder* recorder);
 // Notes that the recording is lost from here on; returns IO.
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error);
+// As sap_recorder_write_row, energy and momentum to be found from q and v where `derive`.
+sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+                                 sap_error* error);
+// Writes up to `most` chunks of a lot, and flushes after the last one if it says so.
+void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t most);
+
+// On the thread that works:
+// Rows of a batch into the columns, and chunks that are full into lots.
+void sap_recorder_work(sap_recorder* recorder, const sap_row_batch* batch);
+void sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row);
+// What is buffered of the columns first ... last, the last one first.
+void sap_recorder_give(sap_recorder* recorder, int first, int last, bool close);
+// Energy and momentum of a row of our own model.
+void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row);
 
 #endif
 

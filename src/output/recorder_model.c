@@ -9,26 +9,38 @@
 
 enum { SHAPE_WIDTH = 18 };
 
+static const char* name_of(const sap_recorded_model* model, sap_element kind, int32_t id) {
+  const char* text =
+      model->element_name != NULL ? model->element_name(model->context, kind, id) : NULL;
+  return text != NULL ? text : "";
+}
+
+// All of one length, the longest's and a zero: lists of texts of many lengths (H5T_VARIABLE) lie in
+// a heap of the file, on which HDF5 1.10 crashes when it is damaged.
 static bool write_names(hid_t group, const char* name, const sap_recorded_model* model,
                         sap_element kind, int32_t count) {
+  size_t width = 1;
+  for (int32_t i = 0; i < count; ++i) {
+    const size_t length = strlen(name_of(model, kind, i)) + 1;
+    width = length > width ? length : width;
+  }
   const hsize_t size = (hsize_t)count;
-  const char** names = sap_allocate((size_t)count, sizeof *names);
-  const hid_t type = H5Tcopy(H5T_C_S1);
+  char* names = sap_allocate((size_t)count, width);
+  for (int32_t i = 0; names != NULL && i < count; ++i) {
+    (void)strcpy(names + (size_t)i * width, name_of(model, kind, i));
+  }
+  const hid_t type = H5Tcopy(H5T_C_S1), list = sap_hdf5_timeless();
   const hid_t space = H5Screate_simple(1, &size, NULL);
-  bool good = names != NULL && H5Tset_size(type, H5T_VARIABLE) >= 0 &&
-              H5Tset_cset(type, H5T_CSET_UTF8) >= 0 && space >= 0;
+  bool good = names != NULL && type >= 0 && H5Tset_size(type, width) >= 0 &&
+              H5Tset_cset(type, H5T_CSET_UTF8) >= 0 && space >= 0 && list >= 0;
   if (good) {
-    const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    for (int32_t i = 0; i < count; ++i) {
-      const char* text =
-          model->element_name != NULL ? model->element_name(model->context, kind, i) : NULL;
-      names[i] = text != NULL ? text : "";
-    }
+    const hid_t set = H5Dcreate2(group, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
     good =
         set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, names) >= 0);
     (void)H5Dclose(set);
   }
   (void)H5Sclose(space);
+  (void)H5Pclose(list);
   (void)H5Tclose(type);
   sap_free(names);
   return good;

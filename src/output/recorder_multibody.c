@@ -5,6 +5,7 @@
 #include <sapstep/diagnostics.h>
 
 #include "core/memory.h"
+#include "dynamics/elements.h"
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
@@ -131,12 +132,35 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
   *out = NULL;
   description d = {0};
   sap_recorded_model recorded;
+  sap_dynamics* dynamics = NULL;
+  double* actuator_force = sap_allocate((size_t)model->sizes.nu, sizeof *actuator_force);
   sap_status status = describe(model, &d, &recorded, error);
+  if (status == SAP_STATUS_OK && actuator_force == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_dynamics_create(model, &dynamics, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_recorder_create_foreign(path, &recorded, options, out, error);
   }
   clear(&d);
-  return status;
+  if (status != SAP_STATUS_OK) {
+    sap_dynamics_destroy(dynamics);
+    sap_free(actuator_force);
+    return status;
+  }
+  (*out)->model = sap_model_hold(model);
+  (*out)->dynamics = dynamics;
+  (*out)->actuator_force = actuator_force;
+  return SAP_STATUS_OK;
+}
+
+void sap_recorder_forget_model(sap_recorder* recorder) {
+  sap_dynamics_destroy(recorder->dynamics);
+  sap_model_release(recorder->model);
+  sap_free(recorder->actuator_force);
+  sap_free(recorder->forces);
 }
 
 // Rows of limits, dry friction, servos and equalities that push; contacts are the first blocks.
@@ -177,7 +201,7 @@ static sap_status find_actuators(sap_recorder* recorder, sap_multibody* multibod
   if (nu == 0 || report == NULL) {
     return SAP_STATUS_OK;
   }
-  if (recorder->actuator_force == NULL) {
+  if (recorder->actuator_force == NULL) {  // a recorder of somebody else's model
     recorder->actuator_force = sap_allocate((size_t)nu, sizeof *recorder->actuator_force);
   }
   if (recorder->actuator_force == NULL) {
@@ -212,6 +236,63 @@ static sap_status check_state(const sap_recorder* recorder, const sap_state* sta
   return SAP_STATUS_OK;
 }
 
+static void take_diagnostics(const sap_diagnostics* d, sap_recorded_row* row) {
+  row->energy[0] = d->kinetic;
+  row->energy[1] = d->potential_gravity;
+  row->energy[2] = d->potential_springs;
+  memcpy(row->momentum, d->linear_momentum, 3 * sizeof(double));
+  memcpy(row->momentum + 3, d->angular_momentum, 3 * sizeof(double));
+}
+
+void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
+  sap_diagnostics d;
+  sap_dynamics_set_positions(recorder->dynamics, row->q);
+  sap_dynamics_diagnose(recorder->dynamics, row->q, row->v, &d);
+  take_diagnostics(&d, row);
+}
+
+// Energies count what is switched on: rows before a change are to be done first.
+static void take_switches(sap_recorder* recorder, sap_dynamics* from, sap_element_force_kind kind,
+                          int32_t count) {
+  const bool* now = sap_dynamics_element_switches(from, kind);
+  bool* known = sap_dynamics_element_switches(recorder->dynamics, kind);
+  if (count > 0 && memcmp(known, now, (size_t)count * sizeof *now) != 0) {
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+    sap_recorder_queue_drain(recorder);
+    memcpy(known, now, (size_t)count * sizeof *now);
+  }
+}
+
+// Poses, whose kinematics the next step begins with, and of our own model no more: the rest is
+// found from q and v by the thread that works.
+static sap_status look(sap_recorder* recorder, sap_multibody* multibody, const sap_state* state,
+                       sap_recorded_row* row, bool* derive, sap_error* error) {
+  *derive = recorder->model == multibody->model;
+  sap_diagnostics d;
+  sap_status status = SAP_STATUS_OK;
+  if (!*derive) {
+    status = sap_multibody_diagnose(multibody, state, &d, error);
+  } else {
+    status = sap_check_numbers("q", state->q, state->nq, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_check_numbers("v", state->v, state->nv, error);
+    }
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
+  row->p_WB = sap_dynamics_p_WB(dynamics);
+  row->q_WB = sap_dynamics_q_WB(dynamics);
+  if (*derive) {
+    take_switches(recorder, dynamics, SAP_FORCE_SPRING, recorder->sizes.springs);
+    take_switches(recorder, dynamics, SAP_FORCE_BUSHING, recorder->sizes.bushings);
+  } else {
+    take_diagnostics(&d, row);
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                               const sap_state* state, const sap_step_report* report,
                               sap_error* error) {
@@ -224,7 +305,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .act = state->act,
                           .contacts = sap_multibody_contacts(multibody),
                           .contact_count = sap_multibody_contact_count(multibody)};
-  sap_diagnostics d;
+  bool derive = false;
   sap_status status = check_state(recorder, state, error);
   if (status == SAP_STATUS_OK) {
     status = find_actuators(recorder, multibody, report, &row, error);
@@ -233,23 +314,15 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
     status = find_forces(recorder, row.contact_count, report, &row, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_multibody_diagnose(multibody, state, &d, error);
+    status = look(recorder, multibody, state, &row, &derive, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  row.energy[0] = d.kinetic;
-  row.energy[1] = d.potential_gravity;
-  row.energy[2] = d.potential_springs;
-  memcpy(row.momentum, d.linear_momentum, 3 * sizeof(double));
-  memcpy(row.momentum + 3, d.angular_momentum, 3 * sizeof(double));
   if (report != NULL) {
     take_report(report, &row);
   }
-  const sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
-  row.p_WB = sap_dynamics_p_WB(dynamics);
-  row.q_WB = sap_dynamics_q_WB(dynamics);
-  return sap_recorder_write_row(recorder, &row, error);
+  return sap_recorder_take_row(recorder, &row, derive, error);
 }
 
 #endif

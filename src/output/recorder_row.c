@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is recorded of one step.
+// What is recorded of one step, on the thread that works.
 #include <math.h>
 #include <string.h>
 
@@ -21,18 +21,10 @@ static void copy(sap_recorder* recorder, int column, const double* values, int32
 }
 
 // Makes room for a row in the columns first ... last, which have equally many.
-static bool has_room(sap_recorder* recorder, int first, int last) {
-  if (recorder->columns[first].count < recorder->columns[first].capacity) {
-    return true;
+static void make_room(sap_recorder* recorder, int first, int last) {
+  if (recorder->columns[first].count == recorder->columns[first].capacity) {
+    sap_recorder_give(recorder, first, last, false);
   }
-  bool good = true;
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  for (int i = first; good && i <= last; ++i) {
-    good = sap_hdf5_column_flush(&recorder->columns[i], false, recorder->scratch);
-  }
-  sap_hdf5_silence_end(&silence);
-  return good;
 }
 
 static int32_t contact_mode(const sap_contact* contact) {
@@ -48,11 +40,9 @@ static int32_t contact_mode(const sap_contact* contact) {
   return !(contact->gamma[2] > 0.0) ? 0 : sticks ? 1 : 2;
 }
 
-static bool add_contact(sap_recorder* recorder, const sap_contact* contact, bool stepped) {
+static void add_contact(sap_recorder* recorder, const sap_contact* contact, bool stepped) {
   static const double none[3] = {0.0};
-  if (!has_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_MOMENT)) {
-    return false;
-  }
+  make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_MOMENT);
   int32_t* id = next(recorder, SAP_RECORD_CONTACT_ID);
   id[0] = contact->body_A;
   id[1] = contact->body_B;
@@ -67,26 +57,20 @@ static bool add_contact(sap_recorder* recorder, const sap_contact* contact, bool
   copy(recorder, SAP_RECORD_CONTACT_IMPULSE, stepped ? contact->gamma : none, 3);
   copy(recorder, SAP_RECORD_CONTACT_TURNING, stepped ? contact->vc + 3 : none, 3);
   copy(recorder, SAP_RECORD_CONTACT_MOMENT, stepped ? contact->gamma + 3 : none, 3);
-  return true;
 }
 
-static bool add_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
+static void add_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
   for (int32_t i = 0; i < row->contact_count; ++i) {
-    if (!add_contact(recorder, &row->contacts[i], row->stepped)) {
-      return false;
-    }
+    add_contact(recorder, &row->contacts[i], row->stepped);
   }
   *(int64_t*)next(recorder, SAP_RECORD_CONTACT_FIRST) = recorder->contacts;
   *(int64_t*)next(recorder, SAP_RECORD_CONTACT_COUNT) = row->contact_count;
   recorder->contacts += row->contact_count;
-  return true;
 }
 
-static bool add_forces(sap_recorder* recorder, const sap_recorded_row* row) {
+static void add_forces(sap_recorder* recorder, const sap_recorded_row* row) {
   for (int32_t i = 0; i < row->force_count; ++i) {
-    if (!has_room(recorder, SAP_RECORD_BLOCK_ID, SAP_RECORD_BLOCK_FORCE)) {
-      return false;
-    }
+    make_room(recorder, SAP_RECORD_BLOCK_ID, SAP_RECORD_BLOCK_FORCE);
     const sap_recorded_force* force = &row->forces[i];
     int32_t* id = next(recorder, SAP_RECORD_BLOCK_ID);
     id[0] = force->kind;
@@ -97,23 +81,19 @@ static bool add_forces(sap_recorder* recorder, const sap_recorded_row* row) {
   *(int64_t*)next(recorder, SAP_RECORD_BLOCK_FIRST) = recorder->blocks;
   *(int64_t*)next(recorder, SAP_RECORD_BLOCK_COUNT) = row->force_count;
   recorder->blocks += row->force_count;
-  return true;
 }
 
-static bool add_iterations(sap_recorder* recorder, const sap_report* solver) {
+static void add_iterations(sap_recorder* recorder, const sap_report* solver) {
   const int32_t count = solver != NULL ? solver->history_count : 0;
   for (int32_t i = 0; i < count; ++i) {
     const sap_iteration* s = &solver->history[i];
     const double row[4] = {s->cost, s->momentum_error, s->step_length, s->evaluations};
-    if (!has_room(recorder, SAP_RECORD_ITERATION, SAP_RECORD_ITERATION)) {
-      return false;
-    }
+    make_room(recorder, SAP_RECORD_ITERATION, SAP_RECORD_ITERATION);
     copy(recorder, SAP_RECORD_ITERATION, row, 4);
   }
   *(int64_t*)next(recorder, SAP_RECORD_ITERATION_FIRST) = recorder->iterations;
   *(int64_t*)next(recorder, SAP_RECORD_ITERATION_COUNT) = count;
   recorder->iterations += count;
-  return true;
 }
 
 static void add_report(sap_recorder* recorder, const sap_recorded_row* row) {
@@ -164,12 +144,10 @@ static void add_poses(sap_recorder* recorder, const sap_recorded_row* row) {
   }
 }
 
-sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row,
-                                sap_error* error) {
-  if (!add_contacts(recorder, row) || !add_forces(recorder, row) ||
-      !add_iterations(recorder, row->solver)) {
-    return sap_recorder_fail(recorder, error);
-  }
+void sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row) {
+  add_contacts(recorder, row);
+  add_forces(recorder, row);
+  add_iterations(recorder, row->solver);
   add_poses(recorder, row);
   add_actuators(recorder, row);
   copy(recorder, SAP_RECORD_TIME, &row->t, 1);
@@ -179,7 +157,6 @@ sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* 
   copy(recorder, SAP_RECORD_ENERGY, row->energy, 3);
   copy(recorder, SAP_RECORD_MOMENTUM, row->momentum, 6);
   add_report(recorder, row);
-  return SAP_STATUS_OK;
 }
 
 #endif

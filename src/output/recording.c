@@ -59,6 +59,16 @@ static bool count_rows(sap_recording* recording) {
   return true;
 }
 
+// Are names texts of many lengths, as in earlier recordings?
+static bool names_vary(hid_t file) {
+  const hid_t set = H5Dopen2(file, "model/bodies", H5P_DEFAULT);
+  const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
+  const bool vary = type >= 0 && H5Tis_variable_str(type) > 0;
+  (void)H5Tclose(type);
+  (void)H5Dclose(set);
+  return vary;
+}
+
 static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
@@ -74,6 +84,12 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
   if (!attribute_is(recording->file, "version", SAP_RECORDING_VERSION)) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
                     "'%s' is a recording of another version than " SAP_RECORDING_VERSION, path);
+  }
+  if (names_vary(recording->file)) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "'%s' was recorded by an earlier sapstep, whose way of keeping names is no "
+                    "longer read: record it again",
+                    path);
   }
   return count_rows(recording)
              ? SAP_STATUS_OK
@@ -201,22 +217,24 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
               : sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no attribute '%s'", name, attribute);
 }
 
+// Texts of one length alone: see recorder_model.c.
 static bool read_text(hid_t file, const char* name, hsize_t index, char* out, size_t size) {
   const hsize_t one = 1;
-  char* text = NULL;
   const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
   const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
   const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
   const hid_t memory = H5Screate_simple(1, &one, NULL);
-  const bool good = type >= 0 && space >= 0 && memory >= 0 && H5Tis_variable_str(type) > 0 &&
+  const bool fixed = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
+  char* text = fixed ? sap_allocate(H5Tget_size(type) + 1, 1) : NULL;
+  const bool good = text != NULL && space >= 0 && memory >= 0 &&
                     H5Sget_simple_extent_ndims(space) == 1 &&
                     (hsize_t)H5Sget_simple_extent_npoints(space) > index &&
                     H5Sselect_hyperslab(space, H5S_SELECT_SET, &index, NULL, &one, NULL) >= 0 &&
-                    H5Dread(set, type, memory, space, H5P_DEFAULT, &text) >= 0 && text != NULL;
+                    H5Dread(set, type, memory, space, H5P_DEFAULT, text) >= 0;
   if (good) {
     (void)snprintf(out, size, "%s", text);
-    (void)H5Dvlen_reclaim(type, memory, H5P_DEFAULT, &text);
   }
+  sap_free(text);
   (void)H5Sclose(memory);
   (void)H5Sclose(space);
   (void)H5Tclose(type);

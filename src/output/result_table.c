@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables of results, as HDF5 and as CSV.
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -112,12 +113,12 @@ static bool write_column(hid_t file, const sap_result_column* c, int64_t rows) {
   return good;
 }
 
-static bool write_hdf5(const char* path, const sap_result_table* table) {
-  bool failed = false;
+// An error number goes to *failure.
+static bool write_hdf5(const char* path, const sap_result_table* table, int* failure) {
   hid_t driver = -1;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const hid_t file = sap_hdf5_file_create(path, &failed, &driver);
+  const hid_t file = sap_hdf5_file_create(path, failure, &driver);
   bool good = file >= 0 && sap_hdf5_attribute(file, "format", "sapstep table") &&
               sap_hdf5_attribute(file, "version", "1") &&
               sap_hdf5_attribute(file, "program", sap_version()) &&
@@ -125,7 +126,7 @@ static bool write_hdf5(const char* path, const sap_result_table* table) {
   for (int32_t i = 0; good && i < table->column_count; ++i) {
     good = write_column(file, &table->columns[i], table->rows);
   }
-  good = sap_hdf5_file_close(file, driver) && good && !failed;
+  good = sap_hdf5_file_close(file, driver) && good && *failure == 0;
   sap_hdf5_silence_end(&silence);
   return good;
 }
@@ -142,13 +143,17 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
   (void)sprintf(temporary, "%s.part", path);
-  const bool good = write_hdf5(temporary, table) && rename(temporary, path) == 0;
+  int failure = 0;
+  bool good = write_hdf5(temporary, table, &failure);
+  if (good && rename(temporary, path) != 0) {
+    failure = errno;
+    good = false;
+  }
   if (!good) {
     (void)remove(temporary);
   }
   sap_free(temporary);
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_IO, "cannot write the table '%.300s'", path);
+  return good ? SAP_STATUS_OK : sap_fail_io(error, failure, "write the table", path);
 }
 
 #else

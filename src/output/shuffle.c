@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // HDF5's filter "shuffle".
-#include "output/quick_deflate.h"
+#include "output/chunk_packer.h"
 
 #ifdef SAPSTEP_HDF5
 #ifdef __SSE2__

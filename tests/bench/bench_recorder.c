@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recording every step costs: bench_recorder SCENE STEPS FILE [COMPRESSION]. Prints processor
-// time of steps and of recording, and the memory that the process holds as the run goes on.
+// What recording every step costs: bench_recorder SCENE STEPS FILE [COMPRESSION [THREAD]]. Prints
+// time per row as the run goes on: wall clock and processor time of the thread that steps, in steps
+// and in recording; processor time of the recorder's thread; and the memory that the process holds.
+// THREAD 0: all is done by the calls.
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,10 +13,24 @@
 
 enum { LINES = 10 };
 
-static double processor_time(void) {
+static double seconds(clockid_t clock) {
   struct timespec t;
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  (void)clock_gettime(clock, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+// What the clocks of the thread that steps show.
+typedef struct reading {
+  double wall, processor;
+} reading;
+
+static reading look(void) {
+  return (reading){seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID)};
+}
+
+static void add(reading* sum, reading from, reading to) {
+  sum->wall += to.wall - from.wall;
+  sum->processor += to.processor - from.processor;
 }
 
 // Resident memory [kB], from Linux.
@@ -38,14 +54,12 @@ typedef struct bench {
   sap_state state;
 } bench;
 
-static sap_status create(bench* b, const char* scene, const char* path, int32_t compression,
-                         sap_error* error) {
-  sap_scene_options reading = sap_scene_options_default();
+static sap_status create(bench* b, const char* scene, const char* path,
+                         const sap_recorder_options* recording, sap_error* error) {
+  sap_scene_options lenient = sap_scene_options_default();
   sap_stepper_options options = sap_stepper_options_default();
-  sap_recorder_options recording = sap_recorder_options_default();
-  reading.lenient = true;
-  recording.compression = compression >= 0 ? compression : recording.compression;
-  sap_status status = sap_scene_read(scene, &reading, &b->model, error);
+  lenient.lenient = true;
+  sap_status status = sap_scene_read(scene, &lenient, &b->model, error);
   if (status == SAP_STATUS_OK) {
     options.dt = sap_model_get_options(b->model)->timestep;
     options.regularization = sap_model_get_options(b->model)->regularization;
@@ -58,30 +72,40 @@ static sap_status create(bench* b, const char* scene, const char* path, int32_t 
     status = sap_model_default_state(b->model, &b->state, error);
   }
   return status == SAP_STATUS_OK
-             ? sap_recorder_create(path, b->model, &recording, &b->recorder, error)
+             ? sap_recorder_create(path, b->model, recording, &b->recorder, error)
              : status;
 }
 
+static void print_line(long rows, const reading* step, const reading* record, double others) {
+  const double us = 1e6 / (double)rows;
+  (void)printf("%10ld %9.2f %9.2f %9.2f %9.2f %8.2f%% %8.2f%% %9.2f %10ld\n", rows, us * step->wall,
+               us * step->processor, us * record->wall, us * record->processor,
+               100.0 * record->wall / step->wall, 100.0 * record->processor / step->processor,
+               us * others, resident());
+}
+
 static sap_status measure(bench* b, long steps, sap_error* error) {
-  double stepping = 0.0, recording = 0.0;
+  reading step = {0.0, 0.0}, record = {0.0, 0.0};
   sap_status status = SAP_STATUS_OK;
-  (void)printf("%12s %14s %14s %10s %14s\n", "rows", "step us", "record us", "share", "memory kB");
+  (void)printf("%10s %9s %9s %9s %9s %9s %9s %9s %10s\n", "rows", "step us", "cpu", "record us",
+               "cpu", "share", "cpu", "thread us", "memory kB");
+  const double others = seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
   for (long i = 1; status == SAP_STATUS_OK && i <= steps; ++i) {
     sap_step_report report;
-    const double start = processor_time();
+    const reading start = look();
     status = sap_stepper_step(b->stepper, &b->state, &report, error);
-    const double middle = processor_time();
+    const reading middle = look();
     if (status == SAP_STATUS_OK) {
       status = sap_multibody_collect(b->multibody, &report, error);
     }
     if (status == SAP_STATUS_OK) {
       status = sap_recorder_write(b->recorder, b->multibody, &b->state, &report, error);
     }
-    stepping += middle - start;
-    recording += processor_time() - middle;
+    add(&step, start, middle);
+    add(&record, middle, look());
     if (i * LINES % steps < LINES) {
-      (void)printf("%12ld %14.3f %14.3f %9.2f%% %14ld\n", i, 1e6 * stepping / (double)i,
-                   1e6 * recording / (double)i, 100.0 * recording / stepping, resident());
+      print_line(i, &step, &record,
+                 seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID) - others);
     }
   }
   return status;
@@ -90,13 +114,15 @@ static sap_status measure(bench* b, long steps, sap_error* error) {
 int main(int argc, char** argv) {
   const long steps = argc >= 4 ? strtol(argv[2], NULL, 10) : 0;
   if (steps < LINES) {
-    (void)fprintf(stderr, "usage: bench_recorder SCENE STEPS FILE [COMPRESSION]\n");
+    (void)fprintf(stderr, "usage: bench_recorder SCENE STEPS FILE [COMPRESSION [THREAD]]\n");
     return 2;
   }
   bench b = {0};
   sap_error error = {0};
-  const int32_t compression = argc > 4 ? (int32_t)strtol(argv[4], NULL, 10) : -1;
-  sap_status status = create(&b, argv[1], argv[3], compression, &error);
+  sap_recorder_options recording = sap_recorder_options_default();
+  recording.compression = argc > 4 ? (int32_t)strtol(argv[4], NULL, 10) : recording.compression;
+  recording.no_thread = argc > 5 && strtol(argv[5], NULL, 10) == 0;
+  sap_status status = create(&b, argv[1], argv[3], &recording, &error);
   if (status == SAP_STATUS_OK) {
     status = measure(&b, steps, &error);
   }

@@ -102,16 +102,16 @@ static void failures_are_told(void** state) {
     skip();
   }
   command_expect(*state, program, "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
-                 "cannot write the recording 'no/such/a.h5'");
+                 "cannot write the recording 'no/such/a.h5': No such file or directory");
   command_expect_after(*state, program, "mkdir -p folder;",
                        "run " BOX " --duration 0.1 --record folder", 3,
-                       "cannot write the recording 'folder'");
+                       "cannot write the recording 'folder': Is a directory");
   command_expect(*state, program, "run " BOX " --duration 0.1 --record ''", 2,
                  "--record '' must be a path");
   // a disk that is full in the middle of the run: 2000 blocks
   command_expect_after(*state, program, "ulimit -f 2000;",
                        "run " BOX " --dt 0.0001 --duration 2 --record b.h5 >/dev/null", 3,
-                       "cannot write the recording 'b.h5'");
+                       "cannot write the recording 'b.h5': File too large");
   char path[SCRATCH_PATH_SIZE];
   sap_recording* recording = NULL;
   sap_error error = {0};

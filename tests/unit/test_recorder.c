@@ -392,7 +392,8 @@ static void test_refusals(void** unused) {
                    SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_recorder_create("no/such/folder/a.h5", s.model, NULL, &recorder, &error),
                    SAP_STATUS_IO);
-  assert_string_equal(error.message, "cannot write the recording 'no/such/folder/a.h5'");
+  assert_string_equal(
+      error.message, "cannot write the recording 'no/such/folder/a.h5': No such file or directory");
   assert_null(recorder);
   scratch folder;
   scratch_begin(&folder);
