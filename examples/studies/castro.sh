@@ -151,7 +151,7 @@ figure_11() {
   done
 }
 
-# slip WALLS NAME: a table over sigma, and NAME.csv.
+# slip WALLS NAME: a table over sigma, NAME.csv and NAME.svg.
 slip() {
   if [ "$1" = 1 ]; then
     cp "$studies/../scenes/clutter_40.xml" "$scratch/clutter.xml"
@@ -159,7 +159,7 @@ slip() {
     clutter 10 0 > "$scratch/clutter.xml"
   fi
   sed "s#^scene .*#scene clutter.xml#; s#^duration .*#duration $duration#" "$studies/castro_14.study" > "$scratch/slip.study"
-  "$sapstep" sweep "$scratch/slip.study" -o "$scratch/slip.h5" --csv "$2.csv" > "$scratch/table"
+  "$sapstep" sweep "$scratch/slip.study" -o "$scratch/slip.h5" --csv "$2.csv" --svg "$2.svg" > "$scratch/table"
   awk -F, -v walls="$1" 'NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
     { s = $column["sigma"]; printf "%-7s %10.0e %14.3g %14.3g %11.2f %14.3g\n", walls ? "with" : "without", s,
         $column["slip_end"], 0.0981 * s, $column["iterations_mean"], $column["hessian_condition"] }' "$2.csv"

@@ -10,18 +10,19 @@
 #include "cli/options.h"
 #include "cli/sweep.h"
 
-enum { OPTION_OUTPUT = 1, OPTION_CSV, OPTION_JOBS, OPTION_RESTART };
+enum { OPTION_OUTPUT = 1, OPTION_CSV, OPTION_SVG, OPTION_JOBS, OPTION_RESTART };
 
 static const cli_option option_list[] = {
     {"output", "FILE", OPTION_OUTPUT, "the table, as HDF5 (the study's name with .h5)"},
     {"csv", "FILE", OPTION_CSV, "the table as CSV, too; without HDF5 it is the only one"},
+    {"svg", "FILE", OPTION_SVG, "a chart: the measures over the longest grid of numbers"},
     {"jobs", "N", OPTION_JOBS, "cases at the same time (one per processor; 1 under mpirun)"},
     {"restart", NULL, OPTION_RESTART, "forget the cases that an earlier sweep has finished"},
     {NULL, NULL, 0, NULL},
 };
 
 typedef struct sweep_options {
-  const char *study, *output, *csv;
+  const char *study, *output, *csv, *svg;
   int32_t jobs;  // 0: choose
   bool restart;
 } sweep_options;
@@ -41,7 +42,7 @@ static bool read_options(const cli_command* command, int argc, char** argv, swee
         return false;
       }
     } else {
-      *(id == OPTION_OUTPUT ? &o->output : &o->csv) = argument;
+      *(id == OPTION_OUTPUT ? &o->output : id == OPTION_CSV ? &o->csv : &o->svg) = argument;
     }
   }
   if (id == CLI_PARSE_LEAVE) {
@@ -74,7 +75,8 @@ static int finish(const sweep_study* study, const sweep_options* o, const char* 
   }
   const char* hdf5 =
       o->output == NULL && o->csv != NULL && !sap_recorder_available() ? NULL : output;
-  if (sweep_write(study, rows, hdf5, o->csv, &error) != SAP_STATUS_OK) {
+  if (sweep_write(study, rows, hdf5, o->csv, &error) != SAP_STATUS_OK ||
+      (o->svg != NULL && sweep_chart_write(study, rows, o->svg, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
   }
   (void)remove(journal);
@@ -126,7 +128,8 @@ static int sweep(const cli_command* command, int argc, char** argv) {
   }
   sweep_mpi_begin();
   interrupt_catch(false);
-  const bool good = sweep_study_read(options.study, study, &error);
+  const bool good = sweep_study_read(options.study, study, &error) &&
+                    (options.svg == NULL || sweep_chart_possible(study, &error));
   if (!good && sweep_mpi_rank() == 0) {
     (void)cli_report(&error);
   }

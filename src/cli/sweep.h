@@ -5,7 +5,7 @@
 //   sweep_case.c     one run                  sweep_parameter.c  what can be changed, and how
 //   sweep_journal.c  finished cases on disk   sweep_measure.c    what is measured
 //   sweep_jobs.c     all cases, in threads    sweep_mpi.c        and in ranks
-//   sweep_report.c   tables
+//   sweep_report.c   tables                   sweep_chart.c      a picture
 #ifndef SAP_CLI_SWEEP_H
 #define SAP_CLI_SWEEP_H
 
@@ -146,6 +146,8 @@ typedef struct sweep_sums {
 bool sweep_measure_known(const sap_model* model, const char* name);
 // Does it need the condition number of the last step's Hessian?
 bool sweep_measure_of_hessian(const char* name);
+// " [J]"; "" of numbers and coordinates.
+const char* sweep_measure_unit(const char* name);
 void sweep_list_measures(char* out, size_t size);
 sap_status sweep_measure(const sweep_study* study, const sweep_sums* sums, sap_multibody* multibody,
                          const sap_model* model, const sap_state* state, double* out,
@@ -166,6 +168,11 @@ int sweep_jobs_run(const sweep_study* study, int jobs, sweep_journal* journal, s
 // Writes HDF5 (NULL: not) and CSV (NULL: not).
 sap_status sweep_write(const sweep_study* study, const sweep_row* rows, const char* hdf5,
                        const char* csv, sap_error* error);
+// Whether a chart over the grid can be drawn.
+bool sweep_chart_possible(const sweep_study* study, sap_error* error);
+// Each measure over a parameter of the grid, as SVG.
+sap_status sweep_chart_write(const sweep_study* study, const sweep_row* rows, const char* path,
+                             sap_error* error);
 // Prints the summary and returns the exit code.
 int sweep_print(const sweep_study* study, const sweep_row* rows);
 

@@ -69,6 +69,16 @@ bool sweep_measure_known(const sap_model* model, const char* name) {
   return find(name) < MEASURE_COUNT || sweep_find_coordinate(model, name, &coordinate);
 }
 
+const char* sweep_measure_unit(const char* name) {
+  const int id = find(name);
+  if (id <= MEASURE_KINETIC_MAX) {
+    return " [J]";
+  } else if (id <= MEASURE_PENETRATION_END || (id >= MEASURE_CENTER_X && id <= MEASURE_CENTER_Z)) {
+    return " [m]";
+  }
+  return id == MEASURE_SLIP_END ? " [m/s]" : id == MEASURE_MASS ? " [kg]" : "";
+}
+
 void sweep_list_measures(char* out, size_t size) {
   size_t used = 0;
   for (int i = 0; i < MEASURE_COUNT && used < size; ++i) {

@@ -5,8 +5,11 @@
 const sapstep = {};
 
 sapstep.readBlock = async function () {
-  const text = document.getElementById('block').textContent.trim();
-  const packed = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+  const text = atob(document.getElementById('block').textContent.trim());
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < packed.length; ++i) {
+    packed[i] = text.charCodeAt(i);
+  }
   if (typeof DecompressionStream === 'undefined') {
     throw new Error('this browser is too old to unpack the recording (it has no DecompressionStream)');
   }
@@ -106,7 +109,11 @@ sapstep.ContactData = class {
     counts.forEach((n, f) => (this.first[f + 1] = this.first[f] + n));
     this.count = this.first[counts.length];
     const unit = sections.header.lengthUnit;
-    this.point = Float32Array.from(sections.integers('contact_point'), (x) => x * unit);
+    const point = sections.integers('contact_point');
+    this.point = new Float32Array(point.length);
+    for (let i = 0; i < point.length; ++i) {
+      this.point[i] = point[i] * unit;
+    }
     this.force = sections.halves('contact_force');
     this.depth = sections.halves('contact_depth');
     this.speed = sections.halves('contact_speed');

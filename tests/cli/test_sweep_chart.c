@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep sweep --svg: what a chart of a sweep shows, and studies that have none.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+#include "support/near.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define BOX "scene " SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml\nduration 0.02\n"
+
+static void write_study(scratch* s, const char* text) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(s, "a.study", text, strlen(text), path);
+}
+
+// Places of the markers of the k-th series, circles first: cx and cy.
+static int circles(const char* svg, double (*out)[2], int most) {
+  int n = 0;
+  for (const char* at = strstr(svg, "<circle"); at != NULL; at = strstr(at + 1, "<circle")) {
+    assert_true(n < most);
+    const char *x = strstr(at, "cx=\""), *y = strstr(at, "cy=\"");
+    assert_true(x != NULL && y != NULL);
+    out[n][0] = strtod(x + 4, NULL);
+    out[n++][1] = strtod(y + 4, NULL);
+  }
+  return n;
+}
+
+// In free fall the potential energy is m g (z - g t^2/2) for every dt: level; the energy of a mass
+// rises in proportion, samples are averaged.
+static void draws_means_over_the_grid(void** state) {
+  write_study(*state, BOX
+              "grid geom/box/mass 1 2 3\nrandom sigma uniform 1e-3 2e-3\nsamples 2\n"
+              "measure potential_end\n");
+  command_result r = command_run(*state, program, "", "sweep a.study --svg a.svg --csv a.csv");
+  if (r.exit_code != 0) {
+    fail_msg("%s", r.err);
+  }
+  command_clear(&r);
+  char path[SCRATCH_PATH_SIZE];
+  char* svg = scratch_read(scratch_path(*state, "a.svg", path), NULL);
+  assert_non_null(svg);
+  command_says(svg, "potential_end [J]");
+  command_says(svg, "geom/box/mass");
+  command_says(svg, "falling_box.xml");
+  double at[8][2];
+  const int n = circles(svg, at, 8);
+  assert_true(n == 3 || n == 4);  // the legend has one, too
+  ASSERT_NEAR(at[1][0] - at[0][0], at[2][0] - at[1][0], 0.02);
+  ASSERT_NEAR(at[1][1] - at[0][1], at[2][1] - at[1][1], 0.02);
+  assert_true(at[1][1] < at[0][1] - 5.0);  // up the page
+  free(svg);
+}
+
+static void names_lines_by_the_rest_of_the_grid(void** state) {
+  write_study(*state, BOX
+              "grid scheme midpoint implicit-euler\ngrid dt 0.01 0.005 0.0025\n"
+              "measure energy_end center_z steps mass\n");
+  command_result r = command_run(*state, program, "", "sweep a.study --svg a.svg --jobs 1");
+  if (r.exit_code != 0) {
+    fail_msg("%s", r.err);
+  }
+  command_clear(&r);
+  char path[SCRATCH_PATH_SIZE];
+  char* svg = scratch_read(scratch_path(*state, "a.svg", path), NULL);
+  assert_non_null(svg);
+  command_says(svg, "scheme midpoint");
+  command_says(svg, "scheme implicit-euler");
+  command_says(svg, "center_z [m]");
+  command_says(svg, "mass [kg]");
+  free(svg);
+}
+
+static void refuses_before_it_runs(void** state) {
+  static const struct {
+    const char *study, *message;
+  } cases[] = {
+      {BOX "random sigma uniform 1e-3 2e-3\nsamples 2\nmeasure steps\n",
+       "a.study: --svg draws over a grid of numbers, and the study has none"},
+      {BOX "grid scheme midpoint implicit-euler\nmeasure steps\n", "draws over a grid of numbers"},
+      {BOX "grid dt 0.01 0.005\ngrid sigma 1e-6 2e-6 3e-6 4e-6\ngrid beta 1 2 3 4\ngrid friction 1 "
+           "2 3 4\n"
+           "measure steps\n",
+       "would draw 32 lines over sigma, at most 12"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    write_study(*state, cases[i].study);
+    command_expect(*state, program, "sweep a.study --svg no.svg -o no.h5", 3, cases[i].message);
+    char path[SCRATCH_PATH_SIZE];
+    assert_null(scratch_read(scratch_path(*state, "no.h5", path), NULL));
+  }
+  write_study(*state, BOX "grid dt 0.01 0.005\nmeasure steps\n");
+  command_expect(*state, program, "sweep a.study --svg none/x.svg", 3, "none/x.svg");
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+  const struct CMUnitTest tests[] = {
+      TEST(draws_means_over_the_grid),
+      TEST(names_lines_by_the_rest_of_the_grid),
+      TEST(refuses_before_it_runs),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
