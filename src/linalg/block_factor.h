@@ -68,5 +68,9 @@ void sap_block_factor_clear(sap_block_factor* factor);
 // Symbolic factorization; makes room for the numeric one.
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);
+// Parts of that, when supernodes and rows are known: update, lane_work; load.
+sap_status sap_block_factor_list_updates(sap_block_factor* factor, sap_error* error);
+sap_status sap_block_factor_list_loads(sap_block_factor* factor, const sap_pattern_copy* pattern,
+                                       const sap_block_order* order, sap_error* error);
 
 #endif
