@@ -10,7 +10,7 @@ static sap_status read_contact_trees(const sap_problem_reader* reader, const cha
                                      int32_t trees[2], int32_t* ntrees, sap_error* error) {
   const sap_text_reader* text = &reader->text;
   for (int32_t i = 0; i < 2; ++i) {
-    char label[NAME_SIZE + 16];
+    char label[SAP_PROBLEM_NAME_SIZE + 16];
     (void)snprintf(label, sizeof label, "%s: tree%c", name, i == 0 ? 'A' : 'B');
     const sap_status status = sap_text_integer(text, i, i == 0 ? 0 : -1, label, &trees[i], error);
     if (status != SAP_STATUS_OK) {
@@ -113,7 +113,7 @@ sap_status sap_problem_reader_contacts(sap_problem_reader* reader, sap_problem* 
     status = sap_text_integer(text, 0, 0, "ncontacts", &count, error);
   }
   for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
-    char name[NAME_SIZE];
+    char name[SAP_PROBLEM_NAME_SIZE];
     (void)snprintf(name, sizeof name, "contact %ld of %ld", (long)i, (long)count);
     status = read_contact(reader, problem, name, error);
   }

@@ -63,7 +63,7 @@ static sap_status read_sizes(sap_problem_reader* reader, sap_error* error) {
 
 static sap_status read_tree(sap_problem_reader* reader, int32_t tree, sap_error* error) {
   sap_text_reader* text = &reader->text;
-  char name[NAME_SIZE];
+  char name[SAP_PROBLEM_NAME_SIZE];
   (void)snprintf(name, sizeof name, "A of tree %ld of %ld", (long)tree, (long)reader->ntrees);
   sap_status status = sap_text_numbers(text, NULL, -1, name, error);
   if (status != SAP_STATUS_OK) {

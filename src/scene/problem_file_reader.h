@@ -7,7 +7,7 @@
 
 #include "scene/problem_file_text.h"
 
-enum { NAME_SIZE = 96 };  // "contact 2147483647 of 2147483647" and the like
+enum { SAP_PROBLEM_NAME_SIZE = 96 };  // "contact 2147483647 of 2147483647" and the like
 
 struct sap_problem_reader {
   char* hdf5_path;  // NULL: text

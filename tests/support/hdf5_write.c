@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 hid_t hdf5_write_create(const char* path) {
+  (void)remove(path);  // as in scratch_write
   const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
   assert_true(file >= 0);
   return file;
