@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tables for people: columns aligned, a wide one in blocks one below the other that fit a terminal.
+#define _DEFAULT_SOURCE
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "cli/table_cells.h"
 
 enum {
-  NUMBER_SIZE = 40,   // characters of a printed number
-  GAP = 2,            // between columns
-  TABLE_WIDTH = 100,  // of a block
+  NUMBER_SIZE = 40,  // characters of a printed number
+  GAP = 2,           // between columns
+  WIDTH_DEFAULT = 120,
+  WIDTH_LEAST = 60,
 };
 
 // Characters of the folders that all files of a table have in common.
@@ -76,11 +80,50 @@ typedef struct layout {
   int* widths;    // of all columns
   size_t folder;  // characters left out of files
   int keys;       // columns that begin every block
+  int width;      // of a block
 } layout;
 
-static bool measure(const cli_table* table, layout* l) {
+// Of the terminal, if it is one.
+static int width_of_lines(FILE* stream) {
+  struct winsize size;
+  const bool known = isatty(fileno(stream)) == 1 && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col >= WIDTH_LEAST ? size.ws_col : WIDTH_DEFAULT;
+}
+
+// Whether two rows show the same in the first `count` columns.
+static bool alike(const cli_table* table, const layout* l, size_t a, size_t b, int count) {
+  const size_t n = (size_t)table->ncolumns;
+  for (int j = 0; j < count; ++j) {
+    char text[NUMBER_SIZE], other[NUMBER_SIZE];
+    const cli_column* column = &table->columns[j];
+    if (strcmp(show(column, &table->cells[a * n + (size_t)j], l->folder, text),
+               show(column, &table->cells[b * n + (size_t)j], l->folder, other)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// The fewest columns that tell neighbouring rows apart, within two thirds of the width.
+static int count_keys(const cli_table* table, const layout* l) {
+  const size_t rows = table->count / (size_t)table->ncolumns;
+  int keys = 1;
+  for (size_t i = 1; i < rows; ++i) {
+    while (keys < table->ncolumns && alike(table, l, i - 1, i, keys)) {
+      ++keys;
+    }
+  }
+  int width = 0, fit = 0;
+  while (fit < keys && 3 * (width + l->widths[fit]) <= 2 * l->width) {
+    width += l->widths[fit++] + GAP;
+  }
+  return fit > 0 ? fit : 1;
+}
+
+static bool measure(const cli_table* table, FILE* stream, layout* l) {
   const size_t n = (size_t)table->ncolumns;
   char number[NUMBER_SIZE];
+  l->width = width_of_lines(stream);
   l->folder = common_folder(table);
   l->widths = calloc(n, sizeof *l->widths);
   if (l->widths == NULL) {
@@ -94,14 +137,7 @@ static bool measure(const cli_table* table, layout* l) {
     const int width = width_of(show(&table->columns[j], &table->cells[i], l->folder, number));
     l->widths[j] = width > l->widths[j] ? width : l->widths[j];
   }
-  // Keys: up to a text, within two thirds of the width.
-  for (int j = 0, width = 0; j < table->ncolumns; ++j) {
-    width += l->widths[j] + GAP;
-    if (j > 0 && 3 * width > 2 * TABLE_WIDTH) {
-      break;
-    }
-    l->keys = table->columns[j].kind == CLI_CELL_TEXT ? j + 1 : l->keys;
-  }
+  l->keys = count_keys(table, l);
   return true;
 }
 
@@ -114,7 +150,7 @@ static int end_of_block(const cli_table* table, const layout* l, int first) {
   }
   for (; end < table->ncolumns; ++end) {
     width += l->widths[end];
-    if (width > TABLE_WIDTH && end > (first == 0 ? l->keys : first) && l->keys < table->ncolumns) {
+    if (width > l->width && end > (first == 0 ? l->keys : first)) {
       break;
     }
     width += GAP;
@@ -140,7 +176,7 @@ static void print_block(const cli_table* table, const layout* l, int first, int 
 
 bool cli_table_print_aligned(const cli_table* table, FILE* stream) {
   layout l = {0};
-  if (!measure(table, &l)) {
+  if (!measure(table, stream, &l)) {
     return false;
   }
   for (int first = 0; first < table->ncolumns;) {

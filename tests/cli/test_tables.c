@@ -13,7 +13,7 @@
 #include "support/command.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
-enum { WIDTH = 100, COLUMNS = 32, NAME = 32 };
+enum { WIDTH = 120, COLUMNS = 32, NAME = 32 };
 
 typedef struct names {
   char list[COLUMNS][NAME];
