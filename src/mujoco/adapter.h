@@ -44,9 +44,8 @@ typedef struct sap_mj_servo {
 typedef struct sap_mj_glide {
   int32_t geom1, geom2;
   double reach;
-  double rise;          // height per way slipped in a step [-]
-  double p1[3], p2[3];  // the contact in the step before, in both bodies
-  double ahead[3];      // a metre along the normal, in body 1
+  double rise;        // height per way slipped in a step [-]
+  double p[3], n[3];  // the contact in the step before and its normal, in the world
 } sap_mj_glide;
 
 // A contact as the next step looks for it.
@@ -101,6 +100,8 @@ struct sap_mj {
   mjtNum *geom_margin, *body_margin, *pair_margin, *joint_margin, *tendon_margin;
   sap_mj_glide* glides;
   int32_t glide_count, glide_capacity;
+  double* pose_before;    // of bodies in that step, position and rotation matrix (12 nbody)
+  double* body_motion;    // since then: way of the origin [m], |change of the matrix| (2 nbody)
   bool glides_are_known;  // those of a checkpoint: mjData have no contacts of the step before
 
   // A and v*.
@@ -177,7 +178,7 @@ int32_t sap_mj_run_state_size(const mjModel* m);
 void sap_mj_get_run_state(const mjModel* m, const mjData* d, mjtNum* state);
 void sap_mj_set_run_state(const mjModel* m, mjData* d, const mjtNum* state);
 // glide.c
-// Points of the contacts of the step before, in both bodies, while the kinematics are its own.
+// Points of the contacts of the step before, while the kinematics are its own.
 sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error);
 void sap_mj_find_glides(sap_mj* a, const mjData* d);             // leaves the pairs that glide
 double sap_mj_glide_reach(const sap_mj* a, const mjContact* c);  // 0: does not glide [m]

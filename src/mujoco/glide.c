@@ -3,6 +3,7 @@
 // surface (castro, Sec. III-B), where geometry alone would lose it. The contacts in mjData, of the
 // step before, say which do and how far.
 #include <math.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
@@ -10,18 +11,52 @@
 static const double GLIDE_FLOOR = 1e-6;  // lower heights are those of rest [m]
 static const double GLIDE_LIMIT = 0.25;  // of the smaller geom's size: else it was put there
 
-// Out of the world into a body's frame and back, at the kinematics that mjData hold.
-static void to_body(const mjData* d, int32_t body, const double p[3], double out[3]) {
-  const mjtNum *R = d->xmat + 9 * body, *x = d->xpos + 3 * body;
-  for (int32_t k = 0; k < 3; ++k) {
-    out[k] = R[k] * (p[0] - x[0]) + R[3 + k] * (p[1] - x[1]) + R[6 + k] * (p[2] - x[2]);
+// Poses of the step before and of now, position and rotation matrix.
+static void keep_poses(sap_mj* a, const mjData* d) {
+  double* to = a->pose_before;
+  for (int32_t b = 0; b < (int32_t)a->model->nbody; ++b, to += 12) {
+    memcpy(to, d->xpos + 3 * b, 3 * sizeof(double));
+    memcpy(to + 3, d->xmat + 9 * b, 9 * sizeof(double));
   }
 }
 
-static void to_world(const mjData* d, int32_t body, const double p[3], double out[3]) {
-  const mjtNum *R = d->xmat + 9 * body, *x = d->xpos + 3 * body;
+// A point's way with its body is at most that of the origin and |change of R|_F times its distance.
+static void measure_motions(sap_mj* a, const mjData* d) {
+  const double* before = a->pose_before;
+  for (int32_t b = 0; b < (int32_t)a->model->nbody; ++b, before += 12) {
+    double way = 0.0, turn = 0.0;
+    for (int32_t k = 0; k < 3; ++k) {
+      const double change = d->xpos[3 * b + k] - before[k];
+      way += change * change;
+    }
+    for (int32_t k = 0; k < 9; ++k) {
+      const double change = d->xmat[9 * b + k] - before[3 + k];
+      turn += change * change;
+    }
+    a->body_motion[2 * b] = sqrt(way);
+    a->body_motion[2 * b + 1] = sqrt(turn);
+  }
+}
+
+static double longest_way(const sap_mj* a, int32_t body, const double p[3]) {
+  const double* x = a->pose_before + 12 * body;
+  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
+  return a->body_motion[2 * body] +
+         a->body_motion[2 * body + 1] * sqrt(r[0] * r[0] + r[1] * r[1] + r[2] * r[2]);
+}
+
+// Where a point has come to with its body.
+static void carry(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
+                  double out[3]) {
+  const double *x = a->pose_before + 12 * body, *R = x + 3;
+  const mjtNum *y = d->xpos + 3 * body, *S = d->xmat + 9 * body;
+  const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
+  double local[3];
   for (int32_t k = 0; k < 3; ++k) {
-    out[k] = x[k] + R[3 * k] * p[0] + R[3 * k + 1] * p[1] + R[3 * k + 2] * p[2];
+    local[k] = R[k] * r[0] + R[3 + k] * r[1] + R[6 + k] * r[2];
+  }
+  for (int32_t k = 0; k < 3; ++k) {
+    out[k] = y[k] + S[3 * k] * local[0] + S[3 * k + 1] * local[1] + S[3 * k + 2] * local[2];
   }
 }
 
@@ -55,29 +90,31 @@ sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error
     }
     sap_mj_glide* glide = &a->glides[a->glide_count++];
     sap_material material;
-    double share, ahead[3];
+    double share;
     sap_mj_contact_material(a, c, &material, &share);
-    const int32_t body1 = m->geom_bodyid[c->geom1], body2 = m->geom_bodyid[c->geom2];
     glide->geom1 = c->geom1;
     glide->geom2 = c->geom2;
     glide->rise = (1.0 + material.relaxation_time / m->opt.timestep) * material.friction;
-    to_body(d, body1, c->pos, glide->p1);
-    to_body(d, body2, c->pos, glide->p2);
-    for (int32_t k = 0; k < 3; ++k) {
-      ahead[k] = c->pos[k] + c->frame[k];
-    }
-    to_body(d, body1, ahead, glide->ahead);
+    memcpy(glide->p, c->pos, sizeof glide->p);
+    memcpy(glide->n, c->frame, sizeof glide->n);
+  }
+  if (a->glide_count > 0) {
+    keep_poses(a, d);
   }
   return SAP_STATUS_OK;
 }
 
 // Way across the normal by which the two points have parted since [m].
-static double slip_of(const mjModel* m, const mjData* d, const sap_mj_glide* glide) {
+static double slip_of(const sap_mj* a, const mjData* d, const sap_mj_glide* glide) {
+  const mjModel* m = a->model;
+  const int32_t body1 = m->geom_bodyid[glide->geom1], body2 = m->geom_bodyid[glide->geom2];
   double x1[3], x2[3], n[3], along = 0.0, sum = 0.0;
-  const int32_t body1 = m->geom_bodyid[glide->geom1];
-  to_world(d, body1, glide->p1, x1);
-  to_world(d, m->geom_bodyid[glide->geom2], glide->p2, x2);
-  to_world(d, body1, glide->ahead, n);
+  for (int32_t k = 0; k < 3; ++k) {
+    n[k] = glide->p[k] + glide->n[k];
+  }
+  carry(a, d, body1, glide->p, x1);
+  carry(a, d, body2, glide->p, x2);
+  carry(a, d, body1, n, n);
   for (int32_t k = 0; k < 3; ++k) {
     n[k] -= x1[k];
     x2[k] -= x1[k];
@@ -90,12 +127,22 @@ static double slip_of(const mjModel* m, const mjData* d, const sap_mj_glide* gli
   return sqrt(sum);
 }
 
+static double height_of(const sap_mj* a, const mjData* d, const sap_mj_glide* glide) {
+  const int32_t* bodies = a->model->geom_bodyid;
+  const double most = longest_way(a, bodies[glide->geom1], glide->p) +
+                      longest_way(a, bodies[glide->geom2], glide->p);
+  return glide->rise * most > GLIDE_FLOOR ? glide->rise * slip_of(a, d, glide) : 0.0;
+}
+
 void sap_mj_find_glides(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
   int32_t count = 0;
+  if (a->glide_count > 0) {
+    measure_motions(a, d);
+  }
   for (int32_t i = 0; i < a->glide_count; ++i) {
     const sap_mj_glide* glide = &a->glides[i];
-    const double height = glide->rise * slip_of(m, d, glide);
+    const double height = height_of(a, d, glide);
     if (!(height > GLIDE_FLOOR)) {
       continue;
     }

@@ -19,6 +19,7 @@ sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error)
       {&a->mocap_is_known, sizeof a->mocap_is_known},
       {a->mocap_pos, 3 * mocaps},
       {a->mocap_quat, 4 * mocaps},
+      {a->pose_before, 12 * (size_t)a->model->nbody * sizeof(double)},
   };
   sap_status status = SAP_ARCHIVE_ARRAY(archive, &a->identities[1], &a->identity_count,
                                         &a->identity_capacity[1], error);

@@ -121,6 +121,63 @@ static int32_t find_places(sap_mj* a, const sap_mj_row* row, double* const* part
   return count;
 }
 
+// Columns of the rows x of MuJoCo's, in the order [t1 t2 n].
+static inline void mix_rows(const mjtNum* const x[4], const mjContact* c, bool pyramidal,
+                            int32_t count, double* restrict to) {
+  if (!pyramidal) {
+    for (int32_t k = 0; k < count; ++k, to += 3) {
+      to[0] = x[1][k];
+      to[1] = x[2][k];
+      to[2] = x[0][k];
+    }
+    return;
+  }
+  const double f1 = 0.5 / c->friction[0], f2 = 0.5 / c->friction[1];
+  for (int32_t k = 0; k < count; ++k, to += 3) {
+    to[0] = f1 * x[0][k] - f1 * x[1][k];
+    to[1] = f2 * x[2][k] - f2 * x[3][k];
+    to[2] = 0.5 * x[0][k] + 0.5 * x[1][k];
+  }
+}
+
+// Where the entries of a tree begin in the contact's rows, if all its columns are there: always in
+// dense rows, for free bodies in sparse ones. -1: they are not.
+static int32_t whole_tree(const sap_mj* a, const sap_mj_row* row, int32_t tree) {
+  const int32_t first = a->tree_start[tree], last = first + a->tree_size[tree] - 1;
+  if (row->columns == NULL) {
+    return first;
+  }
+  int32_t at = 0;
+  while (at < row->count && row->columns[at] < first) {
+    ++at;
+  }
+  const int32_t end = at + last - first;
+  return end < row->count && row->columns[at] == first && row->columns[end] == last ? at : -1;
+}
+
+// Rows [t1 t2 n] of a contact whose trees have all their columns there; false: they have not.
+static bool fill_whole_trees(const sap_mj* a, const mjData* d, const mjContact* c, int32_t ntrees) {
+  const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
+  const bool pyramidal = mj_isPyramidal(&a->shadow) != 0;
+  const mjtNum* x[4] = {NULL};
+  for (int32_t r = 0; r < (pyramidal ? 4 : 3); ++r) {
+    x[r] = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
+  }
+  double* to = a->J;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    const int32_t tree = a->block_trees[t], size = a->tree_size[tree];
+    const int32_t at = whole_tree(a, &pattern, tree);
+    if (at < 0) {
+      return false;
+    }
+    const mjtNum* const part[4] = {x[0] + at, x[1] + at, x[2] + at, pyramidal ? x[3] + at : NULL};
+    mix_rows(part, c, pyramidal, size, to);
+    a->block_parts[t] = to;
+    to += 3 * size;
+  }
+  return true;
+}
+
 // Rows [t1 t2 n] of a contact, all in one pass.
 static void fill_linear_rows(const sap_mj* a, const mjData* d, const mjContact* c, bool pyramidal,
                              int32_t count) {
@@ -172,6 +229,15 @@ static void fill_contact_rows(sap_mj* a, const mjData* d, const mjContact* c, in
   }
 }
 
+// For three rows on the trees found, without asking for more.
+static bool has_room(const sap_mj* a, int32_t ntrees) {
+  int64_t columns = 0;
+  for (int32_t i = 0; i < ntrees; ++i) {
+    columns += a->tree_size[a->block_trees[i]];
+  }
+  return 3 * columns <= a->J_capacity;
+}
+
 int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sap_error* error) {
   const mjModel* m = a->model;
   int32_t ntrees = 0;
@@ -182,6 +248,10 @@ int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sa
       a->tree_seen[tree] = ntrees;
       a->block_trees[ntrees++] = tree;
     }
+  }
+  if (c->dim == 3 && has_room(a, ntrees) && fill_whole_trees(a, d, c, ntrees)) {
+    forget_trees(a, ntrees);
+    return ntrees;
   }
   // Rows beyond the third stand behind the others, in parts of their own.
   const int32_t dim = c->dim, linear = dim < 3 ? dim : 3, angular = dim - linear;
