@@ -21,26 +21,10 @@ int main(int argc, char** argv) {
   mju_user_warning = ignore;
   (void)printf("{\"mujoco\": \"%s\", \"compiler\": \"%s\", \"threads\": 1}\n", sap_mj_version(),
                __VERSION__);
-  static const struct {
-    const char* name;
-    int key;
-  } models[] = {{"mujoco/humanoid/humanoid.xml", 0},
-                {"mujoco/humanoid/22_humanoids.xml", -1},
-                {"mujoco/planks.xml", -1},
-                {"mujoco/stacked_boxes.xml", -1},
-                {"mujoco/cube/cube_3x3x3.xml", -1},
-                {"menagerie/shadow_hand/scene_right.xml", -1},
-                {"menagerie/wonik_allegro/scene_right.xml", -1},
-                {"menagerie/agility_cassie/scene.xml", 0}};
-  for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
-    time_model(argv[1], models[i].name, models[i].key);
-  }
-  if (argc > 3) {
-    time_model(argv[3], "clutter_40.xml", -1);
-  }
+  time_models(argv[1], argc > 3 ? argv[3] : NULL, charts);
   run_creep(charts);
   run_penetration(charts);
-  run_cassie(argv[1]);
+  run_cassie(argv[1], charts);
   sweep_gains(argv[1], charts);
   return 0;
 }

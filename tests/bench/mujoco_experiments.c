@@ -3,60 +3,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include <sapstep/chart.h>
-
+#include "mujoco_chart.h"
 #include "mujoco_runner.h"
-
-enum { PATH_SIZE = 1024, MAX_POINTS = 64, MAX_LINES = 6 };
-
-typedef struct line {
-  const char* name;
-  int count;
-  double x[MAX_POINTS], y[MAX_POINTS];
-} line;
-
-static void add_point(line* l, double x, double y) {
-  if (l->count < MAX_POINTS) {
-    l->x[l->count] = x;
-    l->y[l->count++] = y;
-  }
-}
-
-static void write_chart(const char* folder, const char* name, const sap_chart_panel* axes,
-                        const line* lines, int count) {
-  if (folder == NULL) {
-    return;
-  }
-  char path[PATH_SIZE];
-  sap_chart_series series[MAX_LINES];
-  sap_error error = {0};
-  for (int i = 0; i < count; ++i) {
-    series[i] = (sap_chart_series){lines[i].name, lines[i].count, lines[i].x, lines[i].y};
-  }
-  sap_chart_panel panel = *axes;
-  panel.series = series;
-  panel.series_count = count;
-  (void)snprintf(path, sizeof path, "%s/%s.svg", folder, name);
-  if (sap_chart_write(path, &panel, 1, &error) != SAP_STATUS_OK) {
-    (void)fprintf(stderr, "%s: %s\n", path, error.message);
-  }
-}
-
-// Position servos of gain kp on all hinges, that hold the default pose.
-static void stiffen(mjModel* m, double kp) {
-  for (int i = 0; i < (int)m->nu; ++i) {
-    memset(m->actuator_gear + 6 * i, 0, 6 * sizeof(mjtNum));
-    m->actuator_gear[6 * i] = 1.0;
-    m->actuator_gaintype[i] = mjGAIN_FIXED;
-    m->actuator_biastype[i] = mjBIAS_AFFINE;
-    m->actuator_gainprm[mjNGAIN * i] = kp;
-    m->actuator_biasprm[mjNBIAS * i + 1] = -kp;
-    m->actuator_ctrllimited[i] = 0;
-    m->actuator_forcelimited[i] = 0;
-  }
-}
+#include "support/mujoco_servos.h"
 
 void sweep_gains(const char* models, const char* charts) {
   static const double durations = 3.0;
@@ -74,7 +24,7 @@ void sweep_gains(const char* models, const char* charts) {
     l->name = who_names[w];
     for (double exponent = 2.0; exponent < 7.01; exponent += 0.5) {
       const double kp = pow(10.0, exponent);
-      stiffen(m, kp);
+      mujoco_stiffen(m, kp);
       m->opt.timestep = 0.005;
       runner r = begin(m, w, -1);
       const double time = survive(&r, durations);
@@ -86,7 +36,7 @@ void sweep_gains(const char* models, const char* charts) {
       end(&r);
     }
     for (double dt = 0.01; dt < 0.03; dt *= 2.0) {
-      stiffen(m, 1e5);
+      mujoco_stiffen(m, 1e5);
       m->opt.timestep = dt;
       runner r = begin(m, w, -1);
       (void)printf(
@@ -100,30 +50,43 @@ void sweep_gains(const char* models, const char* charts) {
   const sap_chart_panel axes = {.title = "Humanoid, 21 position servos, dt 5 ms",
                                 .x_label = "kp [N m/rad]",
                                 .y_label = "holds [s], 3 s tried",
-                                .log_x = true,
-                                .markers = true};
+                                .dashes = true,
+                                .log_x = true};
   write_chart(charts, "mujoco_kp", &axes, lines, count);
 }
 
-void run_cassie(const char* models) {
+void run_cassie(const char* models, const char* charts) {
+  static const double duration = 2.0;
+  static line lines[WHO_COUNT];
+  int count = 0;
   mjModel* m = load(models, "menagerie/agility_cassie/scene.xml");
   if (m == NULL) {
     return;
   }
   for (who w = SAPSTEP; w < WHO_COUNT; ++w) {
-    for (double dt = 0.005; dt < 0.021; dt *= 2.0) {
-      if (choose(m, w)) {
-        m->opt.timestep = dt;
-        runner r = begin(m, w, 0);
-        (void)printf(
-            "{\"experiment\": \"cassie\", \"stepper\": \"%s\", \"dt_s\": %g, "
-            "\"holds_s\": %.3f, \"of_s\": 2}\n",
-            who_names[w], dt, survive(&r, 2.0));
-        end(&r);
-      }
+    if (!choose(m, w)) {
+      continue;
+    }
+    line* l = &lines[count++];
+    l->name = who_names[w];
+    for (int i = 0; i < 3; ++i) {
+      m->opt.timestep = 0.005 * (1 << i);
+      runner r = begin(m, w, 0);
+      const double time = survive(&r, duration);
+      (void)printf(
+          "{\"experiment\": \"cassie\", \"stepper\": \"%s\", \"dt_s\": %g, "
+          "\"holds_s\": %.3f, \"of_s\": %g}\n",
+          who_names[w], m->opt.timestep, time, duration);
+      add_point(l, 1e3 * m->opt.timestep, time);
+      end(&r);
     }
   }
   mj_deleteModel(m);
+  const sap_chart_panel axes = {.title = "Cassie from its keyframe, loops and leaf springs",
+                                .x_label = "dt [ms]",
+                                .y_label = "holds [s], 2 s tried",
+                                .dashes = true};
+  write_chart(charts, "mujoco_cassie", &axes, lines, count);
 }
 
 // Speed down a slope of 10 degrees with mu = 1, after a second of settling [m/s].
@@ -189,8 +152,7 @@ void run_creep(const char* charts) {
                                 .x_label = "sigma, or 1/impratio",
                                 .y_label = "speed [um/s]",
                                 .log_x = true,
-                                .log_y = true,
-                                .markers = true};
+                                .log_y = true};
   write_chart(charts, "mujoco_creep", &axes, lines, 3);
 }
 
@@ -231,7 +193,6 @@ void run_penetration(const char* charts) {
                                 .x_label = "mass [kg]",
                                 .y_label = "penetration [mm]",
                                 .log_x = true,
-                                .log_y = true,
-                                .markers = true};
+                                .log_y = true};
   write_chart(charts, "mujoco_penetration", &axes, lines, 3);
 }

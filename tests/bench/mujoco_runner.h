@@ -35,10 +35,11 @@ double survive(runner* r, double duration);
 
 // The experiments; charts: where to write SVG, NULL: nowhere.
 void sweep_gains(const char* models, const char* charts);
-void run_cassie(const char* models);
+void run_cassie(const char* models, const char* charts);
 void run_creep(const char* charts);
 void run_penetration(const char* charts);
-// Times of both, turn by turn.
-void time_model(const char* folder, const char* name, int key);
+// Times and Newton iterations of both, turn by turn. scenes: examples/scenes of the source tree,
+// NULL: not those.
+void time_models(const char* models, const char* scenes, const char* charts);
 
 #endif

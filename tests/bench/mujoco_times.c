@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "mujoco_chart.h"
 #include "mujoco_runner.h"
 
 // CPU time of this thread: what else the machine does counts little.
@@ -32,13 +33,18 @@ static int stock_iterations(const mjData* d) {
 #endif
 }
 
-// Both step the same model, turn by turn; the first steps are not timed.
-void time_model(const char* folder, const char* name, int key) {
+typedef struct result {
+  double ours, stock;  // median time of a step [us]
+  double iterations, stock_iterations;
+} result;
+
+// Both step the same model, turn by turn; the first steps are not timed. False: it is not there.
+static bool time_model(const char* folder, const char* name, int key, result* out) {
   enum { STEPS = 400, WARM = 100 };
   static double ratio[STEPS], ours[STEPS], stock[STEPS];
   mjModel* m = load(folder, name);
   if (m == NULL) {
-    return;
+    return false;
   }
   runner a = begin(m, SAPSTEP, key), b = begin(m, EULER, key);
   const double limit = seconds() + 20.0;
@@ -81,7 +87,55 @@ void time_model(const char* folder, const char* name, int key) {
         name, (int)m->nv, n, 1e6 * ours[n / 2], 1e6 * stock[n / 2], 1e6 * ours[0], 1e6 * stock[0],
         ratio[n / 2], iterations / n, stock_sum / n, contacts / n, rows / n, error);
   }
+  *out = (result){1e6 * ours[n / 2], 1e6 * stock[n / 2], iterations / n, stock_sum / n};
   end(&a);
   end(&b);
   mj_deleteModel(m);
+  return n > 0;
+}
+
+void time_models(const char* models, const char* scenes, const char* charts) {
+  static const struct {
+    const char *file, *name;
+    int key;
+  } all[] = {{"mujoco/humanoid/humanoid.xml", "humanoid", 0},
+             {"mujoco/humanoid/22_humanoids.xml", "22 humanoids", -1},
+             {"mujoco/planks.xml", "planks", -1},
+             {"mujoco/stacked_boxes.xml", "stacked boxes", -1},
+             {"mujoco/cube/cube_3x3x3.xml", "cube 3x3x3", -1},
+             {"menagerie/shadow_hand/scene_right.xml", "Shadow hand", -1},
+             {"menagerie/wonik_allegro/scene_right.xml", "Allegro", -1},
+             {"menagerie/agility_cassie/scene.xml", "Cassie", 0},
+             {"clutter_40.xml", "clutter", -1}};
+  enum { COUNT = sizeof all / sizeof *all };
+  static line times[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
+  static line iterations[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
+  const char* names[COUNT];
+  int count = 0;
+  for (int i = 0; i < COUNT; ++i) {
+    const bool is_scene = i == COUNT - 1;
+    const char* folder = is_scene ? scenes : models;
+    result r;
+    if (folder == NULL || !time_model(folder, all[i].file, all[i].key, &r)) {
+      continue;
+    }
+    add_point(&times[0], count, r.ours);
+    add_point(&times[1], count, r.stock);
+    add_point(&iterations[0], count, r.iterations);
+    add_point(&iterations[1], count, r.stock_iterations);
+    names[count++] = all[i].name;
+  }
+  const sap_chart_panel axes[2] = {{.title = "Processor time of a step, median",
+                                    .y_label = "time [us]",
+                                    .log_y = true,
+                                    .x_names = names,
+                                    .x_name_count = count},
+                                   {.title = "Newton iterations of a step, mean",
+                                    .y_label = "iterations",
+                                    .x_names = names,
+                                    .x_name_count = count}};
+  const line* const lines[2] = {times, iterations};
+  if (count > 0) {
+    write_panels(charts, "mujoco_times", axes, 2, lines, 2);
+  }
 }

@@ -5,21 +5,9 @@
 #include <unistd.h>
 
 #include "support/mujoco_run.h"
+#include "support/mujoco_servos.h"
 
 static const char path[] = SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml";
-
-static void stiffen(mjModel* m, double kp) {
-  for (int i = 0; i < (int)m->nu; ++i) {
-    memset(m->actuator_gear + 6 * i, 0, 6 * sizeof(mjtNum));
-    m->actuator_gear[6 * i] = 1.0;
-    m->actuator_gaintype[i] = mjGAIN_FIXED;
-    m->actuator_biastype[i] = mjBIAS_AFFINE;
-    m->actuator_gainprm[mjNGAIN * i] = kp;
-    m->actuator_biasprm[mjNBIAS * i + 1] = -kp;
-    m->actuator_ctrllimited[i] = 0;
-    m->actuator_forcelimited[i] = 0;
-  }
-}
 
 static double fastest(const mjModel* m, const mjData* d) {
   double speed = 0.0;
@@ -32,7 +20,7 @@ static double fastest(const mjModel* m, const mjData* d) {
 // The fastest velocity of a run of 1.5 s, which falls 1.3 m: 6 m/s, and turns at the impact.
 static double run(double kp, double dt) {
   mujoco_run r = mujoco_run_file(path, NULL);
-  stiffen(r.model, kp);
+  mujoco_stiffen(r.model, kp);
   r.model->opt.timestep = dt;
   double speed = 0.0;
   while (r.data->time < 1.5) {
@@ -78,7 +66,7 @@ static void test_stock(void** state) {
     skip();
   }
   mujoco_run r = mujoco_run_file(path, NULL);
-  stiffen(r.model, 1e4);
+  mujoco_stiffen(r.model, 1e4);
   double speed = 0.0;
   for (int i = 0; i < 20; ++i) {
     mj_step(r.model, r.data);
