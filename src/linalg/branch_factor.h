@@ -27,7 +27,7 @@ typedef struct sap_branch_factor {
 bool sap_branch_factorize(const double* A, double* L, int32_t* runs, int32_t n);
 // A x = b in place. work: a row.
 void sap_branch_solve(const sap_branch_factor* factor, double* x, double* work);
-// W (3 x 3, lower) += J A^-1 J' of three rows, column-major with ld 3. work: three rows.
+// W (3 x 3, lower) += J A^-1 J' of three rows, column-major with ld 3. work: four rows.
 void sap_branch_add_three_rows(const sap_branch_factor* factor, const double* J, double* work,
                                double W[9]);
 // x (a row) = D^-1/2 L'^-1 J' of one row, whose square is J A^-1 J'; J with stride nrows.

@@ -14,6 +14,10 @@ typedef __m256d quad;
 static inline quad quad_load(const double* a) {
   return _mm256_loadu_pd(a);
 }
+// Three and a zero.
+static inline quad quad_load_three(const double* a) {
+  return _mm256_maskload_pd(a, _mm256_setr_epi64x(-1, -1, -1, 0));
+}
 static inline void quad_store(double* a, quad x) {
   _mm256_storeu_pd(a, x);
 }
@@ -64,6 +68,9 @@ typedef struct quad {
 
 static inline quad quad_load(const double* a) {
   return (quad){{a[0], a[1], a[2], a[3]}};
+}
+static inline quad quad_load_three(const double* a) {
+  return (quad){{a[0], a[1], a[2], 0.0}};
 }
 static inline void quad_store(double* a, quad x) {
   for (int i = 0; i < 4; ++i) {

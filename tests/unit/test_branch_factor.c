@@ -133,7 +133,7 @@ static void test_scale(void** state) {
 static void check_kernels(const sap_branch_kernels* kernels, int n, bool branching,
                           uint32_t* seed) {
   int parent[N];
-  double A[N][N], packed[N * N], L[SAP_BRANCH_SIZE(N)], work[3 * SAP_BRANCH_ROW(N)];
+  double A[N][N], packed[N * N], L[SAP_BRANCH_SIZE(N)], work[4 * SAP_BRANCH_ROW(N)];
   double x[N], b[N], J[3 * N] = {0}, W[9] = {0};
   int32_t runs[SAP_BRANCH_RUNS(N)];
   for (int k = 0; k < N; ++k) {
