@@ -14,7 +14,6 @@ void sap_dynamics_destroy(sap_dynamics* d) {
     return;
   }
   void* const owned[] = {d->links,
-                         d->moving,
                          d->hinged,
                          d->tree_lone,
                          d->tree_free,
@@ -49,6 +48,7 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->bushing_active,
                          d->applied,
                          d->wrenches};
+  sap_placing_clear(&d->placing);
   sap_rows_clear(&d->rows);
   sap_fluid_clear(&d->fluid);
   for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
@@ -98,7 +98,6 @@ static bool allocate(sap_dynamics* d) {
   const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
   const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
   return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
-         (d->moving = sap_allocate(bodies, sizeof *d->moving)) != NULL &&
          (d->hinged = sap_allocate(bodies, sizeof *d->hinged)) != NULL &&
          (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
          (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
@@ -156,7 +155,7 @@ static bool has_hinges_only(const sap_model* model, const sap_model_body* body) 
   return body->njoints > 0;
 }
 
-// Links in depth-first order, their inertias and the list of moving bodies. `link_of` (bodies) is
+// Links in depth-first order and their inertias. `link_of` (bodies) is
 // scratch.
 static void make_links(sap_dynamics* d, int32_t* link_of) {
   const sap_model* model = d->model;
@@ -166,7 +165,6 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
     if (body->tree < 0) {
       continue;
     }
-    d->moving[d->nmoving++] = id;
     d->hinged[id] = model->bodies[body->parent].tree >= 0 && has_hinges_only(model, body);
     double p[3] = {0.0, 0.0, 0.0}, q[4] = {1.0, 0.0, 0.0, 0.0};
     if (body->njoints > 0) {
@@ -262,13 +260,16 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
                     (int)model->sizes.bodies);
   }
   make_links(d, link_of);
+  sap_free(link_of);
   make_tables(d);
   place_static_bodies(d);
   sap_dynamics_exchange(d);
   place_static_bodies(d);
-  sap_free(link_of);
-  sap_dynamics_set_positions(d, model->q_default);
-  sap_status status = sap_dynamics_create_elements(d, error);
+  sap_status status = sap_placing_create(d, &d->placing, error);
+  if (status == SAP_STATUS_OK) {
+    sap_dynamics_set_positions(d, model->q_default);
+    status = sap_dynamics_create_elements(d, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = sap_fluid_create(model, &d->fluid, error);
   }

@@ -12,6 +12,7 @@
 #include "dynamics/applied.h"
 #include "dynamics/dynamics.h"
 #include "dynamics/fluid.h"
+#include "dynamics/placing.h"
 #include "dynamics/spatial.h"
 
 typedef struct sap_link {
@@ -56,9 +57,8 @@ struct sap_dynamics {
   const sap_model* model;
   const struct sap_dynamics_kernels* kernels;
   int32_t nlinks;
-  sap_link* links;           // parents before children                                (nlinks)
-  int32_t nmoving;           // bodies that move, parents before children
-  int32_t* moving;           //                                                        (nmoving)
+  sap_link* links;  // parents before children                                (nlinks)
+  sap_placing placing;
   bool* hinged;              // has hinges, no other joints, on a body that moves      (bodies)
   bool* tree_lone;           //                                                        (trees)
   bool* tree_free;           // the first joint is a free one                          (trees)
