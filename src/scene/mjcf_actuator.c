@@ -13,7 +13,7 @@
 typedef sap_mjcf_actuator_law law;
 
 // Elements that exist but cannot be done.
-static const char other_kinds[] = "orientation pid adhesion dcmotor plugin";
+static const char other_kinds[] = "orientation pid adhesion plugin";
 
 static bool has_range(const sap_actuator_def* def) {
   return def->transmission == SAP_TRANSMISSION_JOINT ||

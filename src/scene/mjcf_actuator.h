@@ -17,6 +17,8 @@ typedef struct sap_mjcf_actuator_law {
   int32_t activation_count;  // actdim, -1: as many as it needs
   double damping_ratio, inherit_range;
   bool inherit_activation;  // what is inherited is the activation's range, not the control's
+  double motor_constant, motor_resistance;  // of a DC motor; 0: not given yet
+  double force_limit;                       // of either sign; 0: none
 } sap_mjcf_actuator_law;
 
 // mjcf_actuator_class.c: what the element and its defaults make of the law, outermost first.
@@ -24,6 +26,9 @@ sap_status sap_mjcf_read_law(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                              sap_mjcf_actuator_law* law);
 // What one element makes of the law that those before it left.
 sap_status sap_mjcf_apply_element(sap_mjcf_reader* r, const sap_xml_node* node,
+                                  sap_mjcf_actuator_law* law);
+// mjcf_dcmotor.c: the same of <dcmotor>.
+sap_status sap_mjcf_apply_dcmotor(sap_mjcf_reader* r, const sap_xml_node* node,
                                   sap_mjcf_actuator_law* law);
 // NULL, or why the law is beyond this engine.
 const char* sap_mjcf_law_unsupported(const sap_mjcf_actuator_law* law);

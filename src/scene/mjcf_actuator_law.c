@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Laws of actuators, with defaults as MuJoCo 4 takes them:
 //   force = gain u + bias,  gain, bias = prm . (1, length, rate) if affine, or a muscle's
+#include <math.h>
 #include <string.h>
 
 #include "scene/mjcf_actuator.h"
@@ -222,6 +223,9 @@ sap_status sap_mjcf_apply_element(sap_mjcf_reader* r, const sap_xml_node* node, 
   if (sap_xml_is(node, "muscle")) {
     return apply_muscle(r, node, l);
   }
+  if (sap_xml_is(node, "dcmotor")) {
+    return sap_mjcf_apply_dcmotor(r, node, l);
+  }
   return sap_xml_is(node, "general") ? apply_general(r, node, l) : SAP_STATUS_OK;
 }
 
@@ -256,6 +260,10 @@ void sap_mjcf_apply_law(const law* l, sap_actuator_def* def) {
       def->damping_ratio = l->bias[2];
       def->bias[2] = 0.0;
     }
+  }
+  if (l->force_limit > 0.0) {
+    def->force_lower = fmax(def->force_lower, -l->force_limit);
+    def->force_upper = fmin(def->force_upper, l->force_limit);
   }
   def->activation = l->activation;
   memcpy(def->activation_time, l->time, sizeof def->activation_time);

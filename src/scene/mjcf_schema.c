@@ -168,19 +168,27 @@ static const sap_schema_element damper = ACTUATOR("kv");
 static const sap_schema_element cylinder = ACTUATOR("timeconst area diameter bias");
 static const sap_schema_element muscle =
     ACTUATOR("timeconst tausmooth range force scale lmin lmax vmax fpmax fvmax");
+// The rest of it has states and laws of its own.
+static const sap_schema_value dcmotor_values[] = {{"input", "voltage", false}, {0}};
+static const sap_schema_element dcmotor = {
+    .used = ACTUATOR_USED ACTUATOR_PLACES "motorconst resistance nominal saturation",
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = ACTUATOR_ZERO "inductance cogging lugre thermal controller",
+    .value = dcmotor_values,
+};
 static const sap_schema_element general = {
     .used = ACTUATOR_USED ACTUATOR_PLACES "gaintype biastype dyntype gainprm biasprm dynprm actdim",
     .skipped = ACTUATOR_SKIPPED,
     .zero = ACTUATOR_ZERO,
     .value = general_values,
 };
-#define ACTUATOR_KINDS                                                                   \
-  {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL}, \
-      {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                    \
-      {"cylinder", &cylinder, NULL}, {"muscle", &muscle, NULL}, {                        \
-    "general", &general, NULL                                                            \
+#define ACTUATOR_KINDS                                                                         \
+  {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL},       \
+      {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                          \
+      {"cylinder", &cylinder, NULL}, {"muscle", &muscle, NULL}, {"dcmotor", &dcmotor, NULL}, { \
+    "general", &general, NULL                                                                  \
   }
-#define OTHER_ACTUATORS "orientation pid adhesion dcmotor "
+#define OTHER_ACTUATORS "orientation pid adhesion "
 static const sap_schema_child actuator_children[] = {
     ACTUATOR_KINDS,
     {OTHER_ACTUATORS "plugin", NULL, NULL},
