@@ -49,6 +49,7 @@ static void set_up(fixture* f, double mu, const double R[3], const double v[3]) 
   sap_newton_evaluate(&f->newton);
   f->known[0] = f->known[1] = f->known[2] = (double)NAN;
   f->newton.known = f->known;
+  sap_newton_choose_metrics(&f->newton);
   sap_newton_start_dual(&f->newton, true);
 }
 

@@ -28,30 +28,19 @@
 //   G_tt = rho c e p^ p^'
 // Dual-direction step: w = gamma_t/r. Similar contacts are linearised as in SAP's step.
 //
+// rho: dual_start.c.
+//
 // The duals move by the whole step even where v moves by a part of it: the line search on l, stiff
 // by 1/Rt, says little about gamma. SAP's own steps leave the cones' duals as they are.
 #include <math.h>
 #include <string.h>
 
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/triple.h"
 #include "solvers/primal/wide.h"
 
-typedef struct vector3 {
-  double t0, t1, n;
-} vector3;
-
-static inline vector3 load(const double* rows, size_t nc, size_t c) {
-  return (vector3){rows[c], rows[nc + c], rows[2 * nc + c]};
-}
-
-static inline void store(double* rows, size_t nc, size_t c, vector3 x) {
-  rows[c] = x.t0;
-  rows[nc + c] = x.t1;
-  rows[2 * nc + c] = x.n;
-}
-
 // w of a dual impulse, scaled back into the unit disk.
-static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2]) {
+static inline void direction_of(const sap_cone* cone, sap_triple dual, double w[2]) {
   w[0] = w[1] = 0.0;
   const double limit = sap_cone_friction_limit(cone, dual.n);
   if (limit > 0.0) {
@@ -63,7 +52,7 @@ static inline void direction_of(const sap_cone* cone, vector3 dual, double w[2])
 }
 
 // SAP's G with the slip direction's curvature relaxed.
-static void relax_direction(const sap_cone* cone, vector3 u, vector3 dual, double G[6]) {
+static void relax_direction(const sap_cone* cone, sap_triple u, sap_triple dual, double G[6]) {
   const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
   if (!sap_cone_slides(cone, ur2, u.n)) {
     return;
@@ -79,12 +68,12 @@ static void relax_direction(const sap_cone* cone, vector3 u, vector3 dual, doubl
 }
 
 // q and G of a lagged contact's semismooth step; G comes with the normal's entry.
-static vector3 linearise_lagged(const sap_potential* p, double rho, vector3 u, vector3 dual,
-                                double G[6]) {
+static sap_triple linearise_lagged(const sap_potential* p, double rho, sap_triple u,
+                                   sap_triple dual, double G[6]) {
   const double gamma_n = sap_potential_at(p, 0.0, u.n).gamma_n;
   G[0] = G[1] = G[2] = G[3] = G[4] = 0.0;
   if (!(p->limit > 0.0)) {
-    return (vector3){0.0, 0.0, gamma_n};
+    return (sap_triple){0.0, 0.0, gamma_n};
   }
   const double Rt = p->slip_speed / p->limit;
   const double z0 = dual.t0 + rho * (u.t0 - Rt * dual.t0);
@@ -92,7 +81,7 @@ static vector3 linearise_lagged(const sap_potential* p, double rho, vector3 u, v
   const double zr = sqrt(z0 * z0 + z1 * z1);
   if (zr <= p->limit) {
     G[0] = G[2] = 1.0 / Rt;
-    return (vector3){u.t0 / Rt, u.t1 / Rt, gamma_n};
+    return (sap_triple){u.t0 / Rt, u.t1 / Rt, gamma_n};
   }
   const double t0 = z0 / zr, t1 = z1 / zr, c = p->limit / zr;
   const double e = 1.0 / (1.0 - c + c * rho * Rt);
@@ -101,12 +90,12 @@ static vector3 linearise_lagged(const sap_potential* p, double rho, vector3 u, v
   G[1] = -across * t0 * t1;
   G[2] = across * t0 * t0;
   const double qp = (1.0 - e) * (t0 * dual.t1 - t1 * dual.t0);
-  return (vector3){p->limit * t0 - qp * t1, p->limit * t1 + qp * t0, gamma_n};
+  return (sap_triple){p->limit * t0 - qp * t1, p->limit * t1 + qp * t0, gamma_n};
 }
 
 // q and G of the semismooth step.
-static vector3 linearise_law(const sap_cone* cone, double rho, vector3 u, vector3 dual,
-                             double G[6]) {
+static sap_triple linearise_law(const sap_cone* cone, double rho, sap_triple u, sap_triple dual,
+                                double G[6]) {
   const double Rn = 1.0 / cone->inverse_Rn;
   const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
   const double z0 = dual.t0 + rho * (u.t0 - Rt * dual.t0);
@@ -118,10 +107,10 @@ static vector3 linearise_law(const sap_cone* cone, double rho, vector3 u, vector
   if (zr <= mu * zn) {
     G[0] = G[2] = cone->inverse_Rt;
     G[5] = cone->inverse_Rn;
-    return (vector3){u.t0 * cone->inverse_Rt, u.t1 * cone->inverse_Rt, u.n * cone->inverse_Rn};
+    return (sap_triple){u.t0 * cone->inverse_Rt, u.t1 * cone->inverse_Rt, u.n * cone->inverse_Rn};
   }
   if (mu * zr <= -zn) {
-    return (vector3){0.0, 0.0, 0.0};
+    return (sap_triple){0.0, 0.0, 0.0};
   }
   const double t0 = z0 / zr, t1 = z1 / zr;
   const double c = mu * (zn + mu * zr) / ((1.0 + mu * mu) * zr);
@@ -136,7 +125,7 @@ static vector3 linearise_law(const sap_cone* cone, double rho, vector3 u, vector
   G[5] = k;
   const double qn = k * (u.n + mu * (t0 * u.t0 + t1 * u.t1));
   const double qp = (1.0 - e) * (t0 * dual.t1 - t1 * dual.t0);
-  return (vector3){mu * qn * t0 - qp * t1, mu * qn * t1 + qp * t0, qn};
+  return (sap_triple){mu * qn * t0 - qp * t1, mu * qn * t1 + qp * t0, qn};
 }
 
 // Target and G of an interval row.
@@ -162,26 +151,28 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
   const size_t nc = (size_t)n->ncones;
   for (size_t c = 0; c < nc; ++c) {
     const sap_cone* cone = &n->cones[c];
-    const vector3 u = load(n->cone_u, nc, c);
+    const sap_triple u = sap_triple_load(n->cone_u, nc, c);
     double* G = n->cone_G + 6 * c;
     if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
       const double rows[3] = {u.t0, u.t1, u.n};
       sap_cone_hessian(cone, rows, G);
-      store(n->cone_target, nc, c,
-            sap_cone_is_lagged(cone)
-                ? linearise_lagged(cone->potential, n->cone_rho[c], u, load(n->cone_dual, nc, c), G)
-                : load(n->cone_gamma, nc, c));
+      sap_triple_store(n->cone_target, nc, c,
+                       sap_cone_is_lagged(cone)
+                           ? linearise_lagged(cone->potential, n->cone_rho[c], u,
+                                              sap_triple_load(n->cone_dual, nc, c), G)
+                           : sap_triple_load(n->cone_gamma, nc, c));
       continue;
     }
     if (kind == SAP_STEP_SEMISMOOTH) {
-      store(n->cone_target, nc, c,
-            linearise_law(cone, n->cone_rho[c], u, load(n->cone_dual, nc, c), G));
+      sap_triple_store(
+          n->cone_target, nc, c,
+          linearise_law(cone, n->cone_rho[c], u, sap_triple_load(n->cone_dual, nc, c), G));
       continue;
     }
     const double rows[3] = {u.t0, u.t1, u.n};
     sap_cone_hessian(cone, rows, G);
     if (kind == SAP_STEP_DUAL_DIRECTION && (cone->potential == NULL || sap_cone_is_lagged(cone))) {
-      relax_direction(cone, u, load(n->cone_dual, nc, c), G);
+      relax_direction(cone, u, sap_triple_load(n->cone_dual, nc, c), G);
     }
   }
   sap_wide_linearise(n, kind);
@@ -194,11 +185,12 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
 static void move_semismooth(sap_newton* n, size_t c) {
   const size_t nc = (size_t)n->ncones;
   const double* G = n->cone_G + 6 * c;
-  const vector3 q = load(n->cone_target, nc, c), d = load(n->cone_d, nc, c);
-  const vector3 dual = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
-                        q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
-                        q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
-  store(n->cone_dual, nc, c, dual);
+  const sap_triple q = sap_triple_load(n->cone_target, nc, c),
+                   d = sap_triple_load(n->cone_d, nc, c);
+  const sap_triple dual = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
+                           q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
+                           q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
+  sap_triple_store(n->cone_dual, nc, c, dual);
 }
 
 // w becomes (u_t - d_t + (t^ . d_t) w)/|u_t| of the point that was left where that slid, else
@@ -206,10 +198,11 @@ static void move_semismooth(sap_newton* n, size_t c) {
 static void move_direction(sap_newton* n, size_t c, double alpha) {
   const size_t nc = (size_t)n->ncones;
   const sap_cone* cone = &n->cones[c];
-  const vector3 d = load(n->cone_d, nc, c), gamma = load(n->cone_gamma, nc, c);
-  vector3 u = load(n->cone_u, nc, c);
+  const sap_triple d = sap_triple_load(n->cone_d, nc, c),
+                   gamma = sap_triple_load(n->cone_gamma, nc, c);
+  sap_triple u = sap_triple_load(n->cone_u, nc, c);
   double w[2], target[2];
-  direction_of(cone, load(n->cone_dual, nc, c), w);
+  direction_of(cone, sap_triple_load(n->cone_dual, nc, c), w);
   direction_of(cone, gamma, target);
   u.t0 += alpha * d.t0;
   u.t1 += alpha * d.t1;
@@ -222,7 +215,8 @@ static void move_direction(sap_newton* n, size_t c, double alpha) {
   }
   const double size_2 = target[0] * target[0] + target[1] * target[1];
   const double limit = sap_cone_friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
-  store(n->cone_dual, nc, c, (vector3){limit * target[0], limit * target[1], gamma.n});
+  sap_triple_store(n->cone_dual, nc, c,
+                   (sap_triple){limit * target[0], limit * target[1], gamma.n});
 }
 
 void sap_newton_move_dual(sap_newton* n, sap_step_kind kind, double alpha) {

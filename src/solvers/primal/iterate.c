@@ -29,9 +29,6 @@ static const double COST_BLUR = 1000.0 * DBL_EPSILON;
 static const double GRADIENT_FALL = 0.5;
 // A primal-dual step shorter than this does not fit its linearisation; most are far longer.
 static const double GOOD_STEP = 0.05;
-// Below this momentum error at the start P_C(y(v)) is a better dual than what is known of the last
-// solve. Measured: 0.1 is as good, 0.5 is not.
-static const double NEAR_MOMENTUM_ERROR = 0.01;
 // Where the cost no longer falls although the momentum error is above this, R is too small for
 // double precision: J v's round-off over R is seen.
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
@@ -39,97 +36,6 @@ enum {
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
   SPACER_INTERVAL = 16    // primal-dual: at least every so many steps one is SAP's own
 };
-
-// What the gradient must be below.
-static double tolerance_of(const sap_newton_state* s, const sap_solver_options* options) {
-  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
-  return options->absolute_tolerance + options->relative_tolerance * scale;
-}
-
-static bool is_converged(const sap_newton_state* s, const sap_solver_options* options) {
-  return s->gradient < tolerance_of(s, options) || s->gradient == 0.0;
-}
-
-static double momentum_error(const sap_newton_state* s) {
-  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
-  return s->gradient > 0.0 ? s->gradient / scale : 0.0;
-}
-
-static bool is_finite(const sap_newton_state* s) {
-  return isfinite(s->cost) && isfinite(s->gradient) && isfinite(s->cost_scale);
-}
-
-static sap_status overflow(const sap_newton* n, const char* when, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                  "cost overflows %s in the island of tree %d: v_star, v_guess, v_hat, 1/R or A "
-                  "is too large",
-                  when, n->trees[0]);
-}
-
-// The island's part of velocities of the problem.
-static void gather_velocity(const sap_newton* n, const double* from, double* to) {
-  for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(to + n->start[t], from + n->problem->tree_start[n->trees[t]],
-           (size_t)n->size[t] * sizeof(double));
-  }
-}
-
-static double cost_at(sap_newton* n, const double* v) {
-  double* step = n->dv;
-  for (int32_t i = 0; i < n->nv; ++i) {
-    step[i] = v[i] - n->v_star[i];
-  }
-  memset(n->product, 0, (size_t)n->nv * sizeof(double));
-  sap_newton_add_momentum(n, step, n->product);
-  return 0.5 * sap_row_dot(step, n->product, n->nv) + sap_newton_contact_cost(n, v);
-}
-
-// A guess that is good enough and whose momentum is within the tolerance gives way to v = 0 where
-// that is no worse. A body at rest would else drift within the tolerance, with what is left of its
-// last blow, until an iteration turns it round, for ever.
-static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
-  static const double NEARLY = 2.0;
-  const double gradient = n->state.gradient;
-  if (!(n->state.momentum > 0.0 &&
-        n->state.momentum <= NEARLY * tolerance_of(&n->state, options))) {
-    return;
-  }
-  memcpy(n->v_best, n->v, (size_t)n->nv * sizeof(double));
-  memset(n->v, 0, (size_t)n->nv * sizeof(double));
-  sap_newton_evaluate(n);
-  if (!(n->state.gradient <= gradient && is_converged(&n->state, options))) {
-    memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
-    sap_newton_evaluate(n);
-  }
-}
-
-// The guess if that will do, else the cheapest of the guess, v* and what the stepper expects.
-static sap_status start(sap_newton* n, const sap_solver_options* options, sap_error* error) {
-  const sap_problem* p = n->problem;
-  const double* guess = sap_problem_v_guess(p);
-  gather_velocity(n, guess, n->v);
-  sap_newton_evaluate(n);
-  if (is_finite(&n->state) && is_converged(&n->state, options)) {
-    come_to_rest(n, options);
-    return SAP_STATUS_OK;
-  }
-  const double* best = n->v;
-  double cost = n->state.cost;
-  if (guess != sap_problem_v_star(p)) {
-    const double cost_star = sap_newton_contact_cost(n, n->v_star);
-    best = cost <= cost_star ? best : n->v_star;
-    cost = cost <= cost_star ? cost : cost_star;
-  }
-  if (p->v_expected != NULL) {
-    gather_velocity(n, p->v_expected, n->v_best);
-    best = cost_at(n, n->v_best) < cost ? n->v_best : best;
-  }
-  if (best != n->v) {
-    memcpy(n->v, best, (size_t)n->nv * sizeof(double));
-    sap_newton_evaluate(n);
-  }
-  return is_finite(&n->state) ? SAP_STATUS_OK : overflow(n, "at the start", error);
-}
 
 // The kind of the step that follows one of length alpha: the same after a good one, the other after
 // a bad one.
@@ -217,7 +123,7 @@ static sap_status record(const sap_newton* n, const sap_step* step, sap_history*
 sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
                               sap_history* history, sap_iterate_result* result, sap_error* error) {
   *result = (sap_iterate_result){.outcome = SAP_OUTCOME_ITERATION_LIMIT};
-  sap_status status = start(n, options, error);
+  sap_status status = sap_newton_begin(n, options, error);
   sap_step step = {0.0, 0};
   if (status == SAP_STATUS_OK) {
     status = record(n, &step, history, error);
@@ -226,15 +132,12 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   keep_best(n, &watch);
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
   sap_direction direction = {.kind = primal_dual ? SAP_STEP_SEMISMOOTH : SAP_STEP_PRIMAL};
-  if (status == SAP_STATUS_OK && primal_dual) {
-    sap_newton_start_dual(n, !(momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
-  }
   while (status == SAP_STATUS_OK) {
-    if (is_converged(&n->state, options)) {
+    if (sap_newton_is_converged(&n->state, options)) {
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
-    if (watch.idle >= ROUNDOFF_PATIENCE || momentum_error(&n->state) <= DBL_EPSILON) {
+    if (watch.idle >= ROUNDOFF_PATIENCE || sap_newton_momentum_error(&n->state) <= DBL_EPSILON) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }
@@ -261,8 +164,8 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     sap_newton_evaluate(n);
-    if (!is_finite(&n->state)) {
-      status = overflow(n, "after a step", error);
+    if (!sap_newton_is_finite(&n->state)) {
+      status = sap_newton_overflow(n, "after a step", error);
       break;
     }
     if (primal_dual) {
@@ -278,7 +181,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   result->factorizations = direction.factorizations;
   if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {
     return_to_best(n, &watch);
-    if (!(momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR)) {
+    if (!(sap_newton_momentum_error(&n->state) <= ROUNDOFF_MOMENTUM_ERROR)) {
       result->outcome = SAP_OUTCOME_STALLED;
     }
   }

@@ -36,6 +36,7 @@ typedef struct sap_patch {
 } sap_patch;
 
 typedef struct sap_wide_cone sap_wide_cone;
+typedef struct sap_sweep_cone sap_sweep_cone;
 
 // One row of an interval set.
 typedef struct sap_interval {
@@ -62,7 +63,7 @@ typedef struct sap_newton {
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
   int64_t ncolumns;       // room for columns
-  size_t njacobian, nvalues;
+  size_t njacobian, nwhitened, nvalues;
 
   // integers
   int32_t* size;           // of trees (ntrees)
@@ -94,12 +95,13 @@ typedef struct sap_newton {
   double* cone_u;
   double* cone_d;  // J dv
   double* cone_gamma;
-  double* cone_dual;       // gamma of its own, in cone_gamma's layout
-  double* cone_target;     // the impulse that dv = 0 leads to: gamma of the linearised problem
-  double* cone_rho;        // metric of the semismooth law (ncones)
-  double* cone_G;          // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
-  double* cone_parts;      // of sums over the cones: 2 arrays
-  double* interval_v_hat;  // (nintervals)
+  double* cone_dual;            // gamma of its own, in cone_gamma's layout
+  double* cone_target;          // the impulse that dv = 0 leads to: gamma of the linearised problem
+  double* cone_rho;             // metric of the semismooth law (ncones)
+  sap_sweep_cone* sweep_cones;  // sweep.h (ncones)
+  double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
+  double* cone_parts;           // of sums over the cones: 2 arrays
+  double* interval_v_hat;       // (nintervals)
   double* interval_vc;
   double* interval_u;
   double* interval_d;
@@ -108,6 +110,10 @@ typedef struct sap_newton {
   double* interval_target;
   double* interval_rho;
   double* interval_G;
+  double* sweep_row;     // sweep.c: inverse metrics (nintervals)
+  double* sweep_w;       // sweep.c: L' v of A = L L', six of each tree
+  double* sweep_factor;  // sweep.c: L^-1, 6 x 6 of each tree
+  double* whitened;      // sweep.c: J L'^-1, six of each tree of a row (nwhitened)
   double *v, *v_star, *v_best, *dv, *gradient;  // (nv)
   double* momentum;                             // A (v - v*)
   double* momentum_star;                        // A v*
@@ -167,8 +173,13 @@ typedef enum sap_step_kind {
 void sap_newton_linearise(sap_newton* newton, sap_step_kind kind);
 // The duals after a step of length alpha along dv, at the new v.
 void sap_newton_move_dual(sap_newton* newton, sap_step_kind kind, double alpha);
-// Metrics, and duals to begin with at the evaluated point: P_C(y(v)), or what is known if `recall`.
+// Metrics of the semismooth law.
+void sap_newton_choose_metrics(sap_newton* newton);
+// Duals to begin with at the evaluated point: P_C(y(v)), or what is known if `recall`.
 void sap_newton_start_dual(sap_newton* newton, bool recall);
+// Whether the semismooth law at the evaluated point and the recalled duals asks for quite other
+// ones, or a contact acts that has none.
+bool sap_newton_is_dual_far(const sap_newton* newton);
 
 // A direction dv to search along.
 typedef struct sap_direction {

@@ -4,6 +4,8 @@
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/primal/patch_vector.h"
+#include "solvers/primal/sweep.h"
 #include "solvers/primal/wide.h"
 
 sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
@@ -21,6 +23,7 @@ void sap_newton_clear(sap_newton* newton) {
     sap_free(newton->memory->keys);
     sap_free(newton->memory->patches);
     sap_free(newton->memory->cones);
+    sap_free(newton->memory->sweep_cones);
     sap_free(newton->memory->potentials);
     sap_free(newton->memory->wide);
     sap_free(newton->memory->intervals);
@@ -41,8 +44,9 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t columns = n->largest_patch;
   const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
                            n->ncolumns + nc + ni;
-  const int64_t reals =
-      (int64_t)n->njacobian + 35 * nc + 9 * ni + 10 * nv + columns * columns + 6 * columns;
+  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 10 * nv +
+                        SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt + columns * columns +
+                        6 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
 #define RESERVE(array, needed)                                              \
   if (status == SAP_STATUS_OK) {                                            \
@@ -52,6 +56,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   RESERVE(keys, 2 * (int64_t)n->nblocks)
   RESERVE(patches, n->nblocks)
   RESERVE(cones, nc)
+  RESERVE(sweep_cones, nc)
   RESERVE(potentials, n->npotentials)
   RESERVE(wide, n->nwide)
   RESERVE(intervals, ni)
@@ -61,6 +66,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   }
   n->patches = m->patches;
   n->cones = m->cones;
+  n->sweep_cones = m->sweep_cones;
   n->potentials = m->potentials;
   n->wide = m->wide;
   n->intervals = m->intervals;
@@ -84,6 +90,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   real += (count_of);
   CARVE(jacobian, n->njacobian)
   CARVE(cone_law, 5 * nc)
+  CARVE(whitened, n->nwhitened)
   CARVE(cone_v_hat, 3 * nc)
   CARVE(cone_vc, 3 * nc)
   CARVE(cone_u, 3 * nc)
@@ -103,9 +110,12 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(interval_target, ni)
   CARVE(interval_rho, ni)
   CARVE(interval_G, ni)
+  CARVE(sweep_row, ni)
   CARVE(v, nv)
   CARVE(v_star, nv)
   CARVE(v_best, nv)
+  CARVE(sweep_w, SAP_ONE_FREE_BODY * nt)
+  CARVE(sweep_factor, SAP_ONE_FREE_BODY * SAP_ONE_FREE_BODY * nt)
   CARVE(dv, nv)
   CARVE(gradient, nv)
   CARVE(momentum, nv)

@@ -23,6 +23,7 @@ struct sap_newton_memory {
   sap_block_key* keys;  // twice the blocks: the second half is for sorting
   sap_patch* patches;
   sap_cone* cones;
+  sap_sweep_cone* sweep_cones;
   sap_potential* potentials;
   sap_wide_cone* wide;
   sap_interval* intervals;
@@ -33,7 +34,8 @@ struct sap_newton_memory {
   size_t* pair_values;
   double* values;
   int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, cones_capacity;
-  int32_t potentials_capacity, wide_capacity, intervals_capacity, column_start_capacity;
+  int32_t sweep_cones_capacity, potentials_capacity, wide_capacity, intervals_capacity,
+      column_start_capacity;
   int32_t row_capacity, value_start_capacity;
   int32_t pairs_capacity, pair_values_capacity, values_capacity;
 };
