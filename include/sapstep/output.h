@@ -33,6 +33,9 @@ SAP_API sap_status sap_trajectory_create(const char* path, const sap_model* mode
 SAP_API sap_status sap_trajectory_write(sap_trajectory* trajectory, const sap_trajectory_row* row,
                                         sap_error* error);
 SAP_API sap_status sap_trajectory_commit(sap_trajectory* trajectory, sap_error* error);
+// After a write or a commit failed with IO, as where the disk is full: puts the rows that could be
+// written in place, unless an earlier file stands there. False: there are none, or nothing failed.
+SAP_API bool sap_trajectory_keep(sap_trajectory* trajectory);
 SAP_API void sap_trajectory_close(sap_trajectory* trajectory);
 
 // A column of a table: numbers or texts.

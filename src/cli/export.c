@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/quantity.h"
 #include "core/csv.h"
+#include "core/file.h"
 
 enum { ID_OUTPUT = 1, ID_CONTACTS };
 
@@ -162,31 +163,18 @@ static sap_status write_contacts(const sap_recording* recording, FILE* out, sap_
   return status;
 }
 
-// To a file beside the output, which takes its place when all is written.
 static sap_status write_file(const sap_recording* recording, const request* r, sap_error* error) {
-  const size_t size = strlen(r->output) + sizeof ".part";
-  char* part = malloc(size);
-  if (part == NULL) {
-    return cli_no_memory(error);
-  }
-  (void)snprintf(part, size, "%s.part", r->output);
-  FILE* out = fopen(part, "wb");
-  sap_status status = SAP_STATUS_OK;
-  if (out == NULL) {
-    status = cli_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
-  } else {
+  sap_file* file = NULL;
+  sap_status status = sap_file_create(r->output, &file, error);
+  if (status == SAP_STATUS_OK) {
+    FILE* out = sap_file_stream(file);
     status = r->contacts ? write_contacts(recording, out, error)
                          : write_quantities(recording, r, out, error);
-    const bool failed = ferror(out) != 0;
-    if ((fclose(out) != 0 || failed || (status == SAP_STATUS_OK && rename(part, r->output) != 0)) &&
-        status == SAP_STATUS_OK) {
-      status = cli_fail(error, SAP_STATUS_IO, "cannot write '%.300s'", r->output);
-    }
-    if (status != SAP_STATUS_OK) {
-      (void)remove(part);
-    }
   }
-  free(part);
+  if (status == SAP_STATUS_OK) {
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
   return status;
 }
 

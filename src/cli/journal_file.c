@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.h"
@@ -18,6 +19,10 @@ sap_status journal_file_open(const char* path, const char* busy, int* file, sap_
   *file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (*file < 0) {
     return journal_fail(error, SAP_STATUS_IO, strerror(errno), path);
+  }
+  struct stat info;
+  if (fstat(*file, &info) != 0 || !S_ISREG(info.st_mode)) {  // it is removed in the end
+    return journal_fail(error, SAP_STATUS_IO, "it is no regular file", path);
   }
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   return fcntl(*file, F_SETLK, &lock) == 0 ? SAP_STATUS_OK

@@ -13,7 +13,7 @@
 #include "cli/thin_line.h"
 
 enum { ID_OUTPUT = 1, ID_AGAINST, ID_LOG };
-enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256 };
+enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256, LIST_SIZE = 512 };
 
 static const cli_option options[] = {
     {"output", "FILE", ID_OUTPUT,
@@ -75,6 +75,10 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
     *exit_code = cli_usage_error(command, "a recording and at least one quantity are needed");
     return false;
   }
+  if (r->output != NULL && !plot_picture_known(r->output)) {
+    *exit_code = cli_usage_error(command, "--output '%s' must end in .svg or .png", r->output);
+    return false;
+  }
   r->recording = parser.operands[0];
   r->names = parser.operands + 1;
   r->count = parser.noperands - 1;
@@ -130,6 +134,17 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
                               : quantity_read(all->recording, name, &p->q, error);
   if (status != SAP_STATUS_OK) {
     return status;
+  }
+  if (strcmp(name, "step") == 0 && p->q.count > 1) {  // iterations and seconds share no axis
+    char list[LIST_SIZE] = "";
+    for (int32_t c = 0; c < p->q.count; ++c) {
+      const size_t used = strlen(list);
+      (void)snprintf(list + used, sizeof list - used, "%s%.32s", c > 0 ? ", " : "",
+                     p->q.columns[c].label);
+    }
+    return cli_fail(error, SAP_STATUS_ARGUMENT,
+                    "'step' is many things: choose, as in step:%s; there are %s",
+                    p->q.columns[0].label, list);
   }
   if (p->q.count > LINES) {
     return cli_fail(error, SAP_STATUS_ARGUMENT,

@@ -33,6 +33,12 @@ static sap_status convert(const char* svg, const char* png, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
+bool plot_picture_known(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* ending = strrchr(slash != NULL ? slash : path, '.');
+  return ending == NULL || ends_with(path, ".svg") || ends_with(path, ".png");
+}
+
 sap_status plot_write_picture(const char* path, const sap_chart_panel* panels, int count,
                               sap_error* error) {
   if (!ends_with(path, ".png")) {

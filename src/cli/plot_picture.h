@@ -4,6 +4,8 @@
 
 #include <sapstep/sapstep.h>
 
+// Whether the name ends in .svg, .png or nothing.
+bool plot_picture_known(const char* path);
 // Panels one above the other, as SVG or, by the path's end, PNG. UNSUPPORTED: PNG without
 // rsvg-convert.
 sap_status plot_write_picture(const char* path, const sap_chart_panel* panels, int count,

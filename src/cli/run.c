@@ -242,13 +242,23 @@ static void clear(run* r) {
   run_statistics_clear(&r->statistics);
 }
 
+// Reports an output that could not be written; of a trajectory what could be is kept.
+static int leave(run* r, const sap_error* error) {
+  const int code = cli_report(error);
+  if (r->trajectory != NULL && (sap_trajectory_commit(r->trajectory, NULL) == SAP_STATUS_OK ||
+                                sap_trajectory_keep(r->trajectory))) {
+    cli_message("the trajectory's rows so far are in '%s'", r->options.output);
+  }
+  return code;
+}
+
 // From the first step to the closing table; the exit code.
 static int execute(run* r) {
   sap_error error = {0};
   int code = CLI_OK;
   const sap_status status = advance(r, &error);
   if (status != SAP_STATUS_OK && r->statistics.failures == 0) {
-    return cli_report(&error);
+    return leave(r, &error);
   }
   if (status != SAP_STATUS_OK) {
     cli_message("step %lld at t = %.9g s: %s", (long long)r->statistics.steps + 1, r->state.t,
@@ -263,13 +273,13 @@ static int execute(run* r) {
     code = CLI_UNCONVERGED;
   }
   if (write_checkpoint(r, true, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
+    return leave(r, &error);
   }
   const sap_status recorded = sap_recorder_close(r->recorder, &error);
   r->recorder = NULL;
   if (recorded != SAP_STATUS_OK || finish(r, &error) != SAP_STATUS_OK ||
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
-    return cli_report(&error);
+    return leave(r, &error);
   }
   run_statistics_print(&r->statistics, r->options.scene.path, r->options.format, r->options.stats,
                        stdout);

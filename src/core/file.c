@@ -182,6 +182,37 @@ sap_status sap_file_commit(sap_file* file, sap_error* error) {
   return status;
 }
 
+// The length of the whole lines in a file; < 0: it cannot be read.
+static off_t length_of_lines(int descriptor) {
+  off_t end = lseek(descriptor, 0, SEEK_END);
+  while (end > 0) {
+    char last;
+    if (pread(descriptor, &last, 1, end - 1) != 1) {
+      return -1;
+    }
+    if (last == '\n') {
+      break;
+    }
+    --end;
+  }
+  return end;
+}
+
+bool sap_file_keep_lines(sap_file* file) {
+  if (file == NULL || file->committed || file->direct || file->error_number == 0) {
+    return false;
+  }
+  const int descriptor = open(file->temporary, O_RDWR | O_CLOEXEC);
+  const off_t length = descriptor >= 0 ? length_of_lines(descriptor) : -1;
+  const bool kept = length > 0 && ftruncate(descriptor, length) == 0 &&
+                    link(file->temporary, file->path) == 0;  // fails where something stands
+  if (descriptor >= 0) {
+    (void)close(descriptor);
+  }
+  file->committed = kept;
+  return kept;
+}
+
 void sap_file_close(sap_file* file) {
   if (file == NULL) {
     return;

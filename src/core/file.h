@@ -5,6 +5,7 @@
 #ifndef SAP_CORE_FILE_H
 #define SAP_CORE_FILE_H
 
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "core/error.h"
@@ -22,6 +23,9 @@ sap_status sap_file_check(sap_file* file, sap_error* error);
 // Puts the text in place, with the permissions of the file that it replaces. On failure `path` is
 // as it was. The file must still be closed.
 sap_status sap_file_commit(sap_file* file, sap_error* error);
+// After an error puts the whole lines that could be written in place. False: there are none, there
+// was no error, or an earlier file stands there, which stays.
+bool sap_file_keep_lines(sap_file* file);
 // Without a successful commit no trace is left. NULL allowed.
 void sap_file_close(sap_file* file);
 

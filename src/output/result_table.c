@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <sapstep/output.h>
 
@@ -136,6 +137,11 @@ sap_status sap_result_table_write(const char* path, const sap_result_table* tabl
   const sap_status status = check(path, table, error);
   if (status != SAP_STATUS_OK) {
     return status;
+  }
+  struct stat info;
+  if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {  // a device, say, must not be replaced
+    return sap_fail(error, SAP_STATUS_IO, "cannot write the table '%s': it is no regular file",
+                    path);
   }
   // Beside the path first: an earlier table stays until this one is whole.
   char* temporary = sap_allocate(strlen(path) + 6, 1);

@@ -210,6 +210,10 @@ sap_status sap_trajectory_commit(sap_trajectory* trajectory, sap_error* error) {
   return sap_file_commit(trajectory->file, error);
 }
 
+bool sap_trajectory_keep(sap_trajectory* trajectory) {
+  return trajectory != NULL && sap_file_keep_lines(trajectory->file);
+}
+
 void sap_trajectory_close(sap_trajectory* trajectory) {
   if (trajectory != NULL) {
     sap_file_close(trajectory->file);

@@ -183,6 +183,18 @@ static void wrong_input_is_told(void** state) {
   expect(*state, "plot a.h5 energy -o no/such/a.png", 3, "no/such/a.png");
   expect(*state, "export a.h5 energy -o no/such/a.csv", 3, "no/such/a.csv");
   expect(*state, "export a.h5 energy > /dev/full", 3, "cannot write to standard output");
+  expect(*state, "plot a.h5 energy -o a.pdf", 2, "--output 'a.pdf' must end in .svg or .png");
+  expect(*state, "plot a.h5 step", 3, "choose, as in step:newton_iterations; there are");
+  // What is no file is written to, and not replaced.
+  command_result piped =
+      command_run(*state, program, "mkfifo pipe; cat pipe > b.csv &",
+                  "export a.h5 contacts -o pipe; wait; test -p pipe && echo still");
+  assert_string_equal(piped.out, "still\n");
+  command_clear(&piped);
+  char* text = scratch_read(scratch_path(*state, "b.csv", path), NULL);
+  assert_non_null(text);
+  command_says(text, "t_s,contacts\n0,");
+  free(text);
   expect(*state, "export", 2, "a recording is needed");
   expect(*state, "export a.h5 energy --contacts", 2, "--contacts excludes quantities");
 }

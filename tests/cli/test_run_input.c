@@ -140,6 +140,19 @@ static void outputs_that_cannot_be_written(void** state) {
   assert_string_equal(text, "old\n");
   free(text);
 
+  // Where nothing stood, the whole rows that found room are kept.
+  r = command_run(*state, program, "ulimit -f 8;", "run '" BOX "' --duration 1 --output new.csv");
+  assert_int_equal(r.exit_code, 3);
+  command_says(r.err, "the trajectory's rows so far are in 'new.csv'");
+  command_clear(&r);
+  assert_int_equal(scratch_count(*state), 2);
+  size_t count;
+  text = scratch_read(scratch_path(*state, "new.csv", path), &count);
+  assert_in_range(count, 3000, 4096);
+  assert_memory_equal(text, "t_s,", 4);
+  assert_true(text[count - 1] == '\n');
+  free(text);
+
   r = command_run(*state, program, "", "run '" BOX "' --duration 0.1 > /dev/full");
   assert_int_equal(r.exit_code, 3);
   assert_non_null(strstr(r.err, "standard output"));

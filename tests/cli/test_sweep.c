@@ -231,6 +231,8 @@ static void journal_of_another_study(void** state) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "a.h5.journal", header, sizeof header, path);
   command_expect(*state, program, "sweep fall.study -o a.h5", 3, "of another study");
+  command_expect_after(*state, program, "mkfifo pipe;", "sweep fall.study -o pipe >out", 3,
+                       "'pipe': it is no regular file");
   run(*state, "", "sweep fall.study -o a.h5 --restart", 0);
 }
 
