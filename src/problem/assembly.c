@@ -2,6 +2,8 @@
 // Scratch memory and switches of the assembly.
 #include "problem/assembly.h"
 
+#include <math.h>
+
 #include "core/memory.h"
 #include "problem/assembly_data.h"
 
@@ -20,6 +22,27 @@ static bool create_switches(sap_assembly* assembly) {
     }
   }
   return true;
+}
+
+static bool create_limit_tests(sap_assembly* assembly) {
+  const sap_model* model = assembly->model;
+  assembly->limits = sap_allocate((size_t)model->sizes.joints, sizeof *assembly->limits);
+  for (int32_t id = 0; assembly->limits != NULL && id < model->sizes.joints; ++id) {
+    const sap_model_joint_data* joint = &model->joints[id];
+    const bool scalar = joint->type == SAP_JOINT_HINGE || joint->type == SAP_JOINT_SLIDE;
+    if (joint->type != SAP_JOINT_FREE && !(isinf(joint->lower) && isinf(joint->upper))) {
+      assembly->limits[assembly->nlimits++] =
+          (sap_limit_test){.joint = id,
+                           .q_start = joint->q_start,
+                           .v_start = joint->v_start,
+                           .scalar = scalar,
+                           .lower = joint->lower,
+                           .upper = joint->upper,
+                           .relaxation_time = joint->limit_relaxation_time,
+                           .near = SAP_LIMIT_RANGE_SHARE * (joint->upper - joint->lower)};
+    }
+  }
+  return assembly->limits != NULL;
 }
 
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error) {
@@ -49,6 +72,7 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
       assembly->angular[0] == NULL || assembly->angular[1] == NULL || assembly->row == NULL ||
       assembly->trees == NULL || assembly->parts == NULL || assembly->bound_servos == NULL ||
       assembly->predicted == NULL || assembly->rate_end == NULL || !create_switches(assembly) ||
+      !create_limit_tests(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
@@ -66,6 +90,7 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->angular[0]);
   sap_free(assembly->angular[1]);
   sap_free(assembly->row);
+  sap_free(assembly->limits);
   sap_free(assembly->trees);
   sap_free(assembly->parts);
   sap_free(assembly->bound_servos);

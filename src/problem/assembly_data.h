@@ -50,6 +50,14 @@ typedef struct sap_servo_law {
   int32_t count;  // servos in it
 } sap_servo_law;
 
+// When a limit of a hinge or slide is too far to act, at a glance.
+typedef struct sap_limit_test {
+  int32_t joint, q_start, v_start;
+  bool scalar;  // else the limit has to be looked at
+  double lower, upper, relaxation_time;
+  double near;  // SAP_LIMIT_RANGE_SHARE of the range
+} sap_limit_test;
+
 struct sap_assembly {
   const sap_model* model;
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
@@ -58,7 +66,9 @@ struct sap_assembly {
   int32_t* trees;        // of one row                       (ntrees)
   const double** parts;  // of the row, tree by tree         (ntrees)
   sap_rows rows;         // of any other block
-  const bool* locked;    // velocities held at zero; NULL: none (nv)
+  int32_t nlimits;
+  sap_limit_test* limits;  // of all joints that may have one  (joints)
+  const bool* locked;      // velocities held at zero; NULL: none (nv)
   // Of the equalities, first g at q0 (+) dt v_guess, then the part of g after the step that does
   // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
   double* predicted;

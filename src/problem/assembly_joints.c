@@ -179,6 +179,16 @@ static sap_status add_friction(const blocks* to, int32_t id) {
   return status;
 }
 
+// Are both limits out of reach? Not where a number is NaN.
+static bool is_far(const blocks* to, const sap_limit_test* l, const double* q0) {
+  const double speed0 = fabs(to->v0[l->v_start]);
+  const double speed_star = fabs(sap_problem_v_star(to->problem)[l->v_start]);
+  const double speed = speed0 > speed_star ? speed0 : speed_star;
+  const double reach = SAP_LIMIT_HORIZONS * (to->dt + l->relaxation_time) * speed;
+  const double below = q0[l->q_start] - l->lower, above = l->upper - q0[l->q_start];
+  return l->scalar && below > l->near && below > reach && above > l->near && above > reach;
+}
+
 static sap_status add_joint_limits(const blocks* to, int32_t id, const double* q0,
                                    const double* v0) {
   switch (to->assembly->model->joints[id].type) {
@@ -203,10 +213,13 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
   const sap_model* model = assembly->model;
   const blocks to = {assembly, regularization, problem, sap_problem_dt(problem), v0, error};
   sap_status status = SAP_STATUS_OK;
-  for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
-    status = is_locked(assembly, id) || !assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]
-                 ? SAP_STATUS_OK
-                 : add_joint_limits(&to, id, q0, v0);
+  for (int32_t n = 0; status == SAP_STATUS_OK && n < assembly->nlimits; ++n) {
+    const int32_t id = assembly->limits[n].joint;
+    if (is_far(&to, &assembly->limits[n], q0) || is_locked(assembly, id) ||
+        !assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
+      continue;
+    }
+    status = add_joint_limits(&to, id, q0, v0);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "limit of joint %d '%s'", id,
                        sap_model_name(model, SAP_ELEMENT_JOINT, id));

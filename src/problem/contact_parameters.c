@@ -53,7 +53,21 @@ static sap_status check_number(const char* name, double value, bool positive, sa
   return SAP_STATUS_OK;
 }
 
+static bool is_size(double value) {
+  return value >= 0.0 && value <= DBL_MAX;
+}
+
+// Asked for every contact: is there nothing to complain of?
+static bool is_sound(const sap_material* m) {
+  return m->stiffness > 0.0 && is_size(m->relaxation_time) && is_size(m->friction) &&
+         is_size(m->dissipation) && is_size(m->stiction_tolerance) && is_size(m->static_friction) &&
+         (int)m->model >= 0 && (int)m->model < (int)SAP_CONTACT_MODEL_COUNT;
+}
+
 static sap_status check_material(const sap_material* m, sap_error* error) {
+  if (is_sound(m)) {
+    return SAP_STATUS_OK;
+  }
   if (isnan(m->stiffness)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "stiffness = %g must be > 0 N/m", m->stiffness);
   }

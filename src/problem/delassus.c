@@ -46,23 +46,34 @@ static sap_status check_scale(const sap_problem* p, double scale, sap_error* err
                                     "block %d: its Delassus block overflows", p->nblocks);
 }
 
-// One row on one large tree: W_ii is the square of D^-1/2 L^-1 J'.
-static sap_status scale_row(const sap_problem* p, int32_t tree, const double* J, double* w,
-                            sap_error* error) {
+// |W|_F/3 of W's lower triangle.
+static double scale_of_three(const double W[9]) {
+  const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
+  return sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
+}
+
+// One row or three on one large tree. Of one row W_ii is the square of D^-1/2 L^-1 J'.
+static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* w,
+                                 sap_error* error) {
   sap_branch_factor factor;
-  sap_status status = sap_problem_branch_factor(p, tree, &factor, error);
+  sap_status status = sap_problem_branch_factor(p, b->trees[0], &factor, error);
   if (status == SAP_STATUS_OK) {
     status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity,
-                         SAP_BRANCH_ROW((int64_t)factor.n), error);
+                         4 * SAP_BRANCH_ROW((int64_t)factor.n), error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   double* x = p->cache->scratch;
-  sap_branch_solve_row(&factor, J, 1, x);
-  double sum = 0.0;
-  for (int32_t i = 0; i < factor.n; ++i) {
-    sum += x[i] * x[i];
+  double W[9] = {0.0}, sum = 0.0;
+  if (b->nrows == 3) {
+    sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
+    sum = scale_of_three(W);
+  } else {
+    sap_branch_solve_row(&factor, b->jacobians[0], 1, x);
+    for (int32_t i = 0; i < factor.n; ++i) {
+      sum += x[i] * x[i];
+    }
   }
   *w = sum;
   return check_scale(p, sum, error);
@@ -70,9 +81,9 @@ static sap_status scale_row(const sap_problem* p, int32_t tree, const double* J,
 
 sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, double* w,
                                    sap_error* error) {
-  if (b->nrows == 1 && b->ntrees == 1 && !p->has_mobility &&
+  if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
       p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
-    return scale_row(p, b->trees[0], b->jacobians[0], w, error);
+    return scale_on_large(p, b, w, error);
   }
   int32_t largest = 0;
   for (int32_t t = 0; t < b->ntrees; ++t) {
