@@ -16,10 +16,13 @@ struct sap_chunk_packer {
 };
 
 enum {
-  SAMPLE = 64,           // bytes looked at in a row, of STRIDE
-  STRIDE = 512,          //
-  REPEATED_SHARE = 16,   // worth a search: one byte in so many is that of the row before, or
-  COLLISION_SHARE = 100  // two bytes of the plane are equal with 1/this (noise: 1/256)
+  SAMPLE = 64,   // bytes looked at in a row
+  STRIDE = 512,  // of so many
+  // Worth a search: one byte in so many is that of the row before, or two bytes of the plane are
+  // equal with one chance in so many (noise: 256). On a humanoid's rows these make files 5 % longer
+  // and save four tenths of zlib's time.
+  REPEATED_SHARE = 4,
+  COLLISION_SHARE = 20
 };
 
 static void* take(void* unused, uInt count, uInt size) {

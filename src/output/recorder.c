@@ -18,8 +18,13 @@ bool sap_recorder_available(void) {
 }
 
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error) {
-  recorder->failed = true;
+  atomic_store(&recorder->failed, true);
   return sap_fail_io(error, recorder->failure, "write the recording", recorder->path);
+}
+
+// Explicit loads: gcc 12 reads an atomic that is merely mentioned as if it were none.
+static sap_status so_far(sap_recorder* recorder, sap_error* error) {
+  return atomic_load(&recorder->failed) ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
 }
 
 // Closes without flushing, and frees. The queue must be drained.
@@ -29,9 +34,9 @@ static sap_status destroy(sap_recorder* recorder, sap_error* error) {
     sap_hdf5_column_clear(&recorder->columns[i]);
   }
   if (!sap_hdf5_file_close(recorder->file, recorder->driver) || recorder->failure != 0) {
-    recorder->failed = true;
+    atomic_store(&recorder->failed, true);
   }
-  const sap_status status = recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+  const sap_status status = so_far(recorder, error);
   sap_chunk_packer_destroy(recorder->packer);
   sap_recorder_forget_model(recorder);
   sap_free(recorder->path);
@@ -185,7 +190,9 @@ void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t mos
   if (lot->written == lot->count && lot->flush && good) {
     good = H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
   }
-  atomic_store(&recorder->failed, !good);
+  if (!good) {
+    atomic_store(&recorder->failed, true);
+  }
   sap_hdf5_silence_end(&silence);
 }
 
@@ -216,11 +223,8 @@ static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row
 
 sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
                                  sap_error* error) {
-  if (recorder->failed) {
-    return sap_recorder_fail(recorder, error);
-  }
   bool fits = false;
-  sap_status status = SAP_STATUS_OK;
+  sap_status status = so_far(recorder, error);
   while (!fits && status == SAP_STATUS_OK) {
     sap_row_batch* batch = sap_recorder_queue_batch(recorder);
     status = sap_row_batch_add(batch, &recorder->sizes, row, derive, &fits, error);
@@ -240,7 +244,7 @@ sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row*
   } else {
     sap_recorder_queue_look(recorder);
   }
-  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+  return so_far(recorder, error);
 }
 
 sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
@@ -258,7 +262,7 @@ sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   }
   sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
   sap_recorder_queue_drain(recorder);
-  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+  return so_far(recorder, error);
 }
 
 sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {

@@ -9,13 +9,6 @@
 
 enum { ALIGNMENT = 16 };
 
-typedef struct packed_row {
-  size_t size;  // with all that follows
-  bool derive;
-  sap_recorded_row row;
-  sap_report solver;
-} packed_row;
-
 static size_t rounded(size_t size) {
   return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
@@ -36,11 +29,38 @@ static const void* copy(const void* from, size_t size, unsigned char** at, size_
   return to;
 }
 
+static const sap_packed_contact* copy_contacts(const sap_contact* from, int32_t count,
+                                               unsigned char** at, size_t* total) {
+  const size_t size = rounded((size_t)count * sizeof(sap_packed_contact));
+  *total += size;
+  if (at == NULL) {
+    return NULL;
+  }
+  sap_packed_contact* to = (sap_packed_contact*)(void*)*at;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_contact* c = &from[i];
+    sap_packed_contact* out = &to[i];
+    out->body_A = c->body_A;
+    out->body_B = c->body_B;
+    out->shape_A = c->shape_A;
+    out->shape_B = c->shape_B;
+    out->feature = c->feature;
+    memcpy(out->point, c->point, sizeof out->point);
+    memcpy(out->R_WC, c->R_WC, sizeof out->R_WC);
+    out->phi = c->phi;
+    memcpy(out->friction, c->friction, sizeof out->friction);
+    memcpy(out->vc, c->vc, sizeof out->vc);
+    memcpy(out->gamma, c->gamma, sizeof out->gamma);
+  }
+  *at += size;
+  return to;
+}
+
 // Bytes of all that the row and its solver's report point to; these then point to the copies at
 // `at`, unless that is NULL.
-static size_t copy_parts(const sap_model_sizes* n, sap_recorded_row* row, sap_report* solver,
-                         unsigned char* at) {
+static size_t copy_parts(const sap_model_sizes* n, sap_packed_row* packed, unsigned char* at) {
   const size_t real = sizeof(double), bodies = (size_t)n->bodies;
+  sap_recorded_row* row = &packed->row;
   unsigned char** to = at != NULL ? &at : NULL;
   size_t size = 0;
   row->q = copy(row->q, (size_t)n->nq * real, to, &size);
@@ -49,12 +69,11 @@ static size_t copy_parts(const sap_model_sizes* n, sap_recorded_row* row, sap_re
   row->p_WB = copy(row->p_WB, 3 * bodies * real, to, &size);
   row->q_WB = copy(row->q_WB, 4 * bodies * real, to, &size);
   row->actuator_force = copy(row->actuator_force, (size_t)n->nu * real, to, &size);
-  row->contacts =
-      copy(row->contacts, (size_t)row->contact_count * sizeof *row->contacts, to, &size);
   row->forces = copy(row->forces, (size_t)row->force_count * sizeof *row->forces, to, &size);
-  const sap_iteration* history =
-      copy(solver->history, (size_t)solver->history_count * sizeof *history, to, &size);
-  solver->history = (sap_iteration*)(uintptr_t)history;
+  packed->contacts = copy_contacts(row->contacts, row->contact_count, to, &size);
+  const sap_iteration* history = copy(
+      packed->solver.history, (size_t)packed->solver.history_count * sizeof *history, to, &size);
+  packed->solver.history = (sap_iteration*)(uintptr_t)history;
   return size;
 }
 
@@ -73,12 +92,12 @@ static sap_status grow(sap_row_batch* batch, size_t size, sap_error* error) {
 sap_status sap_row_batch_add(sap_row_batch* batch, const sap_model_sizes* sizes,
                              const sap_recorded_row* row, bool derive, bool* fits,
                              sap_error* error) {
-  packed_row packed = {.derive = derive, .row = *row};
+  sap_packed_row packed = {.derive = derive, .row = *row};
   if (row->solver != NULL) {
     packed.solver = *row->solver;
   }
   const size_t head = rounded(sizeof packed);
-  packed.size = head + copy_parts(sizes, &packed.row, &packed.solver, NULL);
+  packed.size = head + copy_parts(sizes, &packed, NULL);
   *fits = batch->used == 0 || packed.size <= batch->room - batch->used;
   sap_status status = SAP_STATUS_OK;
   if (*fits && packed.size > batch->room - batch->used) {
@@ -88,20 +107,20 @@ sap_status sap_row_batch_add(sap_row_batch* batch, const sap_model_sizes* sizes,
     return status;
   }
   unsigned char* place = batch->bytes + batch->used;
-  (void)copy_parts(sizes, &packed.row, &packed.solver, place + head);
+  (void)copy_parts(sizes, &packed, place + head);
+  packed.row.contacts = NULL;
   memcpy(place, &packed, sizeof packed);
   batch->used += packed.size;
   return SAP_STATUS_OK;
 }
 
-sap_recorded_row* sap_row_batch_next(const sap_row_batch* batch, size_t* at, bool* derive) {
+sap_packed_row* sap_row_batch_next(const sap_row_batch* batch, size_t* at) {
   if (*at == batch->used) {
     return NULL;
   }
-  packed_row* packed = (packed_row*)(void*)(batch->bytes + *at);
+  sap_packed_row* packed = (sap_packed_row*)(void*)(batch->bytes + *at);
   *at += packed->size;
-  *derive = packed->derive;
   packed->row.solver = packed->row.solver != NULL ? &packed->solver : NULL;
-  return &packed->row;
+  return packed;
 }
 #endif

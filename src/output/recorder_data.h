@@ -80,7 +80,8 @@ bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model);
 void sap_recorder_forget_model(sap_recorder* recorder);
 // Notes that the recording is lost from here on; returns IO.
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error);
-// As sap_recorder_write_row, energy and momentum to be found from q and v where `derive`.
+// As sap_recorder_write_row; poses, energy and momentum are to be found from q and v where
+// `derive`.
 sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
                                  sap_error* error);
 // Writes up to `most` chunks of a lot, and flushes after the last one if it says so.
@@ -89,10 +90,10 @@ void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t mos
 // On the thread that works:
 // Rows of a batch into the columns, and chunks that are full into lots.
 void sap_recorder_work(sap_recorder* recorder, const sap_row_batch* batch);
-void sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row);
+void sap_recorder_add_row(sap_recorder* recorder, const sap_packed_row* packed);
 // What is buffered of the columns first ... last, the last one first.
 void sap_recorder_give(sap_recorder* recorder, int first, int last, bool close);
-// Energy and momentum of a row of our own model.
+// Poses, energy and momentum of a row of our own model; the poses are valid until the next row.
 void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row);
 
 #endif

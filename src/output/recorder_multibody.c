@@ -249,6 +249,8 @@ void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
   sap_dynamics_set_positions(recorder->dynamics, row->q);
   sap_dynamics_diagnose(recorder->dynamics, row->q, row->v, &d);
   take_diagnostics(&d, row);
+  row->p_WB = sap_dynamics_p_WB(recorder->dynamics);
+  row->q_WB = sap_dynamics_q_WB(recorder->dynamics);
 }
 
 // Energies count what is switched on: rows before a change are to be done first.
@@ -263,34 +265,33 @@ static void take_switches(sap_recorder* recorder, sap_dynamics* from, sap_elemen
   }
 }
 
-// Poses, whose kinematics the next step begins with, and of our own model no more: the rest is
-// found from q and v by the thread that works.
-static sap_status look(sap_recorder* recorder, sap_multibody* multibody, const sap_state* state,
-                       sap_recorded_row* row, bool* derive, sap_error* error) {
-  *derive = recorder->model == multibody->model;
+// Of somebody else's model: poses, energy and momentum, at once.
+static sap_status look(sap_multibody* multibody, const sap_state* state, sap_recorded_row* row,
+                       sap_error* error) {
   sap_diagnostics d;
-  sap_status status = SAP_STATUS_OK;
-  if (!*derive) {
-    status = sap_multibody_diagnose(multibody, state, &d, error);
-  } else {
-    status = sap_check_numbers("q", state->q, state->nq, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_check_numbers("v", state->v, state->nv, error);
-    }
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
-  row->p_WB = sap_dynamics_p_WB(dynamics);
-  row->q_WB = sap_dynamics_q_WB(dynamics);
-  if (*derive) {
-    take_switches(recorder, dynamics, SAP_FORCE_SPRING, recorder->sizes.springs);
-    take_switches(recorder, dynamics, SAP_FORCE_BUSHING, recorder->sizes.bushings);
-  } else {
+  const sap_status status = sap_multibody_diagnose(multibody, state, &d, error);
+  if (status == SAP_STATUS_OK) {
+    const sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
+    row->p_WB = sap_dynamics_p_WB(dynamics);
+    row->q_WB = sap_dynamics_q_WB(dynamics);
     take_diagnostics(&d, row);
   }
-  return SAP_STATUS_OK;
+  return status;
+}
+
+// What the thread that works finds them from.
+static sap_status prepare(sap_recorder* recorder, sap_multibody* multibody, const sap_state* state,
+                          sap_error* error) {
+  sap_status status = sap_check_numbers("q", state->q, state->nq, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_check_numbers("v", state->v, state->nv, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    const sap_model_sizes* n = &recorder->sizes;
+    take_switches(recorder, multibody->dynamics, SAP_FORCE_SPRING, n->springs);
+    take_switches(recorder, multibody->dynamics, SAP_FORCE_BUSHING, n->bushings);
+  }
+  return status;
 }
 
 sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
@@ -305,7 +306,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .act = state->act,
                           .contacts = sap_multibody_contacts(multibody),
                           .contact_count = sap_multibody_contact_count(multibody)};
-  bool derive = false;
+  const bool derive = recorder->model == multibody->model;
   sap_status status = check_state(recorder, state, error);
   if (status == SAP_STATUS_OK) {
     status = find_actuators(recorder, multibody, report, &row, error);
@@ -314,7 +315,8 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
     status = find_forces(recorder, row.contact_count, report, &row, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = look(recorder, multibody, state, &row, &derive, error);
+    status =
+        derive ? prepare(recorder, multibody, state, error) : look(multibody, state, &row, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

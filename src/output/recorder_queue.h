@@ -29,6 +29,22 @@ typedef enum sap_recorder_then {
   SAP_THEN_CLOSE,  // flush, nothing will follow
 } sap_recorder_then;
 
+// What is recorded of a contact, and what its mode follows from.
+typedef struct sap_packed_contact {
+  int32_t body_A, body_B, shape_A, shape_B, feature;
+  double point[3], R_WC[9], phi;
+  double friction[5], vc[6], gamma[6];
+} sap_packed_contact;
+
+// A row in a batch; what it points to stands behind it.
+typedef struct sap_packed_row {
+  size_t size;           // with all that follows
+  bool derive;           // poses, energy and momentum are to be found
+  sap_recorded_row row;  // `contacts` NULL
+  sap_report solver;     // of `row`, when that has one
+  const sap_packed_contact* contacts;
+} sap_packed_row;
+
 typedef struct sap_row_batch {
   unsigned char* bytes;  // rows, see recorder_batch.c
   size_t used, room;
@@ -81,7 +97,7 @@ sap_status sap_row_batch_add(sap_row_batch* batch, const sap_model_sizes* sizes,
                              const sap_recorded_row* row, bool derive, bool* fits,
                              sap_error* error);
 // The row at *at, which goes on to the next one; NULL: no more.
-sap_recorded_row* sap_row_batch_next(const sap_row_batch* batch, size_t* at, bool* derive);
+sap_packed_row* sap_row_batch_next(const sap_row_batch* batch, size_t* at);
 
 #endif
 

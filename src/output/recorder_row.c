@@ -27,7 +27,7 @@ static void make_room(sap_recorder* recorder, int first, int last) {
   }
 }
 
-static int32_t contact_mode(const sap_contact* contact) {
+static int32_t contact_mode(const sap_packed_contact* contact) {
   static const int32_t row[5] = {0, 1, 3, 4, 5};
   double share_2 = 0.0, most = 0.0;
   for (int32_t i = 0; i < 5; ++i) {
@@ -40,7 +40,7 @@ static int32_t contact_mode(const sap_contact* contact) {
   return !(contact->gamma[2] > 0.0) ? 0 : sticks ? 1 : 2;
 }
 
-static void add_contact(sap_recorder* recorder, const sap_contact* contact, bool stepped) {
+static void add_contact(sap_recorder* recorder, const sap_packed_contact* contact, bool stepped) {
   static const double none[3] = {0.0};
   make_room(recorder, SAP_RECORD_CONTACT_ID, SAP_RECORD_CONTACT_MOMENT);
   int32_t* id = next(recorder, SAP_RECORD_CONTACT_ID);
@@ -59,9 +59,10 @@ static void add_contact(sap_recorder* recorder, const sap_contact* contact, bool
   copy(recorder, SAP_RECORD_CONTACT_MOMENT, stepped ? contact->gamma + 3 : none, 3);
 }
 
-static void add_contacts(sap_recorder* recorder, const sap_recorded_row* row) {
+static void add_contacts(sap_recorder* recorder, const sap_packed_row* packed) {
+  const sap_recorded_row* row = &packed->row;
   for (int32_t i = 0; i < row->contact_count; ++i) {
-    add_contact(recorder, &row->contacts[i], row->stepped);
+    add_contact(recorder, &packed->contacts[i], row->stepped);
   }
   *(int64_t*)next(recorder, SAP_RECORD_CONTACT_FIRST) = recorder->contacts;
   *(int64_t*)next(recorder, SAP_RECORD_CONTACT_COUNT) = row->contact_count;
@@ -144,8 +145,9 @@ static void add_poses(sap_recorder* recorder, const sap_recorded_row* row) {
   }
 }
 
-void sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row) {
-  add_contacts(recorder, row);
+void sap_recorder_add_row(sap_recorder* recorder, const sap_packed_row* packed) {
+  const sap_recorded_row* row = &packed->row;
+  add_contacts(recorder, packed);
   add_forces(recorder, row);
   add_iterations(recorder, row->solver);
   add_poses(recorder, row);

@@ -37,16 +37,12 @@ static void flush(sap_recorder* recorder, bool close) {
 void sap_recorder_work(sap_recorder* recorder, const sap_row_batch* batch) {
   const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
   size_t at = 0;
-  bool derive;
-  for (;;) {
-    sap_recorded_row* row = sap_row_batch_next(batch, &at, &derive);
-    if (row == NULL) {
-      break;
+  sap_packed_row* packed;
+  while ((packed = sap_row_batch_next(batch, &at)) != NULL) {
+    if (packed->derive) {
+      sap_recorder_derive(recorder, &packed->row);
     }
-    if (derive) {
-      sap_recorder_derive(recorder, row);
-    }
-    sap_recorder_add_row(recorder, row);
+    sap_recorder_add_row(recorder, packed);
     if (time->count == time->capacity) {
       flush(recorder, false);
     }
