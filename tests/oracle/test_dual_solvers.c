@@ -13,6 +13,7 @@
 #include <sapstep/problem_file.h>
 
 #include "support/near.h"
+#include "support/simulation.h"
 #include "support/solve.h"
 
 // Bits of the solvers below that must converge; the others may say that they did not.
@@ -123,11 +124,7 @@ static void for_each(void (*check)(const data_file*, const sap_problem*, const s
     (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
                    FILES[i].name);
     if (sap_problem_reader_open(path, &problems, &error) != SAP_STATUS_OK) {
-      if (error.status != SAP_STATUS_IO) {
-        fail_msg("%s", error.message);
-      }
-      print_message("skipped: %s\n", error.message);
-      skip();
+      simulation_skip_absent(&error);
     }
     (void)snprintf(path, sizeof path, "%s/data/contact-problems/%s.solution", SAPSTEP_SHARED,
                    FILES[i].name);

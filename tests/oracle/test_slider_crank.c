@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -21,29 +20,19 @@ static const double q[3] = {0.3, -0.2, 0.4};
 static const double lengths[3] = {0.11099789248977518, 0.05597437858692048, 0.11756619672355746};
 static const double moments[3] = {0.2391362543283539, -0.0523158299851359, -0.02012211788570746};
 
-static bool begin(simulation* s) {
+static simulation begin(void) {
+  simulation s;
   sap_error error = {0};
-  char path[512];
-  (void)snprintf(path, sizeof path, "%s/models/mujoco/slider_crank/slider_crank.xml",
-                 SAPSTEP_SHARED);
-  FILE* file = fopen(path, "r");
-  if (file == NULL) {
-    print_message("skipped: no %s\n", path);
-    return false;
+  if (!simulation_read(&s, SAPSTEP_SHARED "/models/mujoco/slider_crank/slider_crank.xml",
+                       SAP_SCHEME_IMPLICIT_EULER, 5e-3, &error)) {
+    simulation_skip_absent(&error);
   }
-  (void)fclose(file);
-  if (!simulation_read(s, path, SAP_SCHEME_IMPLICIT_EULER, 5e-3, &error)) {
-    fail_msg("%s", error.message);
-  }
-  return true;
+  return s;
 }
 
 static void test_mujoco(void** state) {
   (void)state;
-  simulation s;
-  if (!begin(&s)) {
-    skip();
-  }
+  simulation s = begin();
   sap_dynamics* d = NULL;
   assert_int_equal(sap_dynamics_create(s.model, &d, NULL), SAP_STATUS_OK);
   for (int32_t i = 0; i < 3; ++i) {
@@ -71,10 +60,7 @@ static void test_mujoco(void** state) {
 // Position servos of kp 30 without gravity's help: the closed cranks go to their controls.
 static void test_servo(void** state) {
   (void)state;
-  simulation s;
-  if (!begin(&s)) {
-    skip();
-  }
+  simulation s = begin();
   sap_dynamics* d = NULL;
   assert_int_equal(sap_dynamics_create(s.model, &d, NULL), SAP_STATUS_OK);
   memcpy(s.state.q, q, sizeof q);

@@ -82,8 +82,7 @@ static void test_orders_of_the_double_pendulum(void** unused) {
   const char* path = SAPSTEP_SHARED
       "/models/urdf/robots/double_pendulum_description/urdf/double_pendulum_continuous.urdf";
   if (!simulation_read(&s, path, SAP_SCHEME_MIDPOINT, 1e-3, &error)) {
-    print_message("skipped: %s\n", error.message);
-    skip();
+    simulation_skip_absent(&error);
   }
   assert_int_equal(s.state.nq, 2);
   s.state.q[0] = 0.8;

@@ -24,11 +24,7 @@ static simulation start(const char* path, double dt, bool keyframe) {
   simulation s;
   sap_error error = {0};
   if (!simulation_read(&s, path, SAP_SCHEME_IMPLICIT_EULER, dt, &error)) {
-    if (error.status != SAP_STATUS_IO) {
-      fail_msg("%s", error.message);
-    }
-    print_message("skipped: %s\n", error.message);
-    skip();
+    simulation_skip_absent(&error);
   }
   if (keyframe) {
     double control[64];
@@ -176,11 +172,7 @@ static simulation start_text(const char* text, double dt) {
   const bool read = simulation_read(&s, path, SAP_SCHEME_IMPLICIT_EULER, dt, &error);
   scratch_end(&files);
   if (!read) {
-    if (error.status != SAP_STATUS_IO) {
-      fail_msg("%s", error.message);
-    }
-    print_message("skipped: %s\n", error.message);
-    skip();
+    simulation_skip_absent(&error);
   }
   return s;
 }
@@ -297,11 +289,7 @@ static void test_solo_stands(void** unused) {
   options.floor = 0.0;
   const char* path = SAPSTEP_SHARED "/models/urdf/robots/solo_description/robots/solo12.urdf";
   if (sap_scene_read(path, &options, &s.model, &error) != SAP_STATUS_OK) {
-    if (error.status != SAP_STATUS_IO) {
-      fail_msg("%s", error.message);
-    }
-    print_message("skipped: %s\n", error.message);
-    skip();
+    simulation_skip_absent(&error);
   }
   simulation_complete(&s, SAP_SCHEME_IMPLICIT_EULER, 0.002);
   posture p = {.s = &s};

@@ -35,11 +35,7 @@ static double run(double kp, double kd, double dt, double* fastest) {
   simulation s = {0};
   sap_error error = {0};
   if (sap_scene_read(HUMANOID, NULL, &s.model, &error) != SAP_STATUS_OK) {
-    if (error.status != SAP_STATUS_IO) {
-      fail_msg("%s", error.message);
-    }
-    print_message("skipped: %s\n", error.message);
-    skip();
+    simulation_skip_absent(&error);
   }
   assert_int_equal(s.model->sizes.actuators, 21);
   make_servos(s.model, kp, kd);

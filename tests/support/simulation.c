@@ -70,6 +70,14 @@ bool simulation_read(simulation* s, const char* path, sap_scheme scheme, double 
   return true;
 }
 
+void simulation_skip_absent(const sap_error* error) {
+  if (error->status != SAP_STATUS_IO) {
+    fail_msg("%s", error->message);
+  }
+  print_message("skipped: %s\n", error->message);
+  skip();
+}
+
 void simulation_complete(simulation* s, sap_scheme scheme, double dt) {
   complete(s, scheme, SAP_STAGE_AUTO, dt);
 }
