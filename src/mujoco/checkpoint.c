@@ -210,14 +210,19 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
   return SAP_STATUS_OK;
 }
 
+// What changes no bits: the user's patience, how many threads there are, checks of the input.
+static bool is_free(const char* option) {
+  return strcmp(option, "time_limit") == 0 || strcmp(option, "threads") == 0 ||
+         strcmp(option, "check_input") == 0;
+}
+
 static sap_status check_options(const char* path, const sap_mj* a, const header* h,
                                 const unsigned char* bytes, sap_error* error) {
   double then[OPTION_COUNT], now[OPTION_COUNT];
   memcpy(then, bytes + sizeof *h, sizeof then);
   list_options(a, now);
   for (int i = 0; i < OPTION_COUNT; ++i) {
-    // A time limit is the user's patience, not the run's.
-    if (then[i] != now[i] && strcmp(option_names[i], "time_limit") != 0) {
+    if (then[i] != now[i] && !is_free(option_names[i])) {
       return sap_fail(error, SAP_STATUS_ARGUMENT,
                       "%s: checkpoint was made with %s = %.17g, now it is %.17g", path,
                       option_names[i], then[i], now[i]);
