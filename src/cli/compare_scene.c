@@ -25,9 +25,10 @@ static sap_status find_forces(const compare_options* o, compare_run* r, sap_erro
   return SAP_STATUS_OK;
 }
 
-static sap_status open_run(const compare_options* o, const sweep_scene* scene,
+static sap_status open_run(const compare_options* o, const cli_scene* scene,
                            const sweep_setup* setup, double dt, compare_run* r, sap_error* error) {
-  sap_status status = sweep_read_scene(scene, setup, &r->model, &r->state, &r->control, error);
+  sap_status status =
+      sweep_read_scene(scene, warn, setup, &r->model, &r->state, &r->control, error);
   if (status == SAP_STATUS_OK) {
     status = find_forces(o, r, error);
   }
@@ -66,12 +67,12 @@ sap_status compare_run_open(const compare_options* o, const char* scene,
   if (o->vary != NULL) {
     (void)sweep_setup_take(&setup, o->vary, o->values[stepping->value]);  // tried before
   }
-  const sweep_scene from = {.path = scene,
-                            .keyframe = o->keyframe,
-                            .lenient = o->lenient,
-                            .floating_base = o->floating_base,
-                            .floor = o->floor,
-                            .warning = warn};
+  cli_scene from = cli_scene_default();
+  from.path = scene;
+  from.keyframe = o->keyframe;
+  from.lenient = o->lenient;
+  from.floating_base = o->floating_base;
+  from.floor = o->floor;
   const sap_status status = open_run(o, &from, &setup, stepping->dt, out, error);
   if (status != SAP_STATUS_OK) {
     const bool refused = out->refused;

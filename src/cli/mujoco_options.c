@@ -113,10 +113,7 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
     case OPTION_RECORD:
       return cli_take_path(&r->record, argument);
     case OPTION_COMPRESSION:
-      return cli_read_integer(argument, &r->recorder.compression) && r->recorder.compression >= 0 &&
-                     r->recorder.compression <= 9
-                 ? NULL
-                 : "an integer from 0 to 9";
+      return cli_take_compression(&r->recorder.compression, argument);
     case OPTION_PLUGINS:
       r->plugins = argument;
       return argument[0] != '\0' ? NULL : "a folder";

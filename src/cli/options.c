@@ -251,6 +251,10 @@ bool cli_read_scheme(const char* text, sap_scheme* out) {
   return false;
 }
 
+const char* cli_take_compression(int32_t* out, const char* argument) {
+  return cli_read_integer(argument, out) && *out >= 0 && *out <= 9 ? NULL : "an integer 0 to 9";
+}
+
 bool cli_read_stage(const char* text, sap_stage* out) {
   for (int i = 0; i < (int)SAP_STAGE_COUNT; ++i) {
     if (strcmp(text, sap_stage_text((sap_stage)i)) == 0) {

@@ -68,6 +68,8 @@ const char* cli_take_number(const cli_number* numbers, size_t count, int id, con
 // A path, and an integer >= 1; what each must be, or NULL as above.
 const char* cli_take_path(const char** target, const char* text);
 const char* cli_take_count(int32_t* target, const char* text);
+// Of deflate, 0 to 9.
+const char* cli_take_compression(int32_t* target, const char* text);
 
 // Names as the library prints them; false, and *out as before: there is none such.
 bool cli_read_contact_model(const char* text, sap_contact_model* out);

@@ -9,71 +9,8 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/run_controls.h"
+#include "cli/run.h"
 #include "cli/run_dump.h"
-#include "cli/run_options.h"
-#include "cli/run_statistics.h"
-
-// Everything that a run owns.
-typedef struct run {
-  run_options options;
-  sap_model* model;
-  sap_multibody* multibody;
-  sap_stepper* stepper;
-  sap_trajectory* trajectory;  // NULL: none
-  sap_recorder* recorder;      // NULL: none
-  sap_state state;
-  double* control;  // of the keyframe, (nu)
-  run_controls controls;
-  run_statistics statistics;
-} run;
-
-// Fills the state, and the controls, from the keyframe or the default pose.
-static sap_status set_start(run* r, sap_error* error) {
-  r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
-  if (r->control == NULL) {
-    return cli_no_memory(error);
-  }
-  return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
-}
-
-static sap_status set_controls(run* r, sap_error* error) {
-  const char* from = r->options.controls;
-  sap_status status = SAP_STATUS_OK;
-  bool over_time = false;
-  if (from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error)) {
-    over_time = true;
-    status = run_controls_read(from, r->model, &r->controls, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_set_control(r->multibody, r->control, error);
-  }
-  return status == SAP_STATUS_OK && over_time
-             ? sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls,
-                                                  error)
-             : status;
-}
-
-static sap_status create_stepper(run* r, sap_error* error) {
-  sap_stepper_options* options = &r->options.stepper;
-  cli_scene_stepper(&r->options.scene, r->model, options);
-  sap_status status = sap_multibody_create(r->model, &r->multibody, error);
-  if (status == SAP_STATUS_OK) {
-    status = set_controls(r, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
-}
-
-static sap_status resume(run* r, sap_error* error) {
-  if (r->options.resume == NULL) {
-    return SAP_STATUS_OK;
-  }
-  return sap_checkpoint_read(r->options.resume, r->stepper, &r->state, &r->statistics.before,
-                             error);
-}
 
 // At the end, and where the steps are a multiple of what was asked for.
 static sap_status write_checkpoint(run* r, bool end, sap_error* error) {
@@ -83,79 +20,6 @@ static sap_status write_checkpoint(run* r, bool end, sap_error* error) {
     return SAP_STATUS_OK;
   }
   return sap_checkpoint_write(r->options.checkpoint, r->stepper, &r->state, steps, error);
-}
-
-static sap_status measure_energy(run* r, run_energy* out, sap_error* error) {
-  sap_diagnostics diagnostics;
-  const sap_status status = sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error);
-  if (status == SAP_STATUS_OK) {
-    out->kinetic = diagnostics.kinetic;
-    out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
-  }
-  return status;
-}
-
-// Contacts are those of the step that led to the state; at the start those found there.
-static sap_status write_row(run* r, const sap_step_report* report, sap_error* error) {
-  if (r->recorder != NULL) {
-    const sap_status status =
-        sap_recorder_write(r->recorder, r->multibody, &r->state, report, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-  }
-  if (r->trajectory == NULL) {
-    return SAP_STATUS_OK;
-  }
-  run_energy energy;
-  const sap_status status = measure_energy(r, &energy, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const int32_t contacts = sap_multibody_contact_count(r->multibody);
-  const sap_trajectory_row row = {
-      .state = &r->state,
-      .contacts = contacts,
-      .newton_iterations = report != NULL ? run_newton_iterations(report) : 0,
-      .kinetic = energy.kinetic,
-      .potential = energy.potential,
-      .penetration = run_penetration(sap_multibody_contacts(r->multibody), contacts),
-  };
-  return sap_trajectory_write(r->trajectory, &row, error);
-}
-
-static sap_status prepare(run* r, sap_error* error) {
-  r->statistics.memory_begin = run_peak_memory();
-  sap_status status = cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error);
-  if (status == SAP_STATUS_OK) {
-    status = set_start(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = create_stepper(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = resume(r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = measure_energy(r, &r->statistics.start, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_detect(r->multibody, r->state.q, error);
-  }
-  if (status == SAP_STATUS_OK && r->options.output != NULL) {
-    status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
-  }
-  if (status == SAP_STATUS_OK && r->options.record != NULL) {
-    status =
-        sap_recorder_create(r->options.record, r->model, &r->options.recorder, &r->recorder, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = write_row(r, NULL, error);
-  }
-  r->statistics.bodies = status == SAP_STATUS_OK ? sap_model_get_sizes(r->model).bodies - 1 : 0;
-  r->statistics.dt = r->options.stepper.dt;
-  r->statistics.end = r->statistics.start;
-  return status;
 }
 
 // One step with all that is recorded of it.
@@ -183,7 +47,7 @@ static sap_status step(run* r, sap_error* error) {
   }
   if ((statistics->before + statistics->steps) % r->options.every == 0 ||
       statistics->steps == statistics->planned) {
-    return write_row(r, &report, error);
+    return run_write_row(r, &report, error);
   }
   return SAP_STATUS_OK;
 }
@@ -219,7 +83,7 @@ static sap_status finish(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
   statistics->time = (double)statistics->steps * statistics->dt;
   statistics->memory_end = run_peak_memory();
-  sap_status status = measure_energy(r, &statistics->end, error);
+  sap_status status = run_measure_energy(r, &statistics->end, error);
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_detect(r->multibody, r->state.q, error);
   }
@@ -295,7 +159,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
   interrupt_catch(false);
 
   sap_error error = {0};
-  if (prepare(&r, &error) == SAP_STATUS_OK) {
+  if (run_prepare(&r, &error) == SAP_STATUS_OK) {
     code = execute(&r);
   } else {
     code = cli_report(&error);

@@ -112,10 +112,7 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_EVERY:
       return cli_take_count(&o->every, argument);
     case OPTION_COMPRESSION:
-      return cli_read_integer(argument, &o->recorder.compression) && o->recorder.compression >= 0 &&
-                     o->recorder.compression <= 9
-                 ? NULL
-                 : "an integer 0 to 9";
+      return cli_take_compression(&o->recorder.compression, argument);
     case OPTION_DUMP_PROBLEMS:
       return cli_take_path(&o->dump, argument);
     case OPTION_DUMP_EVERY:

@@ -100,6 +100,8 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   options.floating_base = scene->floating_base;
   options.floor = scene->floor;
   options.override_material = &scene->override;
+  options.edits = scene->edits;
+  options.edit_count = scene->edit_count;
   warnings told = {.used = 0};
   options.warning = warn != NULL ? warn : print_warning;
   options.warning_context = warn != NULL ? context : &told;

@@ -18,7 +18,9 @@ typedef struct cli_scene {
   sap_contact_model contact_model;  // the least of every contact
   double sigma, beta;               // NaN: the scene's
   double dt;                        // [s], NaN: the scene's
-  sap_note_function note;           // of sap_scene_options
+  const sap_scene_edit* edits;      // of its values                                 (edit_count)
+  int32_t edit_count;
+  sap_note_function note;  // of sap_scene_options
   void* note_context;
 } cli_scene;
 

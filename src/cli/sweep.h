@@ -12,6 +12,7 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
+#include "cli/scene_options.h"
 
 enum {
   SWEEP_PARAMETERS_MAX = 64,
@@ -117,22 +118,15 @@ void sweep_setup_begin(sweep_setup* setup);
 // Takes a value of a parameter; both texts must outlive the setup. NULL: done; else what is wrong.
 const char* sweep_setup_take(sweep_setup* setup, const char* name, const char* value);
 void sweep_list_parameters(char* out, size_t size);
-// The scene that a setup is read with, and where it starts.
-typedef struct sweep_scene {
-  const char* path;
-  const char* keyframe;  // name or index; NULL or "": the default pose
-  bool lenient, floating_base;
-  double floor;                  // of a URDF [m], NaN: none
-  sap_message_function warning;  // may be NULL
-} sweep_scene;
 // Finds "q/JOINT", "v/JOINT[2]".
 bool sweep_find_coordinate(const sap_model* model, const char* name, sweep_coordinate* out);
-// Reads the scene with the setup, and the state that it starts from.
-sap_status sweep_read_scene(const sweep_scene* scene, const sweep_setup* setup, sap_model** model,
-                            sap_state* state, double** control, sap_error* error);
+// Reads the scene with the setup, and the state that it starts from. NULL: warnings are not told.
+sap_status sweep_read_scene(const cli_scene* scene, sap_message_function warning,
+                            const sweep_setup* setup, sap_model** model, sap_state* state,
+                            double** control, sap_error* error);
 // The stepper's options: the setup's, and the scene's where it has none.
 sap_stepper_options sweep_stepper_options(const sweep_setup* setup, const sap_model* model);
-sweep_scene sweep_study_scene(const sweep_study* study);
+cli_scene sweep_study_scene(const sweep_study* study);
 void sweep_case_run(const sweep_study* study, int64_t index, sweep_row* row);
 
 // Sums over a run that measures are made from.

@@ -90,25 +90,30 @@ static sap_status set_start(const char* keyframe, const sweep_setup* setup, cons
   return status;
 }
 
-sweep_scene sweep_study_scene(const sweep_study* study) {
-  return (sweep_scene){.path = study->scene,
-                       .keyframe = study->keyframe,
-                       .lenient = study->lenient,
-                       .floating_base = study->floating_base,
-                       .floor = study->floor};
+cli_scene sweep_study_scene(const sweep_study* study) {
+  cli_scene scene = cli_scene_default();
+  scene.path = study->scene;
+  scene.keyframe = study->keyframe;
+  scene.lenient = study->lenient;
+  scene.floating_base = study->floating_base;
+  scene.floor = study->floor;
+  return scene;
 }
 
-sap_status sweep_read_scene(const sweep_scene* scene, const sweep_setup* setup, sap_model** model,
-                            sap_state* state, double** control, sap_error* error) {
-  sap_scene_options options = sap_scene_options_default();
-  options.lenient = scene->lenient;
-  options.floating_base = scene->floating_base;
-  options.floor = scene->floor;
-  options.warning = scene->warning;
-  options.override_material = &setup->material;
-  options.edits = setup->edits;
-  options.edit_count = setup->edit_count;
-  const sap_status status = sap_scene_read(scene->path, &options, model, error);
+static void ignore(void* context, const char* message) {
+  (void)context;
+  (void)message;
+}
+
+sap_status sweep_read_scene(const cli_scene* scene, sap_message_function warning,
+                            const sweep_setup* setup, sap_model** model, sap_state* state,
+                            double** control, sap_error* error) {
+  cli_scene edited = *scene;
+  edited.override = setup->material;
+  edited.edits = setup->edits;
+  edited.edit_count = setup->edit_count;
+  const sap_status status =
+      cli_scene_read(&edited, warning != NULL ? warning : ignore, NULL, model, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -140,8 +145,9 @@ sap_stepper_options sweep_stepper_options(const sweep_setup* setup, const sap_mo
 }
 
 static sap_status begin(const sweep_study* study, sweep_setup* setup, work* w, sap_error* error) {
-  const sweep_scene scene = sweep_study_scene(study);
-  sap_status status = sweep_read_scene(&scene, setup, &w->model, &w->state, &w->control, error);
+  const cli_scene scene = sweep_study_scene(study);
+  sap_status status =
+      sweep_read_scene(&scene, NULL, setup, &w->model, &w->state, &w->control, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }

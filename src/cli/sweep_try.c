@@ -6,7 +6,7 @@
 #include "cli/sweep.h"
 
 bool sweep_study_try(const sweep_study* s, sap_error* error) {
-  const sweep_scene scene = sweep_study_scene(s);
+  const cli_scene scene = sweep_study_scene(s);
   for (int i = -1; i < s->parameter_count; ++i) {
     char value[SWEEP_TEXT_SIZE];
     sweep_setup setup;
@@ -23,9 +23,9 @@ bool sweep_study_try(const sweep_study* s, sap_error* error) {
       (void)sweep_setup_take(&setup, s->parameters[i].name, value);
     }
     const int line = i < 0 ? s->scene_line : s->parameters[i].line;
-    bool good =
-        sweep_read_scene(&scene, &setup, &model, &state, &control, &reason) == SAP_STATUS_OK ||
-        sweep_refuse(s, line, error, "%s", reason.message);
+    bool good = sweep_read_scene(&scene, NULL, &setup, &model, &state, &control, &reason) ==
+                    SAP_STATUS_OK ||
+                sweep_refuse(s, line, error, "%s", reason.message);
     for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
       if (!sweep_measure_known(model, s->measures[j].name)) {
         char list[512];
