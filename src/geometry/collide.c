@@ -117,6 +117,7 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_candidates_start(&list, pair->reach);
   sap_feature_facing(a, origin, witness->n, &feature_a);
   sap_feature_facing(b, pair->ab, back, &feature_b);
+  list.boxes = feature_a.kind == SAP_FEATURE_QUAD && feature_b.kind == SAP_FEATURE_QUAD;
   sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
   add_vertices(pair, true, &feature_a, &feature_b, witness, &list);
   add_vertices(pair, false, &feature_b, &feature_a, witness, &list);

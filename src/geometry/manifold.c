@@ -4,13 +4,17 @@
 static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
 static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
 // The same among the corners of faces that lie flat on each other: which is the deepest alternates
-// as a body rocks at rest, and so would the points that are chosen after it.
+// as a body rocks at rest, and so would the points that are chosen after it. Boxes' faces are flat,
+// and in piles they rock by 1e-3 of their size; of hulls, facets that are flat but for a little
+// count as one, and rims have points all around.
 static const double same_corner = 1e-4;
+static const double same_box_corner = 3e-3;
 
 void sap_candidates_start(sap_candidates* list, double reach) {
   list->count = 0;
   list->reach = reach;
   list->witness = -1;
+  list->boxes = false;
 }
 
 // Keeps the deepest and the farthest in sixteen directions across the first normal.
@@ -71,8 +75,9 @@ static int32_t deepest(const sap_candidates* list, double scale) {
     }
   }
   const double apart = same_point * scale;
+  const double margin = (list->boxes ? same_box_corner : same_corner) * scale;
   for (int32_t i = 0; best != list->witness && i < best; ++i) {
-    if (list->points[i].phi < list->points[best].phi + same_corner * scale &&
+    if (list->points[i].phi < list->points[best].phi + margin &&
         distance2(list->points[i].p, list->points[best].p) > apart * apart) {
       best = i;
     }

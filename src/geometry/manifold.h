@@ -29,6 +29,7 @@ typedef struct sap_manifold {
 typedef struct sap_candidates {
   int32_t count;
   int32_t witness;  // the deepest point where no corner of the features is, -1
+  bool boxes;       // the points are corners of two boxes' faces
   double reach;     // points have phi < reach [m]
   sap_manifold_point points[SAP_CANDIDATE_POINTS];
 } sap_candidates;
@@ -39,8 +40,8 @@ void sap_candidates_start(sap_candidates* list, double reach);
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
 // At most four: the deepest, then those that span the largest area. Points closer to each other
-// than 1e-6 `scale` are one; depths closer than 1e-9 `scale`, of corners 1e-4, are equal (the
-// earlier one counts).
+// than 1e-6 `scale` are one; depths closer than 1e-9 `scale`, of corners 1e-4, of boxes' corners
+// 3e-3, are equal (the earlier one counts).
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
 
 typedef enum sap_feature_kind {
