@@ -103,6 +103,10 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   }
 }
 
+static bool is_round(const sap_placed_shape* shape) {
+  return shape->type == SAP_SHAPE_SPHERE || shape->type == SAP_SHAPE_ELLIPSOID;
+}
+
 void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
                           sap_manifold* out) {
   // Depth [of the pair's size] that the features may miss before the witness is added. The eight
@@ -115,6 +119,11 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_feature feature_a, feature_b;
   sap_candidates list;
   sap_candidates_start(&list, pair->reach);
+  if (is_round(a) || is_round(b)) {  // nothing flat: no search for what the other one faces it with
+    sap_candidates_add(&list, witness->p, witness->n, witness->phi);
+    sap_candidates_reduce(&list, scale, out);
+    return;
+  }
   sap_feature_facing(a, origin, witness->n, &feature_a);
   sap_feature_facing(b, pair->ab, back, &feature_b);
   list.boxes = feature_a.kind == SAP_FEATURE_QUAD && feature_b.kind == SAP_FEATURE_QUAD;

@@ -2,6 +2,7 @@
 #include "geometry/polytope.h"
 
 #include "core/memory.h"
+#include "geometry/shape.h"
 
 // Below this many vertices looking at all of them is quicker than climbing.
 enum { FEW_VERTICES = 24 };
@@ -175,15 +176,32 @@ const double* sap_polytope_support(const sap_polytope* p, const double d[3], int
   return p->vertices + 3 * (size_t)*hint;
 }
 
+// cosines of four faces
+static inline void four_cosines(const double* restrict normals, const double d[3],
+                                double cosines[4]) {
+  for (int i = 0; i < 4; ++i) {
+    cosines[i] = d[0] * normals[3 * i] + d[1] * normals[3 * i + 1] + d[2] * normals[3 * i + 2];
+  }
+}
+
 int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
-  int32_t best = 0;
-  double cosine = sap_v3_dot(d, p->normals);
-  for (int32_t i = 1; i < p->nfaces; ++i) {
-    const double other = sap_v3_dot(d, p->normals + 3 * (size_t)i);
-    if (other > cosine + clearly) {
-      cosine = other;
-      best = i;
+  int32_t best = 0, i = 1;
+  double bar = sap_v3_dot(d, p->normals) + clearly;
+  // No unit normal is over a bar above 1: of a face that lies on another it is soon there.
+  for (; i + 3 < p->nfaces && bar < 1.0; i += 4) {
+    double cosines[4];
+    four_cosines(p->normals + 3 * (size_t)i, d, cosines);
+    const double most =
+        sap_most(sap_most(cosines[0], cosines[1]), sap_most(cosines[2], cosines[3]));
+    for (int32_t k = 0; most > bar && k < 4; ++k) {
+      best = cosines[k] > bar ? i + k : best;
+      bar = cosines[k] > bar ? cosines[k] + clearly : bar;
     }
+  }
+  for (; i < p->nfaces && bar < 1.0; ++i) {
+    const double cosine = sap_v3_dot(d, p->normals + 3 * (size_t)i);
+    best = cosine > bar ? i : best;
+    bar = cosine > bar ? cosine + clearly : bar;
   }
   return best;
 }
