@@ -18,7 +18,7 @@
 
 typedef struct sap_branch_factor {
   int32_t n;
-  const double* L;      // l_kj for j < k, zeros beyond; after the last row 1/d_k
+  const double* L;      // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
   const int32_t* runs;  // of each row: how many runs of fours with nonzeros, then [begin, end) each
 } sap_branch_factor;
 
