@@ -13,8 +13,8 @@ static size_t rounded(size_t size) {
   return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-// Copies to *at, which moves on; where the copy is. NULL gives NULL. With at NULL only adds to
-// *size.
+// Copies to *at, which moves on; where the copy is. NULL gives NULL. With `at` NULL only adds to
+// *total.
 static const void* copy(const void* from, size_t size, unsigned char** at, size_t* total) {
   if (from == NULL) {
     return NULL;

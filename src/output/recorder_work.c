@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The part of recording that stepping does not wait for: what is derived, and compression. Calls
-// no HDF5.
+// The part of recording that stepping does not wait for: what is derived, and compression. HDF5 is
+// called by posting alone, where the queue is direct.
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
