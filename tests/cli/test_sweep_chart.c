@@ -35,20 +35,26 @@ static int circles(const char* svg, double (*out)[2], int most) {
   return n;
 }
 
+// The a.svg that a sweep draws; to be freed.
+static char* chart_of(scratch* s, const char* arguments) {
+  command_result r = command_run(s, program, "", arguments);
+  if (r.exit_code != 0) {
+    fail_msg("%s", r.err);
+  }
+  command_clear(&r);
+  char path[SCRATCH_PATH_SIZE];
+  char* svg = scratch_read(scratch_path(s, "a.svg", path), NULL);
+  assert_non_null(svg);
+  return svg;
+}
+
 // In free fall the potential energy is m g (z - g t^2/2) for every dt: level; the energy of a mass
 // rises in proportion, samples are averaged.
 static void draws_means_over_the_grid(void** state) {
   write_study(*state, BOX
               "grid geom/box/mass 1 2 3\nrandom sigma uniform 1e-3 2e-3\nsamples 2\n"
               "measure potential_end\n");
-  command_result r = command_run(*state, program, "", "sweep a.study --svg a.svg --csv a.csv");
-  if (r.exit_code != 0) {
-    fail_msg("%s", r.err);
-  }
-  command_clear(&r);
-  char path[SCRATCH_PATH_SIZE];
-  char* svg = scratch_read(scratch_path(*state, "a.svg", path), NULL);
-  assert_non_null(svg);
+  char* svg = chart_of(*state, "sweep a.study --svg a.svg --csv a.csv");
   command_says(svg, "potential_end [J]");
   command_says(svg, "geom/box/mass");
   command_says(svg, "falling_box.xml");
@@ -65,14 +71,7 @@ static void names_lines_by_the_rest_of_the_grid(void** state) {
   write_study(*state, BOX
               "grid scheme midpoint implicit-euler\ngrid dt 0.01 0.005 0.0025\n"
               "measure energy_end center_z steps mass\n");
-  command_result r = command_run(*state, program, "", "sweep a.study --svg a.svg --jobs 1");
-  if (r.exit_code != 0) {
-    fail_msg("%s", r.err);
-  }
-  command_clear(&r);
-  char path[SCRATCH_PATH_SIZE];
-  char* svg = scratch_read(scratch_path(*state, "a.svg", path), NULL);
-  assert_non_null(svg);
+  char* svg = chart_of(*state, "sweep a.study --svg a.svg --jobs 1");
   command_says(svg, "scheme midpoint");
   command_says(svg, "scheme implicit-euler");
   command_says(svg, "center_z [m]");
