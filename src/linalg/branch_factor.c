@@ -32,3 +32,7 @@ void sap_branch_solve_row(const sap_branch_factor* factor, const double* J, size
                           double* x) {
   sap_branch_kernels_get(0)->solve_row(factor, J, nrows, x);
 }
+
+double sap_branch_row_square(const sap_branch_factor* factor, const double* J, double* work) {
+  return sap_branch_kernels_get(0)->row_square(factor, J, work);
+}

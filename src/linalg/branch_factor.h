@@ -33,5 +33,7 @@ void sap_branch_add_three_rows(const sap_branch_factor* factor, const double* J,
 // x (a row) = D^-1/2 L'^-1 J' of one row, whose square is J A^-1 J'; J with stride nrows.
 void sap_branch_solve_row(const sap_branch_factor* factor, const double* J, size_t nrows,
                           double* x);
+// J A^-1 J' of one row. work: a row.
+double sap_branch_row_square(const sap_branch_factor* factor, const double* J, double* work);
 
 #endif

@@ -12,6 +12,7 @@ typedef struct sap_branch_kernels {
   void (*add_three_rows)(const sap_branch_factor* factor, const double* J, double* work,
                          double W[9]);
   void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
+  double (*row_square)(const sap_branch_factor* factor, const double* J, double* x);
 } sap_branch_kernels;
 
 // `index` from 0, fastest first; NULL past the last that this processor can run.

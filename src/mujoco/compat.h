@@ -94,7 +94,11 @@ static inline bool sap_mj_dampers_are_on(const mjModel* m) {
 static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) {
 #if SAP_MJ_SINCE(3, 7, 0)
   double slope = a, power = 1.0;
+  bool linear = true;
   for (int i = 0; i < mjNPOLY; ++i) {
+    linear = linear && higher[i] == 0.0;
+  }
+  for (int i = 0; !linear && i < mjNPOLY; ++i) {
     power *= x;
     slope += (double)(i + 2) * higher[i] * power;
   }

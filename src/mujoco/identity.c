@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts keep their number from step to step, by which the solver starts from their impulses:
 // MuJoCo lists those of a pair in an order that may change. A contact is the nearest one of the
-// same pair in the step before, seen from body 1, unless that is further than a tenth of the
-// smaller geom.
+// same pair in the step before, seen from body 1, unless that is further than half the smaller
+// geom: the points of boxes move far as faces turn, and any impulse of the pair is a better start
+// than none (3.5 Newton iterations on falling clutter instead of 3.7 within a tenth).
 #include <math.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
-static const double NEAR = 0.1;
+static const double NEAR = 0.5;
 
 static double distance_2(const double a[3], const double b[3]) {
   const double d[3] = {a[0] - b[0], a[1] - b[1], a[2] - b[2]};
@@ -36,21 +37,31 @@ void sap_mj_identities_again(sap_mj* a) {
   }
 }
 
+static inline bool is_of_pair(const sap_mj_identity* old, const mjContact* c) {
+  return old->geom1 == c->geom1 && old->geom2 == c->geom2;
+}
+
 // Those of the pair in the step before follow one another, most often where the last were found.
 static int32_t find_pair(const sap_mj* a, const mjContact* c) {
-  for (int32_t i = 0; i < a->identity_before; ++i) {
-    const int32_t at = (a->identity_cursor + i) % a->identity_before;
-    const sap_mj_identity* old = &a->identities[0][at];
-    if (old->geom1 == c->geom1 && old->geom2 == c->geom2) {
-      int32_t first = at;
-      while (first > 0 && a->identities[0][first - 1].geom1 == c->geom1 &&
-             a->identities[0][first - 1].geom2 == c->geom2) {
-        --first;
-      }
-      return first;
+  const sap_mj_identity* before = a->identities[0];
+  const int32_t count = a->identity_before, start = a->identity_cursor;
+  int32_t at = start;
+  while (at < count && !is_of_pair(&before[at], c)) {
+    ++at;
+  }
+  if (at == count) {
+    at = 0;
+    while (at < start && !is_of_pair(&before[at], c)) {
+      ++at;
+    }
+    if (at == start) {
+      return -1;
     }
   }
-  return -1;
+  while (at > 0 && is_of_pair(&before[at - 1], c)) {
+    --at;
+  }
+  return at;
 }
 
 sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* c, int32_t* id,
@@ -76,7 +87,7 @@ sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* c, int32
   const int32_t first = find_pair(a, c);
   for (int32_t i = first; i >= 0 && i < a->identity_before; ++i) {
     sap_mj_identity* old = &a->identities[0][i];
-    if (old->geom1 != c->geom1 || old->geom2 != c->geom2) {
+    if (!is_of_pair(old, c)) {
       break;
     }
     const double distance = distance_2(now->p, old->p);

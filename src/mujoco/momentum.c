@@ -159,8 +159,11 @@ sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
   find_joint_elements(a, d);
   find_tendon_elements(a, d);
   for (int32_t i = 0; i < a->nv; ++i) {
-    *diagonal_entry(a, i, i) += h * (a->dof_damping[i] + h * a->dof_stiffness[i]);
-    a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
+    const double slope = a->dof_damping[i] + h * a->dof_stiffness[i];
+    if (slope > 0.0) {
+      *diagonal_entry(a, i, i) += h * slope;
+      a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
+    }
   }
   sap_status status = SAP_STATUS_OK;
   for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)m->ntendon; ++t) {

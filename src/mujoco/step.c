@@ -56,6 +56,27 @@ static void sensors(const mjModel* m, mjData* d, int stage) {
   }
 }
 
+// Velocities, passive forces and the bias. MuJoCo's reference accelerations of constraints are its
+// solver's own: they are left out and zero, unless what is added to rows' velocities is wanted.
+static void velocity(const call* c) {
+  const mjModel* s = &c->a->shadow;
+  mjData* d = c->d;
+  bool rows_move = (c->stages & VELOCITY) == 0;  // someone may go on from here
+#if SAP_MJ_SINCE(3, 11, 0)
+  rows_move = rows_move || s->flg_surfacevel;
+#endif
+  const int rows = (int)d->nefc;
+  if (rows_move || rows == 0) {
+    mj_fwdVelocity(s, d);
+    return;
+  }
+  d->nefc = 0;
+  mj_fwdVelocity(s, d);
+  d->nefc = rows;
+  memset(d->efc_vel, 0, (size_t)rows * sizeof(mjtNum));
+  memset(d->efc_aref, 0, (size_t)rows * sizeof(mjtNum));
+}
+
 static sap_status first_half(call* c) {
   sap_mj* a = c->a;
   mjData* d = c->d;
@@ -72,7 +93,7 @@ static sap_status first_half(call* c) {
     return status;
   }
   sensors(&a->shadow, d, mjSTAGE_POS);
-  mj_fwdVelocity(&a->shadow, d);
+  velocity(c);
   sensors(&a->shadow, d, mjSTAGE_VEL);
   if (mjcb_control != NULL && (a->model->opt.disableflags & mjDSBL_ACTUATION) == 0) {
     mjcb_control(a->model, d);

@@ -116,19 +116,6 @@ typedef struct contact_rows {
   sap_block block;
 } contact_rows;
 
-// Every entry of J goes into the scale, but for what a mobility of zero hides: if that is finite,
-// so are they.
-static sap_status scale_of(const sap_problem* p, const sap_block* block, double* w,
-                           sap_error* error) {
-  sap_status status =
-      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_block_scale(p, block, w, error);
-  if (status == SAP_STATUS_NOT_FINITE) {
-    status = sap_problem_check_jacobians(p, block, error);
-    status = status == SAP_STATUS_OK ? sap_problem_block_scale(p, block, w, error) : status;
-  }
-  return status;
-}
-
 // Friction and Jacobians, and the scale of [t1 t2 n].
 static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_error* error) {
   const int32_t nrows = rows->block.nrows;
@@ -148,7 +135,7 @@ static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_er
     turns.jacobians = contact->angular;
     status = sap_problem_check_jacobians(p, &turns, error);
   }
-  return status == SAP_STATUS_OK ? scale_of(p, &part, &rows->w, error) : status;
+  return status == SAP_STATUS_OK ? sap_problem_checked_scale(p, &part, &rows->w, error) : status;
 }
 
 // The velocities of belts, and rows scaled to one coefficient of friction.

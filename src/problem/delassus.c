@@ -52,7 +52,19 @@ static double scale_of_three(const double W[9]) {
   return sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
 }
 
-// One row or three on one large tree. Of one row W_ii is the square of D^-1/2 L^-1 J'.
+static double scale_of(const double* W, size_t nrows) {
+  double sum = 0.0;
+  for (size_t c = 0; c < nrows; ++c) {
+    const double* Wc = W + c * nrows;
+    sum += Wc[c] * Wc[c];
+    for (size_t r = c + 1; r < nrows; ++r) {
+      sum += 2.0 * Wc[r] * Wc[r];
+    }
+  }
+  return sqrt(sum) / (double)nrows;
+}
+
+// One row or three on one large tree.
 static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* w,
                                  sap_error* error) {
   sap_branch_factor factor;
@@ -70,10 +82,7 @@ static sap_status scale_on_large(const sap_problem* p, const sap_block* b, doubl
     sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
     sum = scale_of_three(W);
   } else {
-    sap_branch_solve_row(&factor, b->jacobians[0], 1, x);
-    for (int32_t i = 0; i < factor.n; ++i) {
-      sum += x[i] * x[i];
-    }
+    sum = sap_branch_row_square(&factor, b->jacobians[0], x);
   }
   *w = sum;
   return check_scale(p, sum, error);
@@ -119,17 +128,21 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
       add_tree(p, tree, &factor, b->jacobians[t], b->nrows, X, W);
     }
   }
-  double sum = 0.0;
-  for (size_t c = 0; c < nrows; ++c) {
-    const double* Wc = W + c * nrows;
-    sum += Wc[c] * Wc[c];
-    for (size_t r = c + 1; r < nrows; ++r) {
-      sum += 2.0 * Wc[r] * Wc[r];
-    }
+  *w = nrows == 3 ? scale_of_three(W) : scale_of(W, nrows);
+  return check_scale(p, *w, error);
+}
+
+// Every entry of J goes into the scale, but for what a mobility of zero hides: if that is finite,
+// so are they.
+sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* block, double* w,
+                                     sap_error* error) {
+  sap_status status =
+      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_block_scale(p, block, w, error);
+  if (status == SAP_STATUS_NOT_FINITE) {
+    status = sap_problem_check_jacobians(p, block, error);
+    status = status == SAP_STATUS_OK ? sap_problem_block_scale(p, block, w, error) : status;
   }
-  const double scale = sqrt(sum) / (double)b->nrows;
-  *w = scale;
-  return check_scale(p, scale, error);
+  return status;
 }
 
 sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
@@ -141,6 +154,6 @@ sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32
   }
   const sap_block block = {
       .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
-  const sap_status status = sap_problem_check_jacobians(problem, &block, error);
-  return status == SAP_STATUS_OK ? sap_problem_block_scale(problem, &block, w, error) : status;
+  const sap_status status = sap_problem_check_shape(problem, &block, error);
+  return status == SAP_STATUS_OK ? sap_problem_checked_scale(problem, &block, w, error) : status;
 }

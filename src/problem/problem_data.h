@@ -180,6 +180,9 @@ void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
 // w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
 sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
                                    sap_error* error);
+// The same of one whose Jacobians have not been checked to be finite.
+sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,
+                                     sap_error* error);
 // Where the impulses of lagged contacts, gamma of a solve of this problem, are far from their n0
 // and that matters, all get theirs as n0. Whether it was so.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);

@@ -34,9 +34,9 @@ sap_status sap_problem_add_soft(sap_problem* p, const sap_soft_block* soft,
                      .jacobians = soft->jacobians,
                      .key = soft->key};
   double w = 0.0;
-  sap_status status = sap_problem_check_jacobians(p, &block, error);
+  sap_status status = sap_problem_check_shape(p, &block, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_block_scale(p, &block, &w, error);
+    status = sap_problem_checked_scale(p, &block, &w, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -129,7 +129,7 @@ static void test_scale(void** state) {
   }
 }
 
-// Every instruction set, every size up to N: A x = b, and three rows beside one.
+// Every instruction set, every size up to N: A x = b, and three rows beside one and its square.
 static void check_kernels(const sap_branch_kernels* kernels, int n, bool branching,
                           uint32_t* seed) {
   int parent[N];
@@ -169,6 +169,11 @@ static void check_kernels(const sap_branch_kernels* kernels, int n, bool branchi
       square += work[i] * work[i];
     }
     ASSERT_NEAR(W[4 * r], square, 1e-11 * square);
+    double row[N];
+    for (int i = 0; i < n; ++i) {
+      row[i] = J[3 * i + r];
+    }
+    ASSERT_NEAR(kernels->row_square(&factor, row, work), square, 1e-11 * square);
   }
   packed[0] = -1.0;
   assert_false(kernels->factorize(packed, L, runs, n));

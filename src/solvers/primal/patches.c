@@ -30,6 +30,17 @@ static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_bl
   return true;
 }
 
+static inline uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// Is one of three numbers not zero? Looks at all bits but the signs.
+static inline bool is_any_of_three(const double* x) {
+  return (bits_of(x[0]) | bits_of(x[1]) | bits_of(x[2])) << 1 != 0;
+}
+
 // Lists the nonzero columns of a block behind those in use; -1 if none of its trees is large.
 static int32_t list_columns(sap_newton* n, const sap_block_data* block, const int32_t* order,
                             int32_t first) {
@@ -50,7 +61,14 @@ static int32_t list_columns(sap_newton* n, const sap_block_data* block, const in
     if (block->nrows == 3) {
       for (int32_t i = 0; i < n->size[tree]; ++i, J += 3) {
         columns[count] = n->start[tree] + i;
-        count += (J[0] != 0.0) | (J[1] != 0.0) | (J[2] != 0.0);
+        count += is_any_of_three(J);
+      }
+      continue;
+    }
+    if (block->nrows == 1) {
+      for (int32_t i = 0; i < n->size[tree]; ++i) {
+        columns[count] = n->start[tree] + i;
+        count += J[i] != 0.0;
       }
       continue;
     }
@@ -144,9 +162,18 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
       column += (size_t)n->size[tree];
       continue;
     }
-    for (; column < stride && columns[column] < n->start[tree + 1]; ++column) {
-      copy_column(J + (size_t)(columns[column] - n->start[tree]) * nrows, nrows, stride,
-                  rows + column);
+    const int32_t start = n->start[tree], end = n->start[tree + 1];
+    if (nrows == 3) {
+      for (; column < stride && columns[column] < end; ++column) {
+        const double* entry = J + 3 * (size_t)(columns[column] - start);
+        rows[column] = entry[0];
+        rows[stride + column] = entry[1];
+        rows[2 * stride + column] = entry[2];
+      }
+      continue;
+    }
+    for (; column < stride && columns[column] < end; ++column) {
+      copy_column(J + (size_t)(columns[column] - start) * nrows, nrows, stride, rows + column);
     }
   }
 }
