@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 prints its errors unless told not to; kept silent from begin to end.
+// HDF5 prints its errors unless told not to; kept silent from begin to end, and when the process
+// ends.
 #ifndef SAP_CORE_HDF5_SILENCE_H
 #define SAP_CORE_HDF5_SILENCE_H
 

@@ -3,10 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/hdf5_set.h"
 #include "core/memory.h"
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
+
+enum { TEXT_MOST = 1 << 20 };  // bytes of a name or attribute
 
 struct sap_recording {
   hid_t file;
@@ -31,15 +34,11 @@ static bool attribute_is(hid_t file, const char* name, const char* expected) {
 
 // Rows and columns of a data set that has one or two dimensions; false: there is none such.
 static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* columns) {
-  hsize_t size[2] = {0, 1};
-  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-  const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
-  const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : -1;
-  const bool good = (rank == 1 || rank == 2) && H5Sget_simple_extent_dims(space, size, NULL) >= 0;
-  (void)H5Sclose(space);
-  (void)H5Dclose(set);
-  *rows = (int64_t)size[0];
-  *columns = (int64_t)size[1];
+  sap_hdf5_set set;
+  const bool good = sap_hdf5_set_open(file, name, &set) && (set.rank == 1 || set.rank == 2);
+  *rows = good ? (int64_t)set.rows : 0;
+  *columns = good ? (int64_t)set.row_values : 0;
+  sap_hdf5_set_close(&set);
   return good;
 }
 
@@ -145,24 +144,10 @@ sap_status sap_recording_size(const sap_recording* recording, const char* name, 
               : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
 }
 
-static bool read_rows(hid_t file, const char* name, const hsize_t start[2], const hsize_t count[2],
-                      double* out) {
-  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-  const hid_t space = H5Dget_space(set);
-  const hid_t memory = H5Screate_simple(H5Sget_simple_extent_ndims(space), count, NULL);
-  const bool good = memory >= 0 &&
-                    H5Sselect_hyperslab(space, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
-                    H5Dread(set, H5T_NATIVE_DOUBLE, memory, space, H5P_DEFAULT, out) >= 0;
-  (void)H5Sclose(memory);
-  (void)H5Sclose(space);
-  (void)H5Dclose(set);
-  return good;
-}
-
 sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
                               int64_t count, double* out, sap_error* error) {
   int64_t rows, columns;
-  const sap_status status = sap_recording_size(recording, name, &rows, &columns, error);
+  sap_status status = sap_recording_size(recording, name, &rows, &columns, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -171,20 +156,21 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
                     "rows %lld to %lld of '%s' must lie in [0, %lld), with memory for them",
                     (long long)first, (long long)(first + count), name, (long long)rows);
   }
-  if (count == 0) {
-    return SAP_STATUS_OK;
-  }
-  const hsize_t start[2] = {(hsize_t)first, 0};
-  const hsize_t size[2] = {(hsize_t)count, (hsize_t)columns};
+  const char* why = "no numbers";
+  sap_hdf5_set set;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const bool good = read_rows(recording->file, name, start, size, out);
+  status = SAP_STATUS_SYNTAX;
+  if (sap_hdf5_set_open(recording->file, name, &set) &&
+      (set.kind == SAP_HDF5_INTEGERS || set.kind == SAP_HDF5_FLOATS)) {
+    status = sap_hdf5_set_read(&set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);
+  }
+  sap_hdf5_set_close(&set);
   sap_hdf5_silence_end(&silence);
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_IO,
-                         "cannot read '%s': the recording is damaged or "
-                         "'%s' holds no numbers",
-                         name, name);
+  return status == SAP_STATUS_OK
+             ? SAP_STATUS_OK
+             : sap_fail(error, status == SAP_STATUS_SYNTAX ? SAP_STATUS_IO : status,
+                        "cannot read '%s' of the recording: %s", name, why);
 }
 
 static bool read_attribute(hid_t file, const char* name, const char* attribute, char* out,
@@ -218,28 +204,22 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
 }
 
 // Texts of one length alone: see recorder_model.c.
-static bool read_text(hid_t file, const char* name, hsize_t index, char* out, size_t size) {
-  const hsize_t one = 1;
-  const hid_t set = H5Dopen2(file, name, H5P_DEFAULT);
-  const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
-  const hid_t space = set >= 0 ? H5Dget_space(set) : -1;
-  const hid_t memory = H5Screate_simple(1, &one, NULL);
-  const bool fixed = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-  char* text = fixed ? sap_allocate(H5Tget_size(type) + 1, 1) : NULL;
-  const bool good = text != NULL && space >= 0 && memory >= 0 &&
-                    H5Sget_simple_extent_ndims(space) == 1 &&
-                    (hsize_t)H5Sget_simple_extent_npoints(space) > index &&
-                    H5Sselect_hyperslab(space, H5S_SELECT_SET, &index, NULL, &one, NULL) >= 0 &&
-                    H5Dread(set, type, memory, space, H5P_DEFAULT, text) >= 0;
-  if (good) {
-    (void)snprintf(out, size, "%s", text);
+static sap_status read_text(hid_t file, const char* name, int64_t index, char* out, size_t size) {
+  const char* why;
+  sap_hdf5_set set;
+  sap_status status = SAP_STATUS_ARGUMENT;
+  if (sap_hdf5_set_open(file, name, &set) && set.rank == 1 && set.kind == SAP_HDF5_TEXTS &&
+      index >= 0 && (uint64_t)index < set.rows && set.value_size < TEXT_MOST) {
+    char* text = sap_allocate(set.value_size + 1, 1);
+    status = text == NULL ? SAP_STATUS_MEMORY
+                          : sap_hdf5_set_read(&set, (hsize_t)index, 1, set.type, text, &why);
+    if (status == SAP_STATUS_OK) {
+      (void)snprintf(out, size, "%s", text);
+    }
+    sap_free(text);
   }
-  sap_free(text);
-  (void)H5Sclose(memory);
-  (void)H5Sclose(space);
-  (void)H5Tclose(type);
-  (void)H5Dclose(set);
-  return good;
+  sap_hdf5_set_close(&set);
+  return status;
 }
 
 sap_status sap_recording_text(const sap_recording* recording, const char* name, int64_t index,
@@ -249,11 +229,13 @@ sap_status sap_recording_text(const sap_recording* recording, const char* name, 
   }
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const bool good = index >= 0 && read_text(recording->file, name, (hsize_t)index, out, size);
+  const sap_status status = read_text(recording->file, name, index, out, size);
   sap_hdf5_silence_end(&silence);
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no text %lld in '%s'",
-                         (long long)index, name);
+  if (status == SAP_STATUS_OK || status == SAP_STATUS_MEMORY) {
+    return status == SAP_STATUS_OK ? status : sap_fail(error, status, "out of memory: text");
+  }
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no text %lld in '%s'",
+                  (long long)index, name);
 }
 
 #endif

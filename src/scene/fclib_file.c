@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "core/file.h"
+#include "core/hdf5_set.h"
 #include "core/memory.h"
 
 enum { NAME_SIZE = 128, MESSAGE_SIZE = 320 };
@@ -59,30 +60,31 @@ bool sap_fclib_has(const sap_fclib_file* file, const char* name) {
   }
 }
 
-// Opens a dataset of numbers; *count values.
+// Opens a dataset of numbers, which is to be closed after a success alone; *count values.
 static sap_status open_set(const sap_fclib_file* file, const char* name, bool integer,
-                           int64_t expected, hid_t* set, int32_t* count, sap_error* error) {
-  *set = sap_fclib_has(file, name) ? H5Dopen2(file->id, name, H5P_DEFAULT) : -1;
-  if (*set < 0) {
+                           int64_t expected, sap_hdf5_set* set, int32_t* count, sap_error* error) {
+  *set = (sap_hdf5_set){.id = -1, .type = -1};
+  if (!sap_fclib_has(file, name) || !sap_hdf5_set_open(file->id, name, set)) {
+    sap_hdf5_set_close(set);
     return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "missing or no dataset");
   }
-  const hid_t type = H5Dget_type(*set), space = H5Dget_space(*set);
-  const H5T_class_t class = type >= 0 ? H5Tget_class(type) : H5T_NO_CLASS;
-  const hssize_t points = space >= 0 ? H5Sget_simple_extent_npoints(space) : -1;
-  (void)H5Tclose(type);
-  (void)H5Sclose(space);
+  const hsize_t points = set->rows * set->row_values;
   sap_status status = SAP_STATUS_OK;
-  if (class != H5T_INTEGER && (integer || class != H5T_FLOAT)) {
+  if (set->kind != SAP_HDF5_INTEGERS && (integer || set->kind != SAP_HDF5_FLOATS)) {
     status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "holds no %s",
                             integer ? "integers" : "numbers");
-  } else if (points < 0 || points > INT32_MAX) {
+  } else if (points > INT32_MAX) {
     status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "has more than 2^31 values");
-  } else if (expected != SAP_FCLIB_ANY && points != expected) {
+  } else if (expected != SAP_FCLIB_ANY && points != (hsize_t)expected) {
     status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%lld values, %lld expected",
                             (long long)points, (long long)expected);
+  } else if (!sap_hdf5_set_fits(set)) {
+    status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name,
+                            "has %lld values, more than a file of this size can hold",
+                            (long long)points);
   }
   if (status != SAP_STATUS_OK) {
-    (void)H5Dclose(*set);
+    sap_hdf5_set_close(set);
     return status;
   }
   *count = (int32_t)points;
@@ -90,27 +92,27 @@ static sap_status open_set(const sap_fclib_file* file, const char* name, bool in
 }
 
 // Reads all of an open set and closes it.
-static sap_status read_set(const sap_fclib_file* file, const char* name, hid_t set, hid_t type,
-                           void* to, sap_error* error) {
-  const bool good = H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, to) >= 0;
-  (void)H5Dclose(set);
-  return good ? SAP_STATUS_OK
-              : sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "cannot be read, damaged?");
+static sap_status read_set(const sap_fclib_file* file, const char* name, sap_hdf5_set* set,
+                           hid_t type, void* to, sap_error* error) {
+  const char* why;
+  const sap_status status = sap_hdf5_set_read(set, 0, set->rows, type, to, &why);
+  sap_hdf5_set_close(set);
+  return status == SAP_STATUS_OK ? status : sap_fclib_fail(file, error, status, name, "%s", why);
 }
 
 sap_status sap_fclib_read_bounds(const sap_fclib_file* file, const char* name, int64_t expected,
                                  sap_fclib_reals* out, sap_error* error) {
-  hid_t set;
+  sap_hdf5_set set;
   sap_status status = open_set(file, name, false, expected, &set, &out->count, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
   status = SAP_GROW(&out->values, &out->capacity, out->count, error);
   if (status != SAP_STATUS_OK) {
-    (void)H5Dclose(set);
+    sap_hdf5_set_close(&set);
     return status;
   }
-  return read_set(file, name, set, H5T_NATIVE_DOUBLE, out->values, error);
+  return read_set(file, name, &set, H5T_NATIVE_DOUBLE, out->values, error);
 }
 
 sap_status sap_fclib_read_reals(const sap_fclib_file* file, const char* name, int64_t expected,
@@ -127,7 +129,7 @@ sap_status sap_fclib_read_reals(const sap_fclib_file* file, const char* name, in
 
 sap_status sap_fclib_read_keys(const sap_fclib_file* file, const char* name, int64_t expected,
                                uint64_t** out, sap_error* error) {
-  hid_t set;
+  sap_hdf5_set set;
   int32_t count;
   const sap_status status = open_set(file, name, true, expected, &set, &count, error);
   if (status != SAP_STATUS_OK) {
@@ -135,15 +137,15 @@ sap_status sap_fclib_read_keys(const sap_fclib_file* file, const char* name, int
   }
   *out = sap_allocate((size_t)count + 1, sizeof **out);
   if (*out == NULL) {
-    (void)H5Dclose(set);
+    sap_hdf5_set_close(&set);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  return read_set(file, name, set, H5T_NATIVE_UINT64, *out, error);
+  return read_set(file, name, &set, H5T_NATIVE_UINT64, *out, error);
 }
 
 sap_status sap_fclib_read_integers(const sap_fclib_file* file, const char* name, int64_t expected,
                                    sap_fclib_integers* out, sap_error* error) {
-  hid_t set;
+  sap_hdf5_set set;
   sap_status status = open_set(file, name, true, expected, &set, &out->count, error);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -152,9 +154,9 @@ sap_status sap_fclib_read_integers(const sap_fclib_file* file, const char* name,
   status = wide == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory")
                         : SAP_GROW(&out->values, &out->capacity, out->count, error);
   if (status == SAP_STATUS_OK) {
-    status = read_set(file, name, set, H5T_NATIVE_INT64, wide, error);
+    status = read_set(file, name, &set, H5T_NATIVE_INT64, wide, error);
   } else {
-    (void)H5Dclose(set);
+    sap_hdf5_set_close(&set);
   }
   for (int32_t i = 0; i < out->count && status == SAP_STATUS_OK; ++i) {
     if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {

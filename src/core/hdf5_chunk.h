@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Chunks of data sets of HDF5 files, decoded here.
+#ifndef SAP_CORE_HDF5_CHUNK_H
+#define SAP_CORE_HDF5_CHUNK_H
+
+#include "core/hdf5_set.h"
+
+#ifdef SAPSTEP_HDF5
+
+// As sap_hdf5_set_read, of a set whose creation list says that it is kept in chunks. `most`: bytes
+// that a file of this size can hold.
+sap_status sap_hdf5_chunk_read(const sap_hdf5_set* set, hid_t list, hsize_t most, hsize_t first,
+                               hsize_t count, hid_t memory, void* out, const char** why);
+
+// Values that were never written: zeros, unless the list has a rule of its own for them.
+sap_status sap_hdf5_fill(hid_t list, hsize_t values, hid_t memory, void* out, const char** why);
+#endif
+
+#endif

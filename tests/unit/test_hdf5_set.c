@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Data sets of all kinds of number, layout, shape and filter, beside H5Dread.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/hdf5_set.h"
+
+#include "support/hdf5_write.h"
+#include "support/scratch.h"
+
+enum { VALUES = 7 * 5 * 4, SHUFFLE = 1, DEFLATE = 2, FLETCHER = 4, FILTERS = 8 };
+
+static const hsize_t shape[3] = {7, 5, 4};
+static const hsize_t flat[2] = {7, 20};
+
+// Chunks of 3 x 2 x 3: the last ones reach beyond the set in each direction.
+static hid_t creation_list(int filters, int rank, H5D_layout_t layout) {
+  static const hsize_t chunk[3] = {3, 2, 3};
+  const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  if (layout != H5D_CHUNKED) {
+    assert_true(H5Pset_layout(list, layout) >= 0);
+    return list;
+  }
+  assert_true(H5Pset_chunk(list, rank, chunk) >= 0);
+  assert_true((filters & FLETCHER) == 0 || H5Pset_fletcher32(list) >= 0);
+  assert_true((filters & SHUFFLE) == 0 || H5Pset_shuffle(list) >= 0);
+  assert_true((filters & DEFLATE) == 0 || H5Pset_deflate(list, 6) >= 0);
+  return list;
+}
+
+static void write_set(hid_t file, hid_t type, int rank, hid_t list) {
+  double values[VALUES];
+  for (int i = 0; i < VALUES; ++i) {
+    values[i] = (i * 37) % 101;  // an int8 has it
+  }
+  const hsize_t one = VALUES;
+  const hid_t space = H5Screate_simple(rank, rank == 1 ? &one : rank == 2 ? flat : shape, NULL);
+  const hid_t set = H5Dcreate2(file, "x", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+  assert_true(set >= 0);
+  assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  (void)H5Dclose(set);
+  (void)H5Sclose(space);
+}
+
+// All parts of the set's rows, as doubles and as integers, are those that HDF5 reads.
+static void compare(hid_t file) {
+  double expected[VALUES], found[VALUES];
+  int64_t integers[VALUES];
+  const char* why = NULL;
+  sap_hdf5_set set;
+  assert_true(sap_hdf5_set_open(file, "x", &set));
+  assert_int_equal(set.rows * set.row_values, VALUES);
+  assert_true(H5Dread(set.id, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, expected) >= 0);
+  assert_true(expected[1] == 37.0 && expected[VALUES - 1] == (VALUES - 1) * 37 % 101);
+  const hsize_t step = set.rank == 1 ? 11 : 1;
+  for (hsize_t first = 0; first < set.rows; first += step) {
+    for (hsize_t count = 0; count <= set.rows - first; count += step) {
+      const size_t n = (size_t)(count * set.row_values);
+      memset(found, -1, sizeof found);
+      assert_int_equal(sap_hdf5_set_read(&set, first, count, H5T_NATIVE_DOUBLE, found, &why), 0);
+      assert_memory_equal(found, expected + first * set.row_values, n * sizeof *found);
+      assert_true(n == VALUES || found[n] != found[n]);  // nothing beyond
+      assert_int_equal(sap_hdf5_set_read(&set, first, count, H5T_NATIVE_INT64, integers, &why), 0);
+      for (size_t i = 0; i < n; ++i) {
+        assert_int_equal(integers[i], (int64_t)found[i]);
+      }
+    }
+  }
+  sap_hdf5_set_close(&set);
+}
+
+// A half-precision number, as h5py makes them.
+static hid_t half_type(void) {
+  const hid_t type = H5Tcopy(H5T_IEEE_F32LE);
+  assert_true(H5Tset_fields(type, 15, 10, 5, 0, 10) >= 0);
+  assert_true(H5Tset_size(type, 2) >= 0);
+  assert_true(H5Tset_ebias(type, 15) >= 0);
+  return type;
+}
+
+static void compare_new(const char* path, hid_t type, int rank, int filters, H5D_layout_t layout) {
+  const hid_t file = hdf5_write_create(path);
+  const hid_t list = creation_list(filters, rank, layout);
+  write_set(file, type, rank, list);
+  (void)H5Pclose(list);
+  hdf5_write_close(file);
+  const hid_t again = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  compare(again);
+  hdf5_write_close(again);
+}
+
+static void test_all_kinds(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_path(*state, "all.h5", path);
+  const hid_t half = half_type();
+  const hid_t types[] = {H5T_STD_I8LE,   H5T_STD_U16BE,  H5T_STD_I32BE,  H5T_STD_U64LE,
+                         H5T_IEEE_F32LE, H5T_IEEE_F64LE, H5T_IEEE_F64BE, half};
+  for (size_t t = 0; t < sizeof types / sizeof *types; ++t) {
+    for (int rank = 1; rank <= 3; ++rank) {
+      compare_new(path, types[t], rank, 0, H5D_CONTIGUOUS);
+      compare_new(path, types[t], rank, 0, H5D_COMPACT);
+      for (int filters = 0; filters < FILTERS; ++filters) {
+        compare_new(path, types[t], rank, filters, H5D_CHUNKED);
+      }
+    }
+  }
+  (void)H5Tclose(half);
+}
+
+// Every index of chunks that later formats have, and edges that pass no filter.
+static void test_latest_format(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_path(*state, "latest.h5", path);
+  static const hsize_t most[3] = {H5S_UNLIMITED, H5S_UNLIMITED, 4};
+  static const hsize_t whole[3] = {7, 5, 4}, part[3] = {3, 2, 3};
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  assert_true(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST) >= 0);
+  double values[VALUES];
+  for (int i = 0; i < VALUES; ++i) {
+    values[i] = (i * 37) % 101;
+  }
+  for (int growing = 0; growing <= 3; ++growing) {  // dimensions that may; 3: one chunk
+    for (int filtered = 0; filtered < 3; ++filtered) {
+      const hsize_t limit[3] = {growing > 0 ? most[0] : 7, growing == 2 ? most[1] : 5, 4};
+      const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+      assert_true(H5Pset_chunk(list, 3, growing == 3 ? whole : part) >= 0);
+      assert_true(filtered == 0 || H5Pset_deflate(list, 1) >= 0);
+      assert_true(filtered < 2 ||
+                  H5Pset_chunk_opts(list, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) >= 0);
+      (void)remove(path);
+      const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+      const hid_t space = H5Screate_simple(3, shape, limit);
+      const hid_t set =
+          H5Dcreate2(file, "x", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+      assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+      (void)H5Dclose(set);
+      (void)H5Sclose(space);
+      (void)H5Pclose(list);
+      hdf5_write_close(file);
+      const hid_t again = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+      compare(again);
+      hdf5_write_close(again);
+    }
+  }
+  (void)H5Pclose(access);
+}
+
+// Sets of which nothing was written: zeros, unless there is a rule of their own.
+static void test_unwritten(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  const hid_t file = hdf5_write_create(scratch_path(*state, "empty.h5", path));
+  static const double other = 3.0;
+  for (int layout = 0; layout < 2; ++layout) {
+    for (int rule = 0; rule < 3; ++rule) {
+      const hid_t list = creation_list(0, 2, layout == 0 ? H5D_CONTIGUOUS : H5D_CHUNKED);
+      assert_true(rule != 1 || H5Pset_fill_time(list, H5D_FILL_TIME_NEVER) >= 0);
+      assert_true(rule != 2 || H5Pset_fill_value(list, H5T_NATIVE_DOUBLE, &other) >= 0);
+      const hid_t space = H5Screate_simple(2, flat, NULL);
+      char name[32];
+      (void)snprintf(name, sizeof name, "x%d%d", layout, rule);
+      (void)H5Dclose(
+          H5Dcreate2(file, name, H5T_NATIVE_FLOAT, space, H5P_DEFAULT, list, H5P_DEFAULT));
+      (void)H5Sclose(space);
+      (void)H5Pclose(list);
+      double values[VALUES];
+      memset(values, -1, sizeof values);
+      const char* why = NULL;
+      sap_hdf5_set set;
+      assert_true(sap_hdf5_set_open(file, name, &set));
+      assert_int_equal(sap_hdf5_set_read(&set, 0, set.rows, H5T_NATIVE_DOUBLE, values, &why),
+                       rule == 0 ? SAP_STATUS_OK : SAP_STATUS_SYNTAX);
+      for (int i = 0; i < VALUES && rule == 0; ++i) {
+        assert_true(values[i] == 0.0);
+      }
+      sap_hdf5_set_close(&set);
+    }
+  }
+  hdf5_write_close(file);
+}
+
+static void test_not_read(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  const hid_t file = hdf5_write_create(scratch_path(*state, "others.h5", path));
+  const hid_t packed = creation_list(0, 1, H5D_CHUNKED);
+  assert_true(H5Pset_scaleoffset(packed, H5Z_SO_INT, 0) >= 0);
+  write_set(file, H5T_STD_I32LE, 1, packed);
+  double values[VALUES];
+  const char* why = NULL;
+  sap_hdf5_set set;
+  assert_true(sap_hdf5_set_open(file, "x", &set));
+  assert_int_equal(sap_hdf5_set_read(&set, 0, set.rows, H5T_NATIVE_DOUBLE, values, &why),
+                   SAP_STATUS_UNSUPPORTED);
+  assert_non_null(strstr(why, "h5repack"));
+  sap_hdf5_set_close(&set);
+  const hid_t text = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+  assert_true(H5Tset_size(text, H5T_VARIABLE) >= 0);
+  (void)H5Dclose(H5Dcreate2(file, "text", text, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  assert_true(sap_hdf5_set_open(file, "text", &set));
+  assert_int_equal(set.kind, SAP_HDF5_OTHERS);
+  assert_int_equal(sap_hdf5_set_read(&set, 0, 1, text, values, &why), SAP_STATUS_UNSUPPORTED);
+  sap_hdf5_set_close(&set);
+  assert_false(sap_hdf5_set_open(file, "/", &set));
+  sap_hdf5_set_close(&set);
+  (void)H5Sclose(space);
+  (void)H5Tclose(text);
+  (void)H5Pclose(packed);
+  hdf5_write_close(file);
+}
+
+static int silent_setup(void** state) {
+  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+  return scratch_setup(state);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_all_kinds), cmocka_unit_test(test_latest_format),
+      cmocka_unit_test(test_unwritten), cmocka_unit_test(test_not_read)};
+  return cmocka_run_group_tests(tests, silent_setup, scratch_teardown);
+}
