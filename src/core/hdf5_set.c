@@ -2,7 +2,7 @@
 #include "core/hdf5_set.h"
 
 #ifdef SAPSTEP_HDF5
-#include <string.h>
+#include <stdio.h>
 
 #include "core/hdf5_chunk.h"
 
@@ -63,6 +63,24 @@ static bool measure(hid_t space, sap_hdf5_set* set) {
   set->rank = rank;
   set->rows = set->size[0];
   return true;
+}
+
+// Every group on the way and the end itself.
+bool sap_hdf5_exists(hid_t file, const char* name) {
+  enum { NAME_SIZE = 256 };
+  char part[NAME_SIZE];
+  for (const char* at = name; (size_t)(at - name) < sizeof part; ++at) {
+    if ((*at == '/' && at > name) || *at == '\0') {
+      (void)snprintf(part, sizeof part, "%.*s", (int)(at - name), name);
+      if (H5Lexists(file, part, H5P_DEFAULT) == 0) {
+        return false;
+      }
+    }
+    if (*at == '\0') {
+      return true;
+    }
+  }
+  return false;  // none of ours is so long
 }
 
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set) {

@@ -31,6 +31,10 @@ typedef struct sap_hdf5_set {
   hsize_t rows, row_values;                // rows: size[0]; the product is below 2^63
 } sap_hdf5_set;
 
+// Is there an object or link of this name? True also where the file is too damaged to tell: what
+// then opens it says so.
+bool sap_hdf5_exists(hid_t file, const char* name);
+
 // False: there is no such data set, or it is damaged. Closed by close, also after a failure.
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set);
 void sap_hdf5_set_close(sap_hdf5_set* set);

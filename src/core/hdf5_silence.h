@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 prints its errors unless told not to; kept silent from begin to end, and when the process
-// ends.
+// HDF5 prints its errors unless told not to; kept silent from begin to end.
 #ifndef SAP_CORE_HDF5_SILENCE_H
 #define SAP_CORE_HDF5_SILENCE_H
 
@@ -15,6 +14,9 @@ typedef struct sap_hdf5_silence {
 } sap_hdf5_silence;
 void sap_hdf5_silence_begin(sap_hdf5_silence* silence);
 void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
+// To be called after a damaged file, of which HDF5 1.10 loses memory of its own and complains of it
+// when the process ends ("infinite loop closing library"), if it may report errors then.
+void sap_hdf5_silence_exit(void);
 #endif
 
 #endif

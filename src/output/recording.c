@@ -111,6 +111,7 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
   const sap_status status = open_file(path, recording, error);
   sap_hdf5_silence_end(&silence);
   if (status != SAP_STATUS_OK) {
+    sap_hdf5_silence_exit();
     sap_recording_close(recording);
     return status;
   }
@@ -131,6 +132,14 @@ int64_t sap_recording_rows(const sap_recording* recording) {
   return recording == NULL ? 0 : recording->rows;
 }
 
+// After a call of HDF5 that may have met damage: what exists and could not be read.
+static void end_quietly(hid_t file, const char* name, bool good, const sap_hdf5_silence* silence) {
+  if (!good && sap_hdf5_exists(file, name)) {
+    sap_hdf5_silence_exit();
+  }
+  sap_hdf5_silence_end(silence);
+}
+
 sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
                               int64_t* columns, sap_error* error) {
   if (recording == NULL || name == NULL || rows == NULL || columns == NULL) {
@@ -139,7 +148,7 @@ sap_status sap_recording_size(const sap_recording* recording, const char* name, 
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const bool good = measure(recording->file, name, rows, columns);
-  sap_hdf5_silence_end(&silence);
+  end_quietly(recording->file, name, good, &silence);
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
 }
@@ -166,7 +175,7 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
     status = sap_hdf5_set_read(&set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);
   }
   sap_hdf5_set_close(&set);
-  sap_hdf5_silence_end(&silence);
+  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
   return status == SAP_STATUS_OK
              ? SAP_STATUS_OK
              : sap_fail(error, status == SAP_STATUS_SYNTAX ? SAP_STATUS_IO : status,
@@ -198,7 +207,7 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const bool good = read_attribute(recording->file, name, attribute, out, size);
-  sap_hdf5_silence_end(&silence);
+  end_quietly(recording->file, name, good, &silence);
   return good ? SAP_STATUS_OK
               : sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no attribute '%s'", name, attribute);
 }
@@ -230,7 +239,7 @@ sap_status sap_recording_text(const sap_recording* recording, const char* name, 
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = read_text(recording->file, name, index, out, size);
-  sap_hdf5_silence_end(&silence);
+  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
   if (status == SAP_STATUS_OK || status == SAP_STATUS_MEMORY) {
     return status == SAP_STATUS_OK ? status : sap_fail(error, status, "out of memory: text");
   }

@@ -11,7 +11,7 @@
 #include "core/hdf5_set.h"
 #include "core/memory.h"
 
-enum { NAME_SIZE = 128, MESSAGE_SIZE = 320 };
+enum { MESSAGE_SIZE = 320 };
 
 sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* error) {
   *file = (sap_fclib_file){.id = -1, .path = path};
@@ -44,20 +44,8 @@ sap_status sap_fclib_fail(const sap_fclib_file* file, sap_error* error, sap_stat
   return sap_fail(error, status, "%s: dataset '/%s': %s", file->path, name, message);
 }
 
-// Every group on the way and the end itself.
 bool sap_fclib_has(const sap_fclib_file* file, const char* name) {
-  char part[NAME_SIZE];
-  for (const char* at = name;; ++at) {
-    if (*at == '/' || *at == '\0') {
-      (void)snprintf(part, sizeof part, "%.*s", (int)(at - name), name);
-      if (!(H5Lexists(file->id, part, H5P_DEFAULT) > 0)) {
-        return false;
-      }
-      if (*at == '\0') {
-        return true;
-      }
-    }
-  }
+  return sap_hdf5_exists(file->id, name);
 }
 
 // Opens a dataset of numbers, which is to be closed after a success alone; *count values.
@@ -130,7 +118,7 @@ sap_status sap_fclib_read_reals(const sap_fclib_file* file, const char* name, in
 sap_status sap_fclib_read_keys(const sap_fclib_file* file, const char* name, int64_t expected,
                                uint64_t** out, sap_error* error) {
   sap_hdf5_set set;
-  int32_t count;
+  int32_t count = 0;
   const sap_status status = open_set(file, name, true, expected, &set, &count, error);
   if (status != SAP_STATUS_OK) {
     return status;

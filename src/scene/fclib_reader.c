@@ -114,6 +114,9 @@ sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_er
                                                                path);
   }
   sap_fclib_close(&file);
+  if (status != SAP_STATUS_OK) {
+    sap_hdf5_silence_exit();
+  }
   sap_hdf5_silence_end(&silence);
   if (status != SAP_STATUS_OK && strncmp(error->message, path, strlen(path)) != 0) {
     sap_error_prefix(error, "%s", path);

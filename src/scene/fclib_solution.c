@@ -172,6 +172,9 @@ sap_status sap_fclib_read_solution(const char* path, const sap_problem* problem,
     status = read_beside(&file, problem, index, solution, found, error);
   }
   sap_fclib_close(&file);
+  if (status != SAP_STATUS_OK) {
+    sap_hdf5_silence_exit();
+  }
   sap_hdf5_silence_end(&silence);
   return status;
 }
