@@ -194,7 +194,8 @@ static int execute(bench* b, char** scenes, int nscenes) {
   }
   progress_end(&bar);
   sap_error error = {0};
-  if (!cli_table_print(b->table, b->format, stdout)) {
+  const bool nothing = b->nscenes == 0 && b->format == CLI_FORMAT_TABLE;
+  if (!nothing && !cli_table_print(b->table, b->format, stdout)) {
     code = cli_out_of_memory();
   } else if (b->svg != NULL && b->nscenes > 0 && bench_draw(b, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);

@@ -6,11 +6,7 @@
 
 #include <sapstep/base.h>
 
-#if defined(__GNUC__)
-#define CLI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))
-#else
-#define CLI_PRINTF(format_index, first)
-#endif
+#include "core/error.h"
 
 // Exit codes of the program.
 enum {
@@ -57,23 +53,17 @@ extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_view;
 
 // "sapstep: message" on standard error.
-void cli_message(const char* format, ...) CLI_PRINTF(1, 2);
+void cli_message(const char* format, ...) SAP_PRINTF(1, 2);
 // The exit code that a status stands for.
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
-// Fills the error and returns `status`.
-sap_status cli_fail(sap_error* error, sap_status status, const char* format, ...) CLI_PRINTF(3, 4);
-// The same: MEMORY, "out of memory".
+// Fails with MEMORY, "out of memory".
 sap_status cli_no_memory(sap_error* error);
 // Says so, and returns the exit code.
 int cli_out_of_memory(void);
 // Flushes standard output: CLI_FILE and a message when something could not be written.
 int cli_flush(void);
-// "runs/a.h5" and ".svg" make "runs/a.svg"; to be freed, NULL without memory.
-char* cli_sibling_path(const char* path, const char* extension);
-// Whether the name says HDF5: .hdf5 or .h5.
-bool cli_is_hdf5(const char* path);
 // The candidate that `word` is most likely a misspelling of; NULL: none is near.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
 

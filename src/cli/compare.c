@@ -101,7 +101,7 @@ static sap_status write_rows(const compare_job* job, sap_error* error) {
   const bool good =
       file != NULL && cli_table_print(job->rows, CLI_FORMAT_CSV, file) && ferror(file) == 0;
   if ((file != NULL && fclose(file) != 0) || !good) {
-    return cli_fail(error, SAP_STATUS_IO, "cannot write '%.200s'", job->options.rows);
+    return sap_fail(error, SAP_STATUS_IO, "cannot write '%.200s'", job->options.rows);
   }
   return SAP_STATUS_OK;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cli/compare.h"
+#include "cli/path.h"
 #include "cli/thin_line.h"
 #include "core/csv.h"
 
@@ -74,7 +75,7 @@ bool compare_lines_spread(const compare_lines* lines, int panel) {
 }
 
 static sap_status fail(const char* path, sap_error* error) {
-  return cli_fail(error, SAP_STATUS_IO, "cannot write '%.200s': %s", path,
+  return sap_fail(error, SAP_STATUS_IO, "cannot write '%.200s': %s", path,
                   errno != 0 ? strerror(errno) : "a write failed");
 }
 

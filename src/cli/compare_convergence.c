@@ -122,7 +122,7 @@ sap_status compare_convergence_write(compare_job* job, sap_error* error) {
   compare_lines lines = {0};
   sap_status status = SAP_STATUS_OK;
   if (job->convergence == NULL) {
-    return cli_fail(error, SAP_STATUS_ARGUMENT, "--convergence: no step had a contact problem");
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "--convergence: no step had a contact problem");
   }
   bool good = true;
   for (int i = 0; i < job->count && good; ++i) {

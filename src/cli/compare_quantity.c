@@ -139,7 +139,7 @@ void compare_quantity_label(const compare_quantity* q, char out[COMPARE_LABEL_SI
 }
 
 static sap_status refuse(const char* name, const char* why, sap_error* error) {
-  return cli_fail(error, SAP_STATUS_ARGUMENT, "--plot '%.100s': %s", name, why);
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "--plot '%.100s': %s", name, why);
 }
 
 sap_status compare_probe_find(const compare_quantity* q, const sap_model* model, compare_probe* out,

@@ -18,7 +18,7 @@ static sap_status find_forces(const compare_options* o, compare_run* r, sap_erro
   for (int i = 0; i < o->force_count; ++i) {
     r->force_bodies[i] = sap_model_find(r->model, SAP_ELEMENT_BODY, o->forces[i].body);
     if (r->force_bodies[i] < 1) {
-      return cli_fail(error, SAP_STATUS_ARGUMENT, "--force: the scene has no body '%.200s'",
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "--force: the scene has no body '%.200s'",
                       o->forces[i].body);
     }
   }
@@ -46,7 +46,7 @@ static sap_status open_run(const compare_options* o, const cli_scene* scene,
   r->dt = options.dt;
   r->planned = cli_step_count(o->duration, options.dt);
   if (r->planned > STEPS_MAX) {
-    return cli_fail(error, SAP_STATUS_ARGUMENT, "%g s in steps of %g s are more than %d steps",
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%g s in steps of %g s are more than %d steps",
                     o->duration, options.dt, STEPS_MAX);
   }
   status = sap_stepper_create(sap_multibody_system(r->multibody), &options, &r->stepper, error);

@@ -26,7 +26,7 @@ typedef struct study {
 } study;
 
 static bool fail(const study* s, sap_status status, int line, const char* text) {
-  (void)cli_fail(s->error, status, "%.200s:%d: %s", s->path, line, text);
+  (void)sap_fail(s->error, status, "%.200s:%d: %s", s->path, line, text);
   return false;
 }
 
@@ -113,7 +113,7 @@ static bool expand(const cli_parser* parser, compare_arguments* out, sap_error* 
   errno = 0;
   FILE* file = fopen(path, "r");
   if (out->owned == NULL || out->argv == NULL || file == NULL) {
-    (void)cli_fail(error, file == NULL ? SAP_STATUS_IO : SAP_STATUS_MEMORY,
+    (void)sap_fail(error, file == NULL ? SAP_STATUS_IO : SAP_STATUS_MEMORY,
                    "cannot read the study '%.200s': %s", path, strerror(errno));
     return file != NULL && fclose(file) == EOF;
   }

@@ -149,8 +149,8 @@ static const char* take_exact(converge_options* o, const char* text) {
 
 static const char* take_number(converge_options* o, int id, const char* text, bool* known) {
   const cli_number numbers[] = {
-      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s"},
-      {OPTION_DURATION, &o->duration, 0.0, 1e9, true, "> 0 and at most 1e9 s"},
+      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s, at most 1e9"},
+      {OPTION_DURATION, &o->duration, 0.0, 1e9, true, "finite and > 0 s, at most 1e9"},
   };
   const count_option counts[] = {
       {OPTION_LEVELS, &o->levels, 2, CONVERGE_LEVELS_MAX, "an integer from 2 to 20"},

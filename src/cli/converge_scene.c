@@ -13,7 +13,7 @@
 
 static sap_status refuse(sap_error* error, const char* format, const char* scene,
                          const char* name) {
-  return cli_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
+  return sap_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
 }
 
 // The coordinates of a hinge or slide.

@@ -9,6 +9,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/path.h"
 
 static const cli_option options[] = {{0}};
 

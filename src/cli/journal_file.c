@@ -12,7 +12,7 @@
 #include "cli/command.h"
 
 sap_status journal_fail(sap_error* error, sap_status status, const char* text, const char* path) {
-  return cli_fail(error, status, "'%.300s': %s", path, text);
+  return sap_fail(error, status, "'%.300s': %s", path, text);
 }
 
 sap_status journal_file_open(const char* path, const char* busy, int* file, sap_error* error) {

@@ -7,13 +7,24 @@
 
 #include "cli/command.h"
 
+enum { MESSAGE_SIZE = 8192 };  // longer ones are cut
+
+// Names out of files may hold what a terminal would obey: such bytes become '?'.
+static void disarm(char* text) {
+  for (char* c = text; *c != '\0'; ++c) {
+    const unsigned char byte = (unsigned char)*c;
+    *c = (byte < 0x20 && byte != '\n') || byte == 0x7f ? '?' : *c;
+  }
+}
+
 void cli_message(const char* format, ...) {
+  char text[MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);
-  (void)fputs("sapstep: ", stderr);
-  (void)vfprintf(stderr, format, arguments);
-  (void)fputc('\n', stderr);
+  (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
+  disarm(text);
+  (void)fprintf(stderr, "sapstep: %s\n", text);
 }
 
 int cli_exit_code(sap_status status) {
@@ -39,17 +50,8 @@ int cli_report(const sap_error* error) {
   return cli_exit_code(error->status);
 }
 
-sap_status cli_fail(sap_error* error, sap_status status, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  error->status = status;
-  (void)vsnprintf(error->message, sizeof error->message, format, arguments);
-  va_end(arguments);
-  return status;
-}
-
 sap_status cli_no_memory(sap_error* error) {
-  return cli_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
 }
 
 int cli_out_of_memory(void) {
@@ -67,18 +69,6 @@ int cli_flush(void) {
     return CLI_FILE;
   }
   return CLI_OK;
-}
-
-char* cli_sibling_path(const char* path, const char* extension) {
-  const char* slash = strrchr(path, '/');
-  const char* dot = strrchr(slash != NULL ? slash : path, '.');
-  const size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
-  char* name = malloc(stem + strlen(extension) + 1);
-  if (name != NULL) {
-    memcpy(name, path, stem);
-    memcpy(name + stem, extension, strlen(extension) + 1);
-  }
-  return name;
 }
 
 enum { WORD_SIZE = 64 };  // longer words are no misspellings of ours
@@ -117,10 +107,4 @@ const char* cli_suggest(const char* word, const char* const* candidates, int cou
     }
   }
   return best;
-}
-
-bool cli_is_hdf5(const char* path) {
-  const size_t length = strlen(path);
-  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
-         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
 }

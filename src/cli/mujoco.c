@@ -76,7 +76,7 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   const int64_t whole = cli_step_count(r->o.duration, s->dt);
   s->planned = whole > s->before ? whole - s->before : 0;
   if (r->o.output != NULL && !mujoco_output_open(&r->out, r->o.output, r->loaded.model)) {
-    return cli_fail(error, SAP_STATUS_IO, "%.200s: cannot be written", r->o.output);
+    return sap_fail(error, SAP_STATUS_IO, "%.200s: cannot be written", r->o.output);
   }
   if (r->o.record != NULL) {
     status = mujoco_record_open(r->o.record, r->loaded.model, &r->o.recorder, &r->record, error);

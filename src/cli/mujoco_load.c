@@ -9,7 +9,7 @@
 #include "mujoco/compat.h"
 
 static sap_status fail(sap_error* error, sap_status status, const char* text, const char* what) {
-  return cli_fail(error, status, "%.200s: %.200s", what, text);
+  return sap_fail(error, status, "%.200s: %.200s", what, text);
 }
 
 static void make_data(void* context) {

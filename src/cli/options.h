@@ -10,10 +10,12 @@
 #include <sapstep/stepper.h>
 
 #include "cli/command.h"
+#include "cli/path.h"
 
 enum {
   CLI_OPTION_MAX = 64,
   CLI_NAME_SIZE = 48,
+  CLI_PATH_MAX = 16,
   CLI_PARSE_END = 0,    // operands follow
   CLI_PARSE_LEAVE = -1  // return parser.exit_code: help was printed, or the command line is wrong
 };
@@ -29,16 +31,19 @@ typedef struct cli_parser {
   struct option list[CLI_OPTION_MAX + 1];
   char names[CLI_OPTION_MAX][CLI_NAME_SIZE];
   int count;
+  cli_path paths[CLI_PATH_MAX];  // of files that options name; the last of an option  (path_count)
+  int path_count;
 } cli_parser;
 
 // `solver` holds the defaults already. One command line is parsed at a time (getopt).
 void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver_options* solver,
                       int argc, char** argv);
 // The id of the next option of the command and its argument (NULL without one), or CLI_PARSE_END or
-// CLI_PARSE_LEAVE. Solver options and --help are dealt with inside.
+// CLI_PARSE_LEAVE. Solver options and --help are dealt with inside, and a command line whose
+// outputs would be written over its inputs or over one another is refused.
 int cli_parse_next(cli_parser* parser, const char** argument);
 // "command: message" and a hint at the help; returns CLI_USAGE.
-int cli_usage_error(const cli_command* command, const char* format, ...) CLI_PRINTF(2, 3);
+int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRINTF(2, 3);
 
 // Prints the help of a command to standard output.
 void cli_print_help(const cli_command* command);

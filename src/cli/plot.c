@@ -8,6 +8,7 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/options.h"
+#include "cli/path.h"
 #include "cli/plot_picture.h"
 #include "cli/quantity.h"
 #include "cli/thin_line.h"
@@ -113,7 +114,7 @@ static sap_status read_history(plot* all, const char* name, picture* p, sap_erro
   int32_t row = -1;
   if (name[strlen("history")] == ':' &&
       (!cli_read_integer(name + strlen("history:"), &row) || row < 0)) {
-    return cli_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
   }
   const sap_status status = quantity_read_history(all->recording, row, &p->q, error);
   if (status != SAP_STATUS_OK) {
@@ -142,12 +143,12 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
       (void)snprintf(list + used, sizeof list - used, "%s%.32s", c > 0 ? ", " : "",
                      p->q.columns[c].label);
     }
-    return cli_fail(error, SAP_STATUS_ARGUMENT,
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "'step' is many things: choose, as in step:%s; there are %s",
                     p->q.columns[0].label, list);
   }
   if (p->q.count > LINES) {
-    return cli_fail(error, SAP_STATUS_ARGUMENT,
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
                     (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
   }
@@ -189,7 +190,7 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   if (status == SAP_STATUS_OK && r->against != NULL) {
     status = quantity_read(all->recording, r->against, &all->against, error);
     if (status == SAP_STATUS_OK && all->against.count != 1) {
-      status = cli_fail(error, SAP_STATUS_ARGUMENT,
+      status = sap_fail(error, SAP_STATUS_ARGUMENT,
                         "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
                         (long)all->against.count, all->against.name, all->against.columns[0].label);
     }
@@ -229,7 +230,10 @@ static int run(const cli_command* command, int argc, char** argv) {
   char* named = cli_sibling_path(r.recording, ".svg");
   const char* path = r.output != NULL ? r.output : named;
   sap_status status =
-      path != NULL ? sap_recording_open(r.recording, &recording, &error) : cli_no_memory(&error);
+      path != NULL ? cli_check_sibling(path, r.recording, &error) : cli_no_memory(&error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_recording_open(r.recording, &recording, &error);
+  }
   if (status == SAP_STATUS_OK) {
     plot all = {.request = &r, .recording = recording};
     status = draw(&all, path, &error);

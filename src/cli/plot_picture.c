@@ -24,11 +24,11 @@ static sap_status convert(const char* svg, const char* png, sap_error* error) {
   pid_t child;
   int state = -1;
   if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
-    return cli_fail(error, SAP_STATUS_UNSUPPORTED,
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
                     "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
   }
   if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0) {
-    return cli_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
+    return sap_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
   }
   return SAP_STATUS_OK;
 }

@@ -113,7 +113,7 @@ static sap_status write_both(const profile* p, const char* const* names, double 
                                  .series = series};
   const sap_status status = sap_chart_write(path, &panel, 1, error);
   if (status == SAP_STATUS_OK && !write_csv(p, names, series, path)) {
-    return cli_fail(error, SAP_STATUS_IO, "cannot write the profile beside '%.200s': %s", path,
+    return sap_fail(error, SAP_STATUS_IO, "cannot write the profile beside '%.200s': %s", path,
                     strerror(errno));
   }
   return status;

@@ -12,7 +12,7 @@ static sap_status unknown_kind(const char* text, sap_error* error) {
   for (int i = 0; quantity_kinds[i].name != NULL; ++i) {
     (void)strcat(strcat(list, i > 0 ? ", " : ""), quantity_kinds[i].name);
   }
-  return cli_fail(error, SAP_STATUS_ARGUMENT, "unknown quantity '%.80s'; there are %s and history",
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "unknown quantity '%.80s'; there are %s and history",
                   text, list);
 }
 
@@ -27,7 +27,7 @@ static sap_status unknown_column(const quantity* q, const char* part, sap_error*
     }
     (void)strcat(strcat(list, i > 0 ? ", " : ""), q->columns[i].label);
   }
-  return cli_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no '%.80s'; there %s%s", q->name, part,
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no '%.80s'; there %s%s", q->name, part,
                   q->count > 0 && q->columns[0].label[0] != '\0' ? "are " : "is nothing to choose",
                   list);
 }
@@ -116,7 +116,7 @@ sap_status quantity_read(const sap_recording* recording, const char* text, quant
     status = filter(out, text + length + 1, error);
   }
   if (status == SAP_STATUS_OK && out->count == 0) {
-    status = cli_fail(error, SAP_STATUS_ARGUMENT, "the recording has no '%s'", found->name);
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no '%s'", found->name);
   }
   if (status == SAP_STATUS_OK) {
     status = allocate(out, error);

@@ -22,7 +22,7 @@ static sap_status read_all(const sap_recording* recording, const char* name, int
     return status;
   }
   if (width != columns) {
-    return cli_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
+    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
                     (long long)width, (long long)columns);
   }
   *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
@@ -95,7 +95,7 @@ sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, s
       if (used == have) {
         have = all - at < PIECE ? all - at : PIECE;
         status = have > 0 ? read_piece(recording, at, have, p, error)
-                          : cli_fail(error, SAP_STATUS_SYNTAX,
+                          : sap_fail(error, SAP_STATUS_SYNTAX,
                                      "the recording lacks contacts of row %lld", (long long)row);
         at += have;
         used = 0;
@@ -147,7 +147,7 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
     status = read_all(recording, "iteration/count", 1, &count, &rows, error);
   }
   if (status == SAP_STATUS_OK && row >= rows) {
-    status = cli_fail(error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
+    status = sap_fail(error, SAP_STATUS_ARGUMENT, "row %lld: the recording has %lld",
                       (long long)row, (long long)rows);
   }
   for (int64_t i = 0, most = 0; i < rows && row < 0 && status == SAP_STATUS_OK; ++i) {
@@ -160,7 +160,7 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
     row = row >= 0 ? row : out->rows;
     out->rows = (int64_t)count[row];
     status = out->rows > 0 ? fill_history(recording, (int64_t)first[row], out, error)
-                           : cli_fail(error, SAP_STATUS_ARGUMENT,
+                           : sap_fail(error, SAP_STATUS_ARGUMENT,
                                       "the solver did not iterate in row %lld", (long long)row);
   }
   free(first);

@@ -154,13 +154,13 @@ static sap_status label_joints(const sap_recording* recording, int which, quanti
     double row[4];
     char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
     status = columns == 4 ? sap_recording_read(recording, "model/joint", j, 1, row, error)
-                          : cli_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
+                          : sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
     if (status == SAP_STATUS_OK) {
       status = joint_name(recording, j, row, name, error);
     }
     const int type = status == SAP_STATUS_OK ? (int)row[0] : SAP_JOINT_HINGE;
     if (type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE) {
-      return cli_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
+      return sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
     }
     for (int32_t k = 0; k < joint_parts[type].count[which] && status == SAP_STATUS_OK; ++k) {
       const char* part = joint_parts[type].names[which][k];

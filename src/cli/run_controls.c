@@ -19,14 +19,14 @@ typedef struct source {
   sap_error* error;
 } source;
 
-CLI_PRINTF(3, 4)
+SAP_PRINTF(3, 4)
 static sap_status fail(const source* s, sap_status status, const char* format, ...) {
   va_list arguments;
   char text[256];
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return cli_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
+  return sap_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
 }
 
 // Cuts the next cell off a line; NULL when there is none left. Blanks around it go.
@@ -120,7 +120,7 @@ sap_status run_controls_read(const char* path, const sap_model* model, run_contr
   source s = {path, 0, error};
   FILE* file = fopen(path, "r");
   if (file == NULL) {
-    return cli_fail(error, SAP_STATUS_IO, "cannot read '%.200s': %s", path, strerror(errno));
+    return sap_fail(error, SAP_STATUS_IO, "cannot read '%.200s': %s", path, strerror(errno));
   }
   char* line = NULL;
   size_t size = 0;

@@ -13,7 +13,7 @@
 enum { FOLDER_MODE = 0777 };
 
 static sap_status fail(sap_error* error, const char* format, const char* path) {
-  return cli_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
+  return sap_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
 }
 
 sap_status run_dump(const char* folder, long long step, const sap_problem* problem,

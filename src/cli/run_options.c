@@ -84,7 +84,7 @@ static bool set_scheme(run_options* options, const char* name) {
 static const char* take(run_options* o, int id, const char* argument) {
   const cli_number numbers[] = {
       {OPTION_DURATION, &o->duration, 0.0, 1e9, false, "between 0 and 1e9 s"},
-      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s"},
+      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s, at most 1e9"},
       {OPTION_THETA, &o->stepper.theta, 0.0, 1.0, false, "between 0 and 1"},
       {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, 1.0, false, "between 0 and 1"},
       {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, 1.0, false, "between 0 and 1"},

@@ -139,7 +139,7 @@ static sap_status check_moves(const cli_scene* scene, const sap_model* model, sa
   if (sap_model_get_sizes(model).nv > 0) {
     return SAP_STATUS_OK;
   }
-  return cli_fail(error, SAP_STATUS_ARGUMENT, "%.150s: nothing moves: no body has a joint",
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s: nothing moves: no body has a joint",
                   scene->path);
 }
 
@@ -155,7 +155,7 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
     char instead[128];
     list_keyframes(model, name, instead, sizeof instead);
-    return cli_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", scene->path,
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", scene->path,
                     name, instead);
   }
   const sap_status status = check_moves(scene, model, error);

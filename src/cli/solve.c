@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/path.h"
 #include "cli/problem_files.h"
 #include "cli/table.h"
 

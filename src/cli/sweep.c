@@ -8,6 +8,7 @@
 
 #include "cli/interrupt.h"
 #include "cli/options.h"
+#include "cli/path.h"
 #include "cli/sweep.h"
 
 enum { OPTION_OUTPUT = 1, OPTION_CSV, OPTION_SVG, OPTION_JOBS, OPTION_RESTART };

@@ -95,7 +95,7 @@ bool sweep_study_parameter(sweep_study* study, int line, char** words, int count
 void sweep_study_clear(sweep_study* study);
 // Fills the error with "file:line: text" and returns false.
 bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const char* format, ...)
-    CLI_PRINTF(4, 5);
+    SAP_PRINTF(4, 5);
 
 // The value of a parameter in a case, as text; those of numbers are exact.
 void sweep_value(const sweep_study* study, int parameter, int64_t index, char out[SWEEP_TEXT_SIZE]);

@@ -64,7 +64,7 @@ void sweep_value(const sweep_study* study, int parameter, int64_t index,
 }
 
 static sap_status refuse(sap_error* error, const char* format, const char* name) {
-  return cli_fail(error, SAP_STATUS_ARGUMENT, format, name);
+  return sap_fail(error, SAP_STATUS_ARGUMENT, format, name);
 }
 
 static sap_status set_start(const char* keyframe, const sweep_setup* setup, const sap_model* model,

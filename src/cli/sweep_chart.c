@@ -140,14 +140,14 @@ static sap_status write(const drawing* d, const char* path, sap_error* error) {
 bool sweep_chart_possible(const sweep_study* study, sap_error* error) {
   const int x = find_x(study);
   if (x < 0) {
-    (void)cli_fail(error, SAP_STATUS_ARGUMENT,
+    (void)sap_fail(error, SAP_STATUS_ARGUMENT,
                    "%.200s: --svg draws over a grid of numbers, and the study has none",
                    study->path);
     return false;
   }
   const int64_t lines = study->cases / study->samples / study->parameters[x].count;
   if (lines > LINES_MAX) {
-    (void)cli_fail(error, SAP_STATUS_ARGUMENT,
+    (void)sap_fail(error, SAP_STATUS_ARGUMENT,
                    "%.200s: --svg would draw %lld lines over %s, at most %d can be told apart",
                    study->path, (long long)lines, study->parameters[x].name, LINES_MAX);
     return false;

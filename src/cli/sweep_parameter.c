@@ -17,7 +17,7 @@ typedef struct number_def {
 } number_def;
 
 static const number_def numbers[] = {
-    {"dt", offsetof(sweep_setup, stepper.dt), 0.0, true, 1e9, "finite and > 0 s"},
+    {"dt", offsetof(sweep_setup, stepper.dt), 0.0, true, 1e9, "finite and > 0 s, at most 1e9"},
     {"theta", offsetof(sweep_setup, stepper.theta), 0.0, false, 1.0, "between 0 and 1"},
     {"theta_vq", offsetof(sweep_setup, stepper.theta_vq), 0.0, false, 1.0, "between 0 and 1"},
     {"restitution", offsetof(sweep_setup, stepper.restitution), 0.0, false, 1.0, "between 0 and 1"},

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/sweep.h"
 #include "cli/sweep_hash.h"
+#include "core/file.h"
 
 enum { WORDS_MAX = 4096, TEXT_MAX = 1 << 24 };
 static const char blanks[] = " \t\r";
@@ -19,7 +20,7 @@ bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const ch
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  (void)cli_fail(error, SAP_STATUS_SYNTAX, "%.99s:%d: %.399s", study->path, line, text);
+  (void)sap_fail(error, SAP_STATUS_SYNTAX, "%.99s:%d: %.399s", study->path, line, text);
   return false;
 }
 
@@ -164,11 +165,14 @@ static void hash_study(sweep_study* s) {
 bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
   size_t size = 0;
   *s = (sweep_study){.path = path, .duration = 1.0, .samples = 1, .floor = (double)NAN};
+  if (sap_file_readable(path, error) != SAP_STATUS_OK) {
+    return false;
+  }
   s->text = read_file(path, &size);
   char* lines = s->text != NULL ? malloc(size + 1) : NULL;
   if (lines == NULL) {
-    (void)cli_fail(error, SAP_STATUS_IO, "cannot read the study '%.300s': no such file, or no text",
-                   path);
+    (void)sap_fail(error, SAP_STATUS_IO,
+                   "%.300s: this is no study: bytes that are no text, or too long", path);
     return false;
   }
   memcpy(lines, s->text, size + 1);

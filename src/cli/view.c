@@ -6,6 +6,7 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/options.h"
+#include "cli/path.h"
 
 enum { ID_OUTPUT = 1, ID_TITLE, ID_FRAME_RATE, ID_CONTACTS };
 
@@ -78,7 +79,8 @@ static int run(const cli_command* command, int argc, char** argv) {
   exit_code = CLI_OK;
   if (path == NULL) {
     exit_code = cli_out_of_memory();
-  } else if (sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
+  } else if (cli_check_sibling(path, r.recording, &error) != SAP_STATUS_OK ||
+             sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
              sap_page_write(recording, path, &r.page, &summary, &error) != SAP_STATUS_OK) {
     exit_code = cli_report(&error);
   } else {

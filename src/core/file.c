@@ -34,6 +34,20 @@ sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, con
   return sap_fail(error, SAP_STATUS_IO, "cannot %s '%s': %s", verb, path, text);
 }
 
+sap_status sap_file_readable(const char* path, sap_error* error) {
+  errno = 0;
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    return sap_fail_io(error, errno, "read", path);
+  }
+  errno = 0;
+  (void)fgetc(file);  // a folder opens, but does not read
+  const int error_number = ferror(file) ? errno : 0;
+  const bool readable = !ferror(file);
+  (void)fclose(file);
+  return readable ? SAP_STATUS_OK : sap_fail_io(error, error_number, "read", path);
+}
+
 // Creates the temporary file under a free name and with the mode that open() would give the path.
 static FILE* open_temporary(sap_file* file) {
   for (int attempt = 0; attempt < NAME_ATTEMPTS; ++attempt) {

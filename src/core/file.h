@@ -29,6 +29,9 @@ bool sap_file_keep_lines(sap_file* file);
 // Without a successful commit no trace is left. NULL allowed.
 void sap_file_close(sap_file* file);
 
+// IO where the file cannot be read: missing, forbidden, a folder.
+sap_status sap_file_readable(const char* path, sap_error* error);
+
 // Fails with IO and "cannot <verb> '<path>': <text of the error number>".
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "mujoco/adapter.h"
 
 enum { TEXT_SIZE = 400 };
@@ -28,13 +28,11 @@ sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
                     out == NULL ? "out" : "path");
   }
   *out = NULL;
-  FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail(error, SAP_STATUS_IO, "%s: cannot be read", path);
-  }
-  (void)fclose(file);
   load l = {.path = path};
-  const sap_status status = sap_mj_call(load_model, &l, error);
+  sap_status status = sap_file_readable(path, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_call(load_model, &l, error);
+  }
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/hdf5_set.h"
 #include "core/memory.h"
 #include "output/recorder_data.h"
@@ -69,12 +70,17 @@ static bool names_vary(hid_t file) {
 }
 
 static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
+  const sap_status status =
+      sap_file_readable(path, error);  // HDF5 does not tell why it cannot open
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
     const bool other = H5Fis_hdf5(path) == 0;
     return sap_fail(error, other ? SAP_STATUS_SYNTAX : SAP_STATUS_IO,
                     other ? "'%s' is not an HDF5 file"
-                          : "cannot open the recording '%s': it is missing, unreadable or cut off",
+                          : "cannot open the recording '%s': it is damaged or cut off",
                     path);
   }
   if (!attribute_is(recording->file, "format", SAP_RECORDING_FORMAT)) {

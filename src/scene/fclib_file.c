@@ -2,7 +2,6 @@
 #include "scene/fclib_file.h"
 
 #ifdef SAPSTEP_HDF5
-#include <errno.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,12 +14,11 @@ enum { MESSAGE_SIZE = 320 };
 
 sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* error) {
   *file = (sap_fclib_file){.id = -1, .path = path};
-  errno = 0;
-  FILE* stream = fopen(path, "rb");  // HDF5 does not tell why it cannot open
-  if (stream == NULL) {
-    return sap_fail_io(error, errno, "read", path);
+  const sap_status status =
+      sap_file_readable(path, error);  // HDF5 does not tell why it cannot open
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
-  (void)fclose(stream);
   file->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   return file->id >= 0
              ? SAP_STATUS_OK

@@ -129,7 +129,7 @@ static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco --solver none box.xml", 2, "sapstep solvers");
   command_expect(*state, program, "mujoco --contact-model hard box.xml", 2, "lagged");
   command_expect(*state, program, "mujoco --plugins . box.xml", 3, "plugins");
-  command_expect(*state, program, "mujoco none.xml", 3, "none.xml: cannot be read");
+  command_expect(*state, program, "mujoco none.xml", 3, "cannot read 'none.xml': No such file");
   command_expect(*state, program, "mujoco bad.xml", 3, "bogus");
   command_expect(*state, program, "mujoco --keyframe down box.xml", 3, "down: no such keyframe");
   command_expect(*state, program, "mujoco --output no/t.csv box.xml", 3, "no/t.csv");

@@ -268,7 +268,8 @@ static void wrong_studies(void** state) {
     study(*state, "x.study", cases[i].text);
     command_expect(*state, program, "sweep x.study", 3, cases[i].message);
   }
-  command_expect(*state, program, "sweep missing.study", 3, "cannot read the study");
+  command_expect(*state, program, "sweep missing.study", 3,
+                 "cannot read 'missing.study': No such file");
   command_expect(*state, program, "sweep", 2, "one study file is needed");
   command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer 1 to 256");
 }
