@@ -190,11 +190,6 @@ static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static bool overlaps(const sap_aabb* a, const sap_aabb* b) {
-  return a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] &&
-         b->lower[2] <= a->upper[2] && a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0];
-}
-
 typedef struct sweep {
   sap_broadphase* bp;
   sap_broadphase_accept* accept;
@@ -229,7 +224,7 @@ static sap_status sweep_cell(const sweep* s, int32_t cell) {
     for (int32_t j = i + 1; j < end && bp->lower_x[bp->entries[j]] <= box_a->upper[0]; ++j) {
       const int32_t b = bp->order[bp->entries[j]];
       const sap_aabb* box_b = &bp->boxes[b];
-      if (!overlaps(box_a, box_b)) {
+      if (!sap_aabb_overlap(box_a, box_b)) {
         continue;
       }
       const int32_t y = cell_of(bp, 0, sap_most(box_a->lower[1], box_b->lower[1]));
@@ -254,7 +249,7 @@ static sap_status sweep_wide(const sweep* s) {
     const int32_t a = bp->order[rank];
     for (int32_t r = 0; r < bp->count && bp->lower_x[r] <= bp->boxes[a].upper[0]; ++r) {
       const int32_t b = bp->order[r];
-      if (r == rank || !overlaps(&bp->boxes[a], &bp->boxes[b]) ||
+      if (r == rank || !sap_aabb_overlap(&bp->boxes[a], &bp->boxes[b]) ||
           (r < rank && cells_of(bp, &bp->boxes[b]).wide)) {
         continue;
       }

@@ -15,6 +15,11 @@ typedef struct sap_aabb {
   double lower[3], upper[3];
 } sap_aabb;
 
+static inline bool sap_aabb_overlap(const sap_aabb* a, const sap_aabb* b) {
+  return a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] &&
+         b->lower[2] <= a->upper[2] && a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0];
+}
+
 typedef struct sap_broadphase {
   int32_t count;        // boxes
   sap_aabb* boxes;      // by index, filled by the caller                        (count)

@@ -38,6 +38,7 @@ static void init_shape(sap_collision* c, int32_t id) {
   sap_v3_copy(shape->p_BS, def->p_BS);
   shape->margin = def->margin;
   shape->reach = def->margin;
+  shape->is_static = shape->filter.weld == 0;
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
     const sap_pair_def* pair = &c->model->pairs[i];
     if (pair->shape_a == id || pair->shape_b == id) {
@@ -51,6 +52,29 @@ static void init_shape(sap_collision* c, int32_t id) {
   }
 }
 
+// Lists the static bodies with shapes, each once.
+static sap_status find_statics(sap_collision* c, sap_error* error) {
+  const int32_t bodies = c->model->sizes.bodies;
+  c->statics = sap_allocate((size_t)bodies, sizeof *c->statics);
+  bool* has_shape = sap_allocate((size_t)bodies, sizeof *has_shape);
+  if (c->statics == NULL || has_shape == NULL) {
+    sap_free(has_shape);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)bodies);
+  }
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    const int32_t body = c->shapes[i].filter.body;
+    if (c->shapes[i].is_static && !has_shape[body]) {
+      has_shape[body] = true;
+      c->statics[c->static_count++] = body;
+    }
+  }
+  sap_free(has_shape);
+  c->static_poses = sap_allocate(12 * (size_t)c->static_count, sizeof *c->static_poses);
+  return c->static_poses != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)c->static_count);
+}
+
 static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
   c->thread_count = 1;
@@ -59,10 +83,16 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
   c->shapes = sap_allocate(n, sizeof *c->shapes);
   c->planes = sap_allocate(n, sizeof *c->planes);
   c->boxed = sap_allocate(n, sizeof *c->boxed);
-  if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL) {
+  c->box_of = sap_allocate(n, sizeof *c->box_of);
+  c->boxes = sap_allocate(n, sizeof *c->boxes);
+  c->boxes_before = sap_allocate(n, sizeof *c->boxes_before);
+  c->outside = sap_allocate(n, sizeof *c->outside);
+  c->movers = sap_allocate(n, sizeof *c->movers);
+  if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL || c->box_of == NULL ||
+      c->boxes == NULL || c->boxes_before == NULL || c->outside == NULL || c->movers == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
   }
-  const sap_status status = make_hulls(c, error);
+  sap_status status = make_hulls(c, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -71,10 +101,13 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
     if (model->shapes[i].type == SAP_SHAPE_PLANE) {
       c->planes[c->plane_count++] = i;
     } else {
+      c->box_of[i] = c->box_count;
       c->boxed[c->box_count++] = i;
     }
   }
-  return sap_broadphase_create(&c->broadphase, c->box_count, error);
+  status = find_statics(c, error);
+  return status == SAP_STATUS_OK ? sap_broadphase_create(&c->broadphase, c->box_count, error)
+                                 : status;
 }
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {
@@ -107,10 +140,18 @@ void sap_collision_destroy(sap_collision* collision) {
   sap_free(collision->boxed);
   sap_free(collision->glides);
   sap_free(collision->jobs);
-  sap_free(collision->axes[0]);
-  sap_free(collision->axes[1]);
+  sap_free(collision->box_of);
+  sap_free(collision->boxes);
+  sap_free(collision->boxes_before);
+  sap_free(collision->statics);
+  sap_free(collision->static_poses);
+  sap_free(collision->outside);
+  sap_free(collision->movers);
+  sap_free(collision->near[0]);
+  sap_free(collision->near[1]);
+  sap_free(collision->keys);
+  sap_free(collision->key_scratch);
   sap_free(collision->pairs);
-  sap_free(collision->pair_scratch);
   sap_free(collision->contacts);
   sap_free(collision->identities[0]);
   sap_free(collision->identities[1]);

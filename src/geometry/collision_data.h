@@ -16,24 +16,30 @@ typedef struct sap_glide {
   double reach;  // [m]
 } sap_glide;
 
-// Along which two shapes were apart in the last call. What is found does not depend on it.
-typedef struct sap_pair_axis {
-  uint64_t pair;
-  double along[3];  // unit, world
-} sap_pair_axis;
+// Two shapes that the filters let through and whose roomy boxes overlap (collision_near.c).
+typedef struct sap_near_pair {
+  uint64_t pair;    // shape_A << 32 | shape_B
+  double margin;    // of the pair [m]
+  double along[3];  // unit, world: along which they were apart when last looked at; 0: not known
+} sap_near_pair;
+
+// A pair to be looked at in this call.
+typedef struct sap_shape_pair {
+  uint64_t pair;  // shape_A << 32 | shape_B
+  int32_t near;   // of the near pairs, -1: one of the shapes is a plane
+} sap_shape_pair;
 
 enum { SAP_JOB_PAIRS = 32 };
 
 // A few pairs in sequence, and what was found. Jobs touch nothing that another one does.
 typedef struct sap_pair_job {
   int32_t first, count;  // of `pairs`
-  int32_t nmanifolds, naxes;
+  int32_t nmanifolds;
   int32_t npoints, first_contact;  // where its contacts go
   sap_status status;
   sap_error error;
   uint64_t pairs[SAP_JOB_PAIRS];  // with points                                (nmanifolds)
   sap_manifold manifolds[SAP_JOB_PAIRS];
-  sap_pair_axis axes[SAP_JOB_PAIRS];  // without                                     (naxes)
 } sap_pair_job;
 
 typedef struct sap_collision_shape {
@@ -44,37 +50,66 @@ typedef struct sap_collision_shape {
   double reach;             // the largest margin of a pair that it stands in [m]
   double way;               // as far as it may move until the next call [m]
   double glide;             // the largest height at which one of its contacts glides now [m]
+  bool is_static;
 } sap_collision_shape;
 
 struct sap_collision {
   const sap_model* model;
   sap_threads* threads;  // NULL: one
   int32_t thread_count;
+  int32_t* statics;      // bodies with shapes that hang on the world            (static_count)
+  double* static_poses;  // p, R of these in the last call                    (12 static_count)
+  int32_t static_count;
+  bool statics_placed, statics_rest;  // whether there was a call; whether none has moved since
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)
   int32_t* planes;              // shape ids                                       (plane_count)
-  int32_t* boxed;               // shape ids of the broadphase's boxes, ascending  (box_count)
-  sap_broadphase broadphase;    // over `boxed`
-  uint64_t* pairs;              // shape_A << 32 | shape_B, ascending              (pair_count)
-  uint64_t* pair_scratch;
+  int32_t* boxed;               // shape ids of those with boxes, ascending        (box_count)
+  int32_t* box_of;              // by shape id: its place in `boxed`             (shape_count)
+  sap_aabb* boxes;              // as `boxed`                                      (box_count)
+  sap_aabb* boxes_before;       // as `boxed`; of the last call                    (box_count)
+  sap_broadphase broadphase;    // as `boxed`: the roomy boxes
+  bool* outside;                // as `boxed`: its box has left the roomy one      (box_count)
+  int32_t* movers;              // those that have, ascending                      (mover_count)
+  int32_t mover_count;
+  bool has_near;           // whether `near` is whole
+  sap_near_pair* near[2];  // ascending: in use, and room to build the next list
+  int32_t near_count, near_capacity[2], near_now;  // which is in use
+  uint64_t* keys;                                  // shape_A << 32 | shape_B    (key_count)
+  uint64_t* key_scratch;
+  int32_t key_count, key_capacity, scratch_capacity;
+  sap_shape_pair* pairs;        // ascending                                      (pair_count)
   sap_contact* contacts;        // the result being built                        (contact_count)
   sap_identity* identities[2];  // one per contact: of the last call and of this one
-  int32_t pair_count, pair_capacity, scratch_capacity;
+  int32_t pair_count, pair_capacity;
   int32_t contact_count, contact_capacity, identity_capacity[2];
   int32_t last, last_count;  // which of `identities` is the last call's; its points
-  sap_pair_axis* axes[2];    // ascending pairs: of the last call and of this one
-  int32_t axis_count[2], axis_capacity[2], last_axes;
   sap_pair_job* jobs;
   int32_t job_capacity;
   sap_glide* glides;  // ascending pairs                                          (glide_count)
   int32_t glide_count, glide_capacity;
 };
 
+// Whether the shape is where it was in the last call, of which its pose and box remain.
+static inline bool sap_collision_shape_rests(const sap_collision* c,
+                                             const sap_collision_shape* shape) {
+  return shape->is_static && c->statics_rest;
+}
+
 // Lists the pairs of the last call whose contacts slid since, with the height at which they glide;
 // sets `glide` of all shapes.
 sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
                                      sap_error* error);
+
+// Sets the boxes, and `near` so that it holds all pairs whose boxes overlap.
+sap_status sap_collision_find_near(sap_collision* c, sap_error* error);
+// The filter of a contact pair's margin, else the larger one of the two shapes' [m].
+double sap_collision_margin(const sap_collision* c, uint64_t pair);
+// Adds a pair of shape ids to `keys`.
+sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error);
+// Sorts `keys`.
+sap_status sap_collision_sort_keys(sap_collision* c, sap_error* error);
 
 // Fills `pairs`, ascending.
 sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error);

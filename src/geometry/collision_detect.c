@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One call of collision detection: bounding boxes, pairs, manifolds.
 #include <math.h>
+#include <string.h>
 
 #include "geometry/collision_data.h"
 
@@ -57,13 +58,31 @@ static void place_shapes(void* context, int32_t job) {
   const int32_t end = first + (left < JOB_SHAPES ? left : (int32_t)JOB_SHAPES);
   for (int32_t i = first; i < end; ++i) {
     sap_collision_shape* shape = &c->shapes[i];
+    if (sap_collision_shape_rests(c, shape)) {
+      continue;
+    }
     const double* R = query->R_WB + 9 * shape->filter.body;
     sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }
-    shape->way = query->p_next != NULL ? way_of(shape, query) : 0.0;
+    shape->way = query->p_next != NULL && !shape->is_static ? way_of(shape, query) : 0.0;
   }
+}
+
+// Compares the static bodies' poses with those of the last call, and keeps them.
+static void look_at_statics(sap_collision* c, const sap_collision_query* query) {
+  c->statics_rest = c->statics_placed;
+  for (int32_t i = 0; i < c->static_count; ++i) {
+    const double *p = query->p_WB + 3 * c->statics[i], *R = query->R_WB + 9 * c->statics[i];
+    double* pose = c->static_poses + 12 * i;
+    if (memcmp(pose, p, 3 * sizeof *p) != 0 || memcmp(pose + 3, R, 9 * sizeof *R) != 0) {
+      c->statics_rest = false;
+      memcpy(pose, p, 3 * sizeof *p);
+      memcpy(pose + 3, R, 9 * sizeof *R);
+    }
+  }
+  c->statics_placed = true;
 }
 
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
@@ -76,6 +95,7 @@ sap_status sap_collision_detect(sap_collision* collision, const sap_collision_qu
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  look_at_statics(c, query);
   placing of = {c, query};
   sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
   status = sap_collision_find_pairs(c, error);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Manifolds of the pairs, and contacts from them, by jobs of a few dozen pairs.
-#include <string.h>
-
 #include "geometry/collision_data.h"
 
 // Pairs that are done at once: what the jobs keep stays in the cache; threads rarely wait for each
@@ -9,10 +7,11 @@
 enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
 // Margin of the pair, or the height at which its contacts glide. *cursor moves along the glides.
-static double reach_of(const sap_collision* c, uint64_t pair, int32_t* cursor) {
+static double reach_of(const sap_collision* c, const sap_shape_pair* of, int32_t* cursor) {
+  const uint64_t pair = of->pair;
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
-  const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
-  const double asked = own != NULL ? own->margin : sap_most(a->margin, b->margin);
+  const double asked =
+      of->near >= 0 ? c->near[c->near_now][of->near].margin : sap_collision_margin(c, pair);
   const double margin = sap_most(asked, a->way + b->way);
   while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
     ++*cursor;
@@ -21,50 +20,35 @@ static double reach_of(const sap_collision* c, uint64_t pair, int32_t* cursor) {
   return glides ? sap_most(margin, c->glides[*cursor].reach) : margin;
 }
 
-static void keep_axis(sap_pair_job* job, uint64_t pair, const double along[3]) {
-  if (along[0] != 0.0 || along[1] != 0.0 || along[2] != 0.0) {
-    sap_pair_axis* axis = &job->axes[job->naxes++];
-    axis->pair = pair;
-    sap_v3_copy(axis->along, along);
-  }
-}
-
 typedef struct block {
   sap_collision* c;
   const sap_collision_query* query;
 } block;
 
-// The pairs of a job: most are apart, many along the direction of the last call.
+// The pairs of a job: most are apart, many along the direction that was found last.
 static void collide_pairs(void* context, int32_t index) {
   const sap_collision* c = ((const block*)context)->c;
   sap_pair_job* job = &c->jobs[index];
-  const sap_pair_axis* old = c->axes[c->last_axes];
-  const int32_t old_count = c->axis_count[c->last_axes];
-  const uint64_t first = c->pairs[job->first];
-  int32_t old_cursor = sap_collision_first_of(old, old_count, sizeof *old, first);
-  int32_t glide_cursor =
-      sap_collision_first_of(c->glides, c->glide_count, sizeof *c->glides, first);
-  job->nmanifolds = job->naxes = job->npoints = 0;
+  sap_near_pair* near = c->near[c->near_now];
+  int32_t cursor = sap_collision_first_of(c->glides, c->glide_count, sizeof *c->glides,
+                                          c->pairs[job->first].pair);
+  job->nmanifolds = job->npoints = 0;
   for (int32_t i = job->first; i < job->first + job->count; ++i) {
-    const uint64_t pair = c->pairs[i];
-    const sap_placed_shape* a = &c->shapes[pair >> 32].placed;
-    const sap_placed_shape* b = &c->shapes[pair & UINT32_MAX].placed;
-    const double reach = reach_of(c, pair, &glide_cursor);
-    while (old_cursor < old_count && old[old_cursor].pair < pair) {
-      ++old_cursor;
-    }
-    if (old_cursor < old_count && old[old_cursor].pair == pair &&
-        sap_collide_are_apart(a, b, reach, old[old_cursor].along)) {
-      keep_axis(job, pair, old[old_cursor].along);
+    const sap_shape_pair* of = &c->pairs[i];
+    const sap_placed_shape* a = &c->shapes[of->pair >> 32].placed;
+    const sap_placed_shape* b = &c->shapes[of->pair & UINT32_MAX].placed;
+    const double reach = reach_of(c, of, &cursor);
+    if (of->near >= 0 && sap_collide_are_apart(a, b, reach, near[of->near].along)) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];
     sap_collide(a, b, reach, manifold);
     if (manifold->count > 0) {
-      job->pairs[job->nmanifolds++] = pair;
+      job->pairs[job->nmanifolds++] = of->pair;
       job->npoints += manifold->count;
-    } else {
-      keep_axis(job, pair, manifold->apart);
+    }
+    if (of->near >= 0) {
+      sap_v3_copy(near[of->near].along, manifold->apart);
     }
   }
 }
@@ -86,10 +70,10 @@ static void add_manifolds(void* context, int32_t index) {
   }
 }
 
-// Room for the contacts and directions of the jobs, which learn where theirs begin.
+// Room for the contacts of the jobs, which learn where theirs begin.
 static sap_status make_room(sap_collision* c, int32_t njobs, sap_error* error) {
-  const int32_t next = 1 - c->last, next_axes = 1 - c->last_axes;
-  int32_t contacts = c->contact_count, axes = c->axis_count[next_axes];
+  const int32_t next = 1 - c->last;
+  int32_t contacts = c->contact_count;
   for (int32_t k = 0; k < njobs; ++k) {
     sap_pair_job* job = &c->jobs[k];
     job->first_contact = contacts;
@@ -97,20 +81,10 @@ static sap_status make_room(sap_collision* c, int32_t njobs, sap_error* error) {
       return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contacts");
     }
     contacts += job->npoints;
-    axes += job->naxes;
   }
   sap_status status = SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error);
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->axes[next_axes], &c->axis_capacity[next_axes], axes, error);
-  }
-  for (int32_t k = 0; status == SAP_STATUS_OK && k < njobs; ++k) {
-    const sap_pair_job* job = &c->jobs[k];
-    memcpy(c->axes[next_axes] + c->axis_count[next_axes], job->axes,
-           (size_t)job->naxes * sizeof *job->axes);
-    c->axis_count[next_axes] += job->naxes;
   }
   return status;
 }
@@ -142,7 +116,6 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
   const int32_t most = c->threads != NULL ? THREADED_BLOCK_JOBS : BLOCK_JOBS;
   sap_status status = SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error);
   c->contact_count = 0;
-  c->axis_count[1 - c->last_axes] = 0;
   for (int32_t at = 0; status == SAP_STATUS_OK && at < c->pair_count;) {
     int32_t njobs = 0;
     for (; njobs < most && at < c->pair_count; ++njobs) {
@@ -153,6 +126,5 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
     }
     status = collide_block(c, query, njobs, error);
   }
-  c->last_axes = 1 - c->last_axes;
   return status;
 }

@@ -19,48 +19,42 @@ int32_t sap_collision_first_of(const void* rows, int32_t count, size_t size, uin
   return low;
 }
 
-// Each grown by its own reach: the larger one of a pair is less than both.
-static void set_boxes(sap_collision* c) {
-  for (int32_t i = 0; i < c->box_count; ++i) {
-    const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
-    sap_aabb* box = &c->broadphase.boxes[i];
-    sap_shape_bounds(&shape->placed, box->lower, box->upper);
-    const double reach = sap_most(sap_most(shape->reach, shape->glide), shape->way);
-    for (int k = 0; k < 3; ++k) {
-      box->lower[k] -= reach;
-      box->upper[k] += reach;
-    }
+double sap_collision_margin(const sap_collision* c, uint64_t pair) {
+  const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
+  const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
+  return own != NULL ? own->margin : sap_most(a->margin, b->margin);
+}
+
+sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
+  const int32_t needed = c->key_count < INT32_MAX ? c->key_count + 1 : -1;
+  const sap_status status = SAP_GROW(&c->keys, &c->key_capacity, needed, error);
+  if (status == SAP_STATUS_OK) {
+    const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+    c->keys[c->key_count++] = low << 32 | high;
   }
+  return status;
 }
 
-static bool accept_boxes(const void* context, int32_t a, int32_t b) {
-  const sap_collision* c = context;
-  return sap_filter_collides(c->model, &c->shapes[c->boxed[a]].filter,
-                             &c->shapes[c->boxed[b]].filter);
-}
-
-static sap_status add_pair(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
-  if (c->pair_count >= c->pair_capacity) {
-    const int32_t needed = c->pair_count < INT32_MAX ? c->pair_count + 1 : -1;
-    const sap_status status = SAP_GROW(&c->pairs, &c->pair_capacity, needed, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+sap_status sap_collision_sort_keys(sap_collision* c, sap_error* error) {
+  const sap_status status = SAP_GROW(&c->key_scratch, &c->scratch_capacity, c->key_count, error);
+  if (status == SAP_STATUS_OK) {
+    sap_sort_keys(c->keys, c->key_count, c->key_scratch);
   }
-  const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
-  c->pairs[c->pair_count++] = low << 32 | high;
-  return SAP_STATUS_OK;
+  return status;
 }
 
-static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* error) {
+static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* error) {
   const sap_collision_shape* ground = &c->shapes[plane];
   const double* n = ground->placed.R + 6;
   const double offset = sap_v3_dot(n, ground->placed.p), down[3] = {-n[0], -n[1], -n[2]};
+  const double reach_of_ground = sap_most(ground->reach, ground->glide);
   for (int32_t i = 0; i < c->box_count; ++i) {
     const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
-    const double reach =
-        sap_most(sap_most(sap_most(ground->reach, ground->glide), ground->way + shape->way),
-                 sap_most(shape->reach, shape->glide));
+    if (shape->filter.weld == ground->filter.weld) {
+      continue;
+    }
+    const double reach = sap_most(sap_most(reach_of_ground, ground->way + shape->way),
+                                  sap_most(shape->reach, shape->glide));
     // Slack for the cancellation far from the origin; the pair itself is tested without it.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);
@@ -69,7 +63,7 @@ static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* er
         !sap_filter_collides(c->model, &ground->filter, &shape->filter)) {
       continue;
     }
-    const sap_status status = add_pair(c, plane, c->boxed[i], error);
+    const sap_status status = sap_collision_add_key(c, plane, c->boxed[i], error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -77,22 +71,45 @@ static sap_status add_plane_pairs(sap_collision* c, int32_t plane, sap_error* er
   return SAP_STATUS_OK;
 }
 
+// The near pairs whose boxes overlap now, and those with planes, which `keys` lists.
+static sap_status merge(sap_collision* c, sap_error* error) {
+  const sap_near_pair* near = c->near[c->near_now];
+  if (c->near_count > INT32_MAX - c->key_count) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
+  }
+  const sap_status status =
+      SAP_GROW(&c->pairs, &c->pair_capacity, c->near_count + c->key_count, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  int32_t count = 0, key = 0;
+  for (int32_t i = 0; i < c->near_count; ++i) {
+    const uint64_t pair = near[i].pair;
+    const sap_aabb *a = &c->boxes[c->box_of[pair >> 32]],
+                   *b = &c->boxes[c->box_of[pair & UINT32_MAX]];
+    if (!sap_aabb_overlap(a, b)) {
+      continue;
+    }
+    while (key < c->key_count && c->keys[key] < pair) {
+      c->pairs[count++] = (sap_shape_pair){c->keys[key++], -1};
+    }
+    c->pairs[count++] = (sap_shape_pair){pair, i};
+  }
+  while (key < c->key_count) {
+    c->pairs[count++] = (sap_shape_pair){c->keys[key++], -1};
+  }
+  c->pair_count = count;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error) {
-  set_boxes(c);
-  c->pair_count = 0;
-  sap_status status = sap_broadphase_find(&c->broadphase, accept_boxes, c, error);
+  sap_status status = sap_collision_find_near(c, error);
+  c->key_count = 0;
   for (int32_t i = 0; status == SAP_STATUS_OK && i < c->plane_count; ++i) {
-    status = add_plane_pairs(c, c->planes[i], error);
-  }
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < c->broadphase.pair_count; ++i) {
-    const uint64_t key = c->broadphase.pairs[i];
-    status = add_pair(c, c->boxed[key >> 32], c->boxed[key & UINT32_MAX], error);
+    status = add_plane_keys(c, c->planes[i], error);
   }
   if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->pair_scratch, &c->scratch_capacity, c->pair_count, error);
+    status = sap_collision_sort_keys(c, error);
   }
-  if (status == SAP_STATUS_OK) {
-    sap_sort_keys(c->pairs, c->pair_count, c->pair_scratch);
-  }
-  return status;
+  return status == SAP_STATUS_OK ? merge(c, error) : status;
 }

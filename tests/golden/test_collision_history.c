@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Collision detection skips what it knows from the calls before; that changes no bit: at every step
+// one that has seen all steps is compared with a new one, which was given the contacts of the last
+// step and nothing else.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/collision_scene.h"
+#include "support/convex_oracle.h"
+
+enum { BODIES = 70, WELDED = 6, STEPS = 80 };
+
+static int32_t add_mesh(collision_scene* s) {
+  double points[3 * 40];
+  uint64_t seed = 4;
+  for (int i = 0; i < 40; ++i) {
+    double* x = points + 3 * i;
+    sap_v3_set(x, oracle_random(&seed) - 0.5, oracle_random(&seed) - 0.5,
+               oracle_random(&seed) - 0.5);
+    sap_v3_scale(x, x, 0.12 / sap_v3_norm(x));
+  }
+  const sap_mesh_def mesh = {.vertex_count = 40, .vertices = points};
+  int32_t id = -1;
+  assert_int_equal(sap_builder_add_mesh(s->builder, &mesh, &id, NULL), SAP_STATUS_OK);
+  return id;
+}
+
+// Bodies of one to three shapes, some with margins, among planes and boxes that do not move.
+static void begin(collision_scene* s) {
+  scene_begin(s);
+  const int32_t mesh = add_mesh(s);
+  scene_add_shape(s, 0, SAP_SHAPE_PLANE, 1, 1, 1);
+  scene_add_shape(s, 0, SAP_SHAPE_BOX, 1.5, 0.1, 0.4);
+  for (int b = 1; b <= BODIES + WELDED; ++b) {
+    const int32_t body = scene_add_body(s, b > BODIES ? -1 : 0);
+    for (int k = 0; k <= b % 3; ++k) {
+      sap_shape_def def = sap_shape_def_default();
+      def.body = body;
+      def.type = b == BODIES + 1 && k == 0 ? SAP_SHAPE_PLANE : SAP_SHAPE_SPHERE + (b + k) % 6;
+      def.mesh = mesh;
+      def.margin = b % 5 == 0 ? 0.02 : 0.0;
+      sap_v3_set(def.size, 0.12, 0.1, 0.08);
+      sap_v3_set(def.p_BS, 0.15 * k, 0.0, -0.05 * k);
+      (void)scene_add_shape_def(s, &def);
+    }
+  }
+  assert_int_equal(sap_builder_exclude(s->builder, 3, 4, NULL), SAP_STATUS_OK);
+  scene_compile(s);
+}
+
+// Positions and rotation vectors, from which the poses of both come.
+typedef struct motion {
+  uint64_t seed;
+  double p[BODIES + WELDED + 1][3], turn[BODIES + WELDED + 1][3];
+} motion;
+
+static void start(motion* m) {
+  *m = (motion){.seed = 99};
+  for (int b = 1; b <= BODIES + WELDED; ++b) {
+    for (int k = 0; k < 3; ++k) {
+      m->p[b][k] = (k == 2 ? 0.4 : 1.5) * (2.0 * oracle_random(&m->seed) - 1.0);
+      m->turn[b][k] = 2.0 * oracle_random(&m->seed) - 1.0;
+    }
+  }
+}
+
+// Some rest, some creep, slide or fly; now and then one is put elsewhere, and rarely a static one.
+static void move(motion* m) {
+  static const double ways[5] = {0.0, 1e-6, 1e-4, 3e-3, 5e-2};
+  for (int b = 1; b <= BODIES; ++b) {
+    for (int k = 0; k < 3; ++k) {
+      m->p[b][k] += ways[b % 5] * (2.0 * oracle_random(&m->seed) - 1.1 * (m->p[b][k] > 0.0));
+      m->turn[b][k] += ways[b % 7 % 5] * (2.0 * oracle_random(&m->seed) - 1.0);
+    }
+  }
+  const int other = 1 + (int)(oracle_random(&m->seed) * 10.0 * BODIES);
+  if (other <= BODIES + WELDED) {
+    m->p[other][0] = 2.0 * oracle_random(&m->seed) - 1.0;
+  }
+}
+
+static void pose(const motion* m, collision_scene* s) {
+  for (int b = 1; b <= BODIES + WELDED; ++b) {
+    scene_place(s, b, m->p[b][0], m->p[b][1], m->p[b][2]);
+    scene_turn(s, b, m->turn[b][0], m->turn[b][1], m->turn[b][2]);
+  }
+}
+
+static sap_status archive(void* object, sap_archive* bytes, sap_error* error) {
+  return sap_collision_archive(object, bytes, error);
+}
+
+static void give_last_contacts(sap_collision* from, sap_collision* to) {
+  size_t size = 0;
+  assert_int_equal(sap_archive_to_bytes(archive, from, NULL, 0, &size, NULL), SAP_STATUS_OK);
+  void* bytes = malloc(size);
+  assert_non_null(bytes);
+  assert_int_equal(sap_archive_to_bytes(archive, from, bytes, size, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_archive_from_bytes(archive, to, bytes, size, NULL), SAP_STATUS_OK);
+  free(bytes);
+}
+
+// Both look at the query; all fields but padding are compared.
+static int32_t compare(sap_collision* used, sap_collision* fresh,
+                       const sap_collision_query* query) {
+  const sap_contact *a = NULL, *b = NULL;
+  int32_t na = -1, nb = -1;
+  assert_int_equal(sap_collision_detect(used, query, &a, &na, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_collision_detect(fresh, query, &b, &nb, NULL), SAP_STATUS_OK);
+  assert_int_equal(na, nb);
+  for (int32_t i = 0; i < na; ++i) {
+    assert_int_equal(a[i].shape_A, b[i].shape_A);
+    assert_int_equal(a[i].shape_B, b[i].shape_B);
+    assert_int_equal(a[i].feature, b[i].feature);
+    assert_memory_equal(&a[i].phi, &b[i].phi, sizeof a->phi);
+    assert_memory_equal(a[i].point, b[i].point, sizeof a->point);
+    assert_memory_equal(a[i].R_WC, b[i].R_WC, sizeof a->R_WC);
+    assert_memory_equal(a[i].friction, b[i].friction, sizeof a->friction);
+  }
+  return na;
+}
+
+static void run(double dt, bool ahead, int32_t threads) {
+  static motion now, next;
+  collision_scene s;
+  begin(&s);
+  assert_int_equal(sap_collision_use_threads(s.collision, threads, NULL), SAP_STATUS_OK);
+  collision_scene later = s;  // the same model at the poses of the next step
+  const size_t bodies = (size_t)sap_model_get_sizes(s.model).bodies;
+  later.p_WB = calloc(bodies, 3 * sizeof(double));
+  later.R_WB = calloc(bodies, 9 * sizeof(double));
+  assert_true(later.p_WB != NULL && later.R_WB != NULL);
+  memcpy(later.R_WB, s.R_WB, 9 * bodies * sizeof(double));
+  start(&next);
+  int32_t contacts = 0;
+  for (int step = 0; step < STEPS; ++step) {
+    now = next;
+    move(&next);
+    pose(&now, &s);
+    pose(&next, &later);
+    sap_collision* fresh = NULL;
+    assert_int_equal(sap_collision_create(s.model, &fresh, NULL), SAP_STATUS_OK);
+    give_last_contacts(s.collision, fresh);
+    const sap_collision_query query = {.p_WB = s.p_WB,
+                                       .R_WB = s.R_WB,
+                                       .remember = true,
+                                       .dt = dt,
+                                       .p_next = ahead ? later.p_WB : NULL,
+                                       .R_next = later.R_WB};
+    contacts += compare(s.collision, fresh, &query);
+    const sap_collision_query look = {.p_WB = later.p_WB, .R_WB = later.R_WB};
+    if (step % 4 == 0) {  // a look ahead, which is not to be remembered
+      (void)compare(s.collision, fresh, &look);
+    }
+    sap_collision_destroy(fresh);
+  }
+  assert_true(contacts > 50 * STEPS);
+  free(later.p_WB);
+  free(later.R_WB);
+  scene_end(&s);
+}
+
+static void contacts_of_touching_shapes(void** state) {
+  (void)state;
+  run(0.0, false, 1);
+}
+
+static void contacts_that_glide(void** state) {
+  (void)state;
+  run(0.01, false, 1);
+}
+
+static void contacts_ahead(void** state) {
+  (void)state;
+  run(0.01, true, 1);
+}
+
+static void contacts_found_by_threads(void** state) {
+  (void)state;
+  run(0.01, false, 3);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(contacts_of_touching_shapes), cmocka_unit_test(contacts_that_glide),
+      cmocka_unit_test(contacts_ahead), cmocka_unit_test(contacts_found_by_threads)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
