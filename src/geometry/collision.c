@@ -106,8 +106,10 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
     }
   }
   status = find_statics(c, error);
-  return status == SAP_STATUS_OK ? sap_broadphase_create(&c->broadphase, c->box_count, error)
-                                 : status;
+  if (status == SAP_STATUS_OK) {
+    status = sap_broadphase_create(&c->broadphase, c->box_count, error);
+  }
+  return status == SAP_STATUS_OK ? sap_collision_reserve_near(c, error) : status;
 }
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {

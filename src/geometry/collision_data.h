@@ -102,6 +102,8 @@ static inline bool sap_collision_shape_rests(const sap_collision* c,
 sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
                                      sap_error* error);
 
+// Room for the near pairs of a scene that is not crowded, so that later steps rarely need more.
+sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
 // Sets the boxes, and `near` so that it holds all pairs whose boxes overlap.
 sap_status sap_collision_find_near(sap_collision* c, sap_error* error);
 // The filter of a contact pair's margin, else the larger one of the two shapes' [m].

@@ -13,6 +13,8 @@
 static const double space = 0.03, calls_ahead = 8.0, farthest_ahead = 0.5;
 // Of this many boxes one may leave without all pairs being found anew; of fewer, this many may.
 enum { FEW_OF = 24, FEW = 4 };
+// Near pairs per box that there is room for at first.
+enum { NEAR_PER_BOX = 4 };
 
 static bool holds(const sap_aabb* outer, const sap_aabb* inner) {
   return outer->lower[0] <= inner->lower[0] && inner->upper[0] <= outer->upper[0] &&
@@ -120,6 +122,26 @@ static sap_status make_room(sap_collision* c, int32_t needed, sap_error* error) 
   sap_status status = SAP_STATUS_OK;
   for (int k = 0; status == SAP_STATUS_OK && k < 2; ++k) {
     status = SAP_GROW(&c->near[k], &c->near_capacity[k], needed, error);
+  }
+  return status;
+}
+
+sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
+  const int64_t n = c->box_count, all = n * (n - 1) / 2;
+  const int64_t wanted = all < NEAR_PER_BOX * n ? all : NEAR_PER_BOX * n;
+  const int32_t count = (int32_t)(wanted < INT32_MAX ? wanted : INT32_MAX);
+  sap_status status = make_room(c, count, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->keys, &c->key_capacity, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->key_scratch, &c->scratch_capacity, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->pairs, &c->pair_capacity, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
   }
   return status;
 }
