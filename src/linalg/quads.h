@@ -6,6 +6,13 @@
 
 #include <stdbool.h>
 
+// Loops in these have constant bounds once they are inlined.
+#if defined(__GNUC__)
+#define SAP_INLINE inline __attribute__((always_inline))
+#else
+#define SAP_INLINE inline
+#endif
+
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>
 
@@ -53,6 +60,14 @@ static inline quad quad_add_product(quad z, quad x, quad y) {
 }
 static inline bool quad_is_zero(quad x) {
   return _mm256_movemask_pd(_mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_NEQ_UQ)) == 0;
+}
+// All of the first n >= 1.
+static SAP_INLINE bool quad_are_zero(const quad x[], int n) {
+  quad bits = x[0];
+  for (int i = 1; i < n; ++i) {
+    bits = _mm256_or_pd(bits, x[i]);
+  }
+  return quad_is_zero(bits);
 }
 // Sum of the four, always in the same order.
 static inline double quad_sum(quad x) {
@@ -106,6 +121,13 @@ static inline quad quad_add_product(quad z, quad x, quad y) {
 }
 static inline bool quad_is_zero(quad x) {
   return x.v[0] == 0.0 && x.v[1] == 0.0 && x.v[2] == 0.0 && x.v[3] == 0.0;
+}
+static inline bool quad_are_zero(const quad x[], int n) {
+  bool zero = true;
+  for (int i = 0; i < n; ++i) {
+    zero = zero && quad_is_zero(x[i]);
+  }
+  return zero;
 }
 static inline double quad_sum(quad x) {
   return (x.v[0] + x.v[2]) + (x.v[1] + x.v[3]);
