@@ -161,9 +161,9 @@ sap_status sap_mj_choose_regularization(sap_mj* a, sap_error* error);
 sap_status sap_mj_choose_contact_law(sap_mj* a, sap_error* error);  // what contacts have in common
 // materials.c
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
-// Material of a contact; share: where its point is, 0 on geom 1's surface, 1 on geom 2's.
-void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out,
-                             double* share);
+void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out);
+// Where its point is, 0 on geom 1's surface, 1 on geom 2's.
+double sap_mj_contact_share(const sap_mj* a, const mjContact* contact);
 // Index of an explicit pair of the two geoms, -1: none.
 int32_t sap_mj_find_pair(const mjModel* m, int32_t geom1, int32_t geom2);
 // state.c
@@ -233,8 +233,8 @@ sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t co
                            sap_error* error);
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);
 // limits.c
-// One row on a->block_trees, with w; row->w is set.
-sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
+// One unilateral row on a->block_trees, that of the last slot.
+sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, const sap_soft_row* row, uint64_t key,
                                sap_error* error);
 // A row within bounds on what sap_mj_gather gathered.
 typedef struct sap_mj_box {

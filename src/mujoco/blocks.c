@@ -107,8 +107,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .jacobians = a->block_parts,
                              .phi0 = c->dist - c->includemargin,
                              .key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id)};
-  double share;
-  sap_mj_contact_material(a, c, &block.material, &share);
+  sap_mj_contact_material(a, c, &block.material);
   status = sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
   if (a->model->nmocap > 0) {
     block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
@@ -178,7 +177,7 @@ sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   a->slot_count = 0;
   a->far_limit_count = 0;
-  sap_status status = SAP_STATUS_OK;
+  sap_status status = add_contacts(a, d, error);  // first, as the solver has them
   for (int32_t row = 0; status == SAP_STATUS_OK && row < (int32_t)d->nefc; ++row) {
     const int32_t id = d->efc_id[row];
     switch (d->efc_type[row]) {
@@ -204,8 +203,8 @@ sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
         }
         break;
       default:
-        break;  // contacts have several rows: they follow
+        break;  // contacts are there
     }
   }
-  return status == SAP_STATUS_OK ? add_contacts(a, d, error) : status;
+  return status;
 }

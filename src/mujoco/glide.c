@@ -33,12 +33,19 @@ static void measure_motions(sap_mj* a, const mjData* d) {
       const double change = d->xmat[9 * b + k] - before[3 + k];
       turn += change * change;
     }
-    a->body_motion[2 * b] = sqrt(way);
-    a->body_motion[2 * b + 1] = sqrt(turn);
+    a->body_motion[2 * b] = way > 0.0 ? sqrt(way) : 0.0;
+    a->body_motion[2 * b + 1] = turn > 0.0 ? sqrt(turn) : 0.0;
   }
 }
 
+static bool has_moved(const sap_mj* a, int32_t body) {
+  return a->body_motion[2 * body] > 0.0 || a->body_motion[2 * body + 1] > 0.0;
+}
+
 static double longest_way(const sap_mj* a, int32_t body, const double p[3]) {
+  if (!has_moved(a, body)) {
+    return 0.0;
+  }
   const double* x = a->pose_before + 12 * body;
   const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
   return a->body_motion[2 * body] +
@@ -48,6 +55,12 @@ static double longest_way(const sap_mj* a, int32_t body, const double p[3]) {
 // Where a point has come to with its body.
 static void carry(const sap_mj* a, const mjData* d, int32_t body, const double p[3],
                   double out[3]) {
+  if (!has_moved(a, body)) {
+    for (int32_t k = 0; k < 3; ++k) {
+      out[k] = p[k];
+    }
+    return;
+  }
   const double *x = a->pose_before + 12 * body, *R = x + 3;
   const mjtNum *y = d->xpos + 3 * body, *S = d->xmat + 9 * body;
   const double r[3] = {p[0] - x[0], p[1] - x[1], p[2] - x[2]};
@@ -90,8 +103,7 @@ sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error
     }
     sap_mj_glide* glide = &a->glides[a->glide_count++];
     sap_material material;
-    double share;
-    sap_mj_contact_material(a, c, &material, &share);
+    sap_mj_contact_material(a, c, &material);
     glide->geom1 = c->geom1;
     glide->geom2 = c->geom2;
     glide->rise = (1.0 + material.relaxation_time / m->opt.timestep) * material.friction;

@@ -5,27 +5,26 @@
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
-sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, sap_soft_row* row, uint64_t key,
+sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, const sap_soft_row* row, uint64_t key,
                                sap_error* error) {
-  sap_status status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees,
-                                                 a->block_parts, &row->w, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+  const double time = a->model->opt.timestep + row->relaxation_time;
+  const double furthest = -row->recovery_speed * time;  // what is made up for in a step
+  const double g0 = row->recovery_speed > 0.0 && row->g0 < furthest ? furthest : row->g0;
+  const sap_soft_block block = {.nrows = 1,
+                                .ntrees = ntrees,
+                                .trees = a->block_trees,
+                                .jacobians = a->block_parts,
+                                .g0 = &g0,
+                                .stiffness = row->stiffness,
+                                .relaxation_time = row->relaxation_time,
+                                .unilateral = row->unilateral,
+                                .key = key};
+  const int32_t before = sap_problem_block_count(a->problem);
+  const sap_status status = sap_problem_add_soft(a->problem, &block, &a->regularization, error);
+  if (sap_problem_block_count(a->problem) == before) {
+    --a->slot_count;  // nothing of it can move
   }
-  double R, v_hat;
-  status = sap_problem_soften_row(a->problem, &a->regularization, row, &R, &v_hat, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const sap_block block = {.set = row->unilateral ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
-                           .nrows = 1,
-                           .ntrees = ntrees,
-                           .trees = a->block_trees,
-                           .jacobians = a->block_parts,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .key = key};
-  return sap_problem_add_block(a->problem, &block, error);
+  return status;
 }
 
 sap_status sap_mj_add_box(sap_mj* a, int32_t ntrees, const sap_mj_box* box, uint64_t key,

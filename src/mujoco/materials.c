@@ -138,14 +138,20 @@ int32_t sap_mj_find_pair(const mjModel* m, int32_t geom1, int32_t geom2) {
   return -1;
 }
 
-void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out,
-                             double* share) {
+// The point stays on the rigid surface: geom 1 gives way by the share k2/(k1 + k2) of it all.
+static inline double share_of(double k1, double k2) {
+  return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
+}
+
+double sap_mj_contact_share(const sap_mj* a, const mjContact* contact) {
+  return share_of(a->geom_stiffness[contact->geom1], a->geom_stiffness[contact->geom2]);
+}
+
+void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out) {
   const int32_t g1 = contact->geom1, g2 = contact->geom2;
   const double k1 = a->geom_stiffness[g1], k2 = a->geom_stiffness[g2];
   const double tau1 = a->geom_relaxation_time[g1], tau2 = a->geom_relaxation_time[g2];
   const int32_t pair = sap_mj_find_pair(a->model, g1, g2);
-  // The point stays on the rigid surface: geom 1 gives way by the share k2/(k1 + k2) of it all.
-  *share = isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
   *out = a->contact_law;
   out->friction = contact->dim > 1 ? fmax(contact->friction[0], contact->friction[1]) : 0.0;
   if (pair >= 0 && a->pair_stiffness[pair] > 0.0) {
@@ -160,8 +166,9 @@ void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_mate
     out->relaxation_time = both ? 0.5 * (tau1 + tau2) : (isinf(k1) ? tau2 : tau1);
     return;
   }
-  out->stiffness = k1 * *share;
-  out->relaxation_time = *share * tau1 + (1.0 - *share) * tau2;
+  const double share = share_of(k1, k2);
+  out->stiffness = k1 * share;
+  out->relaxation_time = share * tau1 + (1.0 - share) * tau2;
 }
 
 sap_status sap_mj_set_geom(sap_mj* a, int32_t geom, double stiffness, double relaxation_time,

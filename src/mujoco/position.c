@@ -136,10 +136,7 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
 
 // Moves the contact to where the surfaces meet; frame[0 ... 2] is the normal from geom 1 to 2.
 static void place(const sap_mj* a, mjContact* c) {
-  sap_material material;
-  double share;
-  sap_mj_contact_material(a, c, &material, &share);
-  const double shift = (share - 0.5) * (c->dist - c->includemargin);
+  const double shift = (sap_mj_contact_share(a, c) - 0.5) * (c->dist - c->includemargin);
   for (int32_t i = 0; i < 3; ++i) {
     c->pos[i] += shift * c->frame[i];
   }

@@ -155,14 +155,22 @@ static int32_t whole_tree(const sap_mj* a, const sap_mj_row* row, int32_t tree) 
   return end < row->count && row->columns[at] == first && row->columns[end] == last ? at : -1;
 }
 
+// Values of the contact's rows; `first` is the first of them.
+static inline void find_rows(const mjData* d, const mjContact* c, const sap_mj_row* first,
+                             int32_t count, const mjtNum* x[4]) {
+  x[3] = NULL;
+  for (int32_t r = 0; r < count; ++r) {
+    x[r] = first->columns != NULL ? d->efc_J + d->efc_J_rowadr[c->efc_address + r]
+                                  : first->values + (size_t)r * (size_t)first->count;
+  }
+}
+
 // Rows [t1 t2 n] of a contact whose trees have all their columns there; false: they have not.
 static bool fill_whole_trees(const sap_mj* a, const mjData* d, const mjContact* c, int32_t ntrees) {
   const sap_mj_row pattern = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
   const bool pyramidal = mj_isPyramidal(&a->shadow) != 0;
-  const mjtNum* x[4] = {NULL};
-  for (int32_t r = 0; r < (pyramidal ? 4 : 3); ++r) {
-    x[r] = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
-  }
+  const mjtNum* x[4];
+  find_rows(d, c, &pattern, pyramidal ? 4 : 3, x);
   double* to = a->J;
   for (int32_t t = 0; t < ntrees; ++t) {
     const int32_t tree = a->block_trees[t], size = a->tree_size[tree];
@@ -181,11 +189,9 @@ static bool fill_whole_trees(const sap_mj* a, const mjData* d, const mjContact* 
 // Rows [t1 t2 n] of a contact, all in one pass.
 static void fill_linear_rows(const sap_mj* a, const mjData* d, const mjContact* c, bool pyramidal,
                              int32_t count) {
-  const mjtNum* x[4] = {NULL};
-  const int32_t rows = pyramidal ? 4 : 3;
-  for (int32_t r = 0; r < rows; ++r) {
-    x[r] = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r).values;
-  }
+  const sap_mj_row first = sap_mj_constraint_row(&a->shadow, d, c->efc_address);
+  const mjtNum* x[4];
+  find_rows(d, c, &first, pyramidal ? 4 : 3, x);
   if (!pyramidal) {
     for (int32_t k = 0; k < count; ++k) {
       const int32_t e = a->entry[k];

@@ -31,6 +31,10 @@ static sap_status check_friction(const sap_problem* p, const sap_contact_block* 
 
 // Velocities and the gap that come with a contact.
 static sap_status check_motion(const sap_problem* p, const sap_contact_block* c, sap_error* error) {
+  const double *u = c->surface_velocity, *dv = c->velocity_change;
+  if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
+    return SAP_STATUS_OK;  // so is each of them
+  }
   sap_status status = sap_check_numbers("surface_velocity", c->surface_velocity, 3, error);
   if (status == SAP_STATUS_OK) {
     status = sap_check_numbers("velocity_change", c->velocity_change, 3, error);
@@ -120,21 +124,23 @@ typedef struct contact_rows {
 static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_error* error) {
   const int32_t nrows = rows->block.nrows;
   const sap_contact_block* contact = rows->contact;
-  sap_block part = rows->block;
   sap_status status = check_friction(p, contact, nrows, error);
-  part.nrows = 3;
   if (status == SAP_STATUS_OK) {
     status = check_motion(p, contact, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_check_shape(p, &part, error);
+    status = sap_problem_check_shape(p, &rows->block, error);
   }
-  if (status == SAP_STATUS_OK && nrows > 3) {
-    sap_block turns = part;
-    turns.nrows = nrows - 3;
-    turns.jacobians = contact->angular;
-    status = sap_problem_check_jacobians(p, &turns, error);
+  if (status != SAP_STATUS_OK || nrows == 3) {
+    return status == SAP_STATUS_OK ? sap_problem_checked_scale(p, &rows->block, &rows->w, error)
+                                   : status;
   }
+  sap_block part = rows->block;
+  part.nrows = nrows - 3;
+  part.jacobians = contact->angular;
+  status = sap_problem_check_jacobians(p, &part, error);
+  part.nrows = 3;
+  part.jacobians = contact->jacobians;
   return status == SAP_STATUS_OK ? sap_problem_checked_scale(p, &part, &rows->w, error) : status;
 }
 

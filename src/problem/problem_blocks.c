@@ -197,13 +197,16 @@ static sap_status reserve_block(sap_problem* p, const sap_block* b, sap_error* e
   return status;
 }
 
-// Bounds of each row: a nonnegative row is the interval [0, inf), a free one (-inf, inf).
-static void copy_bounds(sap_problem* p, const sap_block* b) {
+// R, v_hat and bounds of each row: a nonnegative row is the interval [0, inf), a free one (-inf,
+// inf).
+static void copy_rows(sap_problem* p, const sap_block* b) {
   const double infinity = (double)INFINITY;
   double* lower = p->lower + p->nrows;
   double* upper = p->upper + p->nrows;
   for (int32_t i = 0; i < b->nrows; ++i) {
     const bool box = b->set == SAP_SET_BOX;
+    p->R[p->nrows + i] = b->R[i];
+    p->v_hat[p->nrows + i] = b->v_hat[i];
     lower[i] = box ? b->lower[i] : (b->set == SAP_SET_NONNEGATIVE ? 0.0 : -infinity);
     upper[i] = box ? b->upper[i] : infinity;
   }
@@ -236,9 +239,7 @@ sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_erro
     p->jacobians[p->nblock_trees + t] = J;
     p->njacobian_values += (int32_t)count;
   }
-  memcpy(p->R + p->nrows, b->R, (size_t)b->nrows * sizeof(double));
-  memcpy(p->v_hat + p->nrows, b->v_hat, (size_t)b->nrows * sizeof(double));
-  copy_bounds(p, b);
+  copy_rows(p, b);
   p->nblock_trees += b->ntrees;
   p->nrows += b->nrows;
   p->nblocks += 1;

@@ -67,8 +67,9 @@ static int32_t list_columns(sap_newton* n, const sap_block_data* block, const in
     }
     if (block->nrows == 1) {
       for (int32_t i = 0; i < n->size[tree]; ++i) {
-        columns[count] = n->start[tree] + i;
-        count += J[i] != 0.0;
+        if (J[i] != 0.0) {
+          columns[count++] = n->start[tree] + i;
+        }
       }
       continue;
     }
