@@ -35,8 +35,8 @@ if(PkgConfig_FOUND AND NOT DEFINED SAPSTEP_WITH_HDF5)
 endif()
 
 # pkg-config module and Debian package of each library that has a .pc file.
-set(SAPSTEP_MODULES openblas libxml-2.0 qhull_r assimp)
-set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libqhull-dev libassimp-dev)
+set(SAPSTEP_MODULES openblas libxml-2.0 qhull_r)
+set(SAPSTEP_MODULE_PACKAGES libopenblas-dev libxml2-dev libqhull-dev)
 if(SAPSTEP_WITH_HDF5)
   list(APPEND SAPSTEP_MODULES hdf5-serial zlib)
   list(APPEND SAPSTEP_MODULE_PACKAGES libhdf5-dev zlib1g-dev)

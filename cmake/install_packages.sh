@@ -4,7 +4,7 @@
 # the packages named, by apt-get (Debian 12); needs root or sudo only if something is missing.
 set -eu
 packages="gcc libc6-dev cmake ninja-build pkg-config libsuitesparse-dev libopenblas-dev
-  liblapacke-dev libxml2-dev libqhull-dev libassimp-dev libhdf5-dev libjs-three $*"
+  liblapacke-dev libxml2-dev libqhull-dev libhdf5-dev libjs-three $*"
 
 missing=""
 for package in $packages; do

@@ -1,54 +1,213 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// DAE (COLLADA) by assimp, which only this file knows. Its scene is flattened (nodes nest, with
-// poses and units) and copied; points and lines are left out.
-#include <assimp/cimport.h>
-#include <assimp/config.h>
-#include <assimp/postprocess.h>
-#include <assimp/scene.h>
+// The nodes of DAE's scene, with their poses; coordinates in the file's unit are turned to metres.
+#include "scene/mesh_dae.h"
 
-#include "scene/mesh_source.h"
+#include <math.h>
+#include <string.h>
 
-// Coordinates as they stand, which is how robots use them; assimp would turn z to y where a file
-// says that z is up.
-static const struct aiScene* import_scene(const char* path) {
-  struct aiPropertyStore* properties = aiCreatePropertyStore();
-  if (properties == NULL) {
-    return NULL;
-  }
-  aiSetImportPropertyInteger(properties, AI_CONFIG_IMPORT_COLLADA_IGNORE_UP_DIRECTION, 1);
-  const struct aiScene* scene = aiImportFileExWithProperties(
-      path, aiProcess_Triangulate | aiProcess_PreTransformVertices, NULL, properties);
-  aiReleasePropertyStore(properties);
-  return scene;
-}
+#include "core/memory.h"
 
-static sap_status copy_mesh(sap_mesh_source* s, const struct aiMesh* mesh) {
-  const int32_t first = s->out->vertex_count;
-  sap_status status = SAP_STATUS_OK;
-  for (unsigned i = 0; i < mesh->mNumVertices && status == SAP_STATUS_OK; ++i) {
-    const struct aiVector3D* v = &mesh->mVertices[i];
-    status = sap_mesh_add_vertex(s, (const double[]){(double)v->x, (double)v->y, (double)v->z});
-  }
-  for (unsigned i = 0; i < mesh->mNumFaces && status == SAP_STATUS_OK; ++i) {
-    const struct aiFace* face = &mesh->mFaces[i];
-    if (face->mNumIndices == 3) {
-      const unsigned* corners = face->mIndices;
-      status = sap_mesh_add_triangle(s, first + (int32_t)corners[0], first + (int32_t)corners[1],
-                                     first + (int32_t)corners[2]);
+// Nodes may contain nodes of elsewhere: without limits a short file could name more than all
+// memory holds, or itself.
+enum { MOST_DEPTH = 64, MOST_INSTANCES = 20000, MATRIX = 16 };
+
+typedef struct dae {
+  sap_mesh_source* s;
+  const sap_xml_node* root;
+  sap_dae_positions positions;
+  int32_t instances, depth;
+} dae;
+
+static const sap_dae_pose identity = {.A = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};
+
+static sap_dae_pose times(const sap_dae_pose* a, const sap_dae_pose* b) {
+  sap_dae_pose c;
+  for (int i = 0; i < 3; ++i) {
+    c.b[i] = a->b[i];
+    for (int j = 0; j < 3; ++j) {
+      c.A[i][j] = a->A[i][0] * b->A[0][j] + a->A[i][1] * b->A[1][j] + a->A[i][2] * b->A[2][j];
+      c.b[i] += a->A[i][j] * b->b[j];
     }
   }
+  return c;
+}
+
+// About an axis of any length, by an angle in degrees (Rodrigues' formula).
+static void set_rotation(const double axis[3], double degrees, sap_dae_pose* out) {
+  static const double pi = 3.14159265358979323846;
+  const double length = sqrt(axis[0] * axis[0] + axis[1] * axis[1] + axis[2] * axis[2]);
+  const double c = cos(degrees * pi / 180.0), s = sin(degrees * pi / 180.0);
+  if (!(length > 0.0)) {
+    return;
+  }
+  const double u[3] = {axis[0] / length, axis[1] / length, axis[2] / length};
+  const double cross[3][3] = {{0, -u[2], u[1]}, {u[2], 0, -u[0]}, {-u[1], u[0], 0}};
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) {
+      out->A[i][j] = (i == j ? c : 0.0) + (1.0 - c) * u[i] * u[j] + s * cross[i][j];
+    }
+  }
+}
+
+// <matrix>, <translate>, <rotate> and <scale>; other elements leave the pose as it is.
+static sap_status apply(const sap_xml_node* node, sap_dae_pose* pose, sap_error* error) {
+  static const struct {
+    const char* name;
+    int count;
+  } kinds[] = {{"matrix", MATRIX}, {"translate", 3}, {"rotate", 4}, {"scale", 3}};
+  double x[MATRIX] = {0.0};
+  for (size_t kind = 0; kind < sizeof kinds / sizeof *kinds; ++kind) {
+    if (!sap_xml_is(node, kinds[kind].name)) {
+      continue;
+    }
+    const char* at = node->text;
+    for (int i = 0; i < kinds[kind].count; ++i) {
+      bool found = false;
+      const sap_status status = sap_dae_next_real(node, &at, &x[i], &found, error);
+      if (status != SAP_STATUS_OK || !found) {
+        return status != SAP_STATUS_OK ? status
+                                       : sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, error,
+                                                      "needs %d numbers", kinds[kind].count);
+      }
+    }
+    sap_dae_pose step = identity;
+    for (int i = 0; i < 3; ++i) {
+      if (kind == 0) {
+        memcpy(step.A[i], x + 4 * i, sizeof step.A[i]);
+      }
+      step.b[i] = kind == 0 ? x[4 * i + 3] : kind == 1 ? x[i] : 0.0;
+      step.A[i][i] = kind == 3 ? x[i] : step.A[i][i];
+    }
+    if (kind == 2) {
+      set_rotation(x, x[3], &step);
+    }
+    *pose = times(pose, &step);
+  }
+  return SAP_STATUS_OK;
+}
+
+// The element "#id" of any library, or of the nodes of any scene.
+static const sap_xml_node* find_below(const sap_xml_node* parent, const sap_xml_node* node,
+                                      const char* attribute, int depth) {
+  const sap_xml_node* found = sap_dae_find(parent, node, attribute);
+  for (const sap_xml_node* child = parent->first_child; found == NULL && child != NULL && depth > 0;
+       child = child->next) {
+    found = find_below(child, node, attribute, depth - 1);
+  }
+  return found;
+}
+
+static sap_status add_node(dae* d, const sap_xml_node* node, const sap_dae_pose* parent);
+
+// What an <instance_...> names: a node, a geometry, or a controller that deforms one.
+static sap_status add_instance(dae* d, const sap_xml_node* instance, const sap_dae_pose* pose) {
+  const sap_xml_node* at = instance;
+  const char* link = "url";
+  if (++d->instances > MOST_INSTANCES) {
+    return sap_xml_fail(instance, "url", SAP_STATUS_UNSUPPORTED, d->s->error,
+                        "more than %d instances, or one that contains itself", (int)MOST_INSTANCES);
+  }
+  for (int chain = 0; chain < 4; ++chain) {  // a skin of a morph of a geometry
+    const sap_xml_node* target = find_below(d->root, at, link, MOST_DEPTH);
+    if (target == NULL) {
+      return sap_xml_fail(at, link, SAP_STATUS_SYNTAX, d->s->error, "names nothing in this file");
+    }
+    if (sap_xml_is(target, "node")) {
+      return add_node(d, target, pose);
+    }
+    if (sap_xml_is(target, "geometry")) {
+      return sap_dae_read_geometry(d->s, target, pose, &d->positions);
+    }
+    const sap_xml_node* skin = sap_xml_child(target, "skin");
+    at = skin != NULL ? skin : sap_xml_child(target, "morph");
+    link = "source";
+    if (at == NULL) {
+      break;
+    }
+  }
+  return sap_xml_fail(instance, "url", SAP_STATUS_SYNTAX, d->s->error, "names no geometry");
+}
+
+static sap_status add_node(dae* d, const sap_xml_node* node, const sap_dae_pose* parent) {
+  sap_dae_pose pose = *parent;
+  sap_status status = SAP_STATUS_OK;
+  if (++d->depth > MOST_DEPTH) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, d->s->error,
+                        "nodes are nested more than %d deep", (int)MOST_DEPTH);
+  }
+  for (const sap_xml_node* c = node->first_child; c != NULL && status == SAP_STATUS_OK;
+       c = c->next) {
+    status = apply(c, &pose, d->s->error);
+  }
+  for (const sap_xml_node* c = node->first_child; c != NULL && status == SAP_STATUS_OK;
+       c = c->next) {
+    if (sap_xml_is(c, "node")) {
+      status = add_node(d, c, &pose);
+    } else if (sap_xml_is(c, "instance_node") || sap_xml_is(c, "instance_geometry") ||
+               sap_xml_is(c, "instance_controller")) {
+      status = add_instance(d, c, &pose);
+    }
+  }
+  --d->depth;
+  return status;
+}
+
+// The scene that is shown; without one the first of the library.
+static const sap_xml_node* find_scene(const sap_xml_node* root) {
+  const sap_xml_node* library = sap_xml_child(root, "library_visual_scenes");
+  const sap_xml_node* scene = sap_xml_child(root, "scene");
+  const sap_xml_node* shown = scene != NULL ? sap_xml_child(scene, "instance_visual_scene") : NULL;
+  const sap_xml_node* found =
+      library != NULL && shown != NULL ? sap_dae_find(library, shown, "url") : NULL;
+  return found != NULL || library == NULL ? found : sap_xml_child(library, "visual_scene");
+}
+
+// Metres of the file's unit.
+static sap_status read_unit(const sap_xml_node* root, double* meters, sap_error* error) {
+  const sap_xml_node* asset = sap_xml_child(root, "asset");
+  const sap_xml_node* unit = asset != NULL ? sap_xml_child(asset, "unit") : NULL;
+  const char* text = unit != NULL ? sap_xml_get(unit, "meter") : NULL;
+  bool found = true;
+  *meters = 1.0;
+  if (text == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = sap_dae_next_real(unit, &text, meters, &found, error);
+  return status == SAP_STATUS_OK && !(found && *meters > 0.0 && isfinite(*meters))
+             ? sap_xml_fail(unit, "meter", SAP_STATUS_SYNTAX, error, "must be finite and > 0")
+             : status;
+}
+
+static sap_status read_root(sap_mesh_source* s, const sap_xml_node* root) {
+  dae d = {.s = s, .root = root};
+  double meters;
+  const sap_xml_node* scene = find_scene(root);
+  if (!sap_xml_is(root, "COLLADA") || scene == NULL) {
+    return sap_xml_fail(root, NULL, SAP_STATUS_SYNTAX, s->error,
+                        scene == NULL ? "there is no <visual_scene>" : "COLLADA is expected");
+  }
+  sap_status status = read_unit(root, &meters, s->error);
+  sap_dae_pose pose = identity;
+  for (int i = 0; i < 3; ++i) {
+    pose.A[i][i] = meters;
+  }
+  if (status == SAP_STATUS_OK) {
+    status = add_node(&d, scene, &pose);
+  }
+  sap_free(d.positions.p);
   return status;
 }
 
 sap_status sap_mesh_read_dae(sap_mesh_source* s) {
-  const struct aiScene* scene = import_scene(s->path);
-  if (scene == NULL) {
-    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "%.200s", aiGetErrorString());
+  sap_xml_store* store = NULL;
+  sap_xml_node* root = NULL;
+  sap_status status = sap_xml_store_create(&store, s->error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_xml_parse(store, s->path, s->bytes, s->size, &root, s->error);
   }
-  sap_status status = SAP_STATUS_OK;
-  for (unsigned m = 0; m < scene->mNumMeshes && status == SAP_STATUS_OK; ++m) {
-    status = copy_mesh(s, scene->mMeshes[m]);
+  if (status == SAP_STATUS_OK) {
+    status = read_root(s, root);
   }
-  aiReleaseImport(scene);
+  sap_xml_store_destroy(store);
   return status;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// XML files as a small tree of our own: elements and attributes with file and line, no text, no
-// entities, no network. The only file that knows libxml2 is xml_parse.c.
+// XML files as a small tree of our own: elements and attributes with file and line, text where it
+// is asked for, no entities, no network. The only file that knows libxml2 is xml_parse.c.
 #ifndef SAP_SCENE_XML_H
 #define SAP_SCENE_XML_H
 
@@ -15,6 +15,7 @@ typedef struct sap_xml_node sap_xml_node;
 struct sap_xml_node {
   const char* name;  // qualified
   const char* file;  // as the user gave it
+  const char* text;  // between its tags; NULL: none, or not asked for
   int32_t line;      // where its start tag ends
   sap_xml_attribute* attributes;
   int32_t nattributes;
@@ -36,6 +37,9 @@ const char* sap_xml_join(sap_xml_store* store, const char* a, const char* b, con
 // nested too deep.
 sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,
                         sap_error* error);
+// Reads `size` bytes of the file `path`, texts of elements included.
+sap_status sap_xml_parse(sap_xml_store* store, const char* path, const char* bytes, size_t size,
+                         sap_xml_node** root, sap_error* error);
 
 // Value of an attribute, NULL when absent.
 const char* sap_xml_get(const sap_xml_node* node, const char* attribute);

@@ -17,6 +17,7 @@ enum {
 
 typedef struct parse_state {
   const char* path;
+  bool text;    // keep what stands between tags, however long
   bool failed;  // `error` is filled
   sap_error error;
 } parse_state;
@@ -84,7 +85,16 @@ static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_n
   return true;
 }
 
-static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xmlNode* from) {
+static bool copy_text(sap_xml_store* store, const xmlNode* from, sap_xml_node* to) {
+  xmlChar* text = xmlNodeListGetString(from->doc, from->children, 1);
+  to->text = text != NULL ? sap_xml_join(store, (const char*)text, NULL, NULL) : NULL;
+  const bool good = text == NULL || to->text != NULL;
+  xmlFree(text);
+  return good;
+}
+
+static sap_xml_node* copy_node(sap_xml_store* store, const parse_state* state, const char* file,
+                               const xmlNode* from) {
   sap_xml_node* node = sap_xml_allocate(store, sizeof *node);
   if (node == NULL) {
     return NULL;
@@ -92,14 +102,15 @@ static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xml
   node->file = file;
   node->line = (int32_t)xmlGetLineNo(from);
   node->name = copy_name(store, from->ns, from->name);
-  if (node->name == NULL || !copy_attributes(store, from, node)) {
+  if (node->name == NULL || !copy_attributes(store, from, node) ||
+      (state->text && !copy_text(store, from, node))) {
     return NULL;
   }
   for (const xmlNode* child = from->children; child != NULL; child = child->next) {
     if (child->type != XML_ELEMENT_NODE) {
       continue;
     }
-    sap_xml_node* copy = copy_node(store, file, child);
+    sap_xml_node* copy = copy_node(store, state, file, child);
     if (copy == NULL) {
       return NULL;
     }
@@ -172,10 +183,10 @@ static sap_status parse(sap_xml_store* store, parse_state* state, const char* by
   parser->_private = state;
   parser->sax->serror = on_error;
   parser->sax->internalSubset = on_document_type;
-  xmlDocPtr document =
-      xmlCtxtReadMemory(parser, bytes, (int)size, NULL, NULL,
-                        XML_PARSE_NONET | XML_PARSE_NOBLANKS | XML_PARSE_NOCDATA |
-                            XML_PARSE_COMPACT | XML_PARSE_BIG_LINES | XML_PARSE_RECOVER);
+  xmlDocPtr document = xmlCtxtReadMemory(
+      parser, bytes, (int)size, NULL, NULL,
+      XML_PARSE_NONET | XML_PARSE_NOBLANKS | XML_PARSE_NOCDATA | XML_PARSE_COMPACT |
+          XML_PARSE_BIG_LINES | XML_PARSE_RECOVER | (state->text ? XML_PARSE_HUGE : 0));
   sap_status status = SAP_STATUS_OK;
   xmlNode* top = document != NULL ? xmlDocGetRootElement(document) : NULL;
   if (state->failed) {
@@ -189,7 +200,7 @@ static sap_status parse(sap_xml_store* store, parse_state* state, const char* by
                       (int)MAX_DEPTH);
   } else {
     const char* file = sap_xml_join(store, state->path, NULL, NULL);
-    *root = file != NULL ? copy_node(store, file, top) : NULL;
+    *root = file != NULL ? copy_node(store, state, file, top) : NULL;
     if (*root == NULL) {
       status = sap_fail(&state->error, SAP_STATUS_MEMORY, "%.200s: out of memory", state->path);
     }
@@ -197,6 +208,23 @@ static sap_status parse(sap_xml_store* store, parse_state* state, const char* by
   xmlFreeDoc(document);
   xmlFreeParserCtxt(parser);
   return status;
+}
+
+static sap_status parse_all(sap_xml_store* store, parse_state* state, const char* bytes,
+                            size_t size, sap_xml_node** root, sap_error* error) {
+  const sap_status status = parse(store, state, bytes, size, root);
+  return status == SAP_STATUS_OK ? status : sap_fail(error, status, "%s", state->error.message);
+}
+
+sap_status sap_xml_parse(sap_xml_store* store, const char* path, const char* bytes, size_t size,
+                         sap_xml_node** root, sap_error* error) {
+  parse_state state = {.path = path, .text = true};
+  *root = NULL;
+  if (size > MAX_FILE_BYTES) {
+    return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %d bytes", path,
+                    (int)MAX_FILE_BYTES);
+  }
+  return parse_all(store, &state, bytes, size, root, error);
 }
 
 sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,
@@ -210,10 +238,7 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   }
   if (status == SAP_STATUS_OK) {
     parse_state state = {.path = path};
-    status = parse(store, &state, bytes, size, root);
-    if (status != SAP_STATUS_OK) {
-      (void)sap_fail(error, status, "%s", state.error.message);
-    }
+    status = parse_all(store, &state, bytes, size, root, error);
   }
   sap_free(bytes);
   return status;

@@ -83,7 +83,7 @@ static const bad_mesh meshes[] = {
     {"cut2.ply", TEXT(PLY("binary_big_endian", "")), "cut2.ply: the file ends before its last row"},
     {"nan.ply", TEXT(PLY_HEADER("binary_little_endian") "\0\0\xc0\x7f\0\0\0\0\0\0\0\0\x00"),
      "nan.ply: before byte 171: must be finite: nan"},
-    {"bad.dae", TEXT("<COLLADA><asset></COLLADA>"), "bad.dae: "},
+    {"bad.dae", TEXT("<COLLADA><asset></COLLADA>"), "bad.dae:1: XML: "},
     {"binary.obj", TEXT("\x7f\x45\x4c\x46\x00\x01\x02"), "binary.obj"},
 };
 
