@@ -108,6 +108,7 @@ static void conclude(sap_free_motion* fm) {
       p->phase = SAP_GROUP_QUASI_NEWTON;
       p->depth = p->poor = 0;
       p->previous = HUGE_VAL;
+      p->contraction = 0.0;
     }
   }
 }

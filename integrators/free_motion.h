@@ -22,6 +22,7 @@ typedef enum sap_group_phase {
 typedef struct sap_group_progress {
   sap_group_phase phase;
   double residual, previous, best;  // now, one iterate before, smallest so far
+  double contraction;               // of residual by the last step but one, 0: not known
   double scale;                     // what round-off is measured against
   double noise;                     // a residual that no longer falls may be this large at any rate
   int32_t depth;                    // steps in the Broyden history

@@ -7,6 +7,8 @@
 
 // |D m| relative to the group's scale that counts as round-off.
 #define SAP_ROUNDOFF 1e-13
+// Below this one whose contraction has broken down counts so too.
+#define SAP_ROUNDOFF_NEAR 1e-12
 // Below this a residual that no longer falls counts as round-off too.
 #define SAP_ROUNDOFF_STALLED 1e-10
 // Accelerations that count as round-off when they no longer fall [m/s^2, rad/s^2]: a hundred eps of

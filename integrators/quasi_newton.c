@@ -14,6 +14,9 @@
 
 #include "integrators/free_motion_data.h"
 
+// Contraction does not worsen by more from one step to the next, but for round-off.
+#define COLLAPSE 4.0
+
 // (x, y) = x' diag(A) y
 static double dot(const sap_free_motion* fm, int32_t group, const double* x, const double* y) {
   double sum = 0.0;
@@ -73,6 +76,13 @@ static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
                                                                    : SAP_GROUP_TRUE_NEWTON;
 }
 
+// The last step contracted far less than the one before it, close to round-off: forces that cancel
+// are known no better, and further steps would only find that out.
+static bool meets_roundoff(const sap_group_progress* p) {
+  return p->residual <= SAP_ROUNDOFF_NEAR * p->scale && p->contraction > 0.0 &&
+         p->residual > COLLAPSE * p->contraction * p->previous;
+}
+
 // What the residual at the newest iterate says about a group. True: it wants a new A.
 static bool judge(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
@@ -81,6 +91,7 @@ static bool judge(sap_free_motion* fm, int32_t group) {
     // Another group's motion has changed its forces.
     p->phase = SAP_GROUP_QUASI_NEWTON;
     p->depth = p->poor = 0;
+    p->contraction = 0.0;
     p->previous = p->best = HUGE_VAL;
   }
   if (p->phase != SAP_GROUP_QUASI_NEWTON) {
@@ -90,10 +101,11 @@ static bool judge(sap_free_motion* fm, int32_t group) {
     p->best = p->residual;
     SAP_FOR_GROUP(fm, group, i, fm->v_best[i] = fm->v_star[i])
   }
-  if (p->residual <= p->tolerance * p->scale) {
+  if (p->residual <= p->tolerance * p->scale || meets_roundoff(p)) {
     p->phase = SAP_GROUP_DONE;
     return false;
   }
+  p->contraction = p->residual / p->previous;
   const bool good = p->residual <= SAP_POOR_CONTRACTION * p->previous;
   p->poor = good ? 0 : p->poor + 1;
   const bool small = p->best <= fmax(SAP_ROUNDOFF_STALLED * p->scale, p->noise);
