@@ -16,6 +16,12 @@ typedef struct sap_momentum_record {
 
 typedef struct sap_momentum_records {
   sap_momentum_record start, end;  // of the step asked last
+  // What the momenta changed by in that step, on each velocity (nv); known: between these records
+  // in this time.
+  double* inertial;
+  bool inertial_known;
+  double dt;
+  bool* moved;  // scratch: which trees are elsewhere than at `end`         (trees)
 } sap_momentum_records;
 
 // From (q0, v0) to (q, v).

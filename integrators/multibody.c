@@ -60,6 +60,7 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  multibody->turns = sap_allocate((size_t)model->sizes.joints, sizeof *multibody->turns);
   multibody->reaction = sap_allocate((size_t)model->sizes.nv, sizeof(double));
   multibody->poses = sap_allocate((size_t)model->sizes.bodies, 12 * sizeof(double));
   multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
@@ -70,9 +71,9 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->input == NULL || multibody->act == NULL ||
       multibody->q_set == NULL || multibody->q_kept == NULL || multibody->poses == NULL ||
-      multibody->q_next == NULL || multibody->reaction == NULL || multibody->carrier == NULL ||
-      multibody->shape_on == NULL || multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
-      multibody->start.input == NULL) {
+      multibody->q_next == NULL || multibody->turns == NULL || multibody->reaction == NULL ||
+      multibody->carrier == NULL || multibody->shape_on == NULL || multibody->start.q0 == NULL ||
+      multibody->start.v0 == NULL || multibody->start.input == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -116,6 +117,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
   sap_free(multibody->reaction);
+  sap_free(multibody->turns);
   sap_free(multibody->poses);
   sap_free(multibody->carrier);
   sap_momentum_records_clear(&multibody->momenta);

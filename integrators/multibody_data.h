@@ -29,6 +29,7 @@ struct sap_multibody {
   double* q_set;     // where the kinematics stand (nq)
   double* q_kept;    // where those stand that are put away (nq)
   double* q_next;    // scratch (nq)
+  sap_turn* turns;   // of the joints, as asked last (joints)
   double* reaction;  // scratch: accelerations (nv)
   double* poses;     // of the bodies a step later: positions, rotations            (12 bodies)
   sap_momentum_records momenta;

@@ -69,8 +69,8 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
 
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
-  const sap_multibody* multibody = context;
-  sap_dynamics_integrate(multibody->model, q0, v, dt, q);
+  sap_multibody* multibody = context;
+  sap_dynamics_integrate_again(multibody->model, q0, v, dt, multibody->turns, q);
   return 0;
 }
 

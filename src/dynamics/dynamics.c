@@ -9,6 +9,8 @@
 #include "dynamics/kernels.h"
 #include "math/quaternion.h"
 
+enum { UNPLACED = 0xff };  // bytes of a q that nobody asks for
+
 void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
@@ -18,6 +20,8 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->tree_lone,
                          d->tree_free,
                          d->tree_root,
+                         d->tree_q,
+                         d->tree_moved,
                          d->springs,
                          d->damping,
                          d->armature,
@@ -26,11 +30,13 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->q_WB,
                          d->S,
                          d->inertia,
+                         d->q,
                          d->kept.p_WB,
                          d->kept.R_WB,
                          d->kept.q_WB,
                          d->kept.S,
                          d->kept.inertia,
+                         d->kept.q,
                          d->composite,
                          d->V,
                          d->A,
@@ -59,12 +65,17 @@ void sap_dynamics_destroy(sap_dynamics* d) {
 
 void sap_dynamics_exchange(sap_dynamics* d) {
   const sap_placement kept = d->kept;
-  d->kept = (sap_placement){d->p_WB, d->R_WB, d->q_WB, d->S, d->inertia};
+  d->kept = (sap_placement){d->p_WB, d->R_WB, d->q_WB, d->S, d->inertia, d->q};
   d->p_WB = kept.p_WB;
   d->R_WB = kept.R_WB;
   d->q_WB = kept.q_WB;
   d->S = kept.S;
   d->inertia = kept.inertia;
+  d->q = kept.q;
+}
+
+const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
+  return d->tree_q;
 }
 
 const double* sap_dynamics_p_WB(const sap_dynamics* d) {
@@ -90,7 +101,8 @@ static bool allocate_kept(sap_dynamics* d) {
          (k->R_WB = sap_allocate(9 * bodies, sizeof *k->R_WB)) != NULL &&
          (k->q_WB = sap_allocate(4 * bodies, sizeof *k->q_WB)) != NULL &&
          (k->S = sap_allocate(nv, sizeof *k->S)) != NULL &&
-         (k->inertia = sap_allocate(bodies, sizeof *k->inertia)) != NULL;
+         (k->inertia = sap_allocate(bodies, sizeof *k->inertia)) != NULL &&
+         (k->q = sap_allocate((size_t)d->model->sizes.nq, sizeof *k->q)) != NULL;
 }
 
 static bool allocate(sap_dynamics* d) {
@@ -102,6 +114,8 @@ static bool allocate(sap_dynamics* d) {
          (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
          (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
          (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
+         (d->tree_q = sap_allocate(trees + 1, sizeof *d->tree_q)) != NULL &&
+         (d->tree_moved = sap_allocate(trees, sizeof *d->tree_moved)) != NULL &&
          (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
          (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
          (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
@@ -120,6 +134,7 @@ static bool allocate(sap_dynamics* d) {
          (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
          (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
          (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
+         (d->q = sap_allocate((size_t)sizes->nq, sizeof *d->q)) != NULL &&
          (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
          (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
          (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
@@ -197,6 +212,12 @@ static void make_links(sap_dynamics* d, int32_t* link_of) {
 
 static void make_tables(sap_dynamics* d) {
   const sap_model* model = d->model;
+  for (int32_t t = 0; t < model->sizes.trees; ++t) {
+    d->tree_q[t] = model->joints[model->dof_joint[model->tree_dofs[t]]].q_start;
+  }
+  d->tree_q[model->sizes.trees] = model->sizes.nq;
+  memset(d->q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->q);
+  memset(d->kept.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->q);
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {

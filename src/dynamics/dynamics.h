@@ -20,6 +20,9 @@ void sap_dynamics_set_positions(sap_dynamics* dynamics, const double* q);
 // Puts away the kinematics that stand and brings back those put away before.
 void sap_dynamics_exchange(sap_dynamics* dynamics);
 
+// First coordinate of each tree, and the end of the last one's.          (trees + 1)
+const int32_t* sap_dynamics_tree_q(const sap_dynamics* dynamics);
+
 // World poses by body id, valid until the next set_positions or exchange.
 const double* sap_dynamics_p_WB(const sap_dynamics* dynamics);  // (3 bodies)
 const double* sap_dynamics_R_WB(const sap_dynamics* dynamics);  // (9 bodies), column-major
@@ -47,6 +50,13 @@ void sap_dynamics_add_joint_matrices(const sap_dynamics* dynamics, const double*
 // q = q0 (+) dt v: exponential map on rotations, quaternions unit to 1e-15.
 void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q);
+// A rotation made last: q = q0 (+) r, r not zero. Zeros: none.
+typedef struct sap_turn {
+  double q0[4], r[3], q[4];
+} sap_turn;
+// The same with what is known of each joint (joints): rotations asked again are not made again.
+void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
+                                  double dt, sap_turn* known, double* q);
 // delta with q1 = q0 (+) delta.
 void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta);

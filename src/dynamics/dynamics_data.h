@@ -51,6 +51,7 @@ typedef struct sap_placement {
   double* q_WB;          //                                                       (4 bodies)
   double (*S)[6];        // dof directions, not of lone links                     (nv)
   sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
+  double* q;             // the configuration                                     (nq)
 } sap_placement;
 
 struct sap_dynamics {
@@ -63,6 +64,7 @@ struct sap_dynamics {
   bool* tree_lone;           //                                                        (trees)
   bool* tree_free;           // the first joint is a free one                          (trees)
   int32_t* tree_root;        // first body                                             (trees)
+  int32_t* tree_q;           // first coordinate, and the end of the last one's        (trees + 1)
   int32_t nsprings;          // joints with a spring
   sap_spring* springs;       //                                                        (nsprings)
   double* damping;           // of each dof                                            (nv)
@@ -97,6 +99,8 @@ struct sap_dynamics {
   double* q_WB;          //                                                       (4 bodies)
   double (*S)[6];        // dof directions, not of lone links                     (nv)
   sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
+  double* q;             // the configuration                                     (nq)
+  bool* tree_moved;      // scratch: which trees go elsewhere                     (trees)
 
   sap_placement kept;  // by another configuration, see sap_dynamics_exchange
 
@@ -111,8 +115,9 @@ struct sap_dynamics {
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
 void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
-// tau = S . F of all links but lone ones, the forces F of children added to their parents'.
-void sap_dynamics_gather_forces(sap_dynamics* d, double* tau);
+// tau = S . F of the links of `trees`, NULL: all, but lone ones, the forces F of children added to
+// their parents'.
+void sap_dynamics_gather_forces(sap_dynamics* d, const bool* trees, double* tau);
 // k += sign times the springs' forces at q.
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
 // k += sign times the forces that hold bodies against gravity.

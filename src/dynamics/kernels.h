@@ -12,7 +12,8 @@ typedef struct sap_dynamics_kernels {
   void (*add_point_jacobian)(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
                              const double R_WC[9], double sign, double* J);
   void (*mass_matrix)(sap_dynamics* dynamics, double* const* diagonal);
-  void (*momenta)(sap_dynamics* dynamics, const double* v, double (*momenta)[6]);
+  // trees NULL: all.
+  void (*momenta)(sap_dynamics* dynamics, const double* v, const bool* trees, double (*momenta)[6]);
   // Of the forces that change the momenta as in a step; those at its end are left in step->end.
   void (*momentum_forces)(sap_dynamics* dynamics, const double* v, const sap_momentum_step* step,
                           double* tau);

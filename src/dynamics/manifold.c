@@ -6,18 +6,34 @@
 #include "math/quaternion.h"
 
 // A rotation that does not turn leaves the quaternion bitwise as it is.
-static void integrate_rotation(const double* q0, const double w[3], double dt, double* q) {
+static void integrate_rotation(const double* q0, const double w[3], double dt, sap_turn* known,
+                               double* q) {
   double r[3];
   sap_v3_scale(r, w, dt);
   if (r[0] == 0.0 && r[1] == 0.0 && r[2] == 0.0) {
     memcpy(q, q0, 4 * sizeof *q);
-  } else {
-    sap_quaternion_integrate(q, q0, r);
+    return;
+  }
+  if (known != NULL && memcmp(known->q0, q0, sizeof known->q0) == 0 &&
+      memcmp(known->r, r, sizeof r) == 0) {
+    memcpy(q, known->q, sizeof known->q);
+    return;
+  }
+  sap_quaternion_integrate(q, q0, r);
+  if (known != NULL) {
+    memcpy(known->q0, q0, sizeof known->q0);
+    memcpy(known->r, r, sizeof r);
+    memcpy(known->q, q, sizeof known->q);
   }
 }
 
 void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q) {
+  sap_dynamics_integrate_again(model, q0, v, dt, NULL, q);
+}
+
+void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
+                                  double dt, sap_turn* known, double* q) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const double* from = q0 + joint->q_start;
@@ -28,10 +44,10 @@ void sap_dynamics_integrate(const sap_model* model, const double* q0, const doub
         for (int i = 0; i < 3; ++i) {
           to[i] = from[i] + dt * rate[i];
         }
-        integrate_rotation(from + 3, rate + 3, dt, to + 3);
+        integrate_rotation(from + 3, rate + 3, dt, known != NULL ? known + j : NULL, to + 3);
         break;
       case SAP_JOINT_BALL:
-        integrate_rotation(from, rate, dt, to);
+        integrate_rotation(from, rate, dt, known != NULL ? known + j : NULL, to);
         break;
       case SAP_JOINT_HINGE:
       case SAP_JOINT_SLIDE:

@@ -17,7 +17,7 @@
 #include "dynamics/kernels.h"
 
 void sap_dynamics_momenta(sap_dynamics* d, const double* v, double (*momenta)[6]) {
-  d->kernels->momenta(d, v, momenta);
+  d->kernels->momenta(d, v, NULL, momenta);
 }
 
 // k += the links' weight at the configuration whose momenta were asked last.
@@ -79,9 +79,10 @@ static void subtract_with_load(sap_dynamics* d, const sap_element_point* at, dou
 void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const double* v,
                                    const sap_momentum_step* step, double* residual, double* load) {
   const double per_dt = 1.0 / step->dt;
-  d->kernels->momentum_forces(d, v, step, residual);
+  d->kernels->momentum_forces(d, v, step, step->inertial);
   for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
-    residual[i] += d->armature[i] * (v[i] - step->v0[i]) * per_dt + d->damping[i] * v[i];
+    residual[i] =
+        step->inertial[i] + (d->armature[i] * (v[i] - step->v0[i]) * per_dt + d->damping[i] * v[i]);
   }
   const sap_element_point at = {q, v, step->input};
   if (load != NULL) {

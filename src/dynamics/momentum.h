@@ -12,9 +12,13 @@ void sap_dynamics_momenta(sap_dynamics* dynamics, const double* v, double (*mome
 // A step that ends at the configuration set last.
 typedef struct sap_momentum_step {
   double dt;
-  const double* v0;     // velocities at its start                         (nv)
-  double (*start)[6];   // momenta at its start                            (links)
-  double (*end)[6];     // output: those at its end                        (links)
+  const double* v0;    // velocities at its start                         (nv)
+  double (*start)[6];  // momenta at its start                            (links)
+  double (*end)[6];    // output: those at its end                        (links)
+  // The trees that are asked for: what stands for the others in end, and in inertial, stays.
+  const bool* trees;
+  // Output: what the momenta have changed by per time, less weight, on each velocity (nv).
+  double* inertial;
   const double* input;  // see dynamics/actuators.h (nu)
 } sap_momentum_step;
 

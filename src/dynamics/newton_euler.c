@@ -88,10 +88,10 @@ static void outwards(sap_dynamics* d, int32_t l, const double* v, const double* 
   sap_spatial_add_force_cross(d->F[l], V, momentum);
 }
 
-void sap_dynamics_gather_forces(sap_dynamics* d, double* tau) {
+void sap_dynamics_gather_forces(sap_dynamics* d, const bool* trees, double* tau) {
   for (int32_t l = d->nlinks - 1; l >= 0; --l) {
     const sap_link* link = &d->links[l];
-    if (link->lone) {
+    if (link->lone || (trees != NULL && !trees[link->tree])) {
       continue;
     }
     for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
@@ -113,7 +113,7 @@ void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a
       outwards(d, l, v, a);
     }
   }
-  sap_dynamics_gather_forces(d, tau);
+  sap_dynamics_gather_forces(d, NULL, tau);
 }
 
 void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, const double* input,

@@ -87,6 +87,7 @@ static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count
     four->body[lane] = id;
     four->parent[lane] = body->parent;
     four->root[lane] = d->tree_root[body->tree];
+    four->tree[lane] = body->tree;
     for (int i = 0; i < 3; ++i) {
       four->p_PB[i][lane] = body->p_PB[i];
     }
@@ -133,6 +134,7 @@ static void fill_links(const sap_dynamics* d, sap_placing* placing) {
       four->link[lane] = l;
       four->body[lane] = link->body;
       four->root[lane] = d->tree_root[link->tree];
+      four->tree[lane] = link->tree;
       four->mass[lane] = link->body_inertia.mass;
       for (int i = 0; i < 3; ++i) {
         four->h[i][lane] = link->body_inertia.h[i];

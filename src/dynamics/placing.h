@@ -16,13 +16,13 @@ typedef struct sap_hinge_lanes {
 
 // Four bodies; where there are fewer the first stands for the rest.
 typedef struct sap_body_lanes {
-  int32_t body[SAP_LANES], parent[SAP_LANES], root[SAP_LANES];
+  int32_t body[SAP_LANES], parent[SAP_LANES], root[SAP_LANES], tree[SAP_LANES];
   int32_t first_hinge, nhinges;
   double p_PB[3][SAP_LANES], q_PB[4][SAP_LANES];
 } sap_body_lanes;
 
 typedef struct sap_link_lanes {
-  int32_t link[SAP_LANES], body[SAP_LANES], root[SAP_LANES];
+  int32_t link[SAP_LANES], body[SAP_LANES], root[SAP_LANES], tree[SAP_LANES];
   double mass[SAP_LANES], h[3][SAP_LANES], I[6][SAP_LANES];
 } sap_link_lanes;
 

@@ -30,7 +30,7 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
   }
   memset(out, 0, sizeof *out);
   kernels->set_positions(d, mixed_q);
-  kernels->momenta(d, v, out->start);
+  kernels->momenta(d, v, NULL, out->start);
   sap_dynamics_integrate(model, mixed_q, v, 0.01, q_end);
   kernels->set_positions(d, q_end);
   kernels->mass_matrix(d, blocks);
