@@ -105,7 +105,10 @@ struct sap_mj {
   bool glides_are_known;  // those of a checkpoint: mjData have no contacts of the step before
 
   // A and v*.
-  double* A;  // trees one after the other, full squares, lower triangles used
+  double* A;            // trees one after the other, full squares, lower triangles used
+  bool A_is_filled;     // has entries where M has none
+  int32_t* mass_place;  // where MuJoCo's nonzeros of M stand in A (mass_count)
+  int32_t mass_count, mass_capacity;
   sap_mj_coupling* couplings;
   int32_t coupling_count, coupling_capacity;
   double* coupling_values;
@@ -190,6 +193,7 @@ uint64_t sap_mj_material_hash(const sap_mj* a);
 // position.c
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 // momentum.c
+sap_status sap_mj_place_mass(sap_mj* a, sap_error* error);  // once
 void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
 sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error);

@@ -152,6 +152,9 @@ static sap_status fill(sap_mj* a, sap_error* error) {
     status = allocate_all(a, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_mj_place_mass(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
     *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
     status = sap_mj_choose_regularization(a, error);
   }
@@ -231,6 +234,7 @@ void sap_mj_destroy(sap_mj* a) {
       a->joint_margin,
       a->tendon_margin,
       a->A,
+      a->mass_place,
       a->rhs,
       a->v_star,
       a->v_before,

@@ -25,25 +25,51 @@ static double* diagonal_entry(const sap_mj* a, int32_t i, int32_t j) {
   return a->A + a->A_start[tree] + (j - first) * a->tree_size[tree] + (i - first);
 }
 
-void sap_mj_add_mass(sap_mj* a, const mjData* d) {
+// MuJoCo's nonzeros of M, in its order, to their places in A.
+sap_status sap_mj_place_mass(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
-  memset(a->A, 0, (size_t)a->A_start[a->ntrees] * sizeof(double));
-  a->coupling_count = 0;
-  a->coupling_value_count = 0;
-  for (int32_t i = 0; i < a->nv; ++i) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
     const int32_t tree = a->dof_tree[i], first = a->tree_start[tree], n = a->tree_size[tree];
-    double* row = a->A + a->A_start[tree] + (i - first);
+    const int32_t row = a->A_start[tree] + (i - first);
 #if SAP_MJ_SINCE(3, 9, 0)
-    const int begin = m->M_rowadr[i], end = begin + m->M_rownnz[i];
-    for (int k = begin; k < end; ++k) {
-      row[(m->M_colind[k] - first) * n] = d->M[k];
-    }
+    const int32_t at = m->M_rowadr[i], count = m->M_rownnz[i];
 #else
-    int k = m->dof_Madr[i];
+    const int32_t at = m->dof_Madr[i];
+    int32_t count = 0, column = i;
     for (int32_t j = i; j >= 0; j = m->dof_parentid[j]) {
-      row[(j - first) * n] = d->qM[k++];
+      ++count;
     }
 #endif
+    a->mass_count = at + count > a->mass_count ? at + count : a->mass_count;
+    status = SAP_GROW(&a->mass_place, &a->mass_capacity, a->mass_count, error);
+    for (int32_t k = at; status == SAP_STATUS_OK && k < at + count; ++k) {
+#if SAP_MJ_SINCE(3, 9, 0)
+      const int32_t column = m->M_colind[k];
+#endif
+      a->mass_place[k] = row + (column - first) * n;
+#if !SAP_MJ_SINCE(3, 9, 0)
+      column = m->dof_parentid[column];
+#endif
+    }
+  }
+  return status;
+}
+
+void sap_mj_add_mass(sap_mj* a, const mjData* d) {
+#if SAP_MJ_SINCE(3, 9, 0)
+  const mjtNum* M = d->M;
+#else
+  const mjtNum* M = d->qM;
+#endif
+  if (a->A_is_filled) {
+    memset(a->A, 0, (size_t)a->A_start[a->ntrees] * sizeof(double));
+    a->A_is_filled = false;
+  }
+  a->coupling_count = 0;
+  a->coupling_value_count = 0;
+  for (int32_t k = 0; k < a->mass_count; ++k) {
+    a->A[a->mass_place[k]] = M[k];
   }
 }
 
@@ -70,6 +96,7 @@ static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error*
 
 // A += factor row' row.
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error) {
+  a->A_is_filled = true;
   for (int32_t p = 0; p < row->count; ++p) {
     const double value = factor * row->values[p];
     if (value == 0.0) {

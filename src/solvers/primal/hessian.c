@@ -85,6 +85,14 @@ static int32_t count_columns(const sap_newton* n, const sap_patch* patch, int32_
   return next - from;
 }
 
+// to[columns[i] - start] += S[i], i from `first` to `end`
+static inline void add_entries(const double* restrict S, const int32_t* restrict columns,
+                               int32_t first, int32_t end, double* restrict to, int32_t start) {
+  for (int32_t i = first; i < end; ++i) {
+    to[columns[i] - start] += S[i];
+  }
+}
+
 // As scatter, by lists of columns.
 static void scatter_columns(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
@@ -97,11 +105,11 @@ static void scatter_columns(const sap_newton* n, const sap_patch* patch, const d
     for (int32_t l = k; l < patch->ntrees; ++l) {
       const int32_t count_l = count_columns(n, patch, trees[l], row);
       double* block = n->values + *pair++;
+      const int32_t start_l = n->start[trees[l]], size_l = n->size[trees[l]];
       for (int32_t j = column; j < column + count_k; ++j) {
-        double* to = block + (columns[j] - n->start[trees[k]]) * n->size[trees[l]];
-        for (int32_t i = j > row ? j : row; i < row + count_l; ++i) {
-          to[columns[i] - n->start[trees[l]]] += S[(size_t)j * (size_t)patch->ncols + (size_t)i];
-        }
+        const int32_t below = j > row ? j : row;
+        add_entries(S + (size_t)j * (size_t)patch->ncols, columns, below, row + count_l,
+                    block + (columns[j] - n->start[trees[k]]) * size_l, start_l);
       }
       row += count_l;
     }
@@ -130,7 +138,9 @@ static void scatter(const sap_newton* n, const sap_patch* patch, const double* S
 
 static void copy_momentum(sap_newton* n) {
   const sap_problem* p = n->problem;
-  memset(n->values, 0, n->nvalues * sizeof(double));
+  if (n->ntrees > 1) {  // one tree's block is all there is
+    memset(n->values, 0, n->nvalues * sizeof(double));
+  }
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const size_t size = (size_t)n->size[t];
     memcpy(n->values + n->value_start[n->column_start[t]],
