@@ -107,6 +107,7 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   if (multibody == NULL) {
     return;
   }
+  sap_threads_destroy(multibody->threads);
   sap_dynamics_destroy(multibody->dynamics);
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);

@@ -5,6 +5,7 @@
 
 #include <sapstep/multibody.h>
 
+#include "core/threads.h"
 #include "dynamics/dynamics.h"
 #include "geometry/collision.h"
 #include "integrators/momentum_record.h"
@@ -20,6 +21,7 @@ typedef struct sap_step_start {
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
+  sap_threads* threads;  // NULL: one
   sap_dynamics* dynamics;
   sap_collision* collision;
   sap_assembly* assembly;
@@ -56,6 +58,8 @@ sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // The table's function of activations.
 int sap_multibody_activate(void* context, double t, const double* a0, double dt, double* a);
+// The threads of the multibody engine whose table this is; NULL: none, or another's.
+sap_threads* sap_multibody_threads(const sap_system* system);
 // The table of callbacks, all but what is locked and coupled.
 void sap_multibody_fill_system(sap_multibody* multibody);
 // Contacts at q: those of the last detection that are not switched off. dt > 0: as part of a step,

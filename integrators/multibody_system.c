@@ -264,8 +264,23 @@ static int closure_error(void* context, const sap_problem* problem, const double
 }
 
 static int use_threads(void* context, int32_t count) {
-  const sap_multibody* multibody = context;
-  return sap_collision_use_threads(multibody->collision, count, NULL) == SAP_STATUS_OK ? 0 : 1;
+  sap_multibody* multibody = context;
+  sap_threads* threads = NULL;
+  if (count == sap_threads_count(multibody->threads)) {
+    return 0;
+  }
+  if (count > 1 && sap_threads_create(count, &threads, NULL) != SAP_STATUS_OK) {
+    return 1;
+  }
+  sap_threads_destroy(multibody->threads);
+  multibody->threads = threads;
+  sap_collision_lend_threads(multibody->collision, threads);
+  return 0;
+}
+
+sap_threads* sap_multibody_threads(const sap_system* system) {
+  return system->use_threads == use_threads ? ((const sap_multibody*)system->context)->threads
+                                            : NULL;
 }
 
 static bool has_springs_or_dampers(const sap_multibody* multibody) {

@@ -53,6 +53,12 @@ sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options
                                  : status;
 }
 
+void sap_rounds_lend_threads(sap_rounds* rounds, sap_threads* threads) {
+  if (rounds->contact.problem != NULL) {
+    sap_problem_lend_threads(rounds->contact.problem, threads);
+  }
+}
+
 void sap_rounds_clear(sap_rounds* rounds) {
   sap_free_motion_clear(&rounds->free_motion);
   sap_contact_stage_clear(&rounds->contact);

@@ -4,6 +4,7 @@
 #ifndef SAP_INTEGRATORS_ROUNDS_H
 #define SAP_INTEGRATORS_ROUNDS_H
 
+#include "core/threads.h"
 #include "integrators/contact_stage.h"
 #include "integrators/free_motion.h"
 #include "integrators/prediction.h"
@@ -32,6 +33,8 @@ typedef struct sap_rounds {
 sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options* options,
                              sap_rounds* rounds, sap_error* error);
 void sap_rounds_clear(sap_rounds* rounds);
+// Of the caller's, who has them as long as the rounds. NULL: one.
+void sap_rounds_lend_threads(sap_rounds* rounds, sap_threads* threads);
 
 // The free motion alone, in free_motion.v_star.
 sap_status sap_rounds_free_motion(sap_rounds* rounds, const sap_state* state, sap_error* error);

@@ -10,8 +10,20 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "integrators/multibody_data.h"
 #include "integrators/stepper_data.h"
 #include "math/finite.h"
+
+// The same for all that is done in a step: no more threads than asked for are awake.
+static sap_status use_threads(sap_stepper* stepper, const sap_system* system, int32_t count,
+                              sap_error* error) {
+  if (system->use_threads != NULL && system->use_threads(system->context, count) != 0) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)count);
+  }
+  stepper->threads = sap_threads_share(sap_multibody_threads(system));
+  return stepper->threads == NULL && count > 1 ? sap_threads_create(count, &stepper->threads, error)
+                                               : SAP_STATUS_OK;
+}
 
 sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
                               sap_stepper** out, sap_error* error) {
@@ -32,10 +44,7 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   if (stepper == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
   }
-  const int32_t threads = options->solver_options.threads;
-  if (system->use_threads != NULL && system->use_threads(system->context, threads) != 0) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)threads);
-  }
+  status = use_threads(stepper, system, options->solver_options.threads, error);
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
@@ -51,6 +60,7 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
     // The solver's name, which is needed once only, may not live as long.
     stepper->options.solver = options->solver;
     status = sap_rounds_create(&stepper->system, &stepper->options, &stepper->rounds, error);
+    sap_rounds_lend_threads(&stepper->rounds, stepper->threads);
     stepper->options.solver = NULL;
   }
   if (status != SAP_STATUS_OK) {
@@ -66,6 +76,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
     return;
   }
   sap_rounds_clear(&stepper->rounds);
+  sap_threads_destroy(stepper->threads);
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
   sap_free(stepper->act);

@@ -11,6 +11,7 @@ struct sap_stepper {
   sap_system system;  // the caller's table, copied
   sap_stepper_options options;
   uint64_t solver_hash;  // of the solver's name
+  sap_threads* threads;  // the system's own where it is the multibody engine; NULL: one
   sap_rounds rounds;
   double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
   double* act;       // the new activations (na)

@@ -151,6 +151,16 @@ SAP_API sap_status sap_problem_add_block(sap_problem* problem, const sap_block* 
 SAP_API sap_status sap_problem_add_contact(sap_problem* problem, const sap_contact_block* contact,
                                            const sap_regularization* regularization,
                                            sap_error* error);
+// `count` of them in their order, to the same blocks, bit by bit, as one after the other: what
+// sap_problem_use_threads is for. Those before one that is refused have been added.
+SAP_API sap_status sap_problem_add_contacts(sap_problem* problem, const sap_contact_block* contacts,
+                                            int32_t count, const sap_regularization* regularization,
+                                            sap_error* error);
+// Threads, 1 to 256, 1 at first, the caller's among them, that sap_problem_add_contacts may use and
+// that a solver told to use threads then takes instead of its own. The problem that a stepper hands
+// to its system's constraints has those of the solver's options. MEMORY where they cannot be
+// started: all stays as it was.
+SAP_API sap_status sap_problem_use_threads(sap_problem* problem, int32_t count, sap_error* error);
 // Keeps the normal forces of the lagged contacts with a key, of this problem's solution (gamma, all
 // rows), for contacts of the same keys that are added after the next sap_problem_reset. NULL: none;
 // n0 is then what the contact's law says at the start of the step.

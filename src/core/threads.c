@@ -1,51 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// A run is published by its ticket: a number of its own and the jobs that nobody has taken. Whoever
+// takes a job counts the ticket down, which fails once the run is over; so the run's task is read
+// only by who has a job of it, and is there until that is done.
 #define _POSIX_C_SOURCE 200809L
 #include "core/threads.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "core/memory.h"
 
-struct sap_threads {
-  pthread_t* handles;  // (started)
-  int32_t started;
-  pthread_mutex_t mutex;  // guards all below
-  pthread_cond_t work, done;
-  sap_task* task;
-  void* context;
-  int32_t njobs, next;  // next job to be taken
-  int32_t running;      // jobs taken and not done
-  bool ending;
+enum {
+  LOOKS_AHEAD = 1 << 15,  // of a thread at the ticket before it sleeps: some 50 us
+  LOOKS_BACK = 1 << 13,   // of the caller at the jobs that others do
+  JOB_WORK = 15000,       // instructions that are worth a job: some 5 us
+  JOBS_PER_THREAD = 4,    // at most
 };
 
-// Takes jobs until none is left. The mutex is held on entry and on return.
+struct sap_threads {
+  _Atomic int32_t owners;
+  pthread_t* handles;  // (started)
+  int32_t started;
+  int32_t looks_ahead, looks_back;
+  // The run. Sequentially consistent: ticket and sleepers, unfinished and waits are each written by
+  // one side before it reads the other's.
+  sap_task* task;
+  void* context;
+  int32_t njobs;
+  _Atomic uint64_t ticket;     // number of the run << 32 | jobs not taken
+  _Atomic int32_t unfinished;  // jobs of it
+  _Atomic int32_t sleepers;    // threads that are waked by `work`
+  _Atomic bool waits;          // the caller is waked by `done`
+  _Atomic bool ending;
+  pthread_mutex_t mutex;  // held by who goes to sleep and who wakes
+  pthread_cond_t work, done;
+};
+
+static uint32_t jobs_left(sap_threads* t) {
+  return (uint32_t)atomic_load(&t->ticket);
+}
+
+// Takes jobs until none is left.
 static void take_jobs(sap_threads* t) {
-  while (t->next < t->njobs) {
-    const int32_t job = t->next++;
-    sap_task* const task = t->task;
-    void* const context = t->context;
-    ++t->running;
-    (void)pthread_mutex_unlock(&t->mutex);
-    task(context, job);
-    (void)pthread_mutex_lock(&t->mutex);
-    --t->running;
-  }
-  if (t->running == 0) {
-    (void)pthread_cond_signal(&t->done);
+  uint64_t ticket = atomic_load(&t->ticket);
+  while ((uint32_t)ticket > 0) {
+    if (!atomic_compare_exchange_weak(&t->ticket, &ticket, ticket - 1)) {
+      continue;
+    }
+    t->task(t->context, t->njobs - (int32_t)(uint32_t)ticket);
+    if (atomic_fetch_sub(&t->unfinished, 1) == 1 && atomic_load(&t->waits)) {
+      (void)pthread_mutex_lock(&t->mutex);
+      (void)pthread_cond_signal(&t->done);
+      (void)pthread_mutex_unlock(&t->mutex);
+    }
+    ticket = atomic_load(&t->ticket);
   }
 }
 
-static void* wait_for_work(void* threads) {
-  sap_threads* t = threads;
+static void sleep_until_work(sap_threads* t) {
   (void)pthread_mutex_lock(&t->mutex);
-  while (!t->ending) {
-    if (t->next < t->njobs) {
-      take_jobs(t);
-    } else {
-      (void)pthread_cond_wait(&t->work, &t->mutex);
+  (void)atomic_fetch_add(&t->sleepers, 1);
+  while (!atomic_load(&t->ending) && jobs_left(t) == 0) {
+    (void)pthread_cond_wait(&t->work, &t->mutex);
+  }
+  (void)atomic_fetch_sub(&t->sleepers, 1);
+  (void)pthread_mutex_unlock(&t->mutex);
+}
+
+static void* work(void* threads) {
+  sap_threads* t = threads;
+  while (!atomic_load(&t->ending)) {
+    take_jobs(t);
+    int32_t look = 0;
+    while (look < t->looks_ahead && jobs_left(t) == 0) {
+      ++look;
+    }
+    if (look == t->looks_ahead) {
+      sleep_until_work(t);
     }
   }
-  (void)pthread_mutex_unlock(&t->mutex);
   return NULL;
 }
 
@@ -55,12 +89,16 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
   if (t == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: threads");
   }
+  atomic_store(&t->owners, 1);
+  const bool room = count <= sysconf(_SC_NPROCESSORS_ONLN);  // else who looks keeps out who works
+  t->looks_ahead = room ? (int32_t)LOOKS_AHEAD : 0;
+  t->looks_back = room ? (int32_t)LOOKS_BACK : 0;
   (void)pthread_mutex_init(&t->mutex, NULL);
   (void)pthread_cond_init(&t->work, NULL);
   (void)pthread_cond_init(&t->done, NULL);
   t->handles = sap_allocate((size_t)count, sizeof *t->handles);
   while (t->handles != NULL && t->started + 1 < count &&
-         pthread_create(&t->handles[t->started], NULL, wait_for_work, t) == 0) {
+         pthread_create(&t->handles[t->started], NULL, work, t) == 0) {
     ++t->started;
   }
   if (t->handles == NULL || t->started + 1 < count) {
@@ -71,12 +109,19 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
   return SAP_STATUS_OK;
 }
 
+sap_threads* sap_threads_share(sap_threads* t) {
+  if (t != NULL) {
+    (void)atomic_fetch_add(&t->owners, 1);
+  }
+  return t;
+}
+
 void sap_threads_destroy(sap_threads* t) {
-  if (t == NULL) {
+  if (t == NULL || atomic_fetch_sub(&t->owners, 1) > 1) {
     return;
   }
   (void)pthread_mutex_lock(&t->mutex);
-  t->ending = true;
+  atomic_store(&t->ending, true);
   (void)pthread_cond_broadcast(&t->work);
   (void)pthread_mutex_unlock(&t->mutex);
   for (int32_t i = 0; i < t->started; ++i) {
@@ -89,6 +134,25 @@ void sap_threads_destroy(sap_threads* t) {
   sap_free(t);
 }
 
+int32_t sap_threads_count(const sap_threads* t) {
+  return t == NULL ? 1 : t->started + 1;
+}
+
+static void wait_until_done(sap_threads* t) {
+  for (int32_t look = 0; look < t->looks_back; ++look) {
+    if (atomic_load(&t->unfinished) == 0) {
+      return;
+    }
+  }
+  (void)pthread_mutex_lock(&t->mutex);
+  atomic_store(&t->waits, true);
+  while (atomic_load(&t->unfinished) > 0) {
+    (void)pthread_cond_wait(&t->done, &t->mutex);
+  }
+  atomic_store(&t->waits, false);
+  (void)pthread_mutex_unlock(&t->mutex);
+}
+
 void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* context) {
   if (t == NULL || t->started == 0 || njobs < 2) {
     for (int32_t job = 0; job < njobs; ++job) {
@@ -96,16 +160,50 @@ void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* contex
     }
     return;
   }
-  (void)pthread_mutex_lock(&t->mutex);
   t->task = task;
   t->context = context;
   t->njobs = njobs;
-  t->next = 0;
-  (void)pthread_cond_broadcast(&t->work);
-  take_jobs(t);
-  while (t->running > 0) {
-    (void)pthread_cond_wait(&t->done, &t->mutex);
+  atomic_store(&t->unfinished, njobs);
+  const uint64_t run = (atomic_load(&t->ticket) >> 32) + 1;
+  atomic_store(&t->ticket, run << 32 | (uint64_t)(uint32_t)njobs);
+  if (atomic_load(&t->sleepers) > 0) {
+    (void)pthread_mutex_lock(&t->mutex);
+    (void)pthread_cond_broadcast(&t->work);
+    (void)pthread_mutex_unlock(&t->mutex);
   }
-  t->njobs = t->next = 0;
-  (void)pthread_mutex_unlock(&t->mutex);
+  take_jobs(t);
+  wait_until_done(t);
+}
+
+int32_t sap_threads_divide(const sap_threads* t, int32_t items, int32_t work_each) {
+  if (t == NULL || t->started == 0) {
+    return 1;
+  }
+  const int64_t most = (int64_t)JOBS_PER_THREAD * (t->started + 1);
+  int64_t njobs = (int64_t)items * work_each / JOB_WORK;
+  njobs = njobs < most ? njobs : most;
+  njobs = njobs < items ? njobs : items;
+  return njobs > 1 ? (int32_t)njobs : 1;
+}
+
+typedef struct parts {
+  sap_part_task* task;
+  void* context;
+  int32_t items, njobs;
+} parts;
+
+static void run_part(void* context, int32_t job) {
+  const parts* of = context;
+  of->task(of->context, sap_job_first(of->items, of->njobs, job),
+           sap_job_first(of->items, of->njobs, job + 1));
+}
+
+void sap_threads_run_parts(sap_threads* t, int32_t items, int32_t work_each, sap_part_task* task,
+                           void* context) {
+  parts of = {task, context, items, sap_threads_divide(t, items, work_each)};
+  if (of.njobs == 1) {
+    task(context, 0, items);
+    return;
+  }
+  sap_threads_run(t, of.njobs, run_part, &of);
 }

@@ -77,7 +77,6 @@ static sap_status find_statics(sap_collision* c, sap_error* error) {
 
 static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
-  c->thread_count = 1;
   c->shape_count = model->sizes.shapes;
   const size_t n = (size_t)c->shape_count;
   c->shapes = sap_allocate(n, sizeof *c->shapes);
@@ -160,18 +159,11 @@ void sap_collision_destroy(sap_collision* collision) {
   sap_free(collision);
 }
 
-sap_status sap_collision_use_threads(sap_collision* c, int32_t count, sap_error* error) {
-  if (count == c->thread_count) {
-    return SAP_STATUS_OK;
-  }
-  sap_threads* threads = NULL;
-  const sap_status status = count > 1 ? sap_threads_create(count, &threads, error) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK) {
+void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
+  if (c->threads != threads) {
     sap_threads_destroy(c->threads);
-    c->threads = threads;
-    c->thread_count = count;
+    c->threads = sap_threads_share(threads);
   }
-  return status;
 }
 
 sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {

@@ -7,15 +7,15 @@
 #include <sapstep/contact.h>
 
 #include "core/archive.h"
+#include "core/threads.h"
 #include "model/model_data.h"
 
 typedef struct sap_collision sap_collision;
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error);
 void sap_collision_destroy(sap_collision* collision);
-// Threads of sap_collision_detect, 1 at first, the caller's among them. The contacts are the same
-// to the bit. On failure it stays as it was.
-sap_status sap_collision_use_threads(sap_collision* collision, int32_t count, sap_error* error);
+// Threads of sap_collision_detect, NULL at first: one. The contacts are the same to the bit.
+void sap_collision_lend_threads(sap_collision* collision, sap_threads* threads);
 
 typedef struct sap_collision_query {
   const double* p_WB;  // by body id                                                  (3 bodies)

@@ -4,7 +4,6 @@
 #define SAP_GEOMETRY_COLLISION_DATA_H
 
 #include "core/memory.h"
-#include "core/threads.h"
 #include "geometry/broadphase.h"
 #include "geometry/collide.h"
 #include "geometry/collision.h"
@@ -56,7 +55,6 @@ typedef struct sap_collision_shape {
 struct sap_collision {
   const sap_model* model;
   sap_threads* threads;  // NULL: one
-  int32_t thread_count;
   int32_t* statics;      // bodies with shapes that hang on the world            (static_count)
   double* static_poses;  // p, R of these in the last call                    (12 static_count)
   int32_t static_count;

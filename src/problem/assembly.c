@@ -95,6 +95,9 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->parts);
   sap_free(assembly->bound_servos);
   sap_free(assembly->predicted);
+  sap_free(assembly->made_parts);
+  sap_free(assembly->made);
+  sap_free(assembly->made_values);
   sap_free(assembly->rate_end);
   for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
     sap_free(assembly->on[kind]);

@@ -58,6 +58,14 @@ typedef struct sap_limit_test {
   double near;  // SAP_LIMIT_RANGE_SHARE of the range
 } sap_limit_test;
 
+// Memory for a contact on its way to a block: of its first and second tree.
+typedef struct sap_contact_parts {
+  int32_t trees[2];
+  double* jacobians[2];  // 3 x tree size
+  double* angular[2];    // (rows - 3) x tree size
+  bool moves;
+} sap_contact_parts;
+
 struct sap_assembly {
   const sap_model* model;
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
@@ -78,6 +86,11 @@ struct sap_assembly {
   const double* change;             // of the contacts added next: sap_assembly_set_change
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
   sap_servo_law* bound_servos;      // all that a bound sums up    (joints + tendons)
+  // Of contacts that are added at once.
+  sap_contact_parts* made_parts;
+  sap_contact_block* made;
+  double* made_values;
+  int32_t parts_capacity, made_capacity, values_capacity;
 };
 
 // What all blocks of one call share.
@@ -88,6 +101,23 @@ typedef struct sap_assembly_call {
   double dt;
   sap_error* error;
 } sap_assembly_call;
+
+// Contacts and where their blocks go.
+typedef struct sap_contact_call {
+  const sap_dynamics* dynamics;
+  sap_contact* contacts;
+  const sap_regularization* regularization;
+  sap_problem* problem;
+} sap_contact_call;
+// Friction rows of a contact: what stands in condim, less spin and rolling that have no friction.
+int32_t sap_assembly_contact_rows(const sap_contact* contact);
+// The contact as a block that points to it and to the parts. False: nothing moves it.
+bool sap_assembly_make_contact(const sap_assembly* assembly, const sap_dynamics* dynamics,
+                               const sap_contact* contact, sap_contact_parts* parts,
+                               sap_contact_block* block);
+// sap_assembly_add_contacts in the problem's threads. False: has not been done, because it is not
+// worth it or would fail.
+bool sap_assembly_add_at_once(sap_assembly* assembly, const sap_contact_call* call, int32_t* count);
 
 // R, v_hat and bounds (box) of the block made of assembly->rows.
 typedef struct sap_row_law {

@@ -8,47 +8,6 @@
 #include "problem/sets.h"
 #include "problem/wide_cone.h"
 
-static sap_status check_friction(const sap_problem* p, const sap_contact_block* c, int32_t nrows,
-                                 sap_error* error) {
-  if (nrows != 3 && nrows != 4 && nrows != 6) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
-                    p->nblocks, nrows);
-  }
-  if (nrows > 3 && (c->friction == NULL || c->angular == NULL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: a contact with %d rows needs friction and angular", p->nblocks,
-                    nrows);
-  }
-  for (int32_t i = 0; c->friction != NULL && i < nrows - 1; ++i) {
-    if (!isfinite(c->friction[i]) || !(c->friction[i] >= 0.0)) {
-      return sap_fail(error, isfinite(c->friction[i]) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                      "block %d: friction[%d] = %g must be finite and >= 0", p->nblocks, i,
-                      c->friction[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-// Velocities and the gap that come with a contact.
-static sap_status check_motion(const sap_problem* p, const sap_contact_block* c, sap_error* error) {
-  const double *u = c->surface_velocity, *dv = c->velocity_change;
-  if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
-    return SAP_STATUS_OK;  // so is each of them
-  }
-  sap_status status = sap_check_numbers("surface_velocity", c->surface_velocity, 3, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("velocity_change", c->velocity_change, 3, error);
-  }
-  if (status == SAP_STATUS_OK && !isfinite(c->gap_change)) {
-    status =
-        sap_fail(error, SAP_STATUS_NOT_FINITE, "gap_change = %g must be finite", c->gap_change);
-  }
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", p->nblocks);
-  }
-  return status;
-}
-
 // J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
 static void scale_rows(const double* linear, const double* angular, int32_t nrows, int32_t size,
                        const double* scales, double* J) {
@@ -62,31 +21,18 @@ static void scale_rows(const double* linear, const double* angular, int32_t nrow
   }
 }
 
-// The block with Jacobians of its own, in the problem's scratch memory.
-static sap_status scale_block(const sap_problem* p, const sap_contact_block* c,
-                              const double* scales, sap_block* block, sap_error* error) {
-  int64_t values = 0;
-  for (int32_t t = 0; t < c->ntrees; ++t) {
-    values += (int64_t)block->nrows * p->tree_size[c->trees[t]];
-  }
-  sap_problem_cache* cache = p->cache;
-  sap_status status = SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, values, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&cache->views, &cache->views_capacity, c->ntrees, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  double* J = cache->scratch;
+// The block with Jacobians of its own, in scratch memory.
+static void scale_block(const sap_problem* p, const sap_contact_block* c, const double* scales,
+                        const sap_contact_work* work, sap_block* block) {
+  double* J = work->scratch;
   for (int32_t t = 0; t < c->ntrees; ++t) {
     const int32_t size = p->tree_size[c->trees[t]];
     scale_rows(c->jacobians[t], block->nrows > 3 ? c->angular[t] : NULL, block->nrows, size, scales,
                J);
-    cache->views[t] = J;
+    work->views[t] = J;
     J += (size_t)block->nrows * (size_t)size;
   }
-  block->jacobians = cache->views;
-  return SAP_STATUS_OK;
+  block->jacobians = work->views;
 }
 
 sap_status sap_problem_set_contact_model(sap_problem* p, sap_contact_model model,
@@ -120,32 +66,19 @@ typedef struct contact_rows {
   sap_block block;
 } contact_rows;
 
-// Friction and Jacobians, and the scale of [t1 t2 n].
-static sap_status check_contact(const sap_problem* p, contact_rows* rows, sap_error* error) {
-  const int32_t nrows = rows->block.nrows;
-  const sap_contact_block* contact = rows->contact;
-  sap_status status = check_friction(p, contact, nrows, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_motion(p, contact, error);
+int64_t sap_contact_room(const sap_problem* p, int32_t nrows, int32_t ntrees,
+                         const int32_t* trees) {
+  const sap_block part = {.nrows = 3, .ntrees = ntrees, .trees = trees};
+  const int64_t scale = sap_problem_scale_room(p, &part);
+  int64_t values = 0;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    values += (int64_t)nrows * p->tree_size[trees[t]];
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_check_shape(p, &rows->block, error);
-  }
-  if (status != SAP_STATUS_OK || nrows == 3) {
-    return status == SAP_STATUS_OK ? sap_problem_checked_scale(p, &rows->block, &rows->w, error)
-                                   : status;
-  }
-  sap_block part = rows->block;
-  part.nrows = nrows - 3;
-  part.jacobians = contact->angular;
-  status = sap_problem_check_jacobians(p, &part, error);
-  part.nrows = 3;
-  part.jacobians = contact->jacobians;
-  return status == SAP_STATUS_OK ? sap_problem_checked_scale(p, &part, &rows->w, error) : status;
+  return values > scale ? values : scale;
 }
 
 // The velocities of belts, and rows scaled to one coefficient of friction.
-static sap_status scale_friction(const sap_problem* p, contact_rows* rows, sap_error* error) {
+static void scale_friction(const sap_problem* p, contact_rows* rows, const sap_contact_work* work) {
   const sap_contact_block* contact = rows->contact;
   const int32_t nrows = rows->block.nrows;
   double *R = rows->R, *v_hat = rows->v_hat;
@@ -153,7 +86,7 @@ static sap_status scale_friction(const sap_problem* p, contact_rows* rows, sap_e
   v_hat[1] = 0.0 - contact->surface_velocity[1];
   if (contact->friction == NULL) {
     rows->scales[0] = rows->scales[1] = 1.0;
-    return SAP_STATUS_OK;
+    return;
   }
   rows->block.friction = sap_friction_scales(contact->friction, nrows, rows->scales);
   v_hat[3] = 0.0 - contact->surface_velocity[2];
@@ -162,11 +95,12 @@ static sap_status scale_friction(const sap_problem* p, contact_rows* rows, sap_e
     R[i] = i == 2 ? R[2] : R[0];
     v_hat[i] *= rows->scales[i];
   }
-  return scale_block(p, contact, rows->scales, &rows->block, error);
+  scale_block(p, contact, rows->scales, work, &rows->block);
 }
 
-// Adds a similar or lagged contact: R, v_hat in n, and what is the law's own.
-static sap_status add_potential(sap_problem* p, contact_rows* rows, sap_error* error) {
+// Puts a similar or lagged contact: R, v_hat in n, and what is the law's own.
+static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_block_place* at,
+                                sap_error* error) {
   const sap_contact_block* contact = rows->contact;
   sap_block* block = &rows->block;
   double vc0[SAP_WIDE_ROWS], free[SAP_WIDE_ROWS], slip_2 = 0.0;
@@ -198,15 +132,13 @@ static sap_status add_potential(sap_problem* p, contact_rows* rows, sap_error* e
   block->dissipation = contact->material.dissipation;
   block->slip_speed = law.slip_speed;
   block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
-  status = sap_problem_append_block(p, block, error);
-  if (status == SAP_STATUS_OK) {
-    p->blocks[p->nblocks - 1].w = rows->w;
-  }
-  return status;
+  sap_problem_put_block(p, block, at);
+  p->blocks[at->block].w = rows->w;
+  return SAP_STATUS_OK;
 }
 
-// Adds SAP's contact, or a rigid one: what the stage makes of R and v_hat.
-static sap_status add_cone(sap_problem* p, contact_rows* rows, sap_error* error) {
+// Puts SAP's contact, or a rigid one: what the stage makes of R and v_hat.
+static void put_cone(sap_problem* p, contact_rows* rows, const sap_block_place* at) {
   const sap_contact_block* contact = rows->contact;
   double vc0[SAP_WIDE_ROWS] = {0.0}, slip = 0.0;
   if (sap_stage_needs_start(p)) {
@@ -227,21 +159,19 @@ static sap_status add_cone(sap_problem* p, contact_rows* rows, sap_error* error)
       .velocity_change = {rows->scales[0] * change[0], rows->scales[1] * change[1], change[2]}};
   const bool within = sap_stage_contact(p, &cone, rows->R, rows->v_hat, &slip);
   sap_rigid_contact(p, &cone, rows->R, rows->v_hat);
-  const sap_status status = sap_problem_append_block(p, &rows->block, error);
-  if (status == SAP_STATUS_OK && within) {
-    sap_problem_shift_contact(p, slip);
+  sap_problem_put_block(p, &rows->block, at);
+  if (within) {
+    sap_problem_shift_contact(p, at->block, slip);
   }
-  return status;
 }
 
-sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
-                                   const sap_regularization* regularization, sap_error* error) {
-  if (p == NULL || contact == NULL || regularization == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
-  }
+sap_status sap_problem_put_contact(sap_problem* p, const sap_contact_block* contact,
+                                   const sap_regularization* regularization,
+                                   const sap_contact_work* work, const sap_block_place* at,
+                                   sap_error* error) {
   contact_rows rows = {.contact = contact, .regularization = regularization};
   rows.block = (sap_block){.set = set_of(p, contact),
-                           .nrows = contact->nrows == 0 ? 3 : contact->nrows,
+                           .nrows = sap_contact_rows(contact),
                            .ntrees = contact->ntrees,
                            .trees = contact->trees,
                            .jacobians = contact->jacobians,
@@ -249,7 +179,8 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
                            .v_hat = rows.v_hat,
                            .friction = contact->material.friction,
                            .key = contact->key};
-  sap_status status = check_contact(p, &rows, error);
+  const sap_block part = sap_contact_linear_part(contact);
+  sap_status status = sap_problem_find_checked_scale(p, &part, work->scratch, &rows.w, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -262,9 +193,42 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
     sap_error_prefix(error, "block %d", p->nblocks);
     return status;
   }
-  status = scale_friction(p, &rows, error);
+  scale_friction(p, &rows, work);
+  if (!is_cone) {
+    return put_potential(p, &rows, at, error);
+  }
+  put_cone(p, &rows, at);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* contact,
+                                   const sap_regularization* regularization, sap_error* error) {
+  if (p == NULL || contact == NULL || regularization == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
+  }
+  sap_status status = sap_problem_check_contact(p, contact, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  return is_cone ? add_cone(p, &rows, error) : add_potential(p, &rows, error);
+  const int32_t nrows = sap_contact_rows(contact), ntrees = contact->ntrees;
+  const sap_block_place at = sap_problem_end(p);
+  sap_block_place end = at;
+  sap_problem_pass_block(p, nrows, ntrees, contact->trees, &end);
+  sap_problem_cache* cache = p->cache;
+  status = SAP_RESERVE(&cache->scratch, &cache->scratch_capacity,
+                       sap_contact_room(p, nrows, ntrees, contact->trees), error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_RESERVE(&cache->views, &cache->views_capacity, ntrees, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_reserve_blocks(p, &end, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    const sap_contact_work work = {cache->scratch, cache->views};
+    status = sap_problem_put_contact(p, contact, regularization, &work, &at, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    sap_problem_set_end(p, &end);
+  }
+  return status;
 }

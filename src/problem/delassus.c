@@ -65,18 +65,13 @@ static double scale_of(const double* W, size_t nrows) {
 }
 
 // One row or three on one large tree.
-static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* w,
+static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double* w,
                                  sap_error* error) {
   sap_branch_factor factor;
-  sap_status status = sap_problem_branch_factor(p, b->trees[0], &factor, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity,
-                         4 * SAP_BRANCH_ROW((int64_t)factor.n), error);
-  }
+  const sap_status status = sap_problem_branch_factor(p, b->trees[0], &factor, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  double* x = p->cache->scratch;
   double W[9] = {0.0}, sum = 0.0;
   if (b->nrows == 3) {
     sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
@@ -88,25 +83,25 @@ static sap_status scale_on_large(const sap_problem* p, const sap_block* b, doubl
   return check_scale(p, sum, error);
 }
 
-sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, double* w,
-                                   sap_error* error) {
-  if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
-      p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
-    return scale_on_large(p, b, w, error);
-  }
+int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
   int32_t largest = 0;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const int32_t n = p->tree_size[b->trees[t]];
     largest = n > largest ? n : largest;
   }
-  const size_t nrows = (size_t)b->nrows;
-  const int64_t needed =
-      (int64_t)b->nrows * b->nrows + ((int64_t)b->nrows + 1) * SAP_BRANCH_ROW((int64_t)largest);
-  sap_status status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+  const int64_t rows = b->nrows > 3 ? b->nrows : 3;  // as much as three take for fewer
+  return rows * rows + (rows + 1) * SAP_BRANCH_ROW((int64_t)largest);
+}
+
+sap_status sap_problem_find_scale(const sap_problem* p, const sap_block* b, double* scratch,
+                                  double* w, sap_error* error) {
+  if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
+      p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
+    return scale_on_large(p, b, scratch, w, error);
   }
-  double* W = p->cache->scratch;
+  const size_t nrows = (size_t)b->nrows;
+  sap_status status = SAP_STATUS_OK;
+  double* W = scratch;
   double* X = W + nrows * nrows;
   memset(W, 0, nrows * nrows * sizeof(double));
   if (p->has_mobility) {
@@ -134,15 +129,23 @@ sap_status sap_problem_block_scale(const sap_problem* p, const sap_block* b, dou
 
 // Every entry of J goes into the scale, but for what a mobility of zero hides: if that is finite,
 // so are they.
-sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* block, double* w,
-                                     sap_error* error) {
+sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block* b, double* scratch,
+                                          double* w, sap_error* error) {
   sap_status status =
-      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_block_scale(p, block, w, error);
+      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_find_scale(p, b, scratch, w, error);
   if (status == SAP_STATUS_NOT_FINITE) {
-    status = sap_problem_check_jacobians(p, block, error);
-    status = status == SAP_STATUS_OK ? sap_problem_block_scale(p, block, w, error) : status;
+    status = sap_problem_check_jacobians(p, b, error);
+    status = status == SAP_STATUS_OK ? sap_problem_find_scale(p, b, scratch, w, error) : status;
   }
   return status;
+}
+
+sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* b, double* w,
+                                     sap_error* error) {
+  const sap_status status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity,
+                                        sap_problem_scale_room(p, b), error);
+  return status == SAP_STATUS_OK ? sap_problem_find_checked_scale(p, b, p->cache->scratch, w, error)
+                                 : status;
 }
 
 sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,

@@ -17,8 +17,8 @@ void sap_problem_forbid_gliding(sap_problem* p, bool forbidden) {
   p->no_gliding = forbidden;
 }
 
-void sap_problem_shift_contact(sap_problem* p, double slip) {
-  sap_block_data* block = &p->blocks[p->nblocks - 1];
+void sap_problem_shift_contact(sap_problem* p, int64_t index, double slip) {
+  sap_block_data* block = &p->blocks[index];
   block->guarded = p->no_gliding;
   block->shift = block->guarded ? block->friction * slip : 0.0;
   p->v_hat[block->first_row + 2] -= block->shift;

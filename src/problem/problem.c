@@ -38,6 +38,7 @@ void sap_problem_destroy(sap_problem* problem) {
     return;
   }
   sap_problem_cache_destroy(problem->cache);
+  sap_threads_destroy(problem->threads);
   sap_free(problem->tree_size);
   sap_free(problem->tree_start);
   sap_free(problem->diagonal_start);

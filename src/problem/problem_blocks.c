@@ -1,188 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Constraint blocks of a contact problem: checks, copy, view.
-#include <float.h>
+// Constraint blocks of a contact problem: copy, view.
 #include <math.h>
 #include <string.h>
 
-#include "math/finite.h"
 #include "problem/problem_data.h"
 #include "problem/sets.h"
 
-static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: ntrees = %d must be >= 1, with trees and jacobians given",
-                    p->nblocks, b->ntrees);
-  }
-  for (int32_t i = 0; i < b->ntrees; ++i) {
-    if (b->trees[i] < 0 || b->trees[i] >= p->ntrees) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: trees[%d] = %d must be in [0, %d)",
-                      p->nblocks, i, b->trees[i], p->ntrees);
-    }
-    for (int32_t j = 0; j < i; ++j) {
-      if (b->trees[i] == b->trees[j]) {
-        return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: tree %d is named twice", p->nblocks,
-                        b->trees[i]);
-      }
-    }
-  }
-  return SAP_STATUS_OK;
+sap_block_place sap_problem_end(const sap_problem* p) {
+  return (sap_block_place){p->nblocks, p->nrows, p->nblock_trees, p->njacobian_values};
 }
 
-sap_status sap_problem_check_shape(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->nrows < 1 || b->nrows > INT32_MAX / 2) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: nrows = %d must be >= 1", p->nblocks,
-                    b->nrows);
-  }
-  const sap_status status = check_trees(p, b, error);
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < b->ntrees; ++t) {
-    if (b->jacobians[t] == NULL) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
-    }
-  }
-  return status;
+void sap_problem_set_end(sap_problem* p, const sap_block_place* end) {
+  p->nblocks = (int32_t)end->block;
+  p->nrows = (int32_t)end->row;
+  p->nblock_trees = (int32_t)end->tree;
+  p->njacobian_values = (int32_t)end->value;
 }
 
-sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b, sap_error* error) {
-  const sap_status status = sap_problem_check_shape(p, b, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+void sap_problem_pass_block(const sap_problem* p, int32_t nrows, int32_t ntrees,
+                            const int32_t* trees, sap_block_place* at) {
+  at->block += 1;
+  at->row += nrows;
+  at->tree += ntrees;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    at->value += (int64_t)nrows * p->tree_size[trees[t]];
   }
-  for (int32_t t = 0; t < b->ntrees; ++t) {
-    const double* J = b->jacobians[t];
-    const int64_t count = (int64_t)b->nrows * p->tree_size[b->trees[t]];
-    for (int64_t i = sap_all_finite(J, (size_t)count) ? count : 0; i < count; ++i) {
-      if (!isfinite(J[i])) {
-        return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                        "block %d: Jacobian of tree %d, entry (%lld, %lld) = %g must be finite",
-                        p->nblocks, b->trees[t], (long long)(i % b->nrows),
-                        (long long)(i / b->nrows), J[i]);
-      }
-    }
-  }
-  return SAP_STATUS_OK;
 }
 
-static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->nrows != 3 && b->nrows != 4 && b->nrows != 6) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
-                    p->nblocks, b->nrows);
-  }
-  if (!isfinite(b->friction)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: friction = %g must be finite and >= 0",
-                    p->nblocks, b->friction);
-  }
-  if (!(b->friction >= 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: friction = %g must be >= 0", p->nblocks,
-                    b->friction);
-  }
-  for (int32_t i = 1; i < b->nrows; ++i) {
-    if (i != 2 && b->R[i] != b->R[0]) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
-                      "but the normal",
-                      p->nblocks, b->R[0], i, b->R[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_error* error) {
-  const struct {
-    const char* name;
-    double value;
-    bool positive;
-  } numbers[] = {{"dissipation", b->dissipation, false},
-                 {"lagged_impulse", b->lagged_impulse, false},
-                 {"slip_speed", b->slip_speed, true}};
-  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
-    const double value = numbers[i].value;
-    const bool allowed = numbers[i].positive ? value >= DBL_MIN : value >= 0.0;
-    if (!isfinite(value) || !allowed) {
-      return sap_fail(error, isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
-                      "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name,
-                      value, numbers[i].positive ? ">" : ">=");
-    }
-  }
-  if (!(b->R[0] > 0.0) || !(b->R[2] > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0],
-                    b->R[1], b->R[2]);
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error* error) {
-  if (b->lower == NULL || b->upper == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a box needs lower and upper",
-                    p->nblocks);
-  }
-  for (int32_t i = 0; i < b->nrows; ++i) {
-    if (isnan(b->lower[i]) || isnan(b->upper[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: bounds [%g, %g] are NaN",
-                      p->nblocks, i, b->lower[i], b->upper[i]);
-    }
-    if (!(b->lower[i] <= b->upper[i]) || !(b->lower[i] < (double)INFINITY) ||
-        !(b->upper[i] > -(double)INFINITY)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "block %d, row %d: bounds [%g, %g] must hold a finite number", p->nblocks, i,
-                      b->lower[i], b->upper[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-// All but the Jacobians: set, R, v_hat, mu, bounds.
-static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
-  const int set = (int)b->set;
-  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
-                    set);
-  }
-  if (b->R == NULL || b->v_hat == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: %s is NULL", p->nblocks,
-                    b->R == NULL ? "R" : "v_hat");
-  }
-  for (int32_t i = 0; i < b->nrows; ++i) {
-    if (!isfinite(b->R[i]) || !isfinite(b->v_hat[i])) {
-      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: %s = %g must be finite",
-                      p->nblocks, i, isfinite(b->R[i]) ? "v_hat" : "R",
-                      isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
-    }
-    if (!(b->R[i] >= DBL_MIN || b->R[i] == 0.0)) {  // 1/R of a subnormal number overflows
-      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be >= 0",
-                      p->nblocks, i, b->R[i]);
-    }
-  }
-  if (sap_set_is_contact(b->set)) {
-    const sap_status status = check_cone(p, b, error);
-    return status == SAP_STATUS_OK && sap_set_is_potential(b->set) ? check_potential(p, b, error)
-                                                                   : status;
-  }
-  return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
-}
-
-// Room for one more block; moves the views of Jacobians along with their values.
-static sap_status reserve_block(sap_problem* p, const sap_block* b, sap_error* error) {
-  int64_t values = p->njacobian_values;
-  for (int32_t t = 0; t < b->ntrees; ++t) {
-    values += (int64_t)b->nrows * p->tree_size[b->trees[t]];
-  }
-  const int64_t trees = (int64_t)p->nblock_trees + b->ntrees;
-  const int64_t rows = (int64_t)p->nrows + b->nrows;
-  sap_status status = SAP_RESERVE(&p->blocks, &p->block_capacity, (int64_t)p->nblocks + 1, error);
+// Moves the views of Jacobians along with their values.
+sap_status sap_problem_reserve_blocks(sap_problem* p, const sap_block_place* end,
+                                      sap_error* error) {
+  sap_status status = SAP_RESERVE(&p->blocks, &p->block_capacity, end->block, error);
 #define RESERVE(array, capacity, needed)                          \
   if (status == SAP_STATUS_OK) {                                  \
     status = SAP_RESERVE(&(array), &(capacity), (needed), error); \
   }
-  RESERVE(p->block_trees, p->block_tree_capacity, trees)
-  RESERVE(p->jacobians, p->jacobian_capacity, trees)
-  RESERVE(p->R, p->R_capacity, rows)
-  RESERVE(p->v_hat, p->v_hat_capacity, rows)
-  RESERVE(p->lower, p->lower_capacity, rows)
-  RESERVE(p->upper, p->upper_capacity, rows)
+  RESERVE(p->block_trees, p->block_tree_capacity, end->tree)
+  RESERVE(p->jacobians, p->jacobian_capacity, end->tree)
+  RESERVE(p->R, p->R_capacity, end->row)
+  RESERVE(p->v_hat, p->v_hat_capacity, end->row)
+  RESERVE(p->lower, p->lower_capacity, end->row)
+  RESERVE(p->upper, p->upper_capacity, end->row)
   const double* old = p->jacobian_values;
-  RESERVE(p->jacobian_values, p->jacobian_value_capacity, values)
+  RESERVE(p->jacobian_values, p->jacobian_value_capacity, end->value)
 #undef RESERVE
   if (status == SAP_STATUS_OK && p->jacobian_values != old) {
     const double* J = p->jacobian_values;
@@ -199,51 +59,56 @@ static sap_status reserve_block(sap_problem* p, const sap_block* b, sap_error* e
 
 // R, v_hat and bounds of each row: a nonnegative row is the interval [0, inf), a free one (-inf,
 // inf).
-static void copy_rows(sap_problem* p, const sap_block* b) {
+static void copy_rows(const sap_problem* p, const sap_block* b, int64_t row) {
   const double infinity = (double)INFINITY;
-  double* lower = p->lower + p->nrows;
-  double* upper = p->upper + p->nrows;
+  double* lower = p->lower + row;
+  double* upper = p->upper + row;
   for (int32_t i = 0; i < b->nrows; ++i) {
     const bool box = b->set == SAP_SET_BOX;
-    p->R[p->nrows + i] = b->R[i];
-    p->v_hat[p->nrows + i] = b->v_hat[i];
+    p->R[row + i] = b->R[i];
+    p->v_hat[row + i] = b->v_hat[i];
     lower[i] = box ? b->lower[i] : (b->set == SAP_SET_NONNEGATIVE ? 0.0 : -infinity);
     upper[i] = box ? b->upper[i] : infinity;
   }
 }
 
-sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
-  const sap_status status = reserve_block(p, b, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  p->blocks[p->nblocks] = (sap_block_data){.set = b->set,
-                                           .nrows = b->nrows,
-                                           .ntrees = b->ntrees,
-                                           .first_row = p->nrows,
-                                           .first_tree = p->nblock_trees,
-                                           .key = b->key};
+void sap_problem_put_block(sap_problem* p, const sap_block* b, const sap_block_place* at) {
+  sap_block_data* data = &p->blocks[at->block];
+  *data = (sap_block_data){.set = b->set,
+                           .nrows = b->nrows,
+                           .ntrees = b->ntrees,
+                           .first_row = (int32_t)at->row,
+                           .first_tree = (int32_t)at->tree,
+                           .key = b->key};
   if (sap_set_is_contact(b->set)) {
-    p->blocks[p->nblocks].friction = b->friction;
+    data->friction = b->friction;
   }
   if (sap_set_is_potential(b->set)) {
-    p->blocks[p->nblocks].dissipation = b->dissipation;
-    p->blocks[p->nblocks].slip_speed = b->slip_speed;
-    p->blocks[p->nblocks].lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
+    data->dissipation = b->dissipation;
+    data->slip_speed = b->slip_speed;
+    data->lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
   }
+  double* J = p->jacobian_values + at->value;
   for (int32_t t = 0; t < b->ntrees; ++t) {
     const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
-    double* J = p->jacobian_values + p->njacobian_values;
     memcpy(J, b->jacobians[t], count * sizeof(double));
-    p->block_trees[p->nblock_trees + t] = b->trees[t];
-    p->jacobians[p->nblock_trees + t] = J;
-    p->njacobian_values += (int32_t)count;
+    p->block_trees[at->tree + t] = b->trees[t];
+    p->jacobians[at->tree + t] = J;
+    J += count;
   }
-  copy_rows(p, b);
-  p->nblock_trees += b->ntrees;
-  p->nrows += b->nrows;
-  p->nblocks += 1;
-  return SAP_STATUS_OK;
+  copy_rows(p, b, at->row);
+}
+
+sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
+  const sap_block_place at = sap_problem_end(p);
+  sap_block_place end = at;
+  sap_problem_pass_block(p, b->nrows, b->ntrees, b->trees, &end);
+  const sap_status status = sap_problem_reserve_blocks(p, &end, error);
+  if (status == SAP_STATUS_OK) {
+    sap_problem_put_block(p, b, &at);
+    sap_problem_set_end(p, &end);
+  }
+  return status;
 }
 
 sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
@@ -253,7 +118,7 @@ sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, s
   }
   sap_status status = sap_problem_check_jacobians(problem, block, error);
   if (status == SAP_STATUS_OK) {
-    status = check_rows(problem, block, error);
+    status = sap_problem_check_rows(problem, block, error);
   }
   return status == SAP_STATUS_OK ? sap_problem_append_block(problem, block, error) : status;
 }

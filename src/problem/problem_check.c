@@ -20,6 +20,9 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   sap_free(cache->lent);
   sap_free(cache->scratch);
   sap_free(cache->views);
+  sap_free(cache->jobs);
+  sap_free(cache->wanted);
+  sap_free(cache->is_wanted);
   sap_free(cache->pair_order);
   sap_free(cache->column_start);
   sap_free(cache->row);

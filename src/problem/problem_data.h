@@ -6,6 +6,7 @@
 
 #include <sapstep/problem.h>
 
+#include "core/threads.h"
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 #include "problem/contact_law.h"
@@ -52,8 +53,12 @@ typedef struct sap_problem_cache {
   sap_branch_factor* lent;  // factors that others have, L NULL: none       (ntrees)
   double* scratch;          // Delassus products, residual vectors, scaled rows
   const double** views;     // Jacobians of a block in scratch
-  sap_cholesky* whole;      // of A with couplings; made when first needed
-  int32_t* pair_order;      // couplings sorted by column, then row
+  // sap_problem_add_contacts: of each job, and the trees whose factors are wanted.
+  struct sap_contact_job* jobs;
+  int32_t* wanted;
+  bool* is_wanted;      //                                                         (ntrees)
+  sap_cholesky* whole;  // of A with couplings; made when first needed
+  int32_t* pair_order;  // couplings sorted by column, then row
   int32_t* column_start;
   int32_t* row;
   size_t* value_start;
@@ -61,13 +66,14 @@ typedef struct sap_problem_cache {
   int32_t factor_capacity, factor_of_capacity, factor_state_capacity, scratch_capacity;
   int32_t branch_capacity, branch_runs_capacity, branch_of_capacity, branch_state_capacity;
   int32_t lent_capacity;
-  int32_t views_capacity;
+  int32_t views_capacity, job_capacity, wanted_capacity, is_wanted_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
   int32_t values_capacity;
 } sap_problem_cache;
 
 struct sap_problem {
   double dt;
+  sap_threads* threads;  // NULL: one
   int32_t ntrees, nv, nrows, nblocks, ncouplings;
   bool has_guess, has_v0;
   bool has_momentum;                // a block of A has been set
@@ -132,6 +138,9 @@ sap_status sap_problem_check_shape(const sap_problem* problem, const sap_block* 
 // The same, and Jacobians finite. Messages begin with "block `index`: ".
 sap_status sap_problem_check_jacobians(const sap_problem* problem, const sap_block* block,
                                        sap_error* error);
+// All but the Jacobians: set, R, v_hat, mu, bounds.
+sap_status sap_problem_check_rows(const sap_problem* problem, const sap_block* block,
+                                  sap_error* error);
 // Index of the coupling of two trees in either order, or -1.
 int32_t sap_problem_find_coupling(const sap_problem* problem, int32_t tree_a, int32_t tree_b);
 // Finite, and trees and leading dimension in range; `symmetric`: only the lower triangle counts.
@@ -153,6 +162,43 @@ sap_status sap_mobility_check(const sap_problem* problem, sap_error* error);
 sap_status sap_problem_keep_v0(sap_problem* problem, const double* v0, sap_error* error);
 // Copies a block that has been checked.
 sap_status sap_problem_append_block(sap_problem* problem, const sap_block* block, sap_error* error);
+
+// Where a block goes: what stands before it. Counts may be too large until room is made for them.
+typedef struct sap_block_place {
+  int64_t block, row, tree, value;
+} sap_block_place;
+sap_block_place sap_problem_end(const sap_problem* problem);
+void sap_problem_set_end(sap_problem* problem, const sap_block_place* end);
+// Goes on to behind a block of that shape.
+void sap_problem_pass_block(const sap_problem* problem, int32_t nrows, int32_t ntrees,
+                            const int32_t* trees, sap_block_place* at);
+sap_status sap_problem_reserve_blocks(sap_problem* problem, const sap_block_place* end,
+                                      sap_error* error);
+// Copies a block that has been checked to its place, for which there is room. Blocks of different
+// places may be put by different threads.
+void sap_problem_put_block(sap_problem* problem, const sap_block* block, const sap_block_place* at);
+
+// Threads that others have, or NULL, instead of those that there are.
+void sap_problem_lend_threads(sap_problem* problem, sap_threads* threads);
+// Memory of who makes a contact's rows: sap_contact_room doubles, views for as many trees.
+typedef struct sap_contact_work {
+  double* scratch;
+  const double** views;
+} sap_contact_work;
+int64_t sap_contact_room(const sap_problem* problem, int32_t nrows, int32_t ntrees,
+                         const int32_t* trees);
+int32_t sap_contact_rows(const sap_contact_block* contact);
+// The block of its rows [t1 t2 n].
+sap_block sap_contact_linear_part(const sap_contact_block* contact);
+// All but the linear Jacobians, of which sap_problem_put_contact finds whether they are finite.
+sap_status sap_problem_check_contact(const sap_problem* problem, const sap_contact_block* contact,
+                                     sap_error* error);
+// Makes the block of a contact that has been checked and puts it to its place, for which there is
+// room: by several threads, each with work of its own, where the factors of its trees are there.
+sap_status sap_problem_put_contact(sap_problem* problem, const sap_contact_block* contact,
+                                   const sap_regularization* regularization,
+                                   const sap_contact_work* work, const sap_block_place* at,
+                                   sap_error* error);
 
 // vc = J v of a block (its nrows).
 void sap_problem_block_velocity(const sap_problem* problem, const sap_block_data* block,
@@ -177,20 +223,25 @@ sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
                              const int32_t* tree_sizes, sap_error* error);
 // What is known of the factors of a tree's block was that of another block.
 void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
-// w of a block whose trees and Jacobians have been checked: |W_ii|_F/nrows.
-sap_status sap_problem_block_scale(const sap_problem* problem, const sap_block* block, double* w,
-                                   sap_error* error);
-// The same of one whose Jacobians have not been checked to be finite.
+// w of a block whose trees have been checked, and whether its Jacobians are finite: |W_ii|_F/nrows.
 sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,
                                      sap_error* error);
+// The same with scratch memory of the caller's, with so much room: by several threads where the
+// factors of the block's trees are there already. Without a look at the Jacobians beforehand, and
+// with one where w is not finite.
+int64_t sap_problem_scale_room(const sap_problem* problem, const sap_block* block);
+sap_status sap_problem_find_scale(const sap_problem* problem, const sap_block* block,
+                                  double* scratch, double* w, sap_error* error);
+sap_status sap_problem_find_checked_scale(const sap_problem* problem, const sap_block* block,
+                                          double* scratch, double* w, sap_error* error);
 // Where the impulses of lagged contacts, gamma of a solve of this problem, are far from their n0
 // and that matters, all get theirs as n0. Whether it was so.
 bool sap_problem_relag(sap_problem* problem, const double* gamma);
 // For convex solvers at a stage within the step: contacts added afterwards that slide there get a
 // shift of v_hat_n; a reset undoes it.
 void sap_problem_forbid_gliding(sap_problem* problem, bool forbidden);
-// The last contact is evaluated within the step, and |g_t| about `slip`.
-void sap_problem_shift_contact(sap_problem* problem, double slip);
+// A contact is evaluated within the step, and |g_t| about `slip`.
+void sap_problem_shift_contact(sap_problem* problem, int64_t index, double slip);
 // Shifts of a solution's g_t. Whether another solution would differ.
 bool sap_problem_shift_again(sap_problem* problem, const double* vc, const double* gamma);
 // Do rows depend on the velocity at the start of the step?

@@ -59,7 +59,7 @@ static void threads_agree_bitwise(void** state) {
   collision_scene runs[RUNS];
   for (int k = 0; k < RUNS; ++k) {
     begin(&runs[k]);
-    assert_int_equal(sap_collision_use_threads(runs[k].collision, counts[k], NULL), SAP_STATUS_OK);
+    scene_use_threads(&runs[k], counts[k]);
   }
   for (int step = 0; step < STEPS; ++step) {
     for (int k = 0; k < RUNS; ++k) {
@@ -69,7 +69,7 @@ static void threads_agree_bitwise(void** state) {
     }
   }
   // And back to one.
-  assert_int_equal(sap_collision_use_threads(runs[1].collision, 1, NULL), SAP_STATUS_OK);
+  scene_use_threads(&runs[1], 1);
   scene_detect(&runs[1]);
   scene_detect(&runs[0]);
   expect_same(&runs[0], &runs[1]);

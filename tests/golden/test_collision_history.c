@@ -129,7 +129,7 @@ static void run(double dt, bool ahead, int32_t threads) {
   static motion now, next;
   collision_scene s;
   begin(&s);
-  assert_int_equal(sap_collision_use_threads(s.collision, threads, NULL), SAP_STATUS_OK);
+  scene_use_threads(&s, threads);
   collision_scene later = s;  // the same model at the poses of the next step
   const size_t bodies = (size_t)sap_model_get_sizes(s.model).bodies;
   later.p_WB = calloc(bodies, 3 * sizeof(double));

@@ -27,6 +27,7 @@ void scene_compile(collision_scene* scene);
 void scene_place(collision_scene* scene, int32_t body, double x, double y, double z);
 // Rotation vector [rad].
 void scene_turn(collision_scene* scene, int32_t body, double x, double y, double z);
+void scene_use_threads(collision_scene* scene, int32_t count);
 void scene_detect(collision_scene* scene);
 void scene_end(collision_scene* scene);
 

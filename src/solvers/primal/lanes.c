@@ -7,6 +7,9 @@
 #include "problem/problem_data.h"
 #include "solvers/primal/wide.h"
 
+// More than threads, so that one that comes late does not hold up the rest.
+enum { LANES_PER_THREAD = 4 };
+
 void sap_lanes_clear(sap_primal* s) {
   sap_threads_destroy(s->threads);
   s->threads = NULL;
@@ -29,16 +32,37 @@ static sap_status create_lanes(sap_primal* s, int32_t count, sap_error* error) {
   while (status == SAP_STATUS_OK && s->nlanes < count) {
     status = sap_newton_create(&s->lanes[s->nlanes++].newton, error);
   }
-  return status == SAP_STATUS_OK && count > 1 ? sap_threads_create(count, &s->threads, error)
-                                              : status;
+  return status;
 }
 
-sap_status sap_lanes_set(sap_primal* s, int32_t count, sap_error* error) {
-  if (s->nlanes == count) {
+// Those of the problem if it has any.
+static sap_status find_threads(sap_primal* s, sap_threads* lent, int32_t count, sap_error* error) {
+  if (count == 1) {
+    lent = NULL;
+  } else if (lent == NULL && sap_threads_count(s->threads) == count) {
     return SAP_STATUS_OK;
+  } else if (lent == NULL) {
+    sap_threads_destroy(s->threads);
+    s->threads = NULL;
+    return sap_threads_create(count, &s->threads, error);
   }
-  sap_lanes_clear(s);
-  const sap_status status = create_lanes(s, count, error);
+  if (s->threads != lent) {
+    sap_threads_destroy(s->threads);
+    s->threads = sap_threads_share(lent);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_lanes_set(sap_primal* s, int32_t threads, sap_threads* lent, sap_error* error) {
+  const int32_t count = threads == 1 ? 1 : LANES_PER_THREAD * threads;
+  sap_status status = SAP_STATUS_OK;
+  if (s->nlanes != count) {
+    sap_lanes_clear(s);
+    status = create_lanes(s, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = find_threads(s, lent, threads, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_lanes_clear(s);
   }
@@ -100,24 +124,27 @@ static sap_status solve_island(const sap_primal_call* of, sap_lane* l, int32_t i
   return status;
 }
 
-static void run_lane(void* context, int32_t index) {
+static void run_lane(void* context, int32_t turn) {
   const sap_primal_call* of = context;
-  sap_lane* l = &of->primal->lanes[index];
+  const sap_primal* s = of->primal;
+  sap_lane* l = &s->lanes[s->lanes[turn].nth];
+  const int32_t ntrees = of->problem->ntrees;
+  const int32_t share = s->nlanes == 1 ? ntrees : 2 * (ntrees / s->nlanes);
   const int32_t rows = of->options->max_iterations < SAP_HISTORY_RESERVE
                            ? of->options->max_iterations
                            : SAP_HISTORY_RESERVE;
   l->error = (sap_error){0};
   l->newton.known = of->primal->dual;
   l->newton.deadline = of->deadline;
-  l->status = sap_history_begin(&l->iterates, rows + SAP_ITERATES_RESERVE * of->problem->ntrees + 1,
-                                0.0, &l->error);
+  l->status =
+      sap_history_begin(&l->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0, &l->error);
   sap_cholesky_pool_begin_solve(&l->pool);
   for (int32_t i = l->first; l->status == SAP_STATUS_OK && i < l->end; ++i) {
     l->status = solve_island(of, l, i, &l->error);
   }
 }
 
-// Runs of islands with about the same number of blocks.
+// Runs of islands with about the same number of blocks; the longest run is the first to be taken.
 static void deal_islands(sap_primal* s) {
   const int32_t* start = s->islands.block_start;
   const int32_t blocks = s->islands.count > 0 ? start[s->islands.count] : 0;
@@ -129,6 +156,16 @@ static void deal_islands(sap_primal* s) {
       ++next;
     }
     s->lanes[l].end = next;
+    const int32_t own = start[next] - start[s->lanes[l].first];
+    int32_t place = l;
+    for (; place > 0; --place) {
+      const sap_lane* before = &s->lanes[s->lanes[place - 1].nth];
+      if (start[before->end] - start[before->first] >= own) {
+        break;
+      }
+      s->lanes[place].nth = s->lanes[place - 1].nth;
+    }
+    s->lanes[place].nth = l;
   }
 }
 

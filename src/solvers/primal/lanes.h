@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Islands dealt out to lanes, as many as threads, in runs of about equal size; what is summed over
-// islands is summed afterwards, in their order. So all bits are those of one thread.
+// Islands dealt out to lanes, some for each thread, in runs of about equal size; what is summed
+// over islands is summed afterwards, in their order. So all bits are those of one thread.
 #ifndef SAP_SOLVERS_PRIMAL_LANES_H
 #define SAP_SOLVERS_PRIMAL_LANES_H
 
@@ -30,6 +30,7 @@ typedef struct sap_lane {
   sap_cholesky_pool pool;
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // its islands
+  int32_t nth;           // the lane whose turn it is after as many as this one's number
   sap_status status;
   sap_error error;
 } sap_lane;
@@ -56,8 +57,9 @@ typedef struct sap_primal_call {
   double deadline;  // of the clock
 } sap_primal_call;
 
-// As many lanes as threads are asked for; the memory of one is there from the beginning.
-sap_status sap_lanes_set(sap_primal* primal, int32_t count, sap_error* error);
+// Lanes for the threads that are asked for; the memory of one is there from the beginning. lent:
+// threads to be used instead of own ones, NULL: none.
+sap_status sap_lanes_set(sap_primal* primal, int32_t threads, sap_threads* lent, sap_error* error);
 void sap_lanes_clear(sap_primal* primal);
 // Solves all islands: v, gamma, vc and dual of the workspace, its history, and the totals.
 sap_status sap_lanes_solve(const sap_primal_call* of, sap_totals* sum, sap_error* error);
