@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes the scenes of the benches as MJCF to standard output:
 //   make_scene clutter N | clutter-open N | field N | tower N | chain N | chain-urdf N | hands |
-//              humanoids N HUMANOID.xml
+//              humanoids N HUMANOID.xml | heap N | tray N | wall N | stack N | net N
 //   clutter       Castro et al. 2022, VI-C: columns of spheres and boxes fall into a bin
 //   clutter-open  the same without walls
 //   field         bodies apart on a plane, each at rest or falling on its own
@@ -10,6 +10,10 @@
 //   chain-urdf    the same as URDF, which does not nest: readers of XML give up at some depth
 //   humanoids     copies of a model with the body `torso`, in a square, that fall
 //   hands         trees of arms over a heap of marbles: two of 7 + 4 x 4 joints, 16 marbles
+//   heap          spheres and boxes fall into a bin about as wide as they are high in it
+//   tray          the same, the bin being a body that stands on the floor
+//   wall, stack   N x N bricks, N x N x N boxes, each layer half a brick or box aside
+//   net           N x N spheres joined to their neighbours, over a sphere
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -70,13 +74,85 @@ static void clutter(int count, bool walls) {
   tail();
 }
 
+static int least_side(int count, int power) {
+  int side = 1;
+  while ((power == 2 ? side * side : side * side * side) < count) {
+    ++side;
+  }
+  return side;
+}
+
+static void heap(int count, bool tray) {
+  uint64_t state = 4;
+  head(tray ? "tray" : "heap", count, 0.01);
+  const int side = least_side(count, 3);
+  const double pitch = 0.13, half = 0.5 * pitch * side, high = half + 0.2, thick = 0.05;
+  if (tray) {
+    (void)printf(
+        "    <body name=\"tray\"><freejoint/>\n"
+        "    <geom type=\"box\" pos=\"0 0 %g\" size=\"%g %g %g\"/>\n",
+        thick, half + 2.0 * thick, half + 2.0 * thick, thick);
+  }
+  for (int k = 0; k < 4; ++k) {
+    const double at = (k % 2 == 0 ? 1 : -1) * (half + thick), along = half + 2.0 * thick;
+    (void)printf("    <geom type=\"box\" pos=\"%g %g %g\" size=\"%g %g %g\"/>\n", k < 2 ? at : 0.0,
+                 k < 2 ? 0.0 : at, high + (tray ? 2.0 * thick : 0.0), k < 2 ? thick : along,
+                 k < 2 ? along : thick, high);
+  }
+  (void)printf(tray ? "    </body>\n" : "");
+  for (int i = 0; i < count; ++i) {
+    const double p[3] = {pitch * (i % side + 0.5) - half + 0.015 * jitter(&state),
+                         pitch * (i / side % side + 0.5) - half + 0.015 * jitter(&state),
+                         0.2 + pitch * (i / (side * side))};
+    body(i, jitter(&state) < 0.0, p, &state);
+  }
+  tail();
+}
+
+static void lattice(int side, bool wall) {
+  head(wall ? "wall" : "stack", side, 0.005);
+  const double step[2] = {0.202, 0.102};
+  for (int i = 0; i < (wall ? side * side : side * side * side); ++i) {
+    const int layer = wall ? i / side : i / (side * side);
+    const double x = step[wall ? 0 : 1] * (i % side + 0.5 * (layer % 2));
+    const double y = wall ? 0.0 : step[1] * (i / side % side + 0.5 * (layer % 2));
+    (void)printf(
+        "    <body pos=\"%.4f %.4f %.4f\"><freejoint/>"
+        "<geom type=\"box\" size=\"%g 0.05 0.05\"/></body>\n",
+        x, y, 0.05 + 0.1 * layer, wall ? 0.1 : 0.05);
+  }
+  tail();
+}
+
+static void net(int side) {
+  head("net", side, 0.005);
+  const double pitch = 0.11;
+  (void)printf("    <geom type=\"sphere\" size=\"%g\" pos=\"0 0 %g\"/>\n", 0.2 * pitch * side,
+               0.2 * pitch * side);
+  for (int i = 0; i < side * side; ++i) {
+    (void)printf(
+        "    <body name=\"b%d\" pos=\"%.4f %.4f %.4f\"><freejoint/>"
+        "<geom type=\"sphere\" size=\"0.05\"/></body>\n",
+        i, pitch * (i % side - 0.5 * side), pitch * (i / side - 0.5 * side),
+        0.4 * pitch * side + 0.1);
+  }
+  (void)printf("  </worldbody>\n  <equality>\n");
+  for (int i = 0; i < side * side; ++i) {
+    for (int axis = 0; axis < 2; ++axis) {
+      if (axis == 0 ? i % side + 1 < side : i / side + 1 < side) {
+        (void)printf("    <connect body1=\"b%d\" body2=\"b%d\" anchor=\"%g %g 0\"/>\n", i,
+                     i + (axis == 0 ? 1 : side), axis == 0 ? 0.5 * pitch : 0.0,
+                     axis == 0 ? 0.0 : 0.5 * pitch);
+      }
+    }
+  }
+  (void)printf("  </equality>\n</mujoco>\n");
+}
+
 static void field(int count) {
   uint64_t state = 2;
   head("field", count, 0.01);
-  int side = 1;
-  while (side * side < count) {
-    ++side;
-  }
+  const int side = least_side(count, 2);
   for (int i = 0; i < count; ++i) {
     const double p[3] = {0.3 * (i % side) - 0.15 * side, 0.3 * (i / side) - 0.15 * side,
                          0.09 + 0.04 * jitter(&state)};
@@ -146,10 +222,7 @@ static void chain_urdf(int count) {
 }
 
 static void humanoids(int count, const char* path) {
-  int side = 1;
-  while (side * side < count) {
-    ++side;
-  }
+  const int side = least_side(count, 2);
   (void)printf(
       "<mujoco model=\"%d_humanoids\">\n  <option timestep=\"0.005\"/>\n"
       "  <size memory=\"200M\"/>\n  <asset><model name=\"humanoid\" file=\"%s\"/></asset>\n"
@@ -211,12 +284,19 @@ int main(int argc, char** argv) {
     chain((int)count);
   } else if (good && argc == 3 && strcmp(kind, "chain-urdf") == 0) {
     chain_urdf((int)count);
+  } else if (good && argc == 3 && (strcmp(kind, "heap") == 0 || strcmp(kind, "tray") == 0)) {
+    heap((int)count, strcmp(kind, "tray") == 0);
+  } else if (good && argc == 3 && (strcmp(kind, "wall") == 0 || strcmp(kind, "stack") == 0)) {
+    lattice((int)count, strcmp(kind, "wall") == 0);
+  } else if (good && argc == 3 && strcmp(kind, "net") == 0) {
+    net((int)count);
   } else if (good && argc == 4 && strcmp(kind, "humanoids") == 0) {
     humanoids((int)count, argv[3]);
   } else {
-    (void)fprintf(stderr,
-                  "usage: make_scene clutter|clutter-open|field|tower|chain|chain-urdf N, hands, "
-                  "or humanoids N HUMANOID.xml\n");
+    (void)fprintf(
+        stderr,
+        "usage: make_scene clutter|clutter-open|field|tower|chain|chain-urdf|heap|tray|wall|"
+        "stack|net N, hands, or humanoids N HUMANOID.xml\n");
     return 2;
   }
   return 0;
