@@ -268,6 +268,9 @@ sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* 
     status = sap_check_numbers("q", q, model->sizes.nq, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_check_numbers("p_BP", p_BP, 3, error);
+  }
+  if (status == SAP_STATUS_OK) {
     sap_dynamics_point_jacobian(sap_multibody_at(multibody, q), body, p_BP, J);
   }
   return status;

@@ -31,7 +31,8 @@ sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, con
   if (error_number == 0 || strerror_r(error_number, text, sizeof text) != 0) {
     (void)snprintf(text, sizeof text, "unknown reason");
   }
-  return sap_fail(error, SAP_STATUS_IO, "cannot %s '%s': %s", verb, path, text);
+  return sap_fail(error, error_number == ENOMEM ? SAP_STATUS_MEMORY : SAP_STATUS_IO,
+                  "cannot %s '%s': %s", verb, path, text);
 }
 
 sap_status sap_file_readable(const char* path, sap_error* error) {

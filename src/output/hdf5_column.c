@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "output/hdf5_file.h"
 
 bool sap_hdf5_attribute(hid_t object, const char* name, const char* text) {
   if (text == NULL) {
@@ -75,7 +76,8 @@ static hid_t creation_list(const sap_hdf5_column_def* def) {
   return list;
 }
 
-bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column) {
+bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column,
+                            int* failure) {
   const hsize_t now[2] = {0, (hsize_t)def->width};
   const hsize_t most[2] = {H5S_UNLIMITED, (hsize_t)def->width};
   column->size = number_sizes[def->number];
@@ -83,7 +85,8 @@ bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5
   column->capacity = def->capacity;
   column->packed = def->compression > 0;
   column->set = -1;
-  column->buffer = sap_allocate((size_t)def->capacity * (size_t)column->width, column->size);
+  column->buffer =
+      sap_hdf5_allocate((size_t)def->capacity * (size_t)column->width, column->size, failure);
   const hid_t space = H5Screate_simple(def->width > 0 ? 2 : 1, now, most);
   const hid_t properties = creation_list(def);
   // Chunks are written whole: none need pass through a cache.

@@ -53,8 +53,9 @@ typedef struct sap_hdf5_column_def {
   const char* columns;
 } sap_hdf5_column_def;
 
-// False: HDF5 or memory said no; the column is to be cleared all the same.
-bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column);
+// False: HDF5 or memory (*failure is ENOMEM) said no; the column is to be cleared all the same.
+bool sap_hdf5_column_create(hid_t file, const sap_hdf5_column_def* def, sap_hdf5_column* column,
+                            int* failure);
 void sap_hdf5_column_clear(sap_hdf5_column* column);
 // Bytes of a chunk in memory, and those that one in the file may have.
 size_t sap_hdf5_column_chunk_size(const sap_hdf5_column* column);

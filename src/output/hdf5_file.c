@@ -26,13 +26,19 @@ typedef struct driver_info {
   int* failure;
 } driver_info;
 
+void* sap_hdf5_allocate(size_t count, size_t size, int* failure) {
+  void* memory = sap_allocate(count, size);
+  *failure = memory == NULL ? ENOMEM : *failure;
+  return memory;
+}
+
 static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t largest) {
   const driver_info* info = H5Pget_driver_info(list);
   (void)largest;
   if (info == NULL || (flags & H5F_ACC_CREAT) == 0) {
     return NULL;
   }
-  driver_file* file = sap_allocate(1, sizeof *file);
+  driver_file* file = sap_hdf5_allocate(1, sizeof *file, info->failure);
   if (file == NULL) {
     return NULL;
   }

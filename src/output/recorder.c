@@ -109,7 +109,7 @@ static sap_status create_file(sap_recorder* recorder, const sap_recorded_model* 
                               const sap_recorder_options* options, sap_error* error) {
   recorder->file = sap_hdf5_file_create(recorder->path, &recorder->failure, &recorder->driver);
   const bool good = recorder->file >= 0 && begin_file(recorder->file) &&
-                    sap_recorder_write_model(recorder->file, model) &&
+                    sap_recorder_write_model(recorder->file, model, &recorder->failure) &&
                     sap_recorder_create_columns(recorder, options) &&
                     H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
   return good ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);

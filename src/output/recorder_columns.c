@@ -71,7 +71,8 @@ bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_opti
     const bool empty = (i == SAP_RECORD_Q && n->nq == 0) || (i == SAP_RECORD_V && n->nv == 0) ||
                        (i == SAP_RECORD_ACT && n->na == 0) ||
                        (i == SAP_RECORD_ACTUATOR_FORCE && n->nu == 0);
-    if (!empty && !sap_hdf5_column_create(recorder->file, &def, &recorder->columns[i])) {
+    if (!empty &&
+        !sap_hdf5_column_create(recorder->file, &def, &recorder->columns[i], &recorder->failure)) {
       return false;
     }
   }

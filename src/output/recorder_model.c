@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "output/hdf5_file.h"
 #include "output/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
@@ -18,14 +19,14 @@ static const char* name_of(const sap_recorded_model* model, sap_element kind, in
 // All of one length, the longest's and a zero: lists of texts of many lengths (H5T_VARIABLE) lie in
 // a heap of the file, on which HDF5 1.10 crashes when it is damaged.
 static bool write_names(hid_t group, const char* name, const sap_recorded_model* model,
-                        sap_element kind, int32_t count) {
+                        sap_element kind, int32_t count, int* failure) {
   size_t width = 1;
   for (int32_t i = 0; i < count; ++i) {
     const size_t length = strlen(name_of(model, kind, i)) + 1;
     width = length > width ? length : width;
   }
   const hsize_t size = (hsize_t)count;
-  char* names = sap_allocate((size_t)count, width);
+  char* names = sap_hdf5_allocate((size_t)count, width, failure);
   for (int32_t i = 0; names != NULL && i < count; ++i) {
     (void)strcpy(names + (size_t)i * width, name_of(model, kind, i));
   }
@@ -46,14 +47,14 @@ static bool write_names(hid_t group, const char* name, const sap_recorded_model*
   return good;
 }
 
-static bool write_joints(hid_t group, const sap_recorded_model* model) {
+static bool write_joints(hid_t group, const sap_recorded_model* model, int* failure) {
   const int32_t count = model->sizes.joints;
   const sap_hdf5_column_def def = {.name = "joint",
                                    .number = SAP_HDF5_IDENTITY,
                                    .width = 4,
                                    .units = "1",
                                    .columns = "type,body,first_q,first_v"};
-  int32_t(*rows)[4] = sap_allocate((size_t)count, sizeof *rows);
+  int32_t(*rows)[4] = sap_hdf5_allocate((size_t)count, sizeof *rows, failure);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
     const sap_recorded_joint* joint = &model->joints[i];
     rows[i][0] = (int32_t)joint->type;
@@ -66,13 +67,13 @@ static bool write_joints(hid_t group, const sap_recorded_model* model) {
   return good;
 }
 
-static bool write_bodies(hid_t group, const sap_recorded_model* model) {
+static bool write_bodies(hid_t group, const sap_recorded_model* model, int* failure) {
   const int32_t count = model->sizes.bodies;
   const sap_hdf5_column_def def = {.name = "body",
                                    .width = 5,
                                    .units = "1, kg, m",
                                    .columns = "parent,mass,center_x,center_y,center_z"};
-  double(*rows)[5] = sap_allocate((size_t)count, sizeof *rows);
+  double(*rows)[5] = sap_hdf5_allocate((size_t)count, sizeof *rows, failure);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
     const sap_recorded_body* body = &model->bodies[i];
     rows[i][0] = body->parent;
@@ -84,7 +85,7 @@ static bool write_bodies(hid_t group, const sap_recorded_model* model) {
   return good;
 }
 
-static bool write_shapes(hid_t group, const sap_recorded_model* model) {
+static bool write_shapes(hid_t group, const sap_recorded_model* model, int* failure) {
   const int32_t count = model->sizes.shapes;
   const sap_hdf5_column_def def = {
       .name = "shape",
@@ -93,7 +94,7 @@ static bool write_shapes(hid_t group, const sap_recorded_model* model) {
       .columns =
           "type,body,mesh,collides,size_x,size_y,size_z,x,y,z,qw,qx,qy,qz,"
           "red,green,blue,opacity"};
-  double(*rows)[SHAPE_WIDTH] = sap_allocate((size_t)count, sizeof *rows);
+  double(*rows)[SHAPE_WIDTH] = sap_hdf5_allocate((size_t)count, sizeof *rows, failure);
   for (int32_t i = 0; i < count && rows != NULL; ++i) {
     const sap_recorded_shape* shape = &model->shapes[i];
     double* row = rows[i];
@@ -129,7 +130,7 @@ static bool write_meshes(hid_t group, const sap_recorded_model* model) {
          sap_hdf5_write_table(group, &triangle, model->ntriangles, model->triangles);
 }
 
-bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model) {
+bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model, int* failure) {
   static const struct {
     const char* name;
     sap_element kind;
@@ -142,10 +143,10 @@ bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model) {
   const hid_t group = H5Gcreate2(file, "model", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
   bool good = group >= 0 && sap_hdf5_attribute(group, "name", model->name);
   for (size_t i = 0; i < sizeof lists / sizeof *lists && good; ++i) {
-    good = write_names(group, lists[i].name, model, lists[i].kind, counts[i]);
+    good = write_names(group, lists[i].name, model, lists[i].kind, counts[i], failure);
   }
-  good = good && write_joints(group, model) && write_bodies(group, model) &&
-         write_shapes(group, model) && write_meshes(group, model);
+  good = good && write_joints(group, model, failure) && write_bodies(group, model, failure) &&
+         write_shapes(group, model, failure) && write_meshes(group, model);
   (void)H5Gclose(group);
   return good;
 }

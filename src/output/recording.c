@@ -17,20 +17,37 @@ struct sap_recording {
   int64_t rows;
 };
 
-// Is the attribute a text that equals `expected`?
-static bool attribute_is(hid_t file, const char* name, const char* expected) {
-  char text[64] = "";
-  if (H5Aexists(file, name) <= 0) {
-    return false;
+// One text of one length; anything else has no place in a recording. ARGUMENT: it is none; MEMORY.
+static sap_status take_attribute(hid_t attribute, char* out, size_t size) {
+  const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
+  const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
+  sap_status status = SAP_STATUS_ARGUMENT;
+  if (type >= 0 && space >= 0 && H5Tget_class(type) == H5T_STRING &&
+      H5Tis_variable_str(type) == 0 && H5Sget_simple_extent_npoints(space) == 1 &&
+      H5Tget_size(type) < TEXT_MOST) {
+    char* text = sap_allocate(H5Tget_size(type) + 1, 1);
+    status = text == NULL                          ? SAP_STATUS_MEMORY
+             : H5Aread(attribute, type, text) >= 0 ? SAP_STATUS_OK
+                                                   : SAP_STATUS_ARGUMENT;
+    if (status == SAP_STATUS_OK) {
+      (void)snprintf(out, size, "%s", text);
+    }
+    sap_free(text);
   }
-  const hid_t attribute = H5Aopen(file, name, H5P_DEFAULT);
-  const hid_t type = H5Aget_type(attribute);
-  const bool good = type >= 0 && H5Tget_class(type) == H5T_STRING &&
-                    H5Tis_variable_str(type) == 0 && H5Tget_size(type) < sizeof text &&
-                    H5Aread(attribute, type, text) >= 0 && strcmp(text, expected) == 0;
+  (void)H5Sclose(space);
   (void)H5Tclose(type);
+  return status;
+}
+
+// Is the attribute a text that equals `expected`?
+static sap_status compare_attribute(hid_t file, const char* name, const char* expected,
+                                    bool* equal) {
+  char text[64] = "";
+  const hid_t attribute = H5Aexists(file, name) > 0 ? H5Aopen(file, name, H5P_DEFAULT) : -1;
+  const sap_status status = take_attribute(attribute, text, sizeof text);
   (void)H5Aclose(attribute);
-  return good;
+  *equal = status == SAP_STATUS_OK && strcmp(text, expected) == 0;
+  return status == SAP_STATUS_MEMORY ? status : SAP_STATUS_OK;
 }
 
 // Rows and columns of a data set that has one or two dimensions; false: there is none such.
@@ -83,12 +100,18 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
                           : "cannot open the recording '%s': it is damaged or cut off",
                     path);
   }
-  if (!attribute_is(recording->file, "format", SAP_RECORDING_FORMAT)) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' is an HDF5 file, but no recording", path);
+  bool format = false, version = false;
+  if (compare_attribute(recording->file, "format", SAP_RECORDING_FORMAT, &format) !=
+          SAP_STATUS_OK ||
+      compare_attribute(recording->file, "version", SAP_RECORDING_VERSION, &version) !=
+          SAP_STATUS_OK) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
   }
-  if (!attribute_is(recording->file, "version", SAP_RECORDING_VERSION)) {
+  if (!format || !version) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "'%s' is a recording of another version than " SAP_RECORDING_VERSION, path);
+                    format ? "'%s' is a recording of another version than " SAP_RECORDING_VERSION
+                           : "'%s' is an HDF5 file, but no recording",
+                    path);
   }
   if (names_vary(recording->file)) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
@@ -127,9 +150,12 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
 
 void sap_recording_close(sap_recording* recording) {
   if (recording != NULL) {
+    sap_hdf5_silence silence;
+    sap_hdf5_silence_begin(&silence);
     if (recording->file >= 0) {
       (void)H5Fclose(recording->file);
     }
+    sap_hdf5_silence_end(&silence);
     sap_free(recording);
   }
 }
@@ -188,22 +214,6 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
                         "cannot read '%s' of the recording: %s", name, why);
 }
 
-static bool read_attribute(hid_t file, const char* name, const char* attribute, char* out,
-                           size_t size) {
-  const hid_t id = H5Aopen_by_name(file, name, attribute, H5P_DEFAULT, H5P_DEFAULT);
-  const hid_t type = id >= 0 ? H5Aget_type(id) : -1;
-  const bool text = type >= 0 && H5Tget_class(type) == H5T_STRING && H5Tis_variable_str(type) == 0;
-  char* whole = text ? sap_allocate(H5Tget_size(type) + 1, 1) : NULL;
-  const bool good = whole != NULL && H5Aread(id, type, whole) >= 0;
-  if (good) {
-    (void)snprintf(out, size, "%s", whole);
-  }
-  sap_free(whole);
-  (void)H5Tclose(type);
-  (void)H5Aclose(id);
-  return good;
-}
-
 sap_status sap_recording_attribute(const sap_recording* recording, const char* name,
                                    const char* attribute, char* out, size_t size,
                                    sap_error* error) {
@@ -212,10 +222,14 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
   }
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const bool good = read_attribute(recording->file, name, attribute, out, size);
-  end_quietly(recording->file, name, good, &silence);
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has no attribute '%s'", name, attribute);
+  const hid_t id = H5Aopen_by_name(recording->file, name, attribute, H5P_DEFAULT, H5P_DEFAULT);
+  const sap_status status = take_attribute(id, out, size);
+  (void)H5Aclose(id);
+  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
+  return status == SAP_STATUS_OK ? status
+         : status == SAP_STATUS_MEMORY
+             ? sap_fail(error, status, "out of memory: attribute")
+             : sap_fail(error, status, "'%s' has no attribute '%s'", name, attribute);
 }
 
 // Texts of one length alone: see recorder_model.c.

@@ -70,13 +70,13 @@ sap_status sap_result_table_write_csv(const char* path, const sap_result_table* 
 #ifdef SAPSTEP_HDF5
 
 // Texts of a column side by side, each `width` bytes, padded by zeros; NULL: no memory.
-static char* pack(const char* const* texts, int64_t rows, size_t* width) {
+static char* pack(const char* const* texts, int64_t rows, size_t* width, int* failure) {
   *width = 1;
   for (int64_t i = 0; i < rows; ++i) {
     const size_t length = strlen(texts[i]) + 1;
     *width = length > *width ? length : *width;
   }
-  char* packed = sap_allocate((size_t)rows + 1, *width);
+  char* packed = sap_hdf5_allocate((size_t)rows + 1, *width, failure);
   for (int64_t i = 0; i < rows && packed != NULL; ++i) {
     memcpy(packed + (size_t)i * *width, texts[i], strlen(texts[i]) + 1);
   }
@@ -100,12 +100,12 @@ static bool write_set(hid_t file, const sap_result_column* c, int64_t rows, hid_
   return good;
 }
 
-static bool write_column(hid_t file, const sap_result_column* c, int64_t rows) {
+static bool write_column(hid_t file, const sap_result_column* c, int64_t rows, int* failure) {
   if (c->texts == NULL) {
     return write_set(file, c, rows, H5T_IEEE_F64LE, c->values);
   }
   size_t width;
-  char* packed = pack(c->texts, rows, &width);
+  char* packed = pack(c->texts, rows, &width, failure);
   const hid_t type = H5Tcopy(H5T_C_S1);
   const bool good = packed != NULL && type >= 0 && H5Tset_size(type, width) >= 0 &&
                     H5Tset_cset(type, H5T_CSET_UTF8) >= 0 && write_set(file, c, rows, type, packed);
@@ -125,7 +125,7 @@ static bool write_hdf5(const char* path, const sap_result_table* table, int* fai
               sap_hdf5_attribute(file, "program", sap_version()) &&
               sap_hdf5_attribute(file, "study", table->note);
   for (int32_t i = 0; good && i < table->column_count; ++i) {
-    good = write_column(file, &table->columns[i], table->rows);
+    good = write_column(file, &table->columns[i], table->rows, failure);
   }
   good = sap_hdf5_file_close(file, driver) && good && *failure == 0;
   sap_hdf5_silence_end(&silence);

@@ -12,6 +12,8 @@
 #include <cmocka.h>
 #include <zlib.h>
 
+#include <sapstep/recorder.h>
+
 #include "core/hdf5_set.h"
 
 #include "support/hdf5_write.h"
@@ -170,14 +172,55 @@ static void test_claims(void** state) {
   hdf5_write_close(file);
 }
 
+// A thousand texts where one is due.
+static void put_texts(hid_t object, const char* name) {
+  static const char texts[1000][64];
+  const hsize_t count = 1000;
+  const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate_simple(1, &count, NULL);
+  assert_true(H5Tset_size(type, sizeof texts[0] - 1) >= 0);
+  assert_true(H5Adelete(object, name) >= 0);
+  const hid_t attribute = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
+  assert_true(H5Awrite(attribute, type, texts) >= 0);
+  (void)H5Aclose(attribute);
+  (void)H5Sclose(space);
+  (void)H5Tclose(type);
+}
+
+static void test_attributes(void** state) {
+  char path[SCRATCH_PATH_SIZE], text[8];
+  static const sap_recorded_body world = {.parent = -1};
+  const sap_recorded_model model = {.sizes = {.bodies = 1, .nq = 1, .nv = 1}, .bodies = &world};
+  sap_recorder* recorder = NULL;
+  sap_recording* recording = NULL;
+  assert_int_equal(sap_recorder_create_foreign(scratch_path(*state, "a.h5", path), &model, NULL,
+                                               &recorder, NULL),
+                   SAP_STATUS_OK);
+  assert_int_equal(sap_recorder_close(recorder, NULL), SAP_STATUS_OK);
+  for (int both = 0; both < 2; ++both) {
+    const hid_t file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    const hid_t set = H5Dopen2(file, "time", H5P_DEFAULT);
+    put_texts(both == 0 ? set : file, both == 0 ? "units" : "version");
+    (void)H5Dclose(set);
+    hdf5_write_close(file);
+    assert_int_equal(sap_recording_open(path, &recording, NULL),
+                     both == 0 ? SAP_STATUS_OK : SAP_STATUS_SYNTAX);
+    if (both == 0) {
+      assert_int_equal(sap_recording_attribute(recording, "time", "units", text, sizeof text, NULL),
+                       SAP_STATUS_ARGUMENT);
+    }
+    sap_recording_close(recording);
+  }
+}
+
 static int silent_setup(void** state) {
   (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
   return scratch_setup(state);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_wrong_length), cmocka_unit_test(test_wrong_index),
-      cmocka_unit_test(test_checksum), cmocka_unit_test(test_claims)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wrong_length),
+                                     cmocka_unit_test(test_wrong_index),
+                                     cmocka_unit_test(test_checksum), cmocka_unit_test(test_claims),
+                                     cmocka_unit_test(test_attributes)};
   return cmocka_run_group_tests(tests, silent_setup, scratch_teardown);
 }

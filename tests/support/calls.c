@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/calls.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/heap_count.h"
+
+call_breakage call_broken;
+
+bool call_breaks(int argument, int kind) {
+  const bool hit = call_broken.argument == argument && call_broken.kind == kind;
+  call_broken.done = call_broken.done || hit;
+  return hit;
+}
+
+const double* call_bad_numbers(const double* numbers, int n) {
+  enum { MOST = 256 };
+  static double bad[MOST];
+  assert_true(n > 0 && n <= MOST);
+  memcpy(bad, numbers, (size_t)n * sizeof *bad);
+  bad[n - 1] = call_broken.kind == 1 ? (double)NAN : (double)INFINITY;
+  return bad;
+}
+
+static void check_broken(const call* c, int argument, int kind, void (*cleanup)(void)) {
+  sap_error error = {0};
+  call_broken = (call_breakage){argument, kind, false};
+  const sap_status status = c->function(&error);
+  const bool done = call_broken.done;
+  cleanup();
+  if (!done) {
+    return;
+  }
+  if (status == SAP_STATUS_OK || error.status != status || error.message[0] == '\0') {
+    fail_msg("%s, argument %d broken in way %d: %s, error %s '%s'", c->name, argument, kind,
+             sap_status_text(status), sap_status_text(error.status), error.message);
+  }
+  const sap_status again = c->function(NULL);
+  cleanup();
+  if (again != status) {
+    fail_msg("%s: %s, without an error object %s", c->name, sap_status_text(status),
+             sap_status_text(again));
+  }
+}
+
+static void check_good(const call* c, void (*cleanup)(void)) {
+  sap_error error = {0};
+  call_broken = (call_breakage){0};
+  const sap_status status = c->function(&error);
+  cleanup();
+  if (status != SAP_STATUS_OK) {
+    fail_msg("%s: %s: %s", c->name, sap_status_text(status), error.message);
+  }
+}
+
+void calls_check_arguments(const call* calls, size_t count, void (*cleanup)(void)) {
+  for (size_t i = 0; i < count; ++i) {
+    for (int argument = 1; argument <= calls[i].arguments; ++argument) {
+      bool any = false;
+      for (int kind = 0; kind < CALL_KINDS; ++kind) {
+        check_broken(&calls[i], argument, kind, cleanup);
+        any = any || call_broken.done;
+      }
+      if (!any) {
+        fail_msg("%s has no argument %d", calls[i].name, argument);
+      }
+    }
+    check_good(&calls[i], cleanup);
+  }
+}
+
+void calls_check_allocations(const call* calls, size_t count, void (*cleanup)(void)) {
+  call_broken = (call_breakage){0};
+  for (size_t i = 0; i < count; ++i) {
+    bool failed = true;
+    for (int64_t n = 0; failed; ++n) {
+      sap_error error = {0};
+      heap_fail_at(n);
+      const sap_status status = calls[i].function(&error);
+      failed = heap_failed();
+      heap_fail_at(-1);
+      cleanup();
+      // what runs short within a function of a system is that function's failure
+      const bool told = status == SAP_STATUS_MEMORY || status == SAP_STATUS_CALLBACK;
+      if (failed ? !told : status != SAP_STATUS_OK) {
+        fail_msg("%s, allocation %ld %s: %s: %s", calls[i].name, (long)n,
+                 failed ? "failed" : "not needed", sap_status_text(status), error.message);
+      }
+    }
+  }
+}
