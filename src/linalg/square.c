@@ -26,3 +26,7 @@ void sap_square_add_three_rows(const double L[36], const double J[18], double W[
 void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y) {
   sap_square_kernels_get(0)->add_lower(n, A, x, y);
 }
+
+void sap_square_mirror(int32_t n, const double* A, int32_t ld, double* out) {
+  sap_square_kernels_get(0)->mirror(n, A, ld, out);
+}

@@ -12,6 +12,9 @@ void sap_square_add(int32_t n, const double* A, const double* x, double* y);
 // y += A x, A's lower triangle (column-major); what stands above is not read.
 void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y);
 
+// out (ld n): both triangles from the lower one of A.
+void sap_square_mirror(int32_t n, const double* A, int32_t ld, double* out);
+
 // W (3 x 3, lower) += J A^-1 J' of three rows (ld 3) on six velocities. L: A's Cholesky factor, ld
 // 6, with reciprocals on its diagonal.
 void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]);
@@ -21,6 +24,7 @@ typedef struct sap_square_kernels {
   void (*add)(int32_t n, const double* A, const double* x, double* y);
   void (*add_lower)(int32_t n, const double* A, const double* x, double* y);
   void (*add_three_rows)(const double L[36], const double J[18], double W[9]);
+  void (*mirror)(int32_t n, const double* A, int32_t ld, double* out);
 } sap_square_kernels;
 
 // `index` from 0, fastest first; NULL past the last that this processor can run.

@@ -36,6 +36,12 @@ static inline void lanes_scatter(double* const at[SAP_LANES], int i, lanes x) {
 static inline lanes lanes_add(lanes x, lanes y) {
   return _mm256_add_pd(x, y);
 }
+// The first three are added to a.
+static inline void lanes_add_three(double* a, lanes x) {
+  const __m128d low = _mm256_castpd256_pd128(x), high = _mm256_extractf128_pd(x, 1);
+  _mm_storeu_pd(a, _mm_add_pd(_mm_loadu_pd(a), low));
+  _mm_store_sd(a + 2, _mm_add_sd(_mm_load_sd(a + 2), high));
+}
 static inline lanes lanes_subtract(lanes x, lanes y) {
   return _mm256_sub_pd(x, y);
 }
@@ -92,6 +98,11 @@ static inline void lanes_scatter(double* const at[SAP_LANES], int entry, lanes x
 }
 static inline lanes lanes_add(lanes x, lanes y) {
   SAP_EACH_LANE(x.v[i] + y.v[i])
+}
+static inline void lanes_add_three(double* a, lanes x) {
+  for (int i = 0; i < 3; ++i) {
+    a[i] += x.v[i];
+  }
 }
 static inline lanes lanes_subtract(lanes x, lanes y) {
   SAP_EACH_LANE(x.v[i] - y.v[i])

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/square.h"
 #include "math/finite.h"
 #include "problem/problem_data.h"
 
@@ -59,13 +60,14 @@ sap_status sap_problem_check_matrix(const sap_problem* p, int32_t tree_a, int32_
   return check_block_entries(p, tree_a, tree_b, block, leading_dimension, symmetric, error);
 }
 
-static inline void copy_symmetric(double* restrict A, const double* restrict block, size_t n,
-                                  size_t ld) {
-  for (size_t j = 0; j < n; ++j) {
-    for (size_t i = j; i < n; ++i) {
+enum { FREE_BODY = 6 };  // a loop of fixed length
+
+static void copy_free_body(double* restrict A, const double* restrict block, size_t ld) {
+  for (size_t j = 0; j < FREE_BODY; ++j) {
+    for (size_t i = j; i < FREE_BODY; ++i) {
       const double x = block[j * ld + i];
-      A[j * n + i] = x;
-      A[i * n + j] = x;
+      A[j * FREE_BODY + i] = x;
+      A[i * FREE_BODY + j] = x;
     }
   }
 }
@@ -74,10 +76,10 @@ static inline void copy_symmetric(double* restrict A, const double* restrict blo
 static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int32_t ld) {
   const size_t n = (size_t)p->tree_size[tree];
   double* A = p->diagonal + p->diagonal_start[tree];
-  if (n == 6) {
-    copy_symmetric(A, block, 6, (size_t)ld);
+  if (n == FREE_BODY) {
+    copy_free_body(A, block, (size_t)ld);
   } else {
-    copy_symmetric(A, block, n, (size_t)ld);
+    sap_square_mirror((int32_t)n, block, ld, A);
   }
   p->diagonal_set[tree] = true;
   sap_problem_age_factors(p, tree);

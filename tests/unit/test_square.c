@@ -43,6 +43,17 @@ static void check(const sap_square_kernels* kernels, int n, uint32_t* seed) {
     ASSERT_NEAR(half[i], sum, 1e-14 * n);
   }
   assert_true(full[n] == 7.0 && half[n] == 7.0);
+  double wide[LARGEST * (LARGEST + 3)], mirrored[LARGEST * LARGEST + 1];
+  const int ld = n + 3;
+  for (int j = 0; j < n; ++j) {
+    for (int i = 0; i < ld; ++i) {
+      wide[j * ld + i] = i < n ? lower[j * n + i] : (double)NAN;
+    }
+  }
+  mirrored[n * n] = 7.0;
+  kernels->mirror(n, wide, ld, mirrored);
+  assert_memory_equal(mirrored, A, (size_t)(n * n) * sizeof *A);
+  assert_true(mirrored[n * n] == 7.0);
 }
 
 static void test_products(void** state) {
