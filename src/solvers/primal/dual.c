@@ -31,7 +31,10 @@
 // rho: dual_start.c.
 //
 // The duals move by the whole step even where v moves by a part of it: the line search on l, stiff
-// by 1/Rt, says little about gamma. SAP's own steps leave the cones' duals as they are.
+// by 1/Rt, says little about gamma. SAP's own steps leave the cones' duals as they are. Where more
+// contacts stick than can, the linearised gamma may be a thousand times what friction can bear: it
+// is brought back along the tangents, so that the next step's slip directions are those of real
+// impulses. (The nearest point of the cone would raise gamma_n by half of the excess.)
 #include <math.h>
 #include <string.h>
 
@@ -181,15 +184,26 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
   }
 }
 
-// gamma = q - G d
+// gamma = q - G d, within the friction limit.
 static void move_semismooth(sap_newton* n, size_t c) {
   const size_t nc = (size_t)n->ncones;
+  const sap_cone* cone = &n->cones[c];
   const double* G = n->cone_G + 6 * c;
   const sap_triple q = sap_triple_load(n->cone_target, nc, c),
                    d = sap_triple_load(n->cone_d, nc, c);
-  const sap_triple dual = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
-                           q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
-                           q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
+  sap_triple dual = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
+                     q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
+                     q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
+  if (cone->potential == NULL || sap_cone_is_lagged(cone)) {
+    dual.n = dual.n > 0.0 ? dual.n : 0.0;
+    const double limit = sap_cone_friction_limit(cone, dual.n);
+    const double size_2 = dual.t0 * dual.t0 + dual.t1 * dual.t1;
+    if (size_2 > limit * limit) {
+      const double scale = limit / sqrt(size_2);
+      dual.t0 *= scale;
+      dual.t1 *= scale;
+    }
+  }
   sap_triple_store(n->cone_dual, nc, c, dual);
 }
 

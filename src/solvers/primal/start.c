@@ -57,8 +57,8 @@ static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
 }
 
 // Far from the duals that are known: goes to what sweeps find, and to their duals. False where they
-// do not help.
-static bool start_swept(sap_newton* n) {
+// do not help: v is then the guess again, `evaluated` whether it is the last that was.
+static bool start_swept(sap_newton* n, bool* evaluated) {
   const double cost = n->state.cost;
   if (!sap_newton_is_sweepable(n) || sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR) {
     return false;
@@ -73,19 +73,18 @@ static bool start_swept(sap_newton* n) {
     n->v_best[i] = v;
   }
   sap_newton_evaluate(n);
-  if (!isfinite(n->state.cost) || n->state.cost >= cost) {
-    memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
-    sap_newton_evaluate(n);
-    return false;
+  if (isfinite(n->state.cost) && n->state.cost < cost) {
+    return true;
   }
-  return true;
+  memcpy(n->v, n->v_best, (size_t)n->nv * sizeof(double));
+  *evaluated = false;
+  return false;
 }
 
-// The cheapest of the evaluated guess, v* and what the stepper expects.
-static void choose_start(sap_newton* n) {
+// The cheapest of the guess in v, which costs `cost`, v* and what the stepper expects.
+static void choose_start(sap_newton* n, double cost, bool evaluated) {
   const sap_problem* p = n->problem;
   const double* best = n->v;
-  double cost = n->state.cost;
   if (sap_problem_v_guess(p) != sap_problem_v_star(p)) {
     const double cost_star = sap_newton_contact_cost(n, n->v_star);
     best = cost <= cost_star ? best : n->v_star;
@@ -97,6 +96,8 @@ static void choose_start(sap_newton* n) {
   }
   if (best != n->v) {
     memcpy(n->v, best, (size_t)n->nv * sizeof(double));
+  }
+  if (best != n->v || !evaluated) {
     sap_newton_evaluate(n);
   }
 }
@@ -114,8 +115,10 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   if (primal_dual) {
     sap_newton_choose_metrics(n);
   }
-  if (!(primal_dual && start_swept(n))) {
-    choose_start(n);
+  const double cost = n->state.cost;
+  bool evaluated = true;
+  if (!(primal_dual && start_swept(n, &evaluated))) {
+    choose_start(n, cost, evaluated);
     sap_newton_start_dual(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   }
   return sap_newton_is_finite(&n->state) ? SAP_STATUS_OK

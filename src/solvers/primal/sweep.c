@@ -12,10 +12,17 @@
 
 #include "solvers/primal/whiten.h"
 
+enum { FEW_CONES = 2 };
+
 // Sweeps end when they change the impulses by this part of them, in the D norm, or when there have
 // been so many. Measured over falling piles: more of them spare less time than they take.
-static const double SWEEP_CHANGE = 0.02;
-enum { SWEEPS_MAX = 10, FEW_CONES = 2 };
+typedef struct patience {
+  double change;
+  int sweeps;
+} patience;
+static const patience LOOSE = {0.02, 10}, TIGHT = {0.005, 24};
+// Tight where Rt is below this part of Wt for some cone: Newton's steps find less then.
+static const double TIGHT_R = 3e-5;
 
 bool sap_newton_is_sweepable(const sap_newton* n) {
   if (n->ncones < FEW_CONES || n->nwide > 0 || n->npotentials > 0 || n->ncouplings > 0) {
@@ -48,8 +55,8 @@ static double* velocity_of(const sap_newton* n, const sap_patch* patch, int32_t 
   return n->sweep_w + (size_t)n->patch_trees[patch->first_tree + t] * SAP_WHITE_COLUMNS;
 }
 
-// Metric and impulse to begin with of cone c; w += X' gamma.
-static void begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const double* X) {
+// Metric and impulse to begin with of cone c; w += X' gamma. Whether its Rt is tight.
+static bool begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const double* X) {
   const size_t nc = (size_t)n->ncones;
   const sap_cone* cone = &n->cones[c];
   const double* known = n->known + n->cone_row[c];
@@ -76,6 +83,7 @@ static void begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const d
   s->Dn = Wnn + 1.0 / cone->inverse_Rn;
   s->Dt = cone->mu > 0.0 ? s->own_t + 1.0 / cone->inverse_Rt : s->Dn;
   s->metric = sap_cone_make(cone->mu, s->Dt, s->Dn);
+  return s->own_t * cone->inverse_Rt * TIGHT_R > 1.0;
 }
 
 static void begin_row(sap_newton* n, const sap_patch* patch, int32_t k, const double* X) {
@@ -89,7 +97,9 @@ static void begin_row(sap_newton* n, const sap_patch* patch, int32_t k, const do
   n->sweep_row[k] = 1.0 / (W + n->intervals[k].R);
 }
 
-static void begin(sap_newton* n) {
+// How patient to be.
+static patience begin(sap_newton* n) {
+  bool tight = false;
   double* X = n->whitened;
   for (int32_t p = 0; p < n->npatches; ++p) {
     const sap_patch* patch = &n->patches[p];
@@ -98,7 +108,7 @@ static void begin(sap_newton* n) {
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
       sap_whiten_rows(n, patch, J, nrows, X);
       if (patch->kind == SAP_PATCH_CONES) {
-        begin_cone(n, patch, k, X);
+        tight |= begin_cone(n, patch, k, X);
       } else {
         begin_row(n, patch, k, X);
       }
@@ -106,6 +116,7 @@ static void begin(sap_newton* n) {
       X += (size_t)(nrows * patch->ntrees) * SAP_WHITE_COLUMNS;
     }
   }
+  return tight ? TIGHT : LOOSE;
 }
 
 // Squares of the impulses and of their changes in the D norm.
@@ -210,10 +221,10 @@ bool sap_newton_sweep(sap_newton* n) {
     return false;
   }
   sap_whiten_factors(n);
-  begin(n);
-  for (int sweep = 0; sweep < SWEEPS_MAX; ++sweep) {
+  const patience until = begin(n);
+  for (int sweep = 0; sweep < until.sweeps; ++sweep) {
     const progress sum = sweep_all(n, sweep % 2 != 0);
-    if (!(sum.change_2 > SWEEP_CHANGE * SWEEP_CHANGE * sum.size_2)) {
+    if (!(sum.change_2 > until.change * until.change * sum.size_2)) {
       break;
     }
   }
