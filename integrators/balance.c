@@ -228,7 +228,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   for (int32_t i = 0; i < system->nv; ++i) {
     balance->a[i] = v[i] - balance->v0[i];
   }
-  sap_tree_store_multiply(system, tree_dof, &balance->M, balance->a, m);
+  sap_tree_store_multiply(system, balance->threads, tree_dof, &balance->M, balance->a, m);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
   }
@@ -304,7 +304,7 @@ static sap_status assemble_residual(sap_balance* balance, const int32_t* tree_do
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     balance->a[i] = v[i] - balance->v0[i];
   }
-  sap_tree_store_multiply(balance->system, tree_dof, &balance->A, balance->a, m);
+  sap_tree_store_multiply(balance->system, balance->threads, tree_dof, &balance->A, balance->a, m);
   for (int32_t i = 0; i < balance->system->nv; ++i) {
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
     load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);

@@ -20,6 +20,7 @@ static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
 
 typedef struct sap_balance {
   const sap_system* system;
+  sap_threads* threads;  // of the caller's, NULL: one
   // the step
   sap_theta scheme;
   double t0;

@@ -11,6 +11,7 @@
 // then miss the momentum balance by a thousandth, far above round-off and far below what is seen.
 #define ACCEPTED_MOMENTUM_ERROR 1e-3
 
+enum { ENTRY_WORK = 4 };  // instructions of an entry of A, about
 // Solutions whose shifts change little: each takes a tenth or less of what was missing.
 enum { SHIFTS_MAX = 6 };
 
@@ -63,19 +64,35 @@ static bool is_zero(const double* values, size_t count) {
   return true;
 }
 
+typedef struct matrix_task {
+  sap_problem* problem;
+  const sap_free_motion* free_motion;
+} matrix_task;
+
+static void put_blocks(void* context, int32_t first, int32_t end) {
+  const sap_free_motion* fm = ((const matrix_task*)context)->free_motion;
+  sap_problem* problem = ((const matrix_task*)context)->problem;
+  for (int32_t t = first; t < end; ++t) {
+    const double* block = fm->balance.A.view.diagonal[t];
+    sap_branch_factor factor;
+    sap_problem_put_diagonal(problem, t, block);
+    if (sap_momentum_factor_branch(&fm->factor, t, block, &factor)) {
+      sap_problem_lend_factor(problem, t, &factor);
+    }
+  }
+}
+
 // Diagonal blocks were checked when A was made. A coupling that K and D leave empty at this state
 // must not join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
   sap_status status = SAP_STATUS_OK;
-  for (int32_t t = 0; t < system->ntrees; ++t) {
-    sap_problem_put_diagonal(problem, t, A->view.diagonal[t]);
-    sap_branch_factor factor;
-    if (sap_momentum_factor_branch(&free_motion->factor, t, A->view.diagonal[t], &factor)) {
-      sap_problem_lend_factor(problem, t, &factor);
-    }
-  }
+  matrix_task of = {problem, free_motion};
+  const int64_t work = system->ntrees > 0 ? ENTRY_WORK * (int64_t)A->count / system->ntrees : 0;
+  problem->has_momentum = true;
+  sap_threads_run_parts(problem->threads, system->ntrees,
+                        (int32_t)(work < INT32_MAX ? work : INT32_MAX), put_blocks, &of);
   for (int32_t c = 0; status == SAP_STATUS_OK && c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { BEGIN_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
 // No step is trusted to contract better than this.
 #define BEST_CONTRACTION 0.01
 
@@ -36,17 +37,44 @@ static double tolerance_of(const sap_free_motion* fm, int32_t group) {
   return fmax(SAP_ROUNDOFF, l->tolerance / (known ? fmax(contraction, BEST_CONTRACTION) : 1.0));
 }
 
-static sap_status set_weights(sap_free_motion* fm, sap_error* error) {
-  const sap_system* system = fm->system;
-  for (int32_t t = 0; t < system->ntrees; ++t) {
-    const int32_t n = system->tree_sizes[t];
+// A group's weights and where it begins.
+static void begin_group(sap_free_motion* fm, int32_t g, const void* context) {
+  const sap_group* group = &fm->factor.groups[g];
+  (void)context;
+  for (int32_t k = 0; k < group->ntrees; ++k) {
+    const int32_t t = fm->factor.group_trees[group->first_tree + k];
+    const size_t n = (size_t)fm->system->tree_sizes[t];
     const double* A = fm->balance.A.view.diagonal[t];
-    for (int32_t i = 0; i < n; ++i) {
-      const double weight = A[(size_t)i * (size_t)n + (size_t)i];
-      fm->weight[fm->factor.tree_dof[t] + i] = weight;
-      if (!(weight > 0.0)) {
+    for (size_t i = 0; i < n; ++i) {
+      fm->weight[(size_t)fm->factor.tree_dof[t] + i] = A[i * n + i];
+    }
+  }
+  SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = fm->v_star[i])
+  SAP_FOR_GROUP(fm, g, i, fm->dv[i] = fm->weight[i] * fm->balance.v0[i])  // may cancel in m
+  const double residual = sap_free_motion_norm(fm, g, fm->m);
+  const double scale = sap_free_motion_norm(fm, g, fm->load) +
+                       SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
+  fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
+                                         .residual = residual,
+                                         .first = residual,
+                                         .previous = HUGE_VAL,
+                                         .best = residual,
+                                         .noise = noise_of(fm, g),
+                                         .scale = scale,
+                                         .tolerance = tolerance_of(fm, g)};
+}
+
+static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
+  bool positive = true;
+  for (int32_t i = 0; i < fm->system->nv; ++i) {
+    positive &= fm->weight[i] > 0.0;
+  }
+  for (int32_t t = 0; !positive && t < fm->system->ntrees; ++t) {
+    const int32_t first = fm->factor.tree_dof[t];
+    for (int32_t i = 0; i < fm->system->tree_sizes[t]; ++i) {
+      if (!(fm->weight[first + i] > 0.0)) {
         return sap_fail(error, SAP_STATUS_NOT_SPD, "A of tree %d: its entry (%d, %d) is %g", t, i,
-                        i, weight);
+                        i, fm->weight[first + i]);
       }
     }
   }
@@ -60,31 +88,18 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   const int32_t* tree_dof = fm->factor.tree_dof;
   sap_status status = sap_balance_start(balance, tree_dof, fm->v_star, fm->m, fm->load, error);
   if (status == SAP_STATUS_OK) {
-    status = set_weights(fm, error);
+    sap_free_motion_each_group(fm, BEGIN_WORK, begin_group, NULL);
+    status = check_weights(fm, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  memcpy(fm->v_best, fm->v_star, (size_t)fm->system->nv * sizeof(double));
-  for (int32_t i = 0; i < fm->system->nv; ++i) {  // momenta that the others' may cancel
-    fm->dv[i] = fm->weight[i] * balance->v0[i];
-  }
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    const double residual = sap_free_motion_norm(fm, g, fm->m);
-    const double scale = sap_free_motion_norm(fm, g, fm->load) +
-                         SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
+    const double residual = fm->progress[g].residual, scale = fm->progress[g].scale;
     if (!isfinite(residual) || !isfinite(scale)) {
       return sap_fail(error, SAP_STATUS_NOT_FINITE, "momentum of tree %d overflows: |D dt k| = %g",
                       fm->factor.group_trees[fm->factor.groups[g].first_tree], scale);
     }
-    fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
-                                           .residual = residual,
-                                           .first = residual,
-                                           .previous = HUGE_VAL,
-                                           .best = residual,
-                                           .noise = noise_of(fm, g),
-                                           .scale = scale,
-                                           .tolerance = tolerance_of(fm, g)};
   }
   fm->matrix_is_current = true;
   return SAP_STATUS_OK;
@@ -110,14 +125,19 @@ static sap_status start(sap_free_motion* fm, sap_error* error) {
   return bad > 0 ? start_here(fm, error) : status;
 }
 
+static void measure_group(sap_free_motion* fm, int32_t g, const void* context) {
+  (void)context;
+  fm->progress[g].previous = fm->progress[g].residual;
+  fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
+}
+
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
   sap_status status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
   if (status == SAP_STATUS_OK) {
     status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error);
   }
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    fm->progress[g].previous = fm->progress[g].residual;
-    fm->progress[g].residual = sap_free_motion_norm(fm, g, fm->m);
+  if (status == SAP_STATUS_OK) {
+    sap_free_motion_each_group(fm, NORM_WORK, measure_group, NULL);
   }
   return status;
 }
@@ -137,7 +157,8 @@ static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
     fm->progress[g].phase = SAP_GROUP_DONE;
   }
   double* product = fm->v_best;
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv, product);
+  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
+                          fm->dv, product);
   for (int32_t i = 0; i < nv; ++i) {
     fm->v_star[i] += fm->dv[i];
     fm->m[i] += product[i];

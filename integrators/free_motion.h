@@ -58,6 +58,7 @@ typedef struct sap_free_motion {
   sap_prediction prediction;
   sap_linearization linearization;
   sap_group_progress* progress;      // (ngroups)
+  sap_status* group_status;          // of what was done last that can fail (ngroups)
   double* v_star;                    // the iterate, then the result   (nv)
   double *m, *v_best, *load, *dv;    // (nv)
   double* weight;                    // diag(A) of the first iterate   (nv)

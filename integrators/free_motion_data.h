@@ -35,6 +35,11 @@ enum { SAP_DAMPED_TRIALS = 2 };  // of damped Newton in one step
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups,
                                     sap_linearization* linearization, sap_error* error);
 void sap_linearization_clear(sap_linearization* linearization);
+// What is done for one group, and touches nothing of another.
+typedef void sap_group_task(sap_free_motion* free_motion, int32_t group, const void* context);
+// Does it for all groups in the threads there are; `work`: instructions of each velocity, about.
+void sap_free_motion_each_group(sap_free_motion* free_motion, int32_t work, sap_group_task* task,
+                                const void* context);
 // Makes v* of the v_star at which m(v) = p.
 sap_status sap_free_motion_linearize(sap_free_motion* free_motion, sap_error* error);
 // Are constraints expected to give a group impulses?

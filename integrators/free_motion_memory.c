@@ -34,7 +34,8 @@ sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm,
   }
   fm->progress = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->progress);
   fm->alpha = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
-  if (!complete || fm->progress == NULL || fm->alpha == NULL) {
+  fm->group_status = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->group_status);
+  if (!complete || fm->progress == NULL || fm->alpha == NULL || fm->group_status == NULL) {
     sap_free_motion_clear(fm);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: free motion of %zu velocities", nv);
   }
@@ -52,6 +53,7 @@ void sap_free_motion_clear(sap_free_motion* fm) {
   }
   sap_free(fm->pivots);
   sap_free(fm->progress);
+  sap_free(fm->group_status);
   sap_balance_clear(&fm->balance);
   sap_prediction_clear(&fm->prediction);
   sap_linearization_clear(&fm->linearization);

@@ -16,6 +16,7 @@
 
 #include "core/memory.h"
 
+enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
 // What is known of the contraction grows by this in each step that does not measure it.
 #define DOUBT 2.0
 
@@ -84,20 +85,33 @@ static sap_status finish_solve(sap_free_motion* fm, int32_t group, sap_error* er
   return status;
 }
 
-sap_status sap_free_motion_linearize(sap_free_motion* fm, sap_error* error) {
+static void linearize_group(sap_free_motion* fm, int32_t g, const void* context) {
   sap_linearization* l = &fm->linearization;
-  memcpy(l->v_near, fm->v_star, (size_t)fm->system->nv * sizeof(double));
-  memset(l->factored, 0, (size_t)fm->factor.ngroups * sizeof *l->factored);
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    if (sap_free_motion_is_pushed(fm, g)) {
-      status = finish_solve(fm, g, error);
-      if (status == SAP_STATUS_OK) {
-        status = step_back(fm, g, l->v_near, fm->balance.impulse, error);
-      }
+  (void)context;
+  SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
+  l->factored[g] = false;
+  fm->group_status[g] = SAP_STATUS_OK;
+  if (sap_free_motion_is_pushed(fm, g)) {
+    fm->group_status[g] = finish_solve(fm, g, NULL);
+    if (fm->group_status[g] == SAP_STATUS_OK) {
+      fm->group_status[g] = step_back(fm, g, l->v_near, fm->balance.impulse, NULL);
     }
   }
-  return status;
+}
+
+// What failed is the factor of A: again, for the message.
+static sap_status first_failure(sap_free_motion* fm, sap_error* error) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->group_status[g] != SAP_STATUS_OK) {
+      return sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, false, error);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_free_motion_linearize(sap_free_motion* fm, sap_error* error) {
+  sap_free_motion_each_group(fm, SOLVE_WORK, linearize_group, NULL);
+  return first_failure(fm, error);
 }
 
 // p = A (v - v*), what the constraints gave.
@@ -105,8 +119,16 @@ static void find_impulses(sap_free_motion* fm, const double* v) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     fm->dv[i] = v[i] - fm->v_star[i];
   }
-  sap_tree_store_multiply(fm->system, fm->factor.tree_dof, &fm->balance.A, fm->dv,
-                          fm->linearization.p);
+  sap_tree_store_multiply(fm->system, fm->balance.threads, fm->factor.tree_dof, &fm->balance.A,
+                          fm->dv, fm->linearization.p);
+}
+
+static void check_group(sap_free_motion* fm, int32_t g, const void* context) {
+  (void)context;
+  const double missing = sap_free_motion_norm(fm, g, fm->m);
+  const double scale =
+      sap_free_motion_norm(fm, g, fm->load) + sap_free_motion_norm(fm, g, fm->linearization.p);
+  fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
 }
 
 sap_status sap_free_motion_check(sap_free_motion* fm, const double* v, double* error_share,
@@ -119,10 +141,10 @@ sap_status sap_free_motion_check(sap_free_motion* fm, const double* v, double* e
     status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, v, fm->m, error);
   }
   *error_share = 0.0;
+  if (status == SAP_STATUS_OK) {
+    sap_free_motion_each_group(fm, CHECK_WORK, check_group, NULL);
+  }
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    const double missing = sap_free_motion_norm(fm, g, fm->m);
-    const double scale = sap_free_motion_norm(fm, g, fm->load) + sap_free_motion_norm(fm, g, l->p);
-    fm->alpha[g] = missing > 0.0 ? missing / scale : missing;
     if (!(fm->alpha[g] <= *error_share)) {
       *error_share = fm->alpha[g];
     }
@@ -130,18 +152,27 @@ sap_status sap_free_motion_check(sap_free_motion* fm, const double* v, double* e
   return status;
 }
 
+typedef struct correction {
+  const double* v;
+  double tolerance;
+} correction;
+
+static void correct_group(sap_free_motion* fm, int32_t g, const void* context) {
+  const correction* of = context;
+  sap_linearization* l = &fm->linearization;
+  fm->group_status[g] = SAP_STATUS_OK;
+  if (fm->alpha[g] > of->tolerance) {
+    // m(v) without p = what is missing and p
+    SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
+    fm->group_status[g] = step_back(fm, g, of->v, l->p, NULL);
+  }
+}
+
 sap_status sap_free_motion_correct(sap_free_motion* fm, const double* v, double tolerance,
                                    sap_error* error) {
-  sap_linearization* l = &fm->linearization;
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    if (fm->alpha[g] > tolerance) {
-      // m(v) without p = what is missing and p
-      SAP_FOR_GROUP(fm, g, i, l->p[i] += fm->m[i])
-      status = step_back(fm, g, v, l->p, error);
-    }
-  }
-  return status;
+  const correction of = {v, tolerance};
+  sap_free_motion_each_group(fm, SOLVE_WORK, correct_group, &of);
+  return first_failure(fm, error);
 }
 
 void sap_free_motion_choose(sap_free_motion* fm, bool first, double error_share) {

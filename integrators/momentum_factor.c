@@ -92,7 +92,8 @@ void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t index, doubl
   const int32_t* trees = factor->group_trees + group->first_tree;
   if (group->sparse == NULL && factor->branch[trees[0]] != NULL) {
     const sap_branch_factor branch = branch_of(factor, trees[0]);
-    sap_branch_solve(&branch, x + factor->tree_dof[trees[0]], factor->branch_work);
+    double work[SAP_BRANCH_ROW(SAP_BRANCH_TREE)];
+    sap_branch_solve(&branch, x + factor->tree_dof[trees[0]], work);
     return;
   }
   if (group->sparse == NULL) {

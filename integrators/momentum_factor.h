@@ -10,6 +10,8 @@
 #include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
+enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its branches
+
 typedef struct sap_sparse_group {
   sap_cholesky* cholesky;
   sap_block_pattern pattern;  // blocks in the order of the group's trees; owned
@@ -36,7 +38,7 @@ typedef struct sap_momentum_factor {
   // or such along their branches, for trees of medium size
   double** branch;        // NULL: dense                            (ntrees)
   int32_t** branch_runs;  //                                        (ntrees)
-  double *branch_memory, *branch_work;
+  double* branch_memory;
   int32_t* runs_memory;
   sap_tree_store of;  // the A that they are of
   bool* known;        // is there a factor of the group?          (ngroups)
@@ -54,7 +56,8 @@ sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
 // The branch factor of a tree alone with this block of A, if that is what the group has.
 bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
                                 const double* block, sap_branch_factor* out);
-// x (nv): solves the group's part in place and leaves the rest.
+// x (nv): solves the group's part in place and leaves the rest. Groups may be factored and solved
+// by different threads.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);
 
 #endif

@@ -7,7 +7,7 @@
 
 // A single tree of this many velocities follows its branches: below, nothing is gained; beyond,
 // LAPACK on the full matrix is faster where there are few branches.
-enum { BRANCH_FIRST = 7, BRANCH_LAST = 64 };
+enum { BRANCH_FIRST = 7 };
 
 static int32_t find_root(int32_t* parent, int32_t tree) {
   while (parent[tree] != tree) {
@@ -154,7 +154,7 @@ static sap_status create_sparse(sap_momentum_factor* factor, sap_group* group, s
 
 static bool follows_branches(const sap_momentum_factor* factor, int32_t tree) {
   const sap_group* group = &factor->groups[factor->tree_group[tree]];
-  return group->ntrees == 1 && group->ndofs >= BRANCH_FIRST && group->ndofs <= BRANCH_LAST;
+  return group->ntrees == 1 && group->ndofs >= BRANCH_FIRST && group->ndofs <= SAP_BRANCH_TREE;
 }
 
 static sap_status allocate_branches(sap_momentum_factor* factor, sap_error* error) {
@@ -169,9 +169,8 @@ static sap_status allocate_branches(sap_momentum_factor* factor, sap_error* erro
   factor->branch_runs = sap_allocate((size_t)system->ntrees, sizeof *factor->branch_runs);
   factor->branch_memory = sap_allocate(numbers, sizeof *factor->branch_memory);
   factor->runs_memory = sap_allocate(runs, sizeof *factor->runs_memory);
-  factor->branch_work = sap_allocate(SAP_BRANCH_ROW(BRANCH_LAST), sizeof *factor->branch_work);
   if (factor->branch == NULL || factor->branch_runs == NULL || factor->branch_memory == NULL ||
-      factor->runs_memory == NULL || factor->branch_work == NULL) {
+      factor->runs_memory == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: factors of %d trees", system->ntrees);
   }
   numbers = runs = 0;
@@ -251,7 +250,6 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor) {
   sap_free(factor->branch);
   sap_free(factor->branch_runs);
   sap_free(factor->branch_memory);
-  sap_free(factor->branch_work);
   sap_free(factor->runs_memory);
   sap_tree_store_clear(&factor->L);
   sap_tree_store_clear(&factor->of);

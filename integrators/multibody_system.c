@@ -70,7 +70,7 @@ static int add_stiffness_damping(void* context, double t, const double* q, const
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
   sap_multibody* multibody = context;
-  sap_dynamics_integrate_again(multibody->model, q0, v, dt, multibody->turns, q);
+  sap_dynamics_move(multibody->dynamics, q0, v, dt, multibody->turns, q);
   return 0;
 }
 
@@ -109,7 +109,7 @@ static void predict(sap_multibody* multibody, const double* q0, const sap_proble
   if (multibody->model->sizes.equalities == 0) {
     return;
   }
-  sap_dynamics_integrate(multibody->model, q0, v, sap_problem_dt(problem), multibody->q_next);
+  sap_dynamics_move(multibody->dynamics, q0, v, sap_problem_dt(problem), NULL, multibody->q_next);
   const sap_dynamics* dynamics = sap_multibody_at(multibody, multibody->q_next);
   if (within) {
     sap_assembly_predict_rates(multibody->assembly, dynamics, multibody->q_next, v);
@@ -179,8 +179,8 @@ static void copy(double* to, const double* from, int32_t count) {
 // Rigid contacts must be known before they close: poses a step of v* later.
 static void look_ahead(sap_multibody* multibody, const double* q0, const sap_problem* problem) {
   const size_t bodies = (size_t)multibody->model->sizes.bodies;
-  sap_dynamics_integrate(multibody->model, q0, sap_problem_v_star(problem), sap_problem_dt(problem),
-                         multibody->q_next);
+  sap_dynamics_move(multibody->dynamics, q0, sap_problem_v_star(problem), sap_problem_dt(problem),
+                    NULL, multibody->q_next);
   const sap_dynamics* dynamics = sap_multibody_at(multibody, multibody->q_next);
   memcpy(multibody->poses, sap_dynamics_p_WB(dynamics), 3 * bodies * sizeof(double));
   memcpy(multibody->poses + 3 * bodies, sap_dynamics_R_WB(dynamics), 9 * bodies * sizeof(double));
@@ -275,6 +275,7 @@ static int use_threads(void* context, int32_t count) {
   sap_threads_destroy(multibody->threads);
   multibody->threads = threads;
   sap_collision_lend_threads(multibody->collision, threads);
+  sap_dynamics_lend_threads(multibody->dynamics, threads);
   return 0;
 }
 

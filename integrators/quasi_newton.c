@@ -16,6 +16,7 @@
 
 // Contraction does not worsen by more from one step to the next, but for round-off.
 #define COLLAPSE 4.0
+enum { FACTOR_WORK = 60, STEP_WORK = 60 };  // instructions of a velocity, about
 
 // (x, y) = x' diag(A) y
 static double dot(const sap_free_motion* fm, int32_t group, const double* x, const double* y) {
@@ -24,11 +25,21 @@ static double dot(const sap_free_motion* fm, int32_t group, const double* x, con
   return sum;
 }
 
+static void factor_group(sap_free_motion* fm, int32_t g, const void* anew) {
+  if (fm->progress[g].phase != SAP_GROUP_DONE) {
+    fm->group_status[g] =
+        sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, *(const bool*)anew, NULL);
+  }
+}
+
 sap_status sap_free_motion_factor(sap_free_motion* fm, bool anew, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
+  sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, &anew);
   for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
     if (fm->progress[g].phase != SAP_GROUP_DONE) {
-      status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
+      if (fm->group_status[g] != SAP_STATUS_OK) {  // again, for the message
+        status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
+      }
       fm->progress[g].depth = 0;
     }
   }
@@ -36,8 +47,12 @@ sap_status sap_free_motion_factor(sap_free_motion* fm, bool anew, sap_error* err
 }
 
 // The step of one group from its m: v_star += s.
-static void quasi_newton_step(sap_free_motion* fm, int32_t group) {
+static void quasi_newton_step(sap_free_motion* fm, int32_t group, const void* context) {
   sap_group_progress* p = &fm->progress[group];
+  (void)context;
+  if (p->phase != SAP_GROUP_QUASI_NEWTON) {
+    return;
+  }
   double* z = fm->dv;
   SAP_FOR_GROUP(fm, group, i, z[i] = -fm->m[i])
   sap_momentum_factor_solve(&fm->factor, group, z);
@@ -163,12 +178,8 @@ sap_status sap_free_motion_iterate(sap_free_motion* fm, int32_t max_iterations, 
     if (renew || fm->iterations == 0) {
       status = renew_factor(fm, renew, error);
     }
-    for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-      if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
-        quasi_newton_step(fm, g);
-      }
-    }
     if (status == SAP_STATUS_OK) {
+      sap_free_motion_each_group(fm, STEP_WORK, quasi_newton_step, NULL);
       status = sap_free_motion_evaluate(fm, error);
     }
     for (int32_t g = 0; fm->iterations == 0 && g < fm->factor.ngroups; ++g) {

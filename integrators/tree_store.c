@@ -55,7 +55,10 @@ void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store
   }
 }
 
-enum { FREE_BODY = 6 };  // loops of fixed length
+enum {
+  FREE_BODY = 6,     // loops of fixed length
+  MULTIPLY_WORK = 3  // instructions of an entry, about
+};
 
 // y += A x of a free body, from the lower triangle.
 static void add_free_body(const double* S, const double* x, double* restrict y) {
@@ -90,17 +93,37 @@ static void multiply_coupling_transposed(int32_t rows, int32_t columns, const do
   }
 }
 
-void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
-                             const sap_tree_store* store, const double* x, double* y) {
-  memset(y, 0, (size_t)system->nv * sizeof(double));
-  for (int32_t t = 0; t < system->ntrees; ++t) {
-    const int32_t dof = tree_dof[t];
-    if (system->tree_sizes[t] == FREE_BODY) {
-      add_free_body(store->view.diagonal[t], x + dof, y + dof);
+// A product on its way.
+typedef struct product {
+  const sap_system* system;
+  const int32_t* tree_dof;
+  const sap_tree_store* store;
+  const double* x;
+  double* y;
+} product;
+
+static void multiply_trees(void* context, int32_t first, int32_t end) {
+  const product* of = context;
+  const int32_t* tree_dof = of->tree_dof;
+  memset(of->y + tree_dof[first], 0, (size_t)(tree_dof[end] - tree_dof[first]) * sizeof(double));
+  for (int32_t t = first; t < end; ++t) {
+    const int32_t dof = tree_dof[t], size = of->system->tree_sizes[t];
+    if (size == FREE_BODY) {
+      add_free_body(of->store->view.diagonal[t], of->x + dof, of->y + dof);
     } else {
-      sap_square_add_lower(system->tree_sizes[t], store->view.diagonal[t], x + dof, y + dof);
+      sap_square_add_lower(size, of->store->view.diagonal[t], of->x + dof, of->y + dof);
     }
   }
+}
+
+void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
+                             const int32_t* tree_dof, const sap_tree_store* store, const double* x,
+                             double* y) {
+  product of = {system, tree_dof, store, x, y};
+  const int64_t work =
+      system->ntrees > 0 ? MULTIPLY_WORK * (int64_t)store->count / system->ntrees : 0;
+  sap_threads_run_parts(threads, system->ntrees, (int32_t)(work < INT32_MAX ? work : INT32_MAX),
+                        multiply_trees, &of);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];

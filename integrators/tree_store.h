@@ -6,6 +6,8 @@
 
 #include <sapstep/system.h>
 
+#include "core/threads.h"
+
 typedef struct sap_tree_store {
   sap_tree_matrix view;  // what callbacks fill; points into the arrays below
   double** pointers;     // diagonal blocks, then couplings             (ntrees + ncouplings)
@@ -20,9 +22,10 @@ void sap_tree_store_clear(sap_tree_store* store);
 void sap_tree_store_zero(sap_tree_store* store);
 // a += s b
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b);
-// y = S x, both (nv); tree_dof[t]: first velocity of tree t.
-void sap_tree_store_multiply(const sap_system* system, const int32_t* tree_dof,
-                             const sap_tree_store* store, const double* x, double* y);
+// y = S x, both (nv); tree_dof[t]: first velocity of tree t. threads NULL: one.
+void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
+                             const int32_t* tree_dof, const sap_tree_store* store, const double* x,
+                             double* y);
 // Is every entry of the lower triangles and the couplings finite? If not, *tree is one it is in.
 bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store, int32_t* tree);
 

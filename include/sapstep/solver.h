@@ -81,7 +81,7 @@ typedef enum sap_penalty {
   X(integer, friction_directions, 4, 3, 64,                                                     \
     "pyramids: edges on the cone (lemke) or facets that touch it [-]")                          \
   X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                 \
-  X(integer, threads, 1, 1, 256, "sap: threads that solve islands side by side, same bits [-]") \
+  X(integer, threads, 1, 1, 256, "sap, steppers: threads that share the work, same bits [-]")   \
   X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
 
 typedef double sap_type_real;

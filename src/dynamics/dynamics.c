@@ -54,6 +54,7 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->bushing_active,
                          d->applied,
                          d->wrenches};
+  sap_threads_destroy(d->threads);
   sap_placing_clear(&d->placing);
   sap_rows_clear(&d->rows);
   sap_fluid_clear(&d->fluid);

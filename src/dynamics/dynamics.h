@@ -7,6 +7,7 @@
 #include <sapstep/diagnostics.h>
 #include <sapstep/system.h>
 
+#include "core/threads.h"
 #include "dynamics/rows.h"
 #include "model/model_data.h"
 
@@ -14,6 +15,8 @@ typedef struct sap_dynamics sap_dynamics;
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error);
 void sap_dynamics_destroy(sap_dynamics* dynamics);
+// Threads of the kinematics, mass matrix and inertia forces, NULL at first: one. Same bits.
+void sap_dynamics_lend_threads(sap_dynamics* dynamics, sap_threads* threads);
 
 // Forward kinematics at q: poses, dof axes, inertias in the world. Everything below needs it.
 void sap_dynamics_set_positions(sap_dynamics* dynamics, const double* q);
@@ -57,6 +60,9 @@ typedef struct sap_turn {
 // The same with what is known of each joint (joints): rotations asked again are not made again.
 void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
                                   double dt, sap_turn* known, double* q);
+// That in the dynamics' threads; known may be NULL.
+void sap_dynamics_move(const sap_dynamics* dynamics, const double* q0, const double* v, double dt,
+                       sap_turn* known, double* q);
 // delta with q1 = q0 (+) delta.
 void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta);

@@ -12,6 +12,7 @@
 #include "dynamics/applied.h"
 #include "dynamics/dynamics.h"
 #include "dynamics/fluid.h"
+#include "dynamics/kernels.h"
 #include "dynamics/placing.h"
 #include "dynamics/spatial.h"
 
@@ -56,7 +57,8 @@ typedef struct sap_placement {
 
 struct sap_dynamics {
   const sap_model* model;
-  const struct sap_dynamics_kernels* kernels;
+  const sap_dynamics_kernels* kernels;
+  sap_threads* threads;  // NULL: one
   int32_t nlinks;
   sap_link* links;  // parents before children                                (nlinks)
   sap_placing placing;
@@ -115,9 +117,14 @@ struct sap_dynamics {
 
 // tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
 void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau);
-// tau = S . F of the links of `trees`, NULL: all, but lone ones, the forces F of children added to
-// their parents'.
-void sap_dynamics_gather_forces(sap_dynamics* d, const bool* trees, double* tau);
+// tau = S . F of those links of `trees`, NULL: all, but lone ones, the forces F of children added
+// to their parents'.
+void sap_dynamics_gather_forces(sap_dynamics* d, sap_dynamics_range links, const bool* trees,
+                                double* tau);
+// A part of the work on the links of some units, and what all of it takes beside the dynamics.
+typedef void sap_links_task(sap_dynamics* d, sap_dynamics_range links, void* context);
+// Does it in the dynamics' threads; a link takes about `work` instructions.
+void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context);
 // k += sign times the springs' forces at q.
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
 // k += sign times the forces that hold bodies against gravity.

@@ -3,14 +3,59 @@
 #include <string.h>
 
 #include "dynamics/dynamics_data.h"
-#include "dynamics/kernels.h"
+
+enum { BODY_WORK = 250, MASS_WORK = 300 };  // instructions of a body and of a link, about
+
+void sap_dynamics_lend_threads(sap_dynamics* d, sap_threads* threads) {
+  if (d->threads != threads) {
+    sap_threads_destroy(d->threads);
+    d->threads = sap_threads_share(threads);
+  }
+}
+
+// Some of the units.
+typedef struct unit_task {
+  sap_dynamics* d;
+  const double* q;
+  sap_links_task* task;  // or the kinematics at q
+  void* context;
+} unit_task;
+
+static void run_units(void* context, int32_t first, int32_t end) {
+  const unit_task* of = context;
+  sap_dynamics* d = of->d;
+  if (of->task == NULL) {
+    d->kernels->set_positions(d, (sap_dynamics_range){first, end}, of->q);
+  } else {
+    const sap_placing_unit* units = d->placing.units;
+    of->task(d, (sap_dynamics_range){units[first].link, units[end].link}, of->context);
+  }
+}
+
+// total: instructions.
+static void run_in_threads(unit_task* of, int64_t total) {
+  const sap_dynamics* d = of->d;
+  const int64_t each = d->placing.nunits > 0 ? total / d->placing.nunits : 0;
+  sap_threads_run_parts(d->threads, d->placing.nunits,
+                        (int32_t)(each < INT32_MAX ? each : INT32_MAX), run_units, of);
+}
+
+void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context) {
+  unit_task of = {.d = d, .task = task, .context = context};
+  run_in_threads(&of, (int64_t)work * d->nlinks);
+}
 
 void sap_dynamics_set_positions(sap_dynamics* d, const double* q) {
-  d->kernels->set_positions(d, q);
+  unit_task of = {.d = d, .q = q};
+  run_in_threads(&of, (int64_t)BODY_WORK * d->model->sizes.bodies);
+}
+
+static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  d->kernels->mass_matrix(d, links, context);
 }
 
 void sap_dynamics_fill_mass_matrix(sap_dynamics* d, double* const* diagonal) {
-  d->kernels->mass_matrix(d, diagonal);
+  sap_dynamics_run_links(d, MASS_WORK, fill_mass_matrix, (void*)diagonal);
 }
 
 void sap_dynamics_mass_matrix(sap_dynamics* d, double* const* diagonal) {

@@ -5,6 +5,16 @@
 #include "dynamics/dynamics_data.h"
 #include "math/quaternion.h"
 
+enum { VELOCITY_WORK = 15 };  // instructions, about
+
+typedef struct moving {
+  const sap_model* model;
+  const double *q0, *v;
+  double dt;
+  sap_turn* known;
+  double* q;
+} moving;
+
 // A rotation that does not turn leaves the quaternion bitwise as it is.
 static void integrate_rotation(const double* q0, const double w[3], double dt, sap_turn* known,
                                double* q) {
@@ -27,14 +37,12 @@ static void integrate_rotation(const double* q0, const double w[3], double dt, s
   }
 }
 
-void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
-                            double* q) {
-  sap_dynamics_integrate_again(model, q0, v, dt, NULL, q);
-}
-
-void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
-                                  double dt, sap_turn* known, double* q) {
-  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+static void integrate(const moving* of, int32_t first, int32_t end) {
+  const sap_model* model = of->model;
+  const double *q0 = of->q0, *v = of->v, dt = of->dt;
+  sap_turn* known = of->known;
+  double* q = of->q;
+  for (int32_t j = first; j < end; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const double* from = q0 + joint->q_start;
     const double* rate = v + joint->v_start;
@@ -55,6 +63,29 @@ void sap_dynamics_integrate_again(const sap_model* model, const double* q0, cons
         break;
     }
   }
+}
+
+void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+                            double* q) {
+  sap_dynamics_integrate_again(model, q0, v, dt, NULL, q);
+}
+
+void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
+                                  double dt, sap_turn* known, double* q) {
+  const moving of = {model, q0, v, dt, known, q};
+  integrate(&of, 0, model->sizes.joints);
+}
+
+static void integrate_part(void* context, int32_t first, int32_t end) {
+  integrate(context, first, end);
+}
+
+void sap_dynamics_move(const sap_dynamics* d, const double* q0, const double* v, double dt,
+                       sap_turn* known, double* q) {
+  moving of = {d->model, q0, v, dt, known, q};
+  const int32_t joints = d->model->sizes.joints;
+  const int32_t work = joints > 0 ? VELOCITY_WORK * (d->model->sizes.nv / joints) : 0;
+  sap_threads_run_parts(d->threads, joints, work, integrate_part, &of);
 }
 
 // log(q0^-1 q1)

@@ -9,21 +9,32 @@
 #include "dynamics/momentum.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "dynamics/actuators.h"
 #include "dynamics/dynamics_data.h"
 #include "dynamics/elements.h"
-#include "dynamics/kernels.h"
+
+enum { MOMENTA_WORK = 150, FORCES_WORK = 500, WEIGHT_WORK = 100 };  // instructions of a link, about
+
+typedef struct momenta_of {
+  const double* v;
+  double (*momenta)[6];
+} momenta_of;
+
+static void find_momenta(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  const momenta_of* of = context;
+  d->kernels->momenta(d, links, of->v, NULL, of->momenta);
+}
 
 void sap_dynamics_momenta(sap_dynamics* d, const double* v, double (*momenta)[6]) {
-  d->kernels->momenta(d, v, NULL, momenta);
+  momenta_of of = {v, momenta};
+  sap_dynamics_run_links(d, MOMENTA_WORK, find_momenta, &of);
 }
 
 // k += the links' weight at the configuration whose momenta were asked last.
-static void add_weight(sap_dynamics* d, double* k) {
+static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
   const double* g = d->model->options.gravity;
-  for (int32_t l = 0; l < d->nlinks; ++l) {
+  for (int32_t l = links.first; l < links.end; ++l) {
     const sap_link* link = &d->links[l];
     const sap_inertia* B = link->lone ? &link->body_inertia : &d->composite[l];
     if (link->lone) {
@@ -37,7 +48,7 @@ static void add_weight(sap_dynamics* d, double* k) {
       sap_v3_scale(d->F[l] + 3, g, B->mass);
     }
   }
-  for (int32_t l = d->nlinks - 1; l >= 0; --l) {
+  for (int32_t l = links.end; l-- > links.first;) {
     const sap_link* link = &d->links[l];
     for (int32_t i = link->first_dof; !link->lone && i < link->first_dof + link->ndofs; ++i) {
       k[i] += sap_spatial_dot(d->S[i], d->F[l]);
@@ -59,34 +70,58 @@ static void add_forces(sap_dynamics* d, const sap_element_point* at, double sign
   sap_dynamics_add_applied(d, sign, other);
 }
 
-// Subtracts the forces from the residual and makes their load.
-static void subtract_with_load(sap_dynamics* d, const sap_element_point* at, double* residual,
-                               double* load) {
-  const size_t nv = (size_t)d->model->sizes.nv;
-  double* k = d->force;
-  memset(load, 0, nv * sizeof *load);
-  memset(k, 0, nv * sizeof *k);
-  add_forces(d, at, 1.0, load, k);
-  for (size_t i = 0; i < nv; ++i) {
-    residual[i] -= load[i] + k[i];
+// A balance on its way.
+typedef struct balance {
+  const double *q, *v;
+  const sap_momentum_step* step;
+  double *residual, *load;
+} balance;
+
+// Inertia, armature and dampers; no load yet.
+static void begin_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  const balance* of = context;
+  const double per_dt = 1.0 / of->step->dt;
+  double* inertial = of->step->inertial;
+  d->kernels->momentum_forces(d, links, of->v, of->step, inertial);
+  for (int32_t l = links.first; l < links.end; ++l) {
+    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
+    for (int32_t i = first; i < end; ++i) {
+      of->residual[i] = inertial[i] + (d->armature[i] * (of->v[i] - of->step->v0[i]) * per_dt +
+                                       d->damping[i] * of->v[i]);
+    }
+    for (int32_t i = first; of->load != NULL && i < end; ++i) {
+      of->load[i] = d->force[i] = 0.0;
+    }
   }
-  add_weight(d, k);
-  for (size_t i = 0; i < nv; ++i) {
-    load[i] = fabs(load[i] - d->damping[i] * at->v[i]) + fabs(k[i]);
+}
+
+// From the forces in load and d->force: subtracts them from the residual and makes their load.
+static void end_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  const balance* of = context;
+  double *load = of->load, *k = d->force;
+  for (int32_t l = links.first; l < links.end; ++l) {
+    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
+    for (int32_t i = first; i < end; ++i) {
+      of->residual[i] -= load[i] + k[i];
+    }
+  }
+  add_weight(d, links, k);
+  for (int32_t l = links.first; l < links.end; ++l) {
+    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
+    for (int32_t i = first; i < end; ++i) {
+      load[i] = fabs(load[i] - d->damping[i] * of->v[i]) + fabs(k[i]);
+    }
   }
 }
 
 void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const double* v,
                                    const sap_momentum_step* step, double* residual, double* load) {
-  const double per_dt = 1.0 / step->dt;
-  d->kernels->momentum_forces(d, v, step, step->inertial);
-  for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
-    residual[i] =
-        step->inertial[i] + (d->armature[i] * (v[i] - step->v0[i]) * per_dt + d->damping[i] * v[i]);
-  }
+  balance of = {q, v, step, residual, load};
   const sap_element_point at = {q, v, step->input};
+  sap_dynamics_run_links(d, FORCES_WORK, begin_balance, &of);
   if (load != NULL) {
-    subtract_with_load(d, &at, residual, load);
+    add_forces(d, &at, 1.0, load, d->force);
+    sap_dynamics_run_links(d, WEIGHT_WORK, end_balance, &of);
   } else {
     add_forces(d, &at, -1.0, residual, residual);
   }

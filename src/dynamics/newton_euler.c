@@ -13,6 +13,8 @@
 #include "dynamics/dynamics_data.h"
 #include "dynamics/elements.h"
 
+enum { LINK_WORK = 400 };  // instructions, about
+
 static void lone_link(const sap_dynamics* d, const sap_link* link, const double* v, const double* a,
                       double* tau) {
   const double* R = d->R_WB + 9 * link->body;
@@ -88,8 +90,9 @@ static void outwards(sap_dynamics* d, int32_t l, const double* v, const double* 
   sap_spatial_add_force_cross(d->F[l], V, momentum);
 }
 
-void sap_dynamics_gather_forces(sap_dynamics* d, const bool* trees, double* tau) {
-  for (int32_t l = d->nlinks - 1; l >= 0; --l) {
+void sap_dynamics_gather_forces(sap_dynamics* d, sap_dynamics_range links, const bool* trees,
+                                double* tau) {
+  for (int32_t l = links.end; l-- > links.first;) {
     const sap_link* link = &d->links[l];
     if (link->lone || (trees != NULL && !trees[link->tree])) {
       continue;
@@ -103,8 +106,15 @@ void sap_dynamics_gather_forces(sap_dynamics* d, const bool* trees, double* tau)
   }
 }
 
-void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau) {
-  for (int32_t l = 0; l < d->nlinks; ++l) {
+typedef struct motion {
+  const double *v, *a;
+  double* tau;
+} motion;
+
+static void newton_euler(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  const double *v = ((const motion*)context)->v, *a = ((const motion*)context)->a;
+  double* tau = ((const motion*)context)->tau;
+  for (int32_t l = links.first; l < links.end; ++l) {
     const sap_link* link = &d->links[l];
     if (link->lone) {
       const int32_t i = link->first_dof;
@@ -113,7 +123,12 @@ void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a
       outwards(d, l, v, a);
     }
   }
-  sap_dynamics_gather_forces(d, NULL, tau);
+  sap_dynamics_gather_forces(d, links, NULL, tau);
+}
+
+void sap_dynamics_newton_euler(sap_dynamics* d, const double* v, const double* a, double* tau) {
+  motion of = {v, a, tau};
+  sap_dynamics_run_links(d, LINK_WORK, newton_euler, &of);
 }
 
 void sap_dynamics_forces(sap_dynamics* d, const double* q, const double* v, const double* input,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // In what order bodies are placed: level by level from the roots. Those of one level with hinges
-// alone, and equally many, are placed four at a time; so are the inertias of all links.
+// alone, and equally many, are placed four at a time; so are the inertias of all links. Trees that
+// share a four make one unit; units, one after the other in the order of links, stand on their own
+// and can be placed side by side.
 #ifndef SAP_DYNAMICS_PLACING_H
 #define SAP_DYNAMICS_PLACING_H
 
@@ -26,7 +28,14 @@ typedef struct sap_link_lanes {
   double mass[SAP_LANES], h[3][SAP_LANES], I[6][SAP_LANES];
 } sap_link_lanes;
 
+// What comes before a unit.
+typedef struct sap_placing_unit {
+  int32_t step, four, link, tree;  // in steps, links (four at a time), the dynamics' links, trees
+} sap_placing_unit;
+
 typedef struct sap_placing {
+  int32_t nunits;
+  sap_placing_unit* units;  // and where the last one ends                  (nunits + 1)
   int32_t nsteps;
   int32_t* steps;  // a body to be placed alone, or -1 - four                   (nsteps)
   int32_t nfours, nhinges;

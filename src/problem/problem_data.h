@@ -211,7 +211,8 @@ sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, con
 // x (n) = A_tt^-1 b of a tree alone, with the factor that its size calls for; x may be b.
 sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
                                   double* x, sap_error* error);
-// Sets a tree's block of A, known to be finite: lower triangle, ld its size.
+// Sets a tree's block of A, known to be finite: lower triangle, ld its size. By one who says
+// has_momentum, and by several threads.
 void sap_problem_put_diagonal(sap_problem* problem, int32_t tree, const double* block);
 // The factor of a tree's block of A, as it is set, from one who has it and keeps it until the block
 // is set anew, the problem is reset or factors are returned. Trees larger than a free body only.

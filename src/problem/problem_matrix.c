@@ -86,7 +86,6 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
 }
 
 void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {
-  p->has_momentum = true;
   set_diagonal(p, tree, block, p->tree_size[tree]);
 }
 
