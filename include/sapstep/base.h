@@ -75,4 +75,9 @@ SAP_API const char* sap_version(void);
 }
 #endif
 
+// Version of these headers; sap_version() is that of the library.
+#define SAP_VERSION_MAJOR 0
+#define SAP_VERSION_MINOR 1
+#define SAP_VERSION_PATCH 0
+
 #endif

@@ -53,6 +53,9 @@ static void test_version(void** state) {
   char expected[64];
   (void)snprintf(expected, sizeof expected, "sapstep %s\n", sap_version());
   assert_prints(*state, "--version", expected);
+  (void)snprintf(expected, sizeof expected, "%d.%d.%d", SAP_VERSION_MAJOR, SAP_VERSION_MINOR,
+                 SAP_VERSION_PATCH);
+  assert_string_equal(sap_version(), expected);
 }
 
 static void test_wrong_usage(void** state) {

@@ -6,6 +6,20 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}-f
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 file(RENAME ${PREFIX}-first ${PREFIX})
 
+# What was installed can be taken away again.
+set(gone ${PREFIX}-gone)
+file(REMOVE_RECURSE ${gone})
+execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${gone}
+                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${CMAKE_COMMAND} -DMANIFEST=${BUILD}/install_manifest.txt
+                        -P ${CMAKE_CURRENT_LIST_DIR}/../../cmake/uninstall.cmake
+                OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB_RECURSE left LIST_DIRECTORIES true ${gone}/*)
+list(FILTER left INCLUDE REGEX "sapstep")
+if(left OR EXISTS ${BUILD}/install_manifest.txt)
+  message(FATAL_ERROR "uninstall left ${left}")
+endif()
+
 set(names sapstep.h sapstep.pc sapstep-config.cmake sapstep-config-version.cmake
           sapstep-targets.cmake)
 if(PROGRAM)

@@ -16,13 +16,14 @@ Arrays are float64. What the library refuses is raised as :class:`Error` with it
 
 from ._library import Error, InputError, StepError, version
 from .problem import Problem, Residuals, Solution, solvers
-from .simulation import Simulation, StepReport, step_all
+from .simulation import Recorder, Simulation, StepReport, step_all
 from .system import Stepper, System
 
 __all__ = [
     "Error",
     "InputError",
     "Problem",
+    "Recorder",
     "Residuals",
     "Simulation",
     "Solution",

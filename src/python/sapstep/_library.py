@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import difflib
+import operator
 import os
+import threading
 import warnings
 from pathlib import Path
 from typing import Any, Dict, Iterable, Optional, Tuple
@@ -67,6 +70,8 @@ def version() -> str:
 
 def array(values: ArrayLike, shape: Optional[Tuple[int, ...]], name: str) -> NDArray[np.float64]:
     """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any."""
+    if np.iscomplexobj(values):
+        raise InputError(f"{name} is complex", "invalid argument")
     result = np.asarray(values, dtype=np.float64, order="F")
     if shape is not None:
         fits = result.ndim == len(shape) and all(
@@ -89,6 +94,46 @@ def view(data: Any, count: int) -> NDArray[np.float64]:
     return np.frombuffer(ffi.buffer(data, 8 * count), dtype=np.float64)
 
 
+class _Owned:
+    """Memory whose owner lives as long as the arrays made of it."""
+
+    def __init__(self, data: Any, count: int, owner: Any) -> None:
+        address = int(ffi.cast("uintptr_t", data))
+        self.__array_interface__ = {
+            "shape": (count,), "typestr": np.dtype(np.float64).str, "data": (address, False), "version": 3
+        }
+        self._owner = owner
+
+
+def owned_view(data: Any, count: int, owner: Any) -> NDArray[np.float64]:
+    """As :func:`view`; the array keeps the owner alive."""
+    return np.asarray(_Owned(data, count, owner)) if count > 0 else np.empty(0)
+
+
+def non_negative(count: Any, name: str) -> int:
+    """An integer of any kind that is at least 0."""
+    value = operator.index(count)
+    if value < 0:
+        raise InputError(f"{name} = {value} must be >= 0", "invalid argument")
+    return value
+
+
+class Turn:
+    """Held while a C object works: it is one thread's at a time."""
+
+    def __init__(self, what: str) -> None:
+        self._lock = threading.Lock()
+        self._what = what
+
+    def __enter__(self) -> None:
+        if not self._lock.acquire(blocking=False):
+            raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own",
+                             "invalid argument")
+
+    def __exit__(self, *_: Any) -> None:
+        self._lock.release()
+
+
 def enumerator(prefix: str, name: str, names: Iterable[str]) -> int:
     """The value of an enum by its lower-case name."""
     key = prefix + name.upper().replace("-", "_")
@@ -105,12 +150,16 @@ _CHOICES = {
 }
 
 
-def set_options(options: Any, values: Dict[str, Any]) -> None:
-    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums."""
+def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()) -> None:
+    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums.
+    others: keywords that the caller takes itself, to name them where one is misspelled."""
     fields = {name for name, _ in ffi.typeof("sap_solver_options").fields}
     for name, value in values.items():
         if name not in fields:
-            raise TypeError(f"unknown solver option '{name}'; there is: {', '.join(sorted(fields))}")
+            known = sorted(fields | set(others))
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there is: {', '.join(known)}"
+            raise TypeError(f"unknown option '{name}', {hint}")
         if isinstance(value, str) and name in _CHOICES:
             value = enumerator(_CHOICES[name][0], value, _CHOICES[name][1])
         setattr(options, name, value)

@@ -9,10 +9,14 @@ from typing import Any, Dict, Optional, Tuple, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import InputError, array, call, enumerator, ffi, lib, set_options, view
+from ._library import (
+    InputError, Turn, array, call, check, enumerator, ffi, lib, non_negative, owned_view, set_options
+)
 
 _SCHEMES = ("explicit-euler", "symplectic-euler", "implicit-euler", "midpoint")
 _STAGES = ("auto", "end", "theta")
+_OPTIONS = ("sigma", "beta", "remember", "time_limit", "free_motion_max_iterations", "contact_model")
+_KEYWORDS = ("dt", "scheme", "solver", "contact_stage", "keyframe", "lenient", "floating_base", "floor")
 
 
 @dataclass
@@ -50,7 +54,7 @@ def make_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]], s
     if "contact_model" in rest:
         models = ("sap", "similar", "lagged")
         options.contact_model = enumerator("SAP_CONTACT_", rest.pop("contact_model"), models)
-    set_options(options.solver_options, rest)
+    set_options(options.solver_options, rest, _OPTIONS + _KEYWORDS)
     name = ffi.new("char[]", solver.encode())
     options.solver = name
     return options, name
@@ -61,6 +65,7 @@ class StateOwner:
 
     _stepper: Any
     _state: Any
+    _recorder: Any = None
 
     def _begin(self, system: Any, options: Any, state: Any) -> None:
         out = ffi.new("sap_stepper**")
@@ -69,9 +74,10 @@ class StateOwner:
         self._state = state
         self._report = ffi.new("sap_step_report*")
         self._stepped = False
-        self._q = view(state.q, state.nq)
-        self._v = view(state.v, state.nv)
-        self._act = view(state.act, state.na) if state.na > 0 else np.zeros(0)
+        self._q = owned_view(state.q, state.nq, state)
+        self._v = owned_view(state.v, state.nv, state)
+        self._act = owned_view(state.act, state.na, state)
+        self._turn = Turn(type(self).__name__)
         self._dt = float(options.dt)
 
     @property
@@ -123,16 +129,28 @@ class StateOwner:
     def step(self, count: int = 1) -> None:
         """Makes `count` steps. A step that fails leaves the state as it was before it."""
         error = ffi.new("sap_error*")
-        for _ in range(count):
-            status = lib.sap_stepper_step(self._stepper, self._state, self._report, error)
-            if status != 0:
-                self._raise(status, error)
-            self._stepped = True
+        with self._turn:
+            for _ in range(non_negative(count, "count")):
+                status = lib.sap_stepper_step(self._stepper, self._state, self._report, error)
+                if status != 0:
+                    self._raise(status, error)
+                self._stepped = True
+                if self._recorder is not None:
+                    self._record()
+
+    def _record(self) -> None:
+        raise NotImplementedError
 
     def _raise(self, status: int, error: Any) -> None:
-        from ._library import check
-
         check(status, error)
+
+    def __repr__(self) -> str:
+        state = self._state
+        return f"<sapstep.{type(self).__name__} t={state.t:g} s, nq={state.nq}, nv={state.nv}>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        name = type(self).__name__
+        raise TypeError(f"a {name} cannot be pickled: make an equal one there and load() what save() gives")
 
     @property
     def report(self) -> StepReport:
@@ -160,10 +178,11 @@ class StateOwner:
     def save(self) -> bytes:
         """State and memory: after ``load`` the steps that follow are the same bit for bit."""
         size = ffi.new("size_t*")
-        call(lib.sap_stepper_save_memory, self._stepper, ffi.NULL, 0, size)
-        memory = ffi.new("unsigned char[]", size[0])
-        call(lib.sap_stepper_save_memory, self._stepper, memory, size[0], size)
-        numbers = np.concatenate(([self.t], self.q, self.v, self.act))
+        with self._turn:
+            call(lib.sap_stepper_save_memory, self._stepper, ffi.NULL, 0, size)
+            memory = ffi.new("unsigned char[]", size[0])
+            call(lib.sap_stepper_save_memory, self._stepper, memory, size[0], size)
+            numbers = np.concatenate(([self.t], self.q, self.v, self.act))
         return numbers.tobytes() + bytes(memory)
 
     def load(self, saved: bytes) -> None:
@@ -172,7 +191,8 @@ class StateOwner:
         memory = saved[head:]
         if len(saved) < head:
             raise InputError("saved bytes are too short", "invalid argument")
-        call(lib.sap_stepper_load_memory, self._stepper, memory, len(memory))
+        with self._turn:
+            call(lib.sap_stepper_load_memory, self._stepper, memory, len(memory))
         numbers = np.frombuffer(saved[:head])
         self.t = float(numbers[0])
         self._q[:] = numbers[1 : 1 + self._state.nq]

@@ -11,12 +11,13 @@ Needs the package built against the same MuJoCo: see the README.
 
 from __future__ import annotations
 
+import threading
 import weakref
 from typing import Any, Dict, Optional
 
 import mujoco
 
-from ._library import FOLDER, Error, call, ffi, set_options
+from ._library import FOLDER, Error, InputError, Turn, call, ffi, non_negative, set_options
 
 if not (FOLDER / "libsapstep_mujoco.so").exists():
     raise ImportError(
@@ -36,6 +37,13 @@ if _built != mujoco.mj_versionString():
     )
 
 
+# Arrays of mjData and the count of mjModel that their length must be.
+_SIZES = {
+    "qpos": "nq", "qvel": "nv", "act": "na", "ctrl": "nu", "xpos": "nbody", "geom_xpos": "ngeom",
+    "site_xpos": "nsite", "ten_length": "ntendon", "sensordata": "nsensordata", "mocap_pos": "nmocap",
+}
+
+
 class Adapter:
     """Workspace for one model: steps any of its data.
 
@@ -48,6 +56,8 @@ class Adapter:
     def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
                  remember: bool = True, deadline: float = 0.0, **options: Any) -> None:
         self._model: Optional[Any] = model  # must outlive the adapter
+        self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
+        self._fitting: Any = None  # a weak reference to the last data that fit
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = ffi.new("char[]", solver.encode())
         made.solver, made.implicit, made.warm_start = name, implicit, remember
@@ -55,21 +65,34 @@ class Adapter:
         for field in ("sigma", "beta"):
             if field in options:
                 setattr(made.regularization, field, options.pop(field))
-        set_options(made.solver_options, options)
+        set_options(made.solver_options, options,
+                    ("solver", "implicit", "remember", "deadline", "sigma", "beta"))
         out = ffi.new("sap_mj**")
         call(_lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made, out)
         self._data = ffi.gc(out[0], _lib.sap_mj_destroy)
         self._report = ffi.new("sap_mj_report*")
+        self._turn = Turn("Adapter")
+
+    def _address(self, data: "mujoco.MjData") -> Any:
+        if self._fitting is None or self._fitting() is not data:
+            for array, count in self._counts.items():
+                if len(getattr(data, array)) != count:
+                    raise InputError(f"these data were made for another model: {array} has "
+                                     f"{len(getattr(data, array))} rows, not {count}", "invalid argument")
+            self._fitting = weakref.ref(data)
+        return ffi.cast("mjData*", data._address)
 
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
         """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was."""
-        address = ffi.cast("mjData*", data._address)
-        for _ in range(count):
-            call(_lib.sap_mj_step, self._data, address, self._report)
+        address = self._address(data)
+        with self._turn:
+            for _ in range(non_negative(count, "count")):
+                call(_lib.sap_mj_step, self._data, address, self._report)
 
     def forward(self, data: "mujoco.MjData") -> None:
         """Forces, accelerations and sensors, in place of mj_forward."""
-        call(_lib.sap_mj_forward, self._data, ffi.cast("mjData*", data._address), self._report)
+        with self._turn:
+            call(_lib.sap_mj_forward, self._data, self._address(data), self._report)
 
     def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
         """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
@@ -96,20 +119,27 @@ class Adapter:
         return result
 
 
-_adapters: "weakref.WeakKeyDictionary[Any, Adapter]" = weakref.WeakKeyDictionary()
+class _Adapters(threading.local):
+    """Of one thread: its data may be stepped while others step theirs."""
+
+    def __init__(self) -> None:
+        self.of: "weakref.WeakKeyDictionary[Any, Adapter]" = weakref.WeakKeyDictionary()
+
+
+_adapters = _Adapters()
 
 
 def _adapter(model: "mujoco.MjModel") -> Adapter:
-    adapter = _adapters.get(model)
+    adapter = _adapters.of.get(model)
     if adapter is None:
         adapter = Adapter(model)
         adapter._model = None  # the dictionary must not keep the model alive
-        _adapters[model] = adapter
+        _adapters.of[model] = adapter
     return adapter
 
 
 def step(model: "mujoco.MjModel", data: "mujoco.MjData", count: int = 1) -> None:
-    """Steps with default options, in place of mujoco.mj_step. The adapter is kept with the model."""
+    """Steps with default options, in place of mujoco.mj_step. Each thread keeps an adapter with the model."""
     _adapter(model).step(data, count)
 
 

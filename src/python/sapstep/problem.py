@@ -50,6 +50,8 @@ class _Rows:
     """Trees and Jacobians of a block as C arrays, kept alive as long as this is."""
 
     def __init__(self, jacobians: Mapping[int, ArrayLike], nrows: int, sizes: Sequence[int]) -> None:
+        if not isinstance(jacobians, Mapping):
+            raise InputError("jacobians must map trees to arrays, as in {0: J}", "invalid argument")
         if not jacobians:
             raise InputError("jacobians must name at least one tree", "invalid argument")
         self.arrays = []

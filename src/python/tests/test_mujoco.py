@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """MuJoCo's models from Python; skipped where either is not there."""
 
+import copy
+import threading
+
 import numpy as np
 import pytest
 
@@ -61,3 +64,30 @@ def test_deadline_is_flagged():
     assert np.isfinite(data.qvel).all()
     with pytest.raises(adapter.Error, match="time_limit"):
         adapter.Adapter(model, deadline=-1.0)
+
+
+def test_threads_share_a_model():
+    """Each with data of its own, as one steps many with MuJoCo: the same bits as one after the other."""
+    model = mujoco.MjModel.from_xml_string(BOX)
+    alone = mujoco.MjData(model)
+    adapter.step(model, alone, 200)
+    many = [mujoco.MjData(model) for _ in range(8)]
+    threads = [threading.Thread(target=adapter.step, args=(model, data, 200)) for data in many]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for data in many:
+        assert np.array_equal(data.qpos, alone.qpos) and np.array_equal(data.qvel, alone.qvel)
+    with pytest.raises(ValueError, match="count = -1"):
+        adapter.step(model, alone, -1)
+    with pytest.raises(TypeError, match="did you mean 'remember'"):
+        adapter.Adapter(model, rememer=False)
+
+
+def test_data_of_another_model():
+    model = mujoco.MjModel.from_xml_string(BOX)
+    other = mujoco.MjData(mujoco.MjModel.from_xml_string(BOX.replace("<freejoint/>", "<joint/>")))
+    with pytest.raises(ValueError, match="made for another model"):
+        adapter.step(model, other)
+    adapter.step(model, copy.copy(mujoco.MjData(model)))

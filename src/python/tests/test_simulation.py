@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Scenes: physics, outputs, memory, threads, wrong input."""
 
+import copy
 import os
+import pickle
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -138,3 +141,94 @@ def test_program():
     done = sapstep.program.run("info", SCENES / "falling_box.xml")
     assert "bodies" in done.stdout
     assert sapstep.program.run("info", "none.xml", check=False).returncode == 3
+
+
+def test_views_outlive_their_simulation():
+    q = sapstep.Simulation(SCENES / "quadruped.xml").q
+    before = q.copy()
+    others = [np.ones(q.size) for _ in range(1000)]  # memory that was freed would be theirs
+    assert np.array_equal(q, before) and len(others) == 1000
+
+
+def test_copies_go_on_bit_for_bit():
+    first = sapstep.Simulation(SCENES / "quadruped.xml", scheme="midpoint")
+    first.dt = 0.004
+    first.step(50)
+    twins = [first.copy(), copy.copy(first), copy.deepcopy(first)]
+    for simulation in [first, *twins]:
+        simulation.step(50)
+    for twin in twins:
+        assert twin.dt == 0.004 and twin.t == first.t
+        assert np.array_equal(twin.q, first.q) and np.array_equal(twin.v, first.v)
+    twins[0].step()
+    assert not np.array_equal(twins[0].q, first.q)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(first)
+
+
+def test_recording(tmp_path):
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    path = tmp_path / "box.h5"
+    with box.record(path, every=2):
+        with pytest.raises(sapstep.InputError, match="already"):
+            box.record(tmp_path / "other.h5")
+        box.step(100)
+    box.step()  # is not recorded
+    lines = sapstep.program.run("export", path, "q").stdout.splitlines()
+    assert len(lines) == 1 + 1 + 50
+    last = [float(x) for x in lines[-1].split(",")]
+    assert last[0] == pytest.approx(100 * box.dt)
+    again = box.record(tmp_path / "again.h5")
+    box.step()
+    again.close()
+    again.close()
+    with pytest.raises(sapstep.InputError, match="No such file"):
+        box.record(tmp_path / "nowhere" / "a.h5")
+    with pytest.raises(sapstep.InputError, match="every = 0"):
+        box.record(path, every=0)
+
+
+def test_one_thread_at_a_time():
+    clutter = sapstep.Simulation(SCENES / "clutter_40.xml")
+    failures = []
+
+    def work():
+        for _ in range(20):
+            try:
+                clutter.step(5)
+            except sapstep.InputError as error:
+                failures.append(str(error))
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all("in use already" in failure for failure in failures)
+    assert clutter.t == pytest.approx((60 - len(failures)) * 5 * clutter.dt)
+
+
+def test_hints():
+    with pytest.raises(TypeError, match="did you mean 'scheme'"):
+        sapstep.Simulation(SCENES / "quadruped.xml", shceme="midpoint")
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    with pytest.raises(sapstep.InputError, match="count = -1"):
+        box.step(-1)
+    assert repr(box) == "<sapstep.Simulation t=0 s, nq=7, nv=6>"
+    with pytest.raises(sapstep.InputError, match="q is complex"):
+        box.q = box.q * 1j
+    problem = sapstep.Problem(0.01, [3])
+    with pytest.raises(sapstep.InputError, match="as in {0: J}"):
+        problem.add_contact(np.eye(3), 0.0)
+
+
+def test_floor_under_a_urdf(tmp_path):
+    path = tmp_path / "ball.urdf"
+    path.write_text(
+        '<robot name="r"><link name="ball"><inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" '
+        'ixy="0" ixz="0" iyz="0"/></inertial><collision><geometry><sphere radius="0.1"/></geometry></collision>'
+        "</link></robot>"
+    )
+    ball = sapstep.Simulation(path, dt=0.01, floating_base=True, floor=-0.5)
+    ball.step(200)
+    assert ball.pose("ball")[0][2] == pytest.approx(-0.4, abs=1e-3)

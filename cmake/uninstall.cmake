@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# `cmake --build build --target uninstall` removes what the last `cmake --install build` put in place.
+if(CMAKE_SCRIPT_MODE_FILE)
+  if(NOT EXISTS ${MANIFEST})
+    message(FATAL_ERROR "${MANIFEST} is missing: nothing was installed from this build")
+  endif()
+  file(STRINGS ${MANIFEST} files)
+  foreach(file IN LISTS files)
+    if(EXISTS "$ENV{DESTDIR}${file}" OR IS_SYMLINK "$ENV{DESTDIR}${file}")
+      message(STATUS "Removing: $ENV{DESTDIR}${file}")
+      file(REMOVE "$ENV{DESTDIR}${file}")
+    endif()
+    # Folders that are ours alone go with their last file.
+    get_filename_component(folder "$ENV{DESTDIR}${file}" DIRECTORY)
+    while(folder MATCHES "/sapstep(/|$)" AND IS_DIRECTORY "${folder}")
+      file(GLOB left "${folder}/*")
+      if(left)
+        break()
+      endif()
+      file(REMOVE_RECURSE "${folder}")
+      get_filename_component(folder "${folder}" DIRECTORY)
+    endwhile()
+  endforeach()
+  file(REMOVE ${MANIFEST})
+elseif(NOT TARGET uninstall)
+  add_custom_target(uninstall COMMAND ${CMAKE_COMMAND} -DMANIFEST=${CMAKE_BINARY_DIR}/install_manifest.txt
+                                      -P ${CMAKE_CURRENT_LIST_FILE})
+endif()
