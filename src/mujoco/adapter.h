@@ -165,6 +165,7 @@ sap_status sap_mj_choose_contact_law(sap_mj* a, sap_error* error);  // what cont
 // materials.c
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
 void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out);
+double sap_mj_contact_relaxation_time(const sap_mj* a, const mjContact* contact);
 // Where its point is, 0 on geom 1's surface, 1 on geom 2's.
 double sap_mj_contact_share(const sap_mj* a, const mjContact* contact);
 // Index of an explicit pair of the two geoms, -1: none.

@@ -86,7 +86,7 @@ static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
 }
 
 sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error) {
-  const mjModel* m = a->model;
+  const double rate = 1.0 / a->model->opt.timestep;
   if (a->glides_are_known) {
     a->glides_are_known = false;
     return SAP_STATUS_OK;
@@ -102,11 +102,10 @@ sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error
       return status;
     }
     sap_mj_glide* glide = &a->glides[a->glide_count++];
-    sap_material material;
-    sap_mj_contact_material(a, c, &material);
+    const double tau_d = sap_mj_contact_relaxation_time(a, c);
     glide->geom1 = c->geom1;
     glide->geom2 = c->geom2;
-    glide->rise = (1.0 + material.relaxation_time / m->opt.timestep) * material.friction;
+    glide->rise = (1.0 + rate * tau_d) * fmax(c->friction[0], c->friction[1]);
     memcpy(glide->p, c->pos, sizeof glide->p);
     memcpy(glide->n, c->frame, sizeof glide->n);
   }

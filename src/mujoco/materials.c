@@ -168,7 +168,17 @@ void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_mate
   }
   const double share = share_of(k1, k2);
   out->stiffness = k1 * share;
-  out->relaxation_time = share * tau1 + (1.0 - share) * tau2;
+  out->relaxation_time = tau1 == tau2 ? tau1 : share * tau1 + (1.0 - share) * tau2;
+}
+
+double sap_mj_contact_relaxation_time(const sap_mj* a, const mjContact* contact) {
+  const double tau1 = a->geom_relaxation_time[contact->geom1];
+  if (a->model->npair == 0 && tau1 == a->geom_relaxation_time[contact->geom2]) {
+    return tau1;  // whichever gives way
+  }
+  sap_material material;
+  sap_mj_contact_material(a, contact, &material);
+  return material.relaxation_time;
 }
 
 sap_status sap_mj_set_geom(sap_mj* a, int32_t geom, double stiffness, double relaxation_time,

@@ -41,7 +41,8 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
   for (int32_t i = 0; i < sap_mj_actuator_count(m); ++i) {
-    if (sap_mj_actuator_is_disabled(m, i)) {
+    if ((m->actuator_biastype[i] != mjBIAS_AFFINE && m->actuator_gaintype[i] != mjGAIN_AFFINE) ||
+        sap_mj_actuator_is_disabled(m, i)) {
       continue;
     }
 #if SAP_MJ_SINCE(3, 11, 0)

@@ -54,9 +54,6 @@ bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int3
   const mjtNum* bias = m->actuator_biasprm + mjNBIAS * actuator;
   const int gain_type = m->actuator_gaintype[actuator], bias_type = m->actuator_biastype[actuator];
   double kp = 0.0, kd = 0.0;
-  if (bias_type != mjBIAS_AFFINE && gain_type != mjGAIN_AFFINE) {
-    return false;
-  }
   if (bias_type == mjBIAS_AFFINE) {
     kp = -bias[1];
     kd = -bias[2];

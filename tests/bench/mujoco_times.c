@@ -2,6 +2,7 @@
 // Times of the adapter over those of stock MuJoCo.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -38,89 +39,124 @@ typedef struct result {
   double iterations, stock_iterations;
 } result;
 
-// Both step the same model, turn by turn; the first steps are not timed. False: it is not there.
-static bool time_model(const char* folder, const char* name, int key, result* out) {
-  enum { STEPS = 400, WARM = 100 };
-  static double ratio[STEPS], ours[STEPS], stock[STEPS];
-  mjModel* m = load(folder, name);
-  if (m == NULL) {
-    return false;
+// What is timed: the file, the keyframe (-1: none), and from how many starts.
+typedef struct subject {
+  const char *file, *name;
+  int key, starts;
+} subject;
+
+// Steps timed so far.
+enum { STEPS = 400, WARM = 100, STARTS = 8, MOST = STEPS * STARTS };
+typedef struct times {
+  double ratio[MOST], ours[MOST], stock[MOST];
+  int count;
+  double iterations, stock_iterations, contacts, rows, error;
+} times;
+
+// Start 0 is the model's, others have velocities of up to 1 cm/s and 0.01 rad/s besides.
+static void disturb(const mjModel* m, mjData* d, int start) {
+  enum { SHIFT = 8 };
+  uint32_t number = (uint32_t)start;
+  for (int i = 0; start > 0 && i < (int)m->nv; ++i) {
+    number = number * 1664525u + 1013904223u;
+    d->qvel[i] += 0.02 * ((double)(number >> SHIFT) / (double)(UINT32_MAX >> SHIFT) - 0.5);
   }
-  runner a = begin(m, SAPSTEP, key), b = begin(m, EULER, key);
-  const double limit = seconds() + 20.0;
-  double iterations = 0.0, stock_sum = 0.0, contacts = 0.0, rows = 0.0, error = 0.0;
-  int n = 0;
-  for (int i = 0; i < WARM + STEPS && (n < 10 || seconds() < limit); ++i) {
+}
+
+// Both step the same model, turn by turn; the first steps are not timed. False: a step failed.
+static bool time_start(mjModel* m, const subject* what, int start, double limit, times* t) {
+  runner a = begin(m, SAPSTEP, what->key), b = begin(m, EULER, what->key);
+  disturb(m, a.d, start);
+  disturb(m, b.d, start);
+  bool good = true;
+  for (int i = 0; good && i < WARM + STEPS && (i < WARM + 10 || seconds() < limit); ++i) {
     sap_mj_report report = {0};
     const double t0 = seconds();
-    const bool good = step(&a, &report);
+    good = step(&a, &report);
     const double t1 = seconds();
     (void)step(&b, NULL);
     const double t2 = seconds();
     if (!good) {
-      (void)printf("{\"experiment\": \"time\", \"model\": \"%s\", \"failed_at_step\": %d}\n", name,
-                   i);
-      break;
-    }
-    if (i >= WARM) {
-      ours[n] = t1 - t0;
-      stock[n] = t2 - t1;
-      ratio[n] = ours[n] / stock[n];
-      ++n;
-      iterations += report.solver != NULL ? report.solver->iterations : 0;
-      error = fmax(error, report.solver != NULL ? report.solver->momentum_error : 0.0);
-      stock_sum += stock_iterations(b.d);
-      contacts += report.contacts;
-      rows += report.rows;
+      (void)printf("{\"experiment\": \"time\", \"model\": \"%s\", \"failed_at_step\": %d}\n",
+                   what->file, i);
+    } else if (i >= WARM) {
+      t->ours[t->count] = t1 - t0;
+      t->stock[t->count] = t2 - t1;
+      t->ratio[t->count] = (t1 - t0) / (t2 - t1);
+      ++t->count;
+      t->iterations += report.solver != NULL ? report.solver->iterations : 0;
+      t->error = fmax(t->error, report.solver != NULL ? report.solver->momentum_error : 0.0);
+      t->stock_iterations += stock_iterations(b.d);
+      t->contacts += report.contacts;
+      t->rows += report.rows;
     }
   }
+  end(&a);
+  end(&b);
+  return good;
+}
+
+// False: it is not there, or nothing could be timed.
+static bool time_model(const char* folder, const subject* what, result* out) {
+  static times t;
+  mjModel* m = load(folder, what->file);
+  if (m == NULL) {
+    return false;
+  }
+  t = (times){0};
+  const double limit = seconds() + 20.0;
+  bool good = true;
+  for (int start = 0; good && start < what->starts; ++start) {
+    good = time_start(m, what, start, limit, &t);
+  }
+  const int n = t.count;
   if (n > 0) {
-    qsort(ours, (size_t)n, sizeof *ours, compare);
-    qsort(stock, (size_t)n, sizeof *stock, compare);
-    qsort(ratio, (size_t)n, sizeof *ratio, compare);
+    const size_t count = (size_t)n;
+    qsort(t.ours, count, sizeof *t.ours, compare);
+    qsort(t.stock, count, sizeof *t.stock, compare);
+    qsort(t.ratio, count, sizeof *t.ratio, compare);
     (void)printf(
-        "{\"experiment\": \"time\", \"model\": \"%s\", \"nv\": %d, \"steps\": %d, "
-        "\"sapstep_us\": %.1f, \"mujoco_us\": %.1f, \"sapstep_min_us\": %.1f, "
+        "{\"experiment\": \"time\", \"model\": \"%s\", \"nv\": %d, \"starts\": %d, "
+        "\"steps\": %d, \"sapstep_us\": %.1f, \"mujoco_us\": %.1f, \"sapstep_min_us\": %.1f, "
         "\"mujoco_min_us\": %.1f, \"ratio\": %.2f, \"sapstep_iterations\": %.2f, "
         "\"mujoco_iterations\": %.2f, \"contacts\": %.1f, \"rows\": %.1f, "
         "\"largest_momentum_error\": %.1e}\n",
-        name, (int)m->nv, n, 1e6 * ours[n / 2], 1e6 * stock[n / 2], 1e6 * ours[0], 1e6 * stock[0],
-        ratio[n / 2], iterations / n, stock_sum / n, contacts / n, rows / n, error);
+        what->file, (int)m->nv, what->starts, n, 1e6 * t.ours[n / 2], 1e6 * t.stock[n / 2],
+        1e6 * t.ours[0], 1e6 * t.stock[0], t.ratio[n / 2], t.iterations / n, t.stock_iterations / n,
+        t.contacts / n, t.rows / n, t.error);
+    *out = (result){1e6 * t.ours[n / 2], 1e6 * t.stock[n / 2], t.iterations / n,
+                    t.stock_iterations / n};
   }
-  *out = (result){1e6 * ours[n / 2], 1e6 * stock[n / 2], iterations / n, stock_sum / n};
-  end(&a);
-  end(&b);
   mj_deleteModel(m);
   return n > 0;
 }
 
 void time_models(const char* models, const char* scenes, const char* charts) {
-  static const struct {
-    const char *file, *name;
-    int key;
-  } all[] = {{"mujoco/humanoid/humanoid.xml", "humanoid", 0},
-             {"mujoco/humanoid/22_humanoids.xml", "22 humanoids", -1},
-             {"mujoco/planks.xml", "planks", -1},
-             {"mujoco/stacked_boxes.xml", "stacked boxes", -1},
-             {"mujoco/cube/cube_3x3x3.xml", "cube 3x3x3", -1},
-             {"menagerie/shadow_hand/scene_right.xml", "Shadow hand", -1},
-             {"menagerie/wonik_allegro/scene_right.xml", "Allegro", -1},
-             {"menagerie/agility_cassie/scene.xml", "Cassie", 0},
-             {"clutter_40.xml", "clutter", -1}};
-  enum { COUNT = sizeof all / sizeof *all };
-  static line times[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
+  static const subject all[] = {
+      {"mujoco/humanoid/humanoid.xml", "humanoid", 0, 1},
+      {"mujoco/humanoid/22_humanoids.xml", "22 humanoids", -1, 1},
+      {"mujoco/planks.xml", "planks", -1, 1},
+      {"mujoco/stacked_boxes.xml", "stacked boxes", -1, 1},
+      {"mujoco/cube/cube_3x3x3.xml", "cube 3x3x3", -1, 1},
+      {"menagerie/shadow_hand/scene_right.xml", "Shadow hand", -1, 1},
+      {"menagerie/wonik_allegro/scene_right.xml", "Allegro", -1, 1},
+      {"menagerie/agility_cassie/scene.xml", "Cassie", 0, 1},
+      {"clutter_40.xml", "clutter", -1, 1},
+      {"clutter_40.xml", "clutter, 8 starts", -1, STARTS},
+  };
+  enum { COUNT = sizeof all / sizeof *all, SCENES = 2 };  // the last are scenes
+  static line medians[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
   static line iterations[2] = {{.name = "sapstep"}, {.name = "MuJoCo"}};
   const char* names[COUNT];
   int count = 0;
   for (int i = 0; i < COUNT; ++i) {
-    const bool is_scene = i == COUNT - 1;
-    const char* folder = is_scene ? scenes : models;
+    const char* folder = i >= COUNT - SCENES ? scenes : models;
     result r;
-    if (folder == NULL || !time_model(folder, all[i].file, all[i].key, &r)) {
+    if (folder == NULL || !time_model(folder, &all[i], &r)) {
       continue;
     }
-    add_point(&times[0], count, r.ours);
-    add_point(&times[1], count, r.stock);
+    add_point(&medians[0], count, r.ours);
+    add_point(&medians[1], count, r.stock);
     add_point(&iterations[0], count, r.iterations);
     add_point(&iterations[1], count, r.stock_iterations);
     names[count++] = all[i].name;
@@ -134,7 +170,7 @@ void time_models(const char* models, const char* scenes, const char* charts) {
                                     .y_label = "iterations",
                                     .x_names = names,
                                     .x_name_count = count}};
-  const line* const lines[2] = {times, iterations};
+  const line* const lines[2] = {medians, iterations};
   if (count > 0) {
     write_panels(charts, "mujoco_times", axes, 2, lines, 2);
   }
