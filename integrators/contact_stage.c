@@ -73,10 +73,9 @@ static void put_blocks(void* context, int32_t first, int32_t end) {
   const sap_free_motion* fm = ((const matrix_task*)context)->free_motion;
   sap_problem* problem = ((const matrix_task*)context)->problem;
   for (int32_t t = first; t < end; ++t) {
-    const double* block = fm->balance.A.view.diagonal[t];
     sap_branch_factor factor;
-    sap_problem_put_diagonal(problem, t, block);
-    if (sap_momentum_factor_branch(&fm->factor, t, block, &factor)) {
+    sap_problem_put_diagonal(problem, t, fm->balance.A.view.diagonal[t]);
+    if (sap_momentum_factor_branch(&fm->factor, t, &fm->balance.A, &factor)) {
       sap_problem_lend_factor(problem, t, &factor);
     }
   }

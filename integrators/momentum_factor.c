@@ -37,7 +37,9 @@ static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const 
   const int32_t tree = factor->group_trees[factor->groups[index].first_tree];
   const double* block = A->view.diagonal[tree];
   double* of = factor->of.view.diagonal[tree];
-  if (!anew && factor->known[index] && memcmp(block, of, n * n * sizeof(double)) == 0) {
+  const bool known = !anew && factor->known[index];
+  if (known && (factor->made[index] == A->made || memcmp(block, of, n * n * sizeof(double)) == 0)) {
+    factor->made[index] = A->made;
     return SAP_STATUS_OK;
   }
   double* branch = factor->branch[tree];
@@ -51,6 +53,7 @@ static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const 
                     tree);
   }
   memcpy(of, block, n * n * sizeof(double));
+  factor->made[index] = A->made;
   return SAP_STATUS_OK;
 }
 
@@ -80,11 +83,10 @@ static sap_branch_factor branch_of(const sap_momentum_factor* factor, int32_t tr
 }
 
 bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
-                                const double* block, sap_branch_factor* out) {
+                                const sap_tree_store* A, sap_branch_factor* out) {
+  const int32_t group = factor->tree_group[tree];
   *out = branch_of(factor, tree);
-  const size_t n = (size_t)out->n;
-  return out->L != NULL && factor->known[factor->tree_group[tree]] &&
-         memcmp(block, factor->of.view.diagonal[tree], n * n * sizeof(double)) == 0;
+  return out->L != NULL && factor->known[group] && factor->made[group] == A->made;
 }
 
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t index, double* x) {

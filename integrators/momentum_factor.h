@@ -42,6 +42,7 @@ typedef struct sap_momentum_factor {
   int32_t* runs_memory;
   sap_tree_store of;  // the A that they are of
   bool* known;        // is there a factor of the group?          (ngroups)
+  uint64_t* made;     // and of which making of A?                (ngroups)
 } sap_momentum_factor;
 
 // Start from {0}.
@@ -53,9 +54,9 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor);
 // bit, is kept.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
                                      const sap_tree_store* A, bool anew, sap_error* error);
-// The branch factor of a tree alone with this block of A, if that is what the group has.
+// The branch factor of a tree alone with this A, if that is what the group has.
 bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
-                                const double* block, sap_branch_factor* out);
+                                const sap_tree_store* A, sap_branch_factor* out);
 // x (nv): solves the group's part in place and leaves the rest. Groups may be factored and solved
 // by different threads.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);

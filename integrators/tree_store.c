@@ -47,6 +47,7 @@ void sap_tree_store_clear(sap_tree_store* store) {
 
 void sap_tree_store_zero(sap_tree_store* store) {
   memset(store->values, 0, store->count * sizeof(double));
+  store->made += 1;
 }
 
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b) {

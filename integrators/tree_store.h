@@ -13,6 +13,7 @@ typedef struct sap_tree_store {
   double** pointers;     // diagonal blocks, then couplings             (ntrees + ncouplings)
   double* values;        // all entries
   size_t count;          // of them
+  uint64_t made;         // how often they were begun anew
 } sap_tree_store;
 
 // Start from {0}. The clearing function may be called on any of the two.
