@@ -57,8 +57,36 @@ bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
   return true;
 }
 
+// A free body: loops of fixed length, divisions that do not wait for each other, columns instead of
+// sums.
+static void solve_six(const double* restrict L, double* restrict x) {
+  enum { SIX = 6 };
+  double inverse[SIX], y[SIX];
+  for (int j = 0; j < SIX; ++j) {
+    inverse[j] = 1.0 / L[j * SIX + j];
+    y[j] = x[j];
+  }
+  for (int j = 0; j < SIX; ++j) {
+    y[j] *= inverse[j];
+    for (int i = j + 1; i < SIX; ++i) {
+      y[i] -= L[j * SIX + i] * y[j];
+    }
+  }
+  for (int j = SIX - 1; j >= 0; --j) {
+    y[j] *= inverse[j];
+    for (int i = 0; i < j; ++i) {
+      y[i] -= L[i * SIX + j] * y[j];
+    }
+  }
+  memcpy(x, y, sizeof y);
+}
+
 void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
   const size_t ld = (size_t)n;
+  if (n == 6) {
+    solve_six(L, x);
+    return;
+  }
   for (int32_t j = 0; j < n; ++j) {
     const double* column = L + (size_t)j * ld;
     x[j] /= column[j];

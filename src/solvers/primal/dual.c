@@ -34,7 +34,8 @@
 // by 1/Rt, says little about gamma. SAP's own steps leave the cones' duals as they are. Where more
 // contacts stick than can, the linearised gamma may be a thousand times what friction can bear: it
 // is brought back along the tangents, so that the next step's slip directions are those of real
-// impulses. (The nearest point of the cone would raise gamma_n by half of the excess.)
+// impulses. (The nearest point of the cone would raise gamma_n by half of the excess; the limit of
+// the linearised gamma_n alone costs dense problems iterations.)
 #include <math.h>
 #include <string.h>
 
@@ -184,7 +185,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
   }
 }
 
-// gamma = q - G d, within the friction limit.
+// gamma = q - G d, within the friction limit of its normal impulse or of the law's at the new v.
 static void move_semismooth(sap_newton* n, size_t c) {
   const size_t nc = (size_t)n->ncones;
   const sap_cone* cone = &n->cones[c];
@@ -195,8 +196,8 @@ static void move_semismooth(sap_newton* n, size_t c) {
                      q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
                      q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
   if (cone->potential == NULL || sap_cone_is_lagged(cone)) {
-    dual.n = dual.n > 0.0 ? dual.n : 0.0;
-    const double limit = sap_cone_friction_limit(cone, dual.n);
+    const double normal = fmax(dual.n, n->cone_gamma[2 * nc + c]);
+    const double limit = sap_cone_friction_limit(cone, normal);
     const double size_2 = dual.t0 * dual.t0 + dual.t1 * dual.t1;
     if (size_2 > limit * limit) {
       const double scale = limit / sqrt(size_2);

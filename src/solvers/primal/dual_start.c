@@ -15,16 +15,41 @@ static const double IMPULSE_WEIGHT = 7.0;
 // less costs sweeps at rest that spare nothing, more costs iterations.
 static const double FAR_DUAL = 0.1;
 
+// J M^-1 J' of a row. Sums of their own, which do not wait for one another.
+static inline double row_weight(const double* restrict J, const double* restrict inverse_mass,
+                                int32_t ncols) {
+  double even = 0.0, odd = 0.0;
+  int32_t i = 0;
+  for (; i + 2 <= ncols; i += 2) {
+    even += J[i] * J[i] * inverse_mass[i];
+    odd += J[i + 1] * J[i + 1] * inverse_mass[i + 1];
+  }
+  return i < ncols ? even + odd + J[i] * J[i] * inverse_mass[i] : even + odd;
+}
+
+static inline double three_weights(const double* J, const double* inverse_mass, int32_t ncols) {
+  return row_weight(J, inverse_mass, ncols) + row_weight(J + ncols, inverse_mass, ncols) +
+         row_weight(J + 2 * ncols, inverse_mass, ncols);
+}
+
+// Trace of W_ii, W estimated from the diagonal of A. Free bodies have loops of fixed length.
+static double trace_of(const double* J, const double* inverse_mass, int32_t rows, int32_t ncols) {
+  if (rows == 3) {
+    return ncols == SAP_TWO_FREE_BODIES ? three_weights(J, inverse_mass, SAP_TWO_FREE_BODIES)
+           : ncols == SAP_ONE_FREE_BODY ? three_weights(J, inverse_mass, SAP_ONE_FREE_BODY)
+                                        : three_weights(J, inverse_mass, ncols);
+  }
+  double trace = 0.0;
+  for (int32_t r = 0; r < rows; ++r, J += ncols) {
+    trace += row_weight(J, inverse_mass, ncols);
+  }
+  return trace;
+}
+
 // 1/max(R) and IMPULSE_WEIGHT/trace W_ii, whichever is less.
 static double choose_rho(const sap_newton* n, const sap_patch* patch, const double* J, int32_t rows,
                          double R) {
-  double trace = 0.0;
-  double* inverse_mass = n->scratch;
-  for (int32_t r = 0; r < rows; ++r, J += patch->ncols) {
-    for (int32_t i = 0; i < patch->ncols; ++i) {
-      trace += J[i] * J[i] * inverse_mass[i];
-    }
-  }
+  const double trace = trace_of(J, n->scratch, rows, patch->ncols);
   const double by_w = IMPULSE_WEIGHT * rows / trace;  // infinite or NaN where J is zero
   return by_w * R < 1.0 ? by_w : 1.0 / R;
 }

@@ -137,7 +137,7 @@ void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
   }
 }
 
-// gamma = q - G d, within the friction limit.
+// gamma = q - G d, within the friction limit as in dual.c.
 static void move_semismooth(sap_wide_cone* wide) {
   const int32_t n = wide->nrows;
   for (int32_t i = 0; i < n; ++i) {
@@ -148,8 +148,9 @@ static void move_semismooth(sap_wide_cone* wide) {
     wide->dual[i] = wide->target[i] - sum;
   }
   if (wide->cone.potential == NULL || wide->cone.potential->lagged) {
-    const double normal = fmax(wide->dual[SAP_NORMAL_ROW], 0.0);
-    const double limit = sap_cone_friction_limit(&wide->cone, normal);
+    const double normal = wide->dual[SAP_NORMAL_ROW];
+    const double limit =
+        sap_cone_friction_limit(&wide->cone, fmax(normal, wide->gamma[SAP_NORMAL_ROW]));
     const double size_2 = sap_wide_dot(n, wide->dual, wide->dual);
     const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
     for (int32_t i = 0; i < n; ++i) {
