@@ -68,8 +68,11 @@ static sap_status unknown(const sap_schema_element* schema, const sap_scene_opti
     sap_scene_warn(options, node, attribute, "unknown, left out");
     return SAP_STATUS_OK;
   }
-  return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, "unknown %s%s", what,
-                      schema->extensible ? "; left out if lenient" : "");
+  const bool xacro = attribute == NULL && strncmp(node->name, "xacro:", 6) == 0;
+  return sap_xml_fail(
+      node, attribute, SAP_STATUS_SYNTAX, error, "unknown %s%s%s", what,
+      schema->extensible ? "; left out if lenient" : "",
+      xacro ? "; xacro makes the URDF of such a file: xacro FILE > robot.urdf" : "");
 }
 
 // Sets *drop when the attribute is not supported and the reader is lenient.

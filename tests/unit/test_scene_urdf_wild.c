@@ -33,6 +33,25 @@ static sap_status read_text(const char* text, bool lenient, scene_warnings* w, s
   "><parent link='a'/><child "                             \
   "link='b'/>\n" inside "</joint></robot>"
 
+// What xacro has not expanded yet.
+static void test_xacro(void** state) {
+  (void)state;
+  scene_warnings w;
+  sap_model* m = NULL;
+  sap_error error = {0};
+  assert_int_equal(read_text("<robot name='r' xmlns:xacro='http://ros.org/wiki/xacro'>\n"
+                             "<xacro:macro name='a'><link name='a'/></xacro:macro></robot>",
+                             false, &w, &m, &error),
+                   SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "a.urdf:2: <xacro:macro>: unknown element"));
+  assert_non_null(strstr(error.message, "xacro FILE > robot.urdf"));
+  assert_int_equal(read_text("<robot name='r'><link name='a'><inertial>\n<mass value='${m}'/>"
+                             "<inertia ixx='1' iyy='1' izz='1'/></inertial></link></robot>",
+                             false, &w, &m, &error),
+                   SAP_STATUS_SYNTAX);
+  assert_non_null(strstr(error.message, "a.urdf:2: <mass value=\"${m}\">"));
+}
+
 // What the reader does not know is an error with its line; left out with a warning if lenient.
 static void test_extensions(void** state) {
   (void)state;
@@ -204,9 +223,13 @@ static void test_no_inertia(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_extensions),   cmocka_unit_test(test_known_extensions),
-      cmocka_unit_test(test_inertias),     cmocka_unit_test(test_planar),
-      cmocka_unit_test(test_fixed_mimics), cmocka_unit_test(test_no_inertia),
+      cmocka_unit_test(test_xacro),
+      cmocka_unit_test(test_extensions),
+      cmocka_unit_test(test_known_extensions),
+      cmocka_unit_test(test_inertias),
+      cmocka_unit_test(test_planar),
+      cmocka_unit_test(test_fixed_mimics),
+      cmocka_unit_test(test_no_inertia),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
