@@ -18,8 +18,9 @@ SAP_API sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper,
 
 // Fills the state and the stepper's memory. IO: no file or not readable. SYNTAX: no checkpoint, of
 // another version, damaged or cut off. ARGUMENT: of another system (sizes, or masses that differ by
-// more than 1e-9), or made with other options: the message names the first, its value then and now.
-// On failure state, *steps and stepper are as before.
+// more than 1e-9), or made with other options, but for time limits, threads and checks of input:
+// the message names the first, its value then and now. On failure state, *steps and stepper are as
+// before.
 SAP_API sap_status sap_checkpoint_read(const char* path, sap_stepper* stepper, sap_state* state,
                                        int64_t* steps, sap_error* error);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/run_options.h"
 #include "core/sealed_file.h"
 #include "mujoco/adapter.h"
 
@@ -12,45 +13,20 @@ static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
 enum { VERSION = 1 };
 
-// Options that the steps depend on: X(name, value of `a`)
-#define OWN_OPTIONS(X)                                   \
-  X("timestep", a->model->opt.timestep)                  \
-  X("sigma", a->regularization.sigma)                    \
-  X("beta", a->regularization.beta)                      \
-  X("contact_model", (double)a->options.contact_model)   \
-  X("dissipation", a->options.dissipation)               \
-  X("stiction_tolerance", a->options.stiction_tolerance) \
-  X("implicit", (double)a->options.implicit)             \
-  X("warm_start", (double)a->options.warm_start)         \
-  X("mocap_speed_limit", a->options.mocap_speed_limit)
+enum { OWN_OPTIONS = 9, OPTION_COUNT = OWN_OPTIONS + SAP_RUN_SOLVER_OPTIONS };
 
-enum {
-#define COUNT(name, value) +1
-  OPTION_COUNT = 0 OWN_OPTIONS(COUNT)
-#undef COUNT
-#define COUNT(type, name, value, low, high, meaning) +1
-      SAP_SOLVER_OPTIONS(COUNT)
-#undef COUNT
-};
-
-static const char* const option_names[OPTION_COUNT] = {
-#define NAME(name, value) name,
-    OWN_OPTIONS(NAME)
-#undef NAME
-#define NAME(type, name, value, low, high, meaning) #name,
-        SAP_SOLVER_OPTIONS(NAME)
-#undef NAME
-};
-
-static void list_options(const sap_mj* a, double values[OPTION_COUNT]) {
-  int i = 0;
-#define VALUE(name, value) values[i++] = (value);
-  OWN_OPTIONS(VALUE)
-#undef VALUE
-#define VALUE(type, name, value, low, high, meaning) \
-  values[i++] = (double)a->options.solver_options.name;
-  SAP_SOLVER_OPTIONS(VALUE)
-#undef VALUE
+static void list_options(const sap_mj* a, sap_run_option out[OPTION_COUNT]) {
+  const sap_run_option own[OWN_OPTIONS] = {{"timestep", a->model->opt.timestep},
+                                           {"sigma", a->regularization.sigma},
+                                           {"beta", a->regularization.beta},
+                                           {"contact_model", (double)a->options.contact_model},
+                                           {"dissipation", a->options.dissipation},
+                                           {"stiction_tolerance", a->options.stiction_tolerance},
+                                           {"implicit", (double)a->options.implicit},
+                                           {"warm_start", (double)a->options.warm_start},
+                                           {"mocap_speed_limit", a->options.mocap_speed_limit}};
+  memcpy(out, own, sizeof own);
+  sap_run_list_solver(&a->options.solver_options, out + OWN_OPTIONS);
 }
 
 enum { MEMORIES = 3 };
@@ -163,13 +139,13 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   if (bytes == NULL || state == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
   } else {
-    double options[OPTION_COUNT];
+    sap_run_option options[OPTION_COUNT];
     list_options(a, options);
     sap_mj_get_run_state(a->model, d, state);
     unsigned char* at = bytes;
     memcpy(at, &h, sizeof h);
-    memcpy(at += sizeof h, options, sizeof options);
-    memcpy(at += sizeof options, state, nstate * sizeof *state);
+    sap_run_put_options(options, OPTION_COUNT, at += sizeof h);
+    memcpy(at += OPTION_COUNT * sizeof(double), state, nstate * sizeof *state);
     status = save_memories(a, at + nstate * sizeof *state, h.memory_size, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -210,23 +186,14 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
   return SAP_STATUS_OK;
 }
 
-// What changes no bits: the user's patience, how many threads there are, checks of the input.
-static bool is_free(const char* option) {
-  return strcmp(option, "time_limit") == 0 || strcmp(option, "threads") == 0 ||
-         strcmp(option, "check_input") == 0;
-}
-
 static sap_status check_options(const char* path, const sap_mj* a, const header* h,
                                 const unsigned char* bytes, sap_error* error) {
-  double then[OPTION_COUNT], now[OPTION_COUNT];
-  memcpy(then, bytes + sizeof *h, sizeof then);
+  sap_run_option now[OPTION_COUNT];
   list_options(a, now);
-  for (int i = 0; i < OPTION_COUNT; ++i) {
-    if (then[i] != now[i] && !is_free(option_names[i])) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "%s: checkpoint was made with %s = %.17g, now it is %.17g", path,
-                      option_names[i], then[i], now[i]);
-    }
+  const sap_status status =
+      sap_run_compare_options(path, now, OPTION_COUNT, bytes + sizeof *h, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
   if (h->materials != sap_mj_material_hash(a)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "core/run_options.h"
 #include "core/sealed_file.h"
 #include "integrators/stepper_data.h"
 #include "integrators/tree_store.h"
@@ -15,35 +16,7 @@
 static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
 enum { VERSION = 2 };
 
-// Options that the steps depend on: X(name, value of `o`)
-#define STEPPER_FIELDS(X)                      \
-  X("dt", o->dt)                               \
-  X("theta", o->theta)                         \
-  X("theta_vq", o->theta_vq)                   \
-  X("contact_stage", (double)o->contact_stage) \
-  X("contact_model", (double)o->contact_model) \
-  X("sigma", o->regularization.sigma)          \
-  X("beta", o->regularization.beta)            \
-  X("remember", (double)o->remember)           \
-  X("free_motion_max_iterations", (double)o->free_motion_max_iterations)
-
-enum {
-#define COUNT(name, value) +1
-  OPTION_COUNT = 0 STEPPER_FIELDS(COUNT)
-#undef COUNT
-#define COUNT(type, name, value, low, high, meaning) +1
-      SAP_SOLVER_OPTIONS(COUNT)
-#undef COUNT
-};
-
-static const char* const option_names[OPTION_COUNT] = {
-#define NAME(name, value) name,
-    STEPPER_FIELDS(NAME)
-#undef NAME
-#define NAME(type, name, value, low, high, meaning) #name,
-        SAP_SOLVER_OPTIONS(NAME)
-#undef NAME
-};
+enum { OWN_OPTIONS = 9, OPTION_COUNT = OWN_OPTIONS + SAP_RUN_SOLVER_OPTIONS };
 
 typedef struct checkpoint_header {
   char magic[8];
@@ -55,19 +28,19 @@ typedef struct checkpoint_header {
   uint64_t memory_size;
 } checkpoint_header;
 
-// Step time and time limits are the user's patience, not the run's.
-static void list_options(const sap_stepper_options* o, double values[OPTION_COUNT]) {
-  int i = 0;
-#define VALUE(name, value) values[i++] = (value);
-  STEPPER_FIELDS(VALUE)
-#undef VALUE
-#define VALUE(type, name, value, low, high, meaning) values[i++] = (double)o->solver_options.name;
-  SAP_SOLVER_OPTIONS(VALUE)
-#undef VALUE
-}
-
-static bool is_patience(int option) {
-  return strcmp(option_names[option], "time_limit") == 0;
+static void list_options(const sap_stepper_options* o, sap_run_option out[OPTION_COUNT]) {
+  const sap_run_option own[OWN_OPTIONS] = {
+      {"dt", o->dt},
+      {"theta", o->theta},
+      {"theta_vq", o->theta_vq},
+      {"contact_stage", (double)o->contact_stage},
+      {"contact_model", (double)o->contact_model},
+      {"sigma", o->regularization.sigma},
+      {"beta", o->regularization.beta},
+      {"remember", (double)o->remember},
+      {"free_motion_max_iterations", (double)o->free_motion_max_iterations}};
+  memcpy(out, own, sizeof own);
+  sap_run_list_solver(&o->solver_options, out + OWN_OPTIONS);
 }
 
 // Two sums over M(q) that other masses or another tree would change.
@@ -121,8 +94,10 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
   if (*out == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", *size);
   }
-  double options[OPTION_COUNT];
-  list_options(&stepper->options, options);
+  sap_run_option list[OPTION_COUNT];
+  unsigned char options[OPTION_COUNT * sizeof(double)];
+  list_options(&stepper->options, list);
+  sap_run_put_options(list, OPTION_COUNT, options);
   unsigned char* at = *out;
   const struct {
     const void* from;
@@ -200,21 +175,6 @@ static sap_status check_version(const char* path, const unsigned char* bytes, si
   return SAP_STATUS_OK;
 }
 
-static sap_status check_options(const char* path, const sap_stepper* stepper,
-                                const unsigned char* bytes, sap_error* error) {
-  double then[OPTION_COUNT], now[OPTION_COUNT];
-  memcpy(then, bytes, sizeof then);
-  list_options(&stepper->options, now);
-  for (int i = 0; i < OPTION_COUNT; ++i) {
-    if (then[i] != now[i] && !is_patience(i)) {
-      return sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "%s: checkpoint was made with %s = %.17g, now it is %.17g", path,
-                      option_names[i], then[i], now[i]);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 static sap_status check_system(const char* path, const sap_stepper* stepper,
                                const checkpoint_header* header, const double* q, sap_error* error) {
   static const double SAME = 1e-9;
@@ -255,7 +215,9 @@ static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_
     status = sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
   if (status == SAP_STATUS_OK) {
-    status = check_options(path, stepper, options, error);
+    sap_run_option now[OPTION_COUNT];
+    list_options(&stepper->options, now);
+    status = sap_run_compare_options(path, now, OPTION_COUNT, options, error);
   }
   if (status == SAP_STATUS_OK) {
     status = check_system(path, stepper, header, numbers, error);
