@@ -61,7 +61,7 @@ static bool take_option(bench* b, int id, const char* argument, char* why, size_
       (void)snprintf(why, size, "'%s' must be a number > 0", argument);
       return cli_read_real(argument, &b->request.dt) && b->request.dt > 0.0;
     case ID_PEER:
-      (void)snprintf(why, size, "at most %d", BENCH_PEERS_MAX);
+      (void)snprintf(why, size, "must be given at most %d times", BENCH_PEERS_MAX);
       if (b->ncommands == BENCH_PEERS_MAX) {
         return false;
       }
@@ -101,7 +101,7 @@ static bool read_options(const cli_command* command, cli_parser* parser, bench* 
       for (const cli_option* o = options; o->name != NULL; ++o) {
         name = o->id == id ? o->name : name;
       }
-      parser->exit_code = cli_usage_error(command, "--%s: %s", name, why);
+      parser->exit_code = cli_usage_error(command, "--%s %s", name, why);
       return false;
     }
   }

@@ -21,7 +21,7 @@
 typedef struct mujoco_run {
   mujoco_options o;
   mujoco_loaded loaded;
-  mujoco_output out;
+  sap_file* out;  // the trajectory, NULL: none
   mujoco_record* record;
   sap_contact* contacts;  // of the last step, for the statistics
   int32_t contact_capacity;
@@ -41,11 +41,13 @@ static run_energy measure_energy(const mujoco_run* r) {
 
 // Of the trajectory and of the recording; report NULL: the start.
 static sap_status write_row(mujoco_run* r, const sap_mj_report* report, sap_error* error) {
-  if (r->o.output != NULL) {
-    mujoco_output_row(&r->out, r->loaded.model, r->loaded.data, report);
+  sap_status status = SAP_STATUS_OK;
+  if (r->out != NULL) {
+    status = mujoco_output_row(r->out, r->loaded.model, r->loaded.data, report, error);
   }
-  return r->record != NULL ? mujoco_record_row(r->record, r->loaded.data, report, error)
-                           : SAP_STATUS_OK;
+  return status == SAP_STATUS_OK && r->record != NULL
+             ? mujoco_record_row(r->record, r->loaded.data, report, error)
+             : status;
 }
 
 static sap_status resume(mujoco_run* r, sap_error* error) {
@@ -75,10 +77,10 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   s->dt = r->loaded.model->opt.timestep;
   const int64_t whole = cli_step_count(r->o.duration, s->dt);
   s->planned = whole > s->before ? whole - s->before : 0;
-  if (r->o.output != NULL && !mujoco_output_open(&r->out, r->o.output, r->loaded.model)) {
-    return sap_fail(error, SAP_STATUS_IO, "%.200s: cannot be written", r->o.output);
+  if (r->o.output != NULL) {
+    status = mujoco_output_open(r->o.output, r->loaded.model, &r->out, error);
   }
-  if (r->o.record != NULL) {
+  if (status == SAP_STATUS_OK && r->o.record != NULL) {
     status = mujoco_record_open(r->o.record, r->loaded.model, &r->o.recorder, &r->record, error);
   }
   return status == SAP_STATUS_OK ? write_row(r, NULL, error) : status;
@@ -162,13 +164,23 @@ static sap_status advance(mujoco_run* r, sap_error* error) {
   return status;
 }
 
+// Reports an output that could not be written; of a trajectory what could be is kept.
+static int leave(mujoco_run* r, const sap_error* error) {
+  const int code = cli_report(error);
+  if (r->out != NULL &&
+      (sap_file_commit(r->out, NULL) == SAP_STATUS_OK || sap_file_keep_lines(r->out))) {
+    cli_message("the trajectory's rows so far are in '%s'", r->o.output);
+  }
+  return code;
+}
+
 static int execute(mujoco_run* r) {
   run_statistics* s = &r->statistics;
   sap_error error = {0};
   int code = CLI_OK;
   const sap_status status = advance(r, &error);
   if (status != SAP_STATUS_OK && s->failures == 0) {
-    return cli_report(&error);
+    return leave(r, &error);
   }
   if (status != SAP_STATUS_OK) {
     cli_message("step %lld at t = %.9g s: %s", (long long)s->steps + 1, r->loaded.data->time,
@@ -183,21 +195,18 @@ static int execute(mujoco_run* r) {
     code = CLI_UNCONVERGED;
   }
   if (write_checkpoint(r, true, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
+    return leave(r, &error);
   }
   s->time = (double)s->steps * s->dt;
   if (status == SAP_STATUS_OK &&
       sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, &error) == SAP_STATUS_OK) {
     s->end = measure_energy(r);
   }
-  if (r->o.output != NULL && !mujoco_output_close(&r->out)) {
-    cli_message("%s: could not be written", r->o.output);
-    return CLI_FILE;
-  }
   mujoco_record* record = r->record;
   r->record = NULL;
-  if (mujoco_record_close(record, &error) != SAP_STATUS_OK) {
-    return cli_report(&error);
+  if (mujoco_record_close(record, &error) != SAP_STATUS_OK ||
+      (r->out != NULL && sap_file_commit(r->out, &error) != SAP_STATUS_OK)) {
+    return leave(r, &error);
   }
   run_statistics_print(s, r->o.path, r->o.format, r->o.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
@@ -213,7 +222,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
 
   sap_error error = {0};
   code = prepare(&r, &error) == SAP_STATUS_OK ? execute(&r) : report(&error);
-  mujoco_output_abandon(&r.out);
+  sap_file_close(r.out);
   (void)mujoco_record_close(r.record, NULL);
   mujoco_unload(&r.loaded);
   free(r.contacts);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cli/options.h"
+#include "cli/scene_options.h"
 #include "mujoco/compat.h"
 
 static sap_status fail(sap_error* error, sap_status status, const char* text, const char* what) {
@@ -39,6 +40,22 @@ static sap_status find_plugins(const mujoco_options* o, sap_error* error) {
 #endif
 }
 
+static sap_status refuse_keyframe(const mujoco_options* o, const mjModel* m, sap_error* error) {
+  enum { NAMES = 64 };
+  const char* names[NAMES];
+  int named = 0;
+  for (int i = 0; i < (int)m->nkey && named < NAMES; ++i) {
+    const char* name = mj_id2name(m, mjOBJ_KEY, i);
+    if (name != NULL && name[0] != '\0') {
+      names[named++] = name;
+    }
+  }
+  char instead[128];
+  cli_keyframe_hint(o->keyframe, names, named, (int32_t)m->nkey, instead, sizeof instead);
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", o->path,
+                  o->keyframe, instead);
+}
+
 static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
   if (o->keyframe == NULL) {
     return SAP_STATUS_OK;
@@ -46,9 +63,7 @@ static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_er
   int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->keyframe);
   if (index < 0 &&
       (!cli_read_integer(o->keyframe, &index) || index < 0 || index >= (int32_t)l->model->nkey)) {
-    char text[64];
-    (void)snprintf(text, sizeof text, "no such keyframe (the model has %d)", (int)l->model->nkey);
-    return fail(error, SAP_STATUS_ARGUMENT, text, o->keyframe);
+    return refuse_keyframe(o, l->model, error);
   }
   mj_resetDataKeyframe(l->model, l->data, index);
   return SAP_STATUS_OK;

@@ -41,39 +41,28 @@ static void print_header(FILE* file, const mjModel* m) {
   (void)fputs(",contacts,newton_iterations,penetration_m\n", file);
 }
 
-bool mujoco_output_open(mujoco_output* out, const char* path, const mjModel* model) {
-  out->file = fopen(path, "w");
-  if (out->file != NULL) {
-    print_header(out->file, model);
+sap_status mujoco_output_open(const char* path, const mjModel* model, sap_file** out,
+                              sap_error* error) {
+  const sap_status status = sap_file_create(path, out, error);
+  if (status == SAP_STATUS_OK) {
+    print_header(sap_file_stream(*out), model);
   }
-  return out->file != NULL;
+  return status;
 }
 
-void mujoco_output_row(mujoco_output* out, const mjModel* m, const mjData* d,
-                       const sap_mj_report* report) {
-  (void)fprintf(out->file, "%.17g", d->time);
+sap_status mujoco_output_row(sap_file* out, const mjModel* m, const mjData* d,
+                             const sap_mj_report* report, sap_error* error) {
+  FILE* file = sap_file_stream(out);
+  (void)fprintf(file, "%.17g", d->time);
   for (int i = 0; i < (int)m->nq; ++i) {
-    (void)fprintf(out->file, ",%.17g", d->qpos[i]);
+    (void)fprintf(file, ",%.17g", d->qpos[i]);
   }
   for (int i = 0; i < (int)m->nv; ++i) {
-    (void)fprintf(out->file, ",%.17g", d->qvel[i]);
+    (void)fprintf(file, ",%.17g", d->qvel[i]);
   }
   const bool solved = report != NULL && report->solver != NULL;
-  (void)fprintf(out->file, ",%d,%d,%.17g\n", report != NULL ? (int)report->contacts : (int)d->ncon,
+  (void)fprintf(file, ",%d,%d,%.17g\n", report != NULL ? (int)report->contacts : (int)d->ncon,
                 solved ? (int)report->solver->iterations : 0,
                 report != NULL ? report->penetration : 0.0);
-}
-
-bool mujoco_output_close(mujoco_output* out) {
-  bool good = fflush(out->file) == 0 && !ferror(out->file);
-  good = fclose(out->file) == 0 && good;
-  out->file = NULL;
-  return good;
-}
-
-void mujoco_output_abandon(mujoco_output* out) {
-  if (out->file != NULL) {
-    (void)fclose(out->file);
-    out->file = NULL;
-  }
+  return sap_file_check(out, error);
 }

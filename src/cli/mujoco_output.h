@@ -4,20 +4,15 @@
 #ifndef SAP_CLI_MUJOCO_OUTPUT_H
 #define SAP_CLI_MUJOCO_OUTPUT_H
 
-#include <stdio.h>
-
 #include <sapstep/mujoco.h>
 
-typedef struct mujoco_output {
-  FILE* file;
-} mujoco_output;
+#include "core/file.h"
 
-// False: it cannot be written.
-bool mujoco_output_open(mujoco_output* out, const char* path, const mjModel* model);
+// The file and its header; it appears when it is committed.
+sap_status mujoco_output_open(const char* path, const mjModel* model, sap_file** out,
+                              sap_error* error);
 // report NULL: the start.
-void mujoco_output_row(mujoco_output* out, const mjModel* model, const mjData* data,
-                       const sap_mj_report* report);
-bool mujoco_output_close(mujoco_output* out);
-void mujoco_output_abandon(mujoco_output* out);
+sap_status mujoco_output_row(sap_file* out, const mjModel* model, const mjData* data,
+                             const sap_mj_report* report, sap_error* error);
 
 #endif

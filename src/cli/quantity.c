@@ -8,12 +8,20 @@
 #include <string.h>
 
 static sap_status unknown_kind(const char* text, sap_error* error) {
-  char list[256] = "";
-  for (int i = 0; quantity_kinds[i].name != NULL; ++i) {
+  enum { KINDS = 32 };
+  char list[256] = "", kind[64];
+  const char* names[KINDS] = {"history"};
+  int count = 1;
+  (void)snprintf(kind, sizeof kind, "%.*s", (int)strcspn(text, ":"), text);
+  for (int i = 0; quantity_kinds[i].name != NULL && count < KINDS; ++i) {
+    names[count++] = quantity_kinds[i].name;
     (void)strcat(strcat(list, i > 0 ? ", " : ""), quantity_kinds[i].name);
   }
-  return sap_fail(error, SAP_STATUS_ARGUMENT, "unknown quantity '%.80s'; there are %s and history",
-                  text, list);
+  const char* near = cli_suggest(kind, names, count);
+  return near != NULL ? sap_fail(error, SAP_STATUS_ARGUMENT,
+                                 "unknown quantity '%.80s', did you mean '%s'?", text, near)
+                      : sap_fail(error, SAP_STATUS_ARGUMENT,
+                                 "unknown quantity '%.80s'; there are %s and history", text, list);
 }
 
 // Some of the labels, as many as fit.

@@ -112,6 +112,19 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   return status;
 }
 
+void cli_keyframe_hint(const char* asked, const char* const* names, int named, int32_t count,
+                       char* out, size_t size) {
+  const char* near = cli_suggest(asked, names, named);
+  near = near == NULL && named == 1 ? names[0] : near;
+  if (near != NULL) {
+    (void)snprintf(out, size, "did you mean '%.80s'?", near);
+  } else if (count > 0) {
+    (void)snprintf(out, size, "it has 0 to %ld", (long)count - 1);
+  } else {
+    (void)snprintf(out, size, "it has none");
+  }
+}
+
 // What the model has instead of the keyframe asked for.
 static void list_keyframes(const sap_model* model, const char* asked, char* out, size_t size) {
   enum { NAMES = 64 };
@@ -124,15 +137,7 @@ static void list_keyframes(const sap_model* model, const char* asked, char* out,
       names[named++] = name;
     }
   }
-  const char* near = cli_suggest(asked, names, named);
-  near = near == NULL && named == 1 ? names[0] : near;
-  if (near != NULL) {
-    (void)snprintf(out, size, "did you mean '%.80s'?", near);
-  } else if (count > 0) {
-    (void)snprintf(out, size, "it has 0 to %ld", (long)count - 1);
-  } else {
-    (void)snprintf(out, size, "it has none");
-  }
+  cli_keyframe_hint(asked, names, named, count, out, size);
 }
 
 static sap_status check_moves(const cli_scene* scene, const sap_model* model, sap_error* error) {

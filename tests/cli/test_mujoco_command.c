@@ -131,8 +131,25 @@ static void test_wrong_input(void** state) {
   command_expect(*state, program, "mujoco --plugins . box.xml", 3, "plugins");
   command_expect(*state, program, "mujoco none.xml", 3, "cannot read 'none.xml': No such file");
   command_expect(*state, program, "mujoco bad.xml", 3, "bogus");
-  command_expect(*state, program, "mujoco --keyframe down box.xml", 3, "down: no such keyframe");
-  command_expect(*state, program, "mujoco --output no/t.csv box.xml", 3, "no/t.csv");
+  command_expect(*state, program, "mujoco --keyframe down box.xml", 3, "has no keyframe 'down'");
+  command_expect(*state, program, "mujoco --output no/t.csv box.xml", 3,
+                 "cannot write 'no/t.csv': No such file or directory");
+}
+
+// A trajectory appears whole; of one that meets a full disk the lines that were written stay.
+static void test_full_disk(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  const int before = scratch_count(*state);
+  command_expect_after(*state, program, "ulimit -f 16; trap '' XFSZ;",
+                       "mujoco --output t.csv --duration 5 box.xml", 3,
+                       "the trajectory's rows so far are in 't.csv'");
+  char* text = scratch_read(scratch_path(*state, "t.csv", path), NULL);
+  assert_non_null(text);
+  assert_int_equal(text[strlen(text) - 1], '\n');
+  assert_true(strlen(text) > 4000 && strlen(text) <= 16 * 1024);
+  free(text);
+  command_expect(*state, program, "mujoco --output u.csv --checkpoint no/a box.xml", 3, "no/a");
+  assert_int_equal(scratch_count(*state), before + 2);  // no file but t.csv and u.csv
 }
 
 int main(void) {
@@ -143,6 +160,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_deadline, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_checkpoint, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_input, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_full_disk, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

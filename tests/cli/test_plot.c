@@ -165,8 +165,10 @@ static void wrong_input_is_told(void** state) {
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
-  expect(*state, "plot a.h5 energi", 3,
-         "unknown quantity 'energi'; there are energy, position, q, v, momentum, actuator, "
+  expect(*state, "plot a.h5 energi:kinetic", 3,
+         "unknown quantity 'energi:kinetic', did you mean 'energy'?");
+  expect(*state, "plot a.h5 heat", 3,
+         "unknown quantity 'heat'; there are energy, position, q, v, momentum, actuator, "
          "contacts, contact_force, penetration, slip, step and history");
   expect(*state, "export a.h5 energy:heat", 3,
          "'energy' has no 'heat'; there are kinetic, gravity, springs, total");

@@ -25,6 +25,7 @@ def test_order_of_schemes(tmp_path):
     rows = draw("order_of_schemes.py", tmp_path / "orders.png").splitlines()
     orders = {row.split()[0]: float(row.split()[2].rstrip(",")) for row in rows}
     assert orders["midpoint"] == pytest.approx(2.0, abs=0.05)
+    assert orders["implicit-euler"] == pytest.approx(1.0, abs=0.05)
     assert orders["symplectic-euler"] > 0.9
 
 
