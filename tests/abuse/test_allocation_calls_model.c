@@ -169,7 +169,7 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   X(sap_stepper_options_set_scheme, 2,                                                             \
     sap_stepper_options_set_scheme(P(1, &stepper_options), (sap_scheme)I(2, 1), error))            \
   X(sap_batch_create, 4,                                                                           \
-    sap_batch_create(P(1, model), NULL, I(2, 2), I(3, 1), P(4, &made.batch), error))               \
+    sap_batch_create(P(1, model), NULL, N(2, 2), I(3, 1), P(4, &made.batch), error))               \
   X(sap_batch_step, 4,                                                                             \
     sap_batch_step(P(1, batch), P(2, states), W(3, zeros, 2), call_breaks(4, 0) ? 0 : 1, NULL,     \
                    error))
