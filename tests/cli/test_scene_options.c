@@ -143,12 +143,28 @@ static void slip_by_kind(void** state) {
   }
 }
 
+// MJCF has a floor and joints of its own: what would be dropped is told.
+static void dropped_of_mjcf(void** state) {
+  static const char text[] =
+      "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>";
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "ball.xml", text, strlen(text), path);
+  static const char said[] = "is for URDF only, this MJCF scene has its own";
+  command_expect(*state, program, "run ball.xml --duration 0.01 --floor 0", 0, said);
+  command_expect(*state, program, "run ball.xml --duration 0.01 --floating-base", 0, said);
+  command_result r = ask(*state, "info ball.xml --floor 0");
+  command_says(r.out, "a floor is for URDF only");
+  command_clear(&r);
+  command_expect(*state, program, "run ball.xml --duration 0.01", 0, NULL);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(every_command_has_the_floor, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(bad_values, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(told_once, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(slip_by_kind, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(dropped_of_mjcf, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
