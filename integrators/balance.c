@@ -281,7 +281,7 @@ static sap_status complete_matrix(sap_balance* balance, const int32_t* tree_dof,
   lock_matrix(balance, tree_dof);
   lock_couplings(balance, tree_dof);
   int32_t tree = 0;
-  if (!sap_tree_store_is_finite(balance->system, &balance->A, &tree)) {
+  if (!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite",
                     tree);
   }

@@ -10,6 +10,7 @@
 enum { SAP_PREDICTION_DEPTH = 4 };
 
 typedef struct sap_prediction {
+  sap_threads* threads;  // of the caller's, NULL: one
   int32_t nv;
   int32_t depth;  // degrees to choose from, at most SAP_PREDICTION_DEPTH
   int32_t count;  // of the steps remembered, at most that

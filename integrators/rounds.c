@@ -55,6 +55,7 @@ sap_status sap_rounds_create(const sap_system* system, const sap_stepper_options
 
 void sap_rounds_lend_threads(sap_rounds* rounds, sap_threads* threads) {
   rounds->free_motion.balance.threads = threads;
+  rounds->free_motion.prediction.threads = rounds->expected.threads = threads;
   if (rounds->contact.problem != NULL) {
     sap_problem_lend_threads(rounds->contact.problem, threads);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "integrators/tree_store.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -57,8 +58,8 @@ void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store
 }
 
 enum {
-  FREE_BODY = 6,     // loops of fixed length
-  MULTIPLY_WORK = 3  // instructions of an entry, about
+  FREE_BODY = 6,  // loops of fixed length
+  ENTRY_WORK = 3  // instructions of an entry, about
 };
 
 // y += A x of a free body, from the lower triangle.
@@ -94,6 +95,12 @@ static void multiply_coupling_transposed(int32_t rows, int32_t columns, const do
   }
 }
 
+// Instructions for one of so many blocks, about.
+static int32_t work_of(const sap_tree_store* store, int32_t blocks) {
+  const size_t work = blocks > 0 ? ENTRY_WORK * store->count / (size_t)blocks : 0;
+  return work < INT32_MAX ? (int32_t)work : INT32_MAX;
+}
+
 // A product on its way.
 typedef struct product {
   const sap_system* system;
@@ -121,10 +128,8 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y) {
   product of = {system, tree_dof, store, x, y};
-  const int64_t work =
-      system->ntrees > 0 ? MULTIPLY_WORK * (int64_t)store->count / system->ntrees : 0;
-  sap_threads_run_parts(threads, system->ntrees, (int32_t)(work < INT32_MAX ? work : INT32_MAX),
-                        multiply_trees, &of);
+  sap_threads_run_parts(threads, system->ntrees, work_of(store, system->ntrees), multiply_trees,
+                        &of);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
@@ -137,9 +142,12 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
   }
 }
 
-bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store,
-                              int32_t* tree) {
-  for (int32_t i = 0; i < system->ntrees + system->ncouplings; ++i) {
+// The first of blocks first ... end - 1, diagonal ones and then couplings, that is not finite; end:
+// they all are.
+static int32_t find_not_finite(const sap_system* system, const sap_tree_store* store, int32_t first,
+                               int32_t end) {
+  int32_t i = first;
+  for (bool good = true; good && i < end; i += good ? 1 : 0) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
@@ -147,12 +155,33 @@ bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* st
     const double* block = store->pointers[i];
     const size_t count = (size_t)rows * (size_t)system->tree_sizes[b];
     // In one go; what stands above a diagonal, and is not used, must not matter.
-    const bool good = sap_all_finite(block, count) ||
-                      (diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows));
-    if (!good) {
-      *tree = a;
-      return false;
-    }
+    good = sap_all_finite(block, count) ||
+           (diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows));
   }
-  return true;
+  return i;
+}
+
+typedef struct check {
+  const sap_system* system;
+  const sap_tree_store* store;
+  _Atomic bool failed;
+} check;
+
+static void check_blocks(void* context, int32_t first, int32_t end) {
+  check* of = context;
+  if (find_not_finite(of->system, of->store, first, end) < end) {
+    of->failed = true;
+  }
+}
+
+bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
+                              const sap_tree_store* store, int32_t* tree) {
+  const int32_t blocks = system->ntrees + system->ncouplings;
+  check of = {.system = system, .store = store};
+  sap_threads_run_parts(threads, blocks, work_of(store, blocks), check_blocks, &of);
+  if (of.failed) {
+    const int32_t i = find_not_finite(system, store, 0, blocks);
+    *tree = i < system->ntrees ? i : system->couplings[i - system->ntrees][0];
+  }
+  return !of.failed;
 }

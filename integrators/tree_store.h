@@ -28,6 +28,7 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y);
 // Is every entry of the lower triangles and the couplings finite? If not, *tree is one it is in.
-bool sap_tree_store_is_finite(const sap_system* system, const sap_tree_store* store, int32_t* tree);
+bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
+                              const sap_tree_store* store, int32_t* tree);
 
 #endif

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run is published by its ticket: a number of its own and the jobs that nobody has taken. Whoever
-// takes a job counts the ticket down, which fails once the run is over; so the run's task is read
-// only by who has a job of it, and is there until that is done.
+// A run is published by its ticket: the first and the end of the jobs that nobody has taken. A job
+// is taken by changing the ticket, and the run's task is read only by who has one of its jobs; so
+// it is there until that is done. The caller takes jobs from the front and the others from the
+// back: of two threads each mostly meets the numbers again that it had in the runs before, and what
+// belongs to them in its cache.
 #define _POSIX_C_SOURCE 200809L
 #include "core/threads.h"
 
@@ -12,7 +14,7 @@
 #include "core/memory.h"
 
 enum {
-  LOOKS_AHEAD = 1 << 15,  // of a thread at the ticket before it sleeps: some 50 us
+  LOOKS_AHEAD = 1 << 17,  // of a thread at the ticket before it sleeps: some 200 us
   LOOKS_BACK = 1 << 13,   // of the caller at the jobs that others do
   JOB_WORK = 15000,       // instructions that are worth a job: some 5 us
   JOBS_PER_THREAD = 4,    // at most
@@ -27,8 +29,7 @@ struct sap_threads {
   // one side before it reads the other's.
   sap_task* task;
   void* context;
-  int32_t njobs;
-  _Atomic uint64_t ticket;     // number of the run << 32 | jobs not taken
+  _Atomic uint64_t ticket;     // end of the jobs not taken << 32 | their first
   _Atomic int32_t unfinished;  // jobs of it
   _Atomic int32_t sleepers;    // threads that are waked by `work`
   _Atomic bool waits;          // the caller is waked by `done`
@@ -37,18 +38,29 @@ struct sap_threads {
   pthread_cond_t work, done;
 };
 
-static uint32_t jobs_left(sap_threads* t) {
-  return (uint32_t)atomic_load(&t->ticket);
+static uint32_t first_of(uint64_t ticket) {
+  return (uint32_t)ticket;
+}
+
+static uint32_t end_of(uint64_t ticket) {
+  return (uint32_t)(ticket >> 32);
+}
+
+static bool has_jobs(sap_threads* t) {
+  const uint64_t ticket = atomic_load(&t->ticket);
+  return first_of(ticket) < end_of(ticket);
 }
 
 // Takes jobs until none is left.
-static void take_jobs(sap_threads* t) {
+static void take_jobs(sap_threads* t, bool from_front) {
   uint64_t ticket = atomic_load(&t->ticket);
-  while ((uint32_t)ticket > 0) {
-    if (!atomic_compare_exchange_weak(&t->ticket, &ticket, ticket - 1)) {
+  while (first_of(ticket) < end_of(ticket)) {
+    const uint64_t rest = from_front ? ticket + 1 : ticket - (UINT64_C(1) << 32);
+    const uint32_t job = from_front ? first_of(ticket) : end_of(rest);
+    if (!atomic_compare_exchange_weak(&t->ticket, &ticket, rest)) {
       continue;
     }
-    t->task(t->context, t->njobs - (int32_t)(uint32_t)ticket);
+    t->task(t->context, (int32_t)job);
     if (atomic_fetch_sub(&t->unfinished, 1) == 1 && atomic_load(&t->waits)) {
       (void)pthread_mutex_lock(&t->mutex);
       (void)pthread_cond_signal(&t->done);
@@ -61,7 +73,7 @@ static void take_jobs(sap_threads* t) {
 static void sleep_until_work(sap_threads* t) {
   (void)pthread_mutex_lock(&t->mutex);
   (void)atomic_fetch_add(&t->sleepers, 1);
-  while (!atomic_load(&t->ending) && jobs_left(t) == 0) {
+  while (!atomic_load(&t->ending) && !has_jobs(t)) {
     (void)pthread_cond_wait(&t->work, &t->mutex);
   }
   (void)atomic_fetch_sub(&t->sleepers, 1);
@@ -71,9 +83,9 @@ static void sleep_until_work(sap_threads* t) {
 static void* work(void* threads) {
   sap_threads* t = threads;
   while (!atomic_load(&t->ending)) {
-    take_jobs(t);
+    take_jobs(t, false);
     int32_t look = 0;
-    while (look < t->looks_ahead && jobs_left(t) == 0) {
+    while (look < t->looks_ahead && !has_jobs(t)) {
       ++look;
     }
     if (look == t->looks_ahead) {
@@ -162,16 +174,14 @@ void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* contex
   }
   t->task = task;
   t->context = context;
-  t->njobs = njobs;
   atomic_store(&t->unfinished, njobs);
-  const uint64_t run = (atomic_load(&t->ticket) >> 32) + 1;
-  atomic_store(&t->ticket, run << 32 | (uint64_t)(uint32_t)njobs);
+  atomic_store(&t->ticket, (uint64_t)(uint32_t)njobs << 32);
   if (atomic_load(&t->sleepers) > 0) {
     (void)pthread_mutex_lock(&t->mutex);
     (void)pthread_cond_broadcast(&t->work);
     (void)pthread_mutex_unlock(&t->mutex);
   }
-  take_jobs(t);
+  take_jobs(t, true);
   wait_until_done(t);
 }
 

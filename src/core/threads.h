@@ -19,8 +19,9 @@ void sap_threads_destroy(sap_threads* threads);
 int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
 
 // task(context, job) for all jobs from 0 to njobs - 1; returns when all are done. From one thread
-// at a time, and not from within a task. threads NULL: one after the other. After a run threads
-// look out for the next one for some 50 us before they sleep, where there is a processor for each.
+// at a time, and not from within a task. threads NULL: one after the other. The caller takes jobs
+// from 0 on, the others from the last one back. After a run they look out for the next one for some
+// 200 us before they sleep, where there is a processor for each thread.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
 
 // Into how many jobs `items` are best divided, each of which takes about `work` instructions: some

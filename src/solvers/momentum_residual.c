@@ -20,17 +20,30 @@ static inline void add_free_body(const double* A, const double* x, double* restr
   }
 }
 
-// out += A x
-static void add_momentum(const sap_problem* p, const double* x, double* out) {
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    const int32_t n = p->tree_size[t];
+// out += A x, product by product.
+typedef struct products {
+  const sap_problem* problem;
+  const double* x[2];
+  double* out[2];
+} products;
+
+static void add_trees(void* context, int32_t first, int32_t end) {
+  const products* of = context;
+  const sap_problem* p = of->problem;
+  for (int32_t t = first; t < end; ++t) {
+    const int32_t n = p->tree_size[t], start = p->tree_start[t];
     const double* A = p->diagonal + p->diagonal_start[t];
-    if (n == FREE_BODY) {
-      add_free_body(A, x + p->tree_start[t], out + p->tree_start[t]);
-    } else {
-      sap_square_add(n, A, x + p->tree_start[t], out + p->tree_start[t]);
+    for (int k = 0; k < 2; ++k) {
+      if (n == FREE_BODY) {
+        add_free_body(A, of->x[k] + start, of->out[k] + start);
+      } else {
+        sap_square_add(n, A, of->x[k] + start, of->out[k] + start);
+      }
     }
   }
+}
+
+static void add_couplings(const sap_problem* p, const double* x, double* out) {
   for (int32_t c = 0; c < p->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[c];
     const int32_t a = coupling->tree_a, b = coupling->tree_b;
@@ -158,8 +171,11 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
     mobility_residual(p, v, impulse, momentum, out);
     return SAP_STATUS_OK;
   }
-  add_momentum(p, step, momentum);
-  add_momentum(p, v, absolute);
+  products of = {p, {step, v}, {momentum, absolute}};
+  const int32_t entries = p->ntrees > 0 ? p->diagonal_start[p->ntrees] / p->ntrees : 0;
+  sap_threads_run_parts(p->threads, p->ntrees, 2 * entries, add_trees, &of);
+  add_couplings(p, step, momentum);
+  add_couplings(p, v, absolute);
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
     const int32_t n = p->tree_size[t];

@@ -6,6 +6,8 @@
 
 #include "core/memory.h"
 
+enum { RECALL_WORK = 50 };  // instructions of a block, about
+
 // First slot to look at; the multiplier is 2^64 over the golden ratio.
 static size_t home(uint64_t key, int32_t nslots) {
   return (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (size_t)(nslots - 1);
@@ -36,8 +38,17 @@ sap_status sap_impulse_memory_reserve(sap_impulse_memory* m, const sap_problem* 
              : status;
 }
 
-void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p, double* gamma) {
-  for (int32_t b = 0; b < p->nblocks; ++b) {
+typedef struct recalling {
+  const sap_impulse_memory* memory;
+  const sap_problem* problem;
+  double* gamma;
+} recalling;
+
+static void recall(void* context, int32_t first, int32_t end) {
+  const sap_impulse_memory* m = ((const recalling*)context)->memory;
+  const sap_problem* p = ((const recalling*)context)->problem;
+  double* gamma = ((const recalling*)context)->gamma;
+  for (int32_t b = first; b < end; ++b) {
     const sap_block_data* block = &p->blocks[b];
     const sap_impulse_slot* slot =
         block->key != 0 && m->nslots > 0 ? &m->slots[find_slot(m, block->key)] : NULL;
@@ -46,6 +57,11 @@ void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p
       gamma[block->first_row + i] = known ? m->gamma[slot->row + i] : (double)NAN;
     }
   }
+}
+
+void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p, double* gamma) {
+  recalling of = {m, p, gamma};
+  sap_threads_run_parts(p->threads, p->nblocks, RECALL_WORK, recall, &of);
 }
 
 void sap_impulse_memory_store(sap_impulse_memory* m, const sap_problem* p, const double* gamma) {

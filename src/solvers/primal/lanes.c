@@ -124,10 +124,12 @@ static sap_status solve_island(const sap_primal_call* of, sap_lane* l, int32_t i
   return status;
 }
 
-static void run_lane(void* context, int32_t turn) {
+// The first and the last jobs are taken first (core/threads.h): they are the longest lanes.
+static void run_lane(void* context, int32_t job) {
   const sap_primal_call* of = context;
   const sap_primal* s = of->primal;
-  sap_lane* l = &s->lanes[s->lanes[turn].nth];
+  const int32_t rank = 2 * job < s->nlanes ? 2 * job : 2 * (s->nlanes - 1 - job) + 1;
+  sap_lane* l = &s->lanes[s->lanes[rank].nth];
   const int32_t ntrees = of->problem->ntrees;
   const int32_t share = s->nlanes == 1 ? ntrees : 2 * (ntrees / s->nlanes);
   const int32_t rows = of->options->max_iterations < SAP_HISTORY_RESERVE
@@ -144,7 +146,7 @@ static void run_lane(void* context, int32_t turn) {
   }
 }
 
-// Runs of islands with about the same number of blocks; the longest run is the first to be taken.
+// Runs of islands with about the same number of blocks, ranked by their lengths.
 static void deal_islands(sap_primal* s) {
   const int32_t* start = s->islands.block_start;
   const int32_t blocks = s->islands.count > 0 ? start[s->islands.count] : 0;

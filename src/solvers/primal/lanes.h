@@ -30,7 +30,7 @@ typedef struct sap_lane {
   sap_cholesky_pool pool;
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // its islands
-  int32_t nth;           // the lane whose turn it is after as many as this one's number
+  int32_t nth;           // the lane than which as many are longer as this one's number
   sap_status status;
   sap_error error;
 } sap_lane;
