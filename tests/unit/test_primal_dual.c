@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The linearisations of the primal-dual steps: against differences of the law they stand for, and
 // against SAP's own at a point where gamma = P_C(y).
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -166,10 +167,47 @@ static void test_consistent(void** state) {
   }
 }
 
+// After a semismooth step the dual is q - G d, its friction scaled back to what the larger of its
+// own normal impulse and the law's bears; the normal impulse stays.
+static void test_limit(void** state) {
+  (void)state;
+  uint32_t seed = 5;
+  int scaled = 0, kept = 0;
+  for (int i = 0; i < 300; ++i) {
+    const double mu = 0.6 + 0.5 * pseudo_random(&seed), Rt = 1e-4;
+    const double R[3] = {Rt, Rt, 0.05};
+    const double v[3] = {1e-4 * pseudo_random(&seed), 1e-4 * pseudo_random(&seed),
+                         0.2 * pseudo_random(&seed)};
+    fixture f = {0};
+    set_up(&f, mu, R, v);
+    sap_newton* n = &f.newton;
+    sap_newton_linearise(n, SAP_STEP_SEMISMOOTH);
+    for (int r = 0; r < 3; ++r) {
+      n->cone_d[r] = 1e-4 * pseudo_random(&seed);
+    }
+    const double *g = n->cone_G, *d = n->cone_d, *q = n->cone_target;
+    const double gamma[3] = {q[0] - g[0] * d[0] - g[1] * d[1] - g[3] * d[2],
+                             q[1] - g[1] * d[0] - g[2] * d[1] - g[4] * d[2],
+                             q[2] - g[3] * d[0] - g[4] * d[1] - g[5] * d[2]};
+    sap_newton_move_dual(n, SAP_STEP_SEMISMOOTH, 1.0);
+    const double size = hypot(gamma[0], gamma[1]), limit = mu * fmax(gamma[2], n->cone_gamma[2]);
+    const double scale = size > limit ? limit / size : 1.0;
+    scaled += size > limit && limit > 0.0;
+    kept += size < limit;
+    for (int r = 0; r < 3; ++r) {
+      // 1e-12: a few sums of numbers up to q
+      ASSERT_NEAR(n->cone_dual[r], r < 2 ? scale * gamma[r] : gamma[r], 1e-12 * (1.0 + size));
+    }
+    tear_down(&f);
+  }
+  assert_true(scaled > 10 && kept > 10);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_law),
       cmocka_unit_test(test_consistent),
+      cmocka_unit_test(test_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

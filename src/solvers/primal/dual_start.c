@@ -59,9 +59,8 @@ static double largest_R(const sap_cone* cone) {
   if (sap_cone_is_lagged(cone) && cone->potential->limit > 0.0) {
     return cone->potential->slip_speed / cone->potential->limit;
   }
-  const double Rn = 1.0 / cone->inverse_Rn;
-  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
-  return Rt > Rn ? Rt : Rn;
+  const bool tangents = cone->inverse_Rt > 0.0 && cone->inverse_Rt < cone->inverse_Rn;
+  return 1.0 / (tangents ? cone->inverse_Rt : cone->inverse_Rn);
 }
 
 void sap_newton_choose_metrics(sap_newton* n) {

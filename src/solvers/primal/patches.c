@@ -232,7 +232,7 @@ void sap_newton_gather_blocks(sap_newton* n) {
     const sap_block_data* block = &n->problem->blocks[key->block];
     const int32_t* order = n->tree_order + key->order;
     const sap_patch_kind kind = sap_newton_patch_kind(block);
-    const int32_t count = list_columns(n, block, order, columns);
+    const int32_t count = n->ncolumns > 0 ? list_columns(n, block, order, columns) : -1;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
     if (last == NULL || !same_trees(n, last, block, order) ||
         !same_columns(n, last, columns, count)) {
