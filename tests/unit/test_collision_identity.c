@@ -7,8 +7,10 @@
 
 #include <cmocka.h>
 
+#include "geometry/identity.h"
 #include "math/vector3.h"
 #include "support/collision_scene.h"
+#include "support/convex_oracle.h"
 
 // A box slides, turns and rocks on a plane: each corner keeps its number as long as it touches, and
 // takes none that another has; where it lifts and returns, it may have a new one.
@@ -85,10 +87,86 @@ static void detection_has_no_memory_but_identity(void** state) {
   scene_end(&fresh);
 }
 
+static double apart2(const sap_identity* a, const sap_identity* b) {
+  double d_A[3], d_B[3];
+  sap_v3_sub(d_A, a->p_A, b->p_A);
+  sap_v3_sub(d_B, a->p_B, b->p_B);
+  return fmin(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
+}
+
+// Of all pairs within the tolerance the nearest first, of equal ones the first; -1: none.
+static void match_by_rounds(const sap_identity* old, int32_t old_count, double tolerance,
+                            const sap_identity* points, int32_t count, int32_t* features) {
+  bool taken[SAP_MANIFOLD_POINTS] = {false};
+  for (int32_t i = 0; i < count; ++i) {
+    features[i] = -1;
+  }
+  for (;;) {
+    double least = tolerance * tolerance;
+    int32_t point = -1, with = -1;
+    for (int32_t i = 0; i < count; ++i) {
+      for (int32_t j = 0; j < old_count; ++j) {
+        if (features[i] < 0 && !taken[j] && apart2(&points[i], &old[j]) < least) {
+          least = apart2(&points[i], &old[j]);
+          point = i;
+          with = j;
+        }
+      }
+    }
+    if (point < 0) {
+      return;
+    }
+    features[point] = old[with].feature;
+    taken[with] = true;
+  }
+}
+
+// Points on a coarse lattice, so that distances tie, and near the old ones or not.
+static void matches_are_those_of_rounds(void** state) {
+  (void)state;
+  uint64_t seed = 11;
+  int32_t matched = 0, fresh = 0;
+  for (int trial = 0; trial < 20000; ++trial) {
+    sap_identity old[SAP_MANIFOLD_POINTS] = {0}, points[SAP_MANIFOLD_POINTS] = {0};
+    const int32_t old_count = (int32_t)(4.999 * oracle_random(&seed));
+    const int32_t count = 1 + (int32_t)(3.999 * oracle_random(&seed));
+    const double cells = trial % 2 ? 3.0 : 1000.0, shift = trial % 3 ? 0.02 : 1.0;
+    for (int32_t j = 0; j < old_count; ++j) {
+      old[j].feature = (j + trial) % SAP_MANIFOLD_POINTS;
+      for (int k = 0; k < 3; ++k) {
+        old[j].p_A[k] = floor(cells * oracle_random(&seed)) / cells;
+        old[j].p_B[k] = floor(cells * oracle_random(&seed)) / cells;
+      }
+    }
+    for (int32_t i = 0; i < count; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        points[i].p_A[k] = old[i].p_A[k] + shift * floor(cells * oracle_random(&seed)) / cells;
+        points[i].p_B[k] = old[i].p_B[k] + shift * floor(cells * oracle_random(&seed)) / cells;
+      }
+    }
+    int32_t expected[SAP_MANIFOLD_POINTS];
+    match_by_rounds(old, old_count, 0.5, points, count, expected);
+    sap_identity_match(old, old_count, 0.5, points, count);
+    for (int32_t i = 0; i < count; ++i) {
+      if (expected[i] >= 0) {
+        assert_int_equal(points[i].feature, expected[i]);
+        ++matched;
+        continue;
+      }
+      ++fresh;
+      for (int32_t j = 0; j < old_count; ++j) {
+        assert_int_not_equal(points[i].feature, old[j].feature);
+      }
+    }
+  }
+  assert_true(matched > 10000 && fresh > 5000);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(identities_follow_the_corners),
       cmocka_unit_test(detection_has_no_memory_but_identity),
+      cmocka_unit_test(matches_are_those_of_rounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
