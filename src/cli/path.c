@@ -36,11 +36,12 @@ bool cli_same_file(const char* a, const char* b) {
 }
 
 sap_status cli_check_sibling(const char* output, const char* input, sap_error* error) {
-  return !cli_same_file(output, input)
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_ARGUMENT,
-                        "'%.300s' would be written over itself: name the output with --output",
-                        input);
+  struct stat info;
+  const bool over = stat(input, &info) == 0 && cli_same_file(output, input);
+  return !over ? SAP_STATUS_OK
+               : sap_fail(error, SAP_STATUS_ARGUMENT,
+                          "'%.300s' would be written over itself: name the output with --output",
+                          input);
 }
 
 // Options of all commands that name a file, by what becomes of it.

@@ -85,6 +85,7 @@ static void test_sibling(void** state) {
   }
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.svg", 0, NULL);
   command_expect(s, program, "plot a.svg energy", 3, "'a.svg' would be written over itself");
+  command_expect(s, program, "plot missing.svg energy", 3, "cannot read 'missing.svg': No such");
   command_expect(s, program, "plot a.svg energy -o b.svg >/dev/null", 0, NULL);
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.html", 0, NULL);
   command_expect(s, program, "view a.html", 3, "'a.html' would be written over itself");

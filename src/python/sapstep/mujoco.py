@@ -44,6 +44,11 @@ _SIZES = {
 }
 
 
+def _check_type(name: str, value: Any, wanted: Any) -> None:
+    if not isinstance(value, wanted):
+        raise TypeError(f"{name} must be a mujoco.{wanted.__name__}, not {type(value).__name__}")
+
+
 class Adapter:
     """Workspace for one model: steps any of its data.
 
@@ -55,6 +60,7 @@ class Adapter:
 
     def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
                  remember: bool = True, deadline: float = 0.0, **options: Any) -> None:
+        _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
         self._fitting: Any = None  # a weak reference to the last data that fit
@@ -74,7 +80,9 @@ class Adapter:
         self._turn = Turn("Adapter")
 
     def _address(self, data: "mujoco.MjData") -> Any:
-        if self._fitting is None or self._fitting() is not data:
+        known = self._fitting() if self._fitting is not None else None
+        if known is None or known is not data:
+            _check_type("data", data, mujoco.MjData)
             for array, count in self._counts.items():
                 if len(getattr(data, array)) != count:
                     raise InputError(f"these data were made for another model: {array} has "
@@ -130,6 +138,7 @@ _adapters = _Adapters()
 
 
 def _adapter(model: "mujoco.MjModel") -> Adapter:
+    _check_type("model", model, mujoco.MjModel)
     adapter = _adapters.of.get(model)
     if adapter is None:
         adapter = Adapter(model)

@@ -91,3 +91,7 @@ def test_data_of_another_model():
     with pytest.raises(ValueError, match="made for another model"):
         adapter.step(model, other)
     adapter.step(model, copy.copy(mujoco.MjData(model)))
+    with pytest.raises(TypeError, match="model must be a mujoco.MjModel, not str"):
+        adapter.step("box.xml", other)
+    with pytest.raises(TypeError, match="data must be a mujoco.MjData, not NoneType"):
+        adapter.step(model, None)
