@@ -7,8 +7,8 @@
 //   qacc = (v - v0)/h,  efc_force = gamma/h,  qfrc_constraint = J' gamma/h
 //   M qacc = qfrc_smooth + qfrc_constraint  with the forces of springs, dampers and servos at the
 //   end of the step, which are written back to qfrc_passive, qfrc_actuator and actuator_force.
-//   efc_vel and efc_aref, of use to MuJoCo's own solver, are zero but after sap_mj_step1 and with
-//   surface velocities.
+//   efc_aref, of use to MuJoCo's own solver, is zero but after sap_mj_step1 and with surface
+//   velocities.
 //
 // D and K: damping and stiffness of joints and tendons, gains of affine servos. A servo that meets
 // its force range in the step becomes a block of the problem. Contacts have physical stiffness k

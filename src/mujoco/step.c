@@ -57,7 +57,8 @@ static void sensors(const mjModel* m, mjData* d, int stage) {
 }
 
 // Velocities, passive forces and the bias. MuJoCo's reference accelerations of constraints are its
-// solver's own: they are left out and zero, unless what is added to rows' velocities is wanted.
+// solver's own: they are left out and zero. The rows' velocities, which sensors of limits read, are
+// found here, unless the velocities of surfaces have to be added.
 static void velocity(const call* c) {
   const mjModel* s = &c->a->shadow;
   mjData* d = c->d;
@@ -73,7 +74,7 @@ static void velocity(const call* c) {
   d->nefc = 0;
   mj_fwdVelocity(s, d);
   d->nefc = rows;
-  memset(d->efc_vel, 0, (size_t)rows * sizeof(mjtNum));
+  mj_mulJacVec(s, d, d->efc_vel, d->qvel);
   memset(d->efc_aref, 0, (size_t)rows * sizeof(mjtNum));
 }
 

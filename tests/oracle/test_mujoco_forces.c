@@ -187,11 +187,37 @@ static void test_same_bits(void** state) {
   mujoco_run_end(&b);
 }
 
+// MuJoCo's sensors of limits read the rows' velocities and forces. A row of an upper limit grows as
+// the coordinate falls; the force is that of the step.
+static void test_limit_sensors(void** state) {
+  (void)state;
+  const char* text =
+      "<mujoco><option timestep='0.002' gravity='0 0 0'/><compiler angle='radian'/><worldbody>"
+      "<body><joint name='a' type='hinge' axis='0 1 0' limited='true' range='-1 0.5'/>"
+      "<geom size='.1' pos='0 0 -.5'/></body>"
+      "<body pos='2 0 0'><joint name='b' type='slide' axis='1 0 0'/><geom size='.1'/></body>"
+      "</worldbody><tendon><fixed name='t' limited='true' range='-0.2 9'><joint joint='b' "
+      "coef='2'/>"
+      "</fixed></tendon><sensor><jointlimitvel joint='a'/><tendonlimitvel tendon='t'/>"
+      "<jointlimitfrc joint='a'/></sensor></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->qpos[0] = 0.501;
+  run.data->qpos[1] = -0.101;
+  run.data->qvel[0] = 0.7;
+  run.data->qvel[1] = -0.3;
+  mujoco_run_step(&run, 1);
+  ASSERT_NEAR(run.data->sensordata[0], -0.7, 1e-14);
+  ASSERT_NEAR(run.data->sensordata[1], -0.6, 1e-14);
+  ASSERT_NEAR(run.data->sensordata[2], -run.data->qfrc_constraint[0], 1e-9);
+  assert_true(run.data->sensordata[2] > 0.0);
+  mujoco_run_end(&run);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_forces_elliptic), cmocka_unit_test(test_forces_pyramidal),
       cmocka_unit_test(test_forces_sparse),   cmocka_unit_test(test_same_motion),
-      cmocka_unit_test(test_same_bits),
+      cmocka_unit_test(test_same_bits),       cmocka_unit_test(test_limit_sensors),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
