@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A steady-state step makes no heap call: resting boxes, a hinge at its limit, a coupled pair.
+// A steady-state step makes no heap call: resting boxes, a hinge at its limit, a coupled pair; a
+// field of boxes in threads.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -85,10 +86,41 @@ static void test_coupled(void** state) {
   assert_int_equal(heap_live(), 0);
 }
 
+// So many that every phase of a step is shared.
+static void test_threads(void** state) {
+  (void)state;
+  enum { BOXES = 200, ROW = 20, THREADS = 3 };
+  const double none[3] = {0.0, 0.0, 0.0}, half[3] = {0.1, 0.1, 0.1};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
+  simulation_shape(builder, 0, SAP_SHAPE_PLANE, none, sap_material_default());
+  for (int i = 0; i < BOXES; ++i) {
+    const double p[3] = {0.5 * (i % ROW), 0.5 * (i / ROW), 0.1};
+    const int32_t body = simulation_body(builder, 0, 1.0, 0.01, p);
+    simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
+    simulation_shape(builder, body, SAP_SHAPE_BOX, half, sap_material_default());
+  }
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 5e-3);
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 5e-3;
+  options.solver_options.threads = THREADS;
+  sap_stepper_destroy(s.stepper);
+  assert_int_equal(
+      sap_stepper_create(sap_multibody_system(s.multibody), &options, &s.stepper, NULL),
+      SAP_STATUS_OK);
+  simulation_step(&s, 100);
+  const int64_t before = heap_calls();
+  simulation_step(&s, 50);
+  assert_int_equal(heap_calls() - before, 0);
+  assert_int_equal(s.report.blocks, 4 * BOXES);
+  simulation_end(&s);
+  assert_int_equal(heap_live(), 0);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_multibody),
       cmocka_unit_test(test_coupled),
+      cmocka_unit_test(test_threads),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
