@@ -77,21 +77,28 @@ typedef struct balance {
   double *residual, *load;
 } balance;
 
+// Those of a run of links, which follow one another.
+static sap_dynamics_range dofs_of(const sap_dynamics* d, sap_dynamics_range links) {
+  if (links.first >= links.end) {
+    return (sap_dynamics_range){0, 0};
+  }
+  const sap_link* last = &d->links[links.end - 1];
+  return (sap_dynamics_range){d->links[links.first].first_dof, last->first_dof + last->ndofs};
+}
+
 // Inertia, armature and dampers; no load yet.
 static void begin_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
   const balance* of = context;
   const double per_dt = 1.0 / of->step->dt;
   double* inertial = of->step->inertial;
   d->kernels->momentum_forces(d, links, of->v, of->step, inertial);
-  for (int32_t l = links.first; l < links.end; ++l) {
-    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
-    for (int32_t i = first; i < end; ++i) {
-      of->residual[i] = inertial[i] + (d->armature[i] * (of->v[i] - of->step->v0[i]) * per_dt +
-                                       d->damping[i] * of->v[i]);
-    }
-    for (int32_t i = first; of->load != NULL && i < end; ++i) {
-      of->load[i] = d->force[i] = 0.0;
-    }
+  const sap_dynamics_range dofs = dofs_of(d, links);
+  for (int32_t i = dofs.first; i < dofs.end; ++i) {
+    of->residual[i] = inertial[i] + (d->armature[i] * (of->v[i] - of->step->v0[i]) * per_dt +
+                                     d->damping[i] * of->v[i]);
+  }
+  for (int32_t i = dofs.first; of->load != NULL && i < dofs.end; ++i) {
+    of->load[i] = d->force[i] = 0.0;
   }
 }
 
@@ -99,18 +106,13 @@ static void begin_balance(sap_dynamics* d, sap_dynamics_range links, void* conte
 static void end_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
   const balance* of = context;
   double *load = of->load, *k = d->force;
-  for (int32_t l = links.first; l < links.end; ++l) {
-    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
-    for (int32_t i = first; i < end; ++i) {
-      of->residual[i] -= load[i] + k[i];
-    }
+  const sap_dynamics_range dofs = dofs_of(d, links);
+  for (int32_t i = dofs.first; i < dofs.end; ++i) {
+    of->residual[i] -= load[i] + k[i];
   }
   add_weight(d, links, k);
-  for (int32_t l = links.first; l < links.end; ++l) {
-    const int32_t first = d->links[l].first_dof, end = first + d->links[l].ndofs;
-    for (int32_t i = first; i < end; ++i) {
-      load[i] = fabs(load[i] - d->damping[i] * of->v[i]) + fabs(k[i]);
-    }
+  for (int32_t i = dofs.first; i < dofs.end; ++i) {
+    load[i] = fabs(load[i] - d->damping[i] * of->v[i]) + fabs(k[i]);
   }
 }
 
