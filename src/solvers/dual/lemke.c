@@ -8,8 +8,17 @@
 #include <math.h>
 #include <string.h>
 
-static const double LEAST_PIVOT = 1e-11;  // D's blocks are scaled to 1
-static const double TIE = 1e-12;          // ratios nearer than this are equal
+// D's blocks are scaled to 1, and what is left of entries that should vanish lies below the least
+// pivot. A pivot on such a rest spoils the tableau, and unequal rests of equal ratios make it
+// cycle: where the solution or the pivots of a try show that, all is done again with the next least
+// pivot.
+static const double LEAST_PIVOTS[] = {1e-11, 1e-9, 1e-7, 1e-5};
+enum {
+  TRIES = sizeof LEAST_PIVOTS / sizeof *LEAST_PIVOTS,
+  PIVOTS_PER_UNKNOWN = 10  // of a try that is not the last
+};
+static const double TIE = 1e-12;      // ratios nearer than this are equal
+static const double ACCURACY = 1e-9;  // of the solution, relative to q
 
 // Row i of the tableau: w columns (n), z columns (n), z0, right-hand side.
 static double* row_of(const sap_lcp* lcp, int32_t i) {
@@ -73,10 +82,10 @@ static bool before(const sap_lcp* lcp, int32_t a, int32_t b, int32_t column) {
   return false;
 }
 
-static int32_t leaving_row(const sap_lcp* lcp, int32_t column) {
+static int32_t leaving_row(const sap_lcp* lcp, int32_t column, double least_pivot) {
   int32_t best = -1;
   for (int32_t i = 0; i < lcp->n; ++i) {
-    if (row_of(lcp, i)[column] > LEAST_PIVOT && (best < 0 || before(lcp, i, best, column))) {
+    if (row_of(lcp, i)[column] > least_pivot && (best < 0 || before(lcp, i, best, column))) {
       best = i;
     }
   }
@@ -92,7 +101,7 @@ static void read_solution(const sap_lcp* lcp) {
   }
 }
 
-sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
+static sap_lcp_end try_pivots(const sap_lcp* lcp, double least_pivot, int32_t* pivots) {
   const int32_t n = lcp->n, artificial = 2 * n, limit = *pivots;
   int32_t worst = -1;
   fill(lcp);
@@ -113,11 +122,44 @@ sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
       break;
     }
     column = leaves < n ? leaves + n : leaves - n;  // the complement enters
-    at = leaving_row(lcp, column);
+    at = leaving_row(lcp, column, least_pivot);
     if (at < 0) {
       end = SAP_LCP_RAY;
     }
   }
   read_solution(lcp);
   return end;
+}
+
+// max |min(z, M z + q)| from M itself, of the largest |q|: does not trust the tableau.
+static double error_of(const sap_lcp* lcp) {
+  double largest = 0.0, scale = 0.0;
+  for (int32_t i = 0; i < lcp->n; ++i) {
+    double w = lcp->q[i];
+    for (int32_t j = 0; j < lcp->n; ++j) {
+      w += lcp->M[(size_t)j * (size_t)lcp->n + (size_t)i] * lcp->z[j];
+    }
+    const double error = fabs(lcp->z[i] < w ? lcp->z[i] : w);
+    largest = error <= largest ? largest : error;
+    scale = fmax(scale, fabs(lcp->q[i]));
+  }
+  return largest > 0.0 ? largest / scale : largest;
+}
+
+sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
+  const int32_t limit = *pivots;
+  sap_lcp_end end = SAP_LCP_LIMIT;
+  *pivots = 0;
+  for (int32_t k = 0; k < TRIES; ++k) {
+    int32_t done = limit - *pivots;
+    if (k + 1 < TRIES && done / PIVOTS_PER_UNKNOWN > lcp->n) {
+      done = PIVOTS_PER_UNKNOWN * lcp->n;
+    }
+    end = try_pivots(lcp, LEAST_PIVOTS[k], &done);
+    *pivots += done;
+    if (*pivots >= limit || (end == SAP_LCP_SOLVED && error_of(lcp) <= ACCURACY)) {
+      return end;
+    }
+  }
+  return end == SAP_LCP_SOLVED ? SAP_LCP_INACCURATE : end;
 }

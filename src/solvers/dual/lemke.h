@@ -8,8 +8,9 @@
 
 typedef enum sap_lcp_end {
   SAP_LCP_SOLVED,
-  SAP_LCP_RAY,    // ended on a ray: no solution was found
-  SAP_LCP_LIMIT,  // of pivots
+  SAP_LCP_RAY,        // ended on a ray: no solution was found
+  SAP_LCP_LIMIT,      // of pivots
+  SAP_LCP_INACCURATE  // round-off has spoilt z
 } sap_lcp_end;
 
 // A linear complementarity problem w = M z + q, w >= 0, z >= 0, w . z = 0.
