@@ -8,16 +8,19 @@
 #include "core/threads.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <unistd.h>
 
 #include "core/memory.h"
 
 enum {
-  LOOKS_AHEAD = 1 << 17,  // of a thread at the ticket before it sleeps: some 200 us
-  LOOKS_BACK = 1 << 13,   // of the caller at the jobs that others do
-  JOB_WORK = 15000,       // instructions that are worth a job: some 5 us
-  JOBS_PER_THREAD = 4,    // at most
+  LOOKS_AHEAD = 1 << 16,    // of a thread at the ticket before it sleeps: some 200 us
+  LOOKS_BACK = 1 << 13,     // of the caller at the jobs that others do
+  LOOKS_IN_A_ROW = 1 << 8,  // then who else wants the processor has it: a thread that works, if
+                            // there are fewer processors for us than it seems
+  JOB_WORK = 15000,         // instructions that are worth a job: some 5 us
+  JOBS_PER_THREAD = 4,      // at most
 };
 
 struct sap_threads {
@@ -49,6 +52,13 @@ static uint32_t end_of(uint64_t ticket) {
 static bool has_jobs(sap_threads* t) {
   const uint64_t ticket = atomic_load(&t->ticket);
   return first_of(ticket) < end_of(ticket);
+}
+
+// After the look number `look`.
+static void let_others_work(int32_t look) {
+  if (look % LOOKS_IN_A_ROW == LOOKS_IN_A_ROW - 1) {
+    (void)sched_yield();
+  }
 }
 
 // Takes jobs until none is left.
@@ -86,7 +96,7 @@ static void* work(void* threads) {
     take_jobs(t, false);
     int32_t look = 0;
     while (look < t->looks_ahead && !has_jobs(t)) {
-      ++look;
+      let_others_work(look++);
     }
     if (look == t->looks_ahead) {
       sleep_until_work(t);
@@ -155,6 +165,7 @@ static void wait_until_done(sap_threads* t) {
     if (atomic_load(&t->unfinished) == 0) {
       return;
     }
+    let_others_work(look);
   }
   (void)pthread_mutex_lock(&t->mutex);
   atomic_store(&t->waits, true);
