@@ -6,6 +6,8 @@
 
 #include <sapstep/sapstep.h>
 
+#include "scene_run.h"
+
 sap_status counted_steps(sap_stepper* stepper, sap_state* state, long count, sap_error* error);
 sap_status counted_steps(sap_stepper* stepper, sap_state* state, long count, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
@@ -34,37 +36,17 @@ int main(int argc, char** argv) {
     return 2;
   }
   sap_error error = {0};
-  sap_model* model = NULL;
-  sap_multibody* multibody = NULL;
-  sap_stepper* stepper = NULL;
-  sap_state state = {0};
-  sap_scene_options reading = sap_scene_options_default();
-  reading.lenient = true;
-  sap_stepper_options options = sap_stepper_options_default();
-  sap_status status = sap_scene_read(argv[1], &reading, &model, &error);
+  scene_run run;
+  sap_status status = scene_run_open(argv[1], &run, &error);
   if (status == SAP_STATUS_OK) {
-    options.dt = sap_model_get_options(model)->timestep;
-    options.regularization = sap_model_get_options(model)->regularization;
-    status = sap_multibody_create(model, &multibody, &error);
+    status = skip(run.stepper, &run.state, strtol(argv[2], NULL, 10), &error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(model, &state, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = skip(stepper, &state, strtol(argv[2], NULL, 10), &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = counted(stepper, &state, strtol(argv[3], NULL, 10), &error);
+    status = counted(run.stepper, &run.state, strtol(argv[3], NULL, 10), &error);
   }
   if (status != SAP_STATUS_OK) {
     (void)fprintf(stderr, "%s\n", error.message);
   }
-  sap_state_clear(&state);
-  sap_stepper_destroy(stepper);
-  sap_multibody_destroy(multibody);
-  sap_model_destroy(model);
+  scene_run_close(&run);
   return status == SAP_STATUS_OK ? 0 : 1;
 }

@@ -7,6 +7,7 @@
 
 #include <sapstep/sapstep.h>
 
+#include "scene_run.h"
 #include "solvers/primal/cholesky_pool.h"
 
 sap_status __real_sap_cholesky_pool_get(sap_cholesky_pool*, const sap_block_pattern*,
@@ -84,32 +85,12 @@ static sap_status step(captured_hessian* hessian, sap_stepper* stepper, sap_stat
 
 bool captured_hessian_take(captured_hessian* hessian, const char* scene, long skip, long steps) {
   sap_error error = {0};
-  sap_model* model = NULL;
-  sap_multibody* multibody = NULL;
-  sap_stepper* stepper = NULL;
-  sap_state state = {0};
-  sap_scene_options reading = sap_scene_options_default();
-  reading.lenient = true;
-  sap_stepper_options options = sap_stepper_options_default();
-  sap_status status = sap_scene_read(scene, &reading, &model, &error);
+  scene_run run;
+  sap_status status = scene_run_open(scene, &run, &error);
   if (status == SAP_STATUS_OK) {
-    options.dt = sap_model_get_options(model)->timestep;
-    options.regularization = sap_model_get_options(model)->regularization;
-    status = sap_multibody_create(model, &multibody, &error);
+    status = step(hessian, run.stepper, &run.state, skip, steps, &error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(model, &state, &error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = step(hessian, stepper, &state, skip, steps, &error);
-  }
-  sap_state_clear(&state);
-  sap_stepper_destroy(stepper);
-  sap_multibody_destroy(multibody);
-  sap_model_destroy(model);
+  scene_run_close(&run);
   if (status != SAP_STATUS_OK) {
     (void)fprintf(stderr, "%s: %s\n", scene, error.message);
   } else if (hessian->factorizations == 0) {
