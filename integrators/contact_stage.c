@@ -88,10 +88,9 @@ static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* sy
   const sap_tree_store* A = &free_motion->balance.A;
   sap_status status = SAP_STATUS_OK;
   matrix_task of = {problem, free_motion};
-  const int64_t work = system->ntrees > 0 ? ENTRY_WORK * (int64_t)A->count / system->ntrees : 0;
   problem->has_momentum = true;
-  sap_threads_run_parts(problem->threads, system->ntrees,
-                        (int32_t)(work < INT32_MAX ? work : INT32_MAX), put_blocks, &of);
+  sap_threads_run_parts(problem->threads, system->ntrees, ENTRY_WORK * (int64_t)A->count,
+                        put_blocks, &of);
   for (int32_t c = 0; status == SAP_STATUS_OK && c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];

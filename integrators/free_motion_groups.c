@@ -18,8 +18,6 @@ static void run_groups(void* context, int32_t first, int32_t end) {
 void sap_free_motion_each_group(sap_free_motion* fm, int32_t work, sap_group_task* task,
                                 const void* context) {
   groups_task of = {fm, task, context};
-  const int32_t groups = fm->factor.ngroups;
-  const int64_t each = groups > 0 ? (int64_t)work * fm->system->nv / groups : 0;
-  sap_threads_run_parts(fm->balance.threads, groups, (int32_t)(each < INT32_MAX ? each : INT32_MAX),
+  sap_threads_run_parts(fm->balance.threads, fm->factor.ngroups, (int64_t)work * fm->system->nv,
                         run_groups, &of);
 }

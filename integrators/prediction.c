@@ -94,7 +94,8 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
     p->scheme = *scheme;
   }
   recording of = {p, v0, v};
-  sap_threads_run_parts(p->threads, p->nv / LANES, LANES_WORK, record_lanes, &of);
+  sap_threads_run_parts(p->threads, p->nv / LANES, (int64_t)LANES_WORK * (p->nv / LANES),
+                        record_lanes, &of);
   for (int32_t i = p->nv / LANES * LANES; i < p->nv; ++i) {
     record(p, v0, v, i, 1);
   }

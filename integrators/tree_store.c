@@ -95,12 +95,6 @@ static void multiply_coupling_transposed(int32_t rows, int32_t columns, const do
   }
 }
 
-// Instructions for one of so many blocks, about.
-static int32_t work_of(const sap_tree_store* store, int32_t blocks) {
-  const size_t work = blocks > 0 ? ENTRY_WORK * store->count / (size_t)blocks : 0;
-  return work < INT32_MAX ? (int32_t)work : INT32_MAX;
-}
-
 // A product on its way.
 typedef struct product {
   const sap_system* system;
@@ -128,7 +122,7 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y) {
   product of = {system, tree_dof, store, x, y};
-  sap_threads_run_parts(threads, system->ntrees, work_of(store, system->ntrees), multiply_trees,
+  sap_threads_run_parts(threads, system->ntrees, ENTRY_WORK * (int64_t)store->count, multiply_trees,
                         &of);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
@@ -178,7 +172,7 @@ bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
                               const sap_tree_store* store, int32_t* tree) {
   const int32_t blocks = system->ntrees + system->ncouplings;
   check of = {.system = system, .store = store};
-  sap_threads_run_parts(threads, blocks, work_of(store, blocks), check_blocks, &of);
+  sap_threads_run_parts(threads, blocks, ENTRY_WORK * (int64_t)store->count, check_blocks, &of);
   if (of.failed) {
     const int32_t i = find_not_finite(system, store, 0, blocks);
     *tree = i < system->ntrees ? i : system->couplings[i - system->ntrees][0];

@@ -196,12 +196,12 @@ void sap_threads_run(sap_threads* t, int32_t njobs, sap_task* task, void* contex
   wait_until_done(t);
 }
 
-int32_t sap_threads_divide(const sap_threads* t, int32_t items, int32_t work_each) {
+int32_t sap_threads_divide(const sap_threads* t, int32_t items, int64_t work) {
   if (t == NULL || t->started == 0) {
     return 1;
   }
   const int64_t most = (int64_t)JOBS_PER_THREAD * (t->started + 1);
-  int64_t njobs = (int64_t)items * work_each / JOB_WORK;
+  int64_t njobs = work / JOB_WORK;
   njobs = njobs < most ? njobs : most;
   njobs = njobs < items ? njobs : items;
   return njobs > 1 ? (int32_t)njobs : 1;
@@ -219,9 +219,9 @@ static void run_part(void* context, int32_t job) {
            sap_job_first(of->items, of->njobs, job + 1));
 }
 
-void sap_threads_run_parts(sap_threads* t, int32_t items, int32_t work_each, sap_part_task* task,
+void sap_threads_run_parts(sap_threads* t, int32_t items, int64_t work, sap_part_task* task,
                            void* context) {
-  parts of = {task, context, items, sap_threads_divide(t, items, work_each)};
+  parts of = {task, context, items, sap_threads_divide(t, items, work)};
   if (of.njobs == 1) {
     task(context, 0, items);
     return;

@@ -24,13 +24,13 @@ int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
 // 200 us before they sleep, where there is a processor for each thread.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
 
-// Into how many jobs `items` are best divided, each of which takes about `work` instructions: some
-// for each thread, so that one that comes late does not hold up the rest, and one where all is
-// too little to be shared.
-int32_t sap_threads_divide(const sap_threads* threads, int32_t items, int32_t work);
+// Into how many jobs `items` are best divided that take about `work` instructions together: some
+// for each thread, so that one that comes late does not hold up the rest, and one where all is too
+// little to be shared.
+int32_t sap_threads_divide(const sap_threads* threads, int32_t items, int64_t work);
 // task(context, first, end) for parts of the items 0 ... items - 1, divided like that. The parts
 // depend on the threads: what is found for an item must not depend on its part.
-void sap_threads_run_parts(sap_threads* threads, int32_t items, int32_t work, sap_part_task* task,
+void sap_threads_run_parts(sap_threads* threads, int32_t items, int64_t work, sap_part_task* task,
                            void* context);
 
 // The first item of a job; that of job `njobs` is `items`.

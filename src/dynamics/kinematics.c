@@ -32,22 +32,15 @@ static void run_units(void* context, int32_t first, int32_t end) {
   }
 }
 
-// total: instructions.
-static void run_in_threads(unit_task* of, int64_t total) {
-  const sap_dynamics* d = of->d;
-  const int64_t each = d->placing.nunits > 0 ? total / d->placing.nunits : 0;
-  sap_threads_run_parts(d->threads, d->placing.nunits,
-                        (int32_t)(each < INT32_MAX ? each : INT32_MAX), run_units, of);
-}
-
 void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context) {
   unit_task of = {.d = d, .task = task, .context = context};
-  run_in_threads(&of, (int64_t)work * d->nlinks);
+  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)work * d->nlinks, run_units, &of);
 }
 
 void sap_dynamics_set_positions(sap_dynamics* d, const double* q) {
   unit_task of = {.d = d, .q = q};
-  run_in_threads(&of, (int64_t)BODY_WORK * d->model->sizes.bodies);
+  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)BODY_WORK * d->model->sizes.bodies,
+                        run_units, &of);
 }
 
 static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* context) {

@@ -83,9 +83,8 @@ static void integrate_part(void* context, int32_t first, int32_t end) {
 void sap_dynamics_move(const sap_dynamics* d, const double* q0, const double* v, double dt,
                        sap_turn* known, double* q) {
   moving of = {d->model, q0, v, dt, known, q};
-  const int32_t joints = d->model->sizes.joints;
-  const int32_t work = joints > 0 ? VELOCITY_WORK * (d->model->sizes.nv / joints) : 0;
-  sap_threads_run_parts(d->threads, joints, work, integrate_part, &of);
+  sap_threads_run_parts(d->threads, d->model->sizes.joints,
+                        (int64_t)VELOCITY_WORK * d->model->sizes.nv, integrate_part, &of);
 }
 
 // log(q0^-1 q1)

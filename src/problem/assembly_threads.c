@@ -96,7 +96,7 @@ bool sap_assembly_add_at_once(sap_assembly* assembly, const sap_contact_call* ca
                               int32_t* count) {
   sap_problem* p = call->problem;
   const int64_t columns = *count > 0 ? columns_of(assembly->model, &call->contacts[0]) : 0;
-  const int32_t work = (int32_t)(JACOBIAN_WORK + COLUMN_WORK * columns);
+  const int64_t work = *count * (JACOBIAN_WORK + COLUMN_WORK * columns);
   if (sap_threads_divide(p->threads, *count, work) == 1 || !deal_memory(assembly, call, *count)) {
     return false;
   }

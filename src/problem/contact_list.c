@@ -160,7 +160,8 @@ static bool add_side_by_side(contact_list* list) {
   }
   walk(list);
   const bool room = reserve(list, NULL) == SAP_STATUS_OK;
-  sap_threads_run_parts(p->threads, list->nwanted, FACTOR_WORK, factor_trees, list);
+  sap_threads_run_parts(p->threads, list->nwanted, (int64_t)FACTOR_WORK * list->nwanted,
+                        factor_trees, list);
   if (!room || !have_factors(list)) {
     return false;
   }
@@ -173,8 +174,8 @@ static bool add_side_by_side(contact_list* list) {
 }
 
 // Of a contact, by the trees of the first.
-static int32_t work_of(const sap_problem* p, const sap_contact_block* c) {
-  int32_t columns = 0;
+static int64_t work_of(const sap_problem* p, const sap_contact_block* c) {
+  int64_t columns = 0;
   for (int32_t t = 0; c->trees != NULL && t < c->ntrees; ++t) {
     columns += sap_problem_tree_size(p, c->trees[t]);
   }
@@ -191,7 +192,8 @@ sap_status sap_problem_add_contacts(sap_problem* p, const sap_contact_block* con
   }
   contact_list list = {
       .problem = p, .contacts = contacts, .count = count, .regularization = regularization};
-  list.njobs = count > 0 ? sap_threads_divide(p->threads, count, work_of(p, &contacts[0])) : 1;
+  list.njobs =
+      count > 0 ? sap_threads_divide(p->threads, count, count * work_of(p, &contacts[0])) : 1;
   if (list.njobs > 1 && add_side_by_side(&list)) {
     return SAP_STATUS_OK;
   }

@@ -172,8 +172,8 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
     return SAP_STATUS_OK;
   }
   products of = {p, {step, v}, {momentum, absolute}};
-  const int32_t entries = p->ntrees > 0 ? p->diagonal_start[p->ntrees] / p->ntrees : 0;
-  sap_threads_run_parts(p->threads, p->ntrees, 2 * entries, add_trees, &of);
+  sap_threads_run_parts(p->threads, p->ntrees, 2 * (int64_t)p->diagonal_start[p->ntrees], add_trees,
+                        &of);
   add_couplings(p, step, momentum);
   add_couplings(p, v, absolute);
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;

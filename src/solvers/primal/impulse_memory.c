@@ -61,7 +61,7 @@ static void recall(void* context, int32_t first, int32_t end) {
 
 void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p, double* gamma) {
   recalling of = {m, p, gamma};
-  sap_threads_run_parts(p->threads, p->nblocks, RECALL_WORK, recall, &of);
+  sap_threads_run_parts(p->threads, p->nblocks, (int64_t)RECALL_WORK * p->nblocks, recall, &of);
 }
 
 void sap_impulse_memory_store(sap_impulse_memory* m, const sap_problem* p, const double* gamma) {
