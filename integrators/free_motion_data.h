@@ -40,6 +40,9 @@ typedef void sap_group_task(sap_free_motion* free_motion, int32_t group, const v
 // Does it for all groups in the threads there are; `work`: instructions of each velocity, about.
 void sap_free_motion_each_group(sap_free_motion* free_motion, int32_t work, sap_group_task* task,
                                 const void* context);
+// What group_status says of factors of A that groups wanted, `anew` as then: of the first group
+// that has none it is made again, for the message.
+sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, bool anew, sap_error* error);
 // Makes v* of the v_star at which m(v) = p.
 sap_status sap_free_motion_linearize(sap_free_motion* free_motion, sap_error* error);
 // Are constraints expected to give a group impulses?

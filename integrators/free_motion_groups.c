@@ -21,3 +21,12 @@ void sap_free_motion_each_group(sap_free_motion* fm, int32_t work, sap_group_tas
   sap_threads_run_parts(fm->balance.threads, fm->factor.ngroups, (int64_t)work * fm->system->nv,
                         run_groups, &of);
 }
+
+sap_status sap_free_motion_factor_status(sap_free_motion* fm, bool anew, sap_error* error) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    if (fm->group_status[g] != SAP_STATUS_OK) {
+      return sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
+    }
+  }
+  return SAP_STATUS_OK;
+}

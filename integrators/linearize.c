@@ -99,19 +99,9 @@ static void linearize_group(sap_free_motion* fm, int32_t g, const void* context)
   }
 }
 
-// What failed is the factor of A: again, for the message.
-static sap_status first_failure(sap_free_motion* fm, sap_error* error) {
-  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (fm->group_status[g] != SAP_STATUS_OK) {
-      return sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, false, error);
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_free_motion_linearize(sap_free_motion* fm, sap_error* error) {
   sap_free_motion_each_group(fm, SOLVE_WORK, linearize_group, NULL);
-  return first_failure(fm, error);
+  return sap_free_motion_factor_status(fm, false, error);
 }
 
 // p = A (v - v*), what the constraints gave.
@@ -172,7 +162,7 @@ sap_status sap_free_motion_correct(sap_free_motion* fm, const double* v, double 
                                    sap_error* error) {
   const correction of = {v, tolerance};
   sap_free_motion_each_group(fm, SOLVE_WORK, correct_group, &of);
-  return first_failure(fm, error);
+  return sap_free_motion_factor_status(fm, false, error);
 }
 
 void sap_free_motion_choose(sap_free_motion* fm, bool first, double error_share) {

@@ -26,24 +26,17 @@ static double dot(const sap_free_motion* fm, int32_t group, const double* x, con
 }
 
 static void factor_group(sap_free_motion* fm, int32_t g, const void* anew) {
+  fm->group_status[g] = SAP_STATUS_OK;
   if (fm->progress[g].phase != SAP_GROUP_DONE) {
     fm->group_status[g] =
         sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, *(const bool*)anew, NULL);
+    fm->progress[g].depth = 0;
   }
 }
 
 sap_status sap_free_motion_factor(sap_free_motion* fm, bool anew, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
   sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, &anew);
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < fm->factor.ngroups; ++g) {
-    if (fm->progress[g].phase != SAP_GROUP_DONE) {
-      if (fm->group_status[g] != SAP_STATUS_OK) {  // again, for the message
-        status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
-      }
-      fm->progress[g].depth = 0;
-    }
-  }
-  return status;
+  return sap_free_motion_factor_status(fm, anew, error);
 }
 
 // The step of one group from its m: v_star += s.
