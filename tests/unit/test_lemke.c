@@ -64,14 +64,16 @@ static void test_degenerate(void** state) {
   ASSERT_NEAR(z[0] + z[1] + z[2] + z[3], 1.0, 1e-14);
 }
 
-static void check_conditions(int32_t n, const double* M, const double* q, const double* z) {
+static void check_conditions(int32_t n, const double* M, const double* q, const double* z,
+                             double tolerance) {
   for (int i = 0; i < n; ++i) {
     double w = q[i];
     for (int j = 0; j < n; ++j) {
       w += M[j * n + i] * z[j];
     }
-    assert_true(z[i] >= 0.0 && w >= -1e-8);
-    assert_true(fmin(w, z[i]) <= 1e-8);
+    assert_true(z[i] >= 0.0 && w >= -tolerance);
+    assert_true(fmin(w, z[i]) <= tolerance);
+    ASSERT_NEAR(w * z[i], 0.0, 10.0 * tolerance * (1.0 + z[i]));
   }
 }
 
@@ -94,7 +96,7 @@ static void test_conditions(void** state) {
       }
     }
     assert_int_equal(solve(N, M, q, z, 1000), SAP_LCP_SOLVED);
-    check_conditions(N, M, q, z);
+    check_conditions(N, M, q, z, 1e-9);
   }
 }
 
@@ -158,8 +160,12 @@ static void test_table(void** state) {
     }
     make_table(0.37 * seed, tilt, v, M, q);
     if (solve(TABLE, M, q, z, 5000) == SAP_LCP_SOLVED) {
-      check_conditions(TABLE, M, q, z);
+      check_conditions(TABLE, M, q, z, 1e-8);
       ++solved;
+    }
+    if (solve(TABLE, M, q, z, 10 + seed % 50) ==
+        SAP_LCP_SOLVED) {  // also by the last pivot allowed
+      check_conditions(TABLE, M, q, z, 1e-8);
     }
   }
   assert_true(solved >= 3800);

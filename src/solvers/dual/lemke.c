@@ -157,8 +157,11 @@ sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
     }
     end = try_pivots(lcp, LEAST_PIVOTS[k], &done);
     *pivots += done;
-    if (*pivots >= limit || (end == SAP_LCP_SOLVED && error_of(lcp) <= ACCURACY)) {
+    if (end == SAP_LCP_SOLVED && error_of(lcp) <= ACCURACY) {
       return end;
+    }
+    if (*pivots >= limit) {
+      break;
     }
   }
   return end == SAP_LCP_SOLVED ? SAP_LCP_INACCURATE : end;
