@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "scene/lookup.h"
 
 // Nodes may contain nodes of elsewhere: without limits a short file could name more than all
 // memory holds, or itself.
@@ -13,8 +14,10 @@ enum { MOST_DEPTH = 64, MOST_INSTANCES = 20000, MATRIX = 16 };
 
 typedef struct dae {
   sap_mesh_source* s;
-  const sap_xml_node* root;
   sap_dae_positions positions;
+  sap_lookup ids;  // of all elements: index of `elements`
+  const sap_xml_node** elements;
+  int32_t element_count, element_capacity;
   int32_t instances, depth;
 } dae;
 
@@ -86,15 +89,34 @@ static sap_status apply(const sap_xml_node* node, sap_dae_pose* pose, sap_error*
   return SAP_STATUS_OK;
 }
 
-// The element "#id" of any library, or of the nodes of any scene.
-static const sap_xml_node* find_below(const sap_xml_node* parent, const sap_xml_node* node,
-                                      const char* attribute, int depth) {
-  const sap_xml_node* found = sap_dae_find(parent, node, attribute);
-  for (const sap_xml_node* child = parent->first_child; found == NULL && child != NULL && depth > 0;
-       child = child->next) {
-    found = find_below(child, node, attribute, depth - 1);
+// All elements below `parent` that have an id. Of equal ids that of the child goes before that of a
+// child's child.
+static sap_status add_ids(dae* d, const sap_xml_node* parent, int depth) {
+  sap_status status = SAP_STATUS_OK;
+  for (const sap_xml_node* c = parent->first_child; c != NULL && status == SAP_STATUS_OK;
+       c = c->next) {
+    const char* id = sap_xml_get(c, "id");
+    if (id != NULL) {
+      status = SAP_GROW(&d->elements, &d->element_capacity, d->element_count + 1, d->s->error);
+    }
+    if (id != NULL && status == SAP_STATUS_OK) {
+      d->elements[d->element_count] = c;
+      status = sap_lookup_add(&d->ids, id, d->element_count++, NULL, d->s->error);
+    }
   }
-  return found;
+  for (const sap_xml_node* c = parent->first_child;
+       c != NULL && depth > 0 && status == SAP_STATUS_OK; c = c->next) {
+    status = add_ids(d, c, depth - 1);
+  }
+  return status;
+}
+
+// The element "#id" of any library, or of the nodes of any scene.
+static const sap_xml_node* find_element(const dae* d, const sap_xml_node* node,
+                                        const char* attribute) {
+  const char* link = sap_xml_get(node, attribute);
+  const int32_t i = link != NULL && link[0] == '#' ? sap_lookup_find(&d->ids, link + 1) : -1;
+  return i >= 0 ? d->elements[i] : NULL;
 }
 
 static sap_status add_node(dae* d, const sap_xml_node* node, const sap_dae_pose* parent);
@@ -108,7 +130,7 @@ static sap_status add_instance(dae* d, const sap_xml_node* instance, const sap_d
                         "more than %d instances, or one that contains itself", (int)MOST_INSTANCES);
   }
   for (int chain = 0; chain < 4; ++chain) {  // a skin of a morph of a geometry
-    const sap_xml_node* target = find_below(d->root, at, link, MOST_DEPTH);
+    const sap_xml_node* target = find_element(d, at, link);
     if (target == NULL) {
       return sap_xml_fail(at, link, SAP_STATUS_SYNTAX, d->s->error, "names nothing in this file");
     }
@@ -179,7 +201,7 @@ static sap_status read_unit(const sap_xml_node* root, double* meters, sap_error*
 }
 
 static sap_status read_root(sap_mesh_source* s, const sap_xml_node* root) {
-  dae d = {.s = s, .root = root};
+  dae d = {.s = s};
   double meters;
   const sap_xml_node* scene = find_scene(root);
   if (!sap_xml_is(root, "COLLADA") || scene == NULL) {
@@ -192,9 +214,14 @@ static sap_status read_root(sap_mesh_source* s, const sap_xml_node* root) {
     pose.A[i][i] = meters;
   }
   if (status == SAP_STATUS_OK) {
+    status = add_ids(&d, root, MOST_DEPTH);
+  }
+  if (status == SAP_STATUS_OK) {
     status = add_node(&d, scene, &pose);
   }
   sap_free(d.positions.p);
+  sap_free(d.elements);
+  sap_lookup_clear(&d.ids);
   return status;
 }
 

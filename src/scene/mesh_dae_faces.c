@@ -144,8 +144,13 @@ static sap_status read_faces(const faces* f) {
   sap_status status = SAP_STATUS_OK;
   for (const sap_xml_node* p = f->node->first_child; p != NULL && status == SAP_STATUS_OK;
        p = p->next) {
-    const sap_xml_node* ring = sap_xml_is(p, "ph") ? sap_xml_child(p, "p") : p;
-    if (ring == NULL || !sap_xml_is(ring, "p")) {
+    const bool holes = sap_xml_is(p, "ph");
+    const sap_xml_node* ring = holes ? sap_xml_child(p, "p") : p;
+    if (ring == NULL) {
+      return sap_xml_fail(p, NULL, SAP_STATUS_SYNTAX, f->s->error,
+                          "there is no <p> around its holes");
+    }
+    if (!sap_xml_is(ring, "p")) {
       continue;
     }
     const char* at = ring->text;
@@ -153,6 +158,11 @@ static sap_status read_faces(const faces* f) {
     status = list ? read_list(f, ring, counts) : add_polygon(f, ring, &at, -1, fan, &found);
   }
   return status;
+}
+
+// An element without faces may lack the positions as well.
+static bool has_faces(const sap_xml_node* node) {
+  return sap_xml_child(node, "p") != NULL || sap_xml_child(node, "ph") != NULL;
 }
 
 sap_status sap_dae_read_geometry(sap_mesh_source* s, const sap_xml_node* geometry,
@@ -163,7 +173,7 @@ sap_status sap_dae_read_geometry(sap_mesh_source* s, const sap_xml_node* geometr
   for (const sap_xml_node* node = mesh != NULL ? mesh->first_child : NULL;
        node != NULL && status == SAP_STATUS_OK; node = node->next) {
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i) {
-      if (sap_xml_is(node, kinds[i]) && sap_xml_child(node, "p") != NULL) {
+      if (sap_xml_is(node, kinds[i]) && has_faces(node)) {
         faces f = {.s = s, .node = node, .pose = pose, .positions = positions};
         status = find_inputs(mesh, &f, positions);
         status = status == SAP_STATUS_OK ? read_faces(&f) : status;
