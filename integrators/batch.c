@@ -4,8 +4,6 @@
 #include "core/memory.h"
 #include "core/threads.h"
 
-enum { THREADS_MAX = 256 };
-
 typedef struct member {
   sap_multibody* multibody;
   sap_stepper* stepper;
@@ -53,7 +51,7 @@ sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* o
   }
   sap_status status = check_count("count", count, INT32_MAX, error);
   if (status == SAP_STATUS_OK) {
-    status = check_count("threads", threads, THREADS_MAX, error);
+    status = check_count("threads", threads, SAP_THREADS_MAX, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -265,17 +265,11 @@ static int closure_error(void* context, const sap_problem* problem, const double
 
 static int use_threads(void* context, int32_t count) {
   sap_multibody* multibody = context;
-  sap_threads* threads = NULL;
-  if (count == sap_threads_count(multibody->threads)) {
-    return 0;
-  }
-  if (count > 1 && sap_threads_create(count, &threads, NULL) != SAP_STATUS_OK) {
+  if (sap_threads_set_count(&multibody->threads, count, NULL) != SAP_STATUS_OK) {
     return 1;
   }
-  sap_threads_destroy(multibody->threads);
-  multibody->threads = threads;
-  sap_collision_lend_threads(multibody->collision, threads);
-  sap_dynamics_lend_threads(multibody->dynamics, threads);
+  sap_collision_lend_threads(multibody->collision, multibody->threads);
+  sap_dynamics_lend_threads(multibody->dynamics, multibody->threads);
   return 0;
 }
 

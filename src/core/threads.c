@@ -160,6 +160,26 @@ int32_t sap_threads_count(const sap_threads* t) {
   return t == NULL ? 1 : t->started + 1;
 }
 
+sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error) {
+  sap_threads* others = NULL;
+  if (count == sap_threads_count(*threads)) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = count > 1 ? sap_threads_create(count, &others, error) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK) {
+    sap_threads_destroy(*threads);
+    *threads = others;
+  }
+  return status;
+}
+
+void sap_threads_lend(sap_threads** to, sap_threads* threads) {
+  if (*to != threads) {
+    sap_threads_destroy(*to);
+    *to = sap_threads_share(threads);
+  }
+}
+
 static void wait_until_done(sap_threads* t) {
   for (int32_t look = 0; look < t->looks_back; ++look) {
     if (atomic_load(&t->unfinished) == 0) {

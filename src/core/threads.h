@@ -6,6 +6,8 @@
 
 #include "core/error.h"
 
+enum { SAP_THREADS_MAX = 256 };
+
 typedef struct sap_threads sap_threads;
 typedef void sap_task(void* context, int32_t job);
 typedef void sap_part_task(void* context, int32_t first, int32_t end);
@@ -17,6 +19,11 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
 sap_threads* sap_threads_share(sap_threads* threads);
 void sap_threads_destroy(sap_threads* threads);
 int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
+// `count` threads in place of *threads, unless there are as many: 1 is NULL. Those that there are
+// stay where it fails.
+sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error);
+// Threads that others have, or NULL, in place of *to.
+void sap_threads_lend(sap_threads** to, sap_threads* threads);
 
 // task(context, job) for all jobs from 0 to njobs - 1; returns when all are done. From one thread
 // at a time, and not from within a task. threads NULL: one after the other. The caller takes jobs

@@ -7,10 +7,7 @@
 enum { BODY_WORK = 250, MASS_WORK = 300 };  // instructions of a body and of a link, about
 
 void sap_dynamics_lend_threads(sap_dynamics* d, sap_threads* threads) {
-  if (d->threads != threads) {
-    sap_threads_destroy(d->threads);
-    d->threads = sap_threads_share(threads);
-  }
+  sap_threads_lend(&d->threads, threads);
 }
 
 // Some of the units.

@@ -160,10 +160,7 @@ void sap_collision_destroy(sap_collision* collision) {
 }
 
 void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
-  if (c->threads != threads) {
-    sap_threads_destroy(c->threads);
-    c->threads = sap_threads_share(threads);
-  }
+  sap_threads_lend(&c->threads, threads);
 }
 
 sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {

@@ -6,7 +6,6 @@
 #include "problem/tree_factor.h"
 
 enum {
-  THREADS_MAX = 256,
   CHECK_WORK = 200,    // instructions of a check, about
   CONTACT_WORK = 600,  // and of a contact, beside
   COLUMN_WORK = 70,    // those of each velocity of its trees
@@ -198,31 +197,4 @@ sap_status sap_problem_add_contacts(sap_problem* p, const sap_contact_block* con
     return SAP_STATUS_OK;
   }
   return add_one_by_one(&list, error);
-}
-
-void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
-  if (p->threads != threads) {
-    sap_threads_destroy(p->threads);
-    p->threads = sap_threads_share(threads);
-  }
-}
-
-sap_status sap_problem_use_threads(sap_problem* p, int32_t count, sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_use_threads: problem is NULL");
-  }
-  if (count < 1 || count > THREADS_MAX) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "threads = %d must be 1 to %d", (int)count,
-                    (int)THREADS_MAX);
-  }
-  if (count == sap_threads_count(p->threads)) {
-    return SAP_STATUS_OK;
-  }
-  sap_threads* threads = NULL;
-  const sap_status status = count > 1 ? sap_threads_create(count, &threads, error) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK) {
-    sap_threads_destroy(p->threads);
-    p->threads = threads;
-  }
-  return status;
 }

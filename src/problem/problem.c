@@ -63,6 +63,21 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem);
 }
 
+void sap_problem_lend_threads(sap_problem* p, sap_threads* threads) {
+  sap_threads_lend(&p->threads, threads);
+}
+
+sap_status sap_problem_use_threads(sap_problem* p, int32_t count, sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_use_threads: problem is NULL");
+  }
+  if (count < 1 || count > SAP_THREADS_MAX) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "threads = %d must be 1 to %d", (int)count,
+                    (int)SAP_THREADS_MAX);
+  }
+  return sap_threads_set_count(&p->threads, count, error);
+}
+
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,
                               int64_t* velocities, int64_t* squares, sap_error* error) {
   if (!isfinite(dt)) {

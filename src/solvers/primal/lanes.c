@@ -35,25 +35,7 @@ static sap_status create_lanes(sap_primal* s, int32_t count, sap_error* error) {
   return status;
 }
 
-// Those of the problem if it has any.
-static sap_status find_threads(sap_primal* s, sap_threads* lent, int32_t count, sap_error* error) {
-  if (count == 1) {
-    lent = NULL;
-  } else if (lent == NULL && sap_threads_count(s->threads) == count) {
-    return SAP_STATUS_OK;
-  } else if (lent == NULL) {
-    sap_threads_destroy(s->threads);
-    s->threads = NULL;
-    return sap_threads_create(count, &s->threads, error);
-  }
-  if (s->threads != lent) {
-    sap_threads_destroy(s->threads);
-    s->threads = sap_threads_share(lent);
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_lanes_set(sap_primal* s, int32_t threads, sap_threads* lent, sap_error* error) {
+sap_status sap_lanes_set(sap_primal* s, int32_t threads, bool own, sap_error* error) {
   const int32_t count = threads == 1 ? 1 : LANES_PER_THREAD * threads;
   sap_status status = SAP_STATUS_OK;
   if (s->nlanes != count) {
@@ -61,7 +43,7 @@ sap_status sap_lanes_set(sap_primal* s, int32_t threads, sap_threads* lent, sap_
     status = create_lanes(s, count, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = find_threads(s, lent, threads, error);
+    status = sap_threads_set_count(&s->threads, own ? threads : 1, error);
   }
   if (status != SAP_STATUS_OK) {
     sap_lanes_clear(s);
@@ -146,6 +128,24 @@ static void run_lane(void* context, int32_t job) {
   }
 }
 
+static int32_t length_of(const sap_primal* s, const sap_lane* l) {
+  const int32_t* start = s->islands.block_start;
+  return start[l->end] - start[l->first];
+}
+
+// By their numbers of blocks, the most first, of equals the first: insertion, for there are few.
+static void rank_lanes(sap_primal* s) {
+  for (int32_t l = 0; l < s->nlanes; ++l) {
+    const int32_t length = length_of(s, &s->lanes[l]);
+    int32_t place = l;
+    while (place > 0 && length_of(s, &s->lanes[s->lanes[place - 1].nth]) < length) {
+      s->lanes[place].nth = s->lanes[place - 1].nth;
+      --place;
+    }
+    s->lanes[place].nth = l;
+  }
+}
+
 // Runs of islands with about the same number of blocks, ranked by their lengths.
 static void deal_islands(sap_primal* s) {
   const int32_t* start = s->islands.block_start;
@@ -158,17 +158,8 @@ static void deal_islands(sap_primal* s) {
       ++next;
     }
     s->lanes[l].end = next;
-    const int32_t own = start[next] - start[s->lanes[l].first];
-    int32_t place = l;
-    for (; place > 0; --place) {
-      const sap_lane* before = &s->lanes[s->lanes[place - 1].nth];
-      if (start[before->end] - start[before->first] >= own) {
-        break;
-      }
-      s->lanes[place].nth = s->lanes[place - 1].nth;
-    }
-    s->lanes[place].nth = l;
   }
+  rank_lanes(s);
 }
 
 // Sums over islands in their order, whichever lane had them.
@@ -205,8 +196,9 @@ static sap_status add_up(sap_primal* s, bool keep_history, sap_totals* sum, sap_
 
 sap_status sap_lanes_solve(const sap_primal_call* of, sap_totals* sum, sap_error* error) {
   sap_primal* s = of->primal;
+  sap_threads* lent = of->problem->threads;
   deal_islands(s);
-  sap_threads_run(s->threads, s->nlanes, run_lane, (void*)of);
+  sap_threads_run(lent != NULL ? lent : s->threads, s->nlanes, run_lane, (void*)of);
   for (int32_t l = 0; l < s->nlanes; ++l) {
     if (s->lanes[l].status != SAP_STATUS_OK) {  // the first island's that failed
       if (error != NULL) {

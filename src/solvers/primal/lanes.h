@@ -30,7 +30,8 @@ typedef struct sap_lane {
   sap_cholesky_pool pool;
   sap_history iterates;  // of all its islands, not summed
   int32_t first, end;    // its islands
-  int32_t nth;           // the lane than which as many are longer as this one's number
+  int32_t nth;           // unlike the rest not this lane's: lanes[k].nth is the lane of rank k, the
+                         // longest has rank 0
   sap_status status;
   sap_error error;
 } sap_lane;
@@ -39,7 +40,7 @@ typedef struct sap_primal {
   sap_islands islands;
   sap_lane* lanes;  // (nlanes)
   int32_t nlanes;
-  sap_threads* threads;        // NULL: one
+  sap_threads* threads;        // own ones, for problems that have none; NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
   sap_impulse_memory memory;
@@ -57,9 +58,9 @@ typedef struct sap_primal_call {
   double deadline;  // of the clock
 } sap_primal_call;
 
-// Lanes for the threads that are asked for; the memory of one is there from the beginning. lent:
-// threads to be used instead of own ones, NULL: none.
-sap_status sap_lanes_set(sap_primal* primal, int32_t threads, sap_threads* lent, sap_error* error);
+// Lanes for the threads that are asked for; the memory of one is there from the beginning. Not
+// own: the problem has threads, which are used as long as it is solved.
+sap_status sap_lanes_set(sap_primal* primal, int32_t threads, bool own, sap_error* error);
 void sap_lanes_clear(sap_primal* primal);
 // Solves all islands: v, gamma, vc and dual of the workspace, its history, and the totals.
 sap_status sap_lanes_solve(const sap_primal_call* of, sap_totals* sum, sap_error* error);

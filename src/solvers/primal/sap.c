@@ -18,7 +18,7 @@ sap_status sap_primal_create(void** workspace, sap_error* error) {
   if (s == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
   }
-  const sap_status status = sap_lanes_set(s, 1, NULL, error);
+  const sap_status status = sap_lanes_set(s, 1, true, error);
   if (status != SAP_STATUS_OK) {
     sap_free(s);
     return status;
@@ -116,7 +116,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
     status = SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_lanes_set(s, options->threads, p->threads, error);
+    status = sap_lanes_set(s, options->threads, p->threads == NULL, error);
   }
   if (status == SAP_STATUS_OK && report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
