@@ -187,8 +187,7 @@ static struct made {
 CALLS(CALL_FUNCTION)
 static const call calls[] = {CALLS(CALL_ROW)};
 
-static void test_plain(void** unused) {
-  (void)unused;
+static void check_plain(void) {
   PLAIN(CALL_HOLDS)
 }
 
@@ -272,20 +271,11 @@ static int teardown(void** unused) {
   return 0;
 }
 
-static void test_arguments(void** unused) {
-  (void)unused;
-  calls_check_arguments(calls, sizeof calls / sizeof *calls, cleanup);
-}
-
-static void test_allocations(void** unused) {
-  (void)unused;
-  calls_check_allocations(calls, sizeof calls / sizeof *calls, cleanup);
+static void check_tables(calls_check* check) {
+  check(calls, sizeof calls / sizeof *calls, cleanup);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_arguments, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_allocations, setup, teardown),
-      cmocka_unit_test_setup_teardown(test_plain, setup, teardown)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  static const calls_file file = {setup, teardown, check_tables, check_plain};
+  return calls_run(&file);
 }

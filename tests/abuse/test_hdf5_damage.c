@@ -212,15 +212,10 @@ static void test_attributes(void** state) {
   }
 }
 
-static int silent_setup(void** state) {
-  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  return scratch_setup(state);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(test_wrong_length),
                                      cmocka_unit_test(test_wrong_index),
                                      cmocka_unit_test(test_checksum), cmocka_unit_test(test_claims),
                                      cmocka_unit_test(test_attributes)};
-  return cmocka_run_group_tests(tests, silent_setup, scratch_teardown);
+  return cmocka_run_group_tests(tests, hdf5_silent_setup, scratch_teardown);
 }

@@ -7,18 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "linalg/block_kernels.h"
 #include "support/block_matrix.h"
 
 enum { MAX_BLOCKS = 1024, REPEATS = 21 };
-
-static double processor_seconds(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 // Bodies at random places of a box; those closer than one length touch.
 typedef struct pile {
@@ -93,20 +87,20 @@ static void run(const char* name, const block_matrix* matrix, sap_linear_solver 
   if (x == NULL || sap_cholesky_create(&cholesky, NULL) != SAP_STATUS_OK) {
     abort();
   }
-  const double start = processor_seconds();
+  const double start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
   if (sap_cholesky_analyze(cholesky, &matrix->pattern, choice, NULL, NULL) != SAP_STATUS_OK) {
     abort();
   }
-  const double analyze = 1e6 * (processor_seconds() - start);
+  const double analyze = 1e6 * (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start);
   const int32_t inner = matrix->n < 1000 ? 20 : 1;
   for (int32_t k = -2; k < REPEATS; ++k) {
-    const double t0 = processor_seconds();
+    const double t0 = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (int32_t repeat = 0; repeat < inner; ++repeat) {
       if (sap_cholesky_factorize(cholesky, matrix->values, NULL, NULL) != SAP_STATUS_OK) {
         abort();
       }
     }
-    const double t1 = processor_seconds();
+    const double t1 = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (int32_t repeat = 0; repeat < inner; ++repeat) {
       for (int32_t i = 0; i < matrix->n; ++i) {
         x[i] = 1;
@@ -115,7 +109,7 @@ static void run(const char* name, const block_matrix* matrix, sap_linear_solver 
     }
     if (k >= 0) {
       factor_time[k] = (t1 - t0) / inner;
-      solve_time[k] = (processor_seconds() - t1) / inner;
+      solve_time[k] = (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - t1) / inner;
     }
   }
   const timing factor = summarize(factor_time);
@@ -144,14 +138,14 @@ static void run_kernels(const char* name, const block_matrix* matrix) {
     double seconds[REPEATS];
     const int32_t inner = matrix->n < 1000 ? 20 : 1;
     for (int32_t k = -2; k < REPEATS; ++k) {
-      const double t0 = processor_seconds();
+      const double t0 = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
       for (int32_t repeat = 0; repeat < inner; ++repeat) {
         if (kernels->factorize(&factor, matrix->values) >= 0) {
           abort();
         }
       }
       if (k >= 0) {
-        seconds[k] = (processor_seconds() - t0) / inner;
+        seconds[k] = (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - t0) / inner;
       }
     }
     const timing t = summarize(seconds);
@@ -171,13 +165,13 @@ static void run_kernels(const char* name, const block_matrix* matrix) {
 // Seconds per factorization.
 static double time_factor(sap_cholesky* cholesky, const block_matrix* matrix) {
   const int32_t inner = matrix->n < 1000 ? 20 : 1;
-  const double start = processor_seconds();
+  const double start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
   for (int32_t repeat = 0; repeat < inner; ++repeat) {
     if (sap_cholesky_factorize(cholesky, matrix->values, NULL, NULL) != SAP_STATUS_OK) {
       abort();
     }
   }
-  return (processor_seconds() - start) / inner;
+  return (bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start) / inner;
 }
 
 static void run_in_turns(const char* name, const block_matrix* matrix) {

@@ -6,25 +6,16 @@
 #define _POSIX_C_SOURCE 200809L
 #include <amd.h>
 #include <cholmod.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "captured_hessian.h"
 #include "linalg/block_kernels.h"
 
 enum { REPEATS = 7 };
-
-static double processor_seconds(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static double least(double a, double b) {
-  return a < b ? a : b;
-}
 
 typedef enum order_method { OURS, AMD, SYMAMD, METIS, NESTED, NATURAL, METHODS } order_method;
 static const char* const names[METHODS] = {"ours",   "amd", "symamd", "metis", "nested dissection",
@@ -51,7 +42,7 @@ static double order_by(order_method method, const sap_block_pattern* p, int32_t*
   (void)cholmod_start(&common);
   cholmod_sparse* graph = graph_of(p, &common);
   int good = 1;
-  const double start = processor_seconds();
+  const double start = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
   switch (method) {
     case OURS:
       good = sap_block_order_compute(&order, p, NULL) == SAP_STATUS_OK;
@@ -79,7 +70,7 @@ static double order_by(order_method method, const sap_block_pattern* p, int32_t*
       }
       break;
   }
-  const double seconds = processor_seconds() - start;
+  const double seconds = bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - start;
   if (method == OURS) {
     memcpy(block_at, order.block_at, (size_t)p->nblocks * sizeof *block_at);
   }
@@ -102,16 +93,16 @@ static void report(const char* scene, const captured_hessian* h, order_method me
   const sap_block_kernels* kernels = sap_block_kernels_best();
   double ordering = 1e30, analysis = 1e30, numeric = 1e30;
   for (int k = 0; k < REPEATS; ++k) {
-    ordering = least(ordering, order_by(method, p, block_at));
-    const double t0 = processor_seconds();
+    ordering = fmin(ordering, order_by(method, p, block_at));
+    const double t0 = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
     if (sap_block_order_assign(&order, p, block_at, NULL) != SAP_STATUS_OK ||
         sap_block_factor_analyze(&factor, &h->pattern, &order, NULL) != SAP_STATUS_OK) {
       abort();
     }
-    const double t1 = processor_seconds();
+    const double t1 = bench_seconds(CLOCK_PROCESS_CPUTIME_ID);
     (void)kernels->factorize(&factor, h->values);
-    analysis = least(analysis, t1 - t0);
-    numeric = least(numeric, processor_seconds() - t1);
+    analysis = fmin(analysis, t1 - t0);
+    numeric = fmin(numeric, bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - t1);
   }
   int64_t blocks = factor.nchunks;
   for (int32_t k = 0; k < factor.nchunks; ++k) {

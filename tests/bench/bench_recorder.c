@@ -6,18 +6,13 @@
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sapstep/sapstep.h>
 
-enum { LINES = 10 };
+#include "bench_clock.h"
 
-static double seconds(clockid_t clock) {
-  struct timespec t;
-  (void)clock_gettime(clock, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
+enum { LINES = 10 };
 
 // What the clocks of the thread that steps show.
 typedef struct reading {
@@ -25,7 +20,7 @@ typedef struct reading {
 } reading;
 
 static reading look(void) {
-  return (reading){seconds(CLOCK_MONOTONIC), seconds(CLOCK_THREAD_CPUTIME_ID)};
+  return (reading){bench_seconds(CLOCK_MONOTONIC), bench_seconds(CLOCK_THREAD_CPUTIME_ID)};
 }
 
 // What two readings in a row differ by: reading the processor time is a call of the system.
@@ -101,7 +96,8 @@ static sap_status measure(bench* b, long steps, sap_error* error) {
   const reading looking = cost_of_looking();
   (void)printf("%10s %9s %9s %9s %9s %9s %9s %9s %10s\n", "rows", "step us", "cpu", "record us",
                "cpu", "share", "cpu", "thread us", "memory kB");
-  const double others = seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double others =
+      bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - bench_seconds(CLOCK_THREAD_CPUTIME_ID);
   for (long i = 1; status == SAP_STATUS_OK && i <= steps; ++i) {
     sap_step_report report;
     const reading start = look();
@@ -119,7 +115,8 @@ static sap_status measure(bench* b, long steps, sap_error* error) {
     record = (reading){record.wall - looking.wall, record.processor - looking.processor};
     if (i * LINES % steps < LINES) {
       print_line(i, &step, &record,
-                 seconds(CLOCK_PROCESS_CPUTIME_ID) - seconds(CLOCK_THREAD_CPUTIME_ID) - others);
+                 bench_seconds(CLOCK_PROCESS_CPUTIME_ID) - bench_seconds(CLOCK_THREAD_CPUTIME_ID) -
+                     others);
     }
   }
   return status;

@@ -8,38 +8,20 @@
 // differ, so each is asked for 1e-8, 1e-10, 1e-12 and 1e-14 of its own in turn, until the judge
 // agrees; the time of that attempt counts, the mean of many where it is short. Each runs in a
 // process of its own (fork), for a library that gives up may end the process.
-#define _DEFAULT_SOURCE  // MAP_ANONYMOUS
-#define _XOPEN_SOURCE 700
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
 #include <sapstep/problem_file.h>
 
 #include "cli/profile.h"
-#include "siconos_peer.h"
+#include "siconos_trial.h"
 
-static const double SOLVED = 1e-8;
-static const double TOLERANCES[] = {1e-8, 1e-10, 1e-12, 1e-14};
-enum { MAX_SOLVERS = 32, MAX_ROWS = 1 << 20 };
-static const double ENOUGH = 0.04;  // processor time to measure [s]: some kernels count by 4 ms
-
-// Where a child leaves its result.
-typedef struct shared {
-  bool done;
-  double seconds;
-  double gamma[MAX_ROWS];
-} shared;
+enum { MAX_SOLVERS = 32 };
 
 typedef struct solver {
-  const char* name;
-  const siconos_solver* theirs;  // NULL: ours
+  trial trial;
   int solved;
   double time;  // of those solved
 } solver;
@@ -50,123 +32,7 @@ typedef struct bench {
   double limit;
   const char *svg, *resume;
   profile profile;
-  shared* result;
 } bench;
-
-static double processor_time(void) {
-  struct timespec now;
-  (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static void fail(const char* what, const sap_error* error) {
-  (void)fprintf(stderr, "sapstep_bench_siconos: %s: %s\n", what, error->message);
-  exit(1);
-}
-
-// What a child does; ends it.
-static void solve_ours(bench* b, const sap_problem* problem, const char* name, double tolerance) {
-  sap_solver_options options = sap_solver_options_default();
-  sap_solver* mine;
-  sap_solution solution = {0};
-  sap_error error;
-  options.relative_tolerance = tolerance;
-  options.warm_start = false;
-  options.max_iterations = 1000000;
-  options.max_sweeps = 1000000000;
-  if (sap_solver_create(name, &options, &mine, &error) != SAP_STATUS_OK) {
-    fail(name, &error);
-  }
-  const double start = processor_time();
-  double elapsed = 0.0;
-  for (int i = 1; elapsed < ENOUGH; ++i) {
-    if (sap_solver_solve(mine, problem, &solution, NULL, &error) != SAP_STATUS_OK) {
-      fail(name, &error);
-    }
-    elapsed = processor_time() - start;
-    b->result->seconds = elapsed / i;
-    memcpy(b->result->gamma, solution.gamma, (size_t)solution.nrows * sizeof(double));
-    b->result->done = true;
-  }
-}
-
-static void solve_theirs(bench* b, const sap_problem* problem, const siconos_solver* theirs,
-                         double tolerance) {
-  siconos_problem* p = siconos_problem_create(problem, theirs->blocks);
-  const double start = processor_time();
-  double elapsed = 0.0;
-  for (int i = 1; elapsed < ENOUGH && p != NULL; ++i) {
-    siconos_solve(p, theirs, tolerance, b->result->gamma);
-    elapsed = processor_time() - start;
-    b->result->seconds = elapsed / i;
-    b->result->done = true;
-  }
-}
-
-static void run_child(bench* b, const sap_problem* problem, const solver* s, double tolerance) {
-  const rlim_t seconds = (rlim_t)ceil(b->limit);
-  const struct rlimit limit = {seconds, seconds + 1};
-  (void)setrlimit(RLIMIT_CPU, &limit);
-  if (freopen("/dev/null", "w", stdout) == NULL ||
-      (s->theirs != NULL && freopen("/dev/null", "w", stderr) == NULL)) {
-    _exit(1);
-  }
-  if (s->theirs != NULL) {
-    solve_theirs(b, problem, s->theirs, tolerance);
-  } else {
-    solve_ours(b, problem, s->name, tolerance);
-  }
-  _exit(0);
-}
-
-// Block-scaled natural map of what the child left.
-static double judge(const bench* b, const sap_problem* problem) {
-  const int nc = sap_problem_block_count(problem);
-  const double* gamma = b->result->gamma;
-  double* u = malloc((size_t)(3 * nc) * sizeof *u);
-  sap_residual residual;
-  sap_error error;
-  if (u == NULL) {
-    abort();
-  }
-  memcpy(u, sap_problem_v_star(problem), (size_t)(3 * nc) * sizeof *u);
-  for (int i = 0; i < nc; ++i) {
-    for (int j = 0; j < nc; ++j) {
-      const double* B = sap_problem_mobility_block(problem, i, j);
-      for (int k = 0; B != NULL && k < 9; ++k) {
-        u[3 * i + k % 3] += B[k] * gamma[3 * j + k / 3];
-      }
-    }
-  }
-  const sap_status status = sap_residuals(problem, u, gamma, &residual, &error);
-  free(u);
-  return status == SAP_STATUS_OK ? residual.ncp_natural_map_scaled : (double)INFINITY;
-}
-
-// The time of the first tolerance that the judge accepts, NaN where none is.
-static double attempt(bench* b, const sap_problem* problem, const solver* s, double* map) {
-  *map = (double)INFINITY;
-  for (size_t k = 0; k < sizeof TOLERANCES / sizeof *TOLERANCES; ++k) {
-    b->result->done = false;
-    (void)fflush(NULL);
-    const pid_t child = fork();
-    if (child == 0) {
-      run_child(b, problem, s, TOLERANCES[k]);
-    }
-    int state;
-    if (child < 0 || waitpid(child, &state, 0) != child) {
-      abort();
-    }
-    if (!b->result->done) {
-      break;  // out of time: a tighter tolerance would not help
-    }
-    *map = fmin(*map, judge(b, problem));
-    if (*map <= SOLVED && b->result->seconds <= b->limit) {
-      return b->result->seconds;
-    }
-  }
-  return (double)NAN;
-}
 
 // A row of the table of the run before; false where it has none.
 static bool find_row(const bench* b, const char* problem, const char* name, double* map,
@@ -201,10 +67,10 @@ static void run_file(bench* b, const char* path) {
   if (sap_problem_create(&problem, &error) != SAP_STATUS_OK ||
       sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
       sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {
-    fail(path, &error);
+    trial_fail(path, &error);
   }
   sap_problem_reader_close(reader);
-  if (!sap_problem_has_mobility(problem) || sap_problem_row_count(problem) > MAX_ROWS ||
+  if (!sap_problem_has_mobility(problem) || sap_problem_row_count(problem) > TRIAL_ROWS_MAX ||
       sap_problem_row_count(problem) != 3 * sap_problem_tree_count(problem)) {
     (void)fprintf(stderr, "sapstep_bench_siconos: %s: not a local problem of contacts alone\n",
                   path);
@@ -216,16 +82,17 @@ static void run_file(bench* b, const char* path) {
   for (int s = 0; s < b->count; ++s) {
     double map, time;
     const char* name = slash != NULL ? slash + 1 : path;
-    if (!find_row(b, name, b->solvers[s].name, &map, &time)) {
-      time = attempt(b, problem, &b->solvers[s], &map);
+    if (!find_row(b, name, b->solvers[s].trial.name, &map, &time)) {
+      b->solvers[s].trial.limit = b->limit;
+      time = trial_run(&b->solvers[s].trial, problem, &map);
     }
     if (!isnan(time)) {
       b->solvers[s].solved += 1;
       b->solvers[s].time += time;
       profile_set(&b->profile, s, time);
     }
-    (void)printf("%s,%s,%s,%.3g,%.6g\n", name, b->solvers[s].name, isnan(time) ? "no" : "yes", map,
-                 time);
+    (void)printf("%s,%s,%s,%.3g,%.6g\n", name, b->solvers[s].trial.name, isnan(time) ? "no" : "yes",
+                 map, time);
     (void)fflush(stdout);
   }
   sap_problem_destroy(problem);
@@ -237,7 +104,8 @@ static void add_solver(bench* b, const char* name) {
     ++theirs;
   }
   if (b->count < MAX_SOLVERS) {
-    b->solvers[b->count++] = (solver){.name = name, .theirs = theirs->name != NULL ? theirs : NULL};
+    b->solvers[b->count++].trial =
+        (trial){.name = name, .theirs = theirs->name != NULL ? theirs : NULL};
   }
 }
 
@@ -285,11 +153,6 @@ int main(int argc, char** argv) {
       add_solver(&b, s->name);
     }
   }
-  b.result =
-      mmap(NULL, sizeof *b.result, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  if (b.result == MAP_FAILED) {
-    abort();
-  }
   (void)printf("problem,solver,solved,natural_map,time_s\n");
   for (int i = first; i < argc; ++i) {
     run_file(&b, argv[i]);
@@ -297,12 +160,13 @@ int main(int argc, char** argv) {
   (void)printf("\nsolver,solved,of,time_of_solved_s\n");
   const char* names[MAX_SOLVERS];
   for (int s = 0; s < b.count; ++s) {
-    names[s] = b.solvers[s].name;
+    names[s] = b.solvers[s].trial.name;
     (void)printf("%s,%d,%d,%.4g\n", names[s], b.solvers[s].solved, argc - first, b.solvers[s].time);
   }
   sap_error error;
-  if (b.svg != NULL && profile_write(&b.profile, names, SOLVED, b.svg, &error) != SAP_STATUS_OK) {
-    fail(b.svg, &error);
+  if (b.svg != NULL &&
+      profile_write(&b.profile, names, TRIAL_SOLVED, b.svg, &error) != SAP_STATUS_OK) {
+    trial_fail(b.svg, &error);
   }
   profile_clear(&b.profile);
   return 0;

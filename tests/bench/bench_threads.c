@@ -8,22 +8,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include <sapstep/batch.h>
 #include <sapstep/sapstep.h>
+
+#include "bench_clock.h"
 
 enum { STATES = 8, SIDES = 2, STEPS_MAX = 10000, TURN = 10 };
 
 static void fail(const sap_error* error) {
   (void)fprintf(stderr, "%s\n", error->message);
   exit(1);
-}
-
-static double seconds(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static int ascending(const void* a, const void* b) {
@@ -108,11 +103,11 @@ static void compare(const sap_model* model, const char* scene, bool batch, const
   for (long first = -skip; first < steps; first += TURN) {
     const long end = first + TURN < steps ? first + TURN : steps;
     for (int i = 0; i < SIDES; ++i) {
-      side* s = &sides[first % (2 * TURN) == 0 ? i : 1 - i];
+      side* s = &sides[(first + skip) % (2 * TURN) == 0 ? i : 1 - i];
       for (long k = first; k < end; ++k) {
-        const double start = seconds();
+        const double start = bench_seconds(CLOCK_MONOTONIC);
         step(s);
-        const double time = seconds() - start;
+        const double time = bench_seconds(CLOCK_MONOTONIC) - start;
         if (k >= 0) {
           double* shortest = &least[s - sides];
           s->time[k] = time;

@@ -35,16 +35,14 @@ static void* copy_of(const double* from, size_t count, double* old) {
 sap_status __wrap_sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_pattern* pattern,
                                         sap_linear_solver choice, sap_cholesky** out,
                                         bool* analysed, sap_error* error) {
-  bool done = false;
-  const sap_status status = __real_sap_cholesky_pool_get(pool, pattern, choice, out, &done, error);
+  *analysed = false;
+  const sap_status status =
+      __real_sap_cholesky_pool_get(pool, pattern, choice, out, analysed, error);
   watch.pattern = *pattern;
   watch.cholesky = status == SAP_STATUS_OK ? *out : NULL;
-  if (analysed != NULL) {
-    *analysed = done;
-  }
   if (watch.out != NULL && pattern->nblocks >= watch.out->least_blocks) {
     watch.out->solves += 1;
-    watch.out->patterns += done;
+    watch.out->patterns += *analysed;
   }
   return status;
 }

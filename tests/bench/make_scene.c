@@ -99,7 +99,9 @@ static void heap(int count, bool tray) {
                  k < 2 ? 0.0 : at, high + (tray ? 2.0 * thick : 0.0), k < 2 ? thick : along,
                  k < 2 ? along : thick, high);
   }
-  (void)printf(tray ? "    </body>\n" : "");
+  if (tray) {
+    (void)printf("    </body>\n");
+  }
   for (int i = 0; i < count; ++i) {
     const double p[3] = {pitch * (i % side + 0.5) - half + 0.015 * jitter(&state),
                          pitch * (i / side % side + 0.5) - half + 0.015 * jitter(&state),

@@ -5,16 +5,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "bench_clock.h"
 #include "mujoco_chart.h"
 #include "mujoco_runner.h"
 
 // CPU time of this thread: what else the machine does counts little.
 static double seconds(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+  return bench_seconds(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static int compare(const void* x, const void* y) {

@@ -165,7 +165,7 @@ static void test_bits(void** state) {
 }
 
 // The first that is refused gives the message, and those before it have been added.
-static void expect_same_failure(const source* s, double mass) {
+static void expect_same_failure(const source* s, const source* good, double mass) {
   for (int32_t threads = 1; threads <= 3; ++threads) {
     sap_problem *one, *other;
     sap_error first = {0}, second = {0};
@@ -178,26 +178,31 @@ static void expect_same_failure(const source* s, double mass) {
     assert_string_equal(first.message, second.message);
     expect_same(one, other, s);
     // And the problem is as good as before.
+    begin(other, good, 3.0);
+    assert_int_equal(add_at_once(other, good, NULL), SAP_STATUS_OK);
+    begin(one, good, 3.0);
+    assert_int_equal(add_one_by_one(one, good, NULL), SAP_STATUS_OK);
+    expect_same(one, other, good);
     sap_problem_destroy(one);
     sap_problem_destroy(other);
   }
 }
 
 static void test_failures(void** state) {
-  static source s;
+  static source s, good;
   (void)state;
+  make_source(&good);
   make_source(&s);
   s.contacts[500].phi0 = (double)NAN;
   s.contacts[300].material.stiffness = -1.0;
-  expect_same_failure(&s, 3.0);
+  expect_same_failure(&s, &good, 3.0);
   s.J[200][0][2] = (double)INFINITY;
-  expect_same_failure(&s, 3.0);
+  expect_same_failure(&s, &good, 3.0);
   s.trees[100][0] = TREES;
-  expect_same_failure(&s, 3.0);
+  expect_same_failure(&s, &good, 3.0);
   s.contacts[50].trees = NULL;
-  expect_same_failure(&s, 3.0);
-  make_source(&s);
-  expect_same_failure(&s, -3.0);  // A is not positive definite
+  expect_same_failure(&s, &good, 3.0);
+  expect_same_failure(&good, &good, -3.0);  // A is not positive definite
 }
 
 static void test_refused(void** state) {

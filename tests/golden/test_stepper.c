@@ -7,22 +7,12 @@
 
 #include <cmocka.h>
 
+#include "core/archive.h"
 #include "support/simulation.h"
 
-// FNV-1a over the bytes of the state.
 static uint64_t hash(const sap_state* state) {
-  uint64_t h = 14695981039346656037u;
-  const struct {
-    const void* bytes;
-    size_t count;
-  } parts[2] = {{state->q, sizeof(double) * (size_t)state->nq},
-                {state->v, sizeof(double) * (size_t)state->nv}};
-  for (int i = 0; i < 2; ++i) {
-    for (size_t k = 0; k < parts[i].count; ++k) {
-      h = (h ^ ((const unsigned char*)parts[i].bytes)[k]) * 1099511628211u;
-    }
-  }
-  return h;
+  const uint64_t h = sap_hash(SAP_HASH_START, state->q, sizeof(double) * (size_t)state->nq);
+  return sap_hash(h, state->v, sizeof(double) * (size_t)state->nv);
 }
 
 static uint64_t run_model(const char* path, sap_scheme scheme, int32_t steps,

@@ -15,6 +15,7 @@
 
 #include <sapstep/scene.h>
 
+#include "core/archive.h"
 #include "support/scene_text.h"
 #include "support/simulation.h"
 
@@ -108,14 +109,6 @@ static sap_model* shared_scene(const char* path) {
   return model;
 }
 
-static uint64_t mix(uint64_t hash, const void* bytes, size_t count) {
-  const unsigned char* b = bytes;
-  for (size_t i = 0; i < count; ++i) {
-    hash = (hash ^ b[i]) * UINT64_C(1099511628211);
-  }
-  return hash;
-}
-
 // A control function must be called by the caller's thread, once a step.
 typedef struct controls {
   int32_t calls, nu;
@@ -125,7 +118,7 @@ typedef struct controls {
 static int control(void* context, double t, const double* q, const double* v, double* u) {
   controls* c = context;
   ++c->calls;
-  c->seen = mix(c->seen, q, sizeof *q);
+  c->seen = sap_hash(c->seen, q, sizeof *q);
   for (int32_t i = 0; i < c->nu; ++i) {
     u[i] = sin(5.0 * t + i) - 0.1 * v[0];
   }
@@ -141,16 +134,16 @@ typedef struct stepping {
 static uint64_t hash_step(sap_multibody* multibody, const sap_state* state,
                           const sap_step_report* report, uint64_t hash) {
   assert_int_equal(sap_multibody_collect(multibody, report, NULL), SAP_STATUS_OK);
-  hash = mix(hash, state->q, (size_t)state->nq * sizeof(double));
-  hash = mix(hash, state->v, (size_t)state->nv * sizeof(double));
+  hash = sap_hash(hash, state->q, (size_t)state->nq * sizeof(double));
+  hash = sap_hash(hash, state->v, (size_t)state->nv * sizeof(double));
   for (int32_t i = 0; i < sap_multibody_contact_count(multibody); ++i) {
     const sap_contact* c = &sap_multibody_contacts(multibody)[i];
-    hash = mix(hash, c->gamma, sizeof c->gamma);
-    hash = mix(hash, c->vc, sizeof c->vc);
-    hash = mix(hash, c->R, sizeof c->R);
+    hash = sap_hash(hash, c->gamma, sizeof c->gamma);
+    hash = sap_hash(hash, c->vc, sizeof c->vc);
+    hash = sap_hash(hash, c->R, sizeof c->R);
   }
   const double numbers[] = {report->free_motion_residual, report->balance_error};
-  return mix(hash, numbers, sizeof numbers);
+  return sap_hash(hash, numbers, sizeof numbers);
 }
 
 static void run(const stepping* of, uint64_t hashes[HASHES]) {
@@ -185,7 +178,7 @@ static void run(const stepping* of, uint64_t hashes[HASHES]) {
     error = (sap_error){0};
     assert_int_not_equal(sap_stepper_step(stepper, &state, NULL, &error), SAP_STATUS_OK);
     assert_true(state.q[0] == q && state.v[state.nv - 1] == 1e200);
-    hashes[of->steps] = mix(hashes[of->steps - 1], error.message, strlen(error.message));
+    hashes[of->steps] = sap_hash(hashes[of->steps - 1], error.message, strlen(error.message));
     state.v[state.nv - 1] = v;
     assert_int_equal(sap_stepper_step(stepper, &state, NULL, &error), SAP_STATUS_OK);
   }

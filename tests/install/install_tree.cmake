@@ -14,7 +14,8 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${gone}
 execute_process(COMMAND ${CMAKE_COMMAND} -DMANIFEST=${BUILD}/install_manifest.txt
                         -P ${CMAKE_CURRENT_LIST_DIR}/../../cmake/uninstall.cmake
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
-file(GLOB_RECURSE left LIST_DIRECTORIES true ${gone}/*)
+# (names within it: the folders above may have the word in theirs)
+file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${gone} ${gone}/*)
 list(FILTER left INCLUDE REGEX "sapstep")
 if(left OR EXISTS ${BUILD}/install_manifest.txt)
   message(FATAL_ERROR "uninstall left ${left}")

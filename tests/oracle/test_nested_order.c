@@ -91,23 +91,6 @@ static void solve(const block_matrix* matrix, double* x) {
   sap_cholesky_destroy(cholesky);
 }
 
-// y = A x, block by block.
-static void multiply(const block_matrix* m, const double* x, double* y) {
-  memset(y, 0, (size_t)m->n * sizeof *y);
-  for (int32_t j = 0; j < m->pattern.nblocks; ++j) {
-    for (int32_t k = m->column_start[j]; k < m->column_start[j + 1]; ++k) {
-      const int32_t i = m->row[k];
-      for (int32_t c = 0; c < m->sizes[j]; ++c) {
-        for (int32_t r = i == j ? c : 0; r < m->sizes[i]; ++r) {
-          const double a = m->values[m->value_start[k] + (size_t)(c * m->sizes[i] + r)];
-          y[m->offset[i] + r] += a * x[m->offset[j] + c];
-          y[m->offset[j] + c] += i != j || r != c ? a * x[m->offset[i] + r] : 0.0;
-        }
-      }
-    }
-  }
-}
-
 static void test_answer(void** state) {
   (void)state;
   block_matrix matrix = make_box(10, 6);
@@ -116,7 +99,7 @@ static void test_answer(void** state) {
   double* y = calloc(n, sizeof *y);
   assert_true(x != NULL && y != NULL);
   solve(&matrix, x);
-  multiply(&matrix, x, y);
+  block_matrix_multiply(&matrix, x, y);
   for (size_t k = 0; k < n; ++k) {
     assert_true(fabs(y[k] - 1.0) < 1e-11);  // condition number below 1e3, some 1e3 terms a row
   }

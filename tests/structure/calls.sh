@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# calls.sh SOURCE_DIR ARCHIVE: every public function stands in a table of
+# calls.sh SOURCE_DIR CC CXX ARCHIVE: every public function stands in a table of
 # tests/abuse/test_allocation_calls_*.c, which call it with broken arguments and without memory.
 set -euo pipefail
-public=$(readelf -sW "$2" | awk '$4 == "FUNC" && $5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" {print $8}' | sort -u)
+public=$(readelf -sW "$4" | awk '$4 == "FUNC" && $5 == "GLOBAL" && $6 == "DEFAULT" && $7 != "UND" {print $8}' | sort -u)
 tested=$(grep -ohE '\bX\(sap_[a-z0-9_]+' "$1"/tests/abuse/test_allocation_calls_*.c | sed 's/X(//' | sort -u)
 if ! grep -qx sap_status_text <<< "$public"; then
-  echo "$2 is not the library"
+  echo "$4 is not the library"
   exit 1
 fi
 bad=0

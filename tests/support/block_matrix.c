@@ -138,18 +138,24 @@ void block_matrix_dense(const block_matrix* m, double* a) {
   }
 }
 
-void block_matrix_multiply(const block_matrix* matrix, const double* x, double* y) {
-  const size_t n = (size_t)matrix->n;
-  double* a = take(n * n, sizeof *a);
-  block_matrix_dense(matrix, a);
-  for (size_t i = 0; i < n; ++i) {
-    long double sum = 0;
-    for (size_t j = 0; j < n; ++j) {
-      sum += (long double)a[j * n + i] * (long double)x[j];
+void block_matrix_multiply(const block_matrix* m, const double* x, double* y) {
+  long double* sum = take((size_t)m->n, sizeof *sum);
+  for (int32_t j = 0; j < m->pattern.nblocks; ++j) {
+    for (int32_t k = m->column_start[j]; k < m->column_start[j + 1]; ++k) {
+      const int32_t i = m->row[k];
+      for (int32_t c = 0; c < m->sizes[j]; ++c) {
+        for (int32_t r = i == j ? c : 0; r < m->sizes[i]; ++r) {
+          const long double a = m->values[m->value_start[k] + (size_t)(c * m->sizes[i] + r)];
+          sum[m->offset[i] + r] += a * x[m->offset[j] + c];
+          sum[m->offset[j] + c] += i != j || r != c ? a * x[m->offset[i] + r] : 0;
+        }
+      }
     }
-    y[i] = (double)sum;
   }
-  free(a);
+  for (int32_t i = 0; i < m->n; ++i) {
+    y[i] = (double)sum[i];
+  }
+  free(sum);
 }
 
 bool block_matrix_solve(const block_matrix* matrix, double* x) {

@@ -48,11 +48,21 @@ typedef struct call {
 // Functions without: X(name, what must hold).
 #define CALL_HOLDS(name, condition) assert_true(condition);
 
-// A broken call gives a status and a message, a good one SAP_STATUS_OK. `cleanup` follows each
-// call.
-void calls_check_arguments(const call* calls, size_t count, void (*cleanup)(void));
-// MEMORY, or CALLBACK, at each allocation, until there is none left to fail. `cleanup` frees what
-// calls made, so that no memory is lost but what the objects of the test keep.
-void calls_check_allocations(const call* calls, size_t count, void (*cleanup)(void));
+// What is done with a table. `cleanup` follows each call and frees what it made.
+typedef void calls_check(const call* calls, size_t count, void (*cleanup)(void));
+
+// The tables of a test program. `tables` hands each to the check, `plain` has the functions without
+// a status.
+typedef struct calls_file {
+  int (*setup)(void** unused);
+  int (*teardown)(void** unused);
+  void (*tables)(calls_check* check);
+  void (*plain)(void);
+} calls_file;
+
+// Three tests, for main to return. A broken call gives a status and a message, one without
+// anything broken SAP_STATUS_OK. With each of its allocations failing in turn a call gives MEMORY,
+// or CALLBACK, until there is none left to fail.
+int calls_run(const calls_file* file);
 
 #endif

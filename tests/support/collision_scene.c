@@ -98,6 +98,23 @@ void scene_detect(collision_scene* scene) {
           &error);
 }
 
+void scene_expect_same_contacts(const sap_contact* a, int32_t na, const sap_contact* b,
+                                int32_t nb) {
+  assert_int_equal(na, nb);
+  for (int32_t i = 0; i < na; ++i, ++a, ++b) {
+    assert_int_equal(a->body_A, b->body_A);
+    assert_int_equal(a->body_B, b->body_B);
+    assert_int_equal(a->shape_A, b->shape_A);
+    assert_int_equal(a->shape_B, b->shape_B);
+    assert_int_equal(a->feature, b->feature);
+    assert_memory_equal(&a->phi, &b->phi, sizeof a->phi);
+    assert_memory_equal(a->point, b->point, sizeof a->point);
+    assert_memory_equal(a->R_WC, b->R_WC, sizeof a->R_WC);
+    assert_memory_equal(a->friction, b->friction, sizeof a->friction);
+    assert_memory_equal(&a->material.stiffness, &b->material.stiffness, sizeof(double));
+  }
+}
+
 void scene_end(collision_scene* scene) {
   sap_collision_destroy(scene->collision);
   sap_model_destroy(scene->model);

@@ -8,6 +8,9 @@
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
+// A scratch folder; HDF5 prints none of the errors that a test is there to make.
+int hdf5_silent_setup(void** state);
+
 hid_t hdf5_write_create(const char* path);
 void hdf5_write_close(hid_t file);
 // Replaces what is there; groups on the way are made.

@@ -34,11 +34,15 @@ static hid_t creation_list(int filters, int rank, H5D_layout_t layout) {
   return list;
 }
 
-static void write_set(hid_t file, hid_t type, int rank, hid_t list) {
-  double values[VALUES];
+static void fill(double values[VALUES]) {
   for (int i = 0; i < VALUES; ++i) {
     values[i] = (i * 37) % 101;  // an int8 has it
   }
+}
+
+static void write_set(hid_t file, hid_t type, int rank, hid_t list) {
+  double values[VALUES];
+  fill(values);
   const hsize_t one = VALUES;
   const hid_t space = H5Screate_simple(rank, rank == 1 ? &one : rank == 2 ? flat : shape, NULL);
   const hid_t set = H5Dcreate2(file, "x", type, space, H5P_DEFAULT, list, H5P_DEFAULT);
@@ -113,35 +117,52 @@ static void test_all_kinds(void** state) {
   (void)H5Tclose(half);
 }
 
+// How the chunks of a set of a later format are found.
+typedef struct chunk_index {
+  H5D_chunk_index_t kind;
+  hsize_t most[3], chunk[3];
+  H5D_alloc_time_t time;
+  int filters;  // the filters below up to this: none, deflate, deflate but for the edges
+} chunk_index;
+
+static void write_indexed(hid_t file, const chunk_index* index, int filter) {
+  double values[VALUES];
+  fill(values);
+  const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
+  assert_true(H5Pset_chunk(list, 3, index->chunk) >= 0);
+  assert_true(H5Pset_alloc_time(list, index->time) >= 0);
+  assert_true(filter == 0 || H5Pset_deflate(list, 1) >= 0);
+  assert_true(filter < 2 || H5Pset_chunk_opts(list, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) >= 0);
+  const hid_t space = H5Screate_simple(3, shape, index->most);
+  const hid_t set = H5Dcreate2(file, "x", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
+  assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  H5D_chunk_index_t kind = H5D_CHUNK_IDX_NTYPES;
+  assert_true(H5Dget_chunk_index_type(set, &kind) >= 0);
+  assert_int_equal(kind, index->kind);
+  (void)H5Dclose(set);
+  (void)H5Sclose(space);
+  (void)H5Pclose(list);
+}
+
 // Every index of chunks that later formats have, and edges that pass no filter.
 static void test_latest_format(void** state) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_path(*state, "latest.h5", path);
-  static const hsize_t most[3] = {H5S_UNLIMITED, H5S_UNLIMITED, 4};
-  static const hsize_t whole[3] = {7, 5, 4}, part[3] = {3, 2, 3};
+  static const hsize_t more = H5S_UNLIMITED;
+  const chunk_index kinds[] = {
+      {H5D_CHUNK_IDX_SINGLE, {7, 5, 4}, {7, 5, 4}, H5D_ALLOC_TIME_DEFAULT, 2},
+      {H5D_CHUNK_IDX_NONE, {7, 5, 4}, {3, 2, 3}, H5D_ALLOC_TIME_EARLY, 0},
+      {H5D_CHUNK_IDX_FARRAY, {7, 5, 4}, {3, 2, 3}, H5D_ALLOC_TIME_DEFAULT, 2},
+      {H5D_CHUNK_IDX_EARRAY, {more, 5, 4}, {3, 2, 3}, H5D_ALLOC_TIME_DEFAULT, 2},
+      {H5D_CHUNK_IDX_BT2, {more, more, 4}, {3, 2, 3}, H5D_ALLOC_TIME_DEFAULT, 2},
+      {H5D_CHUNK_IDX_EARRAY, {more, 5, 4}, {7, 5, 4}, H5D_ALLOC_TIME_DEFAULT, 2}};
   const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
   assert_true(H5Pset_libver_bounds(access, H5F_LIBVER_LATEST, H5F_LIBVER_LATEST) >= 0);
-  double values[VALUES];
-  for (int i = 0; i < VALUES; ++i) {
-    values[i] = (i * 37) % 101;
-  }
-  for (int growing = 0; growing <= 3; ++growing) {  // dimensions that may; 3: one chunk
-    for (int filtered = 0; filtered < 3; ++filtered) {
-      const hsize_t limit[3] = {growing > 0 ? most[0] : 7, growing == 2 ? most[1] : 5, 4};
-      const hid_t list = H5Pcreate(H5P_DATASET_CREATE);
-      assert_true(H5Pset_chunk(list, 3, growing == 3 ? whole : part) >= 0);
-      assert_true(filtered == 0 || H5Pset_deflate(list, 1) >= 0);
-      assert_true(filtered < 2 ||
-                  H5Pset_chunk_opts(list, H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) >= 0);
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+    for (int filter = 0; filter <= kinds[k].filters; ++filter) {
       (void)remove(path);
       const hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-      const hid_t space = H5Screate_simple(3, shape, limit);
-      const hid_t set =
-          H5Dcreate2(file, "x", H5T_IEEE_F64LE, space, H5P_DEFAULT, list, H5P_DEFAULT);
-      assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
-      (void)H5Dclose(set);
-      (void)H5Sclose(space);
-      (void)H5Pclose(list);
+      write_indexed(file, &kinds[k], filter);
       hdf5_write_close(file);
       const hid_t again = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
       compare(again);
@@ -213,14 +234,9 @@ static void test_not_read(void** state) {
   hdf5_write_close(file);
 }
 
-static int silent_setup(void** state) {
-  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-  return scratch_setup(state);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_all_kinds), cmocka_unit_test(test_latest_format),
       cmocka_unit_test(test_unwritten), cmocka_unit_test(test_not_read)};
-  return cmocka_run_group_tests(tests, silent_setup, scratch_teardown);
+  return cmocka_run_group_tests(tests, hdf5_silent_setup, scratch_teardown);
 }
