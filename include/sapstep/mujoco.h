@@ -23,7 +23,10 @@
 //
 // The model is not written. Its options hold but for: integrator (linearly implicit Euler always),
 // solver and its settings, noslip, islands, sleep, warm start. Both kinds of friction cones in the
-// model give the same elliptic cone here. Not supported: flexes.
+// model give the same elliptic cone here. Flexes: their elastic forces are those at the start of
+// the step, as in MuJoCo's Euler; contacts have k = 1e6 N/m and tau_d = 0.01 s, or the flex's own
+// solref and numerics like a geom's; edges and strains held by equalities without a negative
+// solref are as soft as MuJoCo has them at rest.
 // Errors of MuJoCo (mju_error) come back as SAP_STATUS_CALLBACK with MuJoCo's text: the first
 // sap_mj_create or sap_mj_call puts a handler at mju_user_error, which hands on what happens
 // outside of our calls to the handler before it.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh.
+// Bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh, a flex spheres.
 #include "cli/mujoco_describe.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/mujoco_flex.h"
 #include "mujoco/compat.h"
 
 static const char* element_name(const void* context, sap_element kind, int32_t id) {
@@ -100,6 +101,7 @@ static void describe_elements(const mjModel* m, mujoco_description* d) {
   for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
     describe_geom(m, g, &d->shapes[g]);
   }
+  mujoco_describe_knots(m, d->shapes + m->ngeom);
 }
 
 // Points and triangles of a height field's upper side; rows along y, columns along x.
@@ -168,7 +170,7 @@ bool mujoco_describe(const mjModel* m, mujoco_description* d) {
   sap_recorded_model* model = &d->model;
   model->sizes = (sap_model_sizes){.bodies = (int32_t)m->nbody,
                                    .joints = (int32_t)m->njnt,
-                                   .shapes = (int32_t)m->ngeom,
+                                   .shapes = (int32_t)m->ngeom + mujoco_knot_count(m),
                                    .tendons = (int32_t)m->ntendon,
                                    .actuators = sap_mj_output_count(m),
                                    .nq = (int32_t)m->nq,

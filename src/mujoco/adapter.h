@@ -21,7 +21,9 @@ enum {
   SAP_MJ_KEY_LIMIT,
   SAP_MJ_KEY_EQUALITY,
   SAP_MJ_KEY_SERVO,
-  SAP_MJ_KEY_FRICTION
+  SAP_MJ_KEY_FRICTION,
+  SAP_MJ_KEY_FLEX_CONTACT,
+  SAP_MJ_KEY_FLEX_EQUALITY
 };
 
 // An affine servo or a joint's effort range: force = raw - (h kp + kd)(V - V0) - h kp V0 at the end
@@ -90,6 +92,8 @@ struct sap_mj {
   // Materials.
   double* geom_stiffness;  // (ngeom)
   double* geom_relaxation_time;
+  double* flex_stiffness;  // (nflex)
+  double* flex_relaxation_time;
   double* pair_stiffness;  // of explicit pairs; 0: that of its geoms (npair)
   double* pair_relaxation_time;
   double* joint_limit;   // stiffness, relaxation time (2 njnt)
@@ -129,12 +133,12 @@ struct sap_mj {
   sap_report report;
   double* J;  // Jacobians of one block
   int32_t J_capacity;
-  int32_t* block_trees;        // (ntrees)
-  const double** block_parts;  // (ntrees)
-  const double* angular_parts[2];
-  int32_t* entry;      // of a contact's rows (nv)
-  double** place;      // (nv)
-  int32_t* tree_seen;  // (ntrees), part of the tree in the block, -1
+  int32_t* block_trees;          // (ntrees)
+  const double** block_parts;    // (ntrees)
+  const double** angular_parts;  // (ntrees)
+  int32_t* entry;                // of a contact's rows (nv)
+  double** place;                // (nv)
+  int32_t* tree_seen;            // (ntrees), part of the tree in the block, -1
   sap_mj_far_limit* far_limits;
   int32_t far_limit_count, far_limit_capacity;
   bool all_limits;  // none are left out
@@ -255,6 +259,11 @@ bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error);
+// flex.c
+bool sap_mj_equality_is_of_flex(const mjModel* m, int32_t equality);
+// One block per row: edges, or strains.
+sap_status sap_mj_add_flex_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
+                                    sap_error* error);
 // solve.c
 typedef struct sap_mj_solved {
   bool solved;  // there were blocks: a->solution; else v is a->v_star

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MuJoCo's constraints as blocks of the problem.
+#include <stdio.h>
 
 #include "core/memory.h"
 #include "mujoco/adapter.h"
@@ -65,12 +66,12 @@ static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material
 // Velocity of mocap bodies at the contact, of geom 2 relative to geom 1; returns its normal part.
 static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjContact* c,
                                  double velocity[3]) {
-  const int32_t geoms[2] = {c->geom1, c->geom2};
   double normal = 0.0;
   for (int32_t side = 0; side < 2; ++side) {
     const double sign = side == 0 ? -1.0 : 1.0;
+    const int32_t geom = sap_mj_contact_geom(c, side);
     double v[3], omega[3];
-    if (!sap_mj_mocap_point(a, d, a->model->geom_bodyid[geoms[side]], c->pos, v, omega)) {
+    if (geom < 0 || !sap_mj_mocap_point(a, d, a->model->geom_bodyid[geom], c->pos, v, omega)) {
       continue;
     }
     for (int32_t k = 0; k < 3; ++k) {  // rows of the frame: n, t1, t2
@@ -81,6 +82,26 @@ static double add_mocap_velocity(const sap_mj* a, const mjData* d, const mjConta
     }
   }
   return normal;
+}
+
+// Contacts of flexes are told apart by element or vertex: each has few with another body.
+static sap_status key_of(sap_mj* a, const mjData* d, const mjContact* c, uint64_t* key,
+                         sap_error* error) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (!sap_mj_contact_is_of_geoms(c)) {
+    uint64_t hash = sap_hash(SAP_HASH_START, c->geom, sizeof c->geom);
+    hash = sap_hash(hash, c->flex, sizeof c->flex);
+    hash = sap_hash(hash, c->elem, sizeof c->elem);
+    hash = sap_hash(hash, c->vert, sizeof c->vert);
+    *key = sap_mj_key(a, SAP_MJ_KEY_FLEX_CONTACT, (int32_t)(hash & 0xffffff),
+                      (int32_t)(hash >> 24 & 0xffffff), (int32_t)(hash >> 48 & 0xfff));
+    return SAP_STATUS_OK;
+  }
+#endif
+  int32_t id = 0;
+  const sap_status status = sap_mj_identify(a, d, c, &id, error);
+  *key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id);
+  return status;
 }
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
@@ -97,8 +118,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
   if (is_zero(a->J, (c->dim < 3 ? c->dim : 3) * columns)) {
     return SAP_STATUS_OK;  // nothing moves this point
   }
-  int32_t id = 0;
-  sap_status status = a->options.warm_start ? sap_mj_identify(a, d, c, &id, error) : SAP_STATUS_OK;
+  uint64_t key = 0;
+  sap_status status = a->options.warm_start ? key_of(a, d, c, &key, error) : SAP_STATUS_OK;
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -106,7 +127,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .trees = a->block_trees,
                              .jacobians = a->block_parts,
                              .phi0 = c->dist - c->includemargin,
-                             .key = sap_mj_key(a, SAP_MJ_KEY_CONTACT, c->geom1, c->geom2, id)};
+                             .key = key};
   sap_mj_contact_material(a, c, &block.material);
   status = sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
   if (a->model->nmocap > 0) {
@@ -144,6 +165,20 @@ static const char* name_of(const mjModel* m, int type, int32_t id) {
   return name != NULL ? name : "";
 }
 
+enum { NAME_SIZE = 100 };
+
+static void name_side(const mjModel* m, const mjContact* c, int32_t side, char name[NAME_SIZE]) {
+  const int32_t geom = sap_mj_contact_geom(c, side);
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (geom < 0) {
+    const int32_t flex = sap_mj_contact_flex(c, side);
+    (void)snprintf(name, NAME_SIZE, "flex %d '%.60s'", flex, name_of(m, mjOBJ_FLEX, flex));
+    return;
+  }
+#endif
+  (void)snprintf(name, NAME_SIZE, "geom %d '%.60s'", geom, name_of(m, mjOBJ_GEOM, geom));
+}
+
 static sap_status add_contacts(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   sap_mj_identities_again(a);
@@ -154,9 +189,10 @@ static sap_status add_contacts(sap_mj* a, const mjData* d, sap_error* error) {
     }
     const sap_status status = add_contact(a, d, i, error);
     if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "contact %d of geoms %d '%s' and %d '%s'", i, c->geom1,
-                       name_of(m, mjOBJ_GEOM, c->geom1), c->geom2,
-                       name_of(m, mjOBJ_GEOM, c->geom2));
+      char sides[2][NAME_SIZE];
+      name_side(m, c, 0, sides[0]);
+      name_side(m, c, 1, sides[1]);
+      sap_error_prefix(error, "contact %d of %s and %s", i, sides[0], sides[1]);
       return status;
     }
   }
@@ -183,7 +219,9 @@ sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
     switch (d->efc_type[row]) {
       case mjCNSTR_EQUALITY: {
         const int32_t count = equality_rows(d, row);
-        status = sap_mj_add_equality(a, d, row, count, error);
+        status = sap_mj_equality_is_of_flex(m, id)
+                     ? sap_mj_add_flex_equality(a, d, row, count, error)
+                     : sap_mj_add_equality(a, d, row, count, error);
         if (status != SAP_STATUS_OK) {
           sap_error_prefix(error, "equality %d '%s'", id, name_of(m, mjOBJ_EQUALITY, id));
         }

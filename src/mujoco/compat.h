@@ -74,6 +74,34 @@ static inline int32_t sap_mj_output_count(const mjModel* m) {
 #endif
 }
 
+// Flex of a contact's side, -1: that is a geom.
+static inline int32_t sap_mj_contact_flex(const mjContact* contact, int32_t side) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  return contact->flex[side];
+#else
+  (void)contact;
+  (void)side;
+  return -1;
+#endif
+}
+
+static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side) {
+  return side == 0 ? contact->geom1 : contact->geom2;
+}
+
+static inline bool sap_mj_contact_is_of_geoms(const mjContact* contact) {
+  return sap_mj_contact_flex(contact, 0) < 0 && sap_mj_contact_flex(contact, 1) < 0;
+}
+
+static inline int32_t sap_mj_flex_count(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  return (int32_t)m->nflex;
+#else
+  (void)m;
+  return 0;
+#endif
+}
+
 static inline bool sap_mj_springs_are_on(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 3, 6)
   return (m->opt.disableflags & mjDSBL_SPRING) == 0;

@@ -110,6 +110,7 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(unit_columns, m->nv),
       ARRAY(block_trees, a->ntrees),
       ARRAY(block_parts, a->ntrees),
+      ARRAY(angular_parts, a->ntrees),
       ARRAY(tree_seen, a->ntrees),
       ARRAY(entry, m->nv),
       ARRAY(place, m->nv),
@@ -130,12 +131,6 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
 }
 
 static sap_status check_model(const mjModel* m, sap_error* error) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  if (m->nflex > 0) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the model has %d flexes, which are not stepped",
-                    (int)m->nflex);
-  }
-#endif
   if (m->nbody < 1 || m->nv > INT32_MAX / 8) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "the model has %lld bodies and %lld velocities",
                     (long long)m->nbody, (long long)m->nv);
@@ -247,6 +242,7 @@ void sap_mj_destroy(sap_mj* a) {
       a->unit_columns,
       a->block_trees,
       (void*)a->block_parts,
+      (void*)a->angular_parts,
       a->tree_seen,
       a->mocap_pos,
       a->mocap_quat,
@@ -254,6 +250,8 @@ void sap_mj_destroy(sap_mj* a) {
       a->guard,
       a->geom_stiffness,
       a->geom_relaxation_time,
+      a->flex_stiffness,
+      a->flex_relaxation_time,
       a->pair_stiffness,
       a->pair_relaxation_time,
       a->joint_limit,

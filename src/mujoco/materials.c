@@ -32,15 +32,14 @@ static sap_status check_law(const char* what, int32_t id, double stiffness, doub
 }
 
 // "sapstep:stiffness:NAME", else what all have, else `otherwise`.
-static double named_number(const mjModel* m, const char* what, int32_t geom, double otherwise) {
+static double named_number(const mjModel* m, const char* what, const char* own, double otherwise) {
   enum { NAME_SIZE = 512 };
   char name[NAME_SIZE];
-  const char* geom_name = mj_id2name(m, mjOBJ_GEOM, geom);
   const double all = sap_mj_numeric(m, what, otherwise);
-  if (geom_name == NULL) {
+  if (own == NULL) {
     return all;
   }
-  const int length = snprintf(name, sizeof name, "%s:%s", what, geom_name);
+  const int length = snprintf(name, sizeof name, "%s:%s", what, own);
   return length > 0 && length < NAME_SIZE ? sap_mj_numeric(m, name, all) : all;
 }
 
@@ -57,8 +56,9 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
       k = -solref[0];
       tau_d = solref[1] / solref[0];
     }
-    a->geom_stiffness[g] = named_number(m, "sapstep:stiffness", g, k);
-    a->geom_relaxation_time[g] = named_number(m, "sapstep:relaxation_time", g, tau_d);
+    const char* name = mj_id2name(m, mjOBJ_GEOM, g);
+    a->geom_stiffness[g] = named_number(m, "sapstep:stiffness", name, k);
+    a->geom_relaxation_time[g] = named_number(m, "sapstep:relaxation_time", name, tau_d);
     const sap_status status =
         check_law("geom", g, a->geom_stiffness[g], a->geom_relaxation_time[g], error);
     if (status != SAP_STATUS_OK) {
@@ -71,6 +71,27 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
     a->pair_relaxation_time[i] = is_physical(solref) ? solref[1] / solref[0] : 0.0;
   }
   return SAP_STATUS_OK;
+}
+
+static sap_status fill_flexes(sap_mj* a, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+#if SAP_MJ_SINCE(3, 0, 0)
+  const mjModel* m = a->model;
+  for (int32_t f = 0; status == SAP_STATUS_OK && f < sap_mj_flex_count(m); ++f) {
+    const mjtNum* solref = m->flex_solref + mjNREF * f;
+    const bool physical = is_physical(solref);
+    const double k = physical ? -solref[0] : LEAST_STIFFNESS;
+    const double tau_d = physical ? solref[1] / solref[0] : RELAXATION_TIME;
+    const char* name = mj_id2name(m, mjOBJ_FLEX, f);
+    a->flex_stiffness[f] = named_number(m, "sapstep:stiffness", name, k);
+    a->flex_relaxation_time[f] = named_number(m, "sapstep:relaxation_time", name, tau_d);
+    status = check_law("flex", f, a->flex_stiffness[f], a->flex_relaxation_time[f], error);
+  }
+#else
+  (void)a;
+  (void)error;
+#endif
+  return status;
 }
 
 // Stiffness and relaxation time of limits and equalities.
@@ -97,8 +118,11 @@ static sap_status check_laws(const char* what, const double* laws, int32_t count
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
   const size_t ngeom = (size_t)m->ngeom, npair = (size_t)m->npair;
+  const size_t nflex = (size_t)sap_mj_flex_count(m);
   a->geom_stiffness = sap_allocate(ngeom, sizeof(double));
   a->geom_relaxation_time = sap_allocate(ngeom, sizeof(double));
+  a->flex_stiffness = sap_allocate(nflex, sizeof(double));
+  a->flex_relaxation_time = sap_allocate(nflex, sizeof(double));
   a->pair_stiffness = sap_allocate(npair, sizeof(double));
   a->pair_relaxation_time = sap_allocate(npair, sizeof(double));
   a->joint_limit = sap_allocate(2 * (size_t)m->njnt, sizeof(double));
@@ -107,7 +131,8 @@ sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
   double* mass = sap_allocate((size_t)m->nbody, sizeof(double));
   if (a->geom_stiffness == NULL || a->geom_relaxation_time == NULL || a->pair_stiffness == NULL ||
       a->pair_relaxation_time == NULL || a->joint_limit == NULL || a->tendon_limit == NULL ||
-      a->equality_law == NULL || mass == NULL) {
+      a->equality_law == NULL || a->flex_stiffness == NULL || a->flex_relaxation_time == NULL ||
+      mass == NULL) {
     sap_free(mass);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: materials of %d geoms", (int)ngeom);
   }
@@ -119,6 +144,9 @@ sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {
   fill_laws(m, m->eq_solref, (int32_t)m->neq, false, a->equality_law);
   sap_status status = fill_geoms(a, mass, error);
   sap_free(mass);
+  if (status == SAP_STATUS_OK) {
+    status = fill_flexes(a, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = check_laws("limit of joint", a->joint_limit, (int32_t)m->njnt, error);
   }
@@ -143,14 +171,27 @@ static inline double share_of(double k1, double k2) {
   return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
 }
 
+// Stiffness [N/m] and relaxation time [s] of one side of a contact.
+static inline double stiffness_of(const sap_mj* a, const mjContact* contact, int32_t side) {
+  const int32_t geom = sap_mj_contact_geom(contact, side);
+  return geom >= 0 ? a->geom_stiffness[geom]
+                   : a->flex_stiffness[sap_mj_contact_flex(contact, side)];
+}
+
+static inline double relaxation_time_of(const sap_mj* a, const mjContact* contact, int32_t side) {
+  const int32_t geom = sap_mj_contact_geom(contact, side);
+  return geom >= 0 ? a->geom_relaxation_time[geom]
+                   : a->flex_relaxation_time[sap_mj_contact_flex(contact, side)];
+}
+
 double sap_mj_contact_share(const sap_mj* a, const mjContact* contact) {
-  return share_of(a->geom_stiffness[contact->geom1], a->geom_stiffness[contact->geom2]);
+  return share_of(stiffness_of(a, contact, 0), stiffness_of(a, contact, 1));
 }
 
 void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out) {
   const int32_t g1 = contact->geom1, g2 = contact->geom2;
-  const double k1 = a->geom_stiffness[g1], k2 = a->geom_stiffness[g2];
-  const double tau1 = a->geom_relaxation_time[g1], tau2 = a->geom_relaxation_time[g2];
+  const double k1 = stiffness_of(a, contact, 0), k2 = stiffness_of(a, contact, 1);
+  const double tau1 = relaxation_time_of(a, contact, 0), tau2 = relaxation_time_of(a, contact, 1);
   const int32_t pair = sap_mj_find_pair(a->model, g1, g2);
   *out = a->contact_law;
   out->friction = contact->dim > 1 ? fmax(contact->friction[0], contact->friction[1]) : 0.0;
@@ -172,8 +213,8 @@ void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_mate
 }
 
 double sap_mj_contact_relaxation_time(const sap_mj* a, const mjContact* contact) {
-  const double tau1 = a->geom_relaxation_time[contact->geom1];
-  if (a->model->npair == 0 && tau1 == a->geom_relaxation_time[contact->geom2]) {
+  const double tau1 = relaxation_time_of(a, contact, 0);
+  if (a->model->npair == 0 && tau1 == relaxation_time_of(a, contact, 1)) {
     return tau1;  // whichever gives way
   }
   sap_material material;

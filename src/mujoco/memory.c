@@ -109,6 +109,8 @@ uint64_t sap_mj_material_hash(const sap_mj* a) {
   uint64_t hash = SAP_HASH_START;
   ADD(a->geom_stiffness, m->ngeom);
   ADD(a->geom_relaxation_time, m->ngeom);
+  ADD(a->flex_stiffness, sap_mj_flex_count(m));
+  ADD(a->flex_relaxation_time, sap_mj_flex_count(m));
   ADD(a->pair_stiffness, m->npair);
   ADD(a->pair_relaxation_time, m->npair);
   ADD(a->joint_limit, 2 * m->njnt);

@@ -84,6 +84,24 @@ static void widen_limits(sap_mj* a, const mjData* d) {
   a->shadow.tendon_margin = a->tendon_margin;
 }
 
+static double margin_of(const mjModel* m, const mjContact* c, int32_t side) {
+  const int32_t geom = sap_mj_contact_geom(c, side);
+#if SAP_MJ_SINCE(3, 0, 0)
+  return geom >= 0 ? m->geom_margin[geom] : m->flex_margin[sap_mj_contact_flex(c, side)];
+#else
+  return m->geom_margin[geom];
+#endif
+}
+
+static double gap_of(const mjModel* m, const mjContact* c, int32_t side) {
+  const int32_t geom = sap_mj_contact_geom(c, side);
+#if SAP_MJ_SINCE(3, 0, 0)
+  return geom >= 0 ? m->geom_gap[geom] : m->flex_gap[sap_mj_contact_flex(c, side)];
+#else
+  return m->geom_gap[geom];
+#endif
+}
+
 // What MuJoCo would have made of the margins of the model: forces below `force`, listed below
 // `detect`.
 static void own_margins(const mjModel* m, const mjContact* c, double* force, double* detect) {
@@ -93,12 +111,14 @@ static void own_margins(const mjModel* m, const mjContact* c, double* force, dou
     margin = m->pair_margin[pair];
     gap = m->pair_gap[pair];
   } else {
+    const double margins[2] = {margin_of(m, c, 0), margin_of(m, c, 1)};
+    const double gaps[2] = {gap_of(m, c, 0), gap_of(m, c, 1)};
 #if SAP_MJ_SINCE(3, 5, 0)
-    margin = m->geom_margin[g1] + m->geom_margin[g2];
-    gap = m->geom_gap[g1] + m->geom_gap[g2];
+    margin = margins[0] + margins[1];
+    gap = gaps[0] + gaps[1];
 #else
-    margin = fmax(m->geom_margin[g1], m->geom_margin[g2]);
-    gap = fmax(m->geom_gap[g1], m->geom_gap[g2]);
+    margin = fmax(margins[0], margins[1]);
+    gap = fmax(gaps[0], gaps[1]);
 #endif
   }
   if ((m->opt.enableflags & mjENBL_OVERRIDE) != 0) {
@@ -181,6 +201,9 @@ static void kinematics(const mjModel* m, mjData* d) {
   mj_kinematics(m, d);
   mj_comPos(m, d);
   mj_camlight(m, d);
+#if SAP_MJ_SINCE(3, 0, 0)
+  mj_flex(m, d);
+#endif
   mj_tendon(m, d);
 #endif
 #if SAP_MJ_SINCE(3, 3, 3)

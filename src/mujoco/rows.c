@@ -244,17 +244,30 @@ static bool has_room(const sap_mj* a, int32_t ntrees) {
   return 3 * columns <= a->J_capacity;
 }
 
-int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sap_error* error) {
-  const mjModel* m = a->model;
+// Trees of the contact's bodies; those of flexes are in its rows, which are all there are of them.
+static int32_t find_contact_trees(sap_mj* a, const mjData* d, const mjContact* c) {
   int32_t ntrees = 0;
+  if (!sap_mj_contact_is_of_geoms(c)) {
+    const int32_t rows = mj_isPyramidal(&a->shadow) && c->dim > 1 ? 2 * (c->dim - 1) : c->dim;
+    for (int32_t r = 0; r < rows; ++r) {
+      const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r);
+      ntrees = find_trees(a, &row, ntrees);
+    }
+    return ntrees;
+  }
   const int32_t geoms[2] = {c->geom1, c->geom2};
   for (int32_t side = 0; side < 2; ++side) {
-    const int32_t tree = a->body_tree[m->geom_bodyid[geoms[side]]];
+    const int32_t tree = a->body_tree[a->model->geom_bodyid[geoms[side]]];
     if (tree >= 0 && a->tree_seen[tree] < 0) {
       a->tree_seen[tree] = ntrees;
       a->block_trees[ntrees++] = tree;
     }
   }
+  return ntrees;
+}
+
+int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sap_error* error) {
+  const int32_t ntrees = find_contact_trees(a, d, c);
   if (c->dim == 3 && has_room(a, ntrees) && fill_whole_trees(a, d, c, ntrees)) {
     forget_trees(a, ntrees);
     return ntrees;
@@ -266,17 +279,17 @@ int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* c, sa
   for (int32_t i = 0; status == SAP_STATUS_OK && i < ntrees; ++i) {
     behind += linear * a->tree_size[a->block_trees[i]];
   }
-  double* parts[2] = {behind,
-                      behind + angular * (ntrees > 0 ? a->tree_size[a->block_trees[0]] : 0)};
   for (int32_t i = 0; status == SAP_STATUS_OK && angular > 0 && i < ntrees; ++i) {
-    memset(parts[i], 0, (size_t)(angular * a->tree_size[a->block_trees[i]]) * sizeof(double));
-    a->angular_parts[i] = parts[i];
+    const int32_t size = angular * a->tree_size[a->block_trees[i]];
+    memset(behind, 0, (size_t)size * sizeof(double));
+    a->angular_parts[i] = behind;
+    behind += size;
   }
   if (status == SAP_STATUS_OK) {
     fill_contact_rows(a, d, c, 0, linear, (double* const*)a->block_parts, ntrees);
   }
   if (status == SAP_STATUS_OK && angular > 0) {
-    fill_contact_rows(a, d, c, linear, angular, parts, ntrees);
+    fill_contact_rows(a, d, c, linear, angular, (double* const*)a->angular_parts, ntrees);
   }
   forget_trees(a, ntrees);
   return status == SAP_STATUS_OK ? ntrees : -1;

@@ -58,7 +58,7 @@ sap_status sap_mj_check_inputs(const mjModel* m, const mjData* d, sap_error* err
 }
 
 // Arrays that the motion writes.
-enum { STATE_ARRAYS = 6 };
+enum { STATE_ARRAYS = 7 };
 typedef struct state_array {
   mjtNum* values;
   size_t count;
@@ -75,6 +75,9 @@ static int32_t state_arrays(const mjModel* m, mjData* d, state_array out[STATE_A
 #endif
 #if SAP_MJ_SINCE(3, 11, 0)
   out[n++] = (state_array){d->history, (size_t)m->nhistory};
+#endif
+#if SAP_MJ_SINCE(4, 0, 0)
+  out[n++] = (state_array){d->plastic, (size_t)m->nplastic};
 #endif
   return n;
 }
