@@ -39,7 +39,7 @@ const cli_option mujoco_option_list[] = {
     {"sigma", "X", OPTION_SIGMA, "slip parameter of the regularization (the model's, or 1e-3)"},
     {"beta", "X", OPTION_BETA, "near-rigid parameter (the model's, or 1)"},
     {"plugins", "DIR", OPTION_PLUGINS, "folder of MuJoCo's plugin libraries that the model wants"},
-    {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
+    {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV, also -o"},
     {"record", "FILE", OPTION_RECORD,
      "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, export "
      "and view"},

@@ -51,7 +51,7 @@ const cli_option run_option_list[] = {
      "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
      "keyframe whose controls are held (those of\n--keyframe)"},
     CLI_SCENE_CONTACT_ROWS,
-    {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV"},
+    {"output", "FILE", OPTION_OUTPUT, "write the trajectory as CSV, also -o"},
     {"record", "FILE", OPTION_RECORD,
      "record states, poses, contacts, energies and the solver's report\nas HDF5"},
     {"every", "N", OPTION_EVERY, "a row of trajectory and recording every N steps (1)"},

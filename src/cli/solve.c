@@ -216,11 +216,11 @@ const cli_command cli_command_solve = {
     .summary = "solve the contact problems of files",
     .description =
         "Solves every contact problem ('sapstep_problem 1', several may be stacked in a\n"
-        "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file, index in "
-        "the file from 0, velocities nv,\n"
-        "contacts nc, outcome, Newton iterations, cost l(v) [J], relative momentum error\n"
-        "|D grad l| / max(|D A v|, |D J' gamma|) computed anew from the solution, and\n"
-        "time [us]. Exit status 1 when a problem did not converge. After an error (exit\n"
+        "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file,\n"
+        "index in the file from 0, velocities nv, contacts nc, outcome, Newton iterations,\n"
+        "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
+        "computed anew from the solution, and time [us]. Exit status 1 when a problem did not "
+        "converge. After an error (exit\n"
         "status 3) nothing is printed and nothing written.",
     .examples =
         "  sapstep solve pile.problem\n"

@@ -14,7 +14,7 @@
 enum { OPTION_OUTPUT = 1, OPTION_CSV, OPTION_SVG, OPTION_JOBS, OPTION_RESTART };
 
 static const cli_option option_list[] = {
-    {"output", "FILE", OPTION_OUTPUT, "the table, as HDF5 (the study's name with .h5)"},
+    {"output", "FILE", OPTION_OUTPUT, "the table as HDF5, also -o (the study's name with .h5)"},
     {"csv", "FILE", OPTION_CSV, "the table as CSV, too; without HDF5 it is the only one"},
     {"svg", "FILE", OPTION_SVG, "a chart: the measures over the longest grid of numbers"},
     {"jobs", "N", OPTION_JOBS, "cases at the same time (one per processor; 1 under mpirun)"},
