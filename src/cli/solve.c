@@ -219,9 +219,9 @@ const cli_command cli_command_solve = {
         "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file,\n"
         "index in the file from 0, velocities nv, contacts nc, outcome, Newton iterations,\n"
         "cost l(v) [J], relative momentum error |D grad l| / max(|D A v|, |D J' gamma|)\n"
-        "computed anew from the solution, and time [us]. Exit status 1 when a problem did not "
-        "converge. After an error (exit\n"
-        "status 3) nothing is printed and nothing written.",
+        "computed anew from the solution, and time [us]. Exit status 1 when a problem did\n"
+        "not converge. After an error (exit status 3) nothing is printed and nothing\n"
+        "written.",
     .examples =
         "  sapstep solve pile.problem\n"
         "  sapstep solve --tolerance 1e-12 --output pile.solution pile.problem\n"
