@@ -193,6 +193,8 @@ double sap_mj_glide_reach(const sap_mj* a, const mjContact* c);  // 0: does not 
 // memory.c
 // What goes from step to step, for sap_archive_to_bytes; of mjData's contacts what was remembered.
 sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error);
+// Whether what was loaded can be worked with: SYNTAX.
+sap_status sap_mj_check_memory(const sap_mj* a, sap_error* error);
 uint64_t sap_mj_model_hash(const mjModel* m);
 uint64_t sap_mj_material_hash(const sap_mj* a);
 // position.c

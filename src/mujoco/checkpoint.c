@@ -71,6 +71,9 @@ static sap_status load_memories(sap_mj* a, const unsigned char* bytes,
   if (status == SAP_STATUS_OK) {
     status = sap_archive_from_bytes(sap_mj_archive, a, bytes, (size_t)size[0], error);
   }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_check_memory(a, error);
+  }
   if (status != SAP_STATUS_OK) {
     sap_solver_forget(a->solver);
     sap_mj_clear(a);
@@ -170,7 +173,7 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
     return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint of MuJoCo %d, this is %d", path,
                     h->mujoco, now.mujoco);
   }
-  if (h->nstate < 0 || h->memory_size[0] > size || h->memory_size[1] > size ||
+  if (h->nstate < 0 || h->steps < 0 || h->memory_size[0] > size || h->memory_size[1] > size ||
       h->memory_size[2] > size || file_size(h) != size) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }

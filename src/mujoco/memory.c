@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the adapter carries from step to step, and marks of the model that it belongs to.
+#include <string.h>
+
 #include "mujoco/adapter.h"
 
 sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error) {
@@ -30,6 +32,23 @@ sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error)
     status = sap_archive_value(archive, values[i].value, values[i].size, error);
   }
   return status;
+}
+
+static bool is_flag(const bool* flag) {
+  unsigned char byte;
+  memcpy(&byte, flag, sizeof byte);
+  return byte <= 1;
+}
+
+sap_status sap_mj_check_memory(const sap_mj* a, sap_error* error) {
+  const int32_t ngeom = (int32_t)a->model->ngeom;
+  bool good = is_flag(&a->has_before) && is_flag(&a->mocap_is_known);
+  for (int32_t i = 0; good && i < a->glide_count; ++i) {
+    const sap_mj_glide* glide = &a->glides[i];
+    good = glide->geom1 >= 0 && glide->geom1 < ngeom && glide->geom2 >= 0 && glide->geom2 < ngeom;
+  }
+  return good ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_SYNTAX, "the adapter's memory is damaged");
 }
 
 // Bytes of an array of the model.

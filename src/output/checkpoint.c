@@ -168,8 +168,8 @@ static sap_status check_version(const char* path, const unsigned char* bytes, si
                     "reads %d with %d)",
                     path, header->version, header->options, VERSION, (int)OPTION_COUNT);
   }
-  if (header->nq < 0 || header->nv < 0 || header->na < 0 || header->memory_size > size ||
-      file_size(header) != size) {
+  if (header->nq < 0 || header->nv < 0 || header->steps < 0 || header->na < 0 ||
+      header->memory_size > size || file_size(header) != size) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
   return SAP_STATUS_OK;
