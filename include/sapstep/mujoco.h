@@ -106,7 +106,8 @@ SAP_API sap_status sap_mj_step2(sap_mj* adapter, mjData* data, sap_mj_report* re
 SAP_API sap_status sap_mj_forward(sap_mj* adapter, mjData* data, sap_mj_report* report,
                                   sap_error* error);
 
-// Contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom, -1: of all.
+// Contact stiffness [N/m], > 0 or infinite, and relaxation time [s] of a geom, -1: of all,
+// flexes too.
 SAP_API sap_status sap_mj_set_geom(sap_mj* adapter, int32_t geom, double stiffness,
                                    double relaxation_time, sap_error* error);
 SAP_API sap_status sap_mj_get_geom(const sap_mj* adapter, int32_t geom, double* stiffness,

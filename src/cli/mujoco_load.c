@@ -75,6 +75,9 @@ static sap_status override_materials(const mujoco_options* o, mujoco_loaded* l, 
   if (isnan(o->stiffness) && isnan(o->relaxation_time)) {
     return status;
   }
+  if (!isnan(o->stiffness) && !isnan(o->relaxation_time)) {
+    return sap_mj_set_geom(l->adapter, -1, o->stiffness, o->relaxation_time, error);
+  }
   for (int32_t g = 0; status == SAP_STATUS_OK && g < (int32_t)l->model->ngeom; ++g) {
     double k, tau_d;
     status = sap_mj_get_geom(l->adapter, g, &k, &tau_d, error);

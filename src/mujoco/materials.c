@@ -239,6 +239,10 @@ sap_status sap_mj_set_geom(sap_mj* a, int32_t geom, double stiffness, double rel
     a->geom_stiffness[g] = stiffness;
     a->geom_relaxation_time[g] = relaxation_time;
   }
+  for (int32_t f = 0; geom < 0 && f < sap_mj_flex_count(a->model); ++f) {
+    a->flex_stiffness[f] = stiffness;
+    a->flex_relaxation_time[f] = relaxation_time;
+  }
   // What is said here goes before what the model says of pairs.
   for (int32_t i = 0; i < (int32_t)a->model->npair; ++i) {
     if (geom < 0 || a->model->pair_geom1[i] == geom || a->model->pair_geom2[i] == geom) {
