@@ -10,12 +10,12 @@
 #include "linalg/block_order.h"
 #include "linalg/dissection.h"
 
-// Parts of order->work.
+// Parts of order->nested_work.
 typedef struct nested {
   int32_t *start, *neighbour;  // the block graph, both ways
   int32_t* member;             // as in sap_dissect
-  int32_t* block_at;           // AMD's order
-  int32_t* rest;               // for sap_dissect; 3 nblocks for count_work
+  int32_t* block_at;           // CAMD's order
+  int32_t* rest;               // for sap_dissect; 4 nblocks for counting
 } nested;
 
 static bool carve(sap_block_order* order, const sap_block_pattern* pattern, nested* w,
@@ -27,11 +27,11 @@ static bool carve(sap_block_order* order, const sap_block_pattern* pattern, nest
   if (total > INT32_MAX / 2) {
     return false;  // AMD's order is good enough
   }
-  *status = SAP_GROW(&order->work, &order->nested_capacity, (int32_t)total, error);
+  *status = SAP_GROW(&order->nested_work, &order->nested_capacity, (int32_t)total, error);
   if (*status != SAP_STATUS_OK) {
     return false;
   }
-  w->start = order->work;
+  w->start = order->nested_work;
   w->member = w->start + n + 1;
   w->block_at = w->member + n;
   w->neighbour = w->block_at + n;
@@ -63,27 +63,29 @@ static void make_graph(const sap_block_pattern* pattern, nested* w) {
 }
 
 // Sum over the columns of L of the squares of their scalars, by the tree paths of block_factor.c.
-static double count_work(const sap_block_order* order, const sap_block_pattern* pattern,
-                         int32_t* work) {
-  const int32_t n = order->nblocks;
-  int32_t *parent = work, *mark = work + n, *below = work + 2 * (size_t)n;
+static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* work) {
+  const int32_t n = g->count;
+  const size_t room = (size_t)n;
+  int32_t *parent = work, *mark = work + room, *below = work + 2 * room,
+          *position_of = work + 3 * room;
   for (int32_t p = 0; p < n; ++p) {
     parent[p] = mark[p] = -1;
     below[p] = 0;
+    position_of[block_at[p]] = p;
   }
   for (int32_t p = 0; p < n; ++p) {
-    mark[p] = p;
-    for (int32_t k = order->by_row_start[p]; k < order->by_row_start[p + 1]; ++k) {
-      for (int32_t c = order->by_row_column[k]; mark[c] != p; c = parent[c]) {
+    const int32_t block = block_at[p];
+    for (int32_t k = g->start[block]; k < g->start[block + 1]; ++k) {
+      for (int32_t c = position_of[g->neighbour[k]]; c < p && mark[c] != p; c = parent[c]) {
         mark[c] = p;
-        below[c] += pattern->sizes[order->block_at[p]];
+        below[c] += g->weight[block];
         parent[c] = parent[c] < 0 ? p : parent[c];
       }
     }
   }
   double sum = 0.0;
   for (int32_t p = 0; p < n; ++p) {
-    const double size = pattern->sizes[order->block_at[p]], height = size + below[p];
+    const double size = g->weight[block_at[p]], height = size + below[p];
     sum += size * height * height;
   }
   return sum;
@@ -105,18 +107,15 @@ sap_status sap_block_order_try_nested(sap_block_order* order, const sap_block_pa
     return status;
   }
   const int32_t n = pattern->nblocks;
-  const double before = count_work(order, pattern, w.rest);
-  memcpy(w.block_at, order->block_at, (size_t)n * sizeof *w.block_at);
   make_graph(pattern, &w);
   const sap_graph graph = {n, w.start, w.neighbour, NULL, pattern->sizes};
   (void)sap_dissect(&graph, w.member, w.rest);
-  const int result = camd_order(n, w.start, w.neighbour, order->block_at, NULL, NULL, w.member);
+  const int result = camd_order(n, w.start, w.neighbour, w.block_at, NULL, NULL, w.member);
   if (result < CAMD_OK) {
     return fail(n, result, error);
   }
-  status = sap_block_order_assign(order, pattern, order->block_at, error);
-  if (status == SAP_STATUS_OK && !(count_work(order, pattern, w.rest) < before)) {
-    status = sap_block_order_assign(order, pattern, w.block_at, error);
-  }
-  return status;
+  const double amd = count_work(&graph, order->block_at, w.rest);
+  return count_work(&graph, w.block_at, w.rest) < amd
+             ? sap_block_order_assign(order, pattern, w.block_at, error)
+             : SAP_STATUS_OK;
 }

@@ -15,7 +15,7 @@ void sap_block_order_clear(sap_block_order* order) {
   sap_free(order->by_row_start);
   sap_free(order->by_row_column);
   sap_free(order->by_row_entry);
-  sap_free(order->work);
+  sap_free(order->nested_work);
   *order = (sap_block_order){0};
 }
 
@@ -27,9 +27,10 @@ static sap_status reserve(sap_block_order* order, int32_t nblocks, int32_t entri
       (status = SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error)) ||
       (status = SAP_GROW(&order->row, &order->row_capacity, entries, error)) ||
       (status = SAP_GROW(&order->entry, &order->entry_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->by_row_start, &order->start_capacity, nblocks + 2, error)) ||
-      (status = SAP_GROW(&order->by_row_column, &order->index_capacity, entries, error)) ||
-      (status = SAP_GROW(&order->by_row_entry, &order->work_capacity, entries, error))) {
+      (status =
+           SAP_GROW(&order->by_row_start, &order->by_row_start_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->by_row_column, &order->by_row_column_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->by_row_entry, &order->by_row_entry_capacity, entries, error))) {
     return status;
   }
   return SAP_STATUS_OK;

@@ -19,10 +19,9 @@ typedef struct sap_block_order {
   int32_t* by_row_start;  // the same by rows (AMD's graph stands here before)  (nblocks + 1)
   int32_t* by_row_column;
   int32_t* by_row_entry;
-  int32_t* work;  // of block_nested.c
-  int32_t nested_capacity;
+  int32_t* nested_work;  // of block_nested.c
   int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
-  int32_t start_capacity, index_capacity, work_capacity;
+  int32_t by_row_start_capacity, by_row_column_capacity, by_row_entry_capacity, nested_capacity;
 } sap_block_order;
 
 void sap_block_order_clear(sap_block_order* order);

@@ -6,12 +6,7 @@
 
 #include <stdbool.h>
 
-// Loops in these have constant bounds once they are inlined.
-#if defined(__GNUC__)
-#define SAP_INLINE inline __attribute__((always_inline))
-#else
-#define SAP_INLINE inline
-#endif
+#include "linalg/inline.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>

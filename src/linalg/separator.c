@@ -2,7 +2,6 @@
 #include "linalg/separator.h"
 
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -108,13 +107,9 @@ static int32_t choose(const sap_separator* s, const sap_graph* g, int64_t most, 
   return best;
 }
 
-static int64_t apart(const sap_separator* s) {
-  return llabs((long long)(s->weight[LEFT] - s->weight[RIGHT]));
-}
-
 // Whether the separator has become lighter, or its sides more alike.
 static bool pass(sap_separator* s, const sap_graph* g, int64_t most) {
-  int64_t lightest = s->weight[CUT], least_apart = apart(s);
+  int64_t lightest = s->weight[CUT], least_apart = sap_separator_apart(s);
   int32_t keep = 0, to = LEFT;
   for (int32_t idle = 0; idle < MOST_IDLE_MOVES; ++idle) {
     const int32_t v = choose(s, g, most, &to);
@@ -122,10 +117,11 @@ static bool pass(sap_separator* s, const sap_graph* g, int64_t most) {
       break;
     }
     move(s, g, v, to);
-    if (s->weight[CUT] < lightest || (s->weight[CUT] == lightest && apart(s) < least_apart)) {
+    if (s->weight[CUT] < lightest ||
+        (s->weight[CUT] == lightest && sap_separator_apart(s) < least_apart)) {
       idle = s->weight[CUT] < lightest ? 0 : idle;
       lightest = s->weight[CUT];
-      least_apart = apart(s);
+      least_apart = sap_separator_apart(s);
       keep = s->nlog;
     }
   }

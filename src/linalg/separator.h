@@ -8,6 +8,7 @@
 #define SAP_LINALG_SEPARATOR_H
 
 #include <stdint.h>
+#include <stdlib.h>
 
 typedef struct sap_graph {
   int32_t count;             // vertices
@@ -31,6 +32,11 @@ typedef struct sap_separator {
   int32_t* log;      // of a pass  (3 count)
   int32_t nborder, nlog;
 } sap_separator;
+
+// How far the weights of the two sides are apart.
+static inline int64_t sap_separator_apart(const sap_separator* separator) {
+  return llabs((long long)(separator->weight[SAP_SIDE_LEFT] - separator->weight[SAP_SIDE_RIGHT]));
+}
 
 // Integers of work for `count` vertices, which may be more than a graph has.
 #define SAP_SEPARATOR_WORK(count) (8 * (count))

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <stdbool.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "linalg/separator.h"
@@ -130,13 +129,9 @@ static int32_t choose(const sap_separator* s, const sap_graph* g, int64_t most) 
   return best;
 }
 
-static int64_t apart(const sap_separator* s) {
-  return llabs((long long)(s->weight[LEFT] - s->weight[RIGHT]));
-}
-
 // Whether the halves have become better; *edges: those between them, before and after.
 static bool pass(sap_separator* s, const sap_graph* g, int64_t most, int64_t* edges) {
-  int64_t now = *edges, fewest = *edges, least_apart = apart(s);
+  int64_t now = *edges, fewest = *edges, least_apart = sap_separator_apart(s);
   int32_t keep = 0;
   for (int32_t idle = 0; idle < MOST_IDLE_MOVES; ++idle) {
     const int32_t v = choose(s, g, most);
@@ -145,10 +140,10 @@ static bool pass(sap_separator* s, const sap_graph* g, int64_t most, int64_t* ed
     }
     now -= s->gain[0][v];
     flip(s, g, v);
-    if (now < fewest || (now == fewest && apart(s) < least_apart)) {
+    if (now < fewest || (now == fewest && sap_separator_apart(s) < least_apart)) {
       idle = now < fewest ? 0 : idle;
       fewest = now;
-      least_apart = apart(s);
+      least_apart = sap_separator_apart(s);
       keep = s->nlog;
     }
   }
