@@ -93,8 +93,8 @@ int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
   return rows * rows + (rows + 1) * SAP_BRANCH_ROW((int64_t)largest);
 }
 
-sap_status sap_problem_find_scale(const sap_problem* p, const sap_block* b, double* scratch,
-                                  double* w, sap_error* error) {
+static sap_status find_scale(const sap_problem* p, const sap_block* b, double* scratch, double* w,
+                             sap_error* error) {
   if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
       p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
     return scale_on_large(p, b, scratch, w, error);
@@ -131,11 +131,10 @@ sap_status sap_problem_find_scale(const sap_problem* p, const sap_block* b, doub
 // so are they.
 sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block* b, double* scratch,
                                           double* w, sap_error* error) {
-  sap_status status =
-      p->has_mobility ? SAP_STATUS_NOT_FINITE : sap_problem_find_scale(p, b, scratch, w, error);
+  sap_status status = p->has_mobility ? SAP_STATUS_NOT_FINITE : find_scale(p, b, scratch, w, error);
   if (status == SAP_STATUS_NOT_FINITE) {
     status = sap_problem_check_jacobians(p, b, error);
-    status = status == SAP_STATUS_OK ? sap_problem_find_scale(p, b, scratch, w, error) : status;
+    status = status == SAP_STATUS_OK ? find_scale(p, b, scratch, w, error) : status;
   }
   return status;
 }

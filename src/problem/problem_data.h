@@ -228,11 +228,8 @@ void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
 sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,
                                      sap_error* error);
 // The same with scratch memory of the caller's, with so much room: by several threads where the
-// factors of the block's trees are there already. Without a look at the Jacobians beforehand, and
-// with one where w is not finite.
+// factors of the block's trees are there already. Looks at the Jacobians where w is not finite.
 int64_t sap_problem_scale_room(const sap_problem* problem, const sap_block* block);
-sap_status sap_problem_find_scale(const sap_problem* problem, const sap_block* block,
-                                  double* scratch, double* w, sap_error* error);
 sap_status sap_problem_find_checked_scale(const sap_problem* problem, const sap_block* block,
                                           double* scratch, double* w, sap_error* error);
 // Where the impulses of lagged contacts, gamma of a solve of this problem, are far from their n0

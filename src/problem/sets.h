@@ -119,6 +119,12 @@ static inline bool sap_cone_is_lagged(const sap_cone* cone) {
   return cone->potential != NULL && cone->potential->lagged;
 }
 
+// Friction that is a projection, which a dual can point the way to; that of similar contacts is
+// not.
+static inline bool sap_cone_has_friction_dual(const sap_cone* cone) {
+  return cone->potential == NULL || cone->potential->lagged;
+}
+
 // Largest friction impulse: of a normal impulse, or the lagged one.
 static inline double sap_cone_friction_limit(const sap_cone* cone, double normal) {
   return sap_cone_is_lagged(cone) ? cone->potential->limit : cone->mu * normal;

@@ -175,7 +175,7 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
     }
     const double rows[3] = {u.t0, u.t1, u.n};
     sap_cone_hessian(cone, rows, G);
-    if (kind == SAP_STEP_DUAL_DIRECTION && (cone->potential == NULL || sap_cone_is_lagged(cone))) {
+    if (kind == SAP_STEP_DUAL_DIRECTION && sap_cone_has_friction_dual(cone)) {
       relax_direction(cone, u, sap_triple_load(n->cone_dual, nc, c), G);
     }
   }
@@ -195,7 +195,7 @@ static void move_semismooth(sap_newton* n, size_t c) {
   sap_triple dual = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
                      q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
                      q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
-  if (cone->potential == NULL || sap_cone_is_lagged(cone)) {
+  if (sap_cone_has_friction_dual(cone)) {
     const double normal = fmax(dual.n, n->cone_gamma[2 * nc + c]);
     const double limit = sap_cone_friction_limit(cone, normal);
     const double size_2 = dual.t0 * dual.t0 + dual.t1 * dual.t1;

@@ -45,11 +45,11 @@ typedef struct recalling {
 } recalling;
 
 static void recall(void* context, int32_t first, int32_t end) {
-  const sap_impulse_memory* m = ((const recalling*)context)->memory;
-  const sap_problem* p = ((const recalling*)context)->problem;
-  double* gamma = ((const recalling*)context)->gamma;
+  const recalling* of = context;
+  const sap_impulse_memory* m = of->memory;
+  double* gamma = of->gamma;
   for (int32_t b = first; b < end; ++b) {
-    const sap_block_data* block = &p->blocks[b];
+    const sap_block_data* block = &of->problem->blocks[b];
     const sap_impulse_slot* slot =
         block->key != 0 && m->nslots > 0 ? &m->slots[find_slot(m, block->key)] : NULL;
     const bool known = slot != NULL && slot->key != 0 && slot->nrows == block->nrows;

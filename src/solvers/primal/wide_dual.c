@@ -130,8 +130,7 @@ void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
       continue;
     }
     sap_wide_hessian(&wide->cone, wide->nrows, wide->u, wide->G);
-    if (kind == SAP_STEP_DUAL_DIRECTION &&
-        (wide->cone.potential == NULL || wide->cone.potential->lagged)) {
+    if (kind == SAP_STEP_DUAL_DIRECTION && sap_cone_has_friction_dual(&wide->cone)) {
       relax_direction(wide);
     }
   }
@@ -147,7 +146,7 @@ static void move_semismooth(sap_wide_cone* wide) {
     }
     wide->dual[i] = wide->target[i] - sum;
   }
-  if (wide->cone.potential == NULL || wide->cone.potential->lagged) {
+  if (sap_cone_has_friction_dual(&wide->cone)) {
     const double normal = wide->dual[SAP_NORMAL_ROW];
     const double limit =
         sap_cone_friction_limit(&wide->cone, fmax(normal, wide->gamma[SAP_NORMAL_ROW]));
