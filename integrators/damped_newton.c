@@ -38,7 +38,7 @@ static sap_status find_directions(sap_free_motion* fm, double* start, sap_error*
     if (!pending(fm, g)) {
       continue;
     }
-    status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, true, error);
+    status = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error);
     if (status == SAP_STATUS_OK) {
       SAP_FOR_GROUP(fm, g, i, fm->direction[i] = -fm->m[i])
       sap_momentum_factor_solve(&fm->factor, g, fm->direction);

@@ -145,7 +145,7 @@ sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
 // theta = 0: m is linear in v and A = M(q0).
 static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   const int32_t nv = fm->system->nv;
-  const sap_status status = sap_free_motion_factor(fm, true, error);
+  const sap_status status = sap_free_motion_factor(fm, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }

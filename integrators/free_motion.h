@@ -37,7 +37,6 @@ typedef struct sap_group_progress {
 // Where and how m is linearised.
 typedef struct sap_linearization {
   sap_expected_impulse expected;
-  bool* factored;  // is the factor that of A there?                    (ngroups)
   double* v_near;  // where m(v) = p                                    (nv)
   double* p;       // impulses that the constraints gave                (nv)
   // What the last steps left of a residual in one iteration, 0: not known.

@@ -40,9 +40,9 @@ typedef void sap_group_task(sap_free_motion* free_motion, int32_t group, const v
 // Does it for all groups in the threads there are; `work`: instructions of each velocity, about.
 void sap_free_motion_each_group(sap_free_motion* free_motion, int32_t work, sap_group_task* task,
                                 const void* context);
-// What group_status says of factors of A that groups wanted, `anew` as then: of the first group
-// that has none it is made again, for the message.
-sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, bool anew, sap_error* error);
+// What group_status says of factors of A that groups wanted: of the first group that had none it is
+// made again, for the message.
+sap_status sap_free_motion_factor_status(sap_free_motion* free_motion, sap_error* error);
 // Makes v* of the v_star at which m(v) = p.
 sap_status sap_free_motion_linearize(sap_free_motion* free_motion, sap_error* error);
 // Are constraints expected to give a group impulses?
@@ -51,8 +51,8 @@ bool sap_free_motion_is_pushed(const sap_free_motion* free_motion, int32_t group
 double sap_free_motion_norm(const sap_free_motion* free_motion, int32_t group, const double* x);
 // Moves to v_star and evaluates m and every group's residual there.
 sap_status sap_free_motion_evaluate(sap_free_motion* free_motion, sap_error* error);
-// Factors of A for the groups that are not done. anew: A has changed.
-sap_status sap_free_motion_factor(sap_free_motion* free_motion, bool anew, sap_error* error);
+// Factors of A for the groups that are not done.
+sap_status sap_free_motion_factor(sap_free_motion* free_motion, sap_error* error);
 // Up to this many iterations of the groups in the quasi-Newton phase.
 sap_status sap_free_motion_iterate(sap_free_motion* free_motion, int32_t max_iterations,
                                    sap_error* error);

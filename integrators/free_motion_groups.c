@@ -22,10 +22,14 @@ void sap_free_motion_each_group(sap_free_motion* fm, int32_t work, sap_group_tas
                         run_groups, &of);
 }
 
-sap_status sap_free_motion_factor_status(sap_free_motion* fm, bool anew, sap_error* error) {
+sap_status sap_free_motion_factor_status(sap_free_motion* fm, sap_error* error) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (fm->group_status[g] != SAP_STATUS_OK) {
-      return sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, anew, error);
+    const sap_status failed = fm->group_status[g];
+    if (failed != SAP_STATUS_OK) {
+      const sap_status again = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error);
+      return again != SAP_STATUS_OK
+                 ? again
+                 : sap_fail(error, failed, "no factor of A of group %d of trees", g);
     }
   }
   return SAP_STATUS_OK;

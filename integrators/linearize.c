@@ -22,22 +22,20 @@ enum { SOLVE_WORK = 50, CHECK_WORK = 25 };  // instructions of a velocity, about
 
 sap_status sap_linearization_create(const sap_system* system, int32_t ngroups, sap_linearization* l,
                                     sap_error* error) {
-  l->factored = sap_allocate((size_t)ngroups, sizeof *l->factored);
   l->contraction = sap_allocate((size_t)ngroups, sizeof *l->contraction);
   l->v_near = sap_allocate((size_t)system->nv, sizeof(double));
   l->p = sap_allocate((size_t)system->nv, sizeof(double));
   l->around = sap_allocate((size_t)system->nv, sizeof(double));
   l->best = sap_allocate((size_t)system->nv, sizeof(double));
   l->back = sap_allocate((size_t)system->nv, sizeof(double));
-  const bool complete = l->factored != NULL && l->contraction != NULL && l->v_near != NULL &&
-                        l->p != NULL && l->around != NULL && l->best != NULL && l->back != NULL;
+  const bool complete = l->contraction != NULL && l->v_near != NULL && l->p != NULL &&
+                        l->around != NULL && l->best != NULL && l->back != NULL;
   return complete
              ? sap_expected_impulse_create(system, &l->expected, error)
              : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: linearization of %d", system->nv);
 }
 
 void sap_linearization_clear(sap_linearization* l) {
-  sap_free(l->factored);
   sap_free(l->contraction);
   sap_free(l->v_near);
   sap_free(l->p);
@@ -50,14 +48,9 @@ void sap_linearization_clear(sap_linearization* l) {
 // v* of a group: v - A^-1 x, A the one at the linearization.
 static sap_status step_back(sap_free_motion* fm, int32_t group, const double* v, const double* x,
                             sap_error* error) {
-  sap_linearization* l = &fm->linearization;
-  if (!l->factored[group]) {
-    const sap_status status =
-        sap_momentum_factor_group(&fm->factor, group, &fm->balance.A, false, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    l->factored[group] = true;
+  const sap_status status = sap_momentum_factor_group(&fm->factor, group, &fm->balance.A, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
   }
   SAP_FOR_GROUP(fm, group, i, fm->dv[i] = x[i])
   sap_momentum_factor_solve(&fm->factor, group, fm->dv);
@@ -89,7 +82,6 @@ static void linearize_group(sap_free_motion* fm, int32_t g, const void* context)
   sap_linearization* l = &fm->linearization;
   (void)context;
   SAP_FOR_GROUP(fm, g, i, l->v_near[i] = fm->v_star[i])
-  l->factored[g] = false;
   fm->group_status[g] = SAP_STATUS_OK;
   if (sap_free_motion_is_pushed(fm, g)) {
     fm->group_status[g] = finish_solve(fm, g, NULL);
@@ -101,7 +93,7 @@ static void linearize_group(sap_free_motion* fm, int32_t g, const void* context)
 
 sap_status sap_free_motion_linearize(sap_free_motion* fm, sap_error* error) {
   sap_free_motion_each_group(fm, SOLVE_WORK, linearize_group, NULL);
-  return sap_free_motion_factor_status(fm, false, error);
+  return sap_free_motion_factor_status(fm, error);
 }
 
 // p = A (v - v*), what the constraints gave.
@@ -162,7 +154,7 @@ sap_status sap_free_motion_correct(sap_free_motion* fm, const double* v, double 
                                    sap_error* error) {
   const correction of = {v, tolerance};
   sap_free_motion_each_group(fm, SOLVE_WORK, correct_group, &of);
-  return sap_free_motion_factor_status(fm, false, error);
+  return sap_free_motion_factor_status(fm, error);
 }
 
 void sap_free_motion_choose(sap_free_motion* fm, bool first, double error_share) {

@@ -32,47 +32,51 @@ static void fill_values(const sap_momentum_factor* factor, sap_sparse_group* spa
 }
 
 static sap_status factor_tree(sap_momentum_factor* factor, int32_t index, const sap_tree_store* A,
-                              bool anew, sap_error* error) {
+                              sap_error* error) {
   const size_t n = (size_t)factor->groups[index].ndofs;
   const int32_t tree = factor->group_trees[factor->groups[index].first_tree];
   const double* block = A->view.diagonal[tree];
-  double* of = factor->of.view.diagonal[tree];
-  const bool known = !anew && factor->known[index];
-  if (known && (factor->made[index] == A->made || memcmp(block, of, n * n * sizeof(double)) == 0)) {
-    factor->made[index] = A->made;
+  double *of = factor->of.view.diagonal[tree], *branch = factor->branch[tree];
+  if (factor->made[index] != 0 && memcmp(block, of, n * n * sizeof(double)) == 0) {
     return SAP_STATUS_OK;
   }
-  double* branch = factor->branch[tree];
-  factor->known[index] =
-      branch != NULL ? sap_branch_factorize(block, branch, factor->branch_runs[tree], (int32_t)n)
-                     : sap_dense_cholesky((int32_t)n, block, factor->L.view.diagonal[tree]);
-  if (!factor->known[index]) {
+  const bool done = branch != NULL
+                        ? sap_branch_factorize(block, branch, factor->branch_runs[tree], (int32_t)n)
+                        : sap_dense_cholesky((int32_t)n, block, factor->L.view.diagonal[tree]);
+  if (!done) {
     return sap_fail(error, SAP_STATUS_NOT_SPD,
                     "A = M + dt^2 theta theta_vq K + dt theta D of tree %d is not positive "
                     "definite",
                     tree);
   }
   memcpy(of, block, n * n * sizeof(double));
-  factor->made[index] = A->made;
   return SAP_STATUS_OK;
 }
 
-sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t index,
-                                     const sap_tree_store* A, bool anew, sap_error* error) {
+static sap_status factor_trees(sap_momentum_factor* factor, int32_t index, const sap_tree_store* A,
+                               sap_error* error) {
   const sap_group* group = &factor->groups[index];
-  const int32_t tree = factor->group_trees[group->first_tree];
-  if (group->sparse == NULL) {
-    return factor_tree(factor, index, A, anew, error);
-  }
   fill_values(factor, group->sparse, A);
   int32_t failed = 0;
   const sap_status status =
       sap_cholesky_factorize(group->sparse->cholesky, group->sparse->values, &failed, error);
   if (status == SAP_STATUS_NOT_SPD) {
-    return sap_fail(error, status,
-                    "A of the trees coupled to tree %d is not positive definite (tree %d)", tree,
-                    factor->group_trees[group->first_tree + failed]);
+    return sap_fail(
+        error, status, "A of the trees coupled to tree %d is not positive definite (tree %d)",
+        factor->group_trees[group->first_tree], factor->group_trees[group->first_tree + failed]);
   }
+  return status;
+}
+
+sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t index,
+                                     const sap_tree_store* A, sap_error* error) {
+  if (factor->made[index] == A->made) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = factor->groups[index].sparse == NULL
+                                ? factor_tree(factor, index, A, error)
+                                : factor_trees(factor, index, A, error);
+  factor->made[index] = status == SAP_STATUS_OK ? A->made : 0;
   return status;
 }
 
@@ -86,7 +90,7 @@ bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
                                 const sap_tree_store* A, sap_branch_factor* out) {
   const int32_t group = factor->tree_group[tree];
   *out = branch_of(factor, tree);
-  return out->L != NULL && factor->known[group] && factor->made[group] == A->made;
+  return out->L != NULL && factor->made[group] == A->made;
 }
 
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t index, double* x) {

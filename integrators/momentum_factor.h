@@ -41,8 +41,7 @@ typedef struct sap_momentum_factor {
   double* branch_memory;
   int32_t* runs_memory;
   sap_tree_store of;  // the A that they are of
-  bool* known;        // is there a factor of the group?          (ngroups)
-  uint64_t* made;     // and of which making of A?                (ngroups)
+  uint64_t* made;     // and of which making, 0: there is no factor    (ngroups)
 } sap_momentum_factor;
 
 // Start from {0}.
@@ -50,10 +49,10 @@ sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_fac
                                       sap_error* error);
 void sap_momentum_factor_clear(sap_momentum_factor* factor);
 
-// NOT_SPD names the tree, NOT_FINITE too. Unless `anew`, the dense factor of the same A, to the
-// bit, is kept.
+// NOT_SPD names the tree, NOT_FINITE too. The factor of the same making of A is kept, and that of a
+// tree alone with the same A, to the bit.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
-                                     const sap_tree_store* A, bool anew, sap_error* error);
+                                     const sap_tree_store* A, sap_error* error);
 // The branch factor of a tree alone with this A, if that is what the group has.
 bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
                                 const sap_tree_store* A, sap_branch_factor* out);

@@ -200,9 +200,8 @@ static sap_status allocate(sap_momentum_factor* factor, sap_error* error) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d groups of trees", factor->ngroups);
   }
   fill_groups(factor);
-  factor->known = sap_allocate((size_t)factor->ngroups, sizeof *factor->known);
   factor->made = sap_allocate((size_t)factor->ngroups, sizeof *factor->made);
-  if (factor->known == NULL || factor->made == NULL) {
+  if (factor->made == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d groups of trees", factor->ngroups);
   }
   sap_status status = allocate_branches(factor, error);
@@ -247,7 +246,6 @@ void sap_momentum_factor_clear(sap_momentum_factor* factor) {
   sap_free(factor->group_trees);
   sap_free(factor->tree_group);
   sap_free(factor->tree_dof);
-  sap_free(factor->known);
   sap_free(factor->made);
   sap_free(factor->branch);
   sap_free(factor->branch_runs);

@@ -62,7 +62,7 @@ static const bool* find_moved(sap_momentum_records* records, const sap_multibody
                               const sap_momentum_query* query) {
   const sap_model* model = multibody->model;
   const sap_momentum_record* end = &records->end;
-  if (!records->inertial_known || !end->known || records->dt != query->dt) {
+  if (!records->inertial_known || records->dt != query->dt) {
     return NULL;
   }
   const int32_t* tree_q = sap_dynamics_tree_q(multibody->dynamics);

@@ -25,18 +25,18 @@ static double dot(const sap_free_motion* fm, int32_t group, const double* x, con
   return sum;
 }
 
-static void factor_group(sap_free_motion* fm, int32_t g, const void* anew) {
+static void factor_group(sap_free_motion* fm, int32_t g, const void* context) {
+  (void)context;
   fm->group_status[g] = SAP_STATUS_OK;
   if (fm->progress[g].phase != SAP_GROUP_DONE) {
-    fm->group_status[g] =
-        sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, *(const bool*)anew, NULL);
+    fm->group_status[g] = sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, NULL);
     fm->progress[g].depth = 0;
   }
 }
 
-sap_status sap_free_motion_factor(sap_free_motion* fm, bool anew, sap_error* error) {
-  sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, &anew);
-  return sap_free_motion_factor_status(fm, anew, error);
+sap_status sap_free_motion_factor(sap_free_motion* fm, sap_error* error) {
+  sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, NULL);
+  return sap_free_motion_factor_status(fm, error);
 }
 
 // The step of one group from its m: v_star += s.
@@ -143,7 +143,7 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
   sap_status status =
       renew ? sap_balance_matrix(&fm->balance, fm->factor.tree_dof, &local) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
-    status = sap_free_motion_factor(fm, renew, &local);
+    status = sap_free_motion_factor(fm, &local);
   }
   if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
     for (int32_t g = 0; g < fm->factor.ngroups; ++g) {

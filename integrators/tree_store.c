@@ -140,8 +140,7 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
 // they all are.
 static int32_t find_not_finite(const sap_system* system, const sap_tree_store* store, int32_t first,
                                int32_t end) {
-  int32_t i = first;
-  for (bool good = true; good && i < end; i += good ? 1 : 0) {
+  for (int32_t i = first; i < end; ++i) {
     const bool diagonal = i < system->ntrees;
     const int32_t a = diagonal ? i : system->couplings[i - system->ntrees][0];
     const int32_t b = diagonal ? i : system->couplings[i - system->ntrees][1];
@@ -149,10 +148,12 @@ static int32_t find_not_finite(const sap_system* system, const sap_tree_store* s
     const double* block = store->pointers[i];
     const size_t count = (size_t)rows * (size_t)system->tree_sizes[b];
     // In one go; what stands above a diagonal, and is not used, must not matter.
-    good = sap_all_finite(block, count) ||
-           (diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows));
+    if (!sap_all_finite(block, count) &&
+        !(diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows))) {
+      return i;
+    }
   }
-  return i;
+  return end;
 }
 
 typedef struct check {

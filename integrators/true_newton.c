@@ -188,9 +188,8 @@ static sap_status conclude(sap_free_motion* fm, sap_error* error) {
     const double relative = p->best / p->scale;
     SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
     p->residual = p->best;
-    const double enough =
-        sap_free_motion_is_pushed(fm, g) ? fm->linearization.tolerance : SAP_ROUNDOFF;
-    if (relative <= fmax(enough, SAP_ROUNDOFF) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
+    const double pushed = sap_free_motion_is_pushed(fm, g) ? fm->linearization.tolerance : 0.0;
+    if (relative <= fmax(pushed, SAP_ROUNDOFF) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
         (stuck && relative <= ROUNDOFF_ILL_CONDITIONED)) {
       p->phase = SAP_GROUP_DONE;
     } else if (stuck) {
