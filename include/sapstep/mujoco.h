@@ -10,7 +10,8 @@
 //   efc_aref, of use to MuJoCo's own solver, is zero but after sap_mj_step1 and with surface
 //   velocities.
 //
-// D and K: damping and stiffness of joints and tendons, gains of affine servos. A servo that meets
+// D and K: damping and stiffness of joints and tendons, gains of affine servos, of
+// MuJoCo 4's orientation servos and DC motors. A servo that meets
 // its force range in the step becomes a block of the problem. Contacts have physical stiffness k
 // and relaxation time tau_d, in this order from sap_mj_set_geom; <custom> numerics
 // "sapstep:stiffness", "sapstep:stiffness:GEOM", "sapstep:relaxation_time[:GEOM]"; a negative

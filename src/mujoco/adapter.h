@@ -211,7 +211,8 @@ double sap_mj_row_times(const sap_mj_row* row, const double* v);
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
 // servo_law.c
 bool sap_mj_actuator_is_disabled(const mjModel* m, int32_t actuator);
-// kp, kd and the force without bounds; false: not affine, or no gain to speak of.
+bool sap_mj_may_be_servo(const mjModel* m, int32_t actuator);  // by its type
+// kp, kd and the force without bounds, of one output; false: no gain to speak of.
 bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
                        sap_mj_servo* servo);
 // servo.c

@@ -41,8 +41,7 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
   for (int32_t i = 0; i < sap_mj_actuator_count(m); ++i) {
-    if ((m->actuator_biastype[i] != mjBIAS_AFFINE && m->actuator_gaintype[i] != mjGAIN_AFFINE) ||
-        sap_mj_actuator_is_disabled(m, i)) {
+    if (!sap_mj_may_be_servo(m, i) || sap_mj_actuator_is_disabled(m, i)) {
       continue;
     }
 #if SAP_MJ_SINCE(3, 11, 0)
@@ -50,19 +49,21 @@ static sap_status find_singles(sap_mj* a, const mjData* d, sap_error* error) {
 #else
     const int32_t first = i, count = 1;
 #endif
-    sap_mj_servo law = {.block = IN_A, .output = first};
-    if (count != 1 || !sap_mj_read_servo(m, d, i, first, &law)) {
-      continue;
+    for (int32_t output = first; output < first + count; ++output) {
+      sap_mj_servo law = {.block = IN_A, .output = output};
+      if (!sap_mj_read_servo(m, d, i, output, &law)) {
+        continue;
+      }
+      law.row = sap_mj_moment_row(m, d, output);
+      law.V0 = d->actuator_velocity[output];
+      law.is_limited = isfinite(law.lower) || isfinite(law.upper);
+      sap_mj_servo* servo = append(a, error);
+      if (servo == NULL) {
+        return SAP_STATUS_MEMORY;
+      }
+      *servo = law;
+      servo->block = leaves_range(servo, force_at(servo, h, servo->V0)) ? BOXED : IN_A;
     }
-    law.row = sap_mj_moment_row(m, d, first);
-    law.V0 = d->actuator_velocity[first];
-    law.is_limited = isfinite(law.lower) || isfinite(law.upper);
-    sap_mj_servo* servo = append(a, error);
-    if (servo == NULL) {
-      return SAP_STATUS_MEMORY;
-    }
-    *servo = law;
-    servo->block = leaves_range(servo, force_at(servo, h, servo->V0)) ? BOXED : IN_A;
   }
   return SAP_STATUS_OK;
 }

@@ -48,11 +48,79 @@ static double input_of(const mjModel* m, const mjData* d, int32_t actuator) {
   return u;
 }
 
+bool sap_mj_may_be_servo(const mjModel* m, int32_t actuator) {
+  const int gain = m->actuator_gaintype[actuator];
+#if SAP_MJ_SINCE(4, 0, 0)
+  if (gain == mjGAIN_SO3 || gain == mjGAIN_DCMOTOR) {
+    return true;
+  }
+#endif
+  return m->actuator_biastype[actuator] == mjBIAS_AFFINE || gain == mjGAIN_AFFINE;
+}
+
+#if SAP_MJ_SINCE(4, 0, 0)
+// The norm of an orientation servo's outputs is at its bound, so that its gains act no more.
+static bool norm_is_clipped(const mjModel* m, const mjData* d, int32_t actuator) {
+  const double most = m->actuator_forcerange[2 * actuator + 1];
+  const int first = m->actuator_outadr[actuator], count = m->actuator_outnum[actuator];
+  double sum = 0.0;
+  for (int k = first; k < first + count; ++k) {
+    sum += d->actuator_force[k] * d->actuator_force[k];
+  }
+  return m->actuator_forcelimited[actuator] && !(sqrt(sum) < (1.0 - 1e-9) * most);
+}
+
+// A DC motor of resistance R = gain[0] and constant K = gain[1] is damped by K^2/R; its controller,
+// gains kp = gain[4] and kd = gain[6], makes up for that while the voltage is not bounded
+// (dynamics[1]). A current that lags (dynamics[0]) has no slope.
+static void read_motor(const mjtNum* gain, const mjtNum* dynamics, sap_mj_servo* servo) {
+  const bool controlled = gain[4] != 0.0 || gain[5] != 0.0 || gain[6] != 0.0;
+  servo->kp = servo->kd = 0.0;
+  if (dynamics[0] > 0.0 || (controlled && dynamics[1] > 0.0)) {
+    return;
+  }
+  if (controlled) {
+    servo->kp = fmax(gain[4], 0.0);
+    servo->kd = fmax(gain[6], 0.0);
+  } else if (gain[0] > 0.0) {
+    servo->kd = gain[1] * gain[1] / gain[0];
+  }
+}
+
+// Orientation servos turn towards their target by kp along the geodesic, and are damped by kd.
+static bool read_special(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
+                         sap_mj_servo* servo) {
+  const mjtNum* gain = m->actuator_gainprm + mjNGAIN * actuator;
+  servo->raw = servo->applied = d->actuator_force[output];
+  servo->lower = -HUGE_VAL;
+  servo->upper = HUGE_VAL;
+  if (m->actuator_gaintype[actuator] == mjGAIN_SO3) {
+    servo->kp = norm_is_clipped(m, d, actuator) ? 0.0 : fmax(gain[0], 0.0);
+    servo->kd = servo->kp > 0.0 ? fmax(-m->actuator_biasprm[mjNBIAS * actuator + 2], 0.0) : 0.0;
+  } else {
+    read_motor(gain, m->actuator_dynprm + mjNDYN * actuator, servo);
+    if (m->actuator_forcelimited[actuator]) {
+      servo->lower = m->actuator_forcerange[2 * actuator];
+      servo->upper = m->actuator_forcerange[2 * actuator + 1];
+      const bool clipped = servo->raw <= servo->lower || servo->raw >= servo->upper;
+      servo->kp = clipped ? 0.0 : servo->kp;
+      servo->kd = clipped ? 0.0 : servo->kd;
+    }
+  }
+  return servo->kp > 0.0 || servo->kd > 0.0;
+}
+#endif
+
 bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
                        sap_mj_servo* servo) {
   const mjtNum* gain = m->actuator_gainprm + mjNGAIN * actuator;
   const mjtNum* bias = m->actuator_biasprm + mjNBIAS * actuator;
   const int gain_type = m->actuator_gaintype[actuator], bias_type = m->actuator_biastype[actuator];
+#if SAP_MJ_SINCE(4, 0, 0)
+  if (gain_type == mjGAIN_SO3 || gain_type == mjGAIN_DCMOTOR) {
+    return read_special(m, d, actuator, output, servo);
+  }
+#endif
   double kp = 0.0, kd = 0.0;
   if (bias_type == mjBIAS_AFFINE) {
     kp = -bias[1];
