@@ -35,18 +35,23 @@ sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, con
                   "cannot %s '%s': %s", verb, path, text);
 }
 
+// Asked without opening it: a pipe's reader that comes and goes would end its writer.
 sap_status sap_file_readable(const char* path, sap_error* error) {
-  errno = 0;
-  FILE* file = fopen(path, "rb");
-  if (file == NULL) {
-    return sap_fail_io(error, errno, "read", path);
-  }
-  errno = 0;
-  (void)fgetc(file);  // a folder opens, but does not read
-  const int error_number = ferror(file) ? errno : 0;
-  const bool readable = !ferror(file);
-  (void)fclose(file);
-  return readable ? SAP_STATUS_OK : sap_fail_io(error, error_number, "read", path);
+  struct stat info;
+  const int error_number = stat(path, &info) != 0    ? errno
+                           : S_ISDIR(info.st_mode)   ? EISDIR
+                           : access(path, R_OK) != 0 ? errno
+                                                     : 0;
+  return error_number == 0 ? SAP_STATUS_OK : sap_fail_io(error, error_number, "read", path);
+}
+
+sap_status sap_file_regular(const char* path, sap_error* error) {
+  struct stat info;
+  const sap_status status = sap_file_readable(path, error);
+  return status != SAP_STATUS_OK || (stat(path, &info) == 0 && S_ISREG(info.st_mode))
+             ? status
+             : sap_fail(error, SAP_STATUS_IO,
+                        "cannot read '%s': a file is needed, not a pipe or device", path);
 }
 
 // Creates the temporary file under a free name and with the mode that open() would give the path.

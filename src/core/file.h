@@ -31,6 +31,8 @@ void sap_file_close(sap_file* file);
 
 // IO where the file cannot be read: missing, forbidden, a folder.
 sap_status sap_file_readable(const char* path, sap_error* error);
+// IO as well where it cannot be read twice or from any place: a pipe, a terminal.
+sap_status sap_file_regular(const char* path, sap_error* error);
 
 // Fails with IO and "cannot <verb> '<path>': <text of the error number>".
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);

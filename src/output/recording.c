@@ -87,8 +87,7 @@ static bool names_vary(hid_t file) {
 }
 
 static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
-  const sap_status status =
-      sap_file_readable(path, error);  // HDF5 does not tell why it cannot open
+  const sap_status status = sap_file_regular(path, error);  // HDF5 does not tell why it cannot open
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -14,8 +14,7 @@ enum { MESSAGE_SIZE = 320 };
 
 sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* error) {
   *file = (sap_fclib_file){.id = -1, .path = path};
-  const sap_status status =
-      sap_file_readable(path, error);  // HDF5 does not tell why it cannot open
+  const sap_status status = sap_file_regular(path, error);  // HDF5 does not tell why it cannot open
   if (status != SAP_STATUS_OK) {
     return status;
   }

@@ -20,7 +20,8 @@ bool sap_fclib_is_name(const char* path) {
 bool sap_fclib_is_file(const char* path) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char head[8];
-  FILE* stream = fopen(path, "rb");
+  // A pipe is no HDF5 file, and would lose its first bytes.
+  FILE* stream = sap_file_regular(path, NULL) == SAP_STATUS_OK ? fopen(path, "rb") : NULL;
   const bool read = stream != NULL && fread(head, 1, sizeof head, stream) == sizeof head;
   if (stream != NULL) {
     (void)fclose(stream);

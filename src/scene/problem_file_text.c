@@ -85,6 +85,14 @@ static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_S
 
 // Appends bytes to the current line.
 static sap_status append(sap_text_reader* text, const char* bytes, size_t count, sap_error* error) {
+  for (size_t i = 0; i < count; ++i) {
+    const unsigned char byte = (unsigned char)bytes[i];
+    if (!is_text(byte)) {
+      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                           "byte 0x%02x is no text: this is not a file of problems or solutions",
+                           byte);
+    }
+  }
   if (count > (size_t)(INT32_MAX - 1 - text->text_length)) {
     return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
   }
@@ -107,6 +115,9 @@ static sap_status refill(sap_text_reader* text, bool* more, sap_error* error) {
   *more = text->chunk_count > 0;
   if (!*more && ferror(text->file)) {
     return sap_fail_io(error, errno, "read", text->path);
+  }
+  if (text->line == 0 && text->chunk_count >= 3 && memcmp(text->chunk, "\xef\xbb\xbf", 3) == 0) {
+    text->chunk_position = 3;  // the mark that some editors put in front of UTF-8
   }
   return SAP_STATUS_OK;
 }
@@ -143,14 +154,6 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
     text->chunk_position += count + (complete ? 1 : 0);
   }
   text->ended = complete;
-  for (int32_t i = 0; i < text->text_length; ++i) {
-    const unsigned char byte = (unsigned char)text->text[i];
-    if (!is_text(byte)) {
-      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
-                           "byte 0x%02x is no text: this is not a file of problems or solutions",
-                           byte);
-    }
-  }
   return SAP_STATUS_OK;
 }
 

@@ -236,6 +236,11 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   if (status == SAP_STATUS_OK && size == 0) {
     status = sap_fail(error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
   }
+  if (status == SAP_STATUS_OK && size >= 4 && memcmp(bytes, "\x89HDF", 4) == 0) {
+    status =
+        sap_fail(error, SAP_STATUS_SYNTAX,
+                 "%.300s: an HDF5 file, of a recording or of contact problems, is no scene", path);
+  }
   if (status == SAP_STATUS_OK) {
     parse_state state = {.path = path};
     status = parse_all(store, &state, bytes, size, root, error);

@@ -158,6 +158,33 @@ static void test_devices(void** state) {
   sap_file_close(file);
 }
 
+// Asking whether a pipe can be read takes nothing out of it.
+static void test_readable(void** state) {
+  scratch* s = *state;
+  char path[SCRATCH_PATH_SIZE], read_back[4] = "";
+  sap_error error = {0};
+  scratch_write(s, "a", "", 0, path);
+  assert_int_equal(sap_file_readable(path, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_file_regular(path, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_file_readable(s->folder, &error), SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, "Is a directory"));
+  assert_int_equal(sap_file_regular("none/such", &error), SAP_STATUS_IO);
+  assert_non_null(strstr(error.message, "cannot read 'none/such': No such file or directory"));
+  int ends[2];
+  assert_int_equal(pipe(ends), 0);
+  (void)snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+  assert_int_equal(write(ends[1], "abc", 3), 3);
+  if (access(path, R_OK) == 0) {
+    assert_int_equal(sap_file_readable(path, &error), SAP_STATUS_OK);
+    assert_int_equal(sap_file_regular(path, &error), SAP_STATUS_IO);
+    assert_non_null(strstr(error.message, "not a pipe or device"));
+    assert_int_equal(read(ends[0], read_back, 3), 3);
+    assert_string_equal(read_back, "abc");
+  }
+  (void)close(ends[0]);
+  (void)close(ends[1]);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_appears_at_commit, scratch_setup, scratch_teardown),
@@ -165,6 +192,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_symbolic_link, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_refused_at_once, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_disk_fills_up, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_readable, scratch_setup, scratch_teardown),
       cmocka_unit_test(test_devices),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
