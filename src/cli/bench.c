@@ -90,7 +90,7 @@ static bool read_options(const cli_command* command, cli_parser* parser, bench* 
     bool known;
     const char* allowed = cli_scene_take(&b->scene, id, argument, &known);
     if (allowed != NULL) {
-      parser->exit_code = cli_usage_error(command, "--floor '%s' must be %s", argument, allowed);
+      parser->exit_code = cli_refuse_value(command, "floor", argument, allowed);
       return false;
     }
     if (known) {
@@ -146,7 +146,10 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
                             sap_error* error) {
   bench_scene scene = {0};
   b->scene.path = path;
-  sap_status status = bench_scene_open(&scene, &b->scene, &b->stepper, dt, error);
+  sap_status status = b->npeers > 0 ? cli_check_reread(path, error) : SAP_STATUS_OK;
+  if (status == SAP_STATUS_OK) {
+    status = bench_scene_open(&scene, &b->scene, &b->stepper, dt, error);
+  }
   b->request.scene = path;
   b->request.dt = scene.dt;
   for (int i = 0; i <= b->npeers; ++i) {

@@ -20,7 +20,8 @@ enum {
 // One option; help and parser are made from the same list.
 typedef struct cli_option {
   const char* name;      // without the dashes
-  const char* argument;  // its name in the help, NULL: the option takes none
+  const char* argument;  // its name in the help, NULL: the option takes none; FILE, FILE.svg and
+                         // FILE.csv are kept from being written over inputs, see cli/path.h
   int id;                // > 0, what cli_parse_next returns
   const char* help;      // lines after the first are separated by '\n'
 } cli_option;
@@ -54,6 +55,8 @@ extern const cli_command cli_command_view;
 
 // "sapstep: message" on standard error.
 void cli_message(const char* format, ...) SAP_PRINTF(1, 2);
+// The same of a command, "sapstep run: message", and a hint at its help; returns CLI_USAGE.
+int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRINTF(2, 3);
 // The exit code that a status stands for.
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.

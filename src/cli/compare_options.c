@@ -6,6 +6,7 @@
 
 #include "cli/compare.h"
 #include "cli/options.h"
+#include "core/file.h"
 
 // Tight enough that what is solved to 1e-8 can be told.
 #define COMPARE_TOLERANCE 1e-9
@@ -161,7 +162,7 @@ static void take_flag(compare_options* o, int id) {
   *flags[id] = true;
 }
 
-// Whether the file begins as XML does; false as well where it cannot be read.
+// Whether the file begins as XML does, in UTF-8 or UTF-16; false as well where it cannot be read.
 static bool is_scene(const char* path) {
   char text[256];
   FILE* file = fopen(path, "rb");
@@ -171,7 +172,8 @@ static bool is_scene(const char* path) {
   }
   text[count] = '\0';
   const char* at = strncmp(text, "\xef\xbb\xbf", 3) == 0 ? text + 3 : text;
-  return at[strspn(at, " \t\r\n")] == '<';
+  return at[strspn(at, " \t\r\n")] == '<' || strncmp(text, "\xff\xfe", 2) == 0 ||
+         strncmp(text, "\xfe\xff", 2) == 0;
 }
 
 // What only the whole command line can tell.
@@ -179,6 +181,11 @@ static int check(const cli_command* command, const bool* given, compare_options*
   sap_error error;
   if (o->operand_count == 0) {
     return cli_usage_error(command, "no FILE given");
+  }
+  for (int i = 0; i < o->operand_count; ++i) {
+    if (sap_file_regular(o->operands[i], &error) != SAP_STATUS_OK) {
+      return cli_report(&error);
+    }
   }
   o->scenes = is_scene(o->operands[0]);
   for (int i = 1; i < o->operand_count; ++i) {
@@ -217,10 +224,13 @@ static int check(const cli_command* command, const bool* given, compare_options*
   for (size_t i = 0; i < sizeof rules / sizeof *rules; ++i) {
     const bool fits = !o->scenes ? rules[i].files : o->self ? rules[i].self : rules[i].scenes;
     if (given[rules[i].id] && !fits) {
-      return cli_usage_error(command, "--%s has no meaning for %s", rules[i].name,
-                             !o->scenes ? "problem files"
-                             : o->self  ? "--self"
-                                        : "problems of a scene without --self");
+      return !o->scenes
+                 ? cli_usage_error(command,
+                                   "--%s has no meaning for problem files, and '%s' is no scene: "
+                                   "it does not begin as XML does",
+                                   rules[i].name, o->operands[0])
+                 : cli_usage_error(command, "--%s has no meaning for %s", rules[i].name,
+                                   o->self ? "--self" : "problems of a scene without --self");
     }
   }
   if (o->timings != NULL && o->classes) {
@@ -276,8 +286,7 @@ bool compare_options_read(const cli_command* command, int argc, char** argv,
       allowed = take(options, id, argument);
     }
     if (allowed != NULL) {
-      *exit_code =
-          cli_usage_error(command, "--%s '%s' must be %s", option->name, argument, allowed);
+      *exit_code = cli_refuse_value(command, option->name, argument, allowed);
       return false;
     }
     given[id] = true;

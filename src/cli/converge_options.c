@@ -252,7 +252,7 @@ static int check(const cli_command* command, const cli_parser* parser, converge_
     o->solvers[o->nsolvers++] = o->stepper.solver;
   }
   o->scene.path = parser->operands[0];
-  return CLI_OK;
+  return cli_check_reread(o->scene.path, &error) == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
 }
 
 bool converge_options_read(const cli_command* command, int argc, char** argv,
@@ -269,9 +269,9 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
       while (option->id != id) {
         ++option;
       }
-      *exit_code =
-          cli_usage_error(command, id == OPTION_EXACT ? "--%s '%s': %s" : "--%s '%s' must be %s",
-                          option->name, argument, allowed);
+      *exit_code = id == OPTION_EXACT
+                       ? cli_usage_error(command, "--%s '%s': %s", option->name, argument, allowed)
+                       : cli_refuse_value(command, option->name, argument, allowed);
       return false;
     }
   }

@@ -10,10 +10,13 @@
 #include "cli/command.h"
 #include "cli/options.h"
 #include "cli/path.h"
+#include "core/file.h"
 
 static const cli_option options[] = {{0}};
 
 typedef struct convert_job {
+  char** inputs;  // (ninputs)
+  int ninputs;
   const char* output;
   bool numbered;  // HDF5 holds one problem: several go to NAME-0.hdf5, NAME-1.hdf5, ...
   long long count;
@@ -32,12 +35,29 @@ static void name_output(const convert_job* job, char path[PATH_MAX]) {
   }
 }
 
+// A numbered output may be called as an input is that has not been read.
+static sap_status check_output(const convert_job* job, const char* path, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  if (sap_file_regular(path, NULL) != SAP_STATUS_OK) {
+    return SAP_STATUS_OK;  // nothing is there yet
+  }
+  for (int i = 0; i < job->ninputs && status == SAP_STATUS_OK; ++i) {
+    const cli_path paths[] = {{"an input", job->inputs[i], CLI_PATH_READ},
+                              {"an output", path, CLI_PATH_WRITTEN}};
+    status = cli_check_paths(paths, 2, error);
+  }
+  return status;
+}
+
 static sap_status write_problem(convert_job* job, sap_error* error) {
   char path[PATH_MAX];
   sap_status status = SAP_STATUS_OK;
   name_output(job, path);
   if (job->writer == NULL) {
-    status = sap_problem_writer_open(path, &job->writer, error);
+    status = check_output(job, path, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_problem_writer_open(path, &job->writer, error);
+    }
   }
   if (status == SAP_STATUS_OK) {
     status = sap_problem_writer_problem(job->writer, job->problem, error);
@@ -71,15 +91,19 @@ static sap_status read_file(convert_job* job, const char* path, bool write, sap_
   return status;
 }
 
-static sap_status convert(convert_job* job, char** inputs, int ninputs, sap_error* error) {
+static sap_status convert(convert_job* job, sap_error* error) {
+  const bool hdf5 = cli_is_hdf5(job->output);  // are there several?
   sap_status status = sap_problem_create(&job->problem, error);
-  for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
-    status = read_file(job, inputs[i], false, error);
+  for (int i = 0; hdf5 && i < job->ninputs && status == SAP_STATUS_OK; ++i) {
+    status = cli_check_reread(job->inputs[i], error);
+    if (status == SAP_STATUS_OK) {
+      status = read_file(job, job->inputs[i], false, error);
+    }
   }
-  job->numbered = cli_is_hdf5(job->output) && job->count > 1;
+  job->numbered = hdf5 && job->count > 1;
   job->count = 0;
-  for (int i = 0; i < ninputs && status == SAP_STATUS_OK; ++i) {
-    status = read_file(job, inputs[i], true, error);
+  for (int i = 0; i < job->ninputs && status == SAP_STATUS_OK; ++i) {
+    status = read_file(job, job->inputs[i], true, error);
   }
   if (status == SAP_STATUS_OK && job->writer != NULL) {
     status = sap_problem_writer_commit(job->writer, error);
@@ -98,8 +122,10 @@ static int run_convert(const cli_command* command, int argc, char** argv) {
     return cli_usage_error(command, "an input and an output are needed");
   }
   sap_error error = {0};
-  convert_job job = {.output = parser.operands[parser.noperands - 1]};
-  const sap_status status = convert(&job, parser.operands, parser.noperands - 1, &error);
+  convert_job job = {.inputs = parser.operands,
+                     .ninputs = parser.noperands - 1,
+                     .output = parser.operands[parser.noperands - 1]};
+  const sap_status status = convert(&job, &error);
   sap_problem_writer_close(job.writer);
   sap_problem_destroy(job.problem);
   return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);

@@ -46,7 +46,7 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
     bool known;
     const char* allowed = cli_scene_take(&out->scene, id, argument, &known);
     if (allowed != NULL) {
-      *exit_code = cli_usage_error(command, "--floor '%s' must be %s", argument, allowed);
+      *exit_code = cli_refuse_value(command, "floor", argument, allowed);
       return false;
     }
     if (known) {
@@ -54,7 +54,7 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
     }
     allowed = cli_take_format(argument, false, &out->format);
     if (allowed != NULL) {
-      *exit_code = cli_usage_error(command, "--format '%s' must be %s", argument, allowed);
+      *exit_code = cli_refuse_value(command, "format", argument, allowed);
       return false;
     }
   }

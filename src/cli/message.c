@@ -17,14 +17,30 @@ static void disarm(char* text) {
   }
 }
 
-void cli_message(const char* format, ...) {
+SAP_PRINTF(2, 0)
+static void print(const char* speaker, const char* format, va_list arguments) {
   char text[MESSAGE_SIZE];
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  disarm(text);
+  (void)fprintf(stderr, "%s: %s\n", speaker, text);
+}
+
+void cli_message(const char* format, ...) {
   va_list arguments;
   va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
+  print("sapstep", format, arguments);
   va_end(arguments);
-  disarm(text);
-  (void)fprintf(stderr, "sapstep: %s\n", text);
+}
+
+int cli_usage_error(const cli_command* command, const char* format, ...) {
+  char speaker[64];
+  va_list arguments;
+  (void)snprintf(speaker, sizeof speaker, "sapstep %s", command->name);
+  va_start(arguments, format);
+  print(speaker, format, arguments);
+  va_end(arguments);
+  (void)fprintf(stderr, "Try '%s --help'.\n", speaker);
+  return CLI_USAGE;
 }
 
 int cli_exit_code(sap_status status) {

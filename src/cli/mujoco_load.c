@@ -50,10 +50,7 @@ static sap_status refuse_keyframe(const mujoco_options* o, const mjModel* m, sap
       names[named++] = name;
     }
   }
-  char instead[128];
-  cli_keyframe_hint(o->keyframe, names, named, (int32_t)m->nkey, instead, sizeof instead);
-  return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", o->path,
-                  o->keyframe, instead);
+  return cli_refuse_keyframe(o->path, o->keyframe, names, named, (int32_t)m->nkey, error);
 }
 
 static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {

@@ -72,8 +72,7 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
     case OPTION_DT:
       return cli_read_real(argument, &r->dt) && r->dt > 0.0 ? NULL : "finite and > 0 s";
     case OPTION_SOLVER:
-      r->adapter.solver = argument;
-      return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
+      return cli_take_solver(&r->adapter.solver, argument);
     case OPTION_KEYFRAME:
       r->keyframe = argument;
       return NULL;
@@ -150,8 +149,7 @@ bool mujoco_options_read(const cli_command* command, int argc, char** argv, mujo
       while (option->id != id) {
         ++option;
       }
-      *exit_code =
-          cli_usage_error(command, "--%s '%s' must be %s", option->name, argument, allowed);
+      *exit_code = cli_refuse_value(command, option->name, argument, allowed);
       return false;
     }
     has_every = has_every || id == OPTION_EVERY;

@@ -2,6 +2,7 @@
 // Readers of the options' arguments.
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +75,29 @@ const char* cli_take_number(const cli_number* numbers, size_t count, int id, con
 const char* cli_take_path(const char** target, const char* text) {
   *target = text;
   return text[0] != '\0' ? NULL : "a path";
+}
+
+const char* cli_take_solver(const char** target, const char* text) {
+  *target = text;
+  return sap_solver_find(text) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
+}
+
+const char* cli_near_solver(const char* text) {
+  enum { NAMES = 64, WORD_SIZE = 64 };
+  const char* names[NAMES];
+  int count = 0;
+  for (; count < sap_solver_count() && count < NAMES; ++count) {
+    names[count] = sap_solver_get_info(count)->name;
+  }
+  for (const char* at = text; *at != '\0'; at += *at == ',' ? 1 : 0) {
+    char word[WORD_SIZE];
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ",:"), at);
+    if (sap_solver_find(word) == NULL) {
+      return cli_suggest(word, names, count);
+    }
+    at += strcspn(at, ",");
+  }
+  return NULL;
 }
 
 const char* cli_take_count(int32_t* target, const char* text) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/options.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,16 +38,6 @@ void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver
   opterr = 0;
 }
 
-int cli_usage_error(const cli_command* command, const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  (void)fprintf(stderr, "sapstep %s: ", command->name);
-  (void)vfprintf(stderr, format, arguments);
-  (void)fprintf(stderr, "\nTry 'sapstep %s --help'.\n", command->name);
-  va_end(arguments);
-  return CLI_USAGE;
-}
-
 // What getopt refused stands in argv[optind - 1], or in optopt for a letter.
 static int refuse(cli_parser* parser, int refused_letter, const char* text) {
   const cli_command* command = parser->command;
@@ -77,21 +66,32 @@ static int refuse(cli_parser* parser, int refused_letter, const char* text) {
   return cli_usage_error(command, "unknown option '--%s'", word);
 }
 
+// All that must be a solver's name says where they are listed.
+int cli_refuse_value(const cli_command* command, const char* option, const char* value,
+                     const char* allowed) {
+  const char* near = strstr(allowed, "'sapstep solvers'") != NULL ? cli_near_solver(value) : NULL;
+  return near != NULL ? cli_usage_error(command, "--%s '%s' must be %s; did you mean '%s'?", option,
+                                        value, allowed, near)
+                      : cli_usage_error(command, "--%s '%s' must be %s", option, value, allowed);
+}
+
 static int leave(cli_parser* parser, int exit_code) {
   parser->exit_code = exit_code;
   return CLI_PARSE_LEAVE;
 }
 
-static int option_id(const cli_command* command, const char* name) {
+static const cli_option* find_option(const cli_command* command, const char* name) {
   const cli_option* option = command->options;
   while (option->name != NULL && strcmp(option->name, name) != 0) {
     ++option;
   }
-  return option->name != NULL ? option->id : 0;
+  return option->name != NULL ? option : NULL;
 }
 
 static void note_path(cli_parser* parser, const char* option, const char* path) {
-  const cli_path_use use = cli_path_use_of(option);
+  const cli_option* row = find_option(parser->command, option);
+  const cli_path_use use =
+      row != NULL ? cli_path_use_of(option, row->argument) : (cli_path_use)CLI_PATH_NONE;
   int i = 0;
   while (i < parser->path_count && strcmp(parser->paths[i].option, option) != 0) {
     ++i;
@@ -106,10 +106,17 @@ static void note_path(cli_parser* parser, const char* option, const char* path) 
 static int check_paths(const cli_parser* parser) {
   for (int i = 0; i < parser->path_count; ++i) {
     const cli_path* p = &parser->paths[i];
+    if (cli_path_overwrites_itself(p)) {
+      return cli_usage_error(parser->command, "--%s '%s' would be written over by its table",
+                             p->option, p->path);
+    }
     for (int j = 0; j < i; ++j) {
       if (cli_paths_collide(p, &parser->paths[j])) {
-        return cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'",
-                               parser->paths[j].option, p->option, p->path);
+        return cli_usage_error(parser->command, "--%s and --%s are the same file, '%s'%s",
+                               parser->paths[j].option, p->option, p->path,
+                               p->use == CLI_PATH_CHART || parser->paths[j].use == CLI_PATH_CHART
+                                   ? ", or have the same table beside them"
+                                   : "");
       }
     }
     for (int j = 0; j < parser->noperands; ++j) {
@@ -146,9 +153,9 @@ int cli_parse_next(cli_parser* parser, const char** argument) {
       return leave(parser, CLI_OK);
     }
     if (value == 'o') {  // short for --output, where there is one
-      const int id = option_id(parser->command, "output");
+      const cli_option* output = find_option(parser->command, "output");
       note_path(parser, "output", optarg);
-      return id > 0 ? id : leave(parser, refuse(parser, value, NULL));
+      return output != NULL ? output->id : leave(parser, refuse(parser, value, NULL));
     }
     if (value < ID_SOLVER) {
       note_path(parser, parser->list[index].name, optarg);

@@ -42,8 +42,9 @@ void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver
 // CLI_PARSE_LEAVE. Solver options and --help are dealt with inside, and a command line whose
 // outputs would be written over its inputs or over one another is refused.
 int cli_parse_next(cli_parser* parser, const char** argument);
-// "command: message" and a hint at the help; returns CLI_USAGE.
-int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRINTF(2, 3);
+// "--option 'value' must be ...", with the nearest solver where it must be one; returns CLI_USAGE.
+int cli_refuse_value(const cli_command* command, const char* option, const char* value,
+                     const char* allowed);
 
 // Prints the help of a command to standard output.
 void cli_print_help(const cli_command* command);
@@ -75,6 +76,11 @@ const char* cli_take_path(const char** target, const char* text);
 const char* cli_take_count(int32_t* target, const char* text);
 // Of deflate, 0 to 9.
 const char* cli_take_compression(int32_t* target, const char* text);
+
+// A solver's name; what it must be, or NULL as above.
+const char* cli_take_solver(const char** target, const char* text);
+// The solver that the first unknown name of a list is most likely a misspelling of; NULL: none.
+const char* cli_near_solver(const char* text);
 
 // Names as the library prints them; false, and *out as before: there is none such.
 bool cli_read_contact_model(const char* text, sap_contact_model* out);

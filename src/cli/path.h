@@ -15,11 +15,16 @@ bool cli_same_file(const char* a, const char* b);
 // ARGUMENT where an output that takes its name from the input has the input's own.
 sap_status cli_check_sibling(const char* output, const char* input, sap_error* error);
 
+// IO where an input is a pipe or a device, but is read more than once. What cannot be read at all
+// is left to its reader.
+sap_status cli_check_reread(const char* path, sap_error* error);
+
 typedef enum cli_path_use {
   CLI_PATH_NONE,     // the option names no file
   CLI_PATH_READ,     // an operand, or what an option names
   CLI_PATH_RESUMED,  // read at the start only: a checkpoint may take its place
   CLI_PATH_WRITTEN,  // an output
+  CLI_PATH_CHART,    // an output with a table beside it, of the same name but .csv
   CLI_PATH_KEPT,     // a checkpoint
 } cli_path_use;
 
@@ -29,9 +34,14 @@ typedef struct cli_path {
   cli_path_use use;
 } cli_path;
 
-// Of an option of any command: they have the same names everywhere.
-cli_path_use cli_path_use_of(const char* option);
+// Of an option of any command, by its name and that of its argument in the help (see cli_option).
+cli_path_use cli_path_use_of(const char* option, const char* argument);
+// Is the table beside a chart the chart?
+bool cli_path_overwrites_itself(const cli_path* path);
 // Would one be written over the other?
 bool cli_paths_collide(const cli_path* a, const cli_path* b);
+// ARGUMENT where outputs of a command that takes their names from its inputs would be written over
+// one another or over an input; `option`: what each is, in words. Paths that are NULL are left out.
+sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error);
 
 #endif

@@ -10,8 +10,9 @@
 #include <sapstep/chart.h>
 
 #include "cli/command.h"
+#include "cli/path.h"
 
-enum { PATH_SIZE = 4096, TITLE_SIZE = 160 };
+enum { TITLE_SIZE = 160 };
 
 bool profile_add_problem(profile* p, int nsolvers) {
   p->nsolvers = nsolvers;
@@ -81,12 +82,10 @@ static int32_t make_stair(const double* ratios, int64_t count, int64_t nproblems
 
 static bool write_csv(const profile* p, const char* const* names, const sap_chart_series* series,
                       const char* path) {
-  char name[PATH_SIZE];
-  const char* dot = strrchr(path, '.');
-  const int stem = dot != NULL && strchr(dot, '/') == NULL ? (int)(dot - path) : (int)strlen(path);
-  (void)snprintf(name, sizeof name, "%.*s.csv", stem, path);
-  errno = 0;
-  FILE* file = fopen(name, "w");
+  char* name = cli_sibling_path(path, ".csv");
+  errno = name != NULL ? 0 : ENOMEM;
+  FILE* file = name != NULL ? fopen(name, "w") : NULL;
+  free(name);
   if (file == NULL) {
     return false;
   }

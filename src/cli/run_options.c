@@ -120,8 +120,7 @@ static const char* take(run_options* o, int id, const char* argument) {
     case OPTION_FORMAT:
       return cli_take_format(argument, false, &o->format);
     case OPTION_SOLVER:
-      o->stepper.solver = argument;
-      return sap_solver_find(argument) != NULL ? NULL : "one of those that 'sapstep solvers' lists";
+      return cli_take_solver(&o->stepper.solver, argument);
     case OPTION_CONTROLS:
       return cli_take_path(&o->controls, argument);
     case OPTION_OUTPUT:
@@ -221,8 +220,7 @@ bool run_options_read(const cli_command* command, int argc, char** argv, run_opt
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
     const char* allowed = take(options, id, argument);
     if (allowed != NULL) {
-      *exit_code =
-          cli_usage_error(command, "--%s '%s' must be %s", option_name(id), argument, allowed);
+      *exit_code = cli_refuse_value(command, option_name(id), argument, allowed);
       return false;
     }
     if (id < OPTION_COUNT) {

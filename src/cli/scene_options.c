@@ -112,32 +112,37 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   return status;
 }
 
-void cli_keyframe_hint(const char* asked, const char* const* names, int named, int32_t count,
-                       char* out, size_t size) {
+sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
+                               int named, int32_t count, sap_error* error) {
+  char instead[128] = "it has none";
   const char* near = cli_suggest(asked, names, named);
   near = near == NULL && named == 1 ? names[0] : near;
   if (near != NULL) {
-    (void)snprintf(out, size, "did you mean '%.80s'?", near);
+    (void)snprintf(instead, sizeof instead, "did you mean '%.80s'?", near);
   } else if (count > 0) {
-    (void)snprintf(out, size, "it has 0 to %ld", (long)count - 1);
-  } else {
-    (void)snprintf(out, size, "it has none");
+    (void)snprintf(instead, sizeof instead, "it has 0 to %ld", (long)count - 1);
   }
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", path, asked,
+                  instead);
 }
 
-// What the model has instead of the keyframe asked for.
-static void list_keyframes(const sap_model* model, const char* asked, char* out, size_t size) {
+sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
+                             int32_t* index, sap_error* error) {
   enum { NAMES = 64 };
   const char* names[NAMES];
   int named = 0;
   const int32_t count = sap_model_get_sizes(model).keyframes;
+  *index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, asked);
+  if (*index >= 0 || (cli_read_integer(asked, index) && *index >= 0 && *index < count)) {
+    return SAP_STATUS_OK;
+  }
   for (int32_t i = 0; i < count && named < NAMES; ++i) {
     const char* name = sap_model_name(model, SAP_ELEMENT_KEYFRAME, i);
     if (name[0] != '\0') {
       names[named++] = name;
     }
   }
-  cli_keyframe_hint(asked, names, named, count, out, size);
+  return cli_refuse_keyframe(path, asked, names, named, count, error);
 }
 
 static sap_status check_moves(const cli_scene* scene, const sap_model* model, sap_error* error) {
@@ -155,15 +160,11 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
     const sap_status status = check_moves(scene, model, error);
     return status == SAP_STATUS_OK ? sap_model_default_state(model, state, error) : status;
   }
-  int32_t index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, name);
-  const int32_t count = sap_model_get_sizes(model).keyframes;
-  if (index < 0 && (!cli_read_integer(name, &index) || index < 0 || index >= count)) {
-    char instead[128];
-    list_keyframes(model, name, instead, sizeof instead);
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", scene->path,
-                    name, instead);
+  int32_t index;
+  sap_status status = cli_find_keyframe(model, scene->path, name, &index, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_moves(scene, model, error);
   }
-  const sap_status status = check_moves(scene, model, error);
   return status == SAP_STATUS_OK ? sap_model_keyframe(model, index, state, control, error) : status;
 }
 

@@ -74,9 +74,13 @@ const char* cli_scene_take(cli_scene* scene, int id, const char* argument, bool*
 // Reads the scene; warnings go to `warn`, NULL: to standard error.
 sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
                           void* context, sap_model** model, sap_error* error);
-// What a model of `count` keyframes, some named, has instead of the one asked for.
-void cli_keyframe_hint(const char* asked, const char* const* names, int named, int32_t count,
-                       char* out, size_t size);
+// The index of the keyframe of that name or number; ARGUMENT: there is none, but perhaps one like
+// it.
+sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
+                             int32_t* index, sap_error* error);
+// ARGUMENT: a model of `count` keyframes, some named, lacks the one asked for.
+sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
+                               int named, int32_t count, sap_error* error);
 // The state of the keyframe or of the default pose, and its controls (nu), which may be NULL; an
 // error names the scene.
 sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,

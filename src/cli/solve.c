@@ -160,14 +160,17 @@ static int parse(solve_job* job, cli_parser* parser) {
   while ((id = cli_parse_next(parser, &argument)) > 0) {
     parser->exit_code = CLI_OK;
     if (id == ID_SOLVER) {
-      job->solver_name = argument;
+      const char* allowed = cli_take_solver(&job->solver_name, argument);
+      if (allowed != NULL) {
+        parser->exit_code = cli_refuse_value(parser->command, "solver", argument, allowed);
+        return CLI_PARSE_LEAVE;
+      }
     } else if (id == ID_OUTPUT) {
       job->output = argument;
     } else if (id == ID_FORMAT) {
       const char* allowed = cli_take_format(argument, true, &job->format);
       if (allowed != NULL) {
-        parser->exit_code =
-            cli_usage_error(parser->command, "--format '%s' must be %s", argument, allowed);
+        parser->exit_code = cli_refuse_value(parser->command, "format", argument, allowed);
         return CLI_PARSE_LEAVE;
       }
     } else if (!cli_read_integer(argument, &job->repeat) || job->repeat < 1 ||

@@ -24,7 +24,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
     const char* allowed = cli_take_format(argument, true, &format);
     if (allowed != NULL) {
-      return cli_usage_error(command, "--format '%s' must be %s", argument, allowed);
+      return cli_refuse_value(command, "format", argument, allowed);
     }
   }
   if (id == CLI_PARSE_LEAVE) {

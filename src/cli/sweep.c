@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/path.h"
 #include "cli/sweep.h"
+#include "core/file.h"
 
 enum { OPTION_OUTPUT = 1, OPTION_CSV, OPTION_SVG, OPTION_JOBS, OPTION_RESTART };
 
@@ -84,6 +85,20 @@ static int finish(const sweep_study* study, const sweep_options* o, const char* 
   return sweep_print(study, rows);
 }
 
+// The table takes the study's name, and the journal that of the table; the scene is the study's.
+static sap_status check_outputs(const sweep_study* study, const sweep_options* o,
+                                const char* output, const char* journal, sap_error* error) {
+  const cli_path paths[] = {
+      {"the study", o->study, CLI_PATH_READ},  {"the scene", study->scene, CLI_PATH_READ},
+      {"the table", output, CLI_PATH_WRITTEN}, {"the journal", journal, CLI_PATH_WRITTEN},
+      {"--csv", o->csv, CLI_PATH_WRITTEN},     {"--svg", o->svg, CLI_PATH_WRITTEN}};
+  if (o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "a study from a pipe gives the table no name: --output is needed");
+  }
+  return cli_check_paths(paths, (int)(sizeof paths / sizeof *paths), error);
+}
+
 // From a study that all ranks have read to its table.
 static int execute(const sweep_study* study, const sweep_options* o) {
   char* sibling = cli_sibling_path(o->study, ".h5");
@@ -97,7 +112,8 @@ static int execute(const sweep_study* study, const sweep_options* o) {
     code = cli_out_of_memory();
   } else if (sweep_mpi_rank() == 0) {
     (void)sprintf(path, "%s.journal", output);
-    if (sweep_journal_open(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK) {
+    if (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
+        sweep_journal_open(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK) {
       code = cli_report(&error);
     }
   }

@@ -73,12 +73,11 @@ static sap_status set_start(const char* keyframe, const sweep_setup* setup, cons
   if (keyframe == NULL || keyframe[0] == '\0') {
     status = sap_model_default_state(model, state, error);
   } else {
-    int32_t id = sap_model_find(model, SAP_ELEMENT_KEYFRAME, keyframe);
-    if (id < 0 && (!cli_read_integer(keyframe, &id) || id < 0 ||
-                   id >= sap_model_get_sizes(model).keyframes)) {
-      return refuse(error, "the scene has no keyframe '%s'", keyframe);
+    int32_t id;
+    status = cli_find_keyframe(model, "the scene", keyframe, &id, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_model_keyframe(model, id, state, control, error);
     }
-    status = sap_model_keyframe(model, id, state, control, error);
   }
   for (int i = 0; status == SAP_STATUS_OK && i < setup->state_count; ++i) {
     sweep_coordinate at;

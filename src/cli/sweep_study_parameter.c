@@ -35,7 +35,10 @@ static bool check_values(const sweep_study* s, const sweep_parameter* p, sap_err
                           list);
     }
     if (wrong != NULL) {
-      return sweep_refuse(s, p->line, error, "%s '%s' must be %s", p->name, p->values[i], wrong);
+      const char* near = strcmp(p->name, "solver") == 0 ? cli_near_solver(p->values[i]) : NULL;
+      return sweep_refuse(s, p->line, error, "%s '%s' must be %s%s%s%s", p->name, p->values[i],
+                          wrong, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                          near != NULL ? "'?" : "");
     }
     if (strlen(p->values[i]) >= SWEEP_TEXT_SIZE) {
       return sweep_refuse(s, p->line, error, "a value of %s is too long", p->name);

@@ -51,8 +51,7 @@ static bool read_request(const cli_command* command, int argc, char** argv, requ
   while ((id = cli_parse_next(&parser, &argument)) > 0) {
     const char* allowed = take(r, id, argument);
     if (allowed != NULL) {
-      *exit_code =
-          cli_usage_error(command, "--%s '%s' must be %s", options[id - 1].name, argument, allowed);
+      *exit_code = cli_refuse_value(command, options[id - 1].name, argument, allowed);
       return false;
     }
   }

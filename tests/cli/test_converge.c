@@ -274,7 +274,8 @@ static void killed_and_resumed(void** state) {
   assert_int_not_equal(access(path, F_OK), 0);
   command_clear(&whole);
   command_clear(&resumed);
-  command_result other = run(*state, CYLINDER " --levels 2 --journal " CYLINDER, 3);
+  (void)scratch_write(*state, "no.journal", "text", 4, path);
+  command_result other = run(*state, CYLINDER " --levels 2 --journal no.journal", 3);
   assert_non_null(strstr(other.err, "this is no journal of this very command"));
   command_clear(&other);
 }
@@ -287,6 +288,7 @@ static void refusals(void** state) {
   } cases[] = {
       {"", 2, "a scene file is needed"},
       {"no.xml", 3, "no.xml"},
+      {CYLINDER " --journal " CYLINDER, 2, "would be written over what is read"},
       {CYLINDER " --levels 1", 2, "--levels '1' must be an integer from 2 to 20"},
       {CYLINDER " --dt 0", 2, "--dt '0' must be finite and > 0 s"},
       {CYLINDER " --scheme midpoint,nothing", 2, "must be one or more of explicit-euler"},
