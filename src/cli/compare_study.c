@@ -7,13 +7,12 @@
 //   vary     dt=0.01 0.005 0.002
 // Options that follow the study on the command line go before it.
 #include <ctype.h>
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli/compare.h"
 #include "cli/options.h"
+#include "cli/text_file.h"
 
 enum { LINE_SIZE = 4096, WORD_SIZE = LINE_SIZE + 8, LINES_MAX = 256 };
 
@@ -90,17 +89,18 @@ static bool read_line(study* s, int number, char* line) {
   return text != NULL || fail(s, SAP_STATUS_MEMORY, number, "out of memory");
 }
 
-static bool read_lines(study* s, FILE* file) {
-  char line[LINE_SIZE];
-  for (int number = 1; fgets(line, sizeof line, file) != NULL; ++number) {
-    if (strlen(line) == sizeof line - 1) {
+static bool read_lines(study* s, char* text) {
+  int number = 0;
+  for (char* line = cli_next_line(&text); line != NULL; line = cli_next_line(&text)) {
+    ++number;
+    if (strlen(line) >= LINE_SIZE) {
       return fail(s, SAP_STATUS_SYNTAX, number, "the line is too long");
     }
     if (!read_line(s, number, line)) {
       return false;
     }
   }
-  return ferror(file) == 0 || fail(s, SAP_STATUS_IO, 0, "cannot be read");
+  return true;
 }
 
 // argv has its options before its operands; operands[0] is the study.
@@ -110,16 +110,17 @@ static bool expand(const cli_parser* parser, compare_arguments* out, sap_error* 
   study s = {.out = out, .path = path, .scenes = scenes, .error = error};
   out->owned = calloc(3 * LINES_MAX, sizeof *out->owned);
   out->argv = calloc((size_t)parser->argc + (size_t)3 * LINES_MAX, sizeof *out->argv);
-  errno = 0;
-  FILE* file = fopen(path, "r");
-  if (out->owned == NULL || out->argv == NULL || file == NULL) {
-    (void)sap_fail(error, file == NULL ? SAP_STATUS_IO : SAP_STATUS_MEMORY,
-                   "cannot read the study '%.200s': %s", path, strerror(errno));
-    return file != NULL && fclose(file) == EOF;
+  if (out->owned == NULL || out->argv == NULL) {
+    (void)cli_no_memory(error);
+    return false;
+  }
+  char* text = cli_read_text(path, error);
+  if (text == NULL) {
+    return false;
   }
   out->argv[out->argc++] = parser->argv[0];
-  const bool good = read_lines(&s, file);
-  (void)fclose(file);
+  const bool good = read_lines(&s, text);
+  free(text);
   for (int i = 1; i < parser->argc - parser->noperands; ++i) {
     out->argv[out->argc++] = parser->argv[i];
   }

@@ -27,15 +27,7 @@ static void hash_command(converge_study* s, int argc, char** argv) {
       hash = sweep_hash(hash, argv[i], strlen(argv[i]) + 1);
     }
   }
-  FILE* file = fopen(s->options.scene.path, "rb");
-  char bytes[4096];
-  for (size_t got; file != NULL && (got = fread(bytes, 1, sizeof bytes, file)) > 0;) {
-    hash = sweep_hash(hash, bytes, got);
-  }
-  if (file != NULL) {
-    (void)fclose(file);
-  }
-  s->hash = hash;
+  s->hash = sweep_hash_file(hash, s->options.scene.path);
 }
 
 static bool can_combine(sap_scheme scheme, sap_stage stage) {

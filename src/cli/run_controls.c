@@ -2,7 +2,6 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli/run_controls.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/options.h"
+#include "cli/text_file.h"
 
 // The file being read.
 typedef struct source {
@@ -118,29 +118,27 @@ bool run_controls_of_keyframe(const char* name, const sap_model* model, double* 
 sap_status run_controls_read(const char* path, const sap_model* model, run_controls* out,
                              sap_error* error) {
   source s = {path, 0, error};
-  FILE* file = fopen(path, "r");
-  if (file == NULL) {
-    return sap_fail(error, SAP_STATUS_IO, "cannot read '%.200s': %s", path, strerror(errno));
+  char* text = cli_read_text(path, error);
+  if (text == NULL) {
+    return error->status;
   }
-  char* line = NULL;
-  size_t size = 0;
+  char* rest = text;
   sap_status status = SAP_STATUS_OK;
   bool header = false;
-  while (status == SAP_STATUS_OK && getline(&line, &size, file) >= 0) {
+  for (char* line = cli_next_line(&rest); status == SAP_STATUS_OK && line != NULL;
+       line = cli_next_line(&rest)) {
     ++s.line;
-    if (line[strspn(line, " \t\r\n")] == '\0') {
+    if (line[strspn(line, " \t\r")] == '\0') {
       continue;
     }
     status = header ? read_row(&s, line, out) : read_header(&s, line, model, out);
     header = true;
   }
-  if (status == SAP_STATUS_OK && (ferror(file) != 0 || !header)) {
+  if (status == SAP_STATUS_OK && !header) {
     ++s.line;
-    status = fail(&s, ferror(file) != 0 ? SAP_STATUS_IO : SAP_STATUS_SYNTAX,
-                  ferror(file) != 0 ? "cannot be read" : "the header t_s,NAME,... is missing");
+    status = fail(&s, SAP_STATUS_SYNTAX, "the header t_s,NAME,... is missing");
   }
-  free(line);
-  (void)fclose(file);
+  free(text);
   return status;
 }
 

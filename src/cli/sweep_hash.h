@@ -16,4 +16,7 @@ static inline uint64_t sweep_hash(uint64_t hash, const void* bytes, size_t size)
   return hash;
 }
 
+// Goes on with all bytes of a file; with none where it cannot be read.
+uint64_t sweep_hash_file(uint64_t hash, const char* path);
+
 #endif

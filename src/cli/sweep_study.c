@@ -9,9 +9,10 @@
 #include "cli/options.h"
 #include "cli/sweep.h"
 #include "cli/sweep_hash.h"
+#include "cli/text_file.h"
 #include "core/file.h"
 
-enum { WORDS_MAX = 4096, TEXT_MAX = 1 << 24 };
+enum { WORDS_MAX = 4096 };
 static const char blanks[] = " \t\r";
 
 bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const char* format, ...) {
@@ -24,29 +25,10 @@ bool sweep_refuse(const sweep_study* study, int line, sap_error* error, const ch
   return false;
 }
 
-static char* read_file(const char* path, size_t* size) {
-  FILE* file = fopen(path, "rb");
-  char* text = file != NULL ? malloc(TEXT_MAX + 1) : NULL;
-  if (text != NULL) {
-    *size = fread(text, 1, TEXT_MAX, file);
-    text[*size] = '\0';
-    if (ferror(file) || *size == TEXT_MAX || memchr(text, '\0', *size) != NULL) {
-      free(text);
-      text = NULL;
-    } else {
-      char* fitting = realloc(text, *size + 1);
-      text = fitting != NULL ? fitting : text;
-    }
-  }
-  if (file != NULL) {
-    (void)fclose(file);
-  }
-  return text;
-}
-
-// A path that stands in the study is relative to its folder.
+// A path that stands in the study is relative to its folder; pipes have none.
 static char* beside(const char* study, const char* path) {
-  const char* slash = strrchr(study, '/');
+  const bool file = sap_file_regular(study, NULL) == SAP_STATUS_OK;
+  const char* slash = file ? strrchr(study, '/') : NULL;
   const size_t folder = slash != NULL && path[0] != '/' ? (size_t)(slash + 1 - study) : 0;
   char* out = malloc(folder + strlen(path) + 1);
   if (out != NULL) {
@@ -154,46 +136,43 @@ static bool count_cases(sweep_study* s, int line, sap_error* error) {
 }
 
 static void hash_study(sweep_study* s) {
-  size_t size = 0;
-  char* scene = read_file(s->scene, &size);
   s->hash = sweep_hash(SWEEP_HASH_BEGIN, s->text, strlen(s->text));
   s->hash = sweep_hash(s->hash, sap_version(), strlen(sap_version()));
-  s->hash = scene != NULL ? sweep_hash(s->hash, scene, size) : s->hash;
-  free(scene);
+  s->hash = sweep_hash_file(s->hash, s->scene);
+}
+
+// *end: the number of the line after the last.
+static bool read_lines(sweep_study* s, char* text, int* end, sap_error* error) {
+  bool good = true;
+  *end = 1;
+  for (char* line = cli_next_line(&text); good && line != NULL; line = cli_next_line(&text)) {
+    good = read_line(s, (*end)++, line, error);
+  }
+  return good;
 }
 
 bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
-  size_t size = 0;
   *s = (sweep_study){.path = path, .duration = 1.0, .samples = 1, .floor = (double)NAN};
-  if (sap_file_readable(path, error) != SAP_STATUS_OK) {
+  s->text = cli_read_text(path, error);
+  if (s->text == NULL) {
     return false;
   }
-  s->text = read_file(path, &size);
-  char* lines = s->text != NULL ? malloc(size + 1) : NULL;
+  char* lines = malloc(strlen(s->text) + 1);
   if (lines == NULL) {
-    (void)sap_fail(error, SAP_STATUS_IO,
-                   "%.300s: this is no study: bytes that are no text, or too long", path);
+    (void)cli_no_memory(error);
     return false;
   }
-  memcpy(lines, s->text, size + 1);
-  int line = 1;
-  bool good = true;
-  for (char* at = lines; good && at != NULL; ++line) {
-    char* end = strchr(at, '\n');
-    if (end != NULL) {
-      *end++ = '\0';
-    }
-    good = read_line(s, line, at, error);
-    at = end;
-  }
+  strcpy(lines, s->text);
+  int end;
+  bool good = read_lines(s, lines, &end, error);
   free(lines);
   if (good && s->scene == NULL) {
-    good = sweep_refuse(s, line - 1, error, "a line 'scene FILE' is missing");
+    good = sweep_refuse(s, end, error, "a line 'scene FILE' is missing");
   }
   if (good && s->measure_count == 0) {
-    good = sweep_refuse(s, line - 1, error, "a line 'measure NAME...' is missing");
+    good = sweep_refuse(s, end, error, "a line 'measure NAME...' is missing");
   }
-  good = good && count_cases(s, line - 1, error) && sweep_study_try(s, error);
+  good = good && count_cases(s, end, error) && sweep_study_try(s, error);
   if (good) {
     hash_study(s);
   }

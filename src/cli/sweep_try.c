@@ -3,10 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/path.h"
 #include "cli/sweep.h"
 
 bool sweep_study_try(const sweep_study* s, sap_error* error) {
   const cli_scene scene = sweep_study_scene(s);
+  sap_error refusal;
+  if (cli_check_reread(scene.path, &refusal) != SAP_STATUS_OK) {
+    return sweep_refuse(s, s->scene_line, error, "%s", refusal.message);
+  }
   for (int i = -1; i < s->parameter_count; ++i) {
     char value[SWEEP_TEXT_SIZE];
     sweep_setup setup;

@@ -272,7 +272,7 @@ typedef struct wrong_call {
 static const wrong_call wrong_calls[] = {
     {"", 2, "no FILE given"},
     {"missing.problem", 3, "missing.problem"},
-    {"missing.study", 3, "cannot read the study 'missing.study'"},
+    {"missing.study", 3, "cannot read 'missing.study': No such file"},
     {"--solvers sap,none a.problem", 2, "--solvers 'sap,none' must be names"},
     {"--solvers admm-ncp:penalty=none a.problem", 2, "must be names"},
     {"--solvers admm-ncp:none=1 a.problem", 2, "must be names"},

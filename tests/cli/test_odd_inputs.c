@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Inputs as shells and editors make them: pipes, other ends of lines, marks of UTF-8 and UTF-16;
+// what is no text, or no file; and outputs whose names are made from others.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <sapstep/recorder.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+
+static const char scene[] =
+    "<mujoco>\n<worldbody><geom type='plane' size='9 9 1'/><body name='a' pos='0 0 1'>\n"
+    "<freejoint name='a'/><geom name='g' size='.1'/></body></worldbody>\n"
+    "<keyframe><key name='home'/></keyframe></mujoco>\n";
+static const char study[] = "scene a.xml\nduration 0.02\ngrid geom/g/size 0.1 0.2\nmeasure mass\n";
+static const char problem[] =
+    "sapstep_problem 1\n0.01 1\n3 2 0 0 0 2 0 0 0 2\n0 0 -1\n0 0 -1\n1\n"
+    "0 -1 0.5 0.01 0.01 0.5 0 0 0 1 0 0 0 1 0 0 0 1\n";
+
+static void put(scratch* s, const char* name, const char* text) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(s, name, text, strlen(text), path);
+}
+
+static int begin(void** state) {
+  if (scratch_setup(state) != 0) {
+    return 1;
+  }
+  put(*state, "a.xml", scene);
+  put(*state, "a.study", study);
+  put(*state, "a.problem", problem);
+  return 0;
+}
+
+// What is read once may come through a pipe; the rest says that it may not.
+static void pipes(void** state) {
+  static const char pipe[] = "cat a.xml |";
+  if (access("/dev/stdin", F_OK) != 0) {
+    print_message("/dev/stdin is missing: skipped\n");
+    skip();
+  }
+  command_expect_after(*state, program, pipe, "run /dev/stdin --duration 0.02", 0, NULL);
+  command_expect_after(*state, program, pipe, "info /dev/stdin", 0, NULL);
+  command_expect(*state, program, "run /dev/stdin --duration 0.02 < a.xml", 0, NULL);
+  command_expect_after(*state, program, "cat a.problem |", "solve /dev/stdin", 0, NULL);
+  command_expect_after(*state, program, "cat a.problem |", "convert /dev/stdin b.problem", 0, NULL);
+  command_expect_after(*state, program, "printf 't_s\\n0\\n' |",
+                       "run a.xml --duration 0.02 --controls /dev/stdin", 0, NULL);
+  command_expect_after(*state, program, pipe, "converge /dev/stdin", 3, "not a pipe or device");
+  command_expect_after(*state, program, pipe, "compare --self /dev/stdin", 3, "not a pipe");
+  put(*state, "p.study", "scene /dev/stdin\nmeasure mass\n");
+  command_expect_after(*state, program, pipe, "sweep p.study", 3, "p.study:1: cannot read");
+  command_expect_after(*state, program, "cat a.study |", "sweep /dev/stdin", 3,
+                       "--output is needed");
+  if (sap_recorder_available()) {
+    command_expect_after(*state, program, pipe, "view /dev/stdin", 3, "not a pipe or device");
+    command_expect_after(*state, program, "cat a.study |", "sweep /dev/stdin -o t.h5", 0, NULL);
+  }
+}
+
+// Ends of lines and marks of other editors.
+static void texts(void** state) {
+  static const char* const commands[] = {"run x --duration 0.02", "info x"};
+  for (size_t i = 0; i < sizeof commands / sizeof *commands; ++i) {
+    command_expect_after(*state, program, "sed 's/$/\\r/' a.xml > x;", commands[i], 0, NULL);
+    command_expect_after(*state, program, "{ printf '\\357\\273\\277'; cat a.xml; } > x;",
+                         commands[i], 0, NULL);
+    command_expect_after(*state, program, "iconv -t UTF-16 a.xml > x;", commands[i], 0, NULL);
+  }
+  command_expect(*state, program, "compare --self --duration 0.01 --solvers pgs-ncp x", 0, NULL);
+  static const char mark[] = "{ printf '\\357\\273\\277'; sed 's/$/\\r/' ";
+  const struct {
+    const char *from, *to, *arguments;
+  } files[] = {
+      {"a.problem", "b.problem", "solve b.problem"},
+      {"a.study", "b.study", "sweep b.study --csv b.csv"},
+      {"c.study", "d.study", "compare d.study"},
+      {"a.csv", "b.csv", "run a.xml --duration 0.02 --controls b.csv"},
+  };
+  put(*state, "c.study", "scene a.xml\nself\nduration 0.01\nsolvers pgs-ncp\n");
+  put(*state, "a.csv", "t_s\n0\n");
+  for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
+    char before[200];
+    (void)snprintf(before, sizeof before, "%s%s; } > %s;", mark, files[i].from, files[i].to);
+    command_expect_after(*state, program, before, files[i].arguments, 0, NULL);
+  }
+}
+
+static void no_texts(void** state) {
+  static const struct {
+    const char *before, *arguments, *message;
+  } cases[] = {
+      {"head -c 99 /dev/zero > x;", "solve x", "x:1: byte 0x00 is no text"},
+      {"head -c 99 /dev/zero > x;", "sweep x", "x: this is no text"},
+      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: this is no text"},
+      {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: this is no text"},
+      {"head -c 99 /dev/zero > x;", "run x", "x:1: XML"},
+      {"", "solve /dev/zero", "/dev/zero:1: byte 0x00 is no text"},
+      {"", "sweep .", "cannot read '.': Is a directory"},
+      {"mkdir y.study;", "compare y.study", "cannot read 'y.study': Is a directory"},
+      {"", "compare --self .", "cannot read '.': Is a directory"},
+      {"", "compare --self none.xml", "cannot read 'none.xml': No such file"},
+      {"", "run a.xml --controls .", "cannot read '.': Is a directory"},
+      {"printf '\\211HDF\\r\\n\\032\\n' > h;", "run h", "h: an HDF5 file"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    command_expect_after(*state, program, cases[i].before, cases[i].arguments, 3, cases[i].message);
+  }
+  command_expect(*state, program, "compare --self a.problem", 2, "'a.problem' is no scene");
+}
+
+// Nothing that is read is written over, whatever the outputs are called.
+static void outputs(void** state) {
+  static const char self[] = "compare --self --duration 0.01 --plot energy --solvers pgs-ncp ";
+  char path[SCRATCH_PATH_SIZE], line[300];
+  static const struct {
+    const char *arguments, *message;
+  } charts[] = {
+      {"--svg a.svg a.csv", "--svg 'a.svg' would be written over what is read"},
+      {"--svg a.csv a.xml", "--svg 'a.csv' would be written over by its table"},
+      {"--svg a.svg --convergence ./a.svg a.xml", "--svg and --convergence are the same file"},
+      {"--svg a.svg --convergence a.png a.xml", "have the same table beside them"},
+      {"--svg a.svg --rows a.csv a.xml", "--svg and --rows are the same file"},
+  };
+  put(*state, "a.csv", scene);
+  for (size_t i = 0; i < sizeof charts / sizeof *charts; ++i) {
+    (void)snprintf(line, sizeof line, "%s%s", self, charts[i].arguments);
+    command_expect(*state, program, line, 2, charts[i].message);
+  }
+  command_expect(*state, program, "run a.xml --output new --record ./new", 2, "are the same file");
+  command_expect(*state, program, "converge a.xml --journal a.xml", 2,
+                 "--journal 'a.xml' would be written over what is read");
+  put(*state, "b.study", "scene b.h5\nmeasure mass\n");
+  put(*state, "b.h5", scene);
+  command_expect(*state, program, "sweep b.study", 3, "the scene and the table would be the same");
+  put(*state, "c.h5", study);
+  command_expect(*state, program, "sweep c.h5", 3, "the study and the table would be the same");
+  command_expect(*state, program, "sweep a.study --csv a.xml", 3, "the scene and --csv would be");
+  command_expect(*state, program, "sweep a.study -o b.h5 --svg b.h5.journal", 3,
+                 "the journal and --svg would be");
+  if (sap_recorder_available()) {
+    command_expect(*state, program, "convert a.problem a.problem p.h5", 0, NULL);
+    command_expect(*state, program, "convert p-1.h5 p-0.h5 p.h5", 3, "an input and an output");
+  }
+  command_expect(*state, program, "convert a.problem ./a.problem", 3, "an input and an output");
+  const char* const inputs[] = {"a.xml", "b.h5", "a.csv"};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; ++i) {
+    char* content = scratch_read(scratch_path(*state, inputs[i], path), NULL);
+    assert_string_equal(content, scene);
+    free(content);
+  }
+}
+
+// Names that are nearly right; what a terminal would obey is not printed.
+static void words(void** state) {
+  static const char near[] = "did you mean 'sap'?";
+  command_expect(*state, program, "run --solver sapp a.xml", 2, near);
+  command_expect(*state, program, "solve --solver sapp a.problem", 2, near);
+  command_expect(*state, program, "converge --solver sap,spa a.xml", 2, near);
+  command_expect(*state, program, "compare --solvers nbgs,sapp:sigma=1 a.problem", 2, near);
+  put(*state, "s.study", "scene a.xml\nmeasure mass\nset solver sapp\n");
+  command_expect(*state, program, "sweep s.study", 3, near);
+  command_expect(*state, program, "run --solver x a.xml", 2, "'sapstep solvers' lists\n");
+  put(*state, "k.study", "scene a.xml\nmeasure mass\nkeyframe hom\n");
+  command_expect(*state, program, "sweep k.study", 3, "did you mean 'home'?");
+  command_expect(*state, program, "run --keyframe hom a.xml", 3, "did you mean 'home'?");
+  command_expect(*state, program, "run --dt \"$(printf '\\033[2J\\001')\" a.xml", 2,
+                 "--dt '?[2J?' must be");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(pipes, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(texts, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(no_texts, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(outputs, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(words, begin, scratch_teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
