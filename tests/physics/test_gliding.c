@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sliding under a push of mu m g and more: SAP's contact glides at the height (dt + tau_d) mu v,
-// well above where geometry alone would lose it, and must not let go for a single step.
+// Sliding that glides and sliding that does not. Under a push of mu m g and more SAP's contact
+// glides at the height (dt + tau_d) mu v, well above where geometry alone would lose it, and must
+// not let go for a single step.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,7 +52,41 @@ static void pushed_faster_and_faster(void** state) {
   simulation_end(&s);
 }
 
+// Evaluated within the step a contact that spins does not glide: a ball that turns about its normal
+// stays where its weight presses it, and friction slows it by mu_s m g/I.
+static void spinning_stays_down(void** state) {
+  (void)state;
+  const double g = 10.0, dt = 5e-3, mass = 2.0, inertia = 1.0, k = 1e4, spin = 0.05, fast = 50.0;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  const double p[3] = {0.0, 0.0, 0.1 - mass * g / k};
+  const int32_t body = simulation_body(builder, 0, mass, inertia, p);
+  simulation_joint(builder, body, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+  simulation_joint(builder, body, SAP_JOINT_HINGE, 0.0, 0.0, 1.0);
+  sap_shape_def shape = sap_shape_def_default();
+  shape.condim = 4;
+  shape.friction_torsional = spin;
+  shape.material = (sap_material){.stiffness = (double)INFINITY, .friction = 0.5};
+  shape.type = SAP_SHAPE_PLANE;
+  assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+  shape.body = body;
+  shape.type = SAP_SHAPE_SPHERE;
+  shape.size[0] = 0.1;
+  shape.material.stiffness = k;
+  shape.material.relaxation_time = 0.01;
+  assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_MIDPOINT, dt);
+  s.state.v[1] = fast;
+  for (int i = 1; i <= 200; ++i) {
+    simulation_step(&s, 1);
+    // gliding would lift it by (dt/4 + tau_d/2) mu_s w, which is 16 mm
+    ASSERT_NEAR(s.state.q[0], 0.0, 1e-6);
+    ASSERT_NEAR(s.state.v[1], fast - spin * mass * g / inertia * dt * i, 1e-6 * fast);
+  }
+  simulation_end(&s);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(pushed_faster_and_faster)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(pushed_faster_and_faster),
+                                     cmocka_unit_test(spinning_stays_down)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 
 #include <sapstep/contact.h>
 
+#include "problem/contact_law.h"
 #include "support/near.h"
 
 static sap_material combine(sap_material a, sap_material b, sap_friction_rule rule) {
@@ -21,16 +22,26 @@ static sap_material combine(sap_material a, sap_material b, sap_friction_rule ru
 
 static void test_combine(void** state) {
   (void)state;
-  const sap_material a = {.stiffness = 3e4, .relaxation_time = 0.1, .friction = 0.5},
-                     b = {.stiffness = 1e4, .relaxation_time = 0.02, .friction = 1.0};
+  const sap_material a = {.stiffness = 3e4,
+                          .relaxation_time = 0.1,
+                          .dissipation = 2.0,
+                          .friction = 0.5,
+                          .static_friction = 0.8},
+                     b = {.stiffness = 1e4,
+                          .relaxation_time = 0.02,
+                          .dissipation = 0.4,
+                          .friction = 1.0};
   sap_material pair = combine(a, b, SAP_FRICTION_HARMONIC);
   ASSERT_NEAR(pair.stiffness, 7500.0, 1e-9);
   // (kB tauA + kA tauB)/(kA + kB) = (1e4 0.1 + 3e4 0.02)/4e4
   ASSERT_NEAR(pair.relaxation_time, 0.04, 1e-16);
+  ASSERT_NEAR(pair.dissipation, 0.8, 1e-15);
   ASSERT_NEAR(pair.friction, 2.0 / 3.0, 1e-15);
+  ASSERT_NEAR(pair.static_friction, 2.0 * 0.8 * 1.0 / 1.8, 1e-15);  // b's is its friction
   const sap_material swapped = combine(b, a, SAP_FRICTION_HARMONIC);
   ASSERT_NEAR(swapped.stiffness, pair.stiffness, 1e-9);
   ASSERT_NEAR(swapped.relaxation_time, pair.relaxation_time, 1e-16);
+  ASSERT_NEAR(swapped.dissipation, pair.dissipation, 1e-15);
   assert_true(combine(a, b, SAP_FRICTION_MAXIMUM).friction == 1.0);
 }
 
@@ -120,11 +131,35 @@ static void test_bad_input(void** state) {
          (sap_regularization){0.0, 1e-3}, fine, "Rn = 0");
 }
 
+// From the static friction up to v_s to the other at 3 v_s by the cubic that is flat at both ends.
+static void test_static_friction(void** state) {
+  (void)state;
+  const sap_material pair = {.stiffness = 1e5,
+                             .friction = 0.4,
+                             .static_friction = 0.6,
+                             .stiction_tolerance = 1e-3,
+                             .model = SAP_CONTACT_LAGGED};
+  const sap_regularization regularization = sap_regularization_default();
+  static const double slips[] = {0.0, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3, 1.0};
+  static const double shares[] = {0.0, 0.0, 5.0 / 32.0, 0.5, 27.0 / 32.0, 1.0, 1.0};
+  for (size_t i = 0; i < sizeof slips / sizeof *slips; ++i) {
+    const sap_contact_start start = {.regularization = &regularization,
+                                     .dt = 5e-3,
+                                     .w = 1.0,
+                                     .friction = pair.friction,
+                                     .slip = slips[i]};
+    sap_potential_law law;
+    assert_int_equal(sap_contact_potential(&pair, &start, &law, NULL), SAP_STATUS_OK);
+    ASSERT_NEAR(law.friction, 0.6 - 0.2 * shares[i], 1e-15);
+    assert_true(law.slip_speed == 1e-3);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_combine),   cmocka_unit_test(test_combine_limits),
       cmocka_unit_test(test_soft),      cmocka_unit_test(test_near_rigid),
-      cmocka_unit_test(test_bad_input),
+      cmocka_unit_test(test_bad_input), cmocka_unit_test(test_static_friction),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "math/vector3.h"
+#include "model/model_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
 
@@ -158,6 +160,44 @@ static void test_beside_the_axis(void** state) {
   simulation_end(&s);
 }
 
+// A ball on a slide stands on a table that turns about the ball's normal or about a tangent: the
+// slide holds the moment of spin or of rolling friction, mu N along the table's turning.
+static void test_turned_by_contact(void** state) {
+  (void)state;
+  const double m = 2.0, spin = 0.03, roll = 0.02;
+  for (int axis = 0; axis < 3; ++axis) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+    const double origin[3] = {0.0, 0.0, 0.0}, top[3] = {0.0, 0.0, 0.1};
+    const int32_t table = simulation_body(builder, 0, 1e6, 1e6, origin);
+    const int32_t hinge =
+        simulation_joint(builder, table, SAP_JOINT_HINGE, axis == 0, axis == 1, axis == 2);
+    const int32_t body = simulation_body(builder, 0, m, 1.0, top);
+    const int32_t slide = simulation_joint(builder, body, SAP_JOINT_SLIDE, 0.0, 0.0, 1.0);
+    sap_shape_def shape = sap_shape_def_default();
+    shape.condim = 6;
+    shape.friction_torsional = spin;
+    shape.friction_rolling = roll;
+    shape.body = table;
+    shape.type = SAP_SHAPE_BOX;
+    sap_v3_set(shape.size, 1.0, 1.0, 0.5);
+    shape.p_BS[2] = -0.5;
+    assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+    shape.body = body;
+    shape.type = SAP_SHAPE_SPHERE;
+    sap_v3_set(shape.size, 0.1, 0.0, 0.0);
+    shape.p_BS[2] = 0.0;
+    assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, 1e-3);
+    s.state.v[s.model->joints[hinge].v_start] = 1e-3;
+    simulation_step(&s, 200);
+    double moment[3] = {0.0, 0.0, 0.0};
+    moment[axis] = -(axis == 2 ? spin : roll) * m * g;
+    const double none[3] = {0.0, 0.0, 0.0};
+    expect(&s, slide, none, moment, 0.01);  // m g times 2e-4, by which the table has turned
+    simulation_end(&s);
+  }
+}
+
 static void test_refused(void** state) {
   (void)state;
   sap_builder* builder = simulation_builder(0.0, 0.0, -g);
@@ -181,8 +221,11 @@ static void test_refused(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_arm),           cmocka_unit_test(test_pendulum),
-      cmocka_unit_test(test_supported_rod), cmocka_unit_test(test_beside_the_axis),
+      cmocka_unit_test(test_arm),
+      cmocka_unit_test(test_pendulum),
+      cmocka_unit_test(test_supported_rod),
+      cmocka_unit_test(test_beside_the_axis),
+      cmocka_unit_test(test_turned_by_contact),
       cmocka_unit_test(test_refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

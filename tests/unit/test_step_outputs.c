@@ -90,6 +90,27 @@ static void test_constraint_forces(void** unused) {
   simulation_end(&s);
 }
 
+// At an upper limit: down the slide's axis is up its coordinate.
+static void test_upper_limit(void** unused) {
+  (void)unused;
+  sap_builder* builder = simulation_builder(0.0, 0.0, -g);
+  sap_joint_def slide = sap_joint_def_default();
+  slide.type = SAP_JOINT_SLIDE;
+  slide.axis[2] = -1.0;
+  slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
+  slide.lower = -0.5;
+  slide.upper = 0.0;
+  int32_t joint = -1;
+  assert_int_equal(sap_builder_add_joint(builder, &slide, &joint, NULL), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  simulation_step(&s, 300);
+  double limit = 0.0;
+  assert_int_equal(sap_multibody_limit_force(s.multibody, &s.report, joint, &limit, NULL),
+                   SAP_STATUS_OK);
+  ASSERT_NEAR(limit, -2.0 * g, 1e-6);
+  simulation_end(&s);
+}
+
 // A motor, a servo alone, and a motor with two servos that share a range of 10.
 static void test_actuator_forces(void** unused) {
   (void)unused;
@@ -132,6 +153,37 @@ static void test_actuator_forces(void** unused) {
   ASSERT_NEAR(force[4], 4.0, 1e-8);
   ASSERT_NEAR(2.0 * a[2], 10.0, 1e-9);
   simulation_end(&s);
+}
+
+// A servo with a negative gear within a range of the joint: its own bounds change sides.
+static void test_negative_gear(void** unused) {
+  (void)unused;
+  for (int side = 0; side < 2; ++side) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    sap_joint_def slide = sap_joint_def_default();
+    slide.type = SAP_JOINT_SLIDE;
+    slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
+    slide.effort_lower = -100.0;
+    slide.effort_upper = 100.0;
+    assert_int_equal(sap_builder_add_joint(builder, &slide, NULL, NULL), SAP_STATUS_OK);
+    sap_actuator_def def = sap_actuator_def_default();
+    def.gear = -2.0;
+    def.bias[0] = side == 0 ? 50.0 : -50.0;
+    def.bias[2] = -1e-9;
+    def.force_lower = -1.0;
+    def.force_upper = 3.0;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    simulation_step(&s, 1);
+    double force, a;
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, &force, NULL),
+                     SAP_STATUS_OK);
+    assert_int_equal(sap_multibody_accelerations(s.multibody, &s.report, s.state.v, &a, NULL),
+                     SAP_STATUS_OK);
+    ASSERT_NEAR(force, side == 0 ? 3.0 : -1.0, 1e-9);
+    ASSERT_NEAR(2.0 * a, side == 0 ? -6.0 : 2.0, 1e-9);
+    simulation_end(&s);
+  }
 }
 
 static void test_jacobian(void** unused) {
@@ -215,7 +267,8 @@ static void test_control_function(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contact_forces),   cmocka_unit_test(test_constraint_forces),
-      cmocka_unit_test(test_actuator_forces),  cmocka_unit_test(test_jacobian),
+      cmocka_unit_test(test_upper_limit),      cmocka_unit_test(test_actuator_forces),
+      cmocka_unit_test(test_negative_gear),    cmocka_unit_test(test_jacobian),
       cmocka_unit_test(test_control_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -150,10 +150,13 @@ static void test_friction(void** unused) {
   sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
   add_two_slides(builder, &tendon);
   simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
-  s.state.v[0] = 1.0;
-  simulation_step(&s, 1);
-  ASSERT_NEAR(s.state.v[0], 1.0 - dt * friction * 2.5 / 2.0, 1e-12);
-  ASSERT_NEAR(s.state.v[1], dt * friction / 3.0, 1e-12);
+  for (int side = -1; side <= 1; side += 2) {
+    s.state.v[0] = side;
+    s.state.v[1] = 0.0;
+    simulation_step(&s, 1);
+    ASSERT_NEAR(s.state.v[0], side * (1.0 - dt * friction * 2.5 / 2.0), 1e-12);
+    ASSERT_NEAR(s.state.v[1], side * dt * friction / 3.0, 1e-12);
+  }
   s.state.v[0] = 1e-3;
   s.state.v[1] = 0.0;
   simulation_step(&s, 1);  // stops the length, not the motion along which it stays
