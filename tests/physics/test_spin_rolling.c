@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "math/vector3.h"
 #include "support/near.h"
 #include "support/simulation.h"
 
@@ -172,6 +173,11 @@ static void test_anisotropic(void** state) {
     const sap_contact* c = sap_multibody_contacts(a.multibody);
     ASSERT_NEAR(hypot(c->vc[0], c->vc[1]), a.state.v[along_x ? 0 : 1], 1e-12);
     ASSERT_NEAR(c->R[1], 0.0, 0.0);  // no friction along t2
+    double n[3];
+    sap_v3_cross(n, c->R_WC, c->R_WC + 3);
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_NEAR(n[i], c->R_WC[6 + i], 1e-15);
+    }
     simulation_end(&a);
   }
 }
