@@ -13,6 +13,7 @@
 #include <sapstep/page.h>
 
 #include "support/command.h"
+#include "support/near.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
@@ -98,6 +99,14 @@ static const char probe[] =
     "    app.seek(1.4); out.colors = colors(); out.contacts = app.contacts.discs.count;\n"
     "    out.height = (app.data.poses.at(1, app.frame(), 0, app.bodies.position,\n"
     "                                    app.bodies.quaternion), app.bodies.position.z);\n"
+    "    const c = app.data.contacts, first = c.first[app.frame()], end = c.first[app.frame() + "
+    "1];\n"
+    "    out.force = 0; out.normal = out.sticking = 1;\n"
+    "    for (let i = first; i < end; ++i) {\n"
+    "      out.force += c.force[2 * c.count + i];\n"
+    "      out.normal = Math.min(out.normal, c.normal[2 * c.count + i] / 127);\n"
+    "      out.sticking = out.sticking && c.mode[i] === 1 ? 1 : 0;\n"
+    "    }\n"
     "    app.key({key: 'Home', target: document.body, preventDefault() {}});\n"
     "    out.home = app.frame();\n"
     "    out.charts = document.querySelectorAll('.chart').length;\n"
@@ -162,6 +171,8 @@ static void plays_in_a_browser(void** state) {
   assert_true(number(report, "'colors':") > 200.0);   // shades of box, ground and shadow
   assert_true(number(report, "'contacts':") >= 1.0);  // the box lies at 1.4 s
   assert_true(number(report, "'height':") > 0.09 && number(report, "'height':") < 0.15);
+  ASSERT_NEAR(number(report, "'force':") / 9.81, 1.0, 0.02);  // 1 kg, still settling
+  assert_true(number(report, "'normal':") == 1.0 && number(report, "'sticking':") == 1.0);
   assert_true(number(report, "'home':") == 0.0);
   assert_true(number(report, "'frame':") > 0.0);  // it plays on from there
   assert_true(number(report, "'charts':") >= 4.0);
