@@ -15,14 +15,20 @@ Arrays are float64. What the library refuses is raised as :class:`Error` with it
 """
 
 from ._library import Error, InputError, StepError, version
-from .problem import Problem, Residuals, Solution, solvers
-from .simulation import Recorder, Simulation, StepReport, step_all
+from ._recording import Recorder
+from ._scene import Joint
+from ._stepper import StepReport
+from .batch import step_all
+from .problem import Problem, ProblemView, Residuals, Solution, solvers
+from .simulation import Simulation
 from .system import Stepper, System
 
 __all__ = [
     "Error",
     "InputError",
+    "Joint",
     "Problem",
+    "ProblemView",
     "Recorder",
     "Residuals",
     "Simulation",

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 import os
-import threading
 import warnings
 from pathlib import Path
-from typing import Any, Dict, Iterable, Optional, Tuple
+from typing import Any, Tuple
 
 import cffi
 import numpy as np
@@ -17,6 +15,11 @@ from numpy.typing import ArrayLike, NDArray
 
 FOLDER = Path(os.environ.get("SAPSTEP_LIBRARY", Path(__file__).parent))
 
+if not (FOLDER / "declarations.h").exists():
+    raise ImportError(
+        f"there is no library in {FOLDER}: these are the package's sources, install it with "
+        "`pip install ./src/python` and import it from elsewhere, or name the folder of a build in SAPSTEP_LIBRARY"
+    )
 ffi = cffi.FFI()
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # cffi on C declarations that hold a string
@@ -31,9 +34,15 @@ class Error(RuntimeError):
         super().__init__(message)
         self.status = status
 
+    def __reduce__(self) -> Any:
+        return type(self), (str(self), self.status)
+
 
 class InputError(Error, ValueError):
     """An argument, a number or a file that is wrong."""
+
+    def __init__(self, message: str, status: str = "invalid argument") -> None:
+        super().__init__(message, status)
 
 
 class StepError(Error):
@@ -68,18 +77,20 @@ def version() -> str:
     return str(ffi.string(lib.sap_version()).decode())
 
 
-def array(values: ArrayLike, shape: Optional[Tuple[int, ...]], name: str) -> NDArray[np.float64]:
-    """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any."""
-    if np.iscomplexobj(values):
-        raise InputError(f"{name} is complex", "invalid argument")
-    result = np.asarray(values, dtype=np.float64, order="F")
-    if shape is not None:
-        fits = result.ndim == len(shape) and all(
-            want in (-1, have) for want, have in zip(shape, result.shape)
-        )
-        if not fits:
-            raise InputError(f"{name} has shape {result.shape}, must be {shape}", "invalid argument")
-    return np.asfortranarray(result)
+def array(values: ArrayLike, shape: Tuple[int, ...], name: str) -> NDArray[np.float64]:
+    """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any.
+    The values themselves, not copied, where they are so already."""
+    try:
+        given = np.asarray(values)
+    except ValueError as reason:  # rows of different lengths
+        raise InputError(f"{name} is no array of numbers: {reason}") from reason
+    if given.dtype.kind not in "biuf":
+        kind = "complex" if given.dtype.kind == "c" else f"no array of numbers, but of {given.dtype}"
+        raise InputError(f"{name} is {kind}")
+    if given.ndim != len(shape) or any(want not in (-1, have) for want, have in zip(shape, given.shape)):
+        wanted = str(shape).replace("-1", "any")
+        raise InputError(f"{name} has shape {given.shape}, must be {wanted}")
+    return np.asarray(given, dtype=np.float64, order="F")
 
 
 def pointer(values: NDArray[np.float64]) -> Any:
@@ -94,7 +105,7 @@ def view(data: Any, count: int) -> NDArray[np.float64]:
     return np.frombuffer(ffi.buffer(data, 8 * count), dtype=np.float64)
 
 
-class _Owned:
+class _Memory:
     """Memory whose owner lives as long as the arrays made of it."""
 
     def __init__(self, data: Any, count: int, owner: Any) -> None:
@@ -107,59 +118,30 @@ class _Owned:
 
 def owned_view(data: Any, count: int, owner: Any) -> NDArray[np.float64]:
     """As :func:`view`; the array keeps the owner alive."""
-    return np.asarray(_Owned(data, count, owner)) if count > 0 else np.empty(0)
+    return np.asarray(_Memory(data, count, owner)) if count > 0 else np.empty(0)
+
+
+def records(data: Any, count: int, struct: str) -> NDArray[Any]:
+    """The C structs at `data` as a structured array of their numbers, copied."""
+    names, formats, offsets = [], [], []
+    for name, field in ffi.typeof(struct).fields:
+        kind, size = field.type, 1
+        if kind.kind == "array":
+            kind, size = kind.item, kind.length
+        if kind.cname in ("double", "int32_t", "int"):
+            number = np.float64 if kind.cname == "double" else np.int32
+            names.append(name)
+            formats.append((number, size) if field.type.kind == "array" else number)
+            offsets.append(field.offset)
+    layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(struct)})
+    if count == 0:
+        return np.empty(0, layout)
+    return np.frombuffer(ffi.buffer(data, count * layout.itemsize), layout).copy()
 
 
 def non_negative(count: Any, name: str) -> int:
     """An integer of any kind that is at least 0."""
     value = operator.index(count)
     if value < 0:
-        raise InputError(f"{name} = {value} must be >= 0", "invalid argument")
+        raise InputError(f"{name} = {value} must be >= 0")
     return value
-
-
-class Turn:
-    """Held while a C object works: it is one thread's at a time."""
-
-    def __init__(self, what: str) -> None:
-        self._lock = threading.Lock()
-        self._what = what
-
-    def __enter__(self) -> None:
-        if not self._lock.acquire(blocking=False):
-            raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own",
-                             "invalid argument")
-
-    def __exit__(self, *_: Any) -> None:
-        self._lock.release()
-
-
-def enumerator(prefix: str, name: str, names: Iterable[str]) -> int:
-    """The value of an enum by its lower-case name."""
-    key = prefix + name.upper().replace("-", "_")
-    if name.lower() != name or not hasattr(lib, key):
-        raise InputError(f"'{name}' must be one of {', '.join(names)}", "invalid argument")
-    return int(getattr(lib, key))
-
-
-_CHOICES = {
-    "newton": ("SAP_NEWTON_", ("primal", "primal-dual")),
-    "line_search": ("SAP_LINE_SEARCH_", ("exact", "backtracking")),
-    "linear_solver": ("SAP_LINEAR_", ("auto", "dense", "block", "sparse")),
-    "penalty": ("SAP_PENALTY_", ("fixed", "linear", "spectral")),
-}
-
-
-def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()) -> None:
-    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums.
-    others: keywords that the caller takes itself, to name them where one is misspelled."""
-    fields = {name for name, _ in ffi.typeof("sap_solver_options").fields}
-    for name, value in values.items():
-        if name not in fields:
-            known = sorted(fields | set(others))
-            near = difflib.get_close_matches(name, known, 1)
-            hint = f"did you mean '{near[0]}'?" if near else f"there is: {', '.join(known)}"
-            raise TypeError(f"unknown option '{name}', {hint}")
-        if isinstance(value, str) and name in _CHOICES:
-            value = enumerator(_CHOICES[name][0], value, _CHOICES[name][1])
-        setattr(options, name, value)

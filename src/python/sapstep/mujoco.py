@@ -17,7 +17,9 @@ from typing import Any, Dict, Optional
 
 import mujoco
 
-from ._library import FOLDER, Error, InputError, Turn, call, ffi, non_negative, set_options
+from ._handle import OwningHandle, Owner
+from ._library import FOLDER, Error, InputError, call, ffi, non_negative
+from ._options import assign, c_string, keywords, set_options
 
 if not (FOLDER / "libsapstep_mujoco.so").exists():
     raise ImportError(
@@ -49,7 +51,7 @@ def _check_type(name: str, value: Any, wanted: Any) -> None:
         raise TypeError(f"{name} must be a mujoco.{wanted.__name__}, not {type(value).__name__}")
 
 
-class Adapter:
+class Adapter(Owner):
     """Workspace for one model: steps any of its data.
 
     solver: see :func:`sapstep.solvers`; implicit: springs, dampers and servos in A; remember:
@@ -65,19 +67,19 @@ class Adapter:
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
         self._fitting: Any = None  # a weak reference to the last data that fit
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
-        name = ffi.new("char[]", solver.encode())
-        made.solver, made.implicit, made.warm_start = name, implicit, remember
-        made.time_limit = deadline
+        name = c_string(solver, "solver")
+        made.solver, made.implicit, made.warm_start = name, bool(implicit), bool(remember)
+        assign(made, "time_limit", deadline, "deadline")
         for field in ("sigma", "beta"):
             if field in options:
-                setattr(made.regularization, field, options.pop(field))
+                assign(made.regularization, field, options.pop(field))
         set_options(made.solver_options, options,
-                    ("solver", "implicit", "remember", "deadline", "sigma", "beta"))
-        out = ffi.new("sap_mj**")
-        call(_lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made, out)
-        self._data = ffi.gc(out[0], _lib.sap_mj_destroy)
-        self._report = ffi.new("sap_mj_report*")
-        self._turn = Turn("Adapter")
+                    ("sigma", "beta", *keywords(Adapter.__init__, "self", "model")))
+        self._c = OwningHandle(type(self).__name__)
+        self._c.make("adapter", _lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made,
+                     end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
+        with self._c as c:
+            c.report = ffi.new("sap_mj_report*")
 
     def _address(self, data: "mujoco.MjData") -> Any:
         known = self._fitting() if self._fitting is not None else None
@@ -86,44 +88,51 @@ class Adapter:
             for array, count in self._counts.items():
                 if len(getattr(data, array)) != count:
                     raise InputError(f"these data were made for another model: {array} has "
-                                     f"{len(getattr(data, array))} rows, not {count}", "invalid argument")
+                                     f"{len(getattr(data, array))} rows, not {count}")
             self._fitting = weakref.ref(data)
         return ffi.cast("mjData*", data._address)
 
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
-        """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was."""
-        address = self._address(data)
-        with self._turn:
-            for _ in range(non_negative(count, "count")):
-                call(_lib.sap_mj_step, self._data, address, self._report)
+        """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was.
+        Ctrl-C ends the call between two steps."""
+        count = non_negative(count, "count")
+        with self._c as c:
+            address = self._address(data)
+            for _ in range(count):
+                call(_lib.sap_mj_step, c.adapter, address, c.report)
 
     def forward(self, data: "mujoco.MjData") -> None:
         """Forces, accelerations and sensors, in place of mj_forward."""
-        with self._turn:
-            call(_lib.sap_mj_forward, self._data, self._address(data), self._report)
+        with self._c as c:
+            call(_lib.sap_mj_forward, c.adapter, self._address(data), c.report)
 
     def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
         """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
-        call(_lib.sap_mj_set_geom, self._data, geom, stiffness, relaxation_time)
+        with self._c as c:
+            call(_lib.sap_mj_set_geom, c.adapter, geom, stiffness, relaxation_time)
 
     def clear(self) -> None:
         """Forgets the steps before: the next depends on the data alone, bit for bit."""
-        _lib.sap_mj_clear(self._data)
+        with self._c as c:
+            _lib.sap_mj_clear(c.adapter)
+
+    def __repr__(self) -> str:
+        return f"<sapstep.mujoco.Adapter nq={self._counts['qpos']}, nv={self._counts['qvel']}>"
 
     @property
     def report(self) -> Dict[str, Any]:
         """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, whether they
         converged, momentum_error [-], times [s]."""
-        report = self._report
-        solver = report.solver
         names = ("velocities", "trees", "blocks", "rows", "contacts", "penetration", "slip",
                  "time_position", "time_assembly", "time_solver", "time_total")
-        result = {name: getattr(report, name) for name in names}
-        solved = solver != ffi.NULL
-        result["iterations"] = solver.iterations if solved else 0
-        result["converged"] = not solved or solver.outcome in (
-            _lib.SAP_OUTCOME_CONVERGED, _lib.SAP_OUTCOME_ROUNDOFF)
-        result["momentum_error"] = solver.momentum_error if solved else 0.0
+        with self._c as c:
+            result = {name: getattr(c.report, name) for name in names}
+            solver = c.report.solver
+            solved = solver != ffi.NULL
+            result["iterations"] = solver.iterations if solved else 0
+            result["converged"] = not solved or solver.outcome in (
+                _lib.SAP_OUTCOME_CONVERGED, _lib.SAP_OUTCOME_ROUNDOFF)
+            result["momentum_error"] = solver.momentum_error if solved else 0.0
         return result
 
 

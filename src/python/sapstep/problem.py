@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import InputError, array, call, enumerator, ffi, lib, pointer, set_options, view
+from ._handle import Handle, OwningHandle, Owner
+from ._library import InputError, array, call, ffi, lib, pointer, view
+from ._options import assign, c_string, enumerator, set_options
 
 _SETS = ("friction-cone", "nonnegative", "box", "free")
 
@@ -46,40 +49,52 @@ def solvers() -> List[Dict[str, str]]:
     return rows
 
 
+def _regularization(beta: float, sigma: float) -> Any:
+    made = ffi.new("sap_regularization*")
+    assign(made, "beta", beta)
+    assign(made, "sigma", sigma)
+    return made
+
+
 class _Rows:
     """Trees and Jacobians of a block as C arrays, kept alive as long as this is."""
 
     def __init__(self, jacobians: Mapping[int, ArrayLike], nrows: int, sizes: Sequence[int]) -> None:
         if not isinstance(jacobians, Mapping):
-            raise InputError("jacobians must map trees to arrays, as in {0: J}", "invalid argument")
+            raise InputError("jacobians must map trees to arrays, as in {0: J}")
         if not jacobians:
-            raise InputError("jacobians must name at least one tree", "invalid argument")
+            raise InputError("jacobians must name at least one tree")
         self.arrays = []
         for tree, J in jacobians.items():
             if not 0 <= tree < len(sizes):
-                raise InputError(f"tree {tree} must be 0 to {len(sizes) - 1}", "invalid argument")
+                raise InputError(f"tree {tree} must be 0 to {len(sizes) - 1}")
             self.arrays.append(array(J, (nrows, sizes[tree]), f"the Jacobian of tree {tree}"))
         self.trees = ffi.new("int32_t[]", list(jacobians))
         self.pointers = ffi.new("const double*[]", [pointer(J) for J in self.arrays])
         self.count = len(self.arrays)
 
 
-class ProblemView:
-    """A problem that blocks are added to; its trees and time step are given."""
+class ProblemView(Owner):
+    """A problem that blocks are added to; its trees and time step are given. One that a
+    :class:`System` was handed is over when ``constraints`` returns."""
 
-    def __init__(self, data: Any, sizes: Sequence[int]) -> None:
-        self._data = data
+    def __init__(self, handle: Handle, sizes: Sequence[int]) -> None:
+        self._c = handle
         self._sizes = list(sizes)
 
     @property
     def nv(self) -> int:
         """Velocities of all trees."""
-        return int(lib.sap_problem_velocity_count(self._data))
+        return sum(self._sizes)
 
     @property
     def nrows(self) -> int:
         """Rows of all blocks, the length of gamma."""
-        return int(lib.sap_problem_row_count(self._data))
+        with self._c as c:
+            return int(lib.sap_problem_row_count(c.problem))
+
+    def __repr__(self) -> str:
+        return f"<sapstep.{type(self).__name__} trees={self._sizes}>"
 
     def add_contact(
         self,
@@ -103,12 +118,14 @@ class ProblemView:
         block = ffi.new("sap_contact_block*")
         block.ntrees, block.trees, block.jacobians = rows.count, rows.trees, rows.pointers
         block.material = lib.sap_material_default()
-        block.material.stiffness = stiffness
-        block.material.relaxation_time = relaxation_time
-        block.material.friction = friction
-        block.phi0, block.key = phi, key
-        regularization = ffi.new("sap_regularization*", {"beta": beta, "sigma": sigma})
-        call(lib.sap_problem_add_contact, self._data, block, regularization)
+        assign(block.material, "stiffness", stiffness)
+        assign(block.material, "relaxation_time", relaxation_time)
+        assign(block.material, "friction", friction)
+        assign(block, "phi0", phi, "phi")
+        assign(block, "key", key)
+        regularization = _regularization(beta, sigma)
+        with self._c as c:
+            call(lib.sap_problem_add_contact, c.problem, block, regularization)
 
     def add_soft(
         self,
@@ -133,10 +150,13 @@ class ProblemView:
         block = ffi.new("sap_soft_block*")
         block.nrows, block.ntrees = len(g), rows.count
         block.trees, block.jacobians = rows.trees, rows.pointers
-        block.g0, block.stiffness, block.relaxation_time = pointer(g), stiffness, relaxation_time
-        block.unilateral, block.key = unilateral, key
-        regularization = ffi.new("sap_regularization*", {"beta": beta, "sigma": sigma})
-        call(lib.sap_problem_add_soft, self._data, block, regularization)
+        block.g0, block.unilateral = pointer(g), bool(unilateral)
+        assign(block, "stiffness", stiffness)
+        assign(block, "relaxation_time", relaxation_time)
+        assign(block, "key", key)
+        regularization = _regularization(beta, sigma)
+        with self._c as c:
+            call(lib.sap_problem_add_soft, c.problem, block, regularization)
 
     def add_block(
         self,
@@ -164,14 +184,16 @@ class ProblemView:
         block.nrows, block.ntrees = n, rows.count
         block.trees, block.jacobians = rows.trees, rows.pointers
         block.R, block.v_hat = pointer(R), pointer(v_hat)
-        block.friction, block.key = friction, key
+        assign(block, "friction", friction)
+        assign(block, "key", key)
         if lower is not None:
             lower = array(lower, (n,), "lower")
             block.lower = pointer(lower)
         if upper is not None:
             upper = array(upper, (n,), "upper")
             block.upper = pointer(upper)
-        call(lib.sap_problem_add_block, self._data, block)
+        with self._c as c:
+            call(lib.sap_problem_add_block, c.problem, block)
 
 
 class Problem(ProblemView):
@@ -182,44 +204,50 @@ class Problem(ProblemView):
     """
 
     def __init__(self, dt: float, tree_sizes: Sequence[int]) -> None:
-        out = ffi.new("sap_problem**")
-        call(lib.sap_problem_create, out)
-        super().__init__(ffi.gc(out[0], lib.sap_problem_destroy), tree_sizes)
-        sizes = ffi.new("int32_t[]", self._sizes)
-        call(lib.sap_problem_reset, self._data, dt, len(self._sizes), sizes)
-        self._solvers: Dict[Tuple[Any, ...], Any] = {}
+        handle = OwningHandle(type(self).__name__)
+        super().__init__(handle, [operator.index(n) for n in tree_sizes])
+        handle.make("problem", lib.sap_problem_create, end=lib.sap_problem_destroy)
+        with self._c as c:
+            call(lib.sap_problem_reset, c.problem, dt, len(self._sizes), ffi.new("int32_t[]", self._sizes))
+            c.solvers = {}
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
         """A's block of a tree (SPD, n x n), or the coupling block of two trees (n_a x n_b)."""
         other = tree if other is None else other
         for t in (tree, other):
             if not 0 <= t < len(self._sizes):
-                raise InputError(f"tree {t} must be 0 to {len(self._sizes) - 1}", "invalid argument")
+                raise InputError(f"tree {t} must be 0 to {len(self._sizes) - 1}")
         block = array(A, (self._sizes[tree], self._sizes[other]), "A")
-        call(lib.sap_problem_set_momentum_block, self._data, tree, other, pointer(block), len(block))
+        with self._c as c:
+            call(lib.sap_problem_set_momentum_block, c.problem, tree, other, pointer(block), len(block))
 
     def set_v_star(self, v_star: ArrayLike) -> None:
         """The free-motion velocities (nv)."""
         values = array(v_star, (self.nv,), "v_star")
-        call(lib.sap_problem_set_v_star, self._data, pointer(values))
+        with self._c as c:
+            call(lib.sap_problem_set_v_star, c.problem, pointer(values))
 
     def set_v_guess(self, v_guess: ArrayLike) -> None:
         """Where the solver starts (nv); v* unless set."""
         values = array(v_guess, (self.nv,), "v_guess")
-        call(lib.sap_problem_set_v_guess, self._data, pointer(values))
+        with self._c as c:
+            call(lib.sap_problem_set_v_guess, c.problem, pointer(values))
 
     def solve(self, solver: str = "sap", **options: Any) -> Solution:
         """Solves; options are the fields of sap_solver_options, e.g. relative_tolerance=1e-9."""
-        key = (solver, tuple(sorted(options.items())))
-        if key not in self._solvers:
-            values = ffi.new("sap_solver_options*", lib.sap_solver_options_default())
-            set_options(values, options)
-            out = ffi.new("sap_solver**")
-            call(lib.sap_solver_create, solver.encode(), values, out)
-            self._solvers[key] = ffi.gc(out[0], lib.sap_solver_destroy)
+        values = ffi.new("sap_solver_options*", lib.sap_solver_options_default())
+        set_options(values, options)
+        name = c_string(solver, "solver")
+        key = (solver, *(getattr(values, field) for field, _ in ffi.typeof("sap_solver_options").fields))
         solution = ffi.gc(ffi.new("sap_solution*"), lib.sap_solution_clear)
         report = ffi.gc(ffi.new("sap_report*"), lib.sap_report_clear)
-        call(lib.sap_solver_solve, self._solvers[key], self._data, solution, report)
+        with self._c as c:
+            if key not in c.solvers:
+                c.solvers[key] = OwningHandle("solver")
+                c.solvers[key].make("solver", lib.sap_solver_create, name, values, end=lib.sap_solver_destroy,
+                                    threads=values.threads > 1)
+            with c.solvers[key] as own:
+                call(lib.sap_solver_solve, own.solver, c.problem, solution, report)
         return Solution(
             v=view(solution.v, solution.nv).copy(),
             gamma=view(solution.gamma, solution.nrows).copy(),
@@ -236,5 +264,6 @@ class Problem(ProblemView):
         v = array(v, (self.nv,), "v")
         gamma = array(gamma, (self.nrows,), "gamma")
         out = ffi.new("sap_residual*")
-        call(lib.sap_residuals, self._data, pointer(v), pointer(gamma), out)
+        with self._c as c:
+            call(lib.sap_residuals, c.problem, pointer(v), pointer(gamma), out)
         return {name: getattr(out, name) for name, _ in ffi.typeof("sap_residual").fields}

@@ -8,8 +8,10 @@ from typing import Any, List, Optional, Sequence, Tuple, Union
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._library import InputError, array, ffi, lib, pointer, view
-from ._stepper import StateOwner, make_options
+from ._handle import Handle, OwningHandle
+from ._library import InputError, array, ffi, lib, view
+from ._options import keywords, stepper_options
+from ._stepper import StateOwner
 from .problem import ProblemView
 
 
@@ -68,13 +70,15 @@ class Stepper(StateOwner):
         self._tree_sizes = [int(n) for n in system.tree_sizes]
         nv = sum(self._tree_sizes)
         nq = nv if system.nq is None else int(system.nq)
-        made, _name = make_options(dt, scheme, contact_stage, solver, options)
+        others = keywords(Stepper.__init__, "self", "system")
+        made, _name = stepper_options(dt, scheme, contact_stage, solver, options, others)
         self._pending: Optional[BaseException] = None
-        self._table = self._make_table(nq, nv)
+        table = self._make_table(nq, nv)
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
         if lib.sap_state_resize(state, nq, nv, ffi.NULL) != 0:
-            raise InputError(f"nq = {nq}, nv = {nv} must be >= 1", "invalid argument")
-        self._begin(self._table, made, state)
+            raise InputError(f"nq = {nq}, nv = {nv} must be >= 1")
+        self._c = OwningHandle(type(self).__name__)
+        self._begin(table, made, state)
         self.q, self.v = q, v
 
     def _raise(self, status: int, error: Any) -> None:
@@ -86,24 +90,15 @@ class Stepper(StateOwner):
     def _fill(self, matrix: Any, values: Any, name: str) -> None:
         blocks = [values] if len(self._tree_sizes) == 1 and np.ndim(values) == 2 else list(values)
         if len(blocks) != len(self._tree_sizes):
-            raise InputError(f"{name} must have {len(self._tree_sizes)} blocks, not {len(blocks)}",
-                             "invalid argument")
+            raise InputError(f"{name} must have {len(self._tree_sizes)} blocks, not {len(blocks)}")
         for tree, (n, block) in enumerate(zip(self._tree_sizes, blocks)):
             view(matrix.diagonal[tree], n * n)[:] = array(block, (n, n), name).ravel(order="F")
 
     def _make_table(self, nq: int, nv: int) -> Any:
         user = self._user
 
-        def guarded(function: Any) -> Any:
-            def run(*arguments: Any) -> int:
-                try:
-                    function(*arguments)
-                    return 0
-                except BaseException as error:  # the C library must not see it; step() raises it
-                    self._pending = error
-                    return 1
-
-            return run
+        def keep(_: Any, error: Optional[BaseException], __: Any) -> None:
+            self._pending = error  # the C library must not see it, step() raises it
 
         def mass_matrix(_: Any, q: Any, M: Any) -> None:
             self._fill(M, user.mass_matrix(view(q, nq).copy()), "mass_matrix")
@@ -125,8 +120,12 @@ class Stepper(StateOwner):
 
         def constraints(_: Any, t: float, q: Any, v: Any, regularization: Any, problem: Any,
                         error: Any) -> None:
-            sizes = self._tree_sizes
-            user.constraints(t, view(q, nq).copy(), view(v, nv).copy(), ProblemView(problem, sizes))
+            handle = Handle("ProblemView", problem=problem)
+            added = ProblemView(handle, self._tree_sizes)
+            try:
+                user.constraints(t, view(q, nq).copy(), view(v, nv).copy(), added)
+            finally:
+                handle.close()  # the problem is the stepper's again
 
         signatures = {
             "mass_matrix": ("int(void*, const double*, const sap_tree_matrix*)", mass_matrix),
@@ -144,8 +143,18 @@ class Stepper(StateOwner):
             ),
         }
         table = ffi.new("sap_system*")
+        def answering(function: Any) -> Any:
+            def answer(*arguments: Any) -> int:
+                if self._pending is not None:  # the library may try again from another guess
+                    return 1
+                function(*arguments)
+                return 0
+
+            return answer
+
+        # What fails answers 1, wherever it fails: cffi catches what Ctrl-C raises on the way, too.
         self._callbacks = {
-            name: ffi.callback(signature, guarded(function))
+            name: ffi.callback(signature, answering(function), error=1, onerror=keep)
             for name, (signature, function) in signatures.items()
         }
         for name, callback in self._callbacks.items():

@@ -2,10 +2,12 @@
 """The example scripts run, and draw what they say."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 SOURCE = Path(os.environ.get("SAPSTEP_SOURCE", Path(__file__).parents[3]))
@@ -19,6 +21,17 @@ def draw(name, picture):
     assert done.returncode == 0, done.stderr
     assert picture.read_bytes().startswith(b"\x89PNG")
     return done.stdout
+
+
+def test_readme(tmp_path, monkeypatch):
+    blocks = re.findall(r"^```python\n(.*?)^```", (SOURCE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert blocks
+    (tmp_path / "examples").symlink_to(SOURCE / "examples")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks:
+        names = {}
+        exec(compile(block, "README.md", "exec"), names)
+    assert (tmp_path / "run.h5").exists() and np.isfinite(names["robots"][7].v).all()
 
 
 def test_order_of_schemes(tmp_path):

@@ -208,9 +208,20 @@ def test_one_thread_at_a_time():
     assert clutter.t == pytest.approx((60 - len(failures)) * 5 * clutter.dt)
 
 
+def stepper_with(**options):
+    system = sapstep.System()
+    return sapstep.Stepper(system, [0.0], [0.0], 0.01, **options)
+
+
 def test_hints():
     with pytest.raises(TypeError, match="did you mean 'scheme'"):
         sapstep.Simulation(SCENES / "quadruped.xml", shceme="midpoint")
+    # Nothing is suggested that would then be refused.
+    with pytest.raises(TypeError, match="unknown option 'kyframe', there is") as refused:
+        stepper_with(kyframe=0)
+    assert "keyframe" not in str(refused.value).split("there is")[1] and "floor" not in str(refused.value)
+    with pytest.raises(TypeError, match="did you mean 'contact_stage'"):
+        stepper_with(contact_stag="end")
     box = sapstep.Simulation(SCENES / "falling_box.xml")
     with pytest.raises(sapstep.InputError, match="count = -1"):
         box.step(-1)
@@ -232,3 +243,149 @@ def test_floor_under_a_urdf(tmp_path):
     ball = sapstep.Simulation(path, dt=0.01, floating_base=True, floor=-0.5)
     ball.step(200)
     assert ball.pose("ball")[0][2] == pytest.approx(-0.4, abs=1e-3)
+
+
+def test_one_fails_the_others_go_on():
+    robots = [sapstep.Simulation(SCENES / "falling_box.xml") for _ in range(4)]
+    lone = robots[0].copy()
+    lone.step(30)
+    robots[1].v[0] = np.inf
+    robots[3].v[2] = np.nan
+    frozen = robots[1].state
+    for threads in (1, 3):
+        with pytest.raises(sapstep.InputError, match="simulation 1: .*inf") as caught:
+            sapstep.step_all(robots, 15, threads=threads)
+        assert caught.value.status == "value is not finite"
+    assert np.array_equal(robots[1].state, frozen)
+    for robot in (robots[0], robots[2]):
+        assert np.array_equal(robot.state, lone.state)
+
+    class Wrong(sapstep.System):
+        def mass_matrix(self, q):
+            raise KeyError("motor")
+
+    wrong = sapstep.Stepper(Wrong(), [0.0], [0.0], 0.01)
+    with pytest.raises(KeyError, match="motor"):
+        sapstep.step_all([robots[0], wrong, robots[2]], 3, threads=2)
+    assert robots[2].t == pytest.approx(33 * lone.dt)
+    sapstep.step_all([])
+    with pytest.raises(TypeError, match="simulation 1 must be a Simulation or Stepper, not str"):
+        sapstep.step_all([robots[0], "robot"])
+    with pytest.raises(sapstep.InputError, match="threads = 0"):
+        sapstep.step_all(robots, threads=0)
+
+
+def test_state_as_one_vector():
+    robot = sapstep.Simulation(SCENES / "quadruped.xml")
+    robot.step(5)
+    vector = robot.state
+    assert vector.shape == (1 + robot.nq + robot.nv,) and vector[0] == robot.t
+    other = sapstep.Simulation(SCENES / "quadruped.xml")
+    other.state = vector
+    assert np.array_equal(other.q, robot.q) and np.array_equal(other.v, robot.v) and other.t == robot.t
+    with pytest.raises(sapstep.InputError, match="state has shape"):
+        robot.state = vector[1:]
+
+
+def test_joints_by_name():
+    robot = sapstep.Simulation(SCENES / "quadruped.xml")
+    joints = [robot.joint(i) for i in range(len(robot.names("joint")))]
+    assert [joint.name for joint in joints] == robot.names("joint")
+    assert joints[0].type == "free" and joints[0].q == slice(0, 7) and joints[0].v == slice(0, 6)
+    last = robot.joint(joints[-1].name)
+    assert last.type == "hinge" and last.q.stop == robot.nq and last.v.stop == robot.nv
+    # Moving it moves its body and no other body's ancestor.
+    before = robot.pose(last.body)[1]
+    robot.q[last.q] += 0.3
+    angle = 2 * np.arccos(np.clip(abs(before @ robot.pose(last.body)[1]), 0, 1))
+    assert angle == pytest.approx(0.3, abs=1e-9)
+    with pytest.raises(sapstep.InputError, match="joint"):
+        robot.joint(99)
+    with pytest.raises(sapstep.InputError, match="there is no joint 'tail'"):
+        robot.joint("tail")
+
+
+def test_forces_from_outside():
+    box = sapstep.Simulation(SCENES / "falling_box.xml", dt=0.001)
+    mass = box.diagnose()["mass"]
+    box.q[2] += 10.0
+    box.push(1, [0, 0, 9.81 * mass])  # as much as it weighs
+    box.step(100)
+    assert np.allclose(box.v, 0.0, atol=1e-12)
+    twin = box.copy()
+    twin.step(100)
+    assert np.allclose(twin.v, 0.0, atol=1e-12)
+    box.push(1)
+    box.apply([2.0 * mass, 0, 9.81 * mass, 0, 0, 0])
+    twin = box.copy()
+    for each in (box, twin):
+        each.step(100)
+        assert np.allclose(each.v, [0.2, 0, 0, 0, 0, 0], atol=1e-9)
+    box.apply(None)
+    box.step()
+    assert box.v[2] == pytest.approx(-9.81e-3)
+    for act in (lambda: box.push(1, [np.nan, 0, 0]), lambda: box.push(9), lambda: box.apply([1.0])):
+        with pytest.raises(sapstep.InputError):
+            act()
+
+
+def test_rigid_contacts_bounce():
+    ball = sapstep.Simulation(SCENES / "falling_box.xml", dt=0.001, contact_law="rigid", restitution=0.5, solver="pgs-ncp")
+    speeds = []
+    for _ in range(1500):
+        ball.step()
+        speeds.append(ball.v[2])
+    assert max(speeds) > 0.3 * -min(speeds)
+    with pytest.raises(sapstep.InputError, match="auto, compliant, rigid"):
+        sapstep.Simulation(SCENES / "falling_box.xml", contact_law="stiff")
+    with pytest.raises(sapstep.InputError, match="restitution"):
+        sapstep.Simulation(SCENES / "falling_box.xml", restitution=2.0)
+
+
+class Sub(sapstep.Simulation):
+    """Users derive from it."""
+
+
+def test_copies_of_derived_classes():
+    robot = Sub(SCENES / "quadruped.xml")
+    robot.label = "a"
+    twin = robot.copy()
+    assert type(twin) is Sub and twin.label == "a"
+    twin.step()
+    assert robot.t == 0.0
+
+
+@pytest.mark.parametrize(
+    "values, text",
+    [
+        (None, "q is no array of numbers, but of object"),
+        ("seven", "no array of numbers"),
+        ([[1.0], [2.0, 3.0]], "q "),
+        (np.zeros((7, 1)), r"shape \(7, 1\), must be \(7,\)"),
+        (np.zeros(7, dtype="datetime64[s]"), "no array of numbers"),
+        (np.zeros(7, complex), "complex"),
+        ([0.0] * 6 + [None], "no array of numbers"),
+    ],
+)
+def test_what_is_no_array(values, text):
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    before = box.q.copy()
+    with pytest.raises(sapstep.InputError, match=text):
+        box.q = values
+    assert np.array_equal(box.q, before)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int8, np.uint64, np.longdouble, bool, ">f8"])
+def test_any_kind_of_number(kind):
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    wide = np.zeros(14, kind)
+    wide[4:6] = 1
+    wide[6] = 1
+    box.q = wide[::2]  # not contiguous
+    assert np.array_equal(box.q, [0, 0, 1, 1, 0, 0, 0])
+    problem = sapstep.Problem(0.01, [2])
+    A = np.array([[2, 1], [1, 3]]).astype(kind)
+    problem.set_momentum(np.asfortranarray(A).T if kind is not bool else [[2, 1], [1, 3]])
+    problem.set_v_star([1, 2])
+    problem.add_soft({0: np.ascontiguousarray(np.arange(6).reshape(2, 3).astype(float))[:, :2]}, [0.0, 0.0])
+    assert np.allclose(problem.solve().vc, 0, atol=1e-2)

@@ -74,3 +74,50 @@ def test_errors_come_back():
         sapstep.Stepper(Shapeless(), np.zeros(4), np.zeros(4), 1e-3).step()
     with pytest.raises(sapstep.InputError, match="shape"):
         sapstep.Stepper(Block(), np.zeros(3), np.zeros(4), 1e-3)
+
+
+@pytest.mark.parametrize("steps", [0, 3])
+def test_a_callback_that_fails_once_fails_the_step(steps):
+    """Wherever in the step: the library may try again from another guess, and must not get away with it."""
+
+    class Failing(Block):
+        calls, at = 0, -1
+
+        def tick(self):
+            self.calls += 1
+            if self.calls == self.at:
+                raise KeyError(self.at)
+
+        def mass_matrix(self, q):
+            self.tick()
+            return super().mass_matrix(q)
+
+        def forces(self, t, q, v):
+            self.tick()
+            return super().forces(t, q, v)
+
+        def integrate(self, q, v, dt):
+            self.tick()
+            return super().integrate(q, v, dt)
+
+        def stiffness_damping(self, t, q, v):
+            self.tick()
+
+        def constraints(self, t, q, v, problem):
+            self.tick()
+            super().constraints(t, q, v, problem)
+
+    system = Failing()
+    stepper = sapstep.Stepper(system, np.zeros(4), [1.0, 0, 0, 0.25], 1e-3)
+    stepper.step(steps)
+    saved, before = stepper.save(), system.calls
+    stepper.step()
+    needed = system.calls - before
+    assert needed > 5
+    for at in range(1, needed + 1):
+        stepper.load(saved)
+        start = stepper.state
+        system.calls, system.at = 0, at
+        with pytest.raises(KeyError, match=str(at)):
+            stepper.step()
+        assert np.array_equal(stepper.state, start)

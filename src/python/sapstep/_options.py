@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Keyword arguments into the library's structs of options."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import os
+from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+
+from ._library import InputError, call, ffi, lib
+
+_SCHEMES = ("explicit-euler", "symplectic-euler", "implicit-euler", "midpoint")
+# Options that are words: prefix of the enum, words.
+_WORDS = {
+    "newton": ("SAP_NEWTON_", ("primal", "primal-dual")),
+    "line_search": ("SAP_LINE_SEARCH_", ("exact", "backtracking")),
+    "linear_solver": ("SAP_LINEAR_", ("auto", "dense", "block", "sparse")),
+    "penalty": ("SAP_PENALTY_", ("fixed", "linear", "spectral")),
+    "contact_stage": ("SAP_STAGE_", ("auto", "end", "theta")),
+    "contact_law": ("SAP_LAW_", ("auto", "compliant", "rigid")),
+    "contact_model": ("SAP_CONTACT_", ("sap", "similar", "lagged")),
+}
+_SOLVER = [name for name, _ in ffi.typeof("sap_solver_options").fields]
+_REGULARIZATION = ("sigma", "beta")
+_STEPPER = ("contact_model", "contact_law", "restitution", "baumgarte", "balance_tolerance",
+            "free_motion_max_iterations", "remember", "time_limit")
+
+
+def enumerator(prefix: str, name: str, names: Tuple[str, ...]) -> int:
+    """The value of an enum by its lower-case name."""
+    if name not in names:
+        raise InputError(f"{name!r} must be one of {', '.join(names)}")
+    return int(getattr(lib, prefix + name.upper().replace("-", "_")))
+
+
+def assign(struct: Any, name: str, value: Any, told: str = "") -> None:
+    """struct.name = value, a word where it is an enum. What is no such number is told by name, or by
+    what the user calls it."""
+    if isinstance(value, str) and name in _WORDS:
+        value = enumerator(_WORDS[name][0], value, _WORDS[name][1])
+    try:
+        setattr(struct, name, value)
+    except (TypeError, OverflowError) as reason:
+        raise type(reason)(f"{told or name} = {value!r}: {reason}") from None
+
+
+def c_string(text: Any, name: str) -> Any:
+    """A char[] that must outlive its use."""
+    if not isinstance(text, str):
+        raise TypeError(f"{name} must be a str, not {type(text).__name__}")
+    return ffi.new("char[]", text.encode())
+
+
+def file_name(path: Union[str, "os.PathLike[str]"]) -> bytes:
+    """A path as the library takes it."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise InputError(f"the path {path!r} holds a null character")
+    return name
+
+
+def keywords(of: Any, *but: str) -> List[str]:
+    """What a method can be called with by name, but for what it hands on."""
+    kinds = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return [p.name for p in inspect.signature(of).parameters.values() if p.kind in kinds and p.name not in but]
+
+
+def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()) -> None:
+    """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums.
+    others: what else the caller takes, to name it where a keyword is misspelled."""
+    for name, value in values.items():
+        if name not in _SOLVER:
+            known = sorted({*_SOLVER, *others})
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean '{near[0]}'?" if near else f"there is: {', '.join(known)}"
+            raise TypeError(f"unknown option '{name}', {hint}")
+        assign(options, name, value)
+
+
+def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]], stage: str, solver: str,
+                    values: Dict[str, Any], others: Iterable[str]) -> Tuple[Any, Any]:
+    """A sap_stepper_options and what it points to; `values` holds its other fields and those of the
+    solver's options, `others` what the caller takes by name."""
+    options = ffi.new("sap_stepper_options*", lib.sap_stepper_options_default())
+    if dt is not None:
+        assign(options, "dt", dt)
+    if isinstance(scheme, str):
+        call(lib.sap_stepper_options_set_scheme, options, enumerator("SAP_SCHEME_", scheme, _SCHEMES))
+    else:
+        try:
+            theta, theta_vq = scheme
+        except (TypeError, ValueError):
+            raise TypeError(f"scheme = {scheme!r} must be a name or (theta, theta_vq)") from None
+        assign(options, "theta", theta)
+        assign(options, "theta_vq", theta_vq)
+    assign(options, "contact_stage", stage)
+    rest = dict(values)
+    for fields, struct in ((_REGULARIZATION, options.regularization), (_STEPPER, options)):
+        for name in fields:
+            if name in rest:
+                assign(struct, name, rest.pop(name))
+    set_options(options.solver_options, rest, (*_REGULARIZATION, *_STEPPER, *others))
+    name = c_string(solver, "solver")
+    options.solver = name
+    return options, name
