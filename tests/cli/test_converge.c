@@ -45,6 +45,27 @@ static double value(const command_result* r, int row, const char* name) {
   return json_member(at, name);
 }
 
+// The fitted order is the slope of log(error) over log(dt), its error that of least squares.
+static void expect_fit(const command_result* r, int first, int n) {
+  double x[8], y[8], mean_x = 0.0, mean_y = 0.0, xx = 0.0, xy = 0.0, rest = 0.0;
+  for (int i = 0; i < n; ++i) {
+    x[i] = log(value(r, first + i, "dt_s"));
+    y[i] = log(value(r, first + i, "position_l2"));
+    mean_x += x[i] / n;
+    mean_y += y[i] / n;
+  }
+  for (int i = 0; i < n; ++i) {
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+  }
+  for (int i = 0; i < n; ++i) {
+    const double miss = y[i] - mean_y - xy / xx * (x[i] - mean_x);
+    rest += miss * miss;
+  }
+  ASSERT_NEAR(value(r, first, "position_fit"), xy / xx, 1e-6);
+  ASSERT_NEAR(value(r, first, "position_fit_error") / sqrt(rest / (n - 2) / xx), 1.0, 1e-6);
+}
+
 // Orders of the schemes on a system without contact, the reference being their own.
 static void double_pendulum_orders(void** state) {
   command_result r = run(*state,
@@ -58,6 +79,7 @@ static void double_pendulum_orders(void** state) {
   for (int i = 0; i < 3; ++i) {
     const double tolerance = i == 2 ? 0.02 : 0.1;
     ASSERT_NEAR(value(&r, 4 * i, "position_fit"), orders[i], tolerance);
+    expect_fit(&r, 4 * i, 4);
     ASSERT_NEAR(value(&r, 4 * i, "velocity_fit"), orders[i], tolerance);
     assert_true(value(&r, 4 * i, "position_fit_error") < 0.1);
     for (int l = 1; l < 4; ++l) {

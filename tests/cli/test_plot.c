@@ -201,10 +201,34 @@ static void wrong_input_is_told(void** state) {
   expect(*state, "export a.h5 energy --contacts", 2, "--contacts excludes quantities");
 }
 
+// The total energy is the sum of its parts, springs among them.
+static void energies_add_up(void** state) {
+  if (skipped(*state)) {
+    skip();
+  }
+  expect(*state,
+         "run '" SAPSTEP_SOURCE_DIR
+         "/examples/scenes/spring_cylinder.xml' --duration 0.4 --record s.h5",
+         0, NULL);
+  char* csv = run(*state, "export s.h5 energy", 0, NULL);
+  const char* line = strchr(csv, '\n');
+  double largest = 0.0;
+  int rows = 0;
+  for (; line != NULL && line[1] != '\0'; line = strchr(line + 1, '\n'), ++rows) {
+    double x[5];
+    assert_int_equal(numbers(line + 1, x, 5), 5);
+    ASSERT_NEAR(x[1] + x[2] + x[3], x[4], 1e-12);
+    largest = fmax(largest, x[3]);
+  }
+  assert_true(rows > 10 && largest > 0.1);  // J
+  free(csv);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(exported_numbers_obey_mechanics),
+      TEST(energies_add_up),
       TEST(pictures_hold_what_was_asked),
       TEST(wrong_input_is_told),
   };

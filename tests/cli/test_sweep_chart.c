@@ -71,7 +71,7 @@ static void names_lines_by_the_rest_of_the_grid(void** state) {
   write_study(*state, BOX
               "grid scheme midpoint implicit-euler\ngrid dt 0.01 0.005 0.0025\n"
               "measure energy_end center_z steps mass\n");
-  char* svg = chart_of(*state, "sweep a.study --svg a.svg --jobs 1");
+  char* svg = chart_of(*state, "sweep a.study --svg a.svg --csv a.csv --jobs 1");
   command_says(svg, "scheme midpoint");
   command_says(svg, "scheme implicit-euler");
   command_says(svg, "center_z [m]");
@@ -98,7 +98,7 @@ static void refuses_before_it_runs(void** state) {
     assert_null(scratch_read(scratch_path(*state, "no.h5", path), NULL));
   }
   write_study(*state, BOX "grid dt 0.01 0.005\nmeasure steps\n");
-  command_expect(*state, program, "sweep a.study --svg none/x.svg", 3, "none/x.svg");
+  command_expect(*state, program, "sweep a.study --csv a.csv --svg none/x.svg", 3, "none/x.svg");
 }
 
 int main(void) {

@@ -215,11 +215,36 @@ static void test_round_off_of_a_stiff_spring(void** state) {
   sap_state_clear(&s);
 }
 
+static int growing_force(void* context, double t, const double* q, const double* v, double* k1,
+                         double* k2) {
+  (void)context, (void)q, (void)v, (void)k1;
+  k2[0] = t;
+  return 0;
+}
+
+// Forces are those of the time t0 + theta dt.
+static void test_time(void** state) {
+  (void)state;
+  toy_linear toy;
+  toy_linear_init(&toy, 1, 1);
+  toy.system.forces = growing_force;
+  sap_state s = toy_state(&toy.system);
+  s.t = 2.0;
+  for (int k = 0; k < SCHEMES; ++k) {
+    sap_free_motion fm = {0};
+    solve(&fm, &toy.system, &schemes[k], &s);
+    ASSERT_NEAR(fm.v_star[0], schemes[k].dt * (2.0 + schemes[k].theta * schemes[k].dt), 1e-16);
+    sap_free_motion_clear(&fm);
+  }
+  sap_state_clear(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_linear),   cmocka_unit_test(test_pendulum),
       cmocka_unit_test(test_no_root),  cmocka_unit_test(test_matrix_is_at_v_star),
       cmocka_unit_test(test_fast_top), cmocka_unit_test(test_round_off_of_a_stiff_spring),
+      cmocka_unit_test(test_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Laws of the adapter against closed forms: dry friction of joints and tendons, dampers whose gain
+// is the control, adhesion, and what stands on a mocap body that turns.
+#include "support/mujoco_run.h"
+
+static const double h = 0.005;
+
+// A mass of 2 kg is pushed along its joint: friction takes 3 N, of the joint or of a tendon that
+// counts its way twice.
+static void test_dry_friction(void** state) {
+  (void)state;
+  static const char format[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='j' "
+      "type='slide' axis='1 0 0' frictionloss='%g'/><geom size='.1' mass='2'/></body></worldbody>"
+      "<tendon><fixed name='t' frictionloss='%g'><joint joint='j' coef='2'/></fixed></tendon>"
+      "<actuator><motor joint='j'/></actuator></mujoco>";
+  for (int tendon = 0; tendon < 2; ++tendon) {
+    char text[1024];
+    (void)snprintf(text, sizeof text, format, tendon ? 0.0 : 3.0, tendon ? 1.5 : 0.0);
+    mujoco_run run = mujoco_run_text(text, NULL);
+    for (int side = -1; side <= 1; side += 2) {
+      mj_resetData(run.model, run.data);
+      run.data->ctrl[0] = side * 5.0;
+      mujoco_run_step(&run, 100);
+      ASSERT_NEAR(run.data->qvel[0], side * (5.0 - 3.0) / 2.0 * 100.0 * h, 1e-9);
+      mj_resetData(run.model, run.data);
+      run.data->ctrl[0] = side * 2.9;
+      mujoco_run_step(&run, 100);
+      // creep: sigma w dt tau_f
+      assert_true(fabs(run.data->qvel[0]) < 1e-3 * 0.5 * h * 3.0 * (1.0 + 1e-9));
+    }
+    mujoco_run_end(&run);
+  }
+}
+
+// force = -kv u v, implicit: v falls by 1 + h kv u/m a step, however large kv is.
+static void test_damper(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='j' "
+      "type='slide' axis='1 0 0'/><geom size='.1' mass='2'/></body></worldbody><actuator>"
+      "<damper joint='j' kv='3000' ctrlrange='0 1'/></actuator></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  run.data->ctrl[0] = 0.7;
+  run.data->qvel[0] = 1.0;
+  for (int i = 1; i <= 5; ++i) {
+    mujoco_run_step(&run, 1);
+    ASSERT_NEAR(run.data->qvel[0], pow(1.0 + h * 3000.0 * 0.7 / 2.0, -i), 1e-9);
+  }
+  mujoco_run_end(&run);
+}
+
+// A ball of 1 kg below a ceiling that it sticks to by 15 N: the contact bears 15 N - m g, which
+// presses it in by that over k.
+static void test_adhesion(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><geom type='box' size='1 1 .5' pos='0 0 1'/>"
+      "<body name='b' pos='0 0 .3999'><freejoint/><geom name='g' size='.1' mass='1'/></body>"
+      "</worldbody><actuator><adhesion body='b' ctrlrange='0 1' gain='30'/></actuator></mujoco>";
+  const double k = 1e5;
+  mujoco_run run = mujoco_run_text(text, NULL);
+  assert_int_equal(sap_mj_set_geom(run.adapter, 1, k, 0.02, NULL), SAP_STATUS_OK);
+  run.data->ctrl[0] = 0.5;
+  run.data->qpos[2] = 0.4 + 1e-5;
+  mujoco_run_step(&run, 400);
+  ASSERT_NEAR(run.data->qpos[2] - 0.4, (15.0 - 9.81) / k, 1e-3 * 15.0 / k);
+  mujoco_run_end(&run);
+}
+
+// A block stands on a plate that turns about the vertical, or tilts: it has the plate's velocity
+// there, w x r.
+static void test_turning_mocap(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005'/><worldbody><body name='plate' mocap='true'>"
+      "<geom type='box' size='1 1 .1'/></body><body pos='.3 .2 .2'><freejoint/>"
+      "<geom type='box' size='.1 .1 .1'/></body></worldbody></mujoco>";
+  for (int tilts = 0; tilts < 2; ++tilts) {
+    mujoco_run run = mujoco_run_text(text, NULL);
+    const double w = tilts ? 0.05 : 0.5;
+    mujoco_run_step(&run, 50);
+    for (int i = 1; i <= 40; ++i) {
+      const double half = 0.5 * w * h * i;
+      run.data->mocap_quat[0] = cos(half);
+      run.data->mocap_quat[tilts ? 1 : 3] = sin(half);
+      mujoco_run_step(&run, 1);
+    }
+    const double *p = run.data->qpos, *v = run.data->qvel;
+    const double expected[3] = {tilts ? 0.0 : -w * p[1], tilts ? -w * p[2] : w * p[0],
+                                tilts ? w * p[1] : 0.0};
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_NEAR(v[i], expected[i], 0.02 * w * 0.3);
+    }
+    mujoco_run_end(&run);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_dry_friction),
+                                     cmocka_unit_test(test_damper), cmocka_unit_test(test_adhesion),
+                                     cmocka_unit_test(test_turning_mocap)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
