@@ -8,32 +8,20 @@
 #include "integrators/multibody_data.h"
 #include "model/model_data.h"
 
-static void exchange(sap_multibody* multibody) {
-  double* q_kept = multibody->q_kept;
-  const bool has_kept = multibody->has_kept;
-  multibody->q_kept = multibody->q_set;
-  multibody->q_set = q_kept;
-  multibody->has_kept = multibody->has_q;
-  multibody->has_q = has_kept;
-  multibody->looked_at = !multibody->looked_at;
-  sap_dynamics_exchange(multibody->dynamics);
-}
-
 sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
-  const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
-  if (multibody->has_q && memcmp(multibody->q_set, q, bytes) == 0) {
-    return multibody->dynamics;
+  sap_dynamics* dynamics = multibody->dynamics;
+  if (sap_dynamics_stands_at(dynamics, q)) {
+    return dynamics;
   }
-  const bool known = multibody->has_kept && memcmp(multibody->q_kept, q, bytes) == 0;
+  const bool known = sap_dynamics_has_kept(dynamics, q);
   if (known || multibody->looked_at) {
-    exchange(multibody);
+    sap_dynamics_exchange(dynamics);
+    multibody->looked_at = !multibody->looked_at;
   }
   if (!known) {
-    sap_dynamics_set_positions(multibody->dynamics, q);
-    memcpy(multibody->q_set, q, bytes);
-    multibody->has_q = true;
+    sap_dynamics_set_positions(dynamics, q);
   }
-  return multibody->dynamics;
+  return dynamics;
 }
 
 sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q) {
@@ -57,8 +45,6 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   multibody->input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   multibody->act = sap_allocate((size_t)model->sizes.na, sizeof(double));
-  multibody->q_set = sap_allocate((size_t)model->sizes.nq, sizeof(double));
-  multibody->q_kept = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
   multibody->turns = sap_allocate((size_t)model->sizes.joints, sizeof *multibody->turns);
   multibody->reaction = sap_allocate((size_t)model->sizes.nv, sizeof(double));
@@ -70,10 +56,10 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
   multibody->start.input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
   sap_status status = SAP_STATUS_OK;
   if (multibody->control == NULL || multibody->input == NULL || multibody->act == NULL ||
-      multibody->q_set == NULL || multibody->q_kept == NULL || multibody->poses == NULL ||
-      multibody->q_next == NULL || multibody->turns == NULL || multibody->reaction == NULL ||
-      multibody->carrier == NULL || multibody->shape_on == NULL || multibody->start.q0 == NULL ||
-      multibody->start.v0 == NULL || multibody->start.input == NULL) {
+      multibody->poses == NULL || multibody->q_next == NULL || multibody->turns == NULL ||
+      multibody->reaction == NULL || multibody->carrier == NULL || multibody->shape_on == NULL ||
+      multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
+      multibody->start.input == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   if (status == SAP_STATUS_OK) {
@@ -114,8 +100,6 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->control);
   sap_free(multibody->input);
   sap_free(multibody->act);
-  sap_free(multibody->q_set);
-  sap_free(multibody->q_kept);
   sap_free(multibody->q_next);
   sap_free(multibody->reaction);
   sap_free(multibody->turns);

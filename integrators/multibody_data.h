@@ -28,8 +28,6 @@ struct sap_multibody {
   double* control;   // (nu)
   double* input;     // controls or activations, see dynamics/actuators.h (nu)
   double* act;       // those of the step under way (na)
-  double* q_set;     // where the kinematics stand (nq)
-  double* q_kept;    // where those stand that are put away (nq)
   double* q_next;    // scratch (nq)
   sap_turn* turns;   // of the joints, as asked last (joints)
   double* reaction;  // scratch: accelerations (nv)
@@ -39,10 +37,9 @@ struct sap_multibody {
   sap_control_function control_function;
   void* control_context;
   int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
-  bool has_q, has_kept;
-  bool looked_at;           // those that stand are to be kept, else those put away
-  bool detected;            // are the contacts those of the step under way?
-  bool* shape_on;           // false: it touches nothing                             (shapes)
+  bool looked_at;    // those that stand are to be kept, else those put away
+  bool detected;     // are the contacts those of the step under way?
+  bool* shape_on;    // false: it touches nothing                             (shapes)
   int32_t (*pairs_off)[2];  // pairs of shapes a < b without contacts, sorted
   int32_t pair_off_count, pair_off_capacity;
   sap_contact* contacts;

@@ -240,10 +240,8 @@ static int constraints(void* context, double t, const double* q0, const double* 
 // Kinematics at q0, where the last step has left them, wait for the constraints.
 static int begin_step(void* context, double t, const double* q0, const double* v0) {
   sap_multibody* multibody = context;
-  const size_t bytes = (size_t)multibody->model->sizes.nq * sizeof(double);
   multibody->detected = false;
-  multibody->looked_at =
-      multibody->looked_at || (multibody->has_q && memcmp(multibody->q_set, q0, bytes) == 0);
+  multibody->looked_at = multibody->looked_at || sap_dynamics_stands_at(multibody->dynamics, q0);
   const int code =
       multibody->control_function == NULL
           ? 0

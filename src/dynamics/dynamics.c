@@ -75,6 +75,18 @@ void sap_dynamics_exchange(sap_dynamics* d) {
   d->q = kept.q;
 }
 
+static bool is_same(const sap_dynamics* d, const double* q_set, const double* q) {
+  return memcmp(q_set, q, (size_t)d->model->sizes.nq * sizeof *q) == 0;
+}
+
+bool sap_dynamics_stands_at(const sap_dynamics* d, const double* q) {
+  return is_same(d, d->q, q);
+}
+
+bool sap_dynamics_has_kept(const sap_dynamics* d, const double* q) {
+  return is_same(d, d->kept.q, q);
+}
+
 const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
   return d->tree_q;
 }

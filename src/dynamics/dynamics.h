@@ -22,6 +22,9 @@ void sap_dynamics_lend_threads(sap_dynamics* dynamics, sap_threads* threads);
 void sap_dynamics_set_positions(sap_dynamics* dynamics, const double* q);
 // Puts away the kinematics that stand and brings back those put away before.
 void sap_dynamics_exchange(sap_dynamics* dynamics);
+// Do those that stand, or those put away, belong to q, bit for bit?
+bool sap_dynamics_stands_at(const sap_dynamics* dynamics, const double* q);
+bool sap_dynamics_has_kept(const sap_dynamics* dynamics, const double* q);
 
 // First coordinate of each tree, and the end of the last one's.          (trees + 1)
 const int32_t* sap_dynamics_tree_q(const sap_dynamics* dynamics);
@@ -57,10 +60,8 @@ void sap_dynamics_integrate(const sap_model* model, const double* q0, const doub
 typedef struct sap_turn {
   double q0[4], r[3], q[4];
 } sap_turn;
-// The same with what is known of each joint (joints): rotations asked again are not made again.
-void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
-                                  double dt, sap_turn* known, double* q);
-// That in the dynamics' threads; known may be NULL.
+// The same in the dynamics' threads, with what is known of each joint (joints): rotations asked
+// again are not made again. known may be NULL.
 void sap_dynamics_move(const sap_dynamics* dynamics, const double* q0, const double* v, double dt,
                        sap_turn* known, double* q);
 // delta with q1 = q0 (+) delta.

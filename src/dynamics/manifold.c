@@ -37,7 +37,8 @@ static void integrate_rotation(const double* q0, const double w[3], double dt, s
   }
 }
 
-static void integrate(const moving* of, int32_t first, int32_t end) {
+static void integrate(void* context, int32_t first, int32_t end) {
+  const moving* of = context;
   const sap_model* model = of->model;
   const double *q0 = of->q0, *v = of->v, dt = of->dt;
   sap_turn* known = of->known;
@@ -67,24 +68,15 @@ static void integrate(const moving* of, int32_t first, int32_t end) {
 
 void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q) {
-  sap_dynamics_integrate_again(model, q0, v, dt, NULL, q);
-}
-
-void sap_dynamics_integrate_again(const sap_model* model, const double* q0, const double* v,
-                                  double dt, sap_turn* known, double* q) {
-  const moving of = {model, q0, v, dt, known, q};
+  moving of = {model, q0, v, dt, NULL, q};
   integrate(&of, 0, model->sizes.joints);
-}
-
-static void integrate_part(void* context, int32_t first, int32_t end) {
-  integrate(context, first, end);
 }
 
 void sap_dynamics_move(const sap_dynamics* d, const double* q0, const double* v, double dt,
                        sap_turn* known, double* q) {
   moving of = {d->model, q0, v, dt, known, q};
   sap_threads_run_parts(d->threads, d->model->sizes.joints,
-                        (int64_t)VELOCITY_WORK * d->model->sizes.nv, integrate_part, &of);
+                        (int64_t)VELOCITY_WORK * d->model->sizes.nv, integrate, &of);
 }
 
 // log(q0^-1 q1)

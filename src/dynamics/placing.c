@@ -136,13 +136,17 @@ static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count
   }
 }
 
-// Counts only where there is no memory yet.
+// And where the units begin in the steps. Counts only where there is no memory yet.
 static void make_steps(const sap_dynamics* d, const entry* entries, int32_t count,
                        sap_placing* placing) {
+  int32_t unit = -1;
   placing->nsteps = placing->nfours = placing->nhinges = 0;
   for (int32_t at = 0, n; at < count; at += n) {
     n = run_length(entries, at, count);
     const bool alone = n == 1;
+    for (; unit < entries[at].unit; ++unit) {
+      placing->units[unit + 1].step = placing->nsteps;
+    }
     if (placing->steps == NULL) {
       placing->nfours += alone ? 0 : 1;
       placing->nhinges += alone ? 0 : entries[at].hinges;
@@ -154,6 +158,7 @@ static void make_steps(const sap_dynamics* d, const entry* entries, int32_t coun
     }
     ++placing->nsteps;
   }
+  placing->units[placing->nunits].step = placing->nsteps;
 }
 
 // Counts only where there is no memory yet.
@@ -200,18 +205,6 @@ static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placin
   placing->units[placing->nunits].tree = d->model->sizes.trees;
 }
 
-// Where the units begin in the steps, of which the entries are grouped into runs.
-static void mark_steps(const entry* entries, int32_t count, sap_placing* placing) {
-  int32_t step = 0, unit = -1;
-  for (int32_t at = 0, n; at < count; at += n, ++step) {
-    n = run_length(entries, at, count);
-    for (; unit < entries[at].unit; ++unit) {
-      placing->units[unit + 1].step = step;
-    }
-  }
-  placing->units[placing->nunits].step = step;
-}
-
 static bool fill(const sap_dynamics* d, const entry* entries, int32_t count, const int32_t* unit_of,
                  sap_placing* placing) {
   placing->units = sap_allocate((size_t)placing->nunits + 1, sizeof *placing->units);
@@ -230,7 +223,6 @@ static bool fill(const sap_dynamics* d, const entry* entries, int32_t count, con
   }
   make_steps(d, entries, count, placing);
   make_links(d, unit_of, placing);
-  mark_steps(entries, count, placing);
   return true;
 }
 

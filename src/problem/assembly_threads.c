@@ -16,8 +16,9 @@ typedef struct making {
 } making;
 
 static void make_contacts(void* context, int32_t first, int32_t end) {
-  const sap_assembly* assembly = ((const making*)context)->assembly;
-  const sap_contact_call* call = ((const making*)context)->call;
+  const making* of = context;
+  const sap_assembly* assembly = of->assembly;
+  const sap_contact_call* call = of->call;
   for (int32_t i = first; i < end; ++i) {
     sap_contact_parts* parts = &assembly->made_parts[i];
     parts->moves = sap_assembly_make_contact(assembly, call->dynamics, &call->contacts[i], parts,
@@ -25,7 +26,7 @@ static void make_contacts(void* context, int32_t first, int32_t end) {
   }
 }
 
-// Where each contact's Jacobians begin, in doubles; returns where they end.
+// Velocities of a contact's trees: columns of its Jacobians.
 static int64_t columns_of(const sap_model* model, const sap_contact* contact) {
   const int32_t tree_A = model->bodies[contact->body_A].tree;
   const int32_t tree_B = model->bodies[contact->body_B].tree;

@@ -9,7 +9,7 @@ enum {
   CHECK_WORK = 200,    // instructions of a check, about
   CONTACT_WORK = 600,  // and of a contact, beside
   COLUMN_WORK = 70,    // those of each velocity of its trees
-  FACTOR_WORK = 300,   // of a small tree
+  FACTOR_WORK = 8,     // of a tree's factor, times the square of its velocities
 };
 
 // A run of contacts.
@@ -27,6 +27,7 @@ typedef struct contact_list {
   int64_t room;  // of sap_contact_work, enough for each, in whole cache lines
   int32_t most_trees;
   int32_t nwanted;
+  int64_t factor_work;  // of the wanted trees
 } contact_list;
 
 static void check_job(void* context, int32_t index) {
@@ -75,7 +76,8 @@ static void walk(contact_list* list) {
   const sap_problem* p = list->problem;
   sap_problem_cache* cache = p->cache;
   list->end = sap_problem_end(p);
-  list->room = list->most_trees = list->nwanted = 0;
+  list->room = list->factor_work = 0;
+  list->most_trees = list->nwanted = 0;
   int32_t job = 0;
   for (int32_t i = 0; i < list->count; ++i) {
     const sap_contact_block* c = &list->contacts[i];
@@ -92,6 +94,7 @@ static void walk(contact_list* list) {
       if (!cache->is_wanted[tree] && state_of(p, tree) != SAP_FACTOR_VALID) {
         cache->is_wanted[tree] = true;
         cache->wanted[list->nwanted++] = tree;
+        list->factor_work += FACTOR_WORK * (int64_t)p->tree_size[tree] * p->tree_size[tree];
       }
     }
   }
@@ -159,8 +162,7 @@ static bool add_side_by_side(contact_list* list) {
   }
   walk(list);
   const bool room = reserve(list, NULL) == SAP_STATUS_OK;
-  sap_threads_run_parts(p->threads, list->nwanted, (int64_t)FACTOR_WORK * list->nwanted,
-                        factor_trees, list);
+  sap_threads_run_parts(p->threads, list->nwanted, list->factor_work, factor_trees, list);
   if (!room || !have_factors(list)) {
     return false;
   }
