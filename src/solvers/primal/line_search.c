@@ -63,12 +63,14 @@ static double evaluate_slope(void* context, double alpha, double* derivative) {
   return l->a0 + alpha * l->a1 - slope;
 }
 
-sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curvature) {
+sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curvature,
+                                 double tolerance) {
   line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature, 0.0};
   double derivative;
   const double f = evaluate_slope(&l, 1.0, &derivative);
   // l' >= slope + a a1 since G >= 0: the minimum is before this
   const double bound = 2.0 * fmax(1.0, -slope / curvature);
+  const double roundoff = 4.0 * DBL_EPSILON * l.magnitude;
   const sap_root_problem problem = {.f = evaluate_slope,
                                     .context = &l,
                                     .lower = 0.0,
@@ -77,7 +79,7 @@ sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curva
                                     .x = 1.0,
                                     .f_x = f,
                                     .derivative_x = derivative,
-                                    .f_tolerance = 4.0 * DBL_EPSILON * l.magnitude,
+                                    .f_tolerance = fmax(roundoff, -tolerance * slope),
                                     .x_tolerance = 0.0};
   const sap_root root = sap_find_root(&problem);
   return (sap_step){root.x, root.evaluations + 1};

@@ -197,8 +197,9 @@ typedef struct sap_step {
   double alpha;
   int32_t evaluations;
 } sap_step;
-// slope = l'(0) < 0, curvature = dv' A dv.
-sap_step sap_newton_exact_search(const sap_newton* newton, double slope, double curvature);
+// slope = l'(0) < 0, curvature = dv' A dv. Ends where |l'| <= tolerance |slope| or is round-off.
+sap_step sap_newton_exact_search(const sap_newton* newton, double slope, double curvature,
+                                 double tolerance);
 sap_step sap_newton_backtracking_search(const sap_newton* newton, const sap_solver_options* options,
                                         double slope, double curvature);
 
