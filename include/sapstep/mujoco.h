@@ -24,13 +24,14 @@
 //
 // The model is not written. Its options hold but for: integrator (linearly implicit Euler always),
 // solver and its settings, noslip, islands, sleep, warm start. Both kinds of friction cones in the
-// model give the same elliptic cone here. Flexes: their elastic forces are those at the start of
-// the step, as in MuJoCo's Euler; contacts have k = 1e6 N/m and tau_d = 0.01 s, or the flex's own
-// solref and numerics like a geom's; edges and strains held by equalities without a negative
-// solref are as soft as MuJoCo has them at rest.
-// Errors of MuJoCo (mju_error) come back as SAP_STATUS_CALLBACK with MuJoCo's text: the first
-// sap_mj_create or sap_mj_call puts a handler at mju_user_error, which hands on what happens
-// outside of our calls to the handler before it.
+// model give the same elliptic cone here. Flexes: springs along their
+// edges are implicit, with MuJoCo 4.0 their stretch and bending, too (of interpolated ones those of
+// one cell); else elastic forces are those at the start of the step. Their contacts have k = 1e6
+// N/m and tau_d = 0.01 s, or the flex's own solref and numerics like a geom's; edges and strains
+// held by equalities without a negative solref are as soft as MuJoCo has them at rest. Errors of
+// MuJoCo (mju_error) come back as SAP_STATUS_CALLBACK with MuJoCo's text: the first sap_mj_create
+// or sap_mj_call puts a handler at mju_user_error, which hands on what happens outside of our calls
+// to the handler before it.
 #ifndef SAPSTEP_MUJOCO_H
 #define SAPSTEP_MUJOCO_H
 

@@ -42,6 +42,23 @@ typedef struct sap_mj_servo {
   bool is_absorbed;  // acts through the effort range of its joint
 } sap_mj_servo;
 
+typedef enum sap_mj_elastic_kind {
+  SAP_MJ_ELASTIC_POINT,    // source: a vertex, its part of the stretch
+  SAP_MJ_ELASTIC_STRETCH,  // source: an edge
+  SAP_MJ_ELASTIC_SPRING,   // source: an edge, of its ends i and j
+  SAP_MJ_ELASTIC_BEND,     // source: an edge, of the four points that bend about it
+  SAP_MJ_ELASTIC_CELL      // source: number of nodes, of nodes i and j
+} sap_mj_elastic_kind;
+
+// Stiffness and damping of a flex between two points, or of one.
+typedef struct sap_mj_elastic {
+  sap_mj_elastic_kind kind;
+  int32_t flex, source, i, j;
+  int32_t a, b;       // first velocities, a >= b
+  bool swapped;       // a is that of j
+  double K[9], D[9];  // rows of a, columns of b, row-major [N/m], [N s/m]
+} sap_mj_elastic;
+
 // Pair of geoms that slide on one another: contacts are wanted up to this height [m].
 typedef struct sap_mj_glide {
   int32_t geom1, geom2;
@@ -117,6 +134,10 @@ struct sap_mj {
   int32_t coupling_count, coupling_capacity;
   double* coupling_values;
   int32_t coupling_value_count, coupling_value_capacity;
+  sap_mj_elastic* elastics;  // of flexes, by blocks of A
+  int32_t elastic_count, elastic_capacity;
+  bool has_stretch, has_cells;
+  double* cell_stiffness;                     // of interpolated flexes, as MuJoCo lists it
   double *rhs, *v_star;                       // (nv)
   double *dof_stiffness, *dof_damping;        // of joints, -dF/dq and -dF/dv (nv)
   double *tendon_stiffness, *tendon_damping;  // (ntendon)
@@ -203,7 +224,7 @@ sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 sap_status sap_mj_place_mass(sap_mj* a, sap_error* error);  // once
 void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
-sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error);
+sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error);
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error);
 // Of a step from d's velocities to v, for the guess of the next.
 void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v);
@@ -262,6 +283,12 @@ bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error);
+// elastic.c
+sap_status sap_mj_find_elastics(sap_mj* a, sap_error* error);  // once
+void sap_mj_set_elastics(sap_mj* a, mjData* d);                // K and D of the step
+// to += factor K v, or D v.
+void sap_mj_elastic_times(const sap_mj* a, bool damping, double factor, const double* v,
+                          double* to);
 // flex.c
 bool sap_mj_equality_is_of_flex(const mjModel* m, int32_t equality);
 // One block per row: edges, or strains.

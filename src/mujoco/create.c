@@ -150,6 +150,9 @@ static sap_status fill(sap_mj* a, sap_error* error) {
     status = sap_mj_place_mass(a, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_mj_find_elastics(a, error);
+  }
+  if (status == SAP_STATUS_OK) {
     *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
     status = sap_mj_choose_regularization(a, error);
   }
@@ -263,6 +266,8 @@ void sap_mj_destroy(sap_mj* a) {
       a->couplings,
       a->coupling_values,
       a->servos,
+      a->elastics,
+      a->cell_stiffness,
       a->J,
       a->slots,
       a->far_limits,

@@ -73,13 +73,8 @@ void sap_mj_add_mass(sap_mj* a, const mjData* d) {
   }
 }
 
-// Values of the coupling of two trees, a > b; NULL: no memory.
-static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  for (int32_t c = 0; c < a->coupling_count; ++c) {
-    if (a->couplings[c].tree_a == tree_a && a->couplings[c].tree_b == tree_b) {
-      return a->coupling_values + a->couplings[c].start;
-    }
-  }
+// Values of a new coupling of two trees, zeroed; NULL: no memory.
+static double* append_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
   const int32_t count = a->tree_size[tree_a] * a->tree_size[tree_b];
   const int32_t start = a->coupling_value_count;
   if (SAP_GROW(&a->couplings, &a->coupling_capacity, a->coupling_count + 1, error) !=
@@ -92,6 +87,16 @@ static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error*
   a->coupling_value_count += count;
   memset(a->coupling_values + start, 0, (size_t)count * sizeof(double));
   return a->coupling_values + start;
+}
+
+// The same of two trees, a > b, that may have one already.
+static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
+  for (int32_t c = 0; c < a->coupling_count; ++c) {
+    if (a->couplings[c].tree_a == tree_a && a->couplings[c].tree_b == tree_b) {
+      return a->coupling_values + a->couplings[c].start;
+    }
+  }
+  return append_coupling(a, tree_a, tree_b, error);
 }
 
 // A += factor row' row.
@@ -172,7 +177,43 @@ static void find_tendon_elements(sap_mj* a, const mjData* d) {
   }
 }
 
-sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
+// Where a block of two trees goes that is the last one or after it, so that none is searched for.
+static double* next_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
+  const sap_mj_coupling* last = a->couplings + a->coupling_count - 1;
+  return a->coupling_count > 0 && last->tree_a == tree_a && last->tree_b == tree_b
+             ? a->coupling_values + last->start
+             : append_coupling(a, tree_a, tree_b, error);
+}
+
+// h^2 K + h D of flexes, and -h^2 K v0. They come first, in the order of A's blocks.
+static sap_status add_elastics(sap_mj* a, mjData* d, sap_error* error) {
+  const double h = a->model->opt.timestep;
+  if (a->elastic_count == 0) {
+    return SAP_STATUS_OK;
+  }
+  a->A_is_filled = true;
+  sap_mj_set_elastics(a, d);
+  for (int32_t i = 0; i < a->elastic_count; ++i) {
+    const sap_mj_elastic* e = &a->elastics[i];
+    const int32_t tree_a = a->dof_tree[e->a], tree_b = a->dof_tree[e->b];
+    const int32_t row = e->a - a->tree_start[tree_a], column = e->b - a->tree_start[tree_b];
+    double* block =
+        tree_a == tree_b ? a->A + a->A_start[tree_a] : next_coupling(a, tree_a, tree_b, error);
+    if (block == NULL) {
+      return SAP_STATUS_MEMORY;
+    }
+    for (int32_t k = 0; k < 9; ++k) {
+      const int32_t r = row + k / 3, c = column + k % 3;
+      if (tree_a != tree_b || r >= c) {
+        block[c * a->tree_size[tree_a] + r] += h * (h * e->K[k] + e->D[k]);
+      }
+    }
+  }
+  sap_mj_elastic_times(a, false, -h * h, d->qvel, a->rhs);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   const double h = m->opt.timestep;
   for (int32_t i = 0; i < a->nv; ++i) {
@@ -183,6 +224,10 @@ sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
     memset(a->dof_damping, 0, (size_t)a->nv * sizeof(double));
     return SAP_STATUS_OK;
   }
+  sap_status status = add_elastics(a, d, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
   find_joint_elements(a, d);
   find_tendon_elements(a, d);
   for (int32_t i = 0; i < a->nv; ++i) {
@@ -192,7 +237,6 @@ sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
       a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
     }
   }
-  sap_status status = SAP_STATUS_OK;
   for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)m->ntendon; ++t) {
     const double k = a->tendon_stiffness[t], b = a->tendon_damping[t];
     if (k > 0.0 || b > 0.0) {

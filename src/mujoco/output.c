@@ -89,6 +89,22 @@ static void write_passive(sap_mj* a, mjData* d, const double* v) {
   }
 }
 
+static void write_elastics(sap_mj* a, mjData* d, const double* v) {
+  const double h = a->model->opt.timestep;
+  if (!a->options.implicit || a->elastic_count == 0) {
+    return;
+  }
+  for (int32_t i = 0; i < a->nv; ++i) {
+    a->v_guess[i] = v[i] - d->qvel[i];
+  }
+  sap_mj_elastic_times(a, false, -h, v, d->qfrc_passive);
+  sap_mj_elastic_times(a, true, -1.0, a->v_guess, d->qfrc_passive);
+#if SAP_MJ_SINCE(3, 4, 0)
+  sap_mj_elastic_times(a, false, -h, v, d->qfrc_spring);
+  sap_mj_elastic_times(a, true, -1.0, a->v_guess, d->qfrc_damper);
+#endif
+}
+
 void sap_mj_write_outputs(sap_mj* a, mjData* d, const double* v, bool solved) {
   const double rate = 1.0 / a->model->opt.timestep;
   write_constraints(a, d, solved);
@@ -98,6 +114,7 @@ void sap_mj_write_outputs(sap_mj* a, mjData* d, const double* v, bool solved) {
     d->qfrc_smooth[i] -= d->qfrc_passive[i] + d->qfrc_actuator[i];
   }
   write_passive(a, d, v);
+  write_elastics(a, d, v);
   sap_mj_write_servos(a, d, v);
   for (int32_t i = 0; i < a->nv; ++i) {
     d->qfrc_smooth[i] += d->qfrc_passive[i] + d->qfrc_actuator[i];
