@@ -34,7 +34,7 @@ sap_status sap_file_readable(const char* path, sap_error* error);
 // IO as well where it cannot be read twice or from any place: a pipe, a terminal.
 sap_status sap_file_regular(const char* path, sap_error* error);
 
-// Fails with IO and "cannot <verb> '<path>': <text of the error number>".
+// "cannot <verb> '<path>': <text of the error number>", with IO, or MEMORY where that is lacking.
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);
 
 #endif

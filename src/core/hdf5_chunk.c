@@ -21,11 +21,15 @@ typedef struct chunk {
   unsigned char *bytes, *spare;  // (room)
 } chunk;
 
-sap_status sap_hdf5_fill(hid_t list, hsize_t values, hid_t memory, void* out, const char** why) {
+static bool fills_with_zeros(hid_t list) {
   H5D_fill_time_t time;
   H5D_fill_value_t value;
-  if (H5Pget_fill_time(list, &time) < 0 || time == H5D_FILL_TIME_NEVER ||
-      H5Pfill_value_defined(list, &value) < 0 || value != H5D_FILL_VALUE_DEFAULT) {
+  return H5Pget_fill_time(list, &time) >= 0 && time != H5D_FILL_TIME_NEVER &&
+         H5Pfill_value_defined(list, &value) >= 0 && value == H5D_FILL_VALUE_DEFAULT;
+}
+
+sap_status sap_hdf5_fill(hid_t list, hsize_t values, hid_t memory, void* out, const char** why) {
+  if (!fills_with_zeros(list)) {
     *why = "values are missing";
     return SAP_STATUS_SYNTAX;
   }
@@ -152,6 +156,19 @@ static sap_status read_chunks(chunk* c, hid_t list, unsigned char* out, const ch
   return status;
 }
 
+// Without a cache HDF5 reads what is wanted of chunks that pass no filter from where they lie,
+// whatever the index says of their sizes. Chunk by chunk these are found by a walk through all of
+// the index each: it is the sum that is asked for, which shows whether they are worth the time.
+static bool is_plain(const chunk* c, hid_t list) {
+  hsize_t chunks = 0;
+  const hid_t space = H5Dget_space(c->set->id);
+  const bool plain = c->filters.count == 0 && fills_with_zeros(list) && space >= 0 &&
+                     H5Dget_num_chunks(c->set->id, space, &chunks) >= 0 &&
+                     H5Dget_storage_size(c->set->id) == chunks * c->size;
+  (void)H5Sclose(space);
+  return plain;
+}
+
 sap_status sap_hdf5_chunk_read(const sap_hdf5_set* set, hid_t list, hsize_t most, hsize_t first,
                                hsize_t count, hid_t memory, void* out, const char** why) {
   chunk c = {.set = set, .memory = memory, .value_size = H5Tget_size(memory)};
@@ -163,6 +180,9 @@ sap_status sap_hdf5_chunk_read(const sap_hdf5_set* set, hid_t list, hsize_t most
   }
   if (c.value_size == 0 || H5Pget_chunk_opts(list, &options) < 0 || !measure(&c, list, most)) {
     return SAP_STATUS_SYNTAX;
+  }
+  if (is_plain(&c, list)) {
+    return sap_hdf5_rows_read(set, first, count, memory, out, why);
   }
   c.whole_only = (options & H5D_CHUNK_DONT_FILTER_PARTIAL_CHUNKS) != 0;
   for (int32_t i = 0; i < set->rank; ++i) {

@@ -84,8 +84,13 @@ bool sap_hdf5_exists(hid_t file, const char* name) {
 }
 
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set) {
-  *set = (sap_hdf5_set){.type = -1};
-  set->id = H5Dopen2(file, name, H5P_DEFAULT);
+  // Without a cache no chunk is read whole that passes no filter: see hdf5_chunk.c.
+  const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
+  *set = (sap_hdf5_set){.id = -1, .type = -1};
+  if (access >= 0 && H5Pset_chunk_cache(access, 0, 0, 0.0) >= 0) {
+    set->id = H5Dopen2(file, name, access);
+  }
+  (void)H5Pclose(access);
   set->type = set->id >= 0 ? H5Dget_type(set->id) : -1;
   const hid_t space = set->type >= 0 ? H5Dget_space(set->id) : -1;
   const bool good = space >= 0 && measure(space, set);
@@ -123,15 +128,10 @@ bool sap_hdf5_set_fits(const sap_hdf5_set* set) {
          set->rows <= bound(set->id) / set->row_values / set->value_size;
 }
 
-// Contiguous or compact, and as long as it says.
-static sap_status read_rows(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
-                            void* out, const char** why) {
-  const hsize_t bytes = set->rows * set->row_values * set->value_size;
+sap_status sap_hdf5_rows_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
+                              void* out, const char** why) {
   const hsize_t values = count * set->row_values;
   *why = "damaged";
-  if (H5Dget_storage_size(set->id) < bytes) {
-    return SAP_STATUS_SYNTAX;
-  }
   hsize_t start[SAP_HDF5_MOST_DIMENSIONS] = {first}, size[SAP_HDF5_MOST_DIMENSIONS] = {count};
   for (int32_t i = 1; i < set->rank; ++i) {
     size[i] = set->size[i];
@@ -164,7 +164,11 @@ static sap_status read_by_layout(const sap_hdf5_set* set, hid_t list, hsize_t fi
   if (layout == H5D_CONTIGUOUS && H5Dget_offset(set->id) == HADDR_UNDEF) {
     return sap_hdf5_fill(list, count * set->row_values, memory, out, why);
   }
-  return read_rows(set, first, count, memory, out, why);
+  // Contiguous or compact, and as long as it says.
+  *why = "damaged";
+  return H5Dget_storage_size(set->id) >= set->rows * set->row_values * set->value_size
+             ? sap_hdf5_rows_read(set, first, count, memory, out, why)
+             : SAP_STATUS_SYNTAX;
 }
 
 sap_status sap_hdf5_set_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,

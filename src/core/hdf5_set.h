@@ -39,8 +39,8 @@ bool sap_hdf5_exists(hid_t file, const char* name);
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set);
 void sap_hdf5_set_close(sap_hdf5_set* set);
 
-// Can a file of that size hold so many values, compressed at best? To be asked before there is
-// memory for all of them.
+// Can a file of that size hold so many values, compressed at best? Few may be, that were never
+// written. To be asked before there is memory for all of them.
 bool sap_hdf5_set_fits(const sap_hdf5_set* set);
 
 // Values of `count` rows from `first` on, all of which the set must have, as `memory`: a native

@@ -76,7 +76,7 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
 bool sap_recorder_create_columns(sap_recorder* recorder, const sap_recorder_options* options);
 // Names, joints, shapes and meshes; for lack of memory *failure is ENOMEM.
 bool sap_recorder_write_model(hid_t file, const sap_recorded_model* model, int* failure);
-// Frees what sap_recorder_create and sap_recorder_write made.
+// Frees what sap_recorder_create and sap_recorder_write made for a model of our own.
 void sap_recorder_forget_model(sap_recorder* recorder);
 // Notes that the recording is lost from here on; returns IO.
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error);

@@ -50,10 +50,15 @@ static sap_status compare_attribute(hid_t file, const char* name, const char* ex
   return status == SAP_STATUS_MEMORY ? status : SAP_STATUS_OK;
 }
 
-// Rows and columns of a data set that has one or two dimensions; false: there is none such.
+// A data set of one or two dimensions; false: there is none such. Closed by sap_hdf5_set_close,
+// also after a failure.
+static bool open_table(hid_t file, const char* name, sap_hdf5_set* set) {
+  return sap_hdf5_set_open(file, name, set) && (set->rank == 1 || set->rank == 2);
+}
+
 static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* columns) {
   sap_hdf5_set set;
-  const bool good = sap_hdf5_set_open(file, name, &set) && (set.rank == 1 || set.rank == 2);
+  const bool good = open_table(file, name, &set);
   *rows = good ? (int64_t)set.rows : 0;
   *columns = good ? (int64_t)set.row_values : 0;
   sap_hdf5_set_close(&set);
@@ -94,6 +99,9 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
     const bool other = H5Fis_hdf5(path) == 0;
+    if (!other) {
+      sap_hdf5_silence_exit();
+    }
     return sap_fail(error, other ? SAP_STATUS_SYNTAX : SAP_STATUS_IO,
                     other ? "'%s' is not an HDF5 file"
                           : "cannot open the recording '%s': it is damaged or cut off",
@@ -134,12 +142,15 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
   if (recording == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recording");
   }
+  recording->file = -1;
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = open_file(path, recording, error);
   sap_hdf5_silence_end(&silence);
   if (status != SAP_STATUS_OK) {
-    sap_hdf5_silence_exit();
+    if (recording->file >= 0) {  // what is in it may be damaged
+      sap_hdf5_silence_exit();
+    }
     sap_recording_close(recording);
     return status;
   }
@@ -171,6 +182,10 @@ static void end_quietly(hid_t file, const char* name, bool good, const sap_hdf5_
   sap_hdf5_silence_end(silence);
 }
 
+static sap_status no_table(const char* name, sap_error* error) {
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
+}
+
 sap_status sap_recording_size(const sap_recording* recording, const char* name, int64_t* rows,
                               int64_t* columns, sap_error* error) {
   if (recording == NULL || name == NULL || rows == NULL || columns == NULL) {
@@ -180,37 +195,44 @@ sap_status sap_recording_size(const sap_recording* recording, const char* name, 
   sap_hdf5_silence_begin(&silence);
   const bool good = measure(recording->file, name, rows, columns);
   end_quietly(recording->file, name, good, &silence);
-  return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
+  return good ? SAP_STATUS_OK : no_table(name, error);
 }
 
-sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
-                              int64_t count, double* out, sap_error* error) {
-  int64_t rows, columns;
-  sap_status status = sap_recording_size(recording, name, &rows, &columns, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+// Of an open data set.
+static sap_status read_rows(const sap_hdf5_set* set, const char* name, int64_t first, int64_t count,
+                            double* out, sap_error* error) {
+  const int64_t rows = (int64_t)set->rows;
+  const char* why = "no numbers";
+  sap_status status = SAP_STATUS_SYNTAX;
   if (out == NULL || first < 0 || count < 0 || first > rows || count > rows - first) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "rows %lld to %lld of '%s' must lie in [0, %lld), with memory for them",
                     (long long)first, (long long)(first + count), name, (long long)rows);
   }
-  const char* why = "no numbers";
-  sap_hdf5_set set;
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  status = SAP_STATUS_SYNTAX;
-  if (sap_hdf5_set_open(recording->file, name, &set) &&
-      (set.kind == SAP_HDF5_INTEGERS || set.kind == SAP_HDF5_FLOATS)) {
-    status = sap_hdf5_set_read(&set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);
+  if (set->kind == SAP_HDF5_INTEGERS || set->kind == SAP_HDF5_FLOATS) {
+    status = sap_hdf5_set_read(set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);
   }
-  sap_hdf5_set_close(&set);
-  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
   return status == SAP_STATUS_OK
              ? SAP_STATUS_OK
              : sap_fail(error, status == SAP_STATUS_SYNTAX ? SAP_STATUS_IO : status,
                         "cannot read '%s' of the recording: %s", name, why);
+}
+
+sap_status sap_recording_read(const sap_recording* recording, const char* name, int64_t first,
+                              int64_t count, double* out, sap_error* error) {
+  if (recording == NULL || name == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_recording_read: an argument is NULL");
+  }
+  sap_hdf5_set set;
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const bool found = open_table(recording->file, name, &set);
+  const sap_status status =
+      found ? read_rows(&set, name, first, count, out, error) : no_table(name, error);
+  sap_hdf5_set_close(&set);
+  end_quietly(recording->file, name,
+              status == SAP_STATUS_OK || (found && status == SAP_STATUS_ARGUMENT), &silence);
+  return status;
 }
 
 sap_status sap_recording_attribute(const sap_recording* recording, const char* name,

@@ -8,6 +8,7 @@
 
 #include "core/file.h"
 #include "core/hdf5_set.h"
+#include "core/hdf5_silence.h"
 #include "core/memory.h"
 
 enum { MESSAGE_SIZE = 320 };
@@ -19,6 +20,9 @@ sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* err
     return status;
   }
   file->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
+  if (file->id < 0 && H5Fis_hdf5(path) > 0) {
+    sap_hdf5_silence_exit();
+  }
   return file->id >= 0
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_SYNTAX, "%s: no HDF5 file, or cut off or damaged", path);
@@ -49,7 +53,7 @@ bool sap_fclib_has(const sap_fclib_file* file, const char* name) {
 static sap_status open_set(const sap_fclib_file* file, const char* name, bool integer,
                            int64_t expected, sap_hdf5_set* set, int32_t* count, sap_error* error) {
   *set = (sap_hdf5_set){.id = -1, .type = -1};
-  if (!sap_fclib_has(file, name) || !sap_hdf5_set_open(file->id, name, set)) {
+  if (!sap_hdf5_set_open(file->id, name, set)) {
     sap_hdf5_set_close(set);
     return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "missing or no dataset");
   }

@@ -114,10 +114,10 @@ sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_er
                                                                "nor '/fclib_global' is there",
                                                                path);
   }
-  sap_fclib_close(&file);
-  if (status != SAP_STATUS_OK) {
+  if (status != SAP_STATUS_OK && file.id >= 0) {  // what is in it may be damaged
     sap_hdf5_silence_exit();
   }
+  sap_fclib_close(&file);
   sap_hdf5_silence_end(&silence);
   if (status != SAP_STATUS_OK && strncmp(error->message, path, strlen(path)) != 0) {
     sap_error_prefix(error, "%s", path);

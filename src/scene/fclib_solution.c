@@ -171,10 +171,10 @@ sap_status sap_fclib_read_solution(const char* path, const sap_problem* problem,
   if (status == SAP_STATUS_OK) {
     status = read_beside(&file, problem, index, solution, found, error);
   }
-  sap_fclib_close(&file);
-  if (status != SAP_STATUS_OK) {
+  if (status != SAP_STATUS_OK && file.id >= 0) {  // what is in it may be damaged
     sap_hdf5_silence_exit();
   }
+  sap_fclib_close(&file);
   sap_hdf5_silence_end(&silence);
   return status;
 }

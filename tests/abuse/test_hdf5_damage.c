@@ -132,6 +132,23 @@ static void test_wrong_index(void** state) {
   }
 }
 
+// Lengths that are wrong, but right together: none is believed.
+static void test_balanced_lies(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_path(*state, "lies.h5", path);
+  write_file(path, 0, false);
+  size_t size;
+  char* bytes = scratch_read(path, &size);
+  const uint32_t longer = 2 * SIZE - 1, shorter = 1;
+  memcpy(bytes + find_key(bytes, size, 1), &longer, 4);
+  memcpy(bytes + find_key(bytes, size, 2), &shorter, 4);
+  (void)scratch_write(*state, "lies.h5", bytes, size, path);
+  free(bytes);
+  for (hsize_t first = 0; first <= 2 * CHUNK; first += CHUNK) {
+    assert_int_equal(read_file(path, first), SAP_STATUS_OK);
+  }
+}
+
 static void test_checksum(void** state) {
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_path(*state, "sum.h5", path);
@@ -213,9 +230,9 @@ static void test_attributes(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_wrong_length),
-                                     cmocka_unit_test(test_wrong_index),
-                                     cmocka_unit_test(test_checksum), cmocka_unit_test(test_claims),
-                                     cmocka_unit_test(test_attributes)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_wrong_length),  cmocka_unit_test(test_wrong_index),
+      cmocka_unit_test(test_balanced_lies), cmocka_unit_test(test_checksum),
+      cmocka_unit_test(test_claims),        cmocka_unit_test(test_attributes)};
   return cmocka_run_group_tests(tests, hdf5_silent_setup, scratch_teardown);
 }
