@@ -19,7 +19,6 @@ message(STATUS "MuJoCo ${MuJoCo_VERSION}: ${MuJoCo_LIBRARY}")
 file(GLOB SAPSTEP_MUJOCO_SOURCES CONFIGURE_DEPENDS src/mujoco/*.c)
 # Of the core what it uses, hidden in a shared library.
 set(SAPSTEP_MUJOCO_CORE archive clock error file memory run_options sealed_file)
-list(TRANSFORM SAPSTEP_MUJOCO_CORE REPLACE "(.+)" "${CMAKE_CURRENT_SOURCE_DIR}/src/core/\\1.c")
 # One compilation for the library and for its tests.
 add_library(sapstep_mujoco_objects OBJECT ${SAPSTEP_MUJOCO_SOURCES})
 target_include_directories(sapstep_mujoco_objects PRIVATE include src)
@@ -30,9 +29,7 @@ set_target_properties(sapstep_mujoco_objects PROPERTIES C_VISIBILITY_PRESET hidd
 add_library(sapstep_mujoco $<TARGET_OBJECTS:sapstep_mujoco_objects>)
 add_library(sapstep::mujoco ALIAS sapstep_mujoco)
 if(BUILD_SHARED_LIBS)
-  target_sources(sapstep_mujoco PRIVATE ${SAPSTEP_MUJOCO_CORE})
-  target_include_directories(sapstep_mujoco PRIVATE src)
-  target_compile_definitions(sapstep_mujoco PRIVATE SAPSTEP_VERSION="${PROJECT_VERSION}")
+  sapstep_use_core(sapstep_mujoco ${SAPSTEP_MUJOCO_CORE})
 endif()
 target_include_directories(sapstep_mujoco PUBLIC
   $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include>

@@ -7,13 +7,19 @@ execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${PREFIX}-f
 file(RENAME ${PREFIX}-first ${PREFIX})
 
 # What was installed can be taken away again.
-set(gone ${PREFIX}-gone)
-file(REMOVE_RECURSE ${gone})
+# what else lies in a prefix stays, also where that has the library's name, and empty folders.
+set(gone ${PREFIX}-gone/sapstep)
+file(REMOVE_RECURSE ${PREFIX}-gone)
+file(WRITE ${gone}/lib/other "")
+file(MAKE_DIRECTORY ${gone}/include)
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${gone}
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${CMAKE_COMMAND} -DMANIFEST=${BUILD}/install_manifest.txt
                         -P ${CMAKE_CURRENT_LIST_DIR}/../../cmake/uninstall.cmake
                 OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
+if(NOT EXISTS ${gone}/lib/other OR NOT IS_DIRECTORY ${gone}/include)
+  message(FATAL_ERROR "uninstall took more than what was installed")
+endif()
 # (names within it: the folders above may have the word in theirs)
 file(GLOB_RECURSE left LIST_DIRECTORIES true RELATIVE ${gone} ${gone}/*)
 list(FILTER left INCLUDE REGEX "sapstep")
