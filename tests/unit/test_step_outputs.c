@@ -186,6 +186,32 @@ static void test_negative_gear(void** unused) {
   }
 }
 
+// A range that leaves out zero has servos that ask for nothing push all the same, alike in effort.
+static void test_least_effort(void** unused) {
+  (void)unused;
+  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+  sap_joint_def slide = sap_joint_def_default();
+  slide.type = SAP_JOINT_SLIDE;
+  slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
+  slide.effort_lower = 6.0;
+  slide.effort_upper = 10.0;
+  assert_int_equal(sap_builder_add_joint(builder, &slide, NULL, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 2; ++i) {
+    sap_actuator_def def = sap_actuator_def_default();
+    def.gear = i == 0 ? 2.0 : 5.0;
+    def.bias[2] = -1e-9;
+    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  }
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  simulation_step(&s, 1);
+  double force[2];
+  assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
+                   SAP_STATUS_OK);
+  ASSERT_NEAR(2.0 * s.state.v[0], 6.0 * dt, 1e-9);
+  ASSERT_NEAR(2.0 * force[0] + 5.0 * force[1], 6.0, 1e-8);
+  simulation_end(&s);
+}
+
 static void test_jacobian(void** unused) {
   (void)unused;
   sap_builder* builder = mixed_builder();
@@ -266,10 +292,10 @@ static void test_control_function(void** unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contact_forces),   cmocka_unit_test(test_constraint_forces),
-      cmocka_unit_test(test_upper_limit),      cmocka_unit_test(test_actuator_forces),
-      cmocka_unit_test(test_negative_gear),    cmocka_unit_test(test_jacobian),
-      cmocka_unit_test(test_control_function),
+      cmocka_unit_test(test_contact_forces), cmocka_unit_test(test_constraint_forces),
+      cmocka_unit_test(test_upper_limit),    cmocka_unit_test(test_actuator_forces),
+      cmocka_unit_test(test_negative_gear),  cmocka_unit_test(test_least_effort),
+      cmocka_unit_test(test_jacobian),       cmocka_unit_test(test_control_function),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `sapstep run` sums up, against its own recording of every step: iterations, contacts,
+// penetration, slip, spin and rolling, at the end and over the second half.
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <sapstep/recorder.h>
+
+#include "support/command.h"
+#include "support/near.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+enum { STEPS = 60, WIDTH = 40 };
+
+// Two balls that slide, spin and roll on, and two boxes that fall.
+static const char scene[] =
+    "<mujoco><option timestep='0.01'/><default><geom size='.1 .1 .1' condim='6' friction='.5 .02 "
+    ".01'/></default><worldbody><geom type='plane' size='5 5 1'/>"
+    "<body pos='0 0 .1'><joint name='x' type='slide' axis='1 0 0'/><joint type='slide' axis='0 0 "
+    "1'/><joint name='spin' axis='0 0 1'/><joint name='roll' axis='0 1 0'/><geom/></body>"
+    "<body pos='0 2 .1'><freejoint/><geom/></body>"
+    "<body pos='0 4 .15' euler='10 20 0'><freejoint/><geom type='box'/></body>"
+    "<body pos='.05 4 .4' euler='30 0 0'><freejoint/><geom type='box'/></body>"
+    "</worldbody><keyframe><key name='k' qpos='0 0 0 0  0 2 .1 1 0 0 0  0 4 .15 1 .1 .2 0  .05 4 "
+    ".4 1 .2 0 0' qvel='1 0 30 4  0 .5 0 0 0 20  0 0 0 0 0 0  0 0 0 0 0 0'/></keyframe></mujoco>";
+
+typedef struct sums {
+  double iterations[STEPS], penetration, contacts, most_contacts;
+  double end[3], late[3];  // slip, spin, rolling
+} sums;
+
+static int read_row(const char** at, double row[WIDTH]) {
+  int n = 0;
+  char* stop;
+  do {
+    row[n++] = strtod(*at, &stop);
+    *at = stop + 1;
+  } while (*stop == ',' && n < WIDTH);
+  return n;
+}
+
+static char* exported(scratch* s, const char* what) {
+  char line[128];
+  (void)snprintf(line, sizeof line, "export a.h5 %s", what);
+  command_result r = command_run(s, program, "", line);
+  assert_int_equal(r.exit_code, 0);
+  free(r.err);
+  return r.out;
+}
+
+// Means over the contacts of a step, then over the steps of the second half that have any.
+static void add_step(sums* s, int step, const double sum[3], int contacts, int* late) {
+  const bool counts = 2 * step > STEPS && contacts > 0;
+  *late += counts ? 1 : 0;
+  for (int k = 0; k < 3; ++k) {
+    s->end[k] = contacts > 0 ? sum[k] / contacts : (double)NAN;
+    s->late[k] += counts ? s->end[k] : 0.0;
+  }
+}
+
+static void read_contacts(scratch* scratch_folder, sums* s) {
+  char* text = exported(scratch_folder, "--contacts");
+  const char* at = strchr(text, '\n') + 1;
+  double row[WIDTH] = {0.0};
+  int late = 0, n = *at != '\0' ? read_row(&at, row) : 0;
+  while (n > 0 && row[0] == 0.0) {  // of the start, which no step ended with
+    n = *at != '\0' ? read_row(&at, row) : 0;
+  }
+  for (int step = 1; step <= STEPS; ++step) {
+    double sum[3] = {0.0};
+    int contacts = 0;
+    while (n > 0 && fabs(row[0] - 0.01 * step) < 1e-3) {
+      sum[0] += hypot(row[20], row[21]);
+      sum[1] += fabs(row[26]);
+      sum[2] += hypot(row[27], row[28]);
+      s->penetration = fmax(s->penetration, -row[19]);
+      ++contacts;
+      n = *at != '\0' ? read_row(&at, row) : 0;
+    }
+    s->contacts += contacts;
+    s->most_contacts = fmax(s->most_contacts, contacts);
+    add_step(s, step, sum, contacts, &late);
+  }
+  for (int k = 0; k < 3; ++k) {
+    s->late[k] /= late;
+  }
+  assert_int_equal(n, 0);
+  free(text);
+}
+
+static void read_iterations(scratch* scratch_folder, sums* s) {
+  char* text = exported(scratch_folder, "step:newton_iterations");
+  const char* at = strchr(text, '\n') + 1;
+  double row[WIDTH];
+  assert_int_equal(read_row(&at, row), 2);  // the start
+  for (int i = 0; i < STEPS; ++i) {
+    assert_int_equal(read_row(&at, row), 2);
+    s->iterations[i] = row[1];
+  }
+  free(text);
+}
+
+static int ascending(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static void expect(const command_result* r, const char* name, double value) {
+  const double found = json_member(r->out, name);
+  print_message("%s %g\n", name, found);
+  ASSERT_NEAR(found, value, 1e-6 * fmax(1.0, fabs(value)));
+}
+
+static void test_sums(void** state) {
+  if (!sap_recorder_available()) {
+    print_message("no HDF5: skipped\n");
+    skip();
+  }
+  char path[SCRATCH_PATH_SIZE];
+  (void)scratch_write(*state, "a.xml", scene, sizeof scene - 1, path);
+  command_result r =
+      command_run(*state, program, "",
+                  "run a.xml --keyframe k --duration 0.6 --record a.h5 --stats --format json");
+  if (r.exit_code != 0) {
+    fail_msg("%s", r.err);
+  }
+  sums s = {0};
+  read_iterations(*state, &s);
+  read_contacts(*state, &s);
+  double late = 0.0, all = 0.0;
+  for (int i = 0; i < STEPS; ++i) {
+    all += s.iterations[i] / STEPS;
+    late += 2 * i >= STEPS ? s.iterations[i] / (0.5 * STEPS) : 0.0;
+  }
+  qsort(s.iterations, STEPS, sizeof *s.iterations, ascending);
+  expect(&r, "newton_iterations_mean", all);
+  expect(&r, "newton_iterations_p95", s.iterations[(19 * STEPS + 19) / 20 - 1]);
+  expect(&r, "newton_iterations_max", s.iterations[STEPS - 1]);
+  expect(&r, "newton_iterations_second_half", late);
+  expect(&r, "contacts_mean", s.contacts / STEPS);
+  expect(&r, "contacts_max", s.most_contacts);
+  expect(&r, "penetration_max_m", s.penetration);
+  static const char* const ends[] = {"slip_end_mps", "spin_end_radps", "rolling_end_radps"};
+  static const char* const lates[] = {"slip_second_half_mps", "spin_second_half_radps",
+                                      "rolling_second_half_radps"};
+  for (int k = 0; k < 3; ++k) {
+    expect(&r, ends[k], s.end[k]);
+    expect(&r, lates[k], s.late[k]);
+    assert_true(s.late[k] > 1e-3);
+  }
+  command_clear(&r);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_sums, scratch_setup, scratch_teardown)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
