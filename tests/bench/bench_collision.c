@@ -14,27 +14,11 @@
 
 enum { BODIES = 40, SAMPLES = 200 };
 
-static int32_t add_mesh(collision_scene* s) {
-  double points[3 * 100];
-  uint64_t seed = 4;
-  for (int i = 0; i < 100; ++i) {
-    double* x = points + 3 * i;
-    sap_v3_set(x, oracle_random(&seed) - 0.5, oracle_random(&seed) - 0.5,
-               oracle_random(&seed) - 0.5);
-    sap_v3_scale(x, x, 0.1 / sap_v3_norm(x));
-  }
-  const sap_mesh_def mesh = {.vertex_count = 100, .vertices = points};
-  sap_error error;
-  int32_t id = -1;
-  assert_int_equal(sap_builder_add_mesh(s->builder, &mesh, &id, &error), SAP_STATUS_OK);
-  return id;
-}
-
 // Four by four layers that overlap by about a millimetre, turned at random.
 static void build(collision_scene* s, sap_shape_type first, sap_shape_type second) {
   scene_begin(s);
   scene_add_shape(s, 0, SAP_SHAPE_PLANE, 0.0, 0.0, 0.0);
-  const int32_t mesh = add_mesh(s);
+  const int32_t mesh = scene_add_random_mesh(s, 100, 0.1);
   for (int i = 0; i < BODIES; ++i) {
     sap_shape_def def = sap_shape_def_default();
     def.type = i % 2 ? first : second;

@@ -53,11 +53,7 @@ static const char* find_row(char* table, const char* a, const char* b) {
 }
 
 static command_result run(scratch* s, const char* arguments, int exit_code) {
-  command_result r = command_run(s, program, "", arguments);
-  if (r.exit_code != exit_code) {
-    fail_msg("%s: exit code %d, %s", arguments, r.exit_code, r.err);
-  }
-  return r;
+  return command_exits(s, program, arguments, exit_code);
 }
 
 static double member(scratch* s, const char* arguments, const char* solver, const char* start,
@@ -110,19 +106,13 @@ static void test_scene(void** state) {
   command_clear(&r);
   static const char* const files[] = {"p.svg", "p.csv", "t.svg", "t.csv", "c.svg", "c.csv"};
   for (size_t i = 0; i < sizeof files / sizeof *files; ++i) {
-    char path[SCRATCH_PATH_SIZE];
-    size_t count = 0;
-    char* text = scratch_read(scratch_path(s, files[i], path), &count);
-    assert_non_null(text);
-    assert_true(count > 100);
+    char* text = scratch_text(s, files[i]);
+    assert_true(strlen(text) > 100);
     assert_non_null(strstr(text, "sap-ncp"));
     assert_null(strstr(text, "nan,"));
     free(text);
   }
-  char path[SCRATCH_PATH_SIZE];
-  size_t count = 0;
-  char* rows = scratch_read(scratch_path(s, "rows.csv", path), &count);
-  assert_non_null(rows);
+  char* rows = scratch_text(s, "rows.csv");
   int lines = 0;
   for (const char* at = rows; (at = strchr(at, '\n')) != NULL; ++at) {
     ++lines;
@@ -138,11 +128,9 @@ typedef struct line_values {
 } line_values;
 
 static line_values read_line(scratch* s, const char* name, const char* panel, const char* line) {
-  char path[SCRATCH_PATH_SIZE], begins[128];
-  size_t count = 0;
+  char begins[128];
   line_values v = {-INFINITY, NAN, 0};
-  char* text = scratch_read(scratch_path(s, name, path), &count);
-  assert_non_null(text);
+  char* text = scratch_text(s, name);
   (void)snprintf(begins, sizeof begins, "\"%s\",\"%s\",", panel, line);
   for (char* row = strtok(text, "\n"); row != NULL; row = strtok(NULL, "\n")) {
     if (strncmp(row, begins, strlen(begins)) == 0) {

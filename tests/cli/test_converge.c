@@ -27,11 +27,7 @@ static const char* const program = SAPSTEP_PROGRAM;
 static command_result run(scratch* s, const char* arguments, int exit_code) {
   char line[2048];
   (void)snprintf(line, sizeof line, "converge %s", arguments);
-  command_result r = command_run(s, program, "", line);
-  if (r.exit_code != exit_code) {
-    fail_msg("'%s': exit %d, stderr '%s'", line, r.exit_code, r.err);
-  }
-  return r;
+  return command_exits(s, program, line, exit_code);
 }
 
 // A number of the n-th row of JSON output.
@@ -109,7 +105,6 @@ static void spring_cylinder_errors(void** state) {
 
 // The scenes of contact run as well; the chart has a line per series and panel.
 static void chart_of_sliding_box(void** state) {
-  char path[SCRATCH_PATH_SIZE];
   command_result r = run(*state,
                          "'" SCENES
                          "sliding_box.xml' --levels 3 --duration 0.1 --scheme midpoint "
@@ -117,8 +112,7 @@ static void chart_of_sliding_box(void** state) {
                          0);
   assert_string_equal(r.err, "");
   assert_non_null(strstr(r.out, "\nmidpoint,theta,sap,0.0005"));
-  char* svg = scratch_read(scratch_path(*state, "orders.svg", path), NULL);
-  assert_non_null(svg);
+  char* svg = scratch_text(*state, "orders.svg");
   assert_true(strncmp(svg, "<svg ", 5) == 0);
   int lines = 0;
   for (const char* at = svg; (at = strstr(at, "<polyline")) != NULL; ++at) {

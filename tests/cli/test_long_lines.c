@@ -30,19 +30,8 @@ static void run(scratch* s, const char* format, ...) {
   va_start(list, format);
   (void)vsnprintf(arguments, sizeof arguments, format, list);
   va_end(list);
-  command_result r = command_run(s, program, "", arguments);
-  if (r.exit_code != 0) {
-    fail_msg("%s: exit code %d, %s", arguments, r.exit_code, r.err);
-  }
+  command_result r = command_exits(s, program, arguments, 0);
   command_clear(&r);
-}
-
-static char* text_of(scratch* s, const char* name) {
-  char path[SCRATCH_PATH_SIZE];
-  size_t count;
-  char* text = scratch_read(scratch_path(s, name, path), &count);
-  assert_non_null(text);
-  return text;
 }
 
 // Points of the first polyline; in each tenth of its width it spans the whole band.
@@ -82,10 +71,10 @@ static void test_compare(void** state) {
       "compare --self --solvers sap --set scheme=symplectic-euler,friction=0 --duration 200 "
       "--plot energy --svg a.svg %s",
       cylinder);
-  char* svg = text_of(s, "a.svg");
+  char* svg = scratch_text(s, "a.svg");
   assert_in_range(check_band(svg), 200, 400);
   free(svg);
-  char* csv = text_of(s, "a.csv");
+  char* csv = scratch_text(s, "a.csv");
   int rows = 0;
   double low = (double)INFINITY, high = -(double)INFINITY;
   for (char* line = strtok(csv, "\n"); line != NULL; line = strtok(NULL, "\n"), ++rows) {
@@ -106,11 +95,11 @@ static void test_plot(void** state) {
   }
   run(s, "run %s --scheme symplectic-euler --friction 0 --duration 200 --record a.h5", cylinder);
   run(s, "plot a.h5 energy:total -o b.svg");
-  char* svg = text_of(s, "b.svg");
+  char* svg = scratch_text(s, "b.svg");
   assert_in_range(check_band(svg), 2000, 4000);
   free(svg);
   run(s, "plot a.h5 v:x --against q:x -o c.svg");  // an ellipse: both its ends are there
-  svg = text_of(s, "c.svg");
+  svg = scratch_text(s, "c.svg");
   assert_non_null(strstr(svg, "<polyline"));
   free(svg);
 }

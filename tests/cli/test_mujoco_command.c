@@ -48,13 +48,11 @@ static void test_stiffness(void** state) {
 }
 
 static void test_trajectory(void** state) {
-  char path[SCRATCH_PATH_SIZE];
   command_expect(*state, program,
                  "mujoco box.xml --keyframe up --dt 0.01 --duration 0.1 --every 5 --output t.csv"
                  " > table",
                  0, NULL);
-  char* text = scratch_read(scratch_path(*state, "t.csv", path), NULL);
-  assert_non_null(text);
+  char* text = scratch_text(*state, "t.csv");
   assert_int_equal(strncmp(text, "t_s,q_root_x_m,q_root_y_m,q_root_z_m,q_root_qw,", 46), 0);
   int rows = 0;
   for (const char* c = text; *c != '\0'; ++c) {
@@ -138,13 +136,11 @@ static void test_wrong_input(void** state) {
 
 // A trajectory appears whole; of one that meets a full disk the lines that were written stay.
 static void test_full_disk(void** state) {
-  char path[SCRATCH_PATH_SIZE];
   const int before = scratch_count(*state);
   command_expect_after(*state, program, "ulimit -f 16; trap '' XFSZ;",
                        "mujoco --output t.csv --duration 5 box.xml", 3,
                        "the trajectory's rows so far are in 't.csv'");
-  char* text = scratch_read(scratch_path(*state, "t.csv", path), NULL);
-  assert_non_null(text);
+  char* text = scratch_text(*state, "t.csv");
   assert_int_equal(text[strlen(text) - 1], '\n');
   assert_true(strlen(text) > 4000 && strlen(text) <= 16 * 1024);
   free(text);

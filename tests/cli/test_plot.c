@@ -111,9 +111,7 @@ static void exported_numbers_obey_mechanics(void** state) {
   ASSERT_NEAR(c[25], 9.81 * 0.005 / 4.0, 0.01);  // impulse of one corner of four
   free(csv);
   expect(*state, "export a.h5 -o all.csv", 0, NULL);
-  char path[SCRATCH_PATH_SIZE];
-  csv = scratch_read(scratch_path(*state, "all.csv", path), NULL);
-  assert_non_null(csv);
+  csv = scratch_text(*state, "all.csv");
   assert_non_null(strstr(csv, ",q:root:qw,"));
   assert_non_null(strstr(csv, ",step:cost_J,"));
   free(csv);
@@ -132,25 +130,21 @@ static void pictures_hold_what_was_asked(void** state) {
     skip();
   }
   record(*state);
-  char path[SCRATCH_PATH_SIZE];
   expect(*state, "plot a.h5 energy slip history", 0, NULL);
-  char* svg = scratch_read(scratch_path(*state, "a.svg", path), NULL);
-  assert_non_null(svg);
+  char* svg = scratch_text(*state, "a.svg");
   assert_int_equal(count(svg, "<polyline"), 4 + 1 + 2);
   assert_int_equal(count(svg, ">t [s]<"), 2);
   assert_int_equal(count(svg, ">iteration<"), 1);
   assert_int_equal(count(svg, ">kinetic<"), 1);
   free(svg);
   expect(*state, "plot a.h5 v:root:z --against q:root:z -o phase.svg", 0, NULL);
-  svg = scratch_read(scratch_path(*state, "phase.svg", path), NULL);
-  assert_non_null(svg);
+  svg = scratch_text(*state, "phase.svg");
   assert_non_null(strstr(svg, ">q:root:z [m]<"));
   assert_non_null(strstr(svg, ">v [m/s]<"));
   free(svg);
   if (system("command -v rsvg-convert >/dev/null") == 0) {
     expect(*state, "plot a.h5 energy -o e.png", 0, NULL);
-    char* png = scratch_read(scratch_path(*state, "e.png", path), NULL);
-    assert_non_null(png);
+    char* png = scratch_text(*state, "e.png");
     assert_memory_equal(png, "\x89PNG", 4);
     free(png);
   } else {
@@ -193,8 +187,7 @@ static void wrong_input_is_told(void** state) {
                   "export a.h5 contacts -o pipe; wait; test -p pipe && echo still");
   assert_string_equal(piped.out, "still\n");
   command_clear(&piped);
-  char* text = scratch_read(scratch_path(*state, "b.csv", path), NULL);
-  assert_non_null(text);
+  char* text = scratch_text(*state, "b.csv");
   command_says(text, "t_s,contacts\n0,");
   free(text);
   expect(*state, "export", 2, "a recording is needed");

@@ -38,9 +38,7 @@ static double last_velocity(scratch* s, const char* arguments) {
     fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
   }
   command_clear(&r);
-  char path[SCRATCH_PATH_SIZE];
-  char* text = scratch_read(scratch_path(s, "t.csv", path), NULL);
-  assert_non_null(text);
+  char* text = scratch_text(s, "t.csv");
   int column = 0;
   const char* header = strstr(text, "rail");
   const char* velocity = NULL;

@@ -40,15 +40,6 @@ static void run(scratch* s, const char* before, const char* arguments, int exit_
   command_clear(&r);
 }
 
-static char* text_of(scratch* s, const char* name) {
-  char path[SCRATCH_PATH_SIZE];
-  char* text = scratch_read(scratch_path(s, name, path), NULL);
-  if (text == NULL) {
-    fail_msg("there is no %s", name);
-  }
-  return text;
-}
-
 static bool exists(scratch* s, const char* name) {
   char path[SCRATCH_PATH_SIZE];
   char* text = scratch_read(scratch_path(s, name, path), NULL);
@@ -96,7 +87,7 @@ static void grid_against_coulomb(void** state) {
         "set geom/box/mass 2\n"
         "measure v/root[0] mass steps\n");
   run(*state, "", "sweep slide.study --csv slide.csv --jobs 1", 0);
-  char* csv = text_of(*state, "slide.csv");
+  char* csv = scratch_text(*state, "slide.csv");
   const char header[] =
       "case,friction,scheme,geom.box.mass,v.root[0]_end,mass,steps,status,message\n";
   assert_memory_equal(csv, header, sizeof header - 1);
@@ -131,7 +122,7 @@ static void jobs_do_not_matter(void** state) {
   assert_same_file(*state, "a.h5", "b.h5");
 #endif
   assert_false(exists(*state, JOURNAL("fall", "a")));
-  char* csv = text_of(*state, "a.csv");
+  char* csv = scratch_text(*state, "a.csv");
   for (int i = 1; i <= 16; ++i) {
     assert_true(cell(csv, i, 0) == i - 1);
     assert_true(cell(csv, i, 1) == (i <= 8 ? 0.2 : 0.5));
@@ -151,7 +142,7 @@ static void random_numbers(void** state) {
         "random dt uniform 1 3\nrandom friction log 1 100\nrandom q/root[0] normal 5 2\n"
         "measure q/root[0]\n");
   run(*state, "", "sweep draw.study" TABLE("draw"), 0);
-  char* csv = text_of(*state, "draw.csv");
+  char* csv = scratch_text(*state, "draw.csv");
   double sums[5] = {0.0};
   const char* at = csv;
   for (int i = 1; i <= 2000; ++i) {
@@ -184,7 +175,7 @@ static void scene_values(void** state) {
         "grid option/*/gravity[2] -1 -2\nset body/b/pos[0] 4\nset v/b[2] 3\n"
         "measure mass center_x center_z v/b[2] kinetic_end energy_end energy_drift\n");
   run(*state, "", "sweep box.study --csv box.csv", 0);
-  char* csv = text_of(*state, "box.csv");
+  char* csv = scratch_text(*state, "box.csv");
   for (int i = 0; i < 4; ++i) {
     const double g = i % 2 == 0 ? 1.0 : 2.0;
     const double m = i < 2 ? 2.0 : 3.0, z = cell(csv, i + 1, 8), v = cell(csv, i + 1, 9);
@@ -211,7 +202,7 @@ static void failed_case(void** state) {
   assert_non_null(strstr(r.out, "3 cases: 2 ok, 0 unconverged, 1 failed"));
   assert_non_null(strstr(r.err, "case 1: "));
   command_clear(&r);
-  char* csv = text_of(*state, "bad.csv");
+  char* csv = scratch_text(*state, "bad.csv");
   assert_non_null(strstr(csv, "\n0,1,1,ok,\n"));
   assert_non_null(strstr(csv, "\n1,-1,,failed,"));
   assert_non_null(strstr(csv, "\n2,2,2,ok,\n"));

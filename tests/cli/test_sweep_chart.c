@@ -37,14 +37,9 @@ static int circles(const char* svg, double (*out)[2], int most) {
 
 // The a.svg that a sweep draws; to be freed.
 static char* chart_of(scratch* s, const char* arguments) {
-  command_result r = command_run(s, program, "", arguments);
-  if (r.exit_code != 0) {
-    fail_msg("%s", r.err);
-  }
+  command_result r = command_exits(s, program, arguments, 0);
   command_clear(&r);
-  char path[SCRATCH_PATH_SIZE];
-  char* svg = scratch_read(scratch_path(s, "a.svg", path), NULL);
-  assert_non_null(svg);
+  char* svg = scratch_text(s, "a.svg");
   return svg;
 }
 

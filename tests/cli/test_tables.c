@@ -40,11 +40,7 @@ static int collect(names* n, const char* line, size_t length, const char* separa
 }
 
 static command_result run(scratch* s, const char* arguments) {
-  command_result r = command_run(s, program, "", arguments);
-  if (r.exit_code != 0) {
-    fail_msg("%s: exit code %d, %s", arguments, r.exit_code, r.err);
-  }
-  return r;
+  return command_exits(s, program, arguments, 0);
 }
 
 #define BOX                      \

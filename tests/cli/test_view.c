@@ -40,9 +40,7 @@ static void writes_one_file(void** state) {
   record(*state);
   command_expect(*state, program, "view a.h5 --title '</script><b>&\"' --frame-rate 20 >/dev/null",
                  0, NULL);
-  char path[SCRATCH_PATH_SIZE];
-  char* page = scratch_read(scratch_path(*state, "a.html", path), NULL);
-  assert_non_null(page);
+  char* page = scratch_text(*state, "a.html");
   assert_non_null(strstr(page, "\"frames\":31,"));  // 0, 0.05, ... 1.5 s
   assert_non_null(strstr(page, "\"title\":\"\\u003c/script>\\u003cb>&\\u0022\""));
   // nothing is fetched from elsewhere
@@ -122,8 +120,7 @@ static const char probe[] =
 
 static void write_probed(scratch* s, const char* from, const char* to) {
   char path[SCRATCH_PATH_SIZE];
-  char* page = scratch_read(scratch_path(s, from, path), NULL);
-  assert_non_null(page);
+  char* page = scratch_text(s, from);
   char* head = strstr(page, "</head>");
   assert_non_null(head);
   FILE* out = fopen(scratch_path(s, to, path), "wb");

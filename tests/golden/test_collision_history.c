@@ -15,25 +15,10 @@
 
 enum { BODIES = 70, WELDED = 6, STEPS = 80 };
 
-static int32_t add_mesh(collision_scene* s) {
-  double points[3 * 40];
-  uint64_t seed = 4;
-  for (int i = 0; i < 40; ++i) {
-    double* x = points + 3 * i;
-    sap_v3_set(x, oracle_random(&seed) - 0.5, oracle_random(&seed) - 0.5,
-               oracle_random(&seed) - 0.5);
-    sap_v3_scale(x, x, 0.12 / sap_v3_norm(x));
-  }
-  const sap_mesh_def mesh = {.vertex_count = 40, .vertices = points};
-  int32_t id = -1;
-  assert_int_equal(sap_builder_add_mesh(s->builder, &mesh, &id, NULL), SAP_STATUS_OK);
-  return id;
-}
-
 // Bodies of one to three shapes, some with margins, among planes and boxes that do not move.
 static void begin(collision_scene* s) {
   scene_begin(s);
-  const int32_t mesh = add_mesh(s);
+  const int32_t mesh = scene_add_random_mesh(s, 40, 0.12);
   scene_add_shape(s, 0, SAP_SHAPE_PLANE, 1, 1, 1);
   scene_add_shape(s, 0, SAP_SHAPE_BOX, 1.5, 0.1, 0.4);
   for (int b = 1; b <= BODIES + WELDED; ++b) {

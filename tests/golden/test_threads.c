@@ -33,13 +33,7 @@ static sap_model* groups(void) {
     (void)simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
     simulation_shape(builder, body, i % 2 == 0 ? SAP_SHAPE_SPHERE : SAP_SHAPE_BOX, size, material);
   }
-  sap_model* model = NULL;
-  sap_error error = {0};
-  if (sap_builder_compile(builder, &model, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_builder_destroy(builder);
-  return model;
+  return simulation_compile(builder);
 }
 
 typedef struct trace {

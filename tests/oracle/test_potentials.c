@@ -257,23 +257,13 @@ static pile_options pile_of(uint32_t seed) {
   return pile;
 }
 
-static sap_problem* make(const pile_options* options) {
-  sap_problem* problem;
-  sap_error error = {0};
-  assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
-  if (pile_fill(options, problem, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  return problem;
-}
-
 // Every way to the minimum ends there, from any guess, and never goes up on the way.
 static void test_convergence(void** state) {
   (void)state;
   int32_t iterations[2] = {0, 0}, worst[2] = {0, 0};
   for (uint32_t seed = 1; seed <= 60; ++seed) {
     const pile_options pile = pile_of(seed);
-    sap_problem* problem = make(&pile);
+    sap_problem* problem = pile_problem(&pile);
     sap_solution base = {0};
     for (int variant = 0; variant < 4; ++variant) {
       sap_solver_options options = sap_solver_options_default();
@@ -318,7 +308,7 @@ static void test_convergence(void** state) {
 static void test_refusal(void** state) {
   (void)state;
   const pile_options pile = pile_of(5);
-  sap_problem* problem = make(&pile);
+  sap_problem* problem = pile_problem(&pile);
   int taken = 0;
   for (int32_t i = 0; i < sap_solver_count(); ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
@@ -344,7 +334,7 @@ static void test_refusal(void** state) {
 static void test_bad_blocks(void** state) {
   (void)state;
   const pile_options pile = pile_of(5);
-  sap_problem* problem = make(&pile);
+  sap_problem* problem = pile_problem(&pile);
   const int32_t before = sap_problem_block_count(problem);
   const struct {
     double R, dissipation, slip_speed, lagged;

@@ -15,16 +15,6 @@
 #include "support/pile.h"
 #include "support/solve.h"
 
-static sap_problem* make(const pile_options* options) {
-  sap_problem* problem;
-  sap_error error = {0};
-  assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
-  if (pile_fill(options, problem, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  return problem;
-}
-
 static double relative_difference(const double* a, const double* b, int32_t n) {
   double sum = 0.0, scale = 0.0;
   for (int32_t i = 0; i < n; ++i) {
@@ -40,7 +30,7 @@ static void test_variants(void** state) {
     pile_options pile = pile_options_default();
     pile.seed = seed;
     pile.contacts = seed == 4 ? 6 : 24;  // several islands
-    sap_problem* problem = make(&pile);
+    sap_problem* problem = pile_problem(&pile);
     sap_solver_options options = sap_solver_options_default();
     options.relative_tolerance = 1e-13;
     options.linear_solver = SAP_LINEAR_DENSE;
@@ -83,7 +73,7 @@ static int32_t solve_hard(sap_newton_method newton) {
     pile.regularization.sigma = sigma[(i / 6) % 2];
     pile.regularization.beta = (i / 12) % 2 == 0 ? 1.0 : 0.0;
     pile.mixed = i / 24 == 0;
-    sap_problem* problem = make(&pile);
+    sap_problem* problem = pile_problem(&pile);
     sap_solver_options options = sap_solver_options_default();
     options.newton = newton;
     options.max_iterations = 3000;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "math/quaternion.h"
+#include "support/convex_oracle.h"
 
 static void require(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {
@@ -55,6 +56,23 @@ int32_t scene_add_shape(collision_scene* scene, int32_t body, sap_shape_type typ
   def.size[2] = z;
   def.material.stiffness = 1e6;  // also on the world: points lie midway
   return scene_add_shape_def(scene, &def);
+}
+
+int32_t scene_add_random_mesh(collision_scene* scene, int32_t count, double radius) {
+  sap_error error;
+  double points[3 * 128];
+  uint64_t seed = 4;
+  int32_t id = -1;
+  assert_in_range(count, 4, 128);
+  for (int32_t i = 0; i < count; ++i) {
+    double* x = points + 3 * i;
+    sap_v3_set(x, oracle_random(&seed) - 0.5, oracle_random(&seed) - 0.5,
+               oracle_random(&seed) - 0.5);
+    sap_v3_scale(x, x, radius / sap_v3_norm(x));
+  }
+  const sap_mesh_def mesh = {.vertex_count = count, .vertices = points};
+  require(sap_builder_add_mesh(scene->builder, &mesh, &id, &error), &error);
+  return id;
 }
 
 void scene_compile(collision_scene* scene) {

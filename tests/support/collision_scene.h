@@ -22,6 +22,8 @@ int32_t scene_add_body(collision_scene* scene, int32_t parent);
 int32_t scene_add_shape(collision_scene* scene, int32_t body, sap_shape_type type, double x,
                         double y, double z);
 int32_t scene_add_shape_def(collision_scene* scene, const sap_shape_def* def);
+// A hull of random points at this distance from its origin; returns the mesh.
+int32_t scene_add_random_mesh(collision_scene* scene, int32_t points, double radius);
 // Poses become identity.
 void scene_compile(collision_scene* scene);
 void scene_place(collision_scene* scene, int32_t body, double x, double y, double z);

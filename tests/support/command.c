@@ -38,6 +38,15 @@ command_result command_run(scratch* s, const char* program, const char* before,
   return result;
 }
 
+command_result command_exits(scratch* s, const char* program, const char* arguments,
+                             int exit_code) {
+  const command_result r = command_run(s, program, "", arguments);
+  if (r.exit_code != exit_code) {
+    fail_msg("'%s': exit %d, stderr '%s'", arguments, r.exit_code, r.err);
+  }
+  return r;
+}
+
 void command_clear(command_result* result) {
   free(result->out);
   free(result->err);

@@ -18,6 +18,8 @@ typedef struct command_result {
 command_result command_run(scratch* s, const char* program, const char* before,
                            const char* arguments);
 void command_clear(command_result* result);
+// The same without `before`; the test fails unless it ends with this exit code.
+command_result command_exits(scratch* s, const char* program, const char* arguments, int exit_code);
 
 // Runs the program and checks its exit code and that `message` (NULL: nothing at all) stands on
 // standard error; without success nothing may stand on standard output.

@@ -2,6 +2,12 @@
 #include "support/pile.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
 
 enum { MAX_TREES = 64, MAX_SIZE = 8, MAX_ROWS = 4 };
 
@@ -147,4 +153,14 @@ sap_status pile_fill(const pile_options* o, sap_problem* problem, sap_error* err
     }
   }
   return status;
+}
+
+sap_problem* pile_problem(const pile_options* options) {
+  sap_problem* problem;
+  sap_error error = {0};
+  assert_int_equal(sap_problem_create(&problem, &error), SAP_STATUS_OK);
+  if (pile_fill(options, problem, &error) != SAP_STATUS_OK) {
+    fail_msg("%s", error.message);
+  }
+  return problem;
 }

@@ -22,5 +22,7 @@ typedef struct pile_options {
 pile_options pile_options_default(void);
 // Fills the problem; the first failing call's status. The same options give the same bits.
 sap_status pile_fill(const pile_options* options, sap_problem* problem, sap_error* error);
+// A new problem, filled; the test fails when a call fails.
+sap_problem* pile_problem(const pile_options* options);
 
 #endif

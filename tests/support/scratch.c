@@ -102,3 +102,12 @@ char* scratch_read(const char* path, size_t* count) {
   }
   return bytes;
 }
+
+char* scratch_text(scratch* s, const char* name) {
+  char path[SCRATCH_PATH_SIZE];
+  char* text = scratch_read(scratch_path(s, name, path), NULL);
+  if (text == NULL) {
+    fail_msg("there is no %s", name);
+  }
+  return text;
+}

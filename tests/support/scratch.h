@@ -25,5 +25,7 @@ const char* scratch_write(scratch* s, const char* name, const void* bytes, size_
 int scratch_count(const scratch* s);
 // A file's bytes, zero-terminated; to be freed by free(). NULL: it cannot be read.
 char* scratch_read(const char* path, size_t* count);
+// The same of a file in the folder; the test fails without it.
+char* scratch_text(scratch* s, const char* name);
 
 #endif

@@ -43,6 +43,14 @@ static void complete(simulation* s, sap_scheme scheme, sap_stage stage, double d
   require(sap_model_default_state(s->model, &s->state, &error), &error);
 }
 
+sap_model* simulation_compile(sap_builder* builder) {
+  sap_error error = {0};
+  sap_model* model = NULL;
+  require(sap_builder_compile(builder, &model, &error), &error);
+  sap_builder_destroy(builder);
+  return model;
+}
+
 simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt) {
   return simulation_begin_stage(builder, scheme, SAP_STAGE_AUTO, dt);
 }
@@ -50,10 +58,8 @@ simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt) 
 simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_stage stage,
                                   double dt) {
   simulation s;
-  sap_error error = {0};
   memset(&s, 0, sizeof s);
-  require(sap_builder_compile(builder, &s.model, &error), &error);
-  sap_builder_destroy(builder);
+  s.model = simulation_compile(builder);
   complete(&s, scheme, stage, dt);
   return s;
 }

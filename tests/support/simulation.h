@@ -19,6 +19,7 @@ typedef struct simulation {
 // A builder with this gravity.
 sap_builder* simulation_builder(double gx, double gy, double gz);
 // Compiles and destroys the builder.
+sap_model* simulation_compile(sap_builder* builder);
 simulation simulation_begin(sap_builder* builder, sap_scheme scheme, double dt);
 simulation simulation_begin_stage(sap_builder* builder, sap_scheme scheme, sap_stage stage,
                                   double dt);

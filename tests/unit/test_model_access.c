@@ -10,16 +10,7 @@
 
 #include "dynamics/dynamics.h"
 #include "support/mixed_model.h"
-
-static sap_model* compile(sap_builder* builder) {
-  sap_model* model = NULL;
-  sap_error error = {0};
-  if (sap_builder_compile(builder, &model, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  sap_builder_destroy(builder);
-  return model;
-}
+#include "support/simulation.h"
 
 static void shapes_come_back(void** state) {
   (void)state;
@@ -36,7 +27,7 @@ static void shapes_come_back(void** state) {
   def.priority = 2;
   int32_t id = -1;
   assert_int_equal(sap_builder_add_shape(builder, &def, &id, NULL), SAP_STATUS_OK);
-  sap_model* model = compile(builder);
+  sap_model* model = simulation_compile(builder);
   sap_shape_def out;
   assert_int_equal(sap_model_shape(model, id, &out, NULL), SAP_STATUS_OK);
   assert_string_equal(out.name, "skin");
@@ -80,7 +71,7 @@ static void exclusions_are_sorted_pairs(void** state) {
   for (size_t i = 0; i < sizeof pairs / sizeof *pairs; ++i) {
     assert_int_equal(sap_builder_exclude(builder, pairs[i][0], pairs[i][1], NULL), SAP_STATUS_OK);
   }
-  sap_model* model = compile(builder);
+  sap_model* model = simulation_compile(builder);
   const int32_t expected[][2] = {{0, 1}, {2, 3}, {2, 5}, {2, 7}};
   assert_int_equal(model->exclusion_count, 4);
   assert_memory_equal(model->exclusions, expected, sizeof expected);
@@ -108,7 +99,7 @@ static void actuators_clamp(void** state) {
   motor.gain = 0.5;
   motor.bias[0] = 5.0;
   assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
-  sap_model* model = compile(builder);
+  sap_model* model = simulation_compile(builder);
   sap_dynamics* dynamics = NULL;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
   // {control 0, control 1, force}: within, below, above the control range, beyond the force range.
