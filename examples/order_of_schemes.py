@@ -32,20 +32,21 @@ def run(scheme, dt, duration=10.0):
     return np.array(rows).T
 
 
-# %% Energy over time, and the error after 2 s against a run that is 64 times finer.
+# %% Energy over time with steps of 20 ms, and the error after 2 s against the midpoint with a step 8 times
+# finer than the finest, whose own error is a 64th of that of the best point drawn.
+steps = [0.02, 0.01, 0.005, 0.0025]
 schemes = ("symplectic-euler", "implicit-euler", "midpoint")
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.6))
-exact = run("midpoint", 0.02 / 64, 2.0)[1][-1]
+exact = run("midpoint", steps[-1] / 8, 2.0)[1][-1]
 for scheme in schemes:
-    t, _, energy = run(scheme, 0.02)
+    t, _, energy = run(scheme, steps[0])
     left.plot(t, energy + 9.81 * np.cos(1.0), label=scheme)
-    steps = [0.02, 0.01, 0.005, 0.0025]
     errors = [abs(run(scheme, dt, 2.0)[1][-1] - exact) for dt in steps]
     order = np.polyfit(np.log(steps), np.log(errors), 1)[0]
     right.loglog(steps, errors, "o-", label=f"{scheme}, order {order:.2f}")
     print(f"{scheme:18} order {order:.2f}, energy drift {energy[-1] - energy[0]:+.2e} J")
 left.set(xlabel="t [s]", ylabel="energy - energy at the start [J]")
-right.set(xlabel="dt", ylabel="error of the angle at 2 s [rad]")
+right.set(xlabel="time step", ylabel="error of the angle at 2 s [rad]")
 right.set_xticks(steps, [f"{1e3 * dt:g} ms" for dt in steps])
 right.minorticks_off()
 for axes in (left, right):

@@ -49,7 +49,7 @@ class Handle(_Lock):  # type: ignore[misc]
     def __enter__(self) -> Any:
         mine = self._is_owned()  # a caller's further up: this is a callback
         try:
-            if mine or not self.acquire(blocking=False):
+            if mine or not self.acquire(False):
                 raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own")
             if self._objects is None:
                 raise InputError(f"this {self._what} is over")

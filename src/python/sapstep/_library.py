@@ -5,25 +5,25 @@ from __future__ import annotations
 
 import operator
 import os
-import warnings
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Tuple
 
-import cffi
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 FOLDER = Path(os.environ.get("SAPSTEP_LIBRARY", Path(__file__).parent))
 
-if not (FOLDER / "declarations.h").exists():
+if not (FOLDER / "_declarations.py").exists():
     raise ImportError(
         f"there is no library in {FOLDER}: these are the package's sources, install it with "
         "`pip install ./src/python` and import it from elsewhere, or name the folder of a build in SAPSTEP_LIBRARY"
     )
-ffi = cffi.FFI()
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # cffi on C declarations that hold a string
-    ffi.cdef((FOLDER / "declarations.h").read_text())
+_declared = spec_from_file_location("sapstep._declarations", FOLDER / "_declarations.py")
+assert _declared is not None and _declared.loader is not None
+_declarations = module_from_spec(_declared)
+_declared.loader.exec_module(_declarations)
+ffi: Any = _declarations.ffi  # no C is parsed from now on, where Ctrl-C would leave the parser half-way
 lib = ffi.dlopen(str(FOLDER / "libsapstep.so"))
 
 

@@ -22,14 +22,18 @@ _COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions and velocities; one
 
 @dataclass(frozen=True)
 class Joint:
-    """Where a joint is: ``robot.q[robot.joint("knee").q]``."""
+    """Where a joint is: ``robot.q[robot.joint("knee").q]``.
+
+    index: its id; type: "free" (p_WB [m] and quaternion), "ball" (quaternion), "hinge" [rad] or
+    "slide" [m]; body: the id of what it moves; q, v: slices of the positions and velocities.
+    """
 
     index: int
     name: str
-    type: str  #: "free" (p_WB [m], quaternion), "ball" (quaternion), "hinge" [rad] or "slide" [m]
-    body: int  #: that it moves
-    q: slice  #: in the positions
-    v: slice  #: in the velocities
+    type: str
+    body: int
+    q: slice
+    v: slice
 
 
 def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:

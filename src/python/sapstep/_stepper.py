@@ -16,15 +16,21 @@ from ._options import assign
 
 @dataclass
 class StepReport:
-    """What the last step did."""
+    """What the last step did.
 
-    outcome: str  #: of the contact solver; "no contact" when there was nothing to solve
-    iterations: int  #: Newton iterations of the contact solver
-    momentum_error: float  #: castro (32) [-]
+    outcome: of the contact solver, "converged", "converged_to_roundoff", "iteration_limit", ..., or
+    "no contact" when there was nothing to solve; iterations: Newton iterations of the contact
+    solver; momentum_error: castro (32) [-]; free_motion_iterations; blocks and rows of the contact
+    problem; time: wall clock of the step [s].
+    """
+
+    outcome: str
+    iterations: int
+    momentum_error: float
     free_motion_iterations: int
     blocks: int
     rows: int
-    time: float  #: wall clock of the step [s]
+    time: float
 
 
 class StateOwner(Owner):
@@ -43,7 +49,8 @@ class StateOwner(Owner):
         self._act = owned_view(state.act, state.na, state)
         self._dt = float(options.dt)
         with self._c as c:
-            c.state, c.report = state, ffi.new("sap_step_report*")
+            c.state, c.report, c.error = state, ffi.new("sap_step_report*"), ffi.new("sap_error*")
+            c.made = ffi.new("int64_t*")
             c.stepped, c.recorder = False, None
 
     @property
@@ -129,16 +136,15 @@ class StateOwner(Owner):
 
     def _advance(self, count: int, stop: Sequence[Any]) -> None:
         """`count` steps, or fewer once there is something in `stop`."""
-        error = ffi.new("sap_error*")
-        step = lib.sap_stepper_step
         with self._c as c:
-            for _ in range(count):
-                if stop:
-                    return
-                status = step(c.stepper, c.state, c.report, error)
+            made = c.made
+            while count > 0 and not stop:
+                wanted = 1 if c.recorder is not None else min(count, 1 << 30)
+                status = lib.sap_python_step(c.stepper, c.state, c.report, wanted, made, c.error)
                 c.stepped = status == 0
                 if status != 0:
-                    self._raise(status, error)
+                    self._raise(status, c.error)
+                count -= made[0]
                 if c.recorder is not None:
                     self._record(c)
 

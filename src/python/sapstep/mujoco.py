@@ -79,7 +79,7 @@ class Adapter(Owner):
         self._c.make("adapter", _lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made,
                      end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
         with self._c as c:
-            c.report = ffi.new("sap_mj_report*")
+            c.report, c.made = ffi.new("sap_mj_report*"), ffi.new("int64_t*")
 
     def _address(self, data: "mujoco.MjData") -> Any:
         known = self._fitting() if self._fitting is not None else None
@@ -98,8 +98,9 @@ class Adapter(Owner):
         count = non_negative(count, "count")
         with self._c as c:
             address = self._address(data)
-            for _ in range(count):
-                call(_lib.sap_mj_step, c.adapter, address, c.report)
+            while count > 0:
+                call(_lib.sap_python_mj_step, c.adapter, address, c.report, min(count, 1 << 30), c.made)
+                count -= c.made[0]
 
     def forward(self, data: "mujoco.MjData") -> None:
         """Forces, accelerations and sensors, in place of mj_forward."""

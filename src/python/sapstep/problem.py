@@ -19,16 +19,21 @@ _SETS = ("friction-cone", "nonnegative", "box", "free")
 
 @dataclass
 class Solution:
-    """What a solver found; not converging is not an error."""
+    """What a solver found; not converging is not an error.
 
-    v: NDArray[np.float64]  #: velocities (nv) [m/s, rad/s]
-    gamma: NDArray[np.float64]  #: impulses, block by block (nrows) [N s, N m s]
-    vc: NDArray[np.float64]  #: J v (nrows)
-    cost: float  #: l(v) [J]
-    outcome: str  #: "converged", "converged_to_roundoff", "iteration_limit", ...
+    v: velocities (nv) [m/s, rad/s]; gamma: impulses, block by block (nrows) [N s, N m s]; vc: J v
+    (nrows); cost: l(v) [J]; outcome: "converged", "converged_to_roundoff", "iteration_limit", ...;
+    iterations; momentum_error: castro (32) [-]; time: wall clock [s].
+    """
+
+    v: NDArray[np.float64]
+    gamma: NDArray[np.float64]
+    vc: NDArray[np.float64]
+    cost: float
+    outcome: str
     iterations: int
-    momentum_error: float  #: castro (32) [-]
-    time: float  #: wall clock [s]
+    momentum_error: float
+    time: float
 
     @property
     def converged(self) -> bool:
