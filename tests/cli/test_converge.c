@@ -266,7 +266,7 @@ static long long file_size(const char* path) {
 // once when the journal is begun, once when a run is added.
 static void killed_and_resumed(void** state) {
   static const char line[] =
-      "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 6 --duration 2 --jobs 1 --format json";
+      "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 5 --duration 1 --jobs 1 --format json";
   char with[SCRATCH_PATH_SIZE + 256], path[SCRATCH_PATH_SIZE];
   char command[2 * SCRATCH_PATH_SIZE + 1024];
   command_result whole = run(*state, line, 0);

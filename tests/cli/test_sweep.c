@@ -134,18 +134,18 @@ static void jobs_do_not_matter(void** state) {
   free(csv);
 }
 
-// Moments of many draws: five standard errors of 2000 of them.
+// Moments of many draws: five standard errors of 1000 of them.
 static void random_numbers(void** state) {
   study(*state, "draw.study",
         "scene " SCENES
-        "falling_box.xml\nduration 0\nsamples 2000\nseed 3\n"
+        "falling_box.xml\nduration 0\nsamples 1000\nseed 3\n"
         "random dt uniform 1 3\nrandom friction log 1 100\nrandom q/root[0] normal 5 2\n"
         "measure q/root[0]\n");
   run(*state, "", "sweep draw.study" TABLE("draw"), 0);
   char* csv = scratch_text(*state, "draw.csv");
   double sums[5] = {0.0};
   const char* at = csv;
-  for (int i = 1; i <= 2000; ++i) {
+  for (int i = 1; i <= 1000; ++i) {
     at = strchr(at, '\n') + 1;
     const double u = cell(at, 0, 1), l = log(cell(at, 0, 2)), n = cell(at, 0, 3);
     assert_true(cell(at, 0, 4) == n);  // a duration of zero: the run ends where it starts
@@ -156,11 +156,11 @@ static void random_numbers(void** state) {
     sums[4] += (n - 5.0) * (n - 5.0);
   }
   free(csv);
-  ASSERT_NEAR(sums[0] / 2000.0, 2.0, 5.0 * sqrt(1.0 / 3.0 / 2000.0));
-  ASSERT_NEAR(sums[1] / 2000.0, log(10.0), 5.0 * log(100.0) / sqrt(12.0 * 2000.0));
-  ASSERT_NEAR(sums[2] / 2000.0, 5.0, 5.0 * 2.0 / sqrt(2000.0));
-  ASSERT_NEAR(sums[3] / 2000.0, 1.0 / 3.0, 0.04);
-  ASSERT_NEAR(sums[4] / 2000.0, 4.0, 5.0 * 4.0 * sqrt(2.0 / 2000.0));
+  ASSERT_NEAR(sums[0] / 1000.0, 2.0, 5.0 * sqrt(1.0 / 3.0 / 1000.0));
+  ASSERT_NEAR(sums[1] / 1000.0, log(10.0), 5.0 * log(100.0) / sqrt(12.0 * 1000.0));
+  ASSERT_NEAR(sums[2] / 1000.0, 5.0, 5.0 * 2.0 / sqrt(1000.0));
+  ASSERT_NEAR(sums[3] / 1000.0, 1.0 / 3.0, 5.0 * sqrt(4.0 / 45.0 / 1000.0));
+  ASSERT_NEAR(sums[4] / 1000.0, 4.0, 5.0 * 4.0 * sqrt(2.0 / 1000.0));
 }
 
 // Values of the scene: the mass of a box of density rho is what the edit says, its energies are
