@@ -38,7 +38,6 @@ static void init_shape(sap_collision* c, int32_t id) {
   sap_v3_copy(shape->p_BS, def->p_BS);
   shape->margin = def->margin;
   shape->reach = def->margin;
-  shape->is_static = shape->filter.weld == 0;
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
     const sap_pair_def* pair = &c->model->pairs[i];
     if (pair->shape_a == id || pair->shape_b == id) {
@@ -63,7 +62,7 @@ static sap_status find_statics(sap_collision* c, sap_error* error) {
   }
   for (int32_t i = 0; i < c->shape_count; ++i) {
     const int32_t body = c->shapes[i].filter.body;
-    if (c->shapes[i].is_static && !has_shape[body]) {
+    if (sap_collision_shape_is_static(&c->shapes[i]) && !has_shape[body]) {
       has_shape[body] = true;
       c->statics[c->static_count++] = body;
     }

@@ -49,16 +49,21 @@ typedef struct sap_collision_shape {
   double reach;             // the largest margin of a pair that it stands in [m]
   double way;               // as far as it may move until the next call [m]
   double glide;             // the largest height at which one of its contacts glides now [m]
-  bool is_static;
 } sap_collision_shape;
+
+// It hangs on the world.
+static inline bool sap_collision_shape_is_static(const sap_collision_shape* shape) {
+  return shape->filter.weld == 0;
+}
 
 struct sap_collision {
   const sap_model* model;
   sap_threads* threads;  // NULL: one
   int32_t* statics;      // bodies with shapes that hang on the world            (static_count)
-  double* static_poses;  // p, R of these in the last call                    (12 static_count)
+  double* static_poses;  // p, R of these in the last call, zeros: there was none
+                         //                                                   (12 static_count)
   int32_t static_count;
-  bool statics_placed, statics_rest;  // whether there was a call; whether none has moved since
+  bool statics_rest;  // whether they are where they were in the last call
   int32_t mesh_count, shape_count, plane_count, box_count;
   sap_polytope* hulls;          // by mesh id                                       (mesh_count)
   sap_collision_shape* shapes;  // by shape id                                     (shape_count)
@@ -92,7 +97,7 @@ struct sap_collision {
 // Whether the shape is where it was in the last call, of which its pose and box remain.
 static inline bool sap_collision_shape_rests(const sap_collision* c,
                                              const sap_collision_shape* shape) {
-  return shape->is_static && c->statics_rest;
+  return sap_collision_shape_is_static(shape) && c->statics_rest;
 }
 
 // Lists the pairs of the last call whose contacts slid since, with the height at which they glide;

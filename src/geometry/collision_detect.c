@@ -66,13 +66,14 @@ static void place_shapes(void* context, int32_t job) {
     if (shape->placed.type != SAP_SHAPE_SPHERE) {
       sap_m3_mul(shape->placed.R, R, shape->R_BS);
     }
-    shape->way = query->p_next != NULL && !shape->is_static ? way_of(shape, query) : 0.0;
+    shape->way =
+        query->p_next != NULL && !sap_collision_shape_is_static(shape) ? way_of(shape, query) : 0.0;
   }
 }
 
 // Compares the static bodies' poses with those of the last call, and keeps them.
 static void look_at_statics(sap_collision* c, const sap_collision_query* query) {
-  c->statics_rest = c->statics_placed;
+  c->statics_rest = true;
   for (int32_t i = 0; i < c->static_count; ++i) {
     const double *p = query->p_WB + 3 * c->statics[i], *R = query->R_WB + 9 * c->statics[i];
     double* pose = c->static_poses + 12 * i;
@@ -82,7 +83,6 @@ static void look_at_statics(sap_collision* c, const sap_collision_query* query) 
       memcpy(pose + 3, R, 9 * sizeof *R);
     }
   }
-  c->statics_placed = true;
 }
 
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,

@@ -24,8 +24,8 @@ static sap_status add_glide(sap_collision* c, uint64_t pair, double height, sap_
   sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
   const double reach = sap_least(height, largest * sap_least(a->placed.bound, b->placed.bound));
   // One of the two suffices, and the boxes of static shapes stay as they are.
-  a->glide = a->is_static ? 0.0 : sap_most(a->glide, reach);
-  b->glide = b->is_static ? 0.0 : sap_most(b->glide, reach);
+  a->glide = sap_collision_shape_is_static(a) ? 0.0 : sap_most(a->glide, reach);
+  b->glide = sap_collision_shape_is_static(b) ? 0.0 : sap_most(b->glide, reach);
   if (c->glide_count > 0 && c->glides[c->glide_count - 1].pair == pair) {
     sap_glide* glide = &c->glides[c->glide_count - 1];
     glide->reach = sap_most(glide->reach, reach);

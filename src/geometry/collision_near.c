@@ -35,7 +35,7 @@ static void make_roomy(sap_collision* c, int32_t i) {
   const sap_aabb *box = &c->boxes[i], *before = &c->boxes_before[i];
   sap_aabb* roomy = &c->broadphase.boxes[i];
   *roomy = *box;
-  for (int k = 0; k < 3 && !shape->is_static; ++k) {
+  for (int k = 0; k < 3 && !sap_collision_shape_is_static(shape); ++k) {
     roomy->lower[k] -= space_for(shape, before->lower[k] - box->lower[k]);
     roomy->upper[k] += space_for(shape, box->upper[k] - before->upper[k]);
   }
@@ -51,7 +51,7 @@ static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
   }
 }
 
-// Sets `boxes` and lists the movers; a new roomy box for these.
+// Sets `boxes` and lists the movers.
 static void set_boxes(sap_collision* c) {
   for (int32_t m = 0; m < c->mover_count; ++m) {
     c->outside[c->movers[m]] = false;
@@ -66,11 +66,10 @@ static void set_boxes(sap_collision* c) {
       continue;
     }
     make_box(shape, &c->boxes[i]);
-    if (!c->has_near || shape->is_static) {
+    if (!c->has_near || sap_collision_shape_is_static(shape)) {
       before[i] = c->boxes[i];
     }
     if (!holds(&c->broadphase.boxes[i], &c->boxes[i])) {
-      make_roomy(c, i);
       c->outside[i] = true;
       c->movers[c->mover_count++] = i;
     }
@@ -97,10 +96,13 @@ static sap_status find_all(sap_collision* c, sap_error* error) {
   return status;
 }
 
-// Those of the movers' roomy boxes; of two movers once.
+// Roomy boxes for the movers, and their pairs; of two movers once.
 static sap_status find_movers(sap_collision* c, sap_error* error) {
   const sap_aabb* boxes = c->broadphase.boxes;
   sap_status status = SAP_STATUS_OK;
+  for (int32_t m = 0; m < c->mover_count; ++m) {
+    make_roomy(c, c->movers[m]);
+  }
   for (int32_t m = 0; m < c->mover_count; ++m) {
     const int32_t a = c->movers[m];
     for (int32_t b = 0; status == SAP_STATUS_OK && b < c->box_count; ++b) {

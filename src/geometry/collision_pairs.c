@@ -47,14 +47,14 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
   const sap_collision_shape* ground = &c->shapes[plane];
   const double* n = ground->placed.R + 6;
   const double offset = sap_v3_dot(n, ground->placed.p), down[3] = {-n[0], -n[1], -n[2]};
-  const double reach_of_ground = sap_most(ground->reach, ground->glide);
   for (int32_t i = 0; i < c->box_count; ++i) {
     const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
     if (shape->filter.weld == ground->filter.weld) {
       continue;
     }
-    const double reach = sap_most(sap_most(reach_of_ground, ground->way + shape->way),
-                                  sap_most(shape->reach, shape->glide));
+    // The plane hangs on the world: it neither moves nor glides.
+    const double reach =
+        sap_most(sap_most(ground->reach, shape->way), sap_most(shape->reach, shape->glide));
     // Slack for the cancellation far from the origin; the pair itself is tested without it.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);

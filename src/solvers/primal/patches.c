@@ -122,12 +122,6 @@ static inline void copy_three_rows(const double* restrict J, int32_t count, size
 
 static inline void copy_column(const double* restrict from, size_t nrows, size_t stride,
                                double* restrict to) {
-  if (nrows == 3) {
-    to[0] = from[0];
-    to[stride] = from[1];
-    to[2 * stride] = from[2];
-    return;
-  }
   for (size_t r = 0; r < nrows; ++r) {
     to[r * stride] = from[r];
   }
