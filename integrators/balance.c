@@ -59,13 +59,6 @@ void sap_balance_clear(sap_balance* balance) {
   memset(balance, 0, sizeof *balance);
 }
 
-void sap_balance_release(const sap_balance* balance, double* v) {
-  const bool* locked = balance->system->locked;
-  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
-    v[i] = locked[i] ? 0.0 : v[i];
-  }
-}
-
 void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
                        const double* v0) {
   balance->scheme = *scheme;
@@ -83,56 +76,6 @@ void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0,
 static void subtract_impulse(const sap_balance* balance, double* m) {
   for (int32_t i = 0; balance->impulse != NULL && i < balance->system->nv; ++i) {
     m[i] -= balance->impulse[i];
-  }
-}
-
-// A locked velocity's row of m is the velocity itself.
-static void lock_residual(const sap_balance* balance, const double* v, double* m) {
-  const bool* locked = balance->system->locked;
-  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
-    m[i] = locked[i] ? v[i] : m[i];
-  }
-}
-
-static bool any(const bool* flags, int32_t count) {
-  for (int32_t i = 0; i < count; ++i) {
-    if (flags[i]) {
-      return true;
-    }
-  }
-  return false;
-}
-
-// And its row and column of A those of the unit matrix.
-static void lock_matrix(sap_balance* balance, const int32_t* tree_dof) {
-  const sap_system* system = balance->system;
-  for (int32_t t = 0; system->locked != NULL && t < system->ntrees; ++t) {
-    const bool* locked = system->locked + tree_dof[t];
-    const int32_t n = system->tree_sizes[t];
-    double* A = balance->A.view.diagonal[t];
-    for (int32_t j = 0; any(locked, n) && j < n; ++j) {
-      for (int32_t i = j; i < n; ++i) {
-        double* entry = A + (size_t)j * (size_t)n + (size_t)i;
-        *entry = locked[i] || locked[j] ? (i == j ? 1.0 : 0.0) : *entry;
-      }
-    }
-  }
-}
-
-static void lock_couplings(sap_balance* balance, const int32_t* tree_dof) {
-  const sap_system* system = balance->system;
-  const bool* locked = system->locked;
-  for (int32_t c = 0; locked != NULL && c < system->ncouplings; ++c) {
-    const int32_t a = system->couplings[c][0];
-    const int32_t b = system->couplings[c][1];
-    const int32_t rows = system->tree_sizes[a];
-    for (int32_t j = 0; j < system->tree_sizes[b]; ++j) {
-      for (int32_t i = 0; i < rows; ++i) {
-        if (locked[tree_dof[a] + i] || locked[tree_dof[b] + j]) {
-          balance->A.view.coupling[c][(size_t)j * (size_t)rows + (size_t)i] = 0.0;
-        }
-      }
-    }
   }
 }
 
@@ -194,7 +137,7 @@ static sap_status momentum_balance(const sap_balance* balance, const double* v, 
     m[i] *= dt;
   }
   subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  sap_balance_lock_residual(balance, v, m);
   return code == 0 ? SAP_STATUS_OK : refused("momentum_balance", code, error);
 }
 
@@ -215,7 +158,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
       m[i] *= dt;
     }
     subtract_impulse(balance, m);
-    lock_residual(balance, v, m);
+    sap_balance_lock_residual(balance, v, m);
     return code == 0 ? SAP_STATUS_OK : refused("inverse_dynamics", code, error);
   }
   sap_status status = evaluate_forces(balance, error);
@@ -233,7 +176,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
     m[i] -= dt * (balance->k1[i] + balance->k2[i]);
   }
   subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  sap_balance_lock_residual(balance, v, m);
   return SAP_STATUS_OK;
 }
 
@@ -278,8 +221,7 @@ static sap_status complete_matrix(sap_balance* balance, const int32_t* tree_dof,
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  lock_matrix(balance, tree_dof);
-  lock_couplings(balance, tree_dof);
+  sap_balance_lock_matrix(balance, tree_dof);
   int32_t tree = 0;
   if (!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite",
@@ -310,7 +252,7 @@ static sap_status assemble_residual(sap_balance* balance, const int32_t* tree_do
     load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
   }
   subtract_impulse(balance, m);
-  lock_residual(balance, v, m);
+  sap_balance_lock_residual(balance, v, m);
   return SAP_STATUS_OK;
 }
 
@@ -336,6 +278,6 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
       return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i, force);
     }
   }
-  lock_residual(balance, balance->v0_free, load);  // no load: zero
+  sap_balance_lock_residual(balance, balance->v0_free, load);  // no load: zero
   return complete_matrix(balance, tree_dof, error);
 }

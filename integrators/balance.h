@@ -44,6 +44,10 @@ void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0,
                        const double* v0);
 // v (nv) without what is locked.
 void sap_balance_release(const sap_balance* balance, double* v);
+// A locked velocity's row of m is the velocity itself,
+void sap_balance_lock_residual(const sap_balance* balance, const double* v, double* m);
+// and its row and column of A are those of the unit matrix.
+void sap_balance_lock_matrix(sap_balance* balance, const int32_t* tree_dof);
 // Moves the theta point to that of the end velocity v (nv).
 sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_error* error);
 // m(v) at the velocity set last.

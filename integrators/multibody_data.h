@@ -55,6 +55,12 @@ sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // The table's function of activations.
 int sap_multibody_activate(void* context, double t, const double* a0, double dt, double* a);
+// Those of constraints, and of what they miss.
+int sap_multibody_constraints(void* context, double t, const double* q0, const double* v0,
+                              const sap_regularization* regularization, sap_problem* problem,
+                              sap_error* error);
+int sap_multibody_closure_error(void* context, const sap_problem* problem, const double* vc,
+                                const double* q, double* error);
 // The threads of the multibody engine whose table this is; NULL: none, or another's.
 sap_threads* sap_multibody_threads(const sap_system* system);
 // The table of callbacks, all but what is locked and coupled.
