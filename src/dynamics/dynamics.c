@@ -11,59 +11,6 @@
 
 enum { UNPLACED = 0xff };  // bytes of a q that nobody asks for
 
-void sap_dynamics_destroy(sap_dynamics* d) {
-  if (d == NULL) {
-    return;
-  }
-  void* const owned[] = {d->links,
-                         d->hinged,
-                         d->tree_lone,
-                         d->tree_free,
-                         d->tree_root,
-                         d->tree_q,
-                         d->tree_moved,
-                         d->springs,
-                         d->damping,
-                         d->armature,
-                         d->p_WB,
-                         d->R_WB,
-                         d->q_WB,
-                         d->S,
-                         d->inertia,
-                         d->q,
-                         d->kept.p_WB,
-                         d->kept.R_WB,
-                         d->kept.q_WB,
-                         d->kept.S,
-                         d->kept.inertia,
-                         d->kept.q,
-                         d->composite,
-                         d->V,
-                         d->A,
-                         d->F,
-                         d->effort,
-                         d->force,
-                         d->actuator_active,
-                         d->locked,
-                         d->motors,
-                         d->other_actuators,
-                         d->elastic,
-                         d->floating,
-                         d->couplings,
-                         d->spring_active,
-                         d->bushing_active,
-                         d->applied,
-                         d->wrenches};
-  sap_threads_destroy(d->threads);
-  sap_placing_clear(&d->placing);
-  sap_rows_clear(&d->rows);
-  sap_fluid_clear(&d->fluid);
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
-    sap_free(owned[i]);
-  }
-  sap_free(d);
-}
-
 void sap_dynamics_exchange(sap_dynamics* d) {
   const sap_placement kept = d->kept;
   d->kept = (sap_placement){d->p_WB, d->R_WB, d->q_WB, d->S, d->inertia, d->q};
@@ -105,53 +52,6 @@ bool* sap_dynamics_locked(sap_dynamics* d) {
 
 const double* sap_dynamics_q_WB(const sap_dynamics* d) {
   return d->q_WB;
-}
-
-static bool allocate_kept(sap_dynamics* d) {
-  const size_t bodies = (size_t)d->model->sizes.bodies, nv = (size_t)d->model->sizes.nv;
-  sap_placement* k = &d->kept;
-  return (k->p_WB = sap_allocate(3 * bodies, sizeof *k->p_WB)) != NULL &&
-         (k->R_WB = sap_allocate(9 * bodies, sizeof *k->R_WB)) != NULL &&
-         (k->q_WB = sap_allocate(4 * bodies, sizeof *k->q_WB)) != NULL &&
-         (k->S = sap_allocate(nv, sizeof *k->S)) != NULL &&
-         (k->inertia = sap_allocate(bodies, sizeof *k->inertia)) != NULL &&
-         (k->q = sap_allocate((size_t)d->model->sizes.nq, sizeof *k->q)) != NULL;
-}
-
-static bool allocate(sap_dynamics* d) {
-  const sap_model_sizes* sizes = &d->model->sizes;
-  const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
-  const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
-  return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
-         (d->hinged = sap_allocate(bodies, sizeof *d->hinged)) != NULL &&
-         (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
-         (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
-         (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
-         (d->tree_q = sap_allocate(trees + 1, sizeof *d->tree_q)) != NULL &&
-         (d->tree_moved = sap_allocate(trees, sizeof *d->tree_moved)) != NULL &&
-         (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
-         (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
-         (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
-         (d->p_WB = sap_allocate(3 * bodies, sizeof *d->p_WB)) != NULL &&
-         (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
-         (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
-         (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
-         (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
-         (d->motors = sap_allocate((size_t)sizes->actuators, sizeof *d->motors)) != NULL &&
-         (d->other_actuators =
-              sap_allocate((size_t)sizes->actuators, sizeof *d->other_actuators)) != NULL &&
-         (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
-         (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
-             NULL &&
-         (d->force = sap_allocate(nv, sizeof *d->force)) != NULL &&
-         (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
-         (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
-         (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
-         (d->q = sap_allocate((size_t)sizes->nq, sizeof *d->q)) != NULL &&
-         (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
-         (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
-         (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
-         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL;
 }
 
 // Adds a body's inertia to that of its weld group; (p, q) is its pose in the group's body.
@@ -287,7 +187,7 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
     d->model = model;
     d->kernels = sap_dynamics_kernels_get(0);
   }
-  if (d == NULL || link_of == NULL || !allocate(d) || !allocate_kept(d)) {
+  if (d == NULL || link_of == NULL || !sap_dynamics_allocate(d)) {
     sap_dynamics_destroy(d);
     sap_free(link_of);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics of %d bodies",
