@@ -7,6 +7,7 @@
 
 #include "cli/options.h"
 #include "cli/problem_files.h"
+#include "core/file.h"
 
 static sap_status add_contender(compare_job* job, const compare_contender* asked, bool warm,
                                 sap_error* error) {
@@ -97,18 +98,27 @@ static sap_status write_profile(const compare_job* job, sap_error* error) {
 }
 
 static sap_status write_rows(const compare_job* job, sap_error* error) {
-  FILE* file = fopen(job->options.rows, "w");
-  const bool good =
-      file != NULL && cli_table_print(job->rows, CLI_FORMAT_CSV, file) && ferror(file) == 0;
-  if ((file != NULL && fclose(file) != 0) || !good) {
-    return sap_fail(error, SAP_STATUS_IO, "cannot write '%.200s'", job->options.rows);
+  sap_file* file;
+  sap_status status = sap_file_create(job->options.rows, &file, error);
+  if (status == SAP_STATUS_OK) {
+    status = cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file))
+                 ? sap_file_commit(file, error)
+                 : cli_no_memory(error);
+    sap_file_close(file);
   }
-  return SAP_STATUS_OK;
+  return status;
 }
 
+// The table first, so that no output that fails takes the results with it.
 static int finish(compare_job* job) {
   sap_error error = {0};
   const compare_options* o = &job->options;
+  const bool printed =
+      o->summary ? compare_print_summary(job) : cli_table_print(job->rows, o->format, stdout);
+  if (!printed) {
+    return cli_out_of_memory();
+  }
+  const int code = cli_flush();
   if ((o->profile != NULL && write_profile(job, &error) != SAP_STATUS_OK) ||
       (o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
       (o->convergence != NULL && compare_convergence_write(job, &error) != SAP_STATUS_OK) ||
@@ -116,12 +126,7 @@ static int finish(compare_job* job) {
       (o->svg != NULL && compare_self_write(job, &error) != SAP_STATUS_OK)) {
     return cli_report(&error);
   }
-  const bool printed =
-      o->summary ? compare_print_summary(job) : cli_table_print(job->rows, o->format, stdout);
-  if (!printed) {
-    return cli_out_of_memory();
-  }
-  return cli_flush();
+  return code;
 }
 
 static sap_status refuse(const char* what, sap_error* error) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines as they are collected, and charts of them with their numbers beside as CSV.
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "cli/path.h"
 #include "cli/thin_line.h"
 #include "core/csv.h"
+#include "core/file.h"
 
 enum { POINTS = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
 
@@ -74,41 +74,38 @@ bool compare_lines_spread(const compare_lines* lines, int panel) {
   return !(least > 0.0) || most > 2.0 * least;
 }
 
-static sap_status fail(const char* path, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_IO, "cannot write '%.200s': %s", path,
-                  errno != 0 ? strerror(errno) : "a write failed");
-}
-
 static void put_text(FILE* file, const char* text) {
   (void)fputc('"', file);
   sap_csv_put(file, text);
   (void)fputs("\",", file);
 }
 
+static void print_csv(const compare_lines* lines, const sap_chart_panel* panels, FILE* file) {
+  (void)fputs("panel,line,x_label,x,y_label,y\n", file);
+  for (int i = 0; i < lines->count; ++i) {
+    const compare_line* line = &lines->lines[i];
+    const sap_chart_panel* p = &panels[line->panel];
+    for (int64_t k = 0; k < line->count; ++k) {
+      put_text(file, p->title);
+      put_text(file, line->label);
+      put_text(file, p->x_label);
+      (void)fprintf(file, "%.17g,", line->x[k]);
+      put_text(file, p->y_label);
+      (void)fprintf(file, "%.17g\n", line->y[k]);
+    }
+  }
+}
+
 static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* panels,
                             const char* path, sap_error* error) {
+  sap_file* file = NULL;
   char* name = cli_sibling_path(path, ".csv");
-  errno = 0;
-  FILE* file = name != NULL ? fopen(name, "w") : NULL;
-  bool good = file != NULL;
-  if (file != NULL) {
-    (void)fputs("panel,line,x_label,x,y_label,y\n", file);
-    for (int i = 0; i < lines->count; ++i) {
-      const compare_line* line = &lines->lines[i];
-      const sap_chart_panel* p = &panels[line->panel];
-      for (int64_t k = 0; k < line->count; ++k) {
-        put_text(file, p->title);
-        put_text(file, line->label);
-        put_text(file, p->x_label);
-        (void)fprintf(file, "%.17g,", line->x[k]);
-        put_text(file, p->y_label);
-        (void)fprintf(file, "%.17g\n", line->y[k]);
-      }
-    }
-    good = ferror(file) == 0;
-    good = fclose(file) == 0 && good;
+  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
+  if (status == SAP_STATUS_OK) {
+    print_csv(lines, panels, sap_file_stream(file));
+    status = sap_file_commit(file, error);
   }
-  const sap_status status = good ? SAP_STATUS_OK : fail(name != NULL ? name : path, error);
+  sap_file_close(file);
   free(name);
   return status;
 }

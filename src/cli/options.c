@@ -102,6 +102,17 @@ static void note_path(cli_parser* parser, const char* option, const char* path) 
   }
 }
 
+// Found out before hours of work, not after.
+static int check_writable(const cli_parser* parser) {
+  sap_error error;
+  for (int i = 0; i < parser->path_count; ++i) {
+    if (cli_check_writable(&parser->paths[i], &error) != SAP_STATUS_OK) {
+      return cli_report(&error);
+    }
+  }
+  return CLI_OK;
+}
+
 // At the end of the options.
 static int check_paths(const cli_parser* parser) {
   for (int i = 0; i < parser->path_count; ++i) {
@@ -127,7 +138,7 @@ static int check_paths(const cli_parser* parser) {
       }
     }
   }
-  return CLI_OK;
+  return check_writable(parser);
 }
 
 int cli_parse_next(cli_parser* parser, const char** argument) {

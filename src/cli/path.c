@@ -90,6 +90,19 @@ static bool is_written(cli_path_use use) {
   return use == CLI_PATH_WRITTEN || use == CLI_PATH_CHART || use == CLI_PATH_KEPT;
 }
 
+sap_status cli_check_writable(const cli_path* path, sap_error* error) {
+  if (!is_written(path->use)) {
+    return SAP_STATUS_OK;
+  }
+  sap_status status = sap_file_writable(path->path, error);
+  if (status == SAP_STATUS_OK && path->use == CLI_PATH_CHART) {
+    char* table = cli_sibling_path(path->path, ".csv");
+    status = table != NULL ? sap_file_writable(table, error) : cli_no_memory(error);
+    free(table);
+  }
+  return status;
+}
+
 // Is the other the table beside a chart?
 static bool table_collides(const cli_path* chart, const cli_path* other) {
   char* table = chart->use == CLI_PATH_CHART ? cli_sibling_path(chart->path, ".csv") : NULL;

@@ -36,6 +36,8 @@ typedef struct cli_path {
 
 // Of an option of any command, by its name and that of its argument in the help (see cli_option).
 cli_path_use cli_path_use_of(const char* option, const char* argument);
+// IO where it is an output, or has a table beside it, that cannot be written.
+sap_status cli_check_writable(const cli_path* path, sap_error* error);
 // Is the table beside a chart the chart?
 bool cli_path_overwrites_itself(const cli_path* path);
 // Would one be written over the other?

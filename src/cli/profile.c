@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/profile.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <sapstep/chart.h>
 
 #include "cli/command.h"
 #include "cli/path.h"
+#include "core/file.h"
 
 enum { TITLE_SIZE = 160 };
 
@@ -80,23 +79,24 @@ static int32_t make_stair(const double* ratios, int64_t count, int64_t nproblems
   return n;
 }
 
-static bool write_csv(const profile* p, const char* const* names, const sap_chart_series* series,
-                      const char* path) {
+static sap_status write_csv(const profile* p, const char* const* names,
+                            const sap_chart_series* series, const char* path, sap_error* error) {
+  sap_file* file = NULL;
   char* name = cli_sibling_path(path, ".csv");
-  errno = name != NULL ? 0 : ENOMEM;
-  FILE* file = name != NULL ? fopen(name, "w") : NULL;
-  free(name);
-  if (file == NULL) {
-    return false;
-  }
-  (void)fputs("solver,tau,share\n", file);
-  for (int s = 0; s < p->nsolvers; ++s) {
-    for (int32_t i = 1; i < series[s].count; i += 2) {
-      (void)fprintf(file, "%s,%.9g,%.9g\n", names[s], series[s].x[i], series[s].y[i]);
+  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
+  if (status == SAP_STATUS_OK) {
+    FILE* stream = sap_file_stream(file);
+    (void)fputs("solver,tau,share\n", stream);
+    for (int s = 0; s < p->nsolvers; ++s) {
+      for (int32_t i = 1; i < series[s].count; i += 2) {
+        (void)fprintf(stream, "%s,%.9g,%.9g\n", names[s], series[s].x[i], series[s].y[i]);
+      }
     }
+    status = sap_file_commit(file, error);
   }
-  const bool good = ferror(file) == 0;
-  return fclose(file) == 0 && good;
+  sap_file_close(file);
+  free(name);
+  return status;
 }
 
 static sap_status write_both(const profile* p, const char* const* names, double tolerance,
@@ -111,11 +111,7 @@ static sap_status write_both(const profile* p, const char* const* names, double 
                                  .series_count = p->nsolvers,
                                  .series = series};
   const sap_status status = sap_chart_write(path, &panel, 1, error);
-  if (status == SAP_STATUS_OK && !write_csv(p, names, series, path)) {
-    return sap_fail(error, SAP_STATUS_IO, "cannot write the profile beside '%.200s': %s", path,
-                    strerror(errno));
-  }
-  return status;
+  return status == SAP_STATUS_OK ? write_csv(p, names, series, path, error) : status;
 }
 
 sap_status profile_write(const profile* p, const char* const* names, double tolerance,

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/interrupt.h"
@@ -95,6 +96,11 @@ static sap_status check_outputs(const sweep_study* study, const sweep_options* o
   if (o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "a study from a pipe gives the table no name: --output is needed");
+  }
+  struct stat info;
+  if (stat(output, &info) == 0 && !S_ISREG(info.st_mode)) {
+    return sap_fail(error, SAP_STATUS_IO, "cannot write the table '%.300s': it is no regular file",
+                    output);
   }
   return cli_check_paths(paths, (int)(sizeof paths / sizeof *paths), error);
 }

@@ -78,23 +78,48 @@ static FILE* open_temporary(sap_file* file) {
   return NULL;
 }
 
-// Opens the place where text is collected; 0 or an error number.
-static int open_collector(sap_file* file, const char* path) {
-  struct stat info;
-  const bool exists = stat(path, &info) == 0;
-  if (!exists && (errno != ENOENT || path[0] == '\0' || lstat(path, &info) == 0)) {
+// What stands at the path, or may: 0 or an error number.
+static int look_at(const char* path, bool* exists, struct stat* info) {
+  *exists = stat(path, info) == 0;
+  if (!*exists && (errno != ENOENT || path[0] == '\0' || lstat(path, info) == 0)) {
     return errno != 0 ? errno : ENOENT;  // also a symbolic link to nowhere
   }
   if (strlen(path) >= PATH_MAX) {
     return ENAMETOOLONG;
   }
-  (void)snprintf(file->path, sizeof file->path, "%s", path);
-  if (exists && S_ISDIR(info.st_mode)) {
+  if (*exists && S_ISDIR(info->st_mode)) {
     return EISDIR;
   }
-  if (exists && access(path, W_OK) != 0) {
-    return errno;
+  return *exists && access(path, W_OK) != 0 ? errno : 0;
+}
+
+// Whether a file may be made there: 0 or an error number.
+static int look_at_folder(const char* path) {
+  char folder[PATH_MAX + 2];
+  const char* slash = strrchr(path, '/');
+  (void)snprintf(folder, sizeof folder, "%.*s.", slash != NULL ? (int)(slash + 1 - path) : 0, path);
+  return access(folder, W_OK | X_OK) != 0 ? errno : 0;
+}
+
+sap_status sap_file_writable(const char* path, sap_error* error) {
+  struct stat info;
+  bool exists;
+  int error_number = look_at(path, &exists, &info);
+  if (error_number == 0 && !exists) {
+    error_number = look_at_folder(path);
   }
+  return error_number == 0 ? SAP_STATUS_OK : sap_fail_io(error, error_number, "write", path);
+}
+
+// Opens the place where text is collected; 0 or an error number.
+static int open_collector(sap_file* file, const char* path) {
+  struct stat info;
+  bool exists;
+  const int error_number = look_at(path, &exists, &info);
+  if (error_number != 0) {
+    return error_number;
+  }
+  (void)snprintf(file->path, sizeof file->path, "%s", path);
   // What a link leads to is replaced, not the link.
   if (exists && S_ISREG(info.st_mode) && realpath(path, file->path) == NULL) {
     return errno;

@@ -29,6 +29,9 @@ bool sap_file_keep_lines(sap_file* file);
 // Without a successful commit no trace is left. NULL allowed.
 void sap_file_close(sap_file* file);
 
+// IO where sap_file_create would fail, as far as can be told without a trace; for what takes long
+// before it writes.
+sap_status sap_file_writable(const char* path, sap_error* error);
 // IO where the file cannot be read: missing, forbidden, a folder.
 sap_status sap_file_readable(const char* path, sap_error* error);
 // IO as well where it cannot be read twice or from any place: a pipe, a terminal.

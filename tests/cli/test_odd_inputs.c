@@ -161,6 +161,38 @@ static void outputs(void** state) {
   }
 }
 
+// What cannot be written is found out before the work, not after it; and a table that is printed is
+// not lost with a file.
+static void unwritable(void** state) {
+  static const struct {
+    const char *arguments, *message;
+  } cases[] = {
+      {"run a.xml --output no/x", "cannot write 'no/x': No such file or directory"},
+      {"converge a.xml --svg no/x", "cannot write 'no/x': No such file or directory"},
+      {"converge a.xml --journal no/x", "cannot write 'no/x': No such file or directory"},
+      {"bench a.xml --svg .", "cannot write '.': Is a directory"},
+      {"sweep a.study -o a.xml/x", "cannot write 'a.xml/x': Not a directory"},
+      {"sweep a.study -o .", "cannot write '.': Is a directory"},
+      {"sweep a.study -o /dev/null", "cannot write the table '/dev/null': it is no regular file"},
+      {"compare a.problem --rows no/x", "cannot write 'no/x': No such file or directory"},
+      {"compare a.problem --profile b.svg", "cannot write 'b.csv': Is a directory"},
+      {"plot r.h5 energy -o ''", "cannot write '': No such file or directory"},
+  };
+  char path[SCRATCH_PATH_SIZE];
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    command_expect_after(*state, program, i == 8 ? "mkdir b.csv;" : "", cases[i].arguments, 3,
+                         cases[i].message);
+  }
+  assert_int_not_equal(access(scratch_path(*state, "b.svg", path), F_OK), 0);
+  if (access("/dev/full", W_OK) == 0) {
+    command_result r = command_run(*state, program, "", "compare a.problem --rows /dev/full");
+    assert_int_equal(r.exit_code, 3);
+    command_says(r.err, "cannot write '/dev/full': No space left on device");
+    command_says(r.out, "converged");
+    command_clear(&r);
+  }
+}
+
 // Names that are nearly right; what a terminal would obey is not printed.
 static void words(void** state) {
   static const char near[] = "did you mean 'sap'?";
@@ -184,6 +216,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(texts, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(no_texts, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(outputs, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(unwritable, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(words, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

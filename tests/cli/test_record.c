@@ -101,10 +101,10 @@ static void failures_are_told(void** state) {
     skip();
   }
   command_expect(*state, program, "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
-                 "cannot write the recording 'no/such/a.h5': No such file or directory");
+                 "cannot write 'no/such/a.h5': No such file or directory");
   command_expect_after(*state, program, "mkdir -p folder;",
                        "run " BOX " --duration 0.1 --record folder", 3,
-                       "cannot write the recording 'folder': Is a directory");
+                       "cannot write 'folder': Is a directory");
   command_expect(*state, program, "run " BOX " --duration 0.1 --record ''", 2,
                  "--record '' must be a path");
   // a disk that is full in the middle of the run: 2000 blocks

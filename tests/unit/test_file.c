@@ -98,7 +98,12 @@ static void test_refused_at_once(void** state) {
   assert_int_equal(sap_file_create(s->folder, &file, &error), SAP_STATUS_IO);
   assert_null(file);
   assert_non_null(strstr(error.message, "Is a directory"));
+  assert_int_equal(sap_file_writable(s->folder, &error), SAP_STATUS_IO);
+  scratch_path(s, "new", path);
+  assert_int_equal(sap_file_writable(path, &error), SAP_STATUS_OK);
+  assert_int_equal(access(path, F_OK), -1);
   scratch_path(s, "no/such/folder", path);
+  assert_int_equal(sap_file_writable(path, &error), SAP_STATUS_IO);
   assert_int_equal(sap_file_create(path, &file, &error), SAP_STATUS_IO);
   assert_non_null(strstr(error.message, path));
   assert_non_null(strstr(error.message, "No such file or directory"));
