@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program: finds the command in a table and runs it.
 #define _XOPEN_SOURCE 700
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/options.h"
@@ -120,7 +122,18 @@ static int dispatch(int argc, char** argv) {
   return unknown_command(word);
 }
 
+// Where the shell has closed a standard stream, the first file that is opened would take its number
+// and what is printed. In its place comes one that can be neither read nor written.
+static void fill_streams(void) {
+  for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+    if (fcntl(stream, F_GETFD) < 0) {
+      (void)open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
 int main(int argc, char** argv) {
+  fill_streams();
   // A file that grows too large is a write error to report, not a reason to die.
   (void)signal(SIGXFSZ, SIG_IGN);
   limit_threads();

@@ -193,6 +193,22 @@ static void unwritable(void** state) {
   }
 }
 
+// A stream that the shell has closed is no place for a file.
+static void closed_streams(void** state) {
+  char path[SCRATCH_PATH_SIZE];
+  command_expect(*state, program, "run a.xml --duration 0.02 --output t.csv >&-", 3,
+                 "cannot write to standard output");
+  char* content = scratch_read(scratch_path(*state, "t.csv", path), NULL);
+  assert_memory_equal(content, "t_s,", 4);
+  assert_null(strstr(content, "time step"));
+  free(content);
+  command_result r =
+      command_run(*state, program, "", "run a.xml --dt 0 --duration 0.02 --output u.csv 2>&-");
+  assert_int_equal(r.exit_code, 2);
+  command_clear(&r);
+  command_expect(*state, program, "run a.xml --duration 0.02 <&-", 0, NULL);
+}
+
 // Names that are nearly right; what a terminal would obey is not printed.
 static void words(void** state) {
   static const char near[] = "did you mean 'sap'?";
@@ -217,6 +233,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(no_texts, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(outputs, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(unwritable, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(closed_streams, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(words, begin, scratch_teardown),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
