@@ -23,6 +23,17 @@ static inline quad quad_load_three(const double* a) {
 static inline void quad_store(double* a, quad x) {
   _mm256_storeu_pd(a, x);
 }
+// Two at a, two at b.
+static inline quad quad_load_pairs(const double* a, const double* b) {
+  return _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(a)), _mm_loadu_pd(b), 1);
+}
+static inline void quad_store_pairs(double* a, double* b, quad x) {
+  _mm_storeu_pd(a, _mm256_castpd256_pd128(x));
+  _mm_storeu_pd(b, _mm256_extractf128_pd(x, 1));
+}
+static inline quad quad_add(quad x, quad y) {
+  return _mm256_add_pd(x, y);
+}
 static inline quad quad_all(double s) {
   return _mm256_set1_pd(s);
 }
@@ -86,6 +97,21 @@ static inline void quad_store(double* a, quad x) {
   for (int i = 0; i < 4; ++i) {
     a[i] = x.v[i];
   }
+}
+static inline quad quad_load_pairs(const double* a, const double* b) {
+  return (quad){{a[0], a[1], b[0], b[1]}};
+}
+static inline void quad_store_pairs(double* a, double* b, quad x) {
+  a[0] = x.v[0];
+  a[1] = x.v[1];
+  b[0] = x.v[2];
+  b[1] = x.v[3];
+}
+static inline quad quad_add(quad x, quad y) {
+  for (int i = 0; i < 4; ++i) {
+    x.v[i] += y.v[i];
+  }
+  return x;
 }
 static inline quad quad_all(double s) {
   return (quad){{s, s, s, s}};

@@ -120,12 +120,35 @@ static void check_products(const sap_patch_kernels* k, int32_t ncols) {
   assert_true(x[ncols - 1] != last);
 }
 
+// On free bodies the same products come from and go to where their velocities stand.
+static void check_bodies(const sap_patch_kernels* k, int32_t bodies) {
+  uint32_t seed = 8;
+  double J[CONES * 3 * 12], x[12], y[3 * CONES], same[3 * CONES], product[12], a[6], b[6];
+  fill(J, sizeof J / sizeof *J, &seed);
+  fill(x, 12, &seed);
+  memcpy(a, x, sizeof a);
+  memcpy(b, x + 6, sizeof b);
+  const sap_patch_rows rows = {J, CONES, 6 * bodies, CONES};
+  k->multiply(&rows, x, y);
+  k->multiply_bodies(&rows, a, bodies == 2 ? b : NULL, same);
+  assert_memory_equal(y, same, sizeof y);
+  k->multiply_transposed(&rows, y, product);
+  k->add_to_bodies(&rows, y, a, bodies == 2 ? b : NULL);
+  for (int32_t i = 0; i < 12; ++i) {
+    const double is = i < 6 ? a[i] : b[i - 6];
+    const double added = i < 6 * bodies ? product[i] : 0.0;
+    assert_true(is == x[i] + added);
+  }
+}
+
 static void test_every_set(void** state) {
   (void)state;
   int32_t sets = 0;
   for (const sap_patch_kernels* k; (k = sap_patch_kernels_get(sets)) != NULL; ++sets) {
     check_blocks(k, 6);
     check_blocks(k, 12);
+    check_bodies(k, 1);
+    check_bodies(k, 2);
     for (int32_t ncols = 1; ncols <= MOST; ++ncols) {
       check_square(k, ncols);
       check_products(k, ncols);

@@ -43,6 +43,11 @@ static void multiply_cones(const sap_newton* n, const double* x, double* y) {
   for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows rows = rows_of(n, patch);
+    if (patch->bodies[0] >= 0) {
+      const double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
+      n->kernels->multiply_bodies(&rows, x + patch->bodies[0], b, y + patch->first);
+      continue;
+    }
     sap_patch_gather(n, patch, x, n->scratch);
     n->kernels->multiply(&rows, n->scratch, y + patch->first);
   }
@@ -53,6 +58,11 @@ static void add_transposed(const sap_newton* n, const double* y, double* x) {
   for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
     const sap_patch_rows rows = rows_of(n, patch);
+    if (patch->bodies[0] >= 0) {
+      double* b = patch->bodies[1] >= 0 ? x + patch->bodies[1] : NULL;
+      n->kernels->add_to_bodies(&rows, y + patch->first, x + patch->bodies[0], b);
+      continue;
+    }
     n->kernels->multiply_transposed(&rows, y + patch->first, n->scratch);
     sap_patch_scatter_add(n, patch, n->scratch, x);
   }

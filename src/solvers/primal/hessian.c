@@ -9,14 +9,6 @@
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/wide.h"
 
-// Whether a patch moves one or two free bodies only.
-static bool is_on_free_bodies(const sap_newton* n, const sap_patch* patch) {
-  const bool one = patch->ntrees == 1 && patch->ncols == SAP_ONE_FREE_BODY;
-  const bool two = patch->ntrees == 2 && patch->ncols == SAP_TWO_FREE_BODIES &&
-                   n->size[n->patch_trees[patch->first_tree]] == SAP_ONE_FREE_BODY;
-  return patch->first_column < 0 && (one || two);
-}
-
 // Returns whether S is to be added to H.
 static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
   const sap_patch_square square = {.J = n->jacobian + patch->jacobian,
@@ -25,7 +17,7 @@ static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, do
                                    .ncols = patch->ncols,
                                    .S = S,
                                    .W = W};
-  if (!is_on_free_bodies(n, patch)) {
+  if (patch->bodies[0] < 0) {
     return n->kernels->square(&square);
   }
   const size_t* pair = n->pair_values + patch->first_pair;

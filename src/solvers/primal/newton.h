@@ -32,6 +32,7 @@ typedef struct sap_patch {
   int32_t first_pair;    // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
   int32_t ncols;         // velocities
   int32_t first_column;  // in columns; -1: all velocities of its trees
+  int32_t bodies[2];     // first velocities of the free bodies that it is on; -1: not on such alone
   size_t jacobian;       // start of its rows, ncols each
 } sap_patch;
 

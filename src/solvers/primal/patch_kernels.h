@@ -36,6 +36,9 @@ typedef struct sap_patch_kernels {
   void (*multiply)(const sap_patch_rows* p, const double* x, double* y);
   // x = J' y, x (ncols)
   void (*multiply_transposed)(const sap_patch_rows* p, const double* y, double* x);
+  // y = J x and x += J' y on one free body (b NULL) or two, whose six velocities stand at a and b.
+  void (*multiply_bodies)(const sap_patch_rows* p, const double* a, const double* b, double* y);
+  void (*add_to_bodies)(const sap_patch_rows* p, const double* y, double* a, double* b);
 } sap_patch_kernels;
 
 // `index` from 0, fastest first; NULL past the last that this processor can run.

@@ -92,6 +92,19 @@ static bool same_columns(const sap_newton* n, const sap_patch* patch, int32_t fi
                                           (size_t)count * sizeof *n->columns) == 0);
 }
 
+// Of a patch on one free body or two.
+static void find_bodies(const sap_newton* n, sap_patch* patch) {
+  const int32_t* trees = n->patch_trees + patch->first_tree;
+  patch->bodies[0] = patch->bodies[1] = -1;
+  if (patch->first_column >= 0 || patch->ntrees > 2 ||
+      patch->ncols != patch->ntrees * SAP_ONE_FREE_BODY || n->size[trees[0]] != SAP_ONE_FREE_BODY) {
+    return;
+  }
+  for (int32_t t = 0; t < patch->ntrees; ++t) {
+    patch->bodies[t] = n->start[trees[t]];
+  }
+}
+
 static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
                        const sap_patch* start) {
   sap_patch* patch = &n->patches[n->npatches++];
@@ -106,6 +119,7 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
     n->patch_trees[n->npatch_trees++] = tree;
     patch->ncols += patch->first_column < 0 ? n->size[tree] : 0;
   }
+  find_bodies(n, patch);
   n->npairs += block->ntrees * (block->ntrees + 1) / 2;
   n->ncone_patches += patch->kind == SAP_PATCH_CONES ? 1 : 0;
 }
