@@ -56,11 +56,11 @@ class Handle(_Lock):  # type: ignore[misc]
             if self._born != _forks and any(threads for _, _, threads in self._ends):
                 raise InputError(f"this {self._what} has threads or a recording, which are in the process that it "
                                  "was forked from")
+            return self._objects
         except BaseException:  # Ctrl-C may come when it has just been acquired
             if not mine and self._is_owned():
                 self.release()
             raise
-        return self._objects
 
 
 class OwningHandle(Handle):

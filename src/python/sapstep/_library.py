@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import operator
 import os
+import reprlib
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Tuple
@@ -139,9 +140,33 @@ def records(data: Any, count: int, struct: str) -> NDArray[Any]:
     return np.frombuffer(ffi.buffer(data, count * layout.itemsize), layout).copy()
 
 
+def integer(value: Any, name: str) -> int:
+    """An integer of any kind that C can hold."""
+    try:
+        result = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {reprlib.repr(value)} must be an integer") from None
+    if not -(2**31) <= result < 2**31:
+        raise InputError(f"{name} = {result} is out of range")
+    return result
+
+
 def non_negative(count: Any, name: str) -> int:
-    """An integer of any kind that is at least 0."""
-    value = operator.index(count)
-    if value < 0:
-        raise InputError(f"{name} = {value} must be >= 0")
-    return value
+    """An integer of any kind that is at least 0; it may be large."""
+    try:
+        result = operator.index(count)
+    except TypeError:
+        raise TypeError(f"{name} = {reprlib.repr(count)} must be an integer") from None
+    if result < 0:
+        raise InputError(f"{name} = {result} must be >= 0")
+    return result
+
+
+def number(value: Any, name: str) -> float:
+    """A real number of any kind."""
+    try:
+        if not isinstance(value, (str, bytes, bytearray)):
+            return float(value)
+    except TypeError:
+        pass
+    raise TypeError(f"{name} = {reprlib.repr(value)} must be a number")

@@ -6,7 +6,10 @@ from __future__ import annotations
 import difflib
 import inspect
 import os
+import reprlib
 from typing import Any, Dict, Iterable, List, Optional, Tuple, Union
+
+import numpy as np
 
 from ._library import InputError, call, ffi, lib
 
@@ -27,22 +30,24 @@ _STEPPER = ("contact_model", "contact_law", "restitution", "baumgarte", "balance
             "free_motion_max_iterations", "remember", "time_limit")
 
 
-def enumerator(prefix: str, name: str, names: Tuple[str, ...]) -> int:
+def enumerator(prefix: str, words: Tuple[str, ...], value: Any, name: str) -> int:
     """The value of an enum by its lower-case name."""
-    if name not in names:
-        raise InputError(f"{name!r} must be one of {', '.join(names)}")
-    return int(getattr(lib, prefix + name.upper().replace("-", "_")))
+    if not isinstance(value, str) or value not in words:
+        raise InputError(f"{name} = {reprlib.repr(value)} must be one of {', '.join(words)}")
+    return int(getattr(lib, prefix + value.upper().replace("-", "_")))
 
 
 def assign(struct: Any, name: str, value: Any, told: str = "") -> None:
     """struct.name = value, a word where it is an enum. What is no such number is told by name, or by
     what the user calls it."""
-    if isinstance(value, str) and name in _WORDS:
-        value = enumerator(_WORDS[name][0], value, _WORDS[name][1])
+    if name in _WORDS:
+        value = enumerator(*_WORDS[name], value, told or name)
+    if isinstance(value, np.generic):
+        value = value.item()  # cffi would take a float32 for an integer
     try:
         setattr(struct, name, value)
     except (TypeError, OverflowError) as reason:
-        raise type(reason)(f"{told or name} = {value!r}: {reason}") from None
+        raise type(reason)(f"{told or name} = {reprlib.repr(value)}: {reason}") from None
 
 
 def c_string(text: Any, name: str) -> Any:
@@ -86,12 +91,12 @@ def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]]
     if dt is not None:
         assign(options, "dt", dt)
     if isinstance(scheme, str):
-        call(lib.sap_stepper_options_set_scheme, options, enumerator("SAP_SCHEME_", scheme, _SCHEMES))
+        call(lib.sap_stepper_options_set_scheme, options, enumerator("SAP_SCHEME_", _SCHEMES, scheme, "scheme"))
     else:
         try:
             theta, theta_vq = scheme
         except (TypeError, ValueError):
-            raise TypeError(f"scheme = {scheme!r} must be a name or (theta, theta_vq)") from None
+            raise TypeError(f"scheme = {reprlib.repr(scheme)} must be a name or (theta, theta_vq)") from None
         assign(options, "theta", theta)
         assign(options, "theta_vq", theta_vq)
     assign(options, "contact_stage", stage)

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import warnings
 from dataclasses import dataclass
 from typing import Any, List, Union
 
-from ._library import InputError, call, ffi, lib
+from ._library import InputError, call, ffi, integer, lib
 from ._options import file_name
 
 _COUNTS = {
@@ -78,7 +77,7 @@ class Scene:
     def names(self, kind: str) -> List[str]:
         """Names of all "body", "joint", "shape", "actuator", ... in the order of their ids; "" where
         there is none."""
-        if kind not in _COUNTS:
+        if not isinstance(kind, str) or kind not in _COUNTS:
             raise InputError(f"{kind!r} must be one of {', '.join(_COUNTS)}")
         element = getattr(lib, "SAP_ELEMENT_" + kind.upper())
         return [
@@ -89,13 +88,15 @@ class Scene:
     def find(self, kind: str, name: str) -> int:
         """The id of a named element."""
         names = self.names(kind)
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
         if not name or name not in names:
             known = ", ".join(n for n in names if n) or "none has a name"
             raise InputError(f"there is no {kind} {name!r} ({known})")
         return names.index(name)
 
     def _index(self, kind: str, which: Union[str, int]) -> int:
-        return self.find(kind, which) if isinstance(which, str) else operator.index(which)
+        return self.find(kind, which) if isinstance(which, str) else integer(which, kind)
 
     def joint(self, which: Union[str, int]) -> Joint:
         """Where a joint stands in q and v."""

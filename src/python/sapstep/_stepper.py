@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import OwningHandle, Owner
-from ._library import InputError, array, call, check, ffi, lib, non_negative, owned_view
-from ._options import assign
+from ._library import InputError, array, call, check, ffi, lib, non_negative, number, owned_view
 
 
 @dataclass
@@ -60,8 +59,9 @@ class StateOwner(Owner):
 
     @t.setter
     def t(self, value: float) -> None:
+        t = number(value, "t")
         with self._c as c:
-            assign(c.state, "t", value)
+            c.state.t = t
 
     def _set(self, name: str, values: ArrayLike) -> None:
         mine = getattr(self, name)
@@ -125,9 +125,10 @@ class StateOwner(Owner):
 
     @dt.setter
     def dt(self, value: float) -> None:
+        dt = number(value, "dt")
         with self._c as c:
-            call(lib.sap_stepper_set_dt, c.stepper, value)
-            self._dt = float(value)
+            call(lib.sap_stepper_set_dt, c.stepper, dt)
+            self._dt = dt
 
     def step(self, count: int = 1) -> None:
         """Makes `count` steps. A step that fails leaves the state as it was before it. Ctrl-C ends

@@ -11,6 +11,7 @@ Needs the package built against the same MuJoCo: see the README.
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from typing import Any, Dict, Optional
@@ -18,26 +19,22 @@ from typing import Any, Dict, Optional
 import mujoco
 
 from ._handle import OwningHandle, Owner
-from ._library import FOLDER, Error, InputError, call, ffi, non_negative
+from ._library import FOLDER, Error, InputError, call, ffi, integer, non_negative, number
 from ._options import assign, c_string, keywords, set_options
 
+_HOW = f"install sapstep from its sources with -C cmake.define.MUJOCO_DIR={os.path.dirname(mujoco.__file__)}"
 if not (FOLDER / "libsapstep_mujoco.so").exists():
-    raise ImportError(
-        "sapstep was built without MuJoCo: pip install it with "
-        "-C cmake.define.MUJOCO_DIR=... (folder of the mujoco package)"
-    )
+    raise ImportError(f"sapstep was built without MuJoCo: {_HOW}")
 try:
     _lib = ffi.dlopen(str(FOLDER / "libsapstep_mujoco.so"))
 except OSError as reason:
-    raise ImportError(f"the MuJoCo that sapstep was built with is not this one: {reason}") from reason
+    raise ImportError(f"sapstep was built with another MuJoCo than mujoco {mujoco.__version__} ({reason}): {_HOW}") \
+        from None
 
 _built = ffi.string(_lib.sap_mj_version()).decode()
 if _built != mujoco.mj_versionString():
-    raise ImportError(
-        f"sapstep was built with MuJoCo {_built}, this is {mujoco.mj_versionString()}: "
-        "structures differ between versions"
-    )
-
+    raise ImportError(f"sapstep was built with MuJoCo {_built}, this is mujoco {mujoco.mj_versionString()}, whose "
+                      f"structures are others: {_HOW}")
 
 # Arrays of mjData and the count of mjModel that their length must be.
 _SIZES = {
@@ -109,8 +106,9 @@ class Adapter(Owner):
 
     def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
         """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
+        index, k, tau = integer(geom, "geom"), number(stiffness, "stiffness"), number(relaxation_time, "relaxation_time")
         with self._c as c:
-            call(_lib.sap_mj_set_geom, c.adapter, geom, stiffness, relaxation_time)
+            call(_lib.sap_mj_set_geom, c.adapter, index, k, tau)
 
     def clear(self) -> None:
         """Forgets the steps before: the next depends on the data alone, bit for bit."""

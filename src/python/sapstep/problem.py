@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import Handle, OwningHandle, Owner
-from ._library import InputError, array, call, ffi, lib, pointer, view
+from ._library import InputError, array, call, ffi, integer, lib, number, pointer, view
 from ._options import assign, c_string, enumerator, set_options
 
 _SETS = ("friction-cone", "nonnegative", "box", "free")
@@ -54,6 +53,18 @@ def solvers() -> List[Dict[str, str]]:
     return rows
 
 
+def tree_counts(sizes: Sequence[int]) -> List[int]:
+    """Velocities of each tree."""
+    if not isinstance(sizes, Iterable):
+        raise TypeError(f"tree_sizes = {sizes!r} must be a list")
+    return [integer(n, f"size of tree {i}") for i, n in enumerate(sizes)]
+
+
+def _check_tree(tree: Any, sizes: Sequence[int]) -> None:
+    if not 0 <= integer(tree, "tree") < len(sizes):
+        raise InputError(f"tree {tree} must be 0 to {len(sizes) - 1}")
+
+
 def _regularization(beta: float, sigma: float) -> Any:
     made = ffi.new("sap_regularization*")
     assign(made, "beta", beta)
@@ -71,8 +82,7 @@ class _Rows:
             raise InputError("jacobians must name at least one tree")
         self.arrays = []
         for tree, J in jacobians.items():
-            if not 0 <= tree < len(sizes):
-                raise InputError(f"tree {tree} must be 0 to {len(sizes) - 1}")
+            _check_tree(tree, sizes)
             self.arrays.append(array(J, (nrows, sizes[tree]), f"the Jacobian of tree {tree}"))
         self.trees = ffi.new("int32_t[]", list(jacobians))
         self.pointers = ffi.new("const double*[]", [pointer(J) for J in self.arrays])
@@ -185,7 +195,7 @@ class ProblemView(Owner):
         rows = _Rows(jacobians, n, self._sizes)
         v_hat = array(v_hat, (n,), "v_hat")
         block = ffi.new("sap_block*")
-        block.set = enumerator("SAP_SET_", kind, _SETS)
+        block.set = enumerator("SAP_SET_", _SETS, kind, "kind")
         block.nrows, block.ntrees = n, rows.count
         block.trees, block.jacobians = rows.trees, rows.pointers
         block.R, block.v_hat = pointer(R), pointer(v_hat)
@@ -210,18 +220,17 @@ class Problem(ProblemView):
 
     def __init__(self, dt: float, tree_sizes: Sequence[int]) -> None:
         handle = OwningHandle(type(self).__name__)
-        super().__init__(handle, [operator.index(n) for n in tree_sizes])
+        super().__init__(handle, tree_counts(tree_sizes))
         handle.make("problem", lib.sap_problem_create, end=lib.sap_problem_destroy)
         with self._c as c:
-            call(lib.sap_problem_reset, c.problem, dt, len(self._sizes), ffi.new("int32_t[]", self._sizes))
+            call(lib.sap_problem_reset, c.problem, number(dt, "dt"), len(self._sizes), ffi.new("int32_t[]", self._sizes))
             c.solvers = {}
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
         """A's block of a tree (SPD, n x n), or the coupling block of two trees (n_a x n_b)."""
         other = tree if other is None else other
         for t in (tree, other):
-            if not 0 <= t < len(self._sizes):
-                raise InputError(f"tree {t} must be 0 to {len(self._sizes) - 1}")
+            _check_tree(t, self._sizes)
         block = array(A, (self._sizes[tree], self._sizes[other]), "A")
         with self._c as c:
             call(lib.sap_problem_set_momentum_block, c.problem, tree, other, pointer(block), len(block))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _recording
 from ._handle import OwningHandle
-from ._library import InputError, array, call, ffi, lib, pointer, records
+from ._library import InputError, array, call, ffi, lib, non_negative, pointer, records
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
 from ._scene import Scene, read_scene
@@ -244,9 +244,9 @@ class Simulation(Scene, StateOwner):
 
     def write_checkpoint(self, path: Union[str, "os.PathLike[str]"], steps: int = 0) -> None:
         """A file from which :meth:`read_checkpoint`, or the program's --resume, goes on."""
-        name = file_name(path)
+        name, made = file_name(path), non_negative(steps, "steps")
         with self._c as c:
-            call(lib.sap_checkpoint_write, name, c.stepper, c.state, steps)
+            call(lib.sap_checkpoint_write, name, c.stepper, c.state, made)
 
     def read_checkpoint(self, path: Union[str, "os.PathLike[str]"]) -> int:
         """Goes on from a checkpoint; the steps made until then."""

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import Handle, OwningHandle
-from ._library import InputError, array, ffi, lib, view
+from ._library import InputError, array, ffi, integer, lib, number, view
 from ._options import keywords, stepper_options
 from ._stepper import StateOwner
-from .problem import ProblemView
+from .problem import ProblemView, tree_counts
 
 
 class System:
@@ -66,12 +66,14 @@ class Stepper(StateOwner):
         contact_stage: str = "auto",
         **options: Any,
     ) -> None:
+        if not isinstance(system, System):
+            raise TypeError(f"system must be a sapstep.System, not {type(system).__name__}")
         self._user = system
-        self._tree_sizes = [int(n) for n in system.tree_sizes]
+        self._tree_sizes = tree_counts(system.tree_sizes)
         nv = sum(self._tree_sizes)
-        nq = nv if system.nq is None else int(system.nq)
+        nq = nv if system.nq is None else integer(system.nq, "nq")
         others = keywords(Stepper.__init__, "self", "system")
-        made, _name = stepper_options(dt, scheme, contact_stage, solver, options, others)
+        made, _name = stepper_options(number(dt, "dt"), scheme, contact_stage, solver, options, others)
         self._pending: Optional[BaseException] = None
         table = self._make_table(nq, nv)
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import sapstep
+
 SOURCE = Path(os.environ.get("SAPSTEP_SOURCE", Path(__file__).parents[3]))
 
 
@@ -49,3 +51,16 @@ def test_mujoco_notebook(tmp_path):
     speeds = {row.split()[0]: float(row.split()[2]) for row in rows[:2]}
     assert speeds["sapstep.mujoco.step"] < 0.01 * speeds["mujoco.mj_step"]
     assert "diverged" in rows[0] and "presses with" in rows[1]  # implicitfast leaves out kp
+
+
+def test_another_mujoco_is_told(tmp_path):
+    """Bindings of any other version than the adapter's."""
+    library = Path(os.environ.get("SAPSTEP_LIBRARY", Path(sapstep.__file__).parent))
+    code = "import sys, types; m = types.ModuleType('mujoco'); m.__version__ = '1.2.3'\n" \
+        "m.__file__ = '/elsewhere/mujoco/__init__.py'; m.mj_versionString = lambda: '1.2.3'\n" \
+        "sys.modules['mujoco'] = m; import sapstep.mujoco"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path)
+    told = done.stderr.splitlines()[-1]
+    assert done.returncode == 1 and told.startswith("ImportError: sapstep was built with")
+    assert told.endswith("-C cmake.define.MUJOCO_DIR=/elsewhere/mujoco")
+    assert "1.2.3" in told or not (library / "libsapstep_mujoco.so").exists()
