@@ -49,13 +49,16 @@ static sap_status load(sweep_journal* j, const sweep_study* study, bool fresh, s
   const header mine = make_header(study);
   header found;
   const ssize_t got = pread(j->file, &found, sizeof found, 0);
-  if (fresh || got < (ssize_t)sizeof found) {
+  const bool whole = got == (ssize_t)sizeof found;
+  // None yet, or one whose header a kill cut off; anything else is not ours to write over.
+  const bool begun = !whole && got >= 0 && memcmp(&found, &mine, (size_t)got) == 0;
+  if (fresh || begun) {
     return journal_end(j->file, 0) && journal_write(j->file, &mine, sizeof mine) &&
                    fsync(j->file) == 0
                ? SAP_STATUS_OK
                : journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
   }
-  if (memcmp(&found, &mine, sizeof mine) != 0) {
+  if (!whole || memcmp(&found, &mine, sizeof mine) != 0) {
     return journal_fail(
         error, SAP_STATUS_ARGUMENT,
         "this journal is of another study, or the study, its scene or the program changed "

@@ -236,6 +236,11 @@ static void journal_of_another_study(void** state) {
   (void)scratch_write(*state, JOURNAL("fall", "a"), header, sizeof header, path);
   command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "of another study");
   run(*state, "", "sweep fall.study" TABLE("a") "--restart", 0);
+  // Short ones: notes of someone's, and what a kill left of a header.
+  (void)scratch_write(*state, JOURNAL("fall", "a"), "notes\n", 6, path);
+  command_expect(*state, program, "sweep fall.study" TABLE("a"), 3, "of another study");
+  (void)scratch_write(*state, JOURNAL("fall", "a"), header, 12, path);
+  run(*state, "", "sweep fall.study" TABLE("a"), 0);
 #ifdef SAPSTEP_HDF5
   command_expect_after(*state, program, "mkfifo pipe;", "sweep fall.study -o pipe >out", 3,
                        "'pipe': it is no regular file");
