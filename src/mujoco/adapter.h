@@ -111,6 +111,7 @@ struct sap_mj {
   double* geom_relaxation_time;
   double* flex_stiffness;  // (nflex)
   double* flex_relaxation_time;
+  int* no_flexes;          // zero: none has passive contacts (nflex)
   double* pair_stiffness;  // of explicit pairs; 0: that of its geoms (npair)
   double* pair_relaxation_time;
   double* joint_limit;   // stiffness, relaxation time (2 njnt)

@@ -119,6 +119,7 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(mocap_velocity, 6 * m->nmocap),
       ARRAY(bias_acceleration, m->neq > 0 ? 6 * m->nbody : 0),
       ARRAY(guard, 1),
+      ARRAY(no_flexes, sap_mj_flex_count(m)),
   };
   const sap_status status = allocate(arrays, sizeof arrays / sizeof *arrays, error);
   for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
@@ -255,6 +256,7 @@ void sap_mj_destroy(sap_mj* a) {
       a->geom_relaxation_time,
       a->flex_stiffness,
       a->flex_relaxation_time,
+      a->no_flexes,
       a->pair_stiffness,
       a->pair_relaxation_time,
       a->joint_limit,

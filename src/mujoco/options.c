@@ -43,6 +43,12 @@ void sap_mj_refresh(sap_mj* a) {
 #if SAP_MJ_SINCE(3, 4, 0)
   opt->enableflags &= ~mjENBL_SLEEP;
 #endif
+#if SAP_MJ_SINCE(3, 6, 0)
+  a->shadow.flex_passive = a->no_flexes;  // their contacts are contacts here
+#endif
+#if SAP_MJ_SINCE(4, 0, 0)
+  opt->enableflags &= ~mjENBL_IPC;
+#endif
 }
 
 // A number that the model gives in <custom>, or `otherwise`.

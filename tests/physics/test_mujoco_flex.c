@@ -143,6 +143,33 @@ static void test_cloth(void** state) {
   mujoco_run_end(&run);
 }
 
+#if mjVERSION_HEADER >= 4000000
+// Contacts that MuJoCo's own integrator takes for penalties or barriers are contacts here.
+static void test_other_contacts(void** state) {
+  (void)state;
+#define SHEET(more)                                                                           \
+  PLANE GRID(                                                                                 \
+      "5 5 1", "2", "",                                                                       \
+      "<elasticity young='1e4' poisson='0' thickness='1e-2' damping='.02' elastic2d='both'/>" \
+      "<contact selfcollide='none'" more "/>")
+  static const char* const models[] = {
+      MODEL("integrator='discrete'", SHEET(" passive='true'")),
+      "<mujoco><option timestep='.002' integrator='discrete'><flag ipc='enable'/></option>"
+      "<worldbody>" SHEET("") "</worldbody></mujoco>"};
+  for (size_t i = 0; i < sizeof models / sizeof *models; ++i) {
+    mujoco_run run = mujoco_run_text(models[i], NULL);
+    mujoco_run_step(&run, 500);
+    double sum[3];
+    sum_contacts(&run, sum);
+    ASSERT_NEAR(sum[2], 0.5 * 9.81, 1e-2);
+    for (int v = 0; v < (int)run.model->nflexvert; ++v) {
+      ASSERT_NEAR(run.data->flexvert_xpos[3 * v + 2], 0.01, 1e-3);  // its radius above the ground
+    }
+    mujoco_run_end(&run);
+  }
+}
+#endif
+
 // From a checkpoint the run goes on bit for bit.
 static void test_checkpoint(void** state) {
   (void)state;
@@ -172,9 +199,15 @@ static void test_checkpoint(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_free_motion),   cmocka_unit_test(test_rest),
-      cmocka_unit_test(test_hanging_edges), cmocka_unit_test(test_physical_edges),
-      cmocka_unit_test(test_cloth),         cmocka_unit_test(test_checkpoint),
+    cmocka_unit_test(test_free_motion),
+    cmocka_unit_test(test_rest),
+    cmocka_unit_test(test_hanging_edges),
+    cmocka_unit_test(test_physical_edges),
+    cmocka_unit_test(test_cloth),
+    cmocka_unit_test(test_checkpoint),
+#if mjVERSION_HEADER >= 4000000
+    cmocka_unit_test(test_other_contacts),
+#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
