@@ -325,35 +325,12 @@ static void test_bushing_stiffness(void** unused) {
   end(&f);
 }
 
-// A joint's spring with a cubic part gives back the work of k (q - q0) + k3 (q - q0)^3.
-static void test_cubic_energy(void** state) {
-  (void)state;
-  static const double origin[3] = {0.0, 0.0, 0.0};
-  const double k = 5.0, k3 = 70.0, rest = 0.1;
-  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
-  sap_joint_def slide = sap_joint_def_default();
-  slide.type = SAP_JOINT_SLIDE;
-  slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
-  slide.stiffness = k;
-  slide.stiffness_cubic = k3;
-  slide.spring_reference = rest;
-  assert_int_equal(sap_builder_add_joint(builder, &slide, NULL, NULL), SAP_STATUS_OK);
-  simulation s = simulation_begin(builder, SAP_SCHEME_MIDPOINT, 1e-3);
-  s.state.q[0] = 0.7;
-  const double x = 0.7 - rest;
-  ASSERT_NEAR(simulation_diagnose(&s).potential_springs,
-              0.5 * k * x * x + 0.25 * k3 * x * x * x * x, 1e-12);
-  simulation_step(&s, 500);
-  const sap_diagnostics d = simulation_diagnose(&s);
-  ASSERT_NEAR(d.kinetic + d.potential_springs, 0.5 * k * x * x + 0.25 * k3 * x * x * x * x, 1e-4);
-  simulation_end(&s);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_forces),           cmocka_unit_test(test_damping_and_signs),
-      cmocka_unit_test(test_spring_stiffness), cmocka_unit_test(test_bushing_stiffness),
-      cmocka_unit_test(test_cubic_energy),
+      cmocka_unit_test(test_forces),
+      cmocka_unit_test(test_damping_and_signs),
+      cmocka_unit_test(test_spring_stiffness),
+      cmocka_unit_test(test_bushing_stiffness),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The runs of sapstep converge: failed ones, in threads, killed and resumed; wrong input.
+#define _XOPEN_SOURCE 700
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "support/command.h"
+
+static const char* const program = SAPSTEP_PROGRAM;
+#define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
+#define CYLINDER "'" SCENES "spring_cylinder.xml'"
+#define EXACT " --exact 'x=0.1*cos(sqrt(100/0.75)*t)' "
+
+static command_result run(scratch* s, const char* arguments, int exit_code) {
+  char line[2048];
+  (void)snprintf(line, sizeof line, "converge %s", arguments);
+  return command_exits(s, program, line, exit_code);
+}
+
+// A run that diverges is told and does not stop the others.
+static void failed_runs_are_told(void** state) {
+  command_result r = run(*state,
+                         CYLINDER
+                         " --dt 1 --duration 2000 --levels 2 "
+                         "--scheme explicit-euler,implicit-euler --format json" EXACT,
+                         1);
+  assert_non_null(strstr(r.err, "runs did not arrive"));
+  assert_non_null(strstr(r.out, "\"scheme\": \"implicit-euler\""));
+  assert_true(json_valid(r.out));
+  command_clear(&r);
+}
+
+// Takes the times out of the text.
+static void remove_times(char* text) {
+  const char* name = "\"time_s\": ";
+  for (char* at = text; (at = strstr(at, name)) != NULL; ++at) {
+    const char* rest = strchr(at, ',');
+    assert_non_null(rest);
+    memmove(at, rest, strlen(rest) + 1);
+  }
+}
+
+static void threads_change_nothing(void** state) {
+  command_result r[2];
+  for (int i = 0; i < 2; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line,
+                   "'" SCENES "sliding_box.xml' --duration 0.05 --levels 3 --format json --jobs %d",
+                   1 + 3 * i);
+    r[i] = run(*state, line, 0);
+    remove_times(r[i].out);
+  }
+  assert_string_equal(r[0].out, r[1].out);
+  command_clear(&r[0]);
+  command_clear(&r[1]);
+}
+
+// Bytes of a file, 0 where it is not.
+static long long file_size(const char* path) {
+  struct stat status;
+  return stat(path, &status) == 0 ? (long long)status.st_size : 0;
+}
+
+// What a kill interrupts goes on where it was; the table is that of an undisturbed study. Killed
+// once when the journal is begun, once when a run is added.
+static void killed_and_resumed(void** state) {
+  static const char line[] =
+      "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 5 --duration 1 --jobs 1 --format json";
+  char with[SCRATCH_PATH_SIZE + 256], path[SCRATCH_PATH_SIZE];
+  char command[2 * SCRATCH_PATH_SIZE + 1024];
+  command_result whole = run(*state, line, 0);
+  (void)scratch_path(*state, "orders.journal", path);
+  (void)snprintf(with, sizeof with, "%s --journal '%s'", line, path);
+  for (int i = 0; i < 2; ++i) {
+    const long long before = file_size(path);
+    (void)snprintf(
+        command, sizeof command,
+        "'%s' converge %s > /dev/null 2>&1 & victim=$!; while kill -0 $victim && "
+        "[ \"$(stat -c %%s '%s' 2>/dev/null || echo 0)\" -le %lld ]; do sleep 0.01; done; "
+        "kill -9 $victim && wait $victim",
+        program, with, path, before);
+    assert_int_equal(WEXITSTATUS(system(command)), 128 + SIGKILL);
+    assert_true(file_size(path) > before);
+  }
+  command_result resumed = run(*state, with, 0);
+  remove_times(whole.out);
+  remove_times(resumed.out);
+  assert_string_equal(whole.out, resumed.out);
+  assert_int_not_equal(access(path, F_OK), 0);
+  command_clear(&whole);
+  command_clear(&resumed);
+  (void)scratch_write(*state, "no.journal", "text", 4, path);
+  command_result other = run(*state, CYLINDER " --levels 2 --journal no.journal", 3);
+  assert_non_null(strstr(other.err, "this is no journal of this very command"));
+  command_clear(&other);
+}
+
+static void refusals(void** state) {
+  static const struct {
+    const char* arguments;
+    int code;
+    const char* message;
+  } cases[] = {
+      {"", 2, "a scene file is needed"},
+      {"no.xml", 3, "no.xml"},
+      {CYLINDER " --journal " CYLINDER, 2, "would be written over what is read"},
+      {CYLINDER " --levels 1", 2, "--levels '1' must be an integer from 2 to 20"},
+      {CYLINDER " --dt 0", 2, "--dt '0' must be finite and > 0 s"},
+      {CYLINDER " --scheme midpoint,nothing", 2, "must be one or more of explicit-euler"},
+      {CYLINDER " --scheme midpoint,", 2, "must be one or more of explicit-euler"},
+      {CYLINDER " --contact-stage start", 2, "one or more of auto, end, theta"},
+      {CYLINDER " --contact-model sticky", 2, "must be sap, similar or lagged"},
+      {CYLINDER " --solver nothing", 2, "'sapstep solvers' lists"},
+      {CYLINDER " --scheme explicit-euler --contact-stage theta", 2, "no scheme is left"},
+      {CYLINDER " --reference-ratio 1", 2, "an integer from 2 to 4096"},
+      {CYLINDER " --reference finer", 2, "must be auto, run or richardson"},
+      {CYLINDER " --reference run" EXACT, 2, "exclude each other"},
+      {CYLINDER " --exact 'x=mod(t)'", 2, "a second argument is missing"},
+      {CYLINDER " --jobs 0", 2, "an integer from 1 to 64"},
+      {CYLINDER " --exact x", 2, "JOINT=FORMULA"},
+      {CYLINDER " --start x", 2, "must be JOINT=X"},
+      {CYLINDER " --start x=nan", 2, "must be JOINT=X"},
+      {CYLINDER " --start =1", 2, "must be JOINT=X"},
+      {CYLINDER " --start y=1", 3, "has no joint 'y'"},
+      {CYLINDER " --exact 'x=cos(t'", 2, "a closing parenthesis is missing"},
+      {CYLINDER " --exact 'x=2*'", 2, "a number, t, a function or a parenthesis is missing"},
+      {CYLINDER " --exact 'x=cosinus(t)'", 2, "it has an unknown name"},
+      {CYLINDER " --exact 'x=cos t'", 2, "a function needs its argument in parentheses"},
+      {CYLINDER " --exact 'x=1 2'", 2, "something stands behind its end"},
+      {CYLINDER " --exact 'y=t'", 3, "has no joint 'y'"},
+      {"'" SCENES "falling_box.xml' --exact 'root=t'", 3, "is neither a hinge nor a slide"},
+      {CYLINDER " --keyframe up", 3, "has no keyframe 'up'"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char line[512];
+    (void)snprintf(line, sizeof line, "converge %s", cases[i].arguments);
+    command_expect(*state, program, line, cases[i].code, cases[i].message);
+  }
+  command_result r = run(*state, CYLINDER " --levels 2 --svg no/such/folder.svg" EXACT, 3);
+  assert_non_null(strstr(r.err, "no/such/folder.svg"));
+  command_clear(&r);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+  const struct CMUnitTest tests[] = {
+      TEST(failed_runs_are_told),
+      TEST(threads_change_nothing),
+      TEST(killed_and_resumed),
+      TEST(refusals),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
