@@ -9,7 +9,7 @@
 #include "problem/problem_data.h"
 #include "solvers/answer.h"
 #include "solvers/dual/dual.h"
-#include "solvers/dual/key_map.h"
+#include "solvers/key_map.h"
 #include "solvers/primal/islands.h"
 #include "solvers/residuals.h"
 
@@ -186,7 +186,7 @@ static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, sap_to
   sap_residual residual;
   sap_status status = sap_residuals(p, w->v, w->gamma, &residual, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_key_map_store(&w->last, p, w->gamma, error);
+    status = sap_key_map_reserve(&w->last, p, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_answer_reserve(p, w->history.capacity, call->solution, call->report, error);
@@ -195,6 +195,7 @@ static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, sap_to
     return status;
   }
   sap_contact_velocity(p, w->v, w->vc);
+  sap_key_map_store(&w->last, p, w->gamma);
   const sap_answer answer = {p, w->v, w->gamma, w->vc, residual.momentum};
   sum->cost = residual.cost;
   sap_answer_hand_over(&answer, sum, call->solution, call->report);

@@ -200,11 +200,12 @@ static sap_status hand_over(sap_ncp* w, const sap_problem* p, progress* sum, sap
     status = sap_answer_reserve(p, w->history.capacity, solution, report, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_key_map_store(&w->last, p, rows, error);
+    status = sap_key_map_reserve(&w->last, p, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  sap_key_map_store(&w->last, p, rows);
   const sap_answer answer = {p, w->best.v, w->best.gamma, w->best.vc, residual.momentum};
   sum->totals.cost = residual.cost;
   sap_answer_hand_over(&answer, &sum->totals, solution, report);

@@ -4,7 +4,7 @@
 #define SAP_SOLVERS_NCP_SAP_NCP_SHIFT_H
 
 #include "problem/problem_data.h"
-#include "solvers/dual/key_map.h"
+#include "solvers/key_map.h"
 #include "solvers/ncp/anderson.h"
 #include "solvers/ncp/sap_ncp.h"
 

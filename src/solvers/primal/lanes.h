@@ -6,8 +6,8 @@
 
 #include "core/threads.h"
 #include "solvers/answer.h"
+#include "solvers/key_map.h"
 #include "solvers/primal/cholesky_pool.h"
-#include "solvers/primal/impulse_memory.h"
 #include "solvers/primal/iterate.h"
 
 enum {
@@ -43,7 +43,7 @@ typedef struct sap_primal {
   sap_threads* threads;        // own ones, for problems that have none; NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
-  sap_impulse_memory memory;
+  sap_key_map last;        // duals of the solve before
   double *v, *gamma, *vc;  // of the whole problem
   double* dual;            // impulses that the primal-dual steps carry along
   int32_t v_capacity, gamma_capacity, vc_capacity, dual_capacity, result_capacity;

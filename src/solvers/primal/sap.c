@@ -40,13 +40,13 @@ void sap_primal_destroy(void* workspace) {
   sap_free(s->gamma);
   sap_free(s->vc);
   sap_free(s->dual);
-  sap_impulse_memory_clear(&s->memory);
+  sap_key_map_clear(&s->last);
   sap_free(s);
 }
 
 sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* error) {
   sap_primal* s = workspace;
-  return sap_impulse_memory_archive(&s->memory, archive, error);
+  return sap_key_map_archive(&s->last, archive, error);
 }
 
 static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error) {
@@ -60,7 +60,7 @@ static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error)
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&s->dual, &s->dual_capacity, p->nrows, error);
   }
-  return status == SAP_STATUS_OK ? sap_impulse_memory_reserve(&s->memory, p, error) : status;
+  return status == SAP_STATUS_OK ? sap_key_map_reserve(&s->last, p, error) : status;
 }
 
 // |D A v*|^2 of the trees in no island.
@@ -129,7 +129,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   if (p->nv > 0) {
     memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
   }
-  sap_impulse_memory_recall(&s->memory, p, s->dual);
+  sap_key_map_recall(&s->last, p, s->dual);
   const sap_primal_call of = {.primal = s,
                               .options = options,
                               .problem = p,
@@ -144,7 +144,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   }
   status = hand_over(s, p, &sum, solution, report, error);
   if (status == SAP_STATUS_OK && options->newton == SAP_NEWTON_PRIMAL_DUAL) {
-    sap_impulse_memory_store(&s->memory, p, s->dual);
+    sap_key_map_store(&s->last, p, s->dual);
   }
   return status;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "solvers/primal/impulse_memory.h"
+#include "solvers/key_map.h"
 
 #include <math.h>
 #include <string.h>
@@ -14,12 +14,12 @@ static size_t home(uint64_t key, int32_t nslots) {
 }
 
 // The slot that holds the key or the empty one where it belongs.
-static int32_t find_slot(const sap_impulse_memory* m, uint64_t key) {
+static sap_key_slot* find_slot(const sap_key_map* m, uint64_t key) {
   size_t at = home(key, m->nslots);
   while (m->slots[at].key != 0 && m->slots[at].key != key) {
     at = (at + 1) & (size_t)(m->nslots - 1);
   }
-  return (int32_t)at;
+  return &m->slots[at];
 }
 
 static int64_t slots_for(int32_t nblocks) {
@@ -30,67 +30,74 @@ static int64_t slots_for(int32_t nblocks) {
   return nslots;
 }
 
-sap_status sap_impulse_memory_reserve(sap_impulse_memory* m, const sap_problem* p,
-                                      sap_error* error) {
-  const sap_status status = SAP_GROW(&m->gamma, &m->gamma_capacity, p->nrows, error);
+sap_status sap_key_map_reserve(sap_key_map* m, const sap_problem* p, sap_error* error) {
+  const sap_status status = SAP_GROW(&m->values, &m->values_capacity, p->nrows, error);
   return status == SAP_STATUS_OK
              ? SAP_RESERVE(&m->slots, &m->slots_capacity, slots_for(p->nblocks), error)
              : status;
 }
 
+static inline const double* find(const sap_key_map* m, uint64_t key, int32_t nrows) {
+  if (key == 0 || m->nslots == 0) {
+    return NULL;
+  }
+  const sap_key_slot* slot = find_slot(m, key);
+  return slot->key != 0 && slot->nrows == nrows ? m->values + slot->row : NULL;
+}
+
+const double* sap_key_map_find(const sap_key_map* m, uint64_t key, int32_t nrows) {
+  return find(m, key, nrows);
+}
+
 typedef struct recalling {
-  const sap_impulse_memory* memory;
+  const sap_key_map* map;
   const sap_problem* problem;
-  double* gamma;
+  double* values;
 } recalling;
 
 static void recall(void* context, int32_t first, int32_t end) {
   const recalling* of = context;
-  const sap_impulse_memory* m = of->memory;
-  double* gamma = of->gamma;
+  double* values = of->values;
   for (int32_t b = first; b < end; ++b) {
     const sap_block_data* block = &of->problem->blocks[b];
-    const sap_impulse_slot* slot =
-        block->key != 0 && m->nslots > 0 ? &m->slots[find_slot(m, block->key)] : NULL;
-    const bool known = slot != NULL && slot->key != 0 && slot->nrows == block->nrows;
+    const double* known = find(of->map, block->key, block->nrows);
     for (int32_t i = 0; i < block->nrows; ++i) {
-      gamma[block->first_row + i] = known ? m->gamma[slot->row + i] : (double)NAN;
+      values[block->first_row + i] = known != NULL ? known[i] : (double)NAN;
     }
   }
 }
 
-void sap_impulse_memory_recall(const sap_impulse_memory* m, const sap_problem* p, double* gamma) {
-  recalling of = {m, p, gamma};
+void sap_key_map_recall(const sap_key_map* m, const sap_problem* p, double* values) {
+  recalling of = {m, p, values};
   sap_threads_run_parts(p->threads, p->nblocks, (int64_t)RECALL_WORK * p->nblocks, recall, &of);
 }
 
-void sap_impulse_memory_store(sap_impulse_memory* m, const sap_problem* p, const double* gamma) {
+void sap_key_map_store(sap_key_map* m, const sap_problem* p, const double* values) {
   m->nslots = (int32_t)slots_for(p->nblocks);
-  m->ngamma = p->nrows;
+  m->nvalues = p->nrows;
   memset(m->slots, 0, (size_t)m->nslots * sizeof *m->slots);
   if (p->nrows > 0) {
-    memcpy(m->gamma, gamma, (size_t)p->nrows * sizeof(double));
+    memcpy(m->values, values, (size_t)p->nrows * sizeof(double));
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
-    sap_impulse_slot* slot = block->key != 0 ? &m->slots[find_slot(m, block->key)] : NULL;
+    sap_key_slot* slot = block->key != 0 ? find_slot(m, block->key) : NULL;
     if (slot != NULL && slot->key == 0) {
-      *slot = (sap_impulse_slot){block->key, block->first_row, block->nrows};
+      *slot = (sap_key_slot){block->key, block->first_row, block->nrows};
     }
   }
 }
 
-sap_status sap_impulse_memory_archive(sap_impulse_memory* m, sap_archive* archive,
-                                      sap_error* error) {
+sap_status sap_key_map_archive(sap_key_map* m, sap_archive* archive, sap_error* error) {
   const sap_status status =
       SAP_ARCHIVE_ARRAY(archive, &m->slots, &m->nslots, &m->slots_capacity, error);
   return status == SAP_STATUS_OK
-             ? SAP_ARCHIVE_ARRAY(archive, &m->gamma, &m->ngamma, &m->gamma_capacity, error)
+             ? SAP_ARCHIVE_ARRAY(archive, &m->values, &m->nvalues, &m->values_capacity, error)
              : status;
 }
 
-void sap_impulse_memory_clear(sap_impulse_memory* m) {
+void sap_key_map_clear(sap_key_map* m) {
   sap_free(m->slots);
-  sap_free(m->gamma);
-  *m = (sap_impulse_memory){0};
+  sap_free(m->values);
+  *m = (sap_key_map){0};
 }
