@@ -86,7 +86,20 @@ static inline double sap_cone_impulse(const sap_cone* cone, const double u[3], d
   return 0.5 * gamma_n * (u[2] + cone->mu * ur);
 }
 
-// G at u: {t1t1, t1t2, t2t2, t1n, t2n, nn}.
+// G of a cone that slides along (t0, t1), a unit vector, and `across` it:
+// {t1t1, t1t2, t2t2, t1n, t2n, nn}.
+static inline void sap_cone_fill_sliding(const sap_cone* cone, double t0, double t1, double across,
+                                         double G[6]) {
+  const double mu = cone->mu, k = cone->k, along = k * mu * mu;
+  G[0] = along * t0 * t0 + across * t1 * t1;
+  G[1] = (along - across) * t0 * t1;
+  G[2] = along * t1 * t1 + across * t0 * t0;
+  G[3] = k * mu * t0;
+  G[4] = k * mu * t1;
+  G[5] = k;
+}
+
+// G at u, in the same order.
 static inline void sap_cone_hessian(const sap_cone* cone, const double u[3], double G[6]) {
   if (cone->potential != NULL) {
     sap_potential_hessian(cone->potential, u, G);
@@ -102,16 +115,8 @@ static inline void sap_cone_hessian(const sap_cone* cone, const double u[3], dou
     return;
   }
   const double ur = sqrt(ur2);
-  const double mu = cone->mu, k = cone->k;
-  const double c = mu * sap_cone_sliding_normal(cone, ur, u[2]) / ur;
-  const double t0 = u[0] / ur, t1 = u[1] / ur;
-  const double slope = k * mu * mu;
-  G[0] = slope * t0 * t0 + c * t1 * t1;
-  G[1] = (slope - c) * t0 * t1;
-  G[2] = slope * t1 * t1 + c * t0 * t0;
-  G[3] = k * mu * t0;
-  G[4] = k * mu * t1;
-  G[5] = k;
+  const double c = cone->mu * sap_cone_sliding_normal(cone, ur, u[2]) / ur;
+  sap_cone_fill_sliding(cone, u[0] / ur, u[1] / ur, c, G);
 }
 
 // Friction that does not depend on the contact's own normal impulse.

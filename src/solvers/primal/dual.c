@@ -120,13 +120,7 @@ static sap_triple linearise_law(const sap_cone* cone, double rho, sap_triple u, 
   const double c = mu * (zn + mu * zr) / ((1.0 + mu * mu) * zr);
   const double e = 1.0 / (1.0 - c + c * rho * Rt);
   const double k = cone->k;
-  const double along = k * mu * mu, across = rho * c * e;
-  G[0] = along * t0 * t0 + across * t1 * t1;
-  G[1] = (along - across) * t0 * t1;
-  G[2] = along * t1 * t1 + across * t0 * t0;
-  G[3] = k * mu * t0;
-  G[4] = k * mu * t1;
-  G[5] = k;
+  sap_cone_fill_sliding(cone, t0, t1, rho * c * e, G);
   const double qn = k * (u.n + mu * (t0 * u.t0 + t1 * u.t1));
   const double qp = (1.0 - e) * (t0 * dual.t1 - t1 * dual.t0);
   return (sap_triple){mu * qn * t0 - qp * t1, mu * qn * t1 + qp * t0, qn};
