@@ -20,20 +20,8 @@ typedef struct includer {
 } includer;
 
 const char* sap_mjcf_sibling(sap_xml_store* store, const char* path, const char* file) {
-  const char* slash = strrchr(path, '/');
-  if (file[0] == '/' || slash == NULL) {
-    return sap_xml_join(store, file, NULL, NULL);
-  }
-  const char* whole = sap_xml_join(store, path, NULL, NULL);
-  if (whole == NULL) {
-    return NULL;
-  }
-  char* folder = sap_xml_allocate(store, strlen(path) + 1);
-  if (folder == NULL) {
-    return NULL;
-  }
-  memcpy(folder, path, (size_t)(slash - path) + 1);
-  return sap_xml_join(store, folder, file, NULL);
+  const char* folder = file[0] == '/' ? "" : sap_xml_folder(store, path);
+  return folder != NULL ? sap_xml_join(store, folder, file, NULL) : NULL;
 }
 
 static sap_status note_file(includer* in, const char* path, const sap_xml_node* node) {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <mesh>: where the file is, and its hull with a scale, once for all links that use it.
-#include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "scene/number.h"
 #include "scene/urdf.h"
+
+enum { MOST_LEVELS = 64 };  // folders that are looked into, that of the URDF the first
 
 void sap_urdf_meshes_clear(sap_urdf_reader* r) {
   sap_free(r->meshes);
@@ -13,63 +15,53 @@ void sap_urdf_meshes_clear(sap_urdf_reader* r) {
 }
 
 static bool is_readable(const char* path) {
-  FILE* file = fopen(path, "rb");
-  if (file != NULL) {
-    (void)fclose(file);
-  }
-  return file != NULL;
+  return sap_file_readable(path, NULL) == SAP_STATUS_OK;
 }
 
-// The folder of a path, with the slash; "" without one.
-static char* folder_of(sap_urdf_reader* r, const char* path) {
-  const char* slash = strrchr(path, '/');
-  const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
-  char* folder = sap_xml_allocate(r->store, length + 1);
-  if (folder != NULL) {
-    memcpy(folder, path, length);
-  }
-  return folder;
+static bool ends_with(const char* text, const char* end) {
+  const size_t length = strlen(text), n = strlen(end);
+  return length >= n && strcmp(text + length - n, end) == 0;
 }
 
-// One folder up, in place; false at the top of what can be seen.
-static bool go_up(char* folder) {
+// One folder up: a name less, or one more "../" where there is none; NULL for lack of memory.
+static const char* above(sap_urdf_reader* r, const char* folder) {
   size_t end = strlen(folder);
-  if (end < 2) {
-    return false;
+  if (end == 0 || strcmp(folder, "./") == 0 || strcmp(folder, "../") == 0 ||
+      ends_with(folder, "/./") || ends_with(folder, "/../")) {
+    return sap_xml_join(r->store, folder, "../", NULL);
   }
-  end -= 1;  // its slash
-  while (end > 0 && folder[end - 1] != '/') {
-    --end;
+  char* out = sap_xml_allocate(r->store, end + 1);
+  for (--end; end > 0 && folder[end - 1] != '/'; --end) {
   }
-  if (strcmp(folder + end, "../") == 0 || strcmp(folder + end, "./") == 0) {
-    return false;
+  if (out != NULL) {
+    memcpy(out, folder, end);
   }
-  folder[end] = '\0';
-  return true;
+  return out;
 }
 
 // package://NAME/REST: going up from the folder of the URDF, the first that holds NAME/REST, or
 // REST (it is then the package itself, whatever it is called).
 static sap_status find_in_package(sap_urdf_reader* r, const sap_xml_node* node, const char* rest,
                                   const char** path) {
-  char* folder = folder_of(r, node->file);
+  const char* folder = sap_xml_folder(r->store, node->file);
   const char* inner = strchr(rest, '/');
-  if (folder == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  do {
+  for (int level = 0; level < MOST_LEVELS && folder != NULL; ++level) {
     const char* named = sap_xml_join(r->store, folder, rest, NULL);
     const char* own = sap_xml_join(r->store, folder, inner != NULL ? inner + 1 : rest, NULL);
     if (named == NULL || own == NULL) {
-      return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+      break;
     }
     if (is_readable(named) || is_readable(own)) {
       *path = is_readable(named) ? named : own;
       return SAP_STATUS_OK;
     }
-  } while (go_up(folder));
-  return sap_xml_fail(node, "filename", SAP_STATUS_IO, r->error,
-                      "no folder from that of the URDF upwards holds this file");
+    if (strcmp(folder, "/") == 0 || level + 1 == MOST_LEVELS) {
+      return sap_xml_fail(node, "filename", SAP_STATUS_IO, r->error,
+                          "no folder from that of the URDF upwards holds this file");
+    }
+    folder = above(r, folder);
+  }
+  return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
 }
 
 static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const char** path) {
@@ -85,7 +77,7 @@ static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const 
     return find_in_package(r, node, name + sizeof model - 1, path);
   }
   const char* file = strncmp(name, local, sizeof local - 1) == 0 ? name + sizeof local - 1 : name;
-  const char* folder = file[0] == '/' ? "" : folder_of(r, node->file);
+  const char* folder = file[0] == '/' ? "" : sap_xml_folder(r->store, node->file);
   *path = folder != NULL ? sap_xml_join(r->store, folder, file, NULL) : NULL;
   return *path != NULL ? SAP_STATUS_OK : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 
 enum {
@@ -60,6 +61,18 @@ void* sap_xml_allocate(sap_xml_store* store, size_t bytes) {
   void* memory = (char*)top + CHUNK_HEADER + top->used;
   top->used += rounded;
   return memory;
+}
+
+char* sap_xml_folder(sap_xml_store* store, const char* path) {
+  const bool pipe = sap_file_readable(path, NULL) == SAP_STATUS_OK &&
+                    sap_file_regular(path, NULL) != SAP_STATUS_OK;
+  const char* slash = pipe ? NULL : strrchr(path, '/');
+  const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+  char* folder = sap_xml_allocate(store, length + 1);
+  if (folder != NULL) {
+    memcpy(folder, path, length);
+  }
+  return folder;
 }
 
 const char* sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c) {

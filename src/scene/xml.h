@@ -33,6 +33,11 @@ void* sap_xml_allocate(sap_xml_store* store, size_t bytes);
 // a + b + c (NULL: empty) in the store; NULL for lack of memory.
 const char* sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c);
 
+// The folder, with its slash, that what a file names is relative to: its own, "" without one. A
+// pipe has none: what comes through it, out of xacro for one, was made in the working folder. NULL
+// for lack of memory.
+char* sap_xml_folder(sap_xml_store* store, const char* path);
+
 // Reads a file. IO: missing, unreadable. SYNTAX: not well formed, a document type definition,
 // nested too deep.
 sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,

@@ -68,6 +68,34 @@ static void pipes(void** state) {
   }
 }
 
+// What a scene names is found from where the shell stands: above a robot's own folder, and beside a
+// scene that comes out of a pipe.
+static void places(void** state) {
+  static const char robot[] =
+      "<robot name='r'><link name='a'><inertial><mass value='1'/><inertia ixx='1' iyy='1' izz='1' "
+      "ixy='0' ixz='0' iyz='0'/></inertial><collision><geometry>"
+      "<mesh filename='package://pkg/meshes/t.obj'/></geometry></collision></link></robot>";
+  static const char mesh[] =
+      "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n";
+  static const char info[] = "info --floating-base r.urdf";
+  put(*state, "t.obj", mesh);
+  put(*state, "r.urdf", robot);
+  put(*state, "i.xml", "<mujoco><include file='a.xml'/></mujoco>");
+  command_expect_after(*state, program,
+                       "mkdir -p pkg/urdf pkg/meshes && mv r.urdf pkg/urdf && mv t.obj pkg/meshes "
+                       "&& cd pkg/urdf &&",
+                       info, 0, NULL);
+  command_expect_after(*state, program, "cd pkg &&", "info --floating-base ./urdf/r.urdf", 0, NULL);
+  command_expect_after(*state, program, "cd pkg/meshes &&", "info --floating-base ../urdf/r.urdf",
+                       0, NULL);
+  command_expect_after(*state, program, "cat pkg/urdf/r.urdf |", "info --floating-base /dev/stdin",
+                       0, NULL);
+  command_expect_after(*state, program, "cat i.xml |", "info /dev/stdin", 0, NULL);
+  command_expect_after(*state, program, "mv pkg/meshes/t.obj . && cd pkg/urdf &&", info, 3,
+                       "no folder from that of the URDF upwards holds this file");
+  command_expect_after(*state, program, "rm -r pkg;", "info a.xml", 0, NULL);
+}
+
 // Ends of lines and marks of other editors.
 static void texts(void** state) {
   static const char* const commands[] = {"run x --duration 0.02", "info x"};
@@ -229,6 +257,7 @@ static void words(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(pipes, begin, scratch_teardown),
+      cmocka_unit_test_setup_teardown(places, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(texts, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(no_texts, begin, scratch_teardown),
       cmocka_unit_test_setup_teardown(outputs, begin, scratch_teardown),
