@@ -14,25 +14,25 @@ static void link_state(sap_dynamics* d, int32_t l, const double* v, sap_inertia*
   double* V = d->V[l];
   if (link->lone) {
     const double zero[3] = {0.0, 0.0, 0.0};
-    const double* R = d->R_WB + 9 * link->body;
+    const double* R = d->now.R_WB + 9 * link->body;
     sap_m3_mul_v3(V, R, v + link->first_dof + 3);
     sap_v3_copy(V + 3, v + link->first_dof);
     sap_inertia_move(inertia, &link->body_inertia, R, zero);
     return;
   }
-  *inertia = d->inertia[l];
+  *inertia = d->now.inertia[l];
   memset(V, 0, 6 * sizeof *V);
   if (link->parent >= 0) {
     memcpy(V, d->V[link->parent], 6 * sizeof *V);
   }
   for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-    sap_spatial_add_scaled(V, d->S[i], v[i]);
+    sap_spatial_add_scaled(V, d->now.S[i], v[i]);
   }
 }
 
 static void add_link(const sap_dynamics* d, int32_t l, const sap_inertia* inertia,
                      sap_diagnostics* out) {
-  const double* O = d->p_WB + 3 * d->tree_root[d->links[l].tree];
+  const double* O = d->now.p_WB + 3 * d->tree_root[d->links[l].tree];
   const double* g = d->model->options.gravity;
   double momentum[6], weighted[3], moment[3];
   sap_inertia_mul(momentum, inertia, d->V[l]);

@@ -13,13 +13,8 @@ enum { UNPLACED = 0xff };  // bytes of a q that nobody asks for
 
 void sap_dynamics_exchange(sap_dynamics* d) {
   const sap_placement kept = d->kept;
-  d->kept = (sap_placement){d->p_WB, d->R_WB, d->q_WB, d->S, d->inertia, d->q};
-  d->p_WB = kept.p_WB;
-  d->R_WB = kept.R_WB;
-  d->q_WB = kept.q_WB;
-  d->S = kept.S;
-  d->inertia = kept.inertia;
-  d->q = kept.q;
+  d->kept = d->now;
+  d->now = kept;
 }
 
 static bool is_same(const sap_dynamics* d, const double* q_set, const double* q) {
@@ -27,7 +22,7 @@ static bool is_same(const sap_dynamics* d, const double* q_set, const double* q)
 }
 
 bool sap_dynamics_stands_at(const sap_dynamics* d, const double* q) {
-  return is_same(d, d->q, q);
+  return is_same(d, d->now.q, q);
 }
 
 bool sap_dynamics_has_kept(const sap_dynamics* d, const double* q) {
@@ -39,11 +34,11 @@ const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
 }
 
 const double* sap_dynamics_p_WB(const sap_dynamics* d) {
-  return d->p_WB;
+  return d->now.p_WB;
 }
 
 const double* sap_dynamics_R_WB(const sap_dynamics* d) {
-  return d->R_WB;
+  return d->now.R_WB;
 }
 
 bool* sap_dynamics_locked(sap_dynamics* d) {
@@ -51,7 +46,7 @@ bool* sap_dynamics_locked(sap_dynamics* d) {
 }
 
 const double* sap_dynamics_q_WB(const sap_dynamics* d) {
-  return d->q_WB;
+  return d->now.q_WB;
 }
 
 // Adds a body's inertia to that of its weld group; (p, q) is its pose in the group's body.
@@ -129,8 +124,8 @@ static void make_tables(sap_dynamics* d) {
     d->tree_q[t] = model->joints[model->dof_joint[model->tree_dofs[t]]].q_start;
   }
   d->tree_q[model->sizes.trees] = model->sizes.nq;
-  memset(d->q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->q);
-  memset(d->kept.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->q);
+  memset(d->now.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->now.q);
+  memset(d->kept.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->now.q);
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
@@ -162,17 +157,17 @@ static void place_static_bodies(sap_dynamics* d) {
   for (int32_t n = 0; n < model->sizes.bodies; ++n) {
     const int32_t id = model->body_order[n];
     const sap_model_body* body = &model->bodies[id];
-    double* p = d->p_WB + 3 * id;
-    double* q = d->q_WB + 4 * id;
+    double* p = d->now.p_WB + 3 * id;
+    double* q = d->now.q_WB + 4 * id;
     sap_v3_copy(p, body->p_PB);
     memcpy(q, body->q_PB, 4 * sizeof *q);
     if (id != 0 && body->tree < 0) {
-      const double* q_WP = d->q_WB + 4 * body->parent;
-      sap_quaternion_place(p, d->p_WB + 3 * body->parent, q_WP, p);
+      const double* q_WP = d->now.q_WB + 4 * body->parent;
+      sap_quaternion_place(p, d->now.p_WB + 3 * body->parent, q_WP, p);
       sap_quaternion_multiply(q, q_WP, q);
       (void)sap_quaternion_normalize(q);
     }
-    sap_quaternion_to_matrix(d->R_WB + 9 * id, q);
+    sap_quaternion_to_matrix(d->now.R_WB + 9 * id, q);
   }
 }
 

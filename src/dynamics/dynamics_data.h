@@ -95,18 +95,11 @@ struct sap_dynamics {
   sap_fluid fluid;          // the medium
   sap_rows rows;            // of the element at hand
 
-  // By the configuration set last.
-  double* p_WB;          //                                                       (3 bodies)
-  double* R_WB;          //                                                       (9 bodies)
-  double* q_WB;          //                                                       (4 bodies)
-  double (*S)[6];        // dof directions, not of lone links                     (nv)
-  sap_inertia* inertia;  // of the links about O, not of lone ones                (nlinks)
-  double* q;             // the configuration                                     (nq)
-  bool* tree_moved;      // scratch: which trees go elsewhere                     (trees)
-
-  sap_placement kept;  // by another configuration, see sap_dynamics_exchange
+  sap_placement now;   // by the configuration set last
+  sap_placement kept;  // by another one, see sap_dynamics_exchange
 
   // Scratch.
+  bool* tree_moved;        // which trees go elsewhere                               (trees)
   sap_inertia* composite;  //                                                      (nlinks)
   double (*V)[6];          // velocities of the links about O                      (nlinks)
   double (*A)[6];          // accelerations                                        (nlinks)

@@ -4,6 +4,15 @@
 #include "dynamics/dynamics.h"
 #include "dynamics/dynamics_data.h"
 
+static void clear_placement(const sap_placement* p) {
+  sap_free(p->p_WB);
+  sap_free(p->R_WB);
+  sap_free(p->q_WB);
+  sap_free(p->S);
+  sap_free(p->inertia);
+  sap_free(p->q);
+}
+
 void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
@@ -18,18 +27,6 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->springs,
                          d->damping,
                          d->armature,
-                         d->p_WB,
-                         d->R_WB,
-                         d->q_WB,
-                         d->S,
-                         d->inertia,
-                         d->q,
-                         d->kept.p_WB,
-                         d->kept.R_WB,
-                         d->kept.q_WB,
-                         d->kept.S,
-                         d->kept.inertia,
-                         d->kept.q,
                          d->composite,
                          d->V,
                          d->A,
@@ -47,6 +44,8 @@ void sap_dynamics_destroy(sap_dynamics* d) {
                          d->bushing_active,
                          d->applied,
                          d->wrenches};
+  clear_placement(&d->now);
+  clear_placement(&d->kept);
   sap_threads_destroy(d->threads);
   sap_placing_clear(&d->placing);
   sap_rows_clear(&d->rows);
@@ -57,18 +56,17 @@ void sap_dynamics_destroy(sap_dynamics* d) {
   sap_free(d);
 }
 
-static bool allocate_kept(sap_dynamics* d) {
-  const size_t bodies = (size_t)d->model->sizes.bodies, nv = (size_t)d->model->sizes.nv;
-  sap_placement* k = &d->kept;
-  return (k->p_WB = sap_allocate(3 * bodies, sizeof *k->p_WB)) != NULL &&
-         (k->R_WB = sap_allocate(9 * bodies, sizeof *k->R_WB)) != NULL &&
-         (k->q_WB = sap_allocate(4 * bodies, sizeof *k->q_WB)) != NULL &&
-         (k->S = sap_allocate(nv, sizeof *k->S)) != NULL &&
-         (k->inertia = sap_allocate(bodies, sizeof *k->inertia)) != NULL &&
-         (k->q = sap_allocate((size_t)d->model->sizes.nq, sizeof *k->q)) != NULL;
+static bool allocate_placement(const sap_model_sizes* sizes, sap_placement* p) {
+  const size_t bodies = (size_t)sizes->bodies;
+  return (p->p_WB = sap_allocate(3 * bodies, sizeof *p->p_WB)) != NULL &&
+         (p->R_WB = sap_allocate(9 * bodies, sizeof *p->R_WB)) != NULL &&
+         (p->q_WB = sap_allocate(4 * bodies, sizeof *p->q_WB)) != NULL &&
+         (p->S = sap_allocate((size_t)sizes->nv, sizeof *p->S)) != NULL &&
+         (p->inertia = sap_allocate(bodies, sizeof *p->inertia)) != NULL &&
+         (p->q = sap_allocate((size_t)sizes->nq, sizeof *p->q)) != NULL;
 }
 
-static bool allocate(sap_dynamics* d) {
+bool sap_dynamics_allocate(sap_dynamics* d) {
   const sap_model_sizes* sizes = &d->model->sizes;
   const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
   const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
@@ -82,10 +80,6 @@ static bool allocate(sap_dynamics* d) {
          (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
          (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
          (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
-         (d->p_WB = sap_allocate(3 * bodies, sizeof *d->p_WB)) != NULL &&
-         (d->R_WB = sap_allocate(9 * bodies, sizeof *d->R_WB)) != NULL &&
-         (d->q_WB = sap_allocate(4 * bodies, sizeof *d->q_WB)) != NULL &&
-         (d->S = sap_allocate(nv, sizeof *d->S)) != NULL &&
          (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
          (d->motors = sap_allocate((size_t)sizes->actuators, sizeof *d->motors)) != NULL &&
          (d->other_actuators =
@@ -96,14 +90,9 @@ static bool allocate(sap_dynamics* d) {
          (d->force = sap_allocate(nv, sizeof *d->force)) != NULL &&
          (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
          (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
-         (d->inertia = sap_allocate(bodies, sizeof *d->inertia)) != NULL &&
-         (d->q = sap_allocate((size_t)sizes->nq, sizeof *d->q)) != NULL &&
          (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
          (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
          (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
-         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL;
-}
-
-bool sap_dynamics_allocate(sap_dynamics* d) {
-  return allocate(d) && allocate_kept(d);
+         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL &&
+         allocate_placement(sizes, &d->now) && allocate_placement(sizes, &d->kept);
 }

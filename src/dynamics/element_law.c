@@ -78,8 +78,8 @@ static void bushing_frames(const sap_dynamics* d, const sap_bushing_def* bushing
                            double q[2][4]) {
   sap_dynamics_point(d, bushing->body_a, bushing->p_AF, p[0]);
   sap_dynamics_point(d, bushing->body_b, bushing->p_BG, p[1]);
-  sap_quaternion_multiply(q[0], d->q_WB + 4 * (size_t)bushing->body_a, bushing->q_AF);
-  sap_quaternion_multiply(q[1], d->q_WB + 4 * (size_t)bushing->body_b, bushing->q_BG);
+  sap_quaternion_multiply(q[0], d->now.q_WB + 4 * (size_t)bushing->body_a, bushing->q_AF);
+  sap_quaternion_multiply(q[1], d->now.q_WB + 4 * (size_t)bushing->body_b, bushing->q_BG);
 }
 
 // The rotational half of a bushing's law, and its energy.

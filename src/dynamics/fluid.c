@@ -8,7 +8,7 @@ static void make_rows(sap_dynamics* d, const sap_fluid_part* part, double R_WF[9
   static const double zero[3] = {0.0, 0.0, 0.0};
   double p[3];
   sap_dynamics_point(d, part->body, part->p_BF, p);
-  sap_m3_mul(R_WF, d->R_WB + 9 * (size_t)part->body, part->R_BF);
+  sap_m3_mul(R_WF, d->now.R_WB + 9 * (size_t)part->body, part->R_BF);
   sap_rows_begin(&d->rows, 6);
   for (int32_t i = 0; i < 3; ++i) {
     sap_dynamics_add_wrench_row(d, part->body, p, zero, R_WF + 3 * i, &d->rows, i);

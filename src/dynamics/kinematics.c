@@ -74,12 +74,12 @@ void sap_dynamics_add_angular_jacobian(const sap_dynamics* d, int32_t body, cons
   const double* axes[3] = {R_WC + 6, R_WC, R_WC + 3};  // spin about n, rolling about t1, t2
   for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
     for (int32_t r = 0; r < rows && !d->locked[i]; ++r) {
-      J[rows * (i - first) + r] += sign * sap_v3_dot(axes[r], d->S[i]);
+      J[rows * (i - first) + r] += sign * sap_v3_dot(axes[r], d->now.S[i]);
     }
   }
   for (int32_t k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
     for (int32_t r = 0; r < rows; ++r) {
-      J[rows * (k + 3) + r] += sign * sap_v3_dot(axes[r], d->R_WB + 9 * root + 3 * k);
+      J[rows * (k + 3) + r] += sign * sap_v3_dot(axes[r], d->now.R_WB + 9 * root + 3 * k);
     }
   }
 }

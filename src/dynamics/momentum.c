@@ -39,7 +39,7 @@ static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
     const sap_inertia* B = link->lone ? &link->body_inertia : &d->composite[l];
     if (link->lone) {
       double turned[3], moment[3];
-      sap_m3_tmul_v3(turned, d->R_WB + 9 * link->body, g);
+      sap_m3_tmul_v3(turned, d->now.R_WB + 9 * link->body, g);
       sap_v3_cross(moment, B->h, turned);
       sap_v3_add_scaled(k + link->first_dof, g, B->mass);
       sap_v3_add(k + link->first_dof + 3, k + link->first_dof + 3, moment);
@@ -51,7 +51,7 @@ static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
   for (int32_t l = links.end; l-- > links.first;) {
     const sap_link* link = &d->links[l];
     for (int32_t i = link->first_dof; !link->lone && i < link->first_dof + link->ndofs; ++i) {
-      k[i] += sap_spatial_dot(d->S[i], d->F[l]);
+      k[i] += sap_spatial_dot(d->now.S[i], d->F[l]);
     }
     if (!link->lone && link->parent >= 0) {
       sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);

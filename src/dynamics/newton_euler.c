@@ -17,7 +17,7 @@ enum { LINK_WORK = 400 };  // instructions, about
 
 static void lone_link(const sap_dynamics* d, const sap_link* link, const double* v, const double* a,
                       double* tau) {
-  const double* R = d->R_WB + 9 * link->body;
+  const double* R = d->now.R_WB + 9 * link->body;
   const double* g = d->model->options.gravity;
   const sap_inertia* B = &link->body_inertia;
   const double* w = v + 3;
@@ -73,20 +73,20 @@ static void outwards(sap_dynamics* d, int32_t l, const double* v, const double* 
   }
   int32_t first = link->first_dof;
   if (link->free) {
-    move_joint(3, d->S + first, v + first, a != NULL ? a + first : NULL, V, A);
-    move_joint(3, d->S + first + 3, v + first + 3, a != NULL ? a + first + 3 : NULL, V, A);
+    move_joint(3, d->now.S + first, v + first, a != NULL ? a + first : NULL, V, A);
+    move_joint(3, d->now.S + first + 3, v + first + 3, a != NULL ? a + first + 3 : NULL, V, A);
   } else {
     for (int32_t k = 0; k < body->njoints; ++k) {
       const int32_t n = model->joints[model->body_joints[body->first_joint + k]].nv;
-      move_joint(n, d->S + first, v + first, a != NULL ? a + first : NULL, V, A);
+      move_joint(n, d->now.S + first, v + first, a != NULL ? a + first : NULL, V, A);
       first += n;
     }
   }
   memcpy(d->V[l], V, sizeof V);
   memcpy(d->A[l], A, sizeof A);
   double momentum[6];
-  sap_inertia_mul(momentum, &d->inertia[l], V);
-  sap_inertia_mul(d->F[l], &d->inertia[l], A);
+  sap_inertia_mul(momentum, &d->now.inertia[l], V);
+  sap_inertia_mul(d->F[l], &d->now.inertia[l], A);
   sap_spatial_add_force_cross(d->F[l], V, momentum);
 }
 
@@ -98,7 +98,7 @@ void sap_dynamics_gather_forces(sap_dynamics* d, sap_dynamics_range links, const
       continue;
     }
     for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-      tau[i] = sap_spatial_dot(d->S[i], d->F[l]);
+      tau[i] = sap_spatial_dot(d->now.S[i], d->F[l]);
     }
     if (link->parent >= 0) {
       sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);

@@ -30,7 +30,7 @@ void sap_dynamics_subtree_needs(sap_dynamics* d, const double* v, const double* 
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     if (link->body == body && !link->lone) {
-      const double* O = d->p_WB + 3 * (size_t)d->tree_root[link->tree];
+      const double* O = d->now.p_WB + 3 * (size_t)d->tree_root[link->tree];
       double arm[3], turning[3];
       sap_v3_sub(arm, O, p_W);
       sap_v3_cross(turning, arm, d->F[l] + 3);

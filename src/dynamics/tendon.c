@@ -11,7 +11,7 @@ double sap_dynamics_tendon_length(const sap_dynamics* d, const double* q, int32_
   for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
     length += model->tendon_coefficients[k] * q[model->joints[model->tendon_joints[k]].q_start];
   }
-  return tendon->npoints > 0 ? sap_path_length(model, id, d->p_WB, d->R_WB) : length;
+  return tendon->npoints > 0 ? sap_path_length(model, id, d->now.p_WB, d->now.R_WB) : length;
 }
 
 void sap_dynamics_add_tendon_force(const sap_dynamics* d, int32_t id, double s, double* tau) {
@@ -23,7 +23,7 @@ void sap_dynamics_add_tendon_force(const sap_dynamics* d, int32_t id, double s, 
   }
   sap_path path;
   sap_piece piece;
-  sap_path_begin(&path, model, id, d->p_WB, d->R_WB);
+  sap_path_begin(&path, model, id, d->now.p_WB, d->now.R_WB);
   while (sap_path_next(&path, &piece)) {
     double pull[3];
     if (piece.body[0] == piece.body[1]) {

@@ -7,12 +7,12 @@
 #include "model/drive.h"
 
 static void find_crank(const sap_dynamics* d, const sap_model_actuator* actuator, sap_crank* out) {
-  sap_find_crank(actuator, d->p_WB, d->R_WB, out);
+  sap_find_crank(actuator, d->now.p_WB, d->now.R_WB, out);
 }
 
 static sap_site_drive site_drive(const sap_dynamics* d, const sap_model_actuator* actuator) {
   sap_site_drive drive;
-  sap_find_site_drive(d->model, actuator, d->p_WB, d->q_WB, d->R_WB, &drive);
+  sap_find_site_drive(d->model, actuator, d->now.p_WB, d->now.q_WB, d->now.R_WB, &drive);
   return drive;
 }
 
@@ -49,7 +49,7 @@ static void add_crank_force(const sap_dynamics* d, const sap_model_actuator* act
 static void add_joint_force(const sap_dynamics* d, const sap_model_actuator* actuator, double s,
                             double* tau) {
   sap_joint_drive drive;
-  sap_find_joint_drive(d->model, actuator, d->q_WB, &drive);
+  sap_find_joint_drive(d->model, actuator, d->now.q_WB, &drive);
   for (int32_t i = 0; i < drive.count; ++i) {
     tau[drive.first + i] += d->locked[drive.first + i] ? 0.0 : s * drive.g[i];
   }

@@ -4,7 +4,7 @@
 #include "dynamics/dynamics_data.h"
 
 void sap_dynamics_point(const sap_dynamics* d, int32_t body, const double p_BP[3], double p_W[3]) {
-  sap_v3_place(p_W, d->p_WB + 3 * (size_t)body, d->R_WB + 9 * (size_t)body, p_BP);
+  sap_v3_place(p_W, d->now.p_WB + 3 * (size_t)body, d->now.R_WB + 9 * (size_t)body, p_BP);
 }
 
 void sap_dynamics_add_wrench_behind(const sap_dynamics* d, int32_t body, int32_t stop,
@@ -19,20 +19,20 @@ void sap_dynamics_add_wrench_behind(const sap_dynamics* d, int32_t body, int32_t
   const int32_t first = model->tree_dofs[tree];
   const int32_t end = d->tree_free[tree] ? first + 6 : first;
   double arm[3], n[3];
-  sap_v3_sub(arm, p_W, d->p_WB + 3 * (size_t)root);
+  sap_v3_sub(arm, p_W, d->now.p_WB + 3 * (size_t)root);
   sap_v3_cross(n, arm, f);
   if (m != NULL) {
     sap_v3_add(n, n, m);
   }
   for (int32_t i = model->bodies[body].last_dof; i >= end && i > stop; i = model->dof_parent[i]) {
     if (!d->locked[i]) {
-      tau[i] += sap_v3_dot(d->S[i], n) + sap_v3_dot(d->S[i] + 3, f);
+      tau[i] += sap_v3_dot(d->now.S[i], n) + sap_v3_dot(d->now.S[i] + 3, f);
     }
   }
   // The six of a free root move as one.
   for (int32_t k = 0; k < 3 && end > first && stop < first && !d->locked[first]; ++k) {
     tau[first + k] += f[k];
-    tau[first + 3 + k] += sap_v3_dot(d->R_WB + 9 * (size_t)root + 3 * k, n);
+    tau[first + 3 + k] += sap_v3_dot(d->now.R_WB + 9 * (size_t)root + 3 * k, n);
   }
 }
 

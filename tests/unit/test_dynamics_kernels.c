@@ -39,11 +39,11 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
   kernels->momentum_forces(d, links, v, &step, out->tau);
   const double p[3] = {0.1, -0.2, 0.3};
   for (int32_t b = 1; b < MIXED_BODIES; ++b) {
-    kernels->add_point_jacobian(d, b, p, d->R_WB + 9 * b, 1.0, out->J);
+    kernels->add_point_jacobian(d, b, p, d->now.R_WB + 9 * b, 1.0, out->J);
   }
-  memcpy(out->p, d->p_WB, sizeof out->p);
-  memcpy(out->R, d->R_WB, sizeof out->R);
-  memcpy(out->q, d->q_WB, sizeof out->q);
+  memcpy(out->p, d->now.p_WB, sizeof out->p);
+  memcpy(out->R, d->now.R_WB, sizeof out->R);
+  memcpy(out->q, d->now.q_WB, sizeof out->q);
   sap_dynamics_destroy(d);
 }
 

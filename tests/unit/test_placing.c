@@ -95,13 +95,13 @@ static void go_to_child(const sap_model_body* body, double p[3], double R[9]) {
 
 static void assert_pose(const sap_dynamics* d, int32_t id, const double p[3], const double R[9]) {
   double of_q[9];
-  sap_quaternion_to_matrix(of_q, d->q_WB + 4 * id);
+  sap_quaternion_to_matrix(of_q, d->now.q_WB + 4 * id);
   for (int i = 0; i < 9; ++i) {
-    ASSERT_NEAR(d->R_WB[9 * id + i], R[i], 1e-13);
+    ASSERT_NEAR(d->now.R_WB[9 * id + i], R[i], 1e-13);
     ASSERT_NEAR(of_q[i], R[i], 1e-13);
   }
   for (int i = 0; i < 3; ++i) {
-    ASSERT_NEAR(d->p_WB[3 * id + i], p[i], 1e-13);
+    ASSERT_NEAR(d->now.p_WB[3 * id + i], p[i], 1e-13);
   }
 }
 
@@ -109,19 +109,19 @@ static void check_leg(const sap_dynamics* d, int32_t leg, const double* q) {
   const sap_model* model = d->model;
   const int32_t id = 2 + 2 * leg;
   double p[3], R[9], anchor[3], arm[3], axis[3], moment[3];
-  sap_v3_copy(p, d->p_WB + 3);
-  memcpy(R, d->R_WB + 9, sizeof R);
+  sap_v3_copy(p, d->now.p_WB + 3);
+  memcpy(R, d->now.R_WB + 9, sizeof R);
   go_to_child(&model->bodies[id], p, R);
   for (int32_t k = 0; k < hinges_of(leg); ++k) {
     const sap_model_joint_data* joint =
         &model->joints[model->body_joints[model->bodies[id].first_joint + k]];
     sap_v3_place(anchor, p, R, joint->p_BJ);
     sap_m3_mul_v3(axis, R, joint->axis);
-    sap_v3_sub(arm, anchor, d->p_WB + 3);
+    sap_v3_sub(arm, anchor, d->now.p_WB + 3);
     sap_v3_cross(moment, arm, axis);
     for (int i = 0; i < 3; ++i) {
-      ASSERT_NEAR(d->S[joint->v_start][i], axis[i], 1e-13);
-      ASSERT_NEAR(d->S[joint->v_start][i + 3], moment[i], 1e-13);
+      ASSERT_NEAR(d->now.S[joint->v_start][i], axis[i], 1e-13);
+      ASSERT_NEAR(d->now.S[joint->v_start][i + 3], moment[i], 1e-13);
     }
     turn(R, joint->axis, q[joint->q_start] - joint->reference);
     sap_m3_mul_v3(arm, R, joint->p_BJ);
@@ -137,12 +137,12 @@ static void check_inertias(const sap_dynamics* d) {
     const sap_link* link = &d->links[l];
     sap_inertia expected;
     double r[3];
-    sap_v3_sub(r, d->p_WB + 3 * link->body, d->p_WB + 3);
-    sap_inertia_move(&expected, &link->body_inertia, d->R_WB + 9 * link->body, r);
-    ASSERT_NEAR(d->inertia[l].mass, expected.mass, 0.0);
+    sap_v3_sub(r, d->now.p_WB + 3 * link->body, d->now.p_WB + 3);
+    sap_inertia_move(&expected, &link->body_inertia, d->now.R_WB + 9 * link->body, r);
+    ASSERT_NEAR(d->now.inertia[l].mass, expected.mass, 0.0);
     for (int i = 0; i < 6; ++i) {
-      ASSERT_NEAR(d->inertia[l].I[i], expected.I[i], 1e-13);
-      ASSERT_NEAR(d->inertia[l].h[i % 3], expected.h[i % 3], 1e-13);
+      ASSERT_NEAR(d->now.inertia[l].I[i], expected.I[i], 1e-13);
+      ASSERT_NEAR(d->now.inertia[l].h[i % 3], expected.h[i % 3], 1e-13);
     }
   }
 }
