@@ -1,68 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MJCF as this reader knows it. Order of the lists in each row: used, skipped, neglected, only
 // zero, unsupported (see schema.h).
-#include "scene/schema.h"
+#include "scene/mjcf_schema.h"
 
 #define ORIENTATION "quat axisangle xyaxes zaxis euler "
 // MuJoCo's own solver tuning of limits and dry friction; a negative solreflimit is read as k, d.
 #define LIMIT_TUNING "solimplimit solreffriction solimpfriction "
-
-static const sap_schema_value compiler_values[] = {
-    {"coordinate", "local", false},
-    {"alignfree", "false", false},
-    {0},
-};
-static const sap_schema_value length_range_values[] = {{"mode", "none muscle muscleuser all", true},
-                                                       {0}};
-static const sap_schema_element length_range = {
-    .used = "useexisting uselimit",
-    .skipped = "accel maxforce timeconst timestep inttotal interval tolrange",
-    .value = length_range_values};
-static const sap_schema_child compiler_children[] = {{"lengthrange", &length_range, NULL}, {0}};
-static const sap_schema_element compiler = {
-    .used =
-        "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
-        "balanceinertia settotalmass assetdir meshdir strippath",
-    .skipped =
-        "texturedir discardvisual convexhull fitaabb fusestatic "
-        "usethread saveinertial savecanonical savecompiled conflict passthrough",
-    .value = compiler_values,
-    .child = compiler_children,
-};
-
-static const sap_schema_value flag_values[] = {
-    {"actuation", "enable", false},
-    {"constraint", "enable disable", false},
-    {"contact", "enable disable", false},
-    {"damper", "enable", false},
-    {"equality", "enable disable", false},
-    {"filterparent", "enable", false},
-    {"frictionloss", "enable disable", false},
-    {"gravity", "enable disable", false},
-    {"limit", "enable disable", false},
-    {"override", "disable", false},
-    {"passive", "enable", false},
-    {"spring", "enable", false},
-    {"clampctrl", "enable", false},
-    {0},
-};
-static const sap_schema_element flag = {
-    .skipped =
-        "autoreset diagexact energy eulerdamp fwdinv invdiscrete ipc island midphase "
-        "multiccd nativeccd refsafe sensor sleep speculative warmstart sensornoise",
-    .value = flag_values,
-};
-static const sap_schema_child option_children[] = {{"flag", &flag, NULL}, {0}};
-static const sap_schema_element option = {
-    .used = "timestep gravity density viscosity wind",
-    .skipped =
-        "apirate ccd_iterations ccd_tolerance cone impratio integrator iterations jacobian "
-        "ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
-        "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
-        "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance collision",
-    .unsupported = "actuatorgroupdisable",
-    .child = option_children,
-};
 
 #define JOINT_USED                                                                            \
   "name class type pos axis range limited stiffness springref damping armature frictionloss " \
@@ -308,23 +251,6 @@ static const sap_schema_child equality_children[] = {
 };
 static const sap_schema_element equality = {.child = equality_children};
 
-static const sap_schema_element key = {
-    .used = "name time qpos qvel ctrl act",
-    .skipped = "mpos mquat plastic",
-};
-static const sap_schema_child keyframe_children[] = {{"key", &key, NULL}, {0}};
-static const sap_schema_element keyframe = {.child = keyframe_children};
-
-static const sap_schema_element numeric = {.used = "name data size"};
-static const sap_schema_element text = {.used = "name data"};
-static const sap_schema_child custom_children[] = {
-    {"numeric", &numeric, NULL},
-    {"text", &text, NULL},
-    {"tuple", NULL, NULL},
-    {0},
-};
-static const sap_schema_element custom = {.child = custom_children};
-
 static const sap_schema_child deformable_children[] = {
     {"flex", NULL, "deformable bodies are not supported"},
     {"skin", NULL, NULL},
@@ -333,8 +259,8 @@ static const sap_schema_child deformable_children[] = {
 static const sap_schema_element deformable = {.child = deformable_children};
 
 static const sap_schema_child mujoco_children[] = {
-    {"compiler", &compiler, NULL},
-    {"option", &option, NULL},
+    {"compiler", &sap_mjcf_compiler, NULL},
+    {"option", &sap_mjcf_option, NULL},
     {"default", &defaults, NULL},
     {"asset", &asset, NULL},
     {"worldbody", &worldbody, NULL},
@@ -342,8 +268,8 @@ static const sap_schema_child mujoco_children[] = {
     {"tendon", &tendon, NULL},
     {"actuator", &actuator, NULL},
     {"equality", &equality, NULL},
-    {"keyframe", &keyframe, NULL},
-    {"custom", &custom, NULL},
+    {"keyframe", &sap_mjcf_keyframe, NULL},
+    {"custom", &sap_mjcf_custom, NULL},
     {"deformable", &deformable, NULL},
     {"size statistic visual sensor extension", NULL, NULL},
     {0},
