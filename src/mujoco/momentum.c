@@ -179,8 +179,8 @@ static void find_tendon_elements(sap_mj* a, const mjData* d) {
 
 // Where a block of two trees goes that is the last one or after it, so that none is searched for.
 static double* next_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
-  const sap_mj_coupling* last = a->couplings + a->coupling_count - 1;
-  return a->coupling_count > 0 && last->tree_a == tree_a && last->tree_b == tree_b
+  const sap_mj_coupling* last = a->coupling_count > 0 ? &a->couplings[a->coupling_count - 1] : NULL;
+  return last != NULL && last->tree_a == tree_a && last->tree_b == tree_b
              ? a->coupling_values + last->start
              : append_coupling(a, tree_a, tree_b, error);
 }
