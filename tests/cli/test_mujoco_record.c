@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include <sapstep/page.h>
 #include <sapstep/recorder.h>
 
 #include "support/command.h"
@@ -194,19 +195,19 @@ static void test_own_engine(void** state) {
 
 // A run goes the same way recorded or not, and all that reads recordings reads this one.
 static void test_readers(void** state) {
-  char first[SCRATCH_PATH_SIZE], second[SCRATCH_PATH_SIZE];
   run(*state, "mujoco scene.xml --duration 0.5 --output a.csv --record a.h5 --every 2 > table");
   run(*state, "mujoco scene.xml --duration 0.5 --output b.csv --every 2 > table");
-  char* a = scratch_read(scratch_path(*state, "a.csv", first), NULL);
-  char* b = scratch_read(scratch_path(*state, "b.csv", second), NULL);
-  assert_non_null(a);
-  assert_non_null(b);
+  char *a = scratch_text(*state, "a.csv"), *b = scratch_text(*state, "b.csv");
   assert_string_equal(a, b);
   free(a);
   free(b);
   run(*state, "plot a.h5 energy position:box contacts slip step:newton_iterations -o a.svg > out");
   run(*state, "export a.h5 --contacts -o contacts.csv > out");
-  run(*state, "view a.h5 -o a.html > out");
+  if (sap_page_available()) {
+    run(*state, "view a.h5 -o a.html > out");
+  } else {
+    print_message("no three.js: the page skipped\n");
+  }
 }
 
 #if mjVERSION_HEADER >= 330
