@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "math/quaternion.h"
 #include "support/near.h"
 #include "support/simulation.h"
 
@@ -43,6 +44,25 @@ static void test_wrench(void** unused) {
   const double v = s.state.v[1];
   simulation_step(&s, 5);
   ASSERT_NEAR(s.state.v[1], v, 1e-14);
+  simulation_end(&s);
+}
+
+// A wrench is of the world's axes, a free body's angular velocity of its own.
+static void test_turned_body(void** unused) {
+  (void)unused;
+  simulation s = free_body(0.0);
+  const double turn[3] = {0.3, -1.1, 0.7}, moment[3] = {0.2, 0.5, -0.4}, push[3] = {1.0, 2.0, 3.0};
+  double R[9], expected[3];
+  sap_quaternion_exp(s.state.q + 3, turn);
+  sap_quaternion_to_matrix(R, s.state.q + 3);
+  sap_m3_tmul_v3(expected, R, moment);
+  assert_int_equal(sap_multibody_set_applied_wrench(s.multibody, 1, NULL, push, moment, NULL),
+                   SAP_STATUS_OK);
+  simulation_step(&s, 1);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_NEAR(s.state.v[i], 0.01 * push[i] / 2.0, 1e-14);
+    ASSERT_NEAR(s.state.v[3 + i], 0.01 * expected[i] / 0.5, 1e-5);  // turns on within the step
+  }
   simulation_end(&s);
 }
 
@@ -92,6 +112,7 @@ static void test_input(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_wrench),
+      cmocka_unit_test(test_turned_body),
       cmocka_unit_test(test_generalized),
       cmocka_unit_test(test_input),
   };

@@ -101,6 +101,57 @@ static void test_by_hand(void** state) {
   sap_problem_destroy(p);
 }
 
+// |gamma - x| with x moved to the nearest point of the cone's edge s (mu t, 1), found by search.
+static double map_by_search(double mu, const double gamma[3], const double x[3]) {
+  const double xt = hypot(x[0], x[1]), t[2] = {x[0] / xt, x[1] / xt};
+  double low = 0.0, high = 10.0;
+  for (int i = 0; i < 200; ++i) {
+    const double a = low + (high - low) / 3.0, b = high - (high - low) / 3.0;
+    const double at_a = hypot(mu * a - xt, a - x[2]), at_b = hypot(mu * b - xt, b - x[2]);
+    *(at_a < at_b ? &high : &low) = at_a < at_b ? b : a;
+  }
+  const double d[3] = {gamma[0] - low * mu * t[0], gamma[1] - low * mu * t[1], gamma[2] - low};
+  return sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+}
+
+// Where gamma - g lies beside the cone, the natural map is the distance to its projection.
+static void test_sliding_map(void** state) {
+  (void)state;
+  const int32_t sizes[1] = {3}, trees[1] = {0};
+  const double I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, R[3] = {0.1, 0.1, 0.2}, zero[3] = {0, 0, 0};
+  const double v[3] = {0.9, 0.4, 0.1}, gamma[3] = {0.1, -0.2, 0.6};
+  const double* jacobians[1] = {I};
+  static const double mus[] = {0.2, 0.5, 1.0, 1.7};
+  for (int k = 0; k < 4; ++k) {
+    const double mu = mus[k];
+    sap_problem* p;
+    assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_reset(p, 0.01, 1, sizes, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, I, 3, NULL), SAP_STATUS_OK);
+    const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                             .nrows = 3,
+                             .ntrees = 1,
+                             .trees = trees,
+                             .jacobians = jacobians,
+                             .R = R,
+                             .v_hat = zero,
+                             .friction = mu};
+    assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+    sap_residual out;
+    assert_int_equal(sap_residuals(p, v, gamma, &out, NULL), SAP_STATUS_OK);
+    double g[3], x[3];
+    for (int i = 0; i < 3; ++i) {
+      g[i] = v[i] + R[i] * gamma[i];
+      x[i] = gamma[i] - g[i];
+    }
+    const double size = sqrt(0.01 + 0.04 + 0.36);
+    ASSERT_NEAR(out.ccp_natural_map, map_by_search(mu, gamma, x) / size, 1e-7);
+    x[2] -= mu * hypot(g[0], g[1]);  // De Saxce
+    ASSERT_NEAR(out.ncp_natural_map, map_by_search(mu, gamma, x) / size, 1e-7);
+    sap_problem_destroy(p);
+  }
+}
+
 static void test_at_rest(void** state) {
   (void)state;
   const int32_t sizes[1] = {1};
@@ -119,6 +170,7 @@ static void test_at_rest(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_by_hand),
+      cmocka_unit_test(test_sliding_map),
       cmocka_unit_test(test_at_rest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
