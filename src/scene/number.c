@@ -63,23 +63,28 @@ sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int3
     return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, error, "attribute '%s' is missing",
                         attribute);
   }
-  if (given < least || given > most) {
-    return least == most ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error,
-                                        "has %d numbers, must be %d", (int)given, (int)least)
-                         : sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error,
-                                        "has %d numbers, must be %d to %d", (int)given, (int)least,
-                                        (int)most);
-  }
+  const bool fits = given >= least && given <= most;
   const char* at = sap_xml_get(node, attribute);
-  for (int32_t i = 0; i < given; ++i) {
+  for (int32_t i = 0; i < given; ++i) {  // what is no number may be why they are too few
     at += strspn(at, blanks);
     double value;
     const sap_status status = parse_word(node, attribute, at, &value, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
-    values[i] = value;
+    if (fits) {
+      values[i] = value;
+    }
     at += strcspn(at, blanks);
+  }
+  if (!fits) {
+    const char* plural = given == 1 ? "" : "s";
+    return least == most
+               ? sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error,
+                              "has %d number%s, must be %d", (int)given, plural, (int)least)
+               : sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error,
+                              "has %d number%s, must be %d to %d", (int)given, plural, (int)least,
+                              (int)most);
   }
   if (count != NULL) {
     *count = given;

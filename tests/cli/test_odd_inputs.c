@@ -144,6 +144,10 @@ static void no_texts(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     command_expect_after(*state, program, cases[i].before, cases[i].arguments, 3, cases[i].message);
   }
+  command_expect_after(*state, program, "sed 's/0 0 1/0,0,1/' a.xml > x;", "info x", 3,
+                       "<body pos=\"0,0,1\">: '0,0,1' is not a number");
+  command_expect_after(*state, program, "sed 's/0 0 1/1/' a.xml > x;", "info x", 3,
+                       "<body pos=\"1\">: has 1 number, must be 3");
   command_expect(*state, program, "compare --self a.problem", 2, "'a.problem' is no scene");
 }
 
