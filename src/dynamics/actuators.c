@@ -8,13 +8,10 @@
 #include "dynamics/muscle.h"
 #include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
+#include "math/clamp.h"
 
 // Of a motor at its highest speed [N s/m, N m s/rad]: near rigid, which the block's R sees to.
 static const double MOTOR_DAMPING = 1e12;
-
-static double clamp(double value, double lower, double upper) {
-  return value < lower ? lower : value > upper ? upper : value;
-}
 
 static bool has_muscle(const sap_model_actuator* a) {
   return a->muscle_gain || a->muscle_bias;
@@ -23,7 +20,7 @@ static bool has_muscle(const sap_model_actuator* a) {
 static double input_of(const sap_model* model, int32_t id, const double* input) {
   const sap_model_actuator* a = &model->actuators[id];
   const double u = input != NULL ? input[id] : 0.0;
-  return a->act < 0 ? clamp(u, a->control_lower, a->control_upper) : u;
+  return a->act < 0 ? sap_clamp(u, a->control_lower, a->control_upper) : u;
 }
 
 static sap_actuator_line line_of(const sap_model* model, int32_t id, const double* input) {
@@ -51,7 +48,7 @@ sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t id,
   sap_actuator_line line = line_of(model, id, input);
   const double speed = motor_speed(model, id, &line);
   if (isfinite(speed)) {
-    const double force = clamp(line.offset, line.lower, line.upper);
+    const double force = sap_clamp(line.offset, line.lower, line.upper);
     line = (sap_actuator_line){.offset = MOTOR_DAMPING * copysign(speed, force),
                                .kd = MOTOR_DAMPING,
                                .lower = fmin(force, 0.0),
@@ -90,7 +87,7 @@ sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t i
   }
   const double force = gain.value * u + bias.value;
   if (!(force >= a->force_lower && force <= a->force_upper)) {
-    return (sap_actuator_force){clamp(force, a->force_lower, a->force_upper), 0.0, 0.0};
+    return (sap_actuator_force){sap_clamp(force, a->force_lower, a->force_upper), 0.0, 0.0};
   }
   return (sap_actuator_force){force, -(gain.length_slope * u + bias.length_slope),
                               -(gain.rate_slope * u + bias.rate_slope)};
@@ -185,9 +182,9 @@ static double cut(const sap_dynamics* d, int32_t bound, double forces, double ef
   double lower, upper;
   sap_model_effort_range(d->model, bound, &lower, &upper);
   if (bound < d->model->sizes.joints) {
-    return clamp(efforts, lower, upper);
+    return sap_clamp(efforts, lower, upper);
   }
-  return forces != 0.0 ? efforts * (clamp(forces, lower, upper) / forces) : efforts;
+  return forces != 0.0 ? efforts * (sap_clamp(forces, lower, upper) / forces) : efforts;
 }
 
 const double* sap_dynamics_motor_efforts(sap_dynamics* d, const double* q, const double* v,
@@ -228,8 +225,8 @@ static void add_summed(sap_dynamics* d, const double* efforts, double sign, doub
 }
 
 static double simple_force(const sap_simple_motor* m, const double* input) {
-  const double u = clamp(input != NULL ? input[m->id] : 0.0, m->input_lower, m->input_upper);
-  return clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
+  const double u = sap_clamp(input != NULL ? input[m->id] : 0.0, m->input_lower, m->input_upper);
+  return sap_clamp(m->gain * u + m->bias, m->force_lower, m->force_upper);
 }
 
 const int32_t* sap_dynamics_simple_forces(const sap_dynamics* d, const double* input, double* force,
@@ -268,50 +265,5 @@ void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, 
   }
   if (summed) {
     add_summed(d, sap_dynamics_motor_efforts(d, q, v, input), sign, k);
-  }
-}
-
-// A passage from 0 at x <= 0 to 1 at x >= 1, of which two derivatives vanish at both ends.
-static double passage(double x) {
-  const double s = clamp(x, 0.0, 1.0);
-  return s * s * s * (10.0 - s * (15.0 - 6.0 * s));
-}
-
-static double muscle_time(const double time[3], double act, double difference) {
-  const double pace = 0.5 + 1.5 * clamp(act, 0.0, 1.0);
-  const double rise = time[0] * pace, fall = time[1] / pace;
-  if (time[2] > 0.0) {
-    return fall + (rise - fall) * passage(difference / time[2] + 0.5);
-  }
-  return difference > 0.0 ? rise : fall;
-}
-
-static double advance(const sap_model_actuator* a, double control, double act, double dt) {
-  double u = clamp(control, a->control_lower, a->control_upper), tau = a->activation_time[0];
-  switch (a->activation) {
-    case SAP_ACTIVATION_NONE:
-      return act;
-    case SAP_ACTIVATION_INTEGRATOR:
-      return act + dt * u;
-    case SAP_ACTIVATION_FILTER_EXACT:
-      return tau > 0.0 ? act - (u - act) * expm1(-dt / tau) : u;
-    case SAP_ACTIVATION_MUSCLE:
-      u = clamp(u, 0.0, 1.0);
-      tau = muscle_time(a->activation_time, act, u - act);
-      break;
-    case SAP_ACTIVATION_FILTER:
-      break;
-  }
-  return dt < tau ? act + (u - act) * (dt / tau) : u;
-}
-
-void sap_model_advance_activations(const sap_model* model, const double* control, const double* act,
-                                   double dt, double* next) {
-  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    const sap_model_actuator* a = &model->actuators[i];
-    if (a->act >= 0) {
-      next[a->act] =
-          clamp(advance(a, control[i], act[a->act], dt), a->activation_lower, a->activation_upper);
-    }
   }
 }

@@ -16,6 +16,7 @@
 #include "dynamics/actuators.h"
 #include "dynamics/tendon.h"
 #include "dynamics/transmission.h"
+#include "math/clamp.h"
 #include "problem/assembly_data.h"
 #include "problem/problem_data.h"
 
@@ -85,10 +86,6 @@ static void join(const sap_assembly_call* call, int32_t id, int32_t bound) {
   ++sum->count;
 }
 
-static double clamp(double value, double lower, double upper) {
-  return value < lower ? lower : value > upper ? upper : value;
-}
-
 static sap_status add_joined(const sap_assembly_call* call, int32_t bound, double motors) {
   sap_assembly* assembly = call->assembly;
   const int32_t tendon = bound - assembly->model->sizes.joints;
@@ -109,8 +106,8 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
     sap_dynamics_add_tendon_row(dynamics, tendon, 1.0, &assembly->rows, 0);
     length = sap_dynamics_tendon_length(dynamics, sap_assembly_positions(call), tendon);
   }
-  law.lower = clamp(law.lower, lower - motors, upper - motors);
-  law.upper = clamp(law.upper, lower - motors, upper - motors);
+  law.lower = sap_clamp(law.lower, lower - motors, upper - motors);
+  law.upper = sap_clamp(law.upper, lower - motors, upper - motors);
   return add_servo(call, &law, length, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0));
 }
 

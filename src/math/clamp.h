@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef SAP_MATH_CLAMP_H
+#define SAP_MATH_CLAMP_H
+
+// The nearest value of [lower, upper]; NaN stays.
+static inline double sap_clamp(double value, double lower, double upper) {
+  return value < lower ? lower : value > upper ? upper : value;
+}
+
+#endif
