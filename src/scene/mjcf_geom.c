@@ -110,6 +110,7 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_number(r, s, "margin", &def->margin);
+    sap_mjcf_warn_of_margin(r, s, def->margin);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "surfacevel", (const int32_t[]){1, 6}, surface, NULL);

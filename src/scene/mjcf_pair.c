@@ -38,6 +38,7 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_number(r, &s, "margin", &def->margin);
+    sap_mjcf_warn_of_margin(r, &s, def->margin);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, &s, "solref", (const int32_t[]){1, 2}, solref, NULL);
