@@ -129,6 +129,7 @@ struct sap_mj {
   // A and v*.
   double* A;            // trees one after the other, full squares, lower triangles used
   bool A_is_filled;     // has entries where M has none
+  bool is_free_of_laws;  // A is M, rhs is h qfrc_smooth: MuJoCo's qacc_smooth leads to v*
   int32_t* mass_place;  // where MuJoCo's nonzeros of M stand in A (mass_count)
   int32_t mass_count, mass_capacity;
   sap_mj_coupling* couplings;

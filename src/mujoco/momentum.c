@@ -66,6 +66,7 @@ void sap_mj_add_mass(sap_mj* a, const mjData* d) {
     memset(a->A, 0, (size_t)a->A_start[a->ntrees] * sizeof(double));
     a->A_is_filled = false;
   }
+  a->is_free_of_laws = true;
   a->coupling_count = 0;
   a->coupling_value_count = 0;
   for (int32_t k = 0; k < a->mass_count; ++k) {
@@ -102,6 +103,7 @@ static double* coupling_of(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error*
 // A += factor row' row.
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error) {
   a->A_is_filled = true;
+  a->is_free_of_laws = false;
   for (int32_t p = 0; p < row->count; ++p) {
     const double value = factor * row->values[p];
     if (value == 0.0) {
@@ -192,6 +194,7 @@ static sap_status add_elastics(sap_mj* a, mjData* d, sap_error* error) {
     return SAP_STATUS_OK;
   }
   a->A_is_filled = true;
+  a->is_free_of_laws = false;
   sap_mj_set_elastics(a, d);
   for (int32_t i = 0; i < a->elastic_count; ++i) {
     const sap_mj_elastic* e = &a->elastics[i];
@@ -233,6 +236,7 @@ sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error) {
   for (int32_t i = 0; i < a->nv; ++i) {
     const double slope = a->dof_damping[i] + h * a->dof_stiffness[i];
     if (slope > 0.0) {
+      a->is_free_of_laws = false;
       *diagonal_entry(a, i, i) += h * slope;
       a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
     }
@@ -269,6 +273,21 @@ void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v) {
   }
 }
 
+static sap_status find_v_star(sap_mj* a, const mjData* d, sap_error* error) {
+  const double h = a->model->opt.timestep;
+  if (a->is_free_of_laws) {
+    for (int32_t i = 0; i < a->nv; ++i) {
+      a->v_star[i] = d->qvel[i] + h * d->qacc_smooth[i];
+    }
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = sap_problem_solve_momentum(a->problem, a->rhs, a->v_star, error);
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
+    a->v_star[i] += d->qvel[i];
+  }
+  return status;
+}
+
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
   sap_problem* p = a->problem;
   sap_status status = sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error);
@@ -282,13 +301,10 @@ sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
                                             a->tree_size[coupling->tree_a], error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_solve_momentum(p, a->rhs, a->v_star, error);
+    status = find_v_star(a, d, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
-  }
-  for (int32_t i = 0; i < a->nv; ++i) {
-    a->v_star[i] += d->qvel[i];
   }
   status = sap_problem_set_v_star(p, a->v_star, error);
   if (status == SAP_STATUS_OK) {

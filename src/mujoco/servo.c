@@ -174,6 +174,7 @@ sap_status sap_mj_add_servos(sap_mj* a, sap_error* error) {
     if (s->is_absorbed) {
       continue;
     }
+    a->is_free_of_laws = false;
     if (s->output < 0 && s->block == IN_A) {
       sap_mj_row_add(&s->row, h * s->cut, a->rhs);
     } else if (s->block == IN_A) {
