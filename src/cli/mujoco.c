@@ -164,7 +164,7 @@ static sap_status advance(mujoco_run* r, sap_error* error) {
   return status;
 }
 
-// Reports an output that could not be written; of a trajectory what could be is kept.
+// Reports an error; of a trajectory the rows so far are kept where they can be.
 static int leave(mujoco_run* r, const sap_error* error) {
   const int code = cli_report(error);
   if (r->out != NULL &&

@@ -127,10 +127,10 @@ struct sap_mj {
   bool glides_are_known;  // those of a checkpoint: mjData have no contacts of the step before
 
   // A and v*.
-  double* A;            // trees one after the other, full squares, lower triangles used
-  bool A_is_filled;     // has entries where M has none
+  double* A;             // trees one after the other, full squares, lower triangles used
+  bool A_is_filled;      // has entries where M has none
   bool is_free_of_laws;  // A is M, rhs is h qfrc_smooth: MuJoCo's qacc_smooth leads to v*
-  int32_t* mass_place;  // where MuJoCo's nonzeros of M stand in A (mass_count)
+  int32_t* mass_place;   // where MuJoCo's nonzeros of M stand in A (mass_count)
   int32_t mass_count, mass_capacity;
   sap_mj_coupling* couplings;
   int32_t coupling_count, coupling_capacity;
@@ -227,11 +227,12 @@ sap_status sap_mj_place_mass(sap_mj* a, sap_error* error);  // once
 void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
 sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error);
+double sap_mj_row_times(const sap_mj_row* row, const double* v);
+void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
+// free_motion.c
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error);
 // Of a step from d's velocities to v, for the guess of the next.
 void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v);
-double sap_mj_row_times(const sap_mj_row* row, const double* v);
-void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
 // servo_law.c
 bool sap_mj_actuator_is_disabled(const mjModel* m, int32_t actuator);
 bool sap_mj_may_be_servo(const mjModel* m, int32_t actuator);  // by its type
@@ -248,6 +249,12 @@ void sap_mj_write_servos(sap_mj* a, mjData* d, const double* v);
 // rows.c: Jacobians in a->block_trees and a->block_parts; the number of trees, 0: all is zero, -1:
 // no memory.
 int32_t sap_mj_gather(sap_mj* a, const sap_mj_row* rows, int32_t count, sap_error* error);
+// Trees that nonzeros of the row touch, after `count` that are there; a->tree_seen counts them.
+int32_t sap_mj_find_trees(sap_mj* a, const sap_mj_row* row, int32_t count);
+// Zeroed parts of `rows` rows on the trees found, with room for 3 rows more behind them.
+sap_status sap_mj_make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error* error);
+void sap_mj_forget_trees(sap_mj* a, int32_t ntrees);  // in a->tree_seen
+// contact_rows.c: likewise
 // Rows [t1 t2 n], or n alone where dim is 1; [spin roll1 roll2] in a->angular_parts.
 int32_t sap_mj_gather_contact(sap_mj* a, const mjData* d, const mjContact* contact,
                               sap_error* error);

@@ -41,27 +41,22 @@ static inline bool is_of_pair(const sap_mj_identity* old, const mjContact* c) {
   return old->geom1 == c->geom1 && old->geom2 == c->geom2;
 }
 
-// Those of the pair in the step before follow one another, most often where the last were found.
+// Those of the pair in the step before follow one another, most often where the last were found:
+// one round from there.
 static int32_t find_pair(const sap_mj* a, const mjContact* c) {
   const sap_mj_identity* before = a->identities[0];
-  const int32_t count = a->identity_before, start = a->identity_cursor;
-  int32_t at = start;
-  while (at < count && !is_of_pair(&before[at], c)) {
-    ++at;
-  }
-  if (at == count) {
-    at = 0;
-    while (at < start && !is_of_pair(&before[at], c)) {
-      ++at;
+  const int32_t count = a->identity_before;
+  int32_t at = a->identity_cursor;
+  for (int32_t looked = 0; looked < count; ++looked) {
+    if (is_of_pair(&before[at], c)) {
+      while (at > 0 && is_of_pair(&before[at - 1], c)) {
+        --at;
+      }
+      return at;
     }
-    if (at == start) {
-      return -1;
-    }
+    at = at + 1 < count ? at + 1 : 0;
   }
-  while (at > 0 && is_of_pair(&before[at - 1], c)) {
-    --at;
-  }
-  return at;
+  return -1;
 }
 
 sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* c, int32_t* id,

@@ -5,6 +5,8 @@
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
+// The recovery speed bounds v_hat = -g0/(h + tau_d) as sap_problem_soften_row does: here through
+// g0, which nothing else depends on at the end of the step, where the adapter evaluates all laws.
 sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, const sap_soft_row* row, uint64_t key,
                                sap_error* error) {
   const double time = a->model->opt.timestep + row->relaxation_time;

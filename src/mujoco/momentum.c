@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A = M + h D + h^2 K by trees, and the free motion A (v* - v0) = h f - h^2 K v0.
+// A = M + h D + h^2 K by trees, and the right-hand side h f - h^2 K v0 of the free motion.
 // D and K of joints stand on the diagonal, those of tendons and servos are rank one.
 #include <string.h>
 
@@ -28,30 +28,25 @@ static double* diagonal_entry(const sap_mj* a, int32_t i, int32_t j) {
 // MuJoCo's nonzeros of M, in its order, to their places in A.
 sap_status sap_mj_place_mass(sap_mj* a, sap_error* error) {
   const mjModel* m = a->model;
-  sap_status status = SAP_STATUS_OK;
+#if SAP_MJ_SINCE(3, 9, 0)
+  a->mass_count = (int32_t)m->nC;
+#else
+  a->mass_count = (int32_t)m->nM;
+#endif
+  const sap_status status = SAP_GROW(&a->mass_place, &a->mass_capacity, a->mass_count, error);
   for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
     const int32_t tree = a->dof_tree[i], first = a->tree_start[tree], n = a->tree_size[tree];
     const int32_t row = a->A_start[tree] + (i - first);
 #if SAP_MJ_SINCE(3, 9, 0)
-    const int32_t at = m->M_rowadr[i], count = m->M_rownnz[i];
+    for (int32_t k = m->M_rowadr[i]; k < m->M_rowadr[i] + m->M_rownnz[i]; ++k) {
+      a->mass_place[k] = row + (m->M_colind[k] - first) * n;
+    }
 #else
-    const int32_t at = m->dof_Madr[i];
-    int32_t count = 0, column = i;
-    for (int32_t j = i; j >= 0; j = m->dof_parentid[j]) {
-      ++count;
+    int32_t k = m->dof_Madr[i];
+    for (int32_t column = i; column >= 0; column = m->dof_parentid[column]) {
+      a->mass_place[k++] = row + (column - first) * n;
     }
 #endif
-    a->mass_count = at + count > a->mass_count ? at + count : a->mass_count;
-    status = SAP_GROW(&a->mass_place, &a->mass_capacity, a->mass_count, error);
-    for (int32_t k = at; status == SAP_STATUS_OK && k < at + count; ++k) {
-#if SAP_MJ_SINCE(3, 9, 0)
-      const int32_t column = m->M_colind[k];
-#endif
-      a->mass_place[k] = row + (column - first) * n;
-#if !SAP_MJ_SINCE(3, 9, 0)
-      column = m->dof_parentid[column];
-#endif
-    }
   }
   return status;
 }
@@ -248,70 +243,6 @@ sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error) {
       status = sap_mj_add_rank_one(a, &row, h * (b + h * k), error);
       sap_mj_row_add(&row, -h * h * k * sap_mj_row_times(&row, d->qvel), a->rhs);
     }
-  }
-  return status;
-}
-
-// Where the solver starts: the velocities go on as in the step before, unless someone has set them.
-static const double* guess_velocity(sap_mj* a, const mjData* d) {
-  const size_t bytes = (size_t)a->nv * sizeof(double);
-  if (!a->has_before || memcmp(d->qvel, a->v_after, bytes) != 0) {
-    return d->qvel;
-  }
-  for (int32_t i = 0; i < a->nv; ++i) {
-    a->v_guess[i] = 2.0 * d->qvel[i] - a->v_before[i];
-  }
-  return a->v_guess;
-}
-
-void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v) {
-  const size_t bytes = (size_t)a->nv * sizeof(double);
-  if (a->options.warm_start && bytes > 0) {
-    memcpy(a->v_before, d->qvel, bytes);
-    memcpy(a->v_after, v, bytes);
-    a->has_before = true;
-  }
-}
-
-static sap_status find_v_star(sap_mj* a, const mjData* d, sap_error* error) {
-  const double h = a->model->opt.timestep;
-  if (a->is_free_of_laws) {
-    for (int32_t i = 0; i < a->nv; ++i) {
-      a->v_star[i] = d->qvel[i] + h * d->qacc_smooth[i];
-    }
-    return SAP_STATUS_OK;
-  }
-  const sap_status status = sap_problem_solve_momentum(a->problem, a->rhs, a->v_star, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
-    a->v_star[i] += d->qvel[i];
-  }
-  return status;
-}
-
-sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
-  sap_problem* p = a->problem;
-  sap_status status = sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error);
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < a->ntrees; ++t) {
-    status = sap_problem_set_momentum_block(p, t, t, a->A + a->A_start[t], a->tree_size[t], error);
-  }
-  for (int32_t c = 0; status == SAP_STATUS_OK && c < a->coupling_count; ++c) {
-    const sap_mj_coupling* coupling = &a->couplings[c];
-    status = sap_problem_set_momentum_block(p, coupling->tree_a, coupling->tree_b,
-                                            a->coupling_values + coupling->start,
-                                            a->tree_size[coupling->tree_a], error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = find_v_star(a, d, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = sap_problem_set_v_star(p, a->v_star, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(p, guess_velocity(a, d), error);
-  }
-  if (status == SAP_STATUS_OK && a->options.contact_model != SAP_CONTACT_SAP) {
-    status = sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error);
   }
   return status;
 }

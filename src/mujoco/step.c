@@ -17,6 +17,7 @@ typedef struct call {
   sap_error* error;
   sap_status status;
   double times[4];
+  int hidden_rows;  // of constraints that MuJoCo is not to see for now
 } call;
 
 // MuJoCo goes on without the contacts and constraints that it has no room for; a step must not.
@@ -58,11 +59,16 @@ static void sensors(const mjModel* m, mjData* d, int stage) {
 
 // Velocities, passive forces and the bias. MuJoCo's reference accelerations of constraints are its
 // solver's own: they are left out and zero. The rows' velocities, which sensors of limits read, are
-// found here, unless the velocities of surfaces have to be added.
-static void velocity(const call* c) {
+// found here, unless the velocities of surfaces have to be added. Callbacks and plugins that make
+// passive forces see all rows.
+static void velocity(call* c) {
   const mjModel* s = &c->a->shadow;
   mjData* d = c->d;
   bool rows_move = (c->stages & VELOCITY) == 0;  // someone may go on from here
+  rows_move = rows_move || mjcb_passive != NULL;
+#if SAP_MJ_SINCE(3, 0, 0)
+  rows_move = rows_move || s->nplugin > 0;
+#endif
 #if SAP_MJ_SINCE(3, 11, 0)
   rows_move = rows_move || s->flg_surfacevel;
 #endif
@@ -71,9 +77,11 @@ static void velocity(const call* c) {
     mj_fwdVelocity(s, d);
     return;
   }
+  c->hidden_rows = rows;
   d->nefc = 0;
   mj_fwdVelocity(s, d);
   d->nefc = rows;
+  c->hidden_rows = 0;
   mj_mulJacVec(s, d, d->efc_vel, d->qvel);
   memset(d->efc_aref, 0, (size_t)rows * sizeof(mjtNum));
 }
@@ -233,6 +241,7 @@ static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* repor
 #if SAP_MJ_SINCE(3, 0, 0)
     d->pbase = base;
 #endif
+    d->nefc = c.hidden_rows > 0 ? c.hidden_rows : d->nefc;
   } else {
     status = c.status;
   }

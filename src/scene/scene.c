@@ -2,10 +2,10 @@
 #include <sapstep/scene.h>
 
 #include <math.h>
-#include <stdio.h>
 
 #include "core/c_locale.h"
 #include "scene/mjcf.h"
+#include "scene/schema.h"
 #include "scene/urdf.h"
 #include "scene/xml.h"
 
@@ -69,15 +69,12 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
 }
 
 // What is asked for and has no meaning in MJCF.
-static void warn_of_urdf_options(const char* path, const sap_scene_options* options) {
-  const char* asked = !isnan(options->floor)   ? "floor"
-                      : options->floating_base ? "floating base"
-                                               : NULL;
-  if (asked != NULL && options->warning != NULL) {
-    char text[SAP_ERROR_MESSAGE_SIZE];
-    (void)snprintf(text, sizeof text, "%.300s: a %s is for URDF only, this MJCF scene has its own",
-                   path, asked);
-    options->warning(options->warning_context, text);
+static void warn_of_urdf_options(const sap_xml_node* root, const sap_scene_options* options) {
+  if (!isnan(options->floor)) {
+    sap_scene_warn(options, root, NULL, "a floor is for URDF only, this MJCF scene has its own");
+  } else if (options->floating_base) {
+    sap_scene_warn(options, root, NULL,
+                   "a floating base is for URDF only, this MJCF scene has its own");
   }
 }
 
@@ -85,7 +82,7 @@ static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_no
                               const sap_scene_options* options, sap_model** out, sap_error* error) {
   const bool mjcf = sap_xml_is(root, "mujoco"), urdf = sap_xml_is(root, "robot");
   if (options->format != SAP_SCENE_URDF && mjcf) {
-    warn_of_urdf_options(path, options);
+    warn_of_urdf_options(root, options);
     return sap_mjcf_read(path, store, root, options, out, error);
   }
   if (options->format != SAP_SCENE_MJCF && urdf) {
