@@ -57,28 +57,28 @@ static int32_t list_columns(sap_newton* n, const sap_block_data* block, const in
   int32_t count = 0;
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = n->local[trees[order[t]]];
+    const int32_t start = n->start[tree], size = n->size[tree];
     const double* J = p->jacobians[block->first_tree + order[t]];
     if (block->nrows == 3) {
-      for (int32_t i = 0; i < n->size[tree]; ++i, J += 3) {
-        columns[count] = n->start[tree] + i;
+      for (int32_t i = 0; i < size; ++i, J += 3) {
+        columns[count] = start + i;
         count += is_any_of_three(J);
       }
       continue;
     }
     if (block->nrows == 1) {
-      for (int32_t i = 0; i < n->size[tree]; ++i) {
-        if (J[i] != 0.0) {
-          columns[count++] = n->start[tree] + i;
-        }
+      for (int32_t i = 0; i < size; ++i) {
+        columns[count] = start + i;
+        count += J[i] != 0.0;
       }
       continue;
     }
-    for (int32_t i = 0; i < n->size[tree]; ++i, J += block->nrows) {
+    for (int32_t i = 0; i < size; ++i, J += block->nrows) {
       int32_t r = 0;
       while (r < block->nrows && J[r] == 0.0) {
         ++r;
       }
-      columns[count] = n->start[tree] + i;
+      columns[count] = start + i;
       count += r < block->nrows ? 1 : 0;
     }
   }
