@@ -3,7 +3,8 @@
 //   stop    |D grad| < eps_a + eps_r max(|D A v|, |D J' gamma|)                        castro (26)
 //   step    v += alpha dv, alpha by line search on l
 // Primal: dv = -H^-1 grad always. Primal-dual (dual.c): semismooth steps while they are good, then
-// dual-direction steps while these are. The cost never rises and SAP's own step comes again and
+// dual-direction steps while these are; from near the minimum the first is SAP's own, which is the
+// same there and needs no metrics. The cost never rises and SAP's own step comes again and
 // again, from any point on its way down: so the iterations converge globally as SAP's do (the
 // spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming). Where quadratic
 // convergence promises more than is asked for, the last step takes the factors of the one before
@@ -142,6 +143,15 @@ static bool end_with_old_factors(sap_newton* n, const sap_solver_options* option
   return false;
 }
 
+// The duals after a step: SAP's own from near the minimum carries none along.
+static void follow(sap_newton* n, sap_step_kind kind, const sap_step* step, int32_t iterations) {
+  if (n->starts_near && iterations == 1) {
+    sap_newton_start_dual(n, false);
+  } else {
+    sap_newton_move_dual(n, kind, step->alpha);
+  }
+}
+
 static sap_status record(const sap_newton* n, const sap_step* step, sap_history* history,
                          sap_error* error) {
   if (history == NULL) {
@@ -168,7 +178,8 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
-  sap_direction direction = {.kind = primal_dual ? SAP_STEP_SEMISMOOTH : SAP_STEP_PRIMAL};
+  sap_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
+                                                                    : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
   while (status == SAP_STATUS_OK) {
     if (sap_newton_is_converged(&n->state, options)) {
@@ -193,6 +204,9 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       status = record(n, &(sap_step){1.0, 0}, history, error);
       break;
     }
+    if (n->starts_near && result->iterations == 1) {
+      sap_newton_choose_metrics(n);
+    }
     before = n->state.gradient;
     status = sap_newton_find_direction(n, &direction, error);
     if (status != SAP_STATUS_OK) {
@@ -215,7 +229,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     if (primal_dual) {
-      sap_newton_move_dual(n, direction.kind, step.alpha);
+      follow(n, direction.kind, &step, result->iterations);
     }
     watch_floor(n, &watch);
     if (primal_dual) {

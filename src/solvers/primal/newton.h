@@ -123,6 +123,7 @@ typedef struct sap_newton {
   double* product;                              // A dv
   double* scratch;                              // patch vectors and J' G J of a patch
 
+  bool starts_near;     // sap_newton_begin: SAP's own step is first, metrics are not chosen yet
   double deadline;      // by sap_clock_seconds, infinite: none
   const double* known;  // duals to start from by the problem's rows, NaN: none
 

@@ -105,10 +105,17 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
 // Where to begin, and the duals there: the guess if that will do.
 sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
+  n->starts_near = false;
   gather_velocity(n, sap_problem_v_guess(n->problem), n->v);
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(&n->state, options)) {
     come_to_rest(n, options);
+    sap_newton_start_dual(n, false);
+    return SAP_STATUS_OK;
+  }
+  n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
+                   sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
+  if (n->starts_near) {  // v* is no cheaper
     sap_newton_start_dual(n, false);
     return SAP_STATUS_OK;
   }
