@@ -164,8 +164,9 @@ static mjtNum fail_past_position(void) {  // MuJoCo asks for the time where a pa
 
 static void test_rows(void** state) {
   (void)state;
-  mujoco_run run =
-      pile("<sensor><user dim='1' needstage='pos' objtype='joint' objname='j'/></sensor>");
+  mujoco_run run = pile(
+      "<sensor><user dim='1' needstage='pos' datatype='real' objtype='joint' "
+      "objname='j'/></sensor>");
   mjcb_passive = look_at_rows;
   mujoco_run_step(&run, 1);
   mjcb_passive = NULL;

@@ -36,7 +36,7 @@ static const double GOOD_STEP = 0.05;
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
 // Primal-dual: a search ends where l' is below this part of what it was. Measured: as many
 // iterations as with searches to round-off, which SAP's own steps want.
-static const double SLOPE_TOLERANCE = 1e-3;
+static const double SLOPE_TOLERANCE = 0.1;
 // A step of this length but for that part of it is a full one.
 static const double FULL_STEP = 0.1;
 // Part of the tolerance that a step with old factors has to promise.

@@ -81,11 +81,12 @@ static bool start_swept(sap_newton* n, bool* evaluated) {
   return false;
 }
 
-// The cheapest of the guess in v, which costs `cost`, v* and what the stepper expects.
+// The cheapest of the guess in v, which costs `cost`, v* unless the guess is near the minimum, and
+// what the stepper expects.
 static void choose_start(sap_newton* n, double cost, bool evaluated) {
   const sap_problem* p = n->problem;
   const double* best = n->v;
-  if (sap_problem_v_guess(p) != sap_problem_v_star(p)) {
+  if (!n->starts_near && sap_problem_v_guess(p) != sap_problem_v_star(p)) {
     const double cost_star = sap_newton_contact_cost(n, n->v_star);
     best = cost <= cost_star ? best : n->v_star;
     cost = cost <= cost_star ? cost : cost_star;
@@ -115,16 +116,12 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   }
   n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
                    sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
-  if (n->starts_near) {  // v* is no cheaper
-    sap_newton_start_dual(n, false);
-    return SAP_STATUS_OK;
-  }
-  if (primal_dual) {
+  if (primal_dual && !n->starts_near) {
     sap_newton_choose_metrics(n);
   }
   const double cost = n->state.cost;
   bool evaluated = true;
-  if (!(primal_dual && start_swept(n, &evaluated))) {
+  if (!(primal_dual && !n->starts_near && start_swept(n, &evaluated))) {
     choose_start(n, cost, evaluated);
     sap_newton_start_dual(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   }
