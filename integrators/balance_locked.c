@@ -31,7 +31,8 @@ static void lock_trees(sap_balance* balance, const int32_t* tree_dof) {
     const bool* locked = system->locked + tree_dof[t];
     const int32_t n = system->tree_sizes[t];
     double* A = balance->A.view.diagonal[t];
-    for (int32_t j = 0; any(locked, n) && j < n; ++j) {
+    const int32_t columns = any(locked, n) ? n : 0;
+    for (int32_t j = 0; j < columns; ++j) {
       for (int32_t i = j; i < n; ++i) {
         double* entry = A + (size_t)j * (size_t)n + (size_t)i;
         *entry = locked[i] || locked[j] ? (i == j ? 1.0 : 0.0) : *entry;
