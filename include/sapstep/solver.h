@@ -29,7 +29,8 @@ typedef enum sap_outcome {
 SAP_API const char* sap_outcome_text(sap_outcome outcome);
 
 typedef enum sap_line_search {
-  SAP_LINE_SEARCH_EXACT,
+  SAP_LINE_SEARCH_EXACT,  // primal: to round-off; primal-dual: until the slope is a tenth of what
+                          // it was, or to round-off where the cost has not fallen by then
   SAP_LINE_SEARCH_BACKTRACKING
 } sap_line_search;
 

@@ -34,9 +34,11 @@ static const double GOOD_STEP = 0.05;
 // Where the cost no longer falls although the momentum error is above this, R is too small for
 // double precision: J v's round-off over R is seen.
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
-// Primal-dual: a search ends where l' is below this part of what it was. Measured: as many
-// iterations as with searches to round-off, which SAP's own steps want.
+// Primal-dual: a search ends where l' is below this part of what it was and l has fallen by that
+// part of the line's slope (the strong Wolfe conditions). Measured: as many iterations as with
+// searches to round-off, which the primal method's steps want.
 static const double SLOPE_TOLERANCE = 0.1;
+static const double LEAST_DECREASE = 1e-4;
 // A step of this length but for that part of it is a full one.
 static const double FULL_STEP = 0.1;
 // Part of the tolerance that a step with old factors has to promise.
@@ -57,7 +59,7 @@ static sap_step_kind plan(sap_step_kind last, double alpha, int32_t iterations) 
   return semismooth || last == SAP_STEP_PRIMAL ? SAP_STEP_SEMISMOOTH : SAP_STEP_DUAL_DIRECTION;
 }
 
-static sap_step search(sap_newton* n, const sap_solver_options* options,
+static sap_step search(const sap_newton* n, const sap_solver_options* options,
                        const sap_direction* direction) {
   const double slope = direction->slope;
   if (options->line_search == SAP_LINE_SEARCH_EXACT) {
@@ -77,6 +79,34 @@ static bool move(sap_newton* n, double alpha) {
     const double next = n->v[i] + alpha * n->dv[i];
     moved = moved || next != n->v[i];
     n->v[i] = next;
+  }
+  return moved;
+}
+
+// One step along the direction, to where the search ends. Between its two ends l may be higher
+// where cones' corners are crossed: then the minimum itself is looked for, from where it began.
+// False when no velocity changed.
+static bool step_along(sap_newton* n, const sap_solver_options* options,
+                       const sap_direction* direction, sap_step* step) {
+  const double cost = n->state.cost;
+  double* dv = n->product;  // evaluating needs the room of n->dv
+  *step = search(n, options, direction);
+  bool moved = move(n, step->alpha);
+  const size_t bytes = (size_t)n->nv * sizeof(double);
+  memcpy(dv, n->dv, bytes);
+  sap_newton_evaluate(n);
+  const double bound = cost + LEAST_DECREASE * step->alpha * direction->slope;
+  if (options->line_search == SAP_LINE_SEARCH_EXACT && options->newton != SAP_NEWTON_PRIMAL &&
+      n->state.cost > bound + COST_BLUR * n->state.cost_scale) {
+    const int32_t evaluations = step->evaluations;
+    memcpy(n->dv, dv, bytes);
+    (void)move(n, -step->alpha);
+    sap_newton_evaluate(n);
+    memcpy(n->dv, dv, bytes);
+    *step = sap_newton_exact_search(n, direction->slope, direction->curvature, 0.0);
+    step->evaluations += evaluations;
+    moved = move(n, step->alpha);
+    sap_newton_evaluate(n);
   }
   return moved;
 }
@@ -216,14 +246,13 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       result->outcome = SAP_OUTCOME_STALLED;
       break;
     }
-    step = search(n, options, &direction);
+    const bool moved = step_along(n, options, &direction, &step);
     result->iterations += 1;
     result->evaluations += step.evaluations;
-    if (!move(n, step.alpha) && direction.kind == SAP_STEP_PRIMAL) {
+    if (!moved && direction.kind == SAP_STEP_PRIMAL) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }
-    sap_newton_evaluate(n);
     if (!sap_newton_is_finite(&n->state)) {
       status = sap_newton_overflow(n, "after a step", error);
       break;
