@@ -43,9 +43,9 @@ static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse
   sap_status status = SAP_STATUS_STEP_FAILED;
   sap_problem_return_factors(r->contact.problem);
   if (guess != SAP_IMPULSE_NONE) {
-    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, NULL);
+    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, error);
   }
-  if (status != SAP_STATUS_OK) {
+  if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
     status = sap_free_motion_solve(fm, &scheme, limit, state, SAP_IMPULSE_NONE, error);
   }
   r->time_free_motion += sap_clock_seconds() - began;
@@ -252,8 +252,9 @@ static sap_status settle(sap_rounds* r, const sap_state* state, sap_error* error
       .closure = r->closure_error,
       .speed = fmax(speed_of(r, v), speed_of(r, r->free_motion.balance.v0_free))};
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
-  status = repeat(r, state, &first, NULL);
-  if (r->count == 0 || (status == SAP_STATUS_OK && !ran_away(r, &first))) {
+  status = repeat(r, state, &first, error);
+  if (r->count == 0 || status == SAP_STATUS_CALLBACK ||
+      (status == SAP_STATUS_OK && !ran_away(r, &first))) {
     return status;
   }
   return withdraw(r, state, error);

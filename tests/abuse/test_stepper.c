@@ -73,6 +73,102 @@ static void test_callbacks_that_fail(void** unused) {
   }
 }
 
+// A pendulum that hits a stop, any of whose callbacks fails once, in the call with this number.
+typedef struct stumbling {
+  toy_pendulum pendulum;
+  int32_t calls, bad;
+} stumbling;
+
+static bool stumbles(stumbling* x) {
+  return ++x->calls == x->bad;
+}
+
+static int stumble_mass(void* context, const double* q, const sap_tree_matrix* M) {
+  stumbling* x = context;
+  return stumbles(x) ? 7 : x->pendulum.system.mass_matrix(x->pendulum.system.context, q, M);
+}
+
+static int stumble_forces(void* context, double t, const double* q, const double* v, double* k1,
+                          double* k2) {
+  stumbling* x = context;
+  return stumbles(x) ? 7 : x->pendulum.system.forces(x->pendulum.system.context, t, q, v, k1, k2);
+}
+
+static int stumble_positions(void* context, const double* q0, const double* v, double dt,
+                             double* q) {
+  stumbling* x = context;
+  return stumbles(x)
+             ? 7
+             : x->pendulum.system.integrate_positions(x->pendulum.system.context, q0, v, dt, q);
+}
+
+static int stumble_constraints(void* context, double t, const double* q0, const double* v0,
+                               const sap_regularization* regularization, sap_problem* problem,
+                               sap_error* error) {
+  stumbling* x = context;
+  (void)t;
+  (void)q0;
+  (void)v0;
+  (void)regularization;
+  if (stumbles(x)) {
+    return 7;
+  }
+  const int32_t tree = 0;
+  const double row[2] = {1.0, 0.0}, R = 1e-9, v_hat = 0.0;
+  const double* jacobian = row;
+  const sap_block block = {.set = SAP_SET_NONNEGATIVE,
+                           .nrows = 1,
+                           .ntrees = 1,
+                           .trees = &tree,
+                           .jacobians = &jacobian,
+                           .R = &R,
+                           .v_hat = &v_hat,
+                           .key = 1};
+  return sap_problem_add_block(problem, &block, error) == SAP_STATUS_OK ? 0 : 1;
+}
+
+// Whichever call it is, in rounds beyond the first as well: the step ends, and the next is made.
+static void test_callbacks_that_fail_once(void** unused) {
+  (void)unused;
+  stumbling x;
+  toy_pendulum_init(&x.pendulum);
+  sap_system system = x.pendulum.system;
+  system.context = &x;
+  system.mass_matrix = stumble_mass;
+  system.forces = stumble_forces;
+  system.integrate_positions = stumble_positions;
+  system.constraints = stumble_constraints;
+  system.stiffness_damping = NULL;
+  system.energies = NULL;
+  sap_stepper_options options = sap_stepper_options_default();
+  options.dt = 0.05;
+  sap_step_report report = {0};
+  int32_t failed = 0;
+  for (x.bad = 1; failed == x.bad - 1; ++x.bad) {
+    x.calls = 0;
+    sap_state state = toy_state(&system);
+    state.q[0] = 1.0;
+    state.v[0] = -6.0;
+    state.v[1] = 9.0;
+    sap_stepper* stepper = NULL;
+    assert_int_equal(sap_stepper_create(&system, &options, &stepper, NULL), SAP_STATUS_OK);
+    sap_error error = {0};
+    const sap_status status = sap_stepper_step(stepper, &state, &report, &error);
+    if (status != SAP_STATUS_OK) {
+      assert_int_equal(status, SAP_STATUS_CALLBACK);
+      assert_int_equal(x.calls, x.bad);
+      assert_non_null(strstr(error.message, "returned 7"));
+      assert_true(state.t == 0.0 && state.q[0] == 1.0 && state.v[0] == -6.0 && state.v[1] == 9.0);
+      assert_int_equal(sap_stepper_step(stepper, &state, &report, &error), SAP_STATUS_OK);
+      failed += 1;
+    }
+    sap_stepper_destroy(stepper);
+    sap_state_clear(&state);
+  }
+  assert_true(report.rounds > 0);  // of the last one, in which all calls were good
+  assert_int_equal(failed, x.calls);
+}
+
 static void test_stiffness_that_fails(void** unused) {
   (void)unused;
   toy_linear toy;
@@ -203,6 +299,7 @@ static void test_free_motion_that_has_no_root(void** unused) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_callbacks_that_fail),
+      cmocka_unit_test(test_callbacks_that_fail_once),
       cmocka_unit_test(test_stiffness_that_fails),
       cmocka_unit_test(test_callbacks_that_return_nan),
       cmocka_unit_test(test_mass_matrix_that_is_not_spd),
