@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Numeric block Cholesky, compiled for several instruction sets and chosen at run time.
-// The sets differ in the last bits (fused multiply-add); one machine always takes the same.
+// The sets differ in the last bits (fused multiply-add); one machine always takes the same for the
+// same pattern.
 #ifndef SAP_LINALG_BLOCK_KERNELS_H
 #define SAP_LINALG_BLOCK_KERNELS_H
 
@@ -14,8 +15,9 @@ typedef struct sap_block_kernels {
   void (*solve)(const sap_block_factor* factor, double* x);
 } sap_block_kernels;
 
-// What this processor runs fastest; never NULL.
-const sap_block_kernels* sap_block_kernels_best(void);
+// With which a program is fastest that factorizes patterns of so much work, and does other things
+// between; never NULL.
+const sap_block_kernels* sap_block_kernels_for(double lane_work);
 // All that this processor can run, `index` from 0, fastest first; NULL past the last.
 const sap_block_kernels* sap_block_kernels_get(int32_t index);
 

@@ -23,7 +23,6 @@ sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
   if (*out == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Cholesky factorization");
   }
-  (*out)->kernels = sap_block_kernels_best();
   return SAP_STATUS_OK;
 }
 
@@ -72,6 +71,7 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
   if (status == SAP_STATUS_OK &&
       (cholesky->choice == SAP_LINEAR_AUTO || cholesky->choice == SAP_LINEAR_BLOCK)) {
     status = sap_block_factor_analyze(&cholesky->block, pattern, &cholesky->order, error);
+    cholesky->kernels = sap_block_kernels_for(cholesky->block.lane_work);
   }
   if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_AUTO) {
     cholesky->choice = predict_faster(cholesky);

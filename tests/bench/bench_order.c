@@ -90,7 +90,7 @@ static void report(const char* scene, const captured_hessian* h, order_method me
   int32_t* block_at = calloc((size_t)p->nblocks, sizeof *block_at);
   sap_block_order order = {0};
   sap_block_factor factor = {0};
-  const sap_block_kernels* kernels = sap_block_kernels_best();
+  const sap_block_kernels* kernels = sap_block_kernels_get(0);
   double ordering = 1e30, analysis = 1e30, numeric = 1e30;
   for (int k = 0; k < REPEATS; ++k) {
     ordering = fmin(ordering, order_by(method, p, block_at));

@@ -218,8 +218,23 @@ static void test_automatic_choice(void** unused) {
   block_matrix_destroy(&full);
 }
 
+// Large patterns get the fastest set, small ones one that this processor runs, too.
+static void test_choice_of_kernels(void** state) {
+  (void)state;
+  assert_ptr_equal(sap_block_kernels_for((double)INFINITY), sap_block_kernels_get(0));
+  const sap_block_kernels* small = sap_block_kernels_for(0.0);
+  int32_t index = 0;
+  while (sap_block_kernels_get(index) != NULL && sap_block_kernels_get(index) != small) {
+    ++index;
+  }
+  assert_ptr_equal(sap_block_kernels_get(index), small);
+  assert_non_null(small);
+  assert_string_not_equal(small->name, "avx512");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_choice_of_kernels),
       cmocka_unit_test(test_random_patterns),
       cmocka_unit_test(test_piles),
       cmocka_unit_test(test_kernels),
