@@ -34,6 +34,14 @@ static sap_theta scheme_of(const sap_rounds* r) {
   return (sap_theta){o->dt, o->theta, o->theta_vq};
 }
 
+// Of a try that may fail its status alone is of interest, but for what the system refuses: that
+// ends the step.
+static void heed(sap_status status, const sap_error* refusal, sap_error* error) {
+  if (status == SAP_STATUS_CALLBACK && error != NULL) {
+    *error = *refusal;
+  }
+}
+
 static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse_guess guess,
                               sap_error* error) {
   const double began = sap_clock_seconds();
@@ -43,7 +51,9 @@ static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse
   sap_status status = SAP_STATUS_STEP_FAILED;
   sap_problem_return_factors(r->contact.problem);
   if (guess != SAP_IMPULSE_NONE) {
-    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, error);
+    sap_error refusal;
+    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, &refusal);
+    heed(status, &refusal, error);
   }
   if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
     status = sap_free_motion_solve(fm, &scheme, limit, state, SAP_IMPULSE_NONE, error);
@@ -252,7 +262,9 @@ static sap_status settle(sap_rounds* r, const sap_state* state, sap_error* error
       .closure = r->closure_error,
       .speed = fmax(speed_of(r, v), speed_of(r, r->free_motion.balance.v0_free))};
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
-  status = repeat(r, state, &first, error);
+  sap_error refusal;
+  status = repeat(r, state, &first, &refusal);
+  heed(status, &refusal, error);
   if (r->count == 0 || status == SAP_STATUS_CALLBACK ||
       (status == SAP_STATUS_OK && !ran_away(r, &first))) {
     return status;

@@ -17,6 +17,9 @@ static void require(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {
     fail_msg("%s: %s", sap_status_text(status), error->message);
   }
+  if (error->status != SAP_STATUS_OK || error->message[0] != '\0') {
+    fail_msg("a call that succeeded left an error: %s", error->message);
+  }
 }
 
 sap_builder* simulation_builder(double gx, double gy, double gz) {
