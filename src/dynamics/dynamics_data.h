@@ -122,9 +122,9 @@ void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task,
 void sap_dynamics_add_springs(const sap_dynamics* d, const double* q, double sign, double* k);
 // k += sign times the forces that hold bodies against gravity.
 void sap_dynamics_add_gravity_compensation(const sap_dynamics* d, double sign, double* k);
-// Sorts the actuators into motors and others.
 // All but what elements, the fluid and the placing need. False: out of memory.
 bool sap_dynamics_allocate(sap_dynamics* d);
+// Sorts the actuators into motors and others.
 void sap_dynamics_sort_actuators(sap_dynamics* d);
 // Memory and couplings of the force elements, when the kinematics stand.
 sap_status sap_dynamics_create_elements(sap_dynamics* d, sap_error* error);
