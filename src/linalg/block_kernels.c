@@ -34,9 +34,8 @@ const sap_block_kernels* sap_block_kernels_get(int32_t index) {
 const sap_block_kernels* sap_block_kernels_for(double lane_work) {
   const sap_block_kernels* fastest = sap_block_kernels_get(0);
 #if defined(SAP_KERNELS_X86)
-  const double time = lane_work / fastest->rate;
-  if (time < 0.7e-3 && fastest == &sap_block_kernels_avx512 && runs_avx2()) {
-    return &sap_block_kernels_avx2;
+  if (fastest == &sap_block_kernels_avx512 && lane_work / fastest->rate < 0.7e-3) {
+    return sap_block_kernels_get(1);
   }
 #else
   (void)lane_work;
