@@ -144,7 +144,7 @@ static double evaluate_patches(sap_newton* n, double* scale) {
 void sap_newton_evaluate(sap_newton* n) {
   double scale = 0.0;
   const double contact_cost = evaluate_patches(n, &scale);
-  double* step = n->dv;  // v - v*; a direction is not needed here
+  double* step = n->product;  // v - v*; A dv is not needed here
   for (int32_t i = 0; i < n->nv; ++i) {
     step[i] = n->v[i] - n->v_star[i];
   }

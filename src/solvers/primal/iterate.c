@@ -60,11 +60,10 @@ static sap_step_kind plan(sap_step_kind last, double alpha, int32_t iterations) 
 }
 
 static sap_step search(const sap_newton* n, const sap_solver_options* options,
-                       const sap_direction* direction) {
+                       const sap_direction* direction, double tolerance) {
   const double slope = direction->slope;
   if (options->line_search == SAP_LINE_SEARCH_EXACT) {
-    return sap_newton_exact_search(n, slope, direction->curvature,
-                                   options->newton == SAP_NEWTON_PRIMAL ? 0.0 : SLOPE_TOLERANCE);
+    return sap_newton_exact_search(n, slope, direction->curvature, tolerance);
   }
   if (-slope <= COST_BLUR * n->state.cost_scale) {
     return (sap_step){1.0, 0};
@@ -83,27 +82,23 @@ static bool move(sap_newton* n, double alpha) {
   return moved;
 }
 
-// One step along the direction, to where the search ends. Between its two ends l may be higher
-// where cones' corners are crossed: then the minimum itself is looked for, from where it began.
-// False when no velocity changed.
+// One step along the direction, to where the search ends. Where it ends early l may be higher, if
+// cones' corners were crossed: then the minimum itself is looked for, from where it began. False
+// when no velocity changed.
 static bool step_along(sap_newton* n, const sap_solver_options* options,
                        const sap_direction* direction, sap_step* step) {
+  const bool early =
+      options->line_search == SAP_LINE_SEARCH_EXACT && options->newton != SAP_NEWTON_PRIMAL;
   const double cost = n->state.cost;
-  double* dv = n->product;  // evaluating needs the room of n->dv
-  *step = search(n, options, direction);
+  *step = search(n, options, direction, early ? SLOPE_TOLERANCE : 0.0);
   bool moved = move(n, step->alpha);
-  const size_t bytes = (size_t)n->nv * sizeof(double);
-  memcpy(dv, n->dv, bytes);
   sap_newton_evaluate(n);
   const double bound = cost + LEAST_DECREASE * step->alpha * direction->slope;
-  if (options->line_search == SAP_LINE_SEARCH_EXACT && options->newton != SAP_NEWTON_PRIMAL &&
-      n->state.cost > bound + COST_BLUR * n->state.cost_scale) {
+  if (early && n->state.cost > bound + COST_BLUR * n->state.cost_scale) {
     const int32_t evaluations = step->evaluations;
-    memcpy(n->dv, dv, bytes);
     (void)move(n, -step->alpha);
     sap_newton_evaluate(n);
-    memcpy(n->dv, dv, bytes);
-    *step = sap_newton_exact_search(n, direction->slope, direction->curvature, 0.0);
+    *step = search(n, options, direction, 0.0);
     step->evaluations += evaluations;
     moved = move(n, step->alpha);
     sap_newton_evaluate(n);
@@ -156,8 +151,8 @@ static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* opt
 
 // That step, in SAP's own direction and of length 1; undone unless the iterations end there.
 static bool end_with_old_factors(sap_newton* n, const sap_solver_options* options) {
-  double* start = n->product;
-  memcpy(start, n->v, (size_t)n->nv * sizeof(double));
+  const size_t bytes = (size_t)n->nv * sizeof(double);
+  memcpy(n->v_start, n->v, bytes);
   for (int32_t i = 0; i < n->nv; ++i) {
     n->dv[i] = -n->gradient[i];
   }
@@ -168,7 +163,7 @@ static bool end_with_old_factors(sap_newton* n, const sap_solver_options* option
     sap_newton_start_dual(n, false);
     return true;
   }
-  memcpy(n->v, start, (size_t)n->nv * sizeof(double));
+  memcpy(n->v, n->v_start, bytes);
   sap_newton_evaluate(n);
   return false;
 }

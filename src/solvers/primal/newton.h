@@ -115,13 +115,13 @@ typedef struct sap_newton {
   double* sweep_w;       // sweep.c: L' v of A = L L', six of each tree
   double* sweep_factor;  // sweep.c: L^-1, 6 x 6 of each tree
   double* whitened;      // sweep.c: J L'^-1, six of each tree of a row (nwhitened)
-  double *v, *v_star, *v_best, *dv, *gradient;  // (nv)
-  double* momentum;                             // A (v - v*)
-  double* momentum_star;                        // A v*
-  double* impulse;                              // J' gamma
-  double* mass;                                 // diag(A)
-  double* product;                              // A dv
-  double* scratch;                              // patch vectors and J' G J of a patch
+  double *v, *v_star, *v_best, *v_start, *dv, *gradient;  // (nv)
+  double* momentum;                                       // A (v - v*)
+  double* momentum_star;                                  // A v*
+  double* impulse;                                        // J' gamma
+  double* mass;                                           // diag(A)
+  double* product;                                        // A dv; v - v* in sap_newton_evaluate
+  double* scratch;                                        // patch vectors and J' G J of a patch
 
   bool starts_near;     // sap_newton_begin: SAP's own step is first, metrics are not chosen yet
   double deadline;      // by sap_clock_seconds, infinite: none

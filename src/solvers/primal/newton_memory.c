@@ -44,7 +44,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   const int64_t columns = n->largest_patch;
   const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
                            n->ncolumns + nc + ni;
-  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 10 * nv +
+  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 11 * nv +
                         SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt + columns * columns +
                         6 * columns;
   sap_status status = SAP_RESERVE(&m->integers, &m->integer_capacity, integers, error);
@@ -116,6 +116,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(v_best, nv)
   CARVE(sweep_w, SAP_ONE_FREE_BODY * nt)
   CARVE(sweep_factor, SAP_ONE_FREE_BODY * SAP_ONE_FREE_BODY * nt)
+  CARVE(v_start, nv)
   CARVE(dv, nv)
   CARVE(gradient, nv)
   CARVE(momentum, nv)

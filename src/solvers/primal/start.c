@@ -116,12 +116,13 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   }
   n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
                    sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR;
-  if (primal_dual && !n->starts_near) {
+  const bool far = primal_dual && !n->starts_near;
+  if (far) {
     sap_newton_choose_metrics(n);
   }
   const double cost = n->state.cost;
   bool evaluated = true;
-  if (!(primal_dual && !n->starts_near && start_swept(n, &evaluated))) {
+  if (!(far && start_swept(n, &evaluated))) {
     choose_start(n, cost, evaluated);
     sap_newton_start_dual(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   }
