@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What MuJoCo's actuators are as affine servos: gains, and the force without its bounds.
+// What MuJoCo's actuators are as servos, affine in their length and velocity or nearly so: gains,
+// and the force without its bounds.
 #include <math.h>
 
 #include "mujoco/adapter.h"
@@ -75,77 +76,84 @@ static bool norm_is_clipped(const mjModel* m, const mjData* d, int32_t actuator)
 // (dynamics[1]). A current that lags (dynamics[0]) has no slope.
 static void read_motor(const mjtNum* gain, const mjtNum* dynamics, sap_mj_servo* servo) {
   const bool controlled = gain[4] != 0.0 || gain[5] != 0.0 || gain[6] != 0.0;
-  servo->kp = servo->kd = 0.0;
   if (dynamics[0] > 0.0 || (controlled && dynamics[1] > 0.0)) {
     return;
   }
   if (controlled) {
-    servo->kp = fmax(gain[4], 0.0);
-    servo->kd = fmax(gain[6], 0.0);
+    servo->kp = gain[4];
+    servo->kd = gain[6];
   } else if (gain[0] > 0.0) {
     servo->kd = gain[1] * gain[1] / gain[0];
   }
 }
-
-// Orientation servos turn towards their target by kp along the geodesic, and are damped by kd.
-static bool read_special(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
-                         sap_mj_servo* servo) {
-  const mjtNum* gain = m->actuator_gainprm + mjNGAIN * actuator;
-  servo->raw = servo->applied = d->actuator_force[output];
-  servo->lower = -HUGE_VAL;
-  servo->upper = HUGE_VAL;
-  if (m->actuator_gaintype[actuator] == mjGAIN_SO3) {
-    servo->kp = norm_is_clipped(m, d, actuator) ? 0.0 : fmax(gain[0], 0.0);
-    servo->kd = servo->kp > 0.0 ? fmax(-m->actuator_biasprm[mjNBIAS * actuator + 2], 0.0) : 0.0;
-  } else {
-    read_motor(gain, m->actuator_dynprm + mjNDYN * actuator, servo);
-    if (m->actuator_forcelimited[actuator]) {
-      servo->lower = m->actuator_forcerange[2 * actuator];
-      servo->upper = m->actuator_forcerange[2 * actuator + 1];
-      const bool clipped = servo->raw <= servo->lower || servo->raw >= servo->upper;
-      servo->kp = clipped ? 0.0 : servo->kp;
-      servo->kd = clipped ? 0.0 : servo->kd;
-    }
-  }
-  return servo->kp > 0.0 || servo->kd > 0.0;
-}
 #endif
 
-bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
-                       sap_mj_servo* servo) {
+// kp and kd of actuators that are not against their bounds.
+static void read_gains(const mjModel* m, const mjData* d, int32_t actuator, sap_mj_servo* servo) {
+  const mjtNum* gain = m->actuator_gainprm + mjNGAIN * actuator;
+  const mjtNum* bias = m->actuator_biasprm + mjNBIAS * actuator;
+  const int gain_type = m->actuator_gaintype[actuator];
+  servo->kp = servo->kd = 0.0;
+  if (gain_type == mjGAIN_AFFINE) {
+    const double u = input_of(m, d, actuator);
+    servo->kp = -gain[1] * u;
+    servo->kd = -gain[2] * u;
+  }
+  if (m->actuator_biastype[actuator] == mjBIAS_AFFINE) {
+    servo->kp -= bias[1];
+    servo->kd -= bias[2];
+  }
+#if SAP_MJ_SINCE(4, 0, 0)
+  if (gain_type == mjGAIN_SO3) {  // towards the target along the geodesic, damped
+    const bool acts = gain[0] > 0.0 && !norm_is_clipped(m, d, actuator);
+    servo->kp = acts ? gain[0] : 0.0;
+    servo->kd = acts ? -bias[2] : 0.0;
+  } else if (gain_type == mjGAIN_DCMOTOR) {
+    read_motor(gain, m->actuator_dynprm + mjNDYN * actuator, servo);
+  }
+#endif
+  servo->kp = fmax(servo->kp, 0.0);
+  servo->kd = fmax(servo->kd, 0.0);
+}
+
+// The force without bounds of an actuator that is affine in length and velocity; false: it is not.
+static bool find_unbounded(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
+                           double* force) {
   const mjtNum* gain = m->actuator_gainprm + mjNGAIN * actuator;
   const mjtNum* bias = m->actuator_biasprm + mjNBIAS * actuator;
   const int gain_type = m->actuator_gaintype[actuator], bias_type = m->actuator_biastype[actuator];
+  const double l = d->actuator_length[output], v = d->actuator_velocity[output];
+  if ((gain_type != mjGAIN_FIXED && gain_type != mjGAIN_AFFINE) ||
+      (bias_type != mjBIAS_NONE && bias_type != mjBIAS_AFFINE)) {
+    return false;
+  }
+  const double slope = gain_type == mjGAIN_AFFINE ? gain[1] * l + gain[2] * v : 0.0;
+  *force = (gain[0] + slope) * input_of(m, d, actuator);
+  *force += bias_type == mjBIAS_AFFINE ? bias[0] + bias[1] * l + bias[2] * v : 0.0;
+  return true;
+}
+
+static bool has_range(const mjModel* m, int32_t actuator) {
 #if SAP_MJ_SINCE(4, 0, 0)
-  if (gain_type == mjGAIN_SO3 || gain_type == mjGAIN_DCMOTOR) {
-    return read_special(m, d, actuator, output, servo);
+  if (m->actuator_gaintype[actuator] == mjGAIN_SO3) {
+    return false;  // but one of its norm
   }
 #endif
-  double kp = 0.0, kd = 0.0;
-  if (bias_type == mjBIAS_AFFINE) {
-    kp = -bias[1];
-    kd = -bias[2];
-  }
-  if (gain_type == mjGAIN_AFFINE) {
-    const double u = input_of(m, d, actuator);
-    kp -= gain[1] * u;
-    kd -= gain[2] * u;
-  }
-  servo->kp = fmax(kp, 0.0);
-  servo->kd = fmax(kd, 0.0);
+  return m->actuator_forcelimited[actuator];
+}
+
+bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
+                       sap_mj_servo* servo) {
+  read_gains(m, d, actuator, servo);
   servo->raw = servo->applied = d->actuator_force[output];
   servo->lower = -HUGE_VAL;
   servo->upper = HUGE_VAL;
-  if (m->actuator_forcelimited[actuator]) {
+  if (has_range(m, actuator)) {
     servo->lower = m->actuator_forcerange[2 * actuator];
     servo->upper = m->actuator_forcerange[2 * actuator + 1];
     const bool clipped = servo->raw <= servo->lower || servo->raw >= servo->upper;
-    if (clipped && bias_type == mjBIAS_AFFINE &&
-        (gain_type == mjGAIN_FIXED || gain_type == mjGAIN_AFFINE)) {
-      const double l = d->actuator_length[output], v = d->actuator_velocity[output];
-      const double slope = gain_type == mjGAIN_AFFINE ? gain[1] * l + gain[2] * v : 0.0;
-      servo->raw =
-          (gain[0] + slope) * input_of(m, d, actuator) + bias[0] + bias[1] * l + bias[2] * v;
+    if (clipped && !find_unbounded(m, d, actuator, output, &servo->raw)) {
+      return false;  // for this step it is at its bound
     }
   }
   return servo->kp > 0.0 || servo->kd > 0.0;

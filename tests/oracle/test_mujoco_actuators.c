@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Servos that are not affine, against closed forms of the linearly implicit step
 //   (I + h kd + h^2 kp) v' = I v + h (kp (u - q) - kd v) + h kd v,
-// with gains at which explicit forces fly apart. MuJoCo 4 alone has them.
+// with gains at which explicit forces fly apart, and within their bounds. MuJoCo 4 alone has them.
 #include "support/mujoco_run.h"
 
 #if mjVERSION_HEADER >= 4000000
@@ -58,6 +58,32 @@ static void test_hinges(void** state) {
   }
 }
 
+// Bounds of 2 N m: the servo accelerates, brakes and holds its target, where without its force it
+// would go on, and with its gains on top of the bound it would stand.
+static void test_bounded_hinges(void** state) {
+  (void)state;
+  static const char* const bounded[] = {
+      "<pid joint='j' kp='50' kv='2' forcerange='-2 2'/>",
+      "<dcmotor joint='j' motorconst='.5' resistance='2' input='pos' controller='50 0 2'"
+      " forcerange='-2 2'/>"};
+  const double h = 0.01, I = 0.4 * 0.01;
+  for (size_t i = 0; i < sizeof bounded / sizeof *bounded; ++i) {
+    mujoco_run run = begin(HINGE, bounded[i]);
+    run.data->ctrl[0] = 1.5;
+    mujoco_run_step(&run, 1);
+    ASSERT_NEAR(run.data->actuator_force[0], 2.0, 1e-9);
+    ASSERT_NEAR(run.data->qvel[0], h * 2.0 / I, 1e-9);
+    for (int step = 0; step < 300; ++step) {
+      const double before = run.data->qvel[0];
+      mujoco_run_step(&run, 1);
+      ASSERT_NEAR(run.data->actuator_force[0], I * (run.data->qvel[0] - before) / h, 1e-9);
+      assert_true(fabs(run.data->actuator_force[0]) < 2.0 + 1e-5);
+    }
+    ASSERT_NEAR(run.data->qpos[0], 1.5, 1e-6);
+    mujoco_run_end(&run);
+  }
+}
+
 // About a fixed axis an orientation servo is a hinge's.
 static void test_orientation(void** state) {
   (void)state;
@@ -88,9 +114,9 @@ static void test_bounded_orientation(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_hinges),
-                                     cmocka_unit_test(test_orientation),
-                                     cmocka_unit_test(test_bounded_orientation)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_hinges), cmocka_unit_test(test_bounded_hinges),
+      cmocka_unit_test(test_orientation), cmocka_unit_test(test_bounded_orientation)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
 

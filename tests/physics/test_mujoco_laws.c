@@ -50,6 +50,28 @@ static void test_damper(void** state) {
   mujoco_run_end(&run);
 }
 
+// The same within a force range of 100 N: braked by that, then by its damping.
+static void test_ranged_damper(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='j' "
+      "type='slide' axis='1 0 0'/><geom size='.1' mass='2'/></body></worldbody><actuator>"
+      "<damper joint='j' kv='3000' ctrlrange='0 1' forcerange='-100 100'/></actuator></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  const double kd = 3000.0 * 0.7;
+  double v = 1.0;
+  run.data->ctrl[0] = 0.7;
+  run.data->qvel[0] = v;
+  for (int i = 0; i < 10; ++i) {
+    mujoco_run_step(&run, 1);
+    const double damped = v / (1.0 + h * kd / 2.0);
+    v = kd * damped > 100.0 ? v - h * 100.0 / 2.0 : damped;
+    ASSERT_NEAR(run.data->qvel[0], v, 1e-6);
+    ASSERT_NEAR(run.data->actuator_force[0], -fmin(kd * v, 100.0), 1e-3);
+  }
+  mujoco_run_end(&run);
+}
+
 // A ball of 1 kg below a ceiling that it sticks to by 15 N: the contact bears 15 N - m g, which
 // presses it in by that over k.
 static void test_adhesion(void** state) {
@@ -97,8 +119,9 @@ static void test_turning_mocap(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_dry_friction),
-                                     cmocka_unit_test(test_damper), cmocka_unit_test(test_adhesion),
-                                     cmocka_unit_test(test_turning_mocap)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_damper),
+      cmocka_unit_test(test_ranged_damper), cmocka_unit_test(test_adhesion),
+      cmocka_unit_test(test_turning_mocap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
