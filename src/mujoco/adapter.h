@@ -54,7 +54,9 @@ typedef enum sap_mj_elastic_kind {
 typedef struct sap_mj_elastic {
   sap_mj_elastic_kind kind;
   int32_t flex, source, i, j;
-  int32_t a, b;       // first velocities, a >= b
+  int32_t a, b;  // first velocities, a >= b
+  int32_t tree_a, tree_b;
+  int32_t order;      // in which they were found
   bool swapped;       // a is that of j
   double K[9], D[9];  // rows of a, columns of b, row-major [N/m], [N s/m]
 } sap_mj_elastic;

@@ -50,6 +50,9 @@ static sap_status add(sap_mj* a, sap_mj_elastic element, int32_t body_i, int32_t
   element.swapped = first < second;
   element.a = element.swapped ? second : first;
   element.b = element.swapped ? first : second;
+  element.tree_a = a->dof_tree[element.a];
+  element.tree_b = a->dof_tree[element.b];
+  element.order = a->elastic_count;
   const sap_status status =
       SAP_GROW(&a->elastics, &a->elastic_capacity, a->elastic_count + 1, error);
   if (status == SAP_STATUS_OK) {
@@ -162,10 +165,17 @@ static sap_status add_flex(sap_mj* a, int32_t flex, sap_error* error) {
   return status;
 }
 
-// By blocks of A.
+// By blocks of A, and the same way with every sort.
 static int compare(const void* x, const void* y) {
   const sap_mj_elastic *p = x, *q = y;
-  return p->a != q->a ? (p->a < q->a ? -1 : 1) : p->b != q->b ? (p->b < q->b ? -1 : 1) : 0;
+  const int32_t first[5] = {p->tree_a, p->tree_b, p->a, p->b, p->order};
+  const int32_t second[5] = {q->tree_a, q->tree_b, q->a, q->b, q->order};
+  for (int32_t k = 0; k < 5; ++k) {
+    if (first[k] != second[k]) {
+      return first[k] < second[k] ? -1 : 1;
+    }
+  }
+  return 0;
 }
 
 sap_status sap_mj_find_elastics(sap_mj* a, sap_error* error) {

@@ -193,7 +193,7 @@ static sap_status add_elastics(sap_mj* a, mjData* d, sap_error* error) {
   sap_mj_set_elastics(a, d);
   for (int32_t i = 0; i < a->elastic_count; ++i) {
     const sap_mj_elastic* e = &a->elastics[i];
-    const int32_t tree_a = a->dof_tree[e->a], tree_b = a->dof_tree[e->b];
+    const int32_t tree_a = e->tree_a, tree_b = e->tree_b;
     const int32_t row = e->a - a->tree_start[tree_a], column = e->b - a->tree_start[tree_b];
     double* block =
         tree_a == tree_b ? a->A + a->A_start[tree_a] : next_coupling(a, tree_a, tree_b, error);

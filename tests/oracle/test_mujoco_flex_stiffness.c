@@ -135,6 +135,41 @@ static void test_step(void** state) {
   }
 }
 
+// Edges between points of three free bodies: blocks of A whose parts lie apart in the order of
+// velocities are one block.
+static void test_many_trees(void** state) {
+  (void)state;
+#define POINT(name, x)                                                               \
+  "<body name='" name "' pos='" x                                                    \
+  "'><joint type='slide' axis='1 0 0'/><joint type='slide' "                         \
+  "axis='0 1 0'/><joint type='slide' axis='0 0 1'/><inertial pos='0 0 0' mass='.1' " \
+  "diaginertia='1e-4 1e-4 1e-4'/></body>"
+#define BODY(name, x)                                                                   \
+  "<body pos='" x "'><freejoint/><geom size='.05' mass='1'/>" POINT(name "0", ".1 0 0") \
+      POINT(name "1", "0 .1 .02") "</body>"
+  static const char text[] = "<mujoco><option timestep='0.01'/><worldbody>" BODY("a", "0 0 1") BODY("b", "1 0 1") BODY("c", "0 1 1") "</worldbody>"
+      "<deformable><flex name='f' dim='1' body='a0 a1 b0 b1 c0 c1' vertex='0 0 0 0 0 0 0 0 0 0 0 0"
+      " 0 0 0 0 0 0' element='0 1 0 2 0 3 0 4 0 5 1 2 1 3 1 4 1 5 2 3 2 4 2 5 3 4 3 5 4 5'>"
+      "<edge stiffness='3e4' damping='20'/><contact contype='0' conaffinity='0'/></flex></deformable></mujoco>";
+  mujoco_run run = mujoco_run_text(text, NULL);
+  const int nv = (int)run.model->nv;
+  double* force = calloc((size_t)nv, sizeof *force);
+  assert_non_null(force);
+  for (int k = 0; k < nv; ++k) {
+    run.data->qvel[k] = sin(1.0 + 5.0 * k);
+  }
+  mujoco_run_step(&run, 1);
+  mj_mulM(run.model, run.data, force, run.data->qacc);
+  double largest = 0.0;
+  for (int k = 0; k < nv; ++k) {
+    largest = fmax(largest, fabs(run.data->qfrc_smooth[k]));
+    ASSERT_NEAR(force[k], run.data->qfrc_smooth[k] + run.data->qfrc_constraint[k], 1e-8);
+  }
+  assert_true(largest > 1.0);
+  free(force);
+  mujoco_run_end(&run);
+}
+
 // Stiff ones fall, meet the ground and come to rest, where explicit forces end within some steps.
 static void test_stiff(void** state) {
   (void)state;
@@ -162,7 +197,8 @@ static void test_stiff(void** state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_step), cmocka_unit_test(test_stiff)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_step), cmocka_unit_test(test_many_trees),
+                                     cmocka_unit_test(test_stiff)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
