@@ -65,7 +65,7 @@ static void test_bounded_hinges(void** state) {
   static const char* const bounded[] = {
       "<pid joint='j' kp='50' kv='2' forcerange='-2 2'/>",
       "<dcmotor joint='j' motorconst='.5' resistance='2' input='pos' controller='50 0 2'"
-      " forcerange='-2 2'/>"};
+      " saturation='2 0 0'/>"};
   const double h = 0.01, I = 0.4 * 0.01;
   for (size_t i = 0; i < sizeof bounded / sizeof *bounded; ++i) {
     mujoco_run run = begin(HINGE, bounded[i]);

@@ -56,7 +56,8 @@ static void test_ranged_damper(void** state) {
   static const char text[] =
       "<mujoco><option timestep='0.005' gravity='0 0 0'/><worldbody><body><joint name='j' "
       "type='slide' axis='1 0 0'/><geom size='.1' mass='2'/></body></worldbody><actuator>"
-      "<damper joint='j' kv='3000' ctrlrange='0 1' forcerange='-100 100'/></actuator></mujoco>";
+      "<damper joint='j' kv='3000' ctrlrange='0 1' forcelimited='true' forcerange='-100 "
+      "100'/></actuator></mujoco>";
   mujoco_run run = mujoco_run_text(text, NULL);
   const double kd = 3000.0 * 0.7;
   double v = 1.0;
