@@ -110,9 +110,34 @@ static uint64_t add_actuators(uint64_t hash, const mjModel* m) {
   return hash;
 }
 
+static uint64_t add_flexes(uint64_t hash, const mjModel* m) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  ADD(m->flex_vert, 3 * m->nflexvert);
+  ADD(m->flex_elem, m->nflexelemdata);
+  ADD(m->flex_radius, m->nflex);
+  ADD(m->flex_margin, m->nflex);
+  ADD(m->flex_friction, 3 * m->nflex);
+  ADD(m->flex_edgestiffness, m->nflex);
+  ADD(m->flex_edgedamping, m->nflex);
+  ADD(m->flexedge_length0, m->nflexedge);
+#endif
+#if SAP_MJ_SINCE(3, 3, 0)
+  ADD(m->flex_damping, m->nflex);
+#endif
+#if SAP_MJ_SINCE(4, 0, 0)
+  ADD(m->flex_stiffness, m->nflexstiffness);
+  ADD(m->flex_bending, m->nflexbending);
+#elif SAP_MJ_SINCE(3, 3, 0)
+  ADD(m->flex_stiffness, 21 * m->nflexelem);
+#endif
+  (void)m;
+  return hash;
+}
+
 uint64_t sap_mj_model_hash(const mjModel* m) {
   const mjOption* o = &m->opt;
   uint64_t hash = add_actuators(add_geoms(add_bodies(SAP_HASH_START, m), m), m);
+  hash = add_flexes(hash, m);
   ADD(o->gravity, 3);
   ADD(o->wind, 3);
   ADD(&o->density, 1);

@@ -46,7 +46,7 @@ void sap_mj_refresh(sap_mj* a) {
 #if SAP_MJ_SINCE(3, 6, 0)
   a->shadow.flex_passive = a->no_flexes;  // their contacts are contacts here
 #endif
-#if SAP_MJ_SINCE(4, 0, 0)
+#if SAP_MJ_SINCE(3, 14, 0)
   opt->enableflags &= ~mjENBL_IPC;
 #endif
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Flexes of MuJoCo 3 and later: free motion as stock MuJoCo has it, weight carried by contacts and
-// edges, friction, and runs that go on from checkpoints.
+// Flexes of MuJoCo 3.3 and later: free motion as stock MuJoCo has it, weight carried by contacts
+// and edges, friction, and runs that go on from checkpoints.
 #include "support/mujoco_run.h"
 
-#if mjVERSION_HEADER >= 300
+#if mjVERSION_HEADER >= 330
 
 #define MODEL(options, bodies) \
   "<mujoco><option timestep='0.002' " options "/><worldbody>" bodies "</worldbody></mujoco>"
@@ -170,11 +170,13 @@ static void test_other_contacts(void** state) {
 }
 #endif
 
-// From a checkpoint the run goes on bit for bit.
+// From a checkpoint the run goes on bit for bit, and a model of another stiffness does not take it.
 static void test_checkpoint(void** state) {
   (void)state;
-  static const char text[] =
-      MODEL("", PLANE GRID("4 4 4", "3", "dof='trilinear'", SOFT "<contact condim='4'/>"));
+#define CHECKPOINT(elasticity) \
+  MODEL("", PLANE GRID("4 4 4", "3", "dof='trilinear'", elasticity "<contact condim='4'/>"))
+  static const char text[] = CHECKPOINT(SOFT);
+  static const char stiff[] = CHECKPOINT("<elasticity young='6e3' poisson='.2' damping='.03'/>");
   mujoco_run run = mujoco_run_text(text, NULL), other = mujoco_run_text(text, NULL);
   scratch s;
   char path[SCRATCH_PATH_SIZE];
@@ -188,8 +190,12 @@ static void test_checkpoint(void** state) {
   if (sap_mj_checkpoint_read(path, other.adapter, other.data, &steps, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
-  scratch_end(&s);
   assert_int_equal(steps, 200);
+  mujoco_run stiffer = mujoco_run_text(stiff, NULL);
+  assert_int_equal(sap_mj_checkpoint_read(path, stiffer.adapter, stiffer.data, &steps, &error),
+                   SAP_STATUS_ARGUMENT);
+  mujoco_run_end(&stiffer);
+  scratch_end(&s);
   mujoco_run_step(&run, 50);
   mujoco_run_step(&other, 50);
   assert_memory_equal(run.data->qpos, other.data->qpos, (size_t)run.model->nq * sizeof(mjtNum));
@@ -216,7 +222,7 @@ int main(void) {
 
 static void test_none(void** state) {
   (void)state;
-  print_message("skipped: this MuJoCo has no flexes\n");
+  print_message("skipped: this MuJoCo has no interpolated flexes\n");
   skip();
 }
 
