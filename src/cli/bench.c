@@ -17,6 +17,7 @@ enum {
   ID_REPETITIONS,
   ID_DT,
   ID_PEER,
+  ID_PATIENCE,
   ID_CLOCK,
   ID_SVG,
   ID_FORMAT,
@@ -29,6 +30,7 @@ static const cli_option options[] = {
     {"dt", "S", ID_DT, "time step [s] (the scene's)"},
     {"peer", "COMMAND", ID_PEER,
      "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8"},
+    {"patience", "S", ID_PATIENCE, "a peer that takes longer to answer is left out [s] (60)"},
     {"clock", "NAME", ID_CLOCK, "wall, or cpu: time of the processor (wall)"},
     CLI_SCENE_URDF_ROWS,
     {"svg", "FILE", ID_SVG, "chart of the medians over the contacts"},
@@ -58,8 +60,11 @@ static bool take_option(bench* b, int id, const char* argument, char* why, size_
       return true;
     }
     case ID_DT:
+    case ID_PATIENCE: {
+      double* target = id == ID_DT ? &b->request.dt : &b->patience;
       (void)snprintf(why, size, "'%s' must be a number > 0", argument);
-      return cli_read_real(argument, &b->request.dt) && b->request.dt > 0.0;
+      return cli_read_real(argument, target) && *target > 0.0;
+    }
     case ID_PEER:
       (void)snprintf(why, size, "must be given at most %d times", BENCH_PEERS_MAX);
       if (b->ncommands == BENCH_PEERS_MAX) {
@@ -183,7 +188,7 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
 static int execute(bench* b, char** scenes, int nscenes) {
   const double dt = b->request.dt;
   for (int i = 0; i < b->ncommands; ++i) {
-    b->npeers += bench_peer_start(&b->peers[b->npeers], b->commands[i]) ? 1 : 0;
+    b->npeers += bench_peer_start(&b->peers[b->npeers], b->commands[i], b->patience) ? 1 : 0;
   }
   progress bar;
   progress_begin(&bar);
@@ -216,6 +221,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   b->scene.lenient = true;
   b->request = (bench_request){.steps = 200};
   b->repetitions = 7;
+  b->patience = 60.0;
   cli_parser parser;
   cli_parser_begin(&parser, command, &b->stepper.solver_options, argc, argv);
   int code;

@@ -15,7 +15,8 @@ enum {
   BENCH_PEERS_MAX = 8,
   BENCH_SIDES_MAX = BENCH_PEERS_MAX + 1,
   BENCH_REPETITIONS_MAX = 1000,
-  BENCH_NAME_SIZE = 64
+  BENCH_NAME_SIZE = 64,
+  BENCH_LINE_SIZE = 4096  // of a peer's answer
 };
 
 // One repetition: from the scene's start `skip` steps untimed, then `steps` timed.
@@ -44,8 +45,7 @@ typedef struct bench_scene {
   double dt;
 } bench_scene;
 
-// dt: the scene's where it is 0. Start from {0}.
-// dt 0: the scene's.
+// dt 0: the scene's. Start from {0}.
 sap_status bench_scene_open(bench_scene* scene, const cli_scene* from,
                             const sap_stepper_options* options, double dt, sap_error* error);
 void bench_scene_close(bench_scene* scene);
@@ -59,14 +59,19 @@ sap_status bench_scene_run(bench_scene* scene, const bench_request* request, ben
 // Its first line, unasked, says who it is: {"peer": "mujoco 3.3.0"}.
 typedef struct bench_peer {
   char name[BENCH_NAME_SIZE];
-  FILE *requests, *answers;
-  pid_t process;
+  double patience;        // [s]
+  int requests, answers;  // pipes
+  pid_t process;          // <= 0: it has ended
+  char text[BENCH_LINE_SIZE];
+  size_t size, used;  // of text: read, and of it taken
 } bench_peer;
 
 // False, and a message on standard error, when the program cannot be used.
-bool bench_peer_start(bench_peer* peer, const char* command);
+// patience: how long each answer may take [s].
+bool bench_peer_start(bench_peer* peer, const char* command, double patience);
 void bench_peer_stop(bench_peer* peer);
-// False with the reason in `why`: the scene is left out for this peer.
+// False with the reason in `why`: the scene is left out for this peer, and where it has ended or is
+// silent, which ends it, so are those that follow.
 bool bench_peer_run(bench_peer* peer, const bench_request* request, bench_result* out, char* why,
                     size_t size);
 
@@ -88,6 +93,7 @@ typedef struct bench {
   cli_format format;
   bench_peer peers[BENCH_PEERS_MAX];
   int npeers;
+  double patience;  // with peers [s]
   const char* commands[BENCH_PEERS_MAX];
   int ncommands;
   cli_table* table;
@@ -96,7 +102,6 @@ typedef struct bench {
   double* contacts;                  // (nscenes)
   double* medians[BENCH_SIDES_MAX];  // (nscenes) each
   int nscenes;
-  int failures;
 } bench;
 
 // Table and room for this many scenes; false: out of memory.

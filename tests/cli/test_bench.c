@@ -99,11 +99,52 @@ static void peers_that_cannot(void** state) {
   command_clear(&r);
 }
 
+// A peer that never ends a line, one that says nothing and ignores the end of its input, and one
+// that falls silent later: each is left out after the time that it is given.
+static void peers_that_never_answer(void** state) {
+  static const char* const peers[] = {"cat", "yes peer | tr -d '\\n'", "sleep 600",
+                                      "echo '{\"peer\": \"dumb\"}'; exec sleep 600"};
+  static const char* const told[] = {
+      "peer 'cat' is left out: it has said nothing for as long as --patience allows",
+      "a line of it has no end", "peer 'sleep 600' is left out: it has said nothing",
+      "dumb leaves out ball.xml: it has said nothing"};
+  for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
+    char path[SCRATCH_PATH_SIZE];
+    scratch_write(*state, "peer.txt", peers[i], strlen(peers[i]), path);
+    command_result r =
+        command_run(*state, program, "timeout 30",
+                    "bench ball.xml --steps 2 --repetitions 2 --patience 0.2 --format json --peer "
+                    "\"$(cat peer.txt)\"");
+    assert_int_equal(r.exit_code, 0);
+    command_says(r.err, told[i]);
+    assert_true(json_valid(r.out));
+    command_clear(&r);
+  }
+}
+
+// The name ends where its quotes do, and what follows the time is not read.
+static void what_a_peer_says(void** state) {
+  static const char talks[] =
+      "echo '{\"peer\": \"one \\\"1\\\"\", \"version\": \"2\"}'\n"
+      "read -r line; echo '{\"step_s\": 1e999}'\n"
+      "read -r line; echo '{\"error\": 5}'\n";
+  char path[SCRATCH_PATH_SIZE];
+  scratch_write(*state, "talks.sh", talks, sizeof talks - 1, path);
+  command_result r =
+      command_run(*state, program, "timeout 30",
+                  "bench ball.xml ball.xml --steps 2 --repetitions 2 --peer 'sh talks.sh'");
+  assert_int_equal(r.exit_code, 0);
+  command_says(r.err, "one \\\"1\\\" leaves out ball.xml: no time in its answer");
+  assert_null(strstr(r.err, "version"));
+  command_clear(&r);
+}
+
 static void wrong_input(void** state) {
   command_expect(*state, program, "bench", 2, "at least one scene file is needed");
   command_expect(*state, program, "bench ball.xml --steps 0", 2, "--steps '0' must be");
   command_expect(*state, program, "bench ball.xml --repetitions 1001", 2, "--repetitions '1001'");
   command_expect(*state, program, "bench ball.xml --dt -1", 2, "--dt '-1' must be a number > 0");
+  command_expect(*state, program, "bench ball.xml --patience 0", 2, "--patience '0' must be");
   command_expect(*state, program, "bench ball.xml --clock sun", 2, "must be wall or cpu");
   command_result r = command_run(*state, program, "", "bench none.xml ball.xml --steps 1");
   assert_int_equal(r.exit_code, 3);
@@ -118,6 +159,8 @@ int main(void) {
       cmocka_unit_test(beside_a_peer),
       cmocka_unit_test(beside_two_peers),
       cmocka_unit_test(peers_that_cannot),
+      cmocka_unit_test(peers_that_never_answer),
+      cmocka_unit_test(what_a_peer_says),
       cmocka_unit_test(wrong_input),
   };
   return cmocka_run_group_tests(tests, begin, scratch_teardown);
