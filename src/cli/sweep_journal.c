@@ -49,9 +49,12 @@ static sap_status load(sweep_journal* j, const sweep_study* study, bool fresh, s
   const header mine = make_header(study);
   header found;
   const ssize_t got = pread(j->file, &found, sizeof found, 0);
+  if (got < 0) {
+    return journal_fail(error, SAP_STATUS_IO, strerror(errno), j->path);
+  }
   const bool whole = got == (ssize_t)sizeof found;
   // None yet, or one whose header a kill cut off; anything else is not ours to write over.
-  const bool begun = !whole && got >= 0 && memcmp(&found, &mine, (size_t)got) == 0;
+  const bool begun = !whole && memcmp(&found, &mine, (size_t)got) == 0;
   if (fresh || begun) {
     return journal_end(j->file, 0) && journal_write(j->file, &mine, sizeof mine) &&
                    fsync(j->file) == 0

@@ -206,8 +206,8 @@ static sap_status read_rows(const sap_hdf5_set* set, const char* name, int64_t f
   sap_status status = SAP_STATUS_SYNTAX;
   if (out == NULL || first < 0 || count < 0 || first > rows || count > rows - first) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "rows %lld to %lld of '%s' must lie in [0, %lld), with memory for them",
-                    (long long)first, (long long)(first + count), name, (long long)rows);
+                    "%lld rows of '%s' from %lld on must lie in [0, %lld), with memory for them",
+                    (long long)count, name, (long long)first, (long long)rows);
   }
   if (set->kind == SAP_HDF5_INTEGERS || set->kind == SAP_HDF5_FLOATS) {
     status = sap_hdf5_set_read(set, (hsize_t)first, (hsize_t)count, H5T_NATIVE_DOUBLE, out, &why);

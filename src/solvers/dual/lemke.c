@@ -18,7 +18,7 @@ enum {
   PIVOTS_PER_UNKNOWN = 10  // of a try that is not the last
 };
 static const double TIE = 1e-12;      // ratios nearer than this are equal
-static const double ACCURACY = 1e-9;  // of the solution, relative to q
+static const double ACCURACY = 1e-9;  // of the solution, relative to the largest |q|
 
 // Row i of the tableau: w columns (n), z columns (n), z0, right-hand side.
 static double* row_of(const sap_lcp* lcp, int32_t i) {
@@ -131,19 +131,22 @@ static sap_lcp_end try_pivots(const sap_lcp* lcp, double least_pivot, int32_t* p
   return end;
 }
 
-// max |min(z, M z + q)| from M itself, of the largest |q|: does not trust the tableau.
-static double error_of(const sap_lcp* lcp) {
-  double largest = 0.0, scale = 0.0;
+// Whether min(z, M z + q) vanishes, from M itself: does not trust the tableau.
+static bool is_accurate(const sap_lcp* lcp) {
+  double scale = 0.0;
+  for (int32_t i = 0; i < lcp->n; ++i) {
+    scale = fmax(scale, fabs(lcp->q[i]));
+  }
   for (int32_t i = 0; i < lcp->n; ++i) {
     double w = lcp->q[i];
     for (int32_t j = 0; j < lcp->n; ++j) {
       w += lcp->M[(size_t)j * (size_t)lcp->n + (size_t)i] * lcp->z[j];
     }
-    const double error = fabs(lcp->z[i] < w ? lcp->z[i] : w);
-    largest = error <= largest ? largest : error;
-    scale = fmax(scale, fabs(lcp->q[i]));
+    if (!(fabs(lcp->z[i] < w ? lcp->z[i] : w) <= ACCURACY * scale)) {
+      return false;
+    }
   }
-  return largest > 0.0 ? largest / scale : largest;
+  return true;
 }
 
 sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
@@ -157,7 +160,7 @@ sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots) {
     }
     end = try_pivots(lcp, LEAST_PIVOTS[k], &done);
     *pivots += done;
-    if (end == SAP_LCP_SOLVED && error_of(lcp) <= ACCURACY) {
+    if (end == SAP_LCP_SOLVED && is_accurate(lcp)) {
       return end;
     }
     if (*pivots >= limit) {

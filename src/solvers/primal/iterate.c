@@ -82,6 +82,16 @@ static bool move(sap_newton* n, double alpha) {
   return moved;
 }
 
+// Keeps v, and goes back to it.
+static void mark_start(sap_newton* n) {
+  memcpy(n->v_start, n->v, (size_t)n->nv * sizeof(double));
+}
+
+static void return_to_start(sap_newton* n) {
+  memcpy(n->v, n->v_start, (size_t)n->nv * sizeof(double));
+  sap_newton_evaluate(n);
+}
+
 // One step along the direction, to where the search ends. Where it ends early l may be higher, if
 // cones' corners were crossed: then the minimum itself is looked for, from where it began. False
 // when no velocity changed.
@@ -90,14 +100,14 @@ static bool step_along(sap_newton* n, const sap_solver_options* options,
   const bool early =
       options->line_search == SAP_LINE_SEARCH_EXACT && options->newton != SAP_NEWTON_PRIMAL;
   const double cost = n->state.cost;
+  mark_start(n);
   *step = search(n, options, direction, early ? SLOPE_TOLERANCE : 0.0);
   bool moved = move(n, step->alpha);
   sap_newton_evaluate(n);
   const double bound = cost + LEAST_DECREASE * step->alpha * direction->slope;
   if (early && n->state.cost > bound + COST_BLUR * n->state.cost_scale) {
     const int32_t evaluations = step->evaluations;
-    (void)move(n, -step->alpha);
-    sap_newton_evaluate(n);
+    return_to_start(n);
     *step = search(n, options, direction, 0.0);
     step->evaluations += evaluations;
     moved = move(n, step->alpha);
@@ -151,8 +161,7 @@ static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* opt
 
 // That step, in SAP's own direction and of length 1; undone unless the iterations end there.
 static bool end_with_old_factors(sap_newton* n, const sap_solver_options* options) {
-  const size_t bytes = (size_t)n->nv * sizeof(double);
-  memcpy(n->v_start, n->v, bytes);
+  mark_start(n);
   for (int32_t i = 0; i < n->nv; ++i) {
     n->dv[i] = -n->gradient[i];
   }
@@ -163,8 +172,7 @@ static bool end_with_old_factors(sap_newton* n, const sap_solver_options* option
     sap_newton_start_dual(n, false);
     return true;
   }
-  memcpy(n->v, n->v_start, bytes);
-  sap_newton_evaluate(n);
+  return_to_start(n);
   return false;
 }
 

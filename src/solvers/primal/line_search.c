@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Line searches of SAP along dv, with l(a) = l(v + a dv):
-//   l(a)   = e0 + a a0 + a^2/2 a1 + sum l_i(u - a d)          [J]      Castro et al. 2022, Sec.
-//   IV-C l'(a)  = a0 + a a1 - d . gamma(a)                         [J] l''(a) = a1 + d . G(a) d > 0
-//   [J]
+// Line searches of SAP along dv, with l(a) = l(v + a dv): Castro et al. 2022, Sec. IV-C
+//   l(a)   = e0 + a a0 + a^2/2 a1 + sum l_i(u - a d)   [J]
+//   l'(a)  = a0 + a a1 - d . gamma(a)                  [J]
+//   l''(a) = a1 + d . G(a) d > 0                       [J]
 // with a0 = dv . A (v - v*), a1 = dv . A dv, u = v_hat - J v, d = J dv all known beforehand.
 // cost: O(rows) per evaluation.
 #include <float.h>
