@@ -114,7 +114,7 @@ typedef struct sap_contact {
   int32_t condim;              // 1 frictionless, 3 sliding friction, 4 and spin, 6 and rolling
   double point[3];             // p_WC [m], between the surfaces by compliance (on the rigid one's)
   double R_WC[9];              // column-major; columns t1, t2, n
-  double phi;                  // signed distance [m], < 0 penetration
+  double phi;                  // signed distance less the pair's rest distance [m], < 0 penetration
   sap_material material;       // of the pair
   double friction[5];          // mu of [t1 t2 spin roll1 roll2] [-], [m]; 0 beyond condim
   double surface_velocity[3];  // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],

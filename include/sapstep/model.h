@@ -107,6 +107,8 @@ typedef struct sap_shape_def {
   int32_t priority;          // the higher one's friction and condim rule the pair        (0)
   int32_t mesh;              // id, of SAP_SHAPE_MESH                                     (-1)
   double margin;  // contacts are found at phi < margin [m] >= 0; a pair has the larger one (0)
+  double rest_distance;  // the surfaces touch at this distance from each other, < 0: depth; phi of
+                         // a contact is the distance less it; a pair has the sum [m]     (0)
   double friction_torsional;   // condim 4, 6: friction moment about the normal per normal force
                                // [m] >= 0; a pair's as its friction                      (0)
   double friction_rolling;     // condim 6: the same about the tangents [m] >= 0          (0)
@@ -129,6 +131,7 @@ typedef struct sap_pair_def {
                               // model, v_s and static mu if later or larger than here (default)
   int32_t condim;             // 1, 3, 4 or 6                                              (3)
   double margin;              // [m] >= 0                                                  (0)
+  double rest_distance;       // [m]                                                       (0)
   double friction_torsional;  // [m] >= 0                                                  (0)
   double friction_rolling;    // [m] >= 0                                                  (0)
   // Where friction depends on the direction: t1 is the world's y, or z if the normal is nearer y,

@@ -9,6 +9,8 @@
 // and spatial tendons with wrapping; actuators with activations and muscles; the equalities
 // connect, weld, joint and tendon; keyframes; gravity, medium, step and flags of <option>. What is
 // not read and would change the physics is told: see sap_scene_read, and `sapstep info FILE`.
+// A geom's or pair's margin is its rest distance, as in MuJoCo since 3.9 (before, a pair had the
+// larger one, less the gap); gap lists contacts without force there and says nothing here.
 // Positive solref and solimp are MuJoCo's own solver tuning and are skipped. What MJCF has no words
 // for is given by <custom><numeric name="..." data="..."/>:
 //   sapstep:stiffness               k of all geoms [N/m]

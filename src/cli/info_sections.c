@@ -105,12 +105,13 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
 }
 
 static const cli_column shape_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0},         {"name", CLI_CELL_TEXT, 0},
-    {"type", CLI_CELL_TEXT, 0},          {"body", CLI_CELL_TEXT, 0},
-    {"size_x_m", CLI_CELL_REAL, 5},      {"size_y_m", CLI_CELL_REAL, 5},
-    {"size_z_m", CLI_CELL_REAL, 5},      {"mesh", CLI_CELL_TEXT, 0},
-    {"condim", CLI_CELL_INTEGER, 0},     {"friction", CLI_CELL_REAL, 5},
-    {"stiffness_Npm", CLI_CELL_REAL, 5}, {"margin_m", CLI_CELL_REAL, 5}};
+    {"id", CLI_CELL_INTEGER, 0},          {"name", CLI_CELL_TEXT, 0},
+    {"type", CLI_CELL_TEXT, 0},           {"body", CLI_CELL_TEXT, 0},
+    {"size_x_m", CLI_CELL_REAL, 5},       {"size_y_m", CLI_CELL_REAL, 5},
+    {"size_z_m", CLI_CELL_REAL, 5},       {"mesh", CLI_CELL_TEXT, 0},
+    {"condim", CLI_CELL_INTEGER, 0},      {"friction", CLI_CELL_REAL, 5},
+    {"stiffness_Npm", CLI_CELL_REAL, 5},  {"margin_m", CLI_CELL_REAL, 5},
+    {"rest_distance_m", CLI_CELL_REAL, 5}};
 
 static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"plane", "sphere",    "capsule", "cylinder",
@@ -130,6 +131,7 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_real(table, def.material.friction);
   cli_table_real(table, def.material.stiffness);
   cli_table_real(table, def.margin);
+  cli_table_real(table, def.rest_distance);
 }
 
 static const cli_column mesh_columns[] = {{"id", CLI_CELL_INTEGER, 0},

@@ -38,10 +38,12 @@ static void init_shape(sap_collision* c, int32_t id) {
   sap_v3_copy(shape->p_BS, def->p_BS);
   shape->margin = def->margin;
   shape->reach = def->margin;
+  shape->rest = sap_most(0.0, def->rest_distance);
   for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
     const sap_pair_def* pair = &c->model->pairs[i];
     if (pair->shape_a == id || pair->shape_b == id) {
       shape->reach = sap_most(shape->reach, pair->margin);
+      shape->rest = sap_most(shape->rest, pair->rest_distance);
     }
   }
   if (hull != NULL) {

@@ -10,6 +10,7 @@
 typedef struct pair_rule {
   sap_material material;
   int32_t condim;
+  double rest_distance;
   double friction[5];  // as sap_contact has it
   bool anisotropic;    // t1 is fixed in the world
 } pair_rule;
@@ -23,7 +24,8 @@ static void spread_friction(double sliding, double torsional, double rolling, pa
 }
 
 static void take_pair(const sap_pair_def* pair, pair_rule* rule) {
-  *rule = (pair_rule){.material = pair->material, .condim = pair->condim};
+  *rule = (pair_rule){
+      .material = pair->material, .condim = pair->condim, .rest_distance = pair->rest_distance};
   spread_friction(pair->material.friction, pair->friction_torsional, pair->friction_rolling, rule);
   if (pair->friction_t2 >= 0.0 && rule->condim >= 3) {
     rule->friction[1] = pair->friction_t2;
@@ -48,6 +50,7 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
   const sap_status status =
       sap_material_combine(&shape_a->material, &shape_b->material, combine, &rule->material, error);
   rule->anisotropic = false;
+  rule->rest_distance = shape_a->rest_distance + shape_b->rest_distance;
   if (shape_a->priority != shape_b->priority) {
     const sap_shape_def* ruler = shape_a->priority > shape_b->priority ? shape_a : shape_b;
     rule->condim = ruler->condim;
@@ -177,7 +180,7 @@ sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place*
   sap_identity* points = c->identities[next] + first;
   for (int32_t i = 0; i < manifold->count; ++i) {
     const sap_manifold_point* point = &manifold->points[i];
-    contact.phi = point->phi;
+    contact.phi = point->phi - rule.rest_distance;
     if (i == 0 || memcmp(point->n, contact.R_WC + 6, sizeof point->n) != 0) {
       sap_m3_from_normal(contact.R_WC, point->n);
       if (rule.anisotropic) {
@@ -185,7 +188,7 @@ sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place*
       }
     }
     sap_v3_add(contact.point, shape_a->p, point->p);
-    sap_v3_add_scaled(contact.point, point->n, share * point->phi);
+    sap_v3_add_scaled(contact.point, point->n, 0.5 * rule.rest_distance + share * contact.phi);
     add_belts(c, at, &contact);
     c->contacts[first + i] = contact;
     points[i].pair = pair;

@@ -19,6 +19,7 @@ typedef struct sap_glide {
 typedef struct sap_near_pair {
   uint64_t pair;    // shape_A << 32 | shape_B
   double margin;    // of the pair [m]
+  double rest;      // its rest distance [m]
   double along[3];  // unit, world: along which they were apart when last looked at; 0: not known
 } sap_near_pair;
 
@@ -47,6 +48,7 @@ typedef struct sap_collision_shape {
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
   double margin;            // its own [m]
   double reach;             // the largest margin of a pair that it stands in [m]
+  double rest;              // and the largest rest distance, its own included [m] >= 0
   double way;               // as far as it may move until the next call [m]
   double glide;             // the largest height at which one of its contacts glides now [m]
 } sap_collision_shape;
@@ -109,8 +111,8 @@ sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error);
 // Sets the boxes, and `near` so that it holds all pairs whose boxes overlap.
 sap_status sap_collision_find_near(sap_collision* c, sap_error* error);
-// The filter of a contact pair's margin, else the larger one of the two shapes' [m].
-double sap_collision_margin(const sap_collision* c, uint64_t pair);
+// A near pair with what its contact pair says, else the two shapes.
+sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair);
 // Adds a pair of shape ids to `keys`.
 sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error);
 // Sorts `keys`.

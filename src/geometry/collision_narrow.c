@@ -6,18 +6,37 @@
 // other, and not at all for a few pairs.
 enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 
-// Margin of the pair, or the height at which its contacts glide. *cursor moves along the glides.
+// Distance at which the pair's contacts are found: its rest distance and its margin, or the height
+// at which they glide. *cursor moves along the glides.
 static double reach_of(const sap_collision* c, const sap_shape_pair* of, int32_t* cursor) {
   const uint64_t pair = of->pair;
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
-  const double asked =
-      of->near >= 0 ? c->near[c->near_now][of->near].margin : sap_collision_margin(c, pair);
+  double asked, rest;
+  if (of->near >= 0) {
+    asked = c->near[c->near_now][of->near].margin;
+    rest = c->near[c->near_now][of->near].rest;
+  } else {
+    const sap_near_pair near = sap_collision_near_pair(c, pair);
+    asked = near.margin;
+    rest = near.rest;
+  }
   const double margin = sap_most(asked, a->way + b->way);
   while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
     ++*cursor;
   }
   const bool glides = *cursor < c->glide_count && c->glides[*cursor].pair == pair;
-  return glides ? sap_most(margin, c->glides[*cursor].reach) : margin;
+  return rest + (glides ? sap_most(margin, c->glides[*cursor].reach) : margin);
+}
+
+// Where surfaces may sink into each other: drops the points above that depth.
+static void drop_shallow(double reach, sap_manifold* manifold) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    if (manifold->points[i].phi < reach) {
+      manifold->points[kept++] = manifold->points[i];
+    }
+  }
+  manifold->count = kept;
 }
 
 typedef struct block {
@@ -37,12 +56,15 @@ static void collide_pairs(void* context, int32_t index) {
     const sap_shape_pair* of = &c->pairs[i];
     const sap_placed_shape* a = &c->shapes[of->pair >> 32].placed;
     const sap_placed_shape* b = &c->shapes[of->pair & UINT32_MAX].placed;
-    const double reach = reach_of(c, of, &cursor);
+    const double asked = reach_of(c, of, &cursor), reach = sap_most(asked, 0.0);
     if (of->near >= 0 && sap_collide_are_apart(a, b, reach, near[of->near].along)) {
       continue;
     }
     sap_manifold* manifold = &job->manifolds[job->nmanifolds];
     sap_collide(a, b, reach, manifold);
+    if (asked < 0.0) {
+      drop_shallow(asked, manifold);
+    }
     if (manifold->count > 0) {
       job->pairs[job->nmanifolds++] = of->pair;
       job->npoints += manifold->count;

@@ -41,10 +41,10 @@ static void make_roomy(sap_collision* c, int32_t i) {
   }
 }
 
-// Each box grown by its own reach: the larger one of a pair is less than both.
+// Each box grown by its own rest distance and reach: the larger reach of a pair is less than both.
 static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
   sap_shape_bounds(&shape->placed, box->lower, box->upper);
-  const double reach = sap_most(sap_most(shape->reach, shape->glide), shape->way);
+  const double reach = shape->rest + sap_most(sap_most(shape->reach, shape->glide), shape->way);
   for (int k = 0; k < 3; ++k) {
     box->lower[k] -= reach;
     box->upper[k] += reach;
@@ -172,7 +172,7 @@ static sap_status renew(sap_collision* c, bool all, sap_error* error) {
     if (at < c->near_count && old[at].pair == key) {
       list[count++] = old[at++];
     } else if (k < c->key_count) {
-      list[count++] = (sap_near_pair){.pair = key, .margin = sap_collision_margin(c, key)};
+      list[count++] = sap_collision_near_pair(c, key);
     }
   }
   c->near_now = next;

@@ -19,10 +19,17 @@ int32_t sap_collision_first_of(const void* rows, int32_t count, size_t size, uin
   return low;
 }
 
-double sap_collision_margin(const sap_collision* c, uint64_t pair) {
-  const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
+sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
+  const uint64_t ids[2] = {pair >> 32, pair & UINT32_MAX};
+  const sap_collision_shape *a = &c->shapes[ids[0]], *b = &c->shapes[ids[1]];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
-  return own != NULL ? own->margin : sap_most(a->margin, b->margin);
+  if (own != NULL) {
+    return (sap_near_pair){.pair = pair, .margin = own->margin, .rest = own->rest_distance};
+  }
+  const sap_shape_def* shapes = c->model->shapes;
+  return (sap_near_pair){.pair = pair,
+                         .margin = sap_most(a->margin, b->margin),
+                         .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance};
 }
 
 sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
@@ -54,6 +61,7 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
     }
     // The plane hangs on the world: it neither moves nor glides.
     const double reach =
+        ground->rest + shape->rest +
         sap_most(sap_most(ground->reach, shape->way), sap_most(shape->reach, shape->glide));
     // Slack for the cancellation far from the origin; the pair itself is tested without it.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;

@@ -73,7 +73,7 @@ sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_
 typedef struct sap_contact_fields {
   const sap_material* material;
   int32_t condim;
-  double margin, friction_torsional, friction_rolling;
+  double margin, rest_distance, friction_torsional, friction_rolling;
 } sap_contact_fields;
 sap_status sap_builder_check_contact(const sap_checker* checker, const sap_contact_fields* fields);
 // No joint on the path from the world to the body, the body itself included.

@@ -33,6 +33,9 @@ sap_status sap_builder_check_contact(const sap_checker* checker, const sap_conta
     status = sap_check_nonnegative(checker, "margin", fields->margin);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_check_finite(checker, "rest_distance", fields->rest_distance);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_check_nonnegative(checker, "friction_torsional", fields->friction_torsional);
   }
   if (status == SAP_STATUS_OK) {
@@ -62,7 +65,11 @@ static sap_status check_pair(const sap_checker* checker, const sap_builder* buil
   if (material.stiffness == 0.0) {
     material.stiffness = HUGE_VAL;  // that of the two shapes, once it is chosen
   }
-  const sap_contact_fields fields = {&material, def->condim, def->margin, def->friction_torsional,
+  const sap_contact_fields fields = {&material,
+                                     def->condim,
+                                     def->margin,
+                                     def->rest_distance,
+                                     def->friction_torsional,
                                      def->friction_rolling};
   if (status == SAP_STATUS_OK) {
     status = sap_builder_check_contact(checker, &fields);

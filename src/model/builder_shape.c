@@ -88,7 +88,11 @@ static sap_status check_shape(const sap_checker* checker, const sap_builder* bui
   if (material.stiffness == 0.0) {
     material.stiffness = HUGE_VAL;  // chosen when the model is compiled
   }
-  const sap_contact_fields fields = {&material, def->condim, def->margin, def->friction_torsional,
+  const sap_contact_fields fields = {&material,
+                                     def->condim,
+                                     def->margin,
+                                     def->rest_distance,
+                                     def->friction_torsional,
                                      def->friction_rolling};
   return status == SAP_STATUS_OK ? sap_builder_check_contact(checker, &fields) : status;
 }

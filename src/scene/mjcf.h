@@ -161,8 +161,7 @@ typedef struct sap_mjcf_reader {
   struct sap_mjcf_mesh* meshes;  // see mjcf_mesh.h
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;
-  sap_lookup used_settings;         // names of <numeric> that set something for one geom
-  const sap_xml_node* last_margin;  // of contacts that was warned of
+  sap_lookup used_settings;  // names of <numeric> that set something for one geom
 } sap_mjcf_reader;
 
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
@@ -206,9 +205,6 @@ typedef struct sap_mjcf_range {
 } sap_mjcf_range;
 sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                const sap_mjcf_scope* scope, sap_mjcf_range* range);
-// Contacts act at the surfaces here, in MuJoCo at the margin around them: says so
-// once for a default that many have.
-void sap_mjcf_warn_of_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double margin);
 // A limit with a margin rests so far inside its range.
 sap_status sap_mjcf_apply_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double* lower,
                                  double* upper);

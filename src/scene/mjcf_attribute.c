@@ -153,15 +153,6 @@ sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   return SAP_STATUS_OK;
 }
 
-void sap_mjcf_warn_of_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double margin) {
-  const sap_xml_node* source = sap_mjcf_source(s, "margin");
-  if (margin > 0.0 && source != r->last_margin) {
-    r->last_margin = source;
-    sap_scene_warn(r->options, source, "margin",
-                   "contacts are found so far apart, but push at the surfaces");
-  }
-}
-
 sap_status sap_mjcf_apply_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double* lower,
                                  double* upper) {
   double margin = 0.0;

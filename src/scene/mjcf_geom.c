@@ -109,8 +109,7 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
     status = sap_mjcf_geom_material(r, item, s, def->name, &def->material);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_number(r, s, "margin", &def->margin);
-    sap_mjcf_warn_of_margin(r, s, def->margin);
+    status = sap_mjcf_number(r, s, "margin", &def->rest_distance);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "surfacevel", (const int32_t[]){1, 6}, surface, NULL);

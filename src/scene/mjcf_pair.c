@@ -37,8 +37,7 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
     status = sap_mjcf_integer(r, &s, "condim", &def->condim);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_number(r, &s, "margin", &def->margin);
-    sap_mjcf_warn_of_margin(r, &s, def->margin);
+    status = sap_mjcf_number(r, &s, "margin", &def->rest_distance);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, &s, "solref", (const int32_t[]){1, 2}, solref, NULL);

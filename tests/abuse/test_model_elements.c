@@ -163,6 +163,7 @@ static void pairs(void** state) {
   REJECT(pair, def.shape_a = 0, ARGUMENT, "0: shape_a = 0, shape_b = 0 must be of two different");
   REJECT(pair, def.condim = 2, ARGUMENT, "0: condim = 2 must be 1, 3, 4 or 6");
   REJECT(pair, def.margin = -1.0, ARGUMENT, "0: margin = -1 must be >= 0");
+  REJECT(pair, def.rest_distance = nan_value, NOT_FINITE, "0: rest_distance = ");
   REJECT(pair, def.friction_torsional = nan_value, NOT_FINITE, "0: friction_torsional = ");
   REJECT(pair, def.friction_rolling = -1.0, ARGUMENT, "0: friction_rolling = -1 must be >= 0");
   REJECT(pair, def.material.friction = -1.0, ARGUMENT, "0: material.friction = -1 must be >= 0");

@@ -15,7 +15,8 @@
 
 enum { BODIES = 70, WELDED = 6, STEPS = 80 };
 
-// Bodies of one to three shapes, some with margins, among planes and boxes that do not move.
+// Bodies of one to three shapes, some with margins and rest distances, among planes and boxes that
+// do not move.
 static void begin(collision_scene* s) {
   scene_begin(s);
   const int32_t mesh = scene_add_random_mesh(s, 40, 0.12);
@@ -29,6 +30,7 @@ static void begin(collision_scene* s) {
       def.type = b == BODIES + 1 && k == 0 ? SAP_SHAPE_PLANE : SAP_SHAPE_SPHERE + (b + k) % 6;
       def.mesh = mesh;
       def.margin = b % 5 == 0 ? 0.02 : 0.0;
+      def.rest_distance = b % 6 == 0 ? 0.03 : b % 8 == 0 ? -0.01 : 0.0;
       sap_v3_set(def.size, 0.12, 0.1, 0.08);
       sap_v3_set(def.p_BS, 0.15 * k, 0.0, -0.05 * k);
       (void)scene_add_shape_def(s, &def);
