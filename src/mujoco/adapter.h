@@ -132,8 +132,7 @@ struct sap_mj {
   double* A;             // trees one after the other, full squares, lower triangles used
   bool A_is_filled;      // has entries where M has none
   bool is_free_of_laws;  // A is M, rhs is h qfrc_smooth: MuJoCo's qacc_smooth leads to v*
-  int32_t* mass_place;   // where MuJoCo's nonzeros of M stand in A (mass_count)
-  int32_t mass_count, mass_capacity;
+  int32_t* mass_place;   // where MuJoCo's nonzeros of M stand in A (nC or nM)
   sap_mj_coupling* couplings;
   int32_t coupling_count, coupling_capacity;
   double* coupling_values;
@@ -225,7 +224,7 @@ uint64_t sap_mj_material_hash(const sap_mj* a);
 // position.c
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 // momentum.c
-sap_status sap_mj_place_mass(sap_mj* a, sap_error* error);  // once
+void sap_mj_place_mass(sap_mj* a);  // once
 void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
 sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error);

@@ -106,7 +106,6 @@ static sap_status key_of(sap_mj* a, const mjData* d, const mjContact* c, uint64_
 
 static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_error* error) {
   const mjContact* c = &d->contact[index];
-  const bool pyramidal = c->dim > 1 && mj_isPyramidal(&a->shadow);
   const int32_t ntrees = sap_mj_gather_contact(a, d, c, error);
   if (ntrees < 0) {
     return SAP_STATUS_MEMORY;
@@ -129,7 +128,8 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
                              .phi0 = c->dist - c->includemargin,
                              .key = key};
   sap_mj_contact_material(a, c, &block.material);
-  status = sap_mj_add_slot(a, index, c->efc_address, pyramidal ? 2 * (c->dim - 1) : c->dim, error);
+  status =
+      sap_mj_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c), error);
   if (a->model->nmocap > 0) {
     block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *
                   add_mocap_velocity(a, d, c, block.surface_velocity);

@@ -89,8 +89,35 @@ static inline int32_t sap_mj_contact_geom(const mjContact* contact, int32_t side
   return side == 0 ? contact->geom1 : contact->geom2;
 }
 
+// What a contact's side has of arrays by geoms and by flexes; before there were flexes, NULL.
+#if SAP_MJ_SINCE(3, 0, 0)
+#define SAP_MJ_OF_FLEXES(array) (array)
+#else
+#define SAP_MJ_OF_FLEXES(array) NULL
+#endif
+static inline double sap_mj_side(const mjContact* contact, int32_t side, const mjtNum* of_geoms,
+                                 const mjtNum* of_flexes) {
+  const int32_t flex = sap_mj_contact_flex(contact, side);
+  return of_flexes != NULL && flex >= 0 ? of_flexes[flex]
+                                        : of_geoms[sap_mj_contact_geom(contact, side)];
+}
+
+// Rows of a contact: of a pyramidal cone two to a direction of friction.
+static inline int32_t sap_mj_contact_row_count(const mjModel* m, const mjContact* contact) {
+  return mj_isPyramidal(m) && contact->dim > 1 ? 2 * (contact->dim - 1) : contact->dim;
+}
+
 static inline bool sap_mj_contact_is_of_geoms(const mjContact* contact) {
   return sap_mj_contact_flex(contact, 0) < 0 && sap_mj_contact_flex(contact, 1) < 0;
+}
+
+// Nonzeros of M.
+static inline int32_t sap_mj_mass_count(const mjModel* m) {
+#if SAP_MJ_SINCE(3, 9, 0)
+  return (int32_t)m->nC;
+#else
+  return (int32_t)m->nM;
+#endif
 }
 
 static inline int32_t sap_mj_flex_count(const mjModel* m) {
@@ -101,6 +128,13 @@ static inline int32_t sap_mj_flex_count(const mjModel* m) {
   return 0;
 #endif
 }
+
+// The stiffness of stretch, bending and cells is read from what MuJoCo 4.0 exports.
+#if SAP_MJ_SINCE(4, 0, 0) && !SAP_MJ_SINCE(4, 1, 0)
+#define SAP_MJ_KNOWS_STRETCH 1
+#else
+#define SAP_MJ_KNOWS_STRETCH 0
+#endif
 
 static inline bool sap_mj_springs_are_on(const mjModel* m) {
 #if SAP_MJ_SINCE(3, 3, 6)

@@ -178,16 +178,15 @@ static bool has_room(const sap_mj* a, int32_t ntrees) {
 static int32_t find_contact_trees(sap_mj* a, const mjData* d, const mjContact* c) {
   int32_t ntrees = 0;
   if (!sap_mj_contact_is_of_geoms(c)) {
-    const int32_t rows = mj_isPyramidal(&a->shadow) && c->dim > 1 ? 2 * (c->dim - 1) : c->dim;
+    const int32_t rows = sap_mj_contact_row_count(&a->shadow, c);
     for (int32_t r = 0; r < rows; ++r) {
       const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, c->efc_address + r);
       ntrees = sap_mj_find_trees(a, &row, ntrees);
     }
     return ntrees;
   }
-  const int32_t geoms[2] = {c->geom1, c->geom2};
   for (int32_t side = 0; side < 2; ++side) {
-    const int32_t tree = a->body_tree[a->model->geom_bodyid[geoms[side]]];
+    const int32_t tree = a->body_tree[a->model->geom_bodyid[sap_mj_contact_geom(c, side)]];
     if (tree >= 0 && a->tree_seen[tree] < 0) {
       a->tree_seen[tree] = ntrees;
       a->block_trees[ntrees++] = tree;

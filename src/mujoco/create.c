@@ -98,6 +98,7 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(joint_margin, m->njnt),
       ARRAY(tendon_margin, m->ntendon),
       ARRAY(A, a->A_start[a->ntrees]),
+      ARRAY(mass_place, sap_mj_mass_count(m)),
       ARRAY(rhs, m->nv),
       ARRAY(v_star, m->nv),
       ARRAY(v_before, m->nv),
@@ -148,9 +149,7 @@ static sap_status fill(sap_mj* a, sap_error* error) {
     status = allocate_all(a, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_mj_place_mass(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
+    sap_mj_place_mass(a);
     status = sap_mj_find_elastics(a, error);
   }
   if (status == SAP_STATUS_OK) {

@@ -80,7 +80,7 @@ static double size_of(const mjModel* m, int32_t geom) {
 
 static bool has_rows(const sap_mj* a, const mjData* d, const mjContact* c) {
   const mjModel* m = a->model;
-  const int rows = mj_isPyramidal(&a->shadow) && c->dim > 1 ? 2 * (c->dim - 1) : c->dim;
+  const int rows = sap_mj_contact_row_count(&a->shadow, c);
   return c->exclude == 0 && c->efc_address >= 0 && c->efc_address + rows <= d->nefc &&
          c->geom1 >= 0 && c->geom2 >= 0 && c->geom1 < (int)m->ngeom && c->geom2 < (int)m->ngeom;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Physical stiffness and relaxation time of geoms, explicit pairs, limits and equalities.
-// Without any, as the readers of sapstep have it: moving geoms k = max(1e6 N/m, 1e5 s^-2 m), m the
-// mass of all that is welded together, so that their own weight sinks them by 0.1 mm at most;
-// static ones are rigid, limits and equalities too; tau_d = 0.01 s.
+// Physical stiffness and relaxation time of geoms, flexes, explicit pairs, limits and equalities.
+// What the model gives none has, as with the readers of our own models, tau_d = 0.01 s and
+//   moving geoms   k = max(1e6 N/m, 1e5 s^-2 m), m the mass of all that is welded together: their
+//                  own weight sinks them by 0.1 mm at most
+//   flexes         k = 1e6 N/m
+//   static geoms, limits, equalities: rigid; explicit pairs: what their geoms make
 #include <math.h>
 #include <stdio.h>
 
@@ -13,9 +15,12 @@ static const double LEAST_STIFFNESS = 1e6;     // [N/m]
 static const double STIFFNESS_PER_MASS = 1e5;  // [s^-2]
 static const double RELAXATION_TIME = 0.01;    // [s]
 
-// A negative solref is (-k, -k tau_d).
-static bool is_physical(const mjtNum* solref) {
-  return solref[0] < 0.0 && solref[1] <= 0.0;
+// A negative solref is (-k, -k tau_d): then what it says, else k and tau_d as they are.
+static void read_solref(const mjtNum* solref, double* k, double* tau_d) {
+  if (solref[0] < 0.0 && solref[1] <= 0.0) {
+    *k = -solref[0];
+    *tau_d = solref[1] / solref[0];
+  }
 }
 
 static sap_status check_law(const char* what, int32_t id, double stiffness, double tau_d,
@@ -47,15 +52,11 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
   const mjModel* m = a->model;
   for (int32_t g = 0; g < (int32_t)m->ngeom; ++g) {
     const int32_t body = m->geom_bodyid[g];
-    const mjtNum* solref = m->geom_solref + mjNREF * g;
     double k = a->body_tree[body] < 0
                    ? HUGE_VAL
                    : fmax(LEAST_STIFFNESS, STIFFNESS_PER_MASS * mass[m->body_weldid[body]]);
     double tau_d = RELAXATION_TIME;
-    if (is_physical(solref)) {
-      k = -solref[0];
-      tau_d = solref[1] / solref[0];
-    }
+    read_solref(m->geom_solref + mjNREF * g, &k, &tau_d);
     const char* name = mj_id2name(m, mjOBJ_GEOM, g);
     a->geom_stiffness[g] = named_number(m, "sapstep:stiffness", name, k);
     a->geom_relaxation_time[g] = named_number(m, "sapstep:relaxation_time", name, tau_d);
@@ -66,9 +67,8 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
     }
   }
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
-    const mjtNum* solref = m->pair_solref + mjNREF * i;
-    a->pair_stiffness[i] = is_physical(solref) ? -solref[0] : 0.0;
-    a->pair_relaxation_time[i] = is_physical(solref) ? solref[1] / solref[0] : 0.0;
+    a->pair_stiffness[i] = a->pair_relaxation_time[i] = 0.0;
+    read_solref(m->pair_solref + mjNREF * i, &a->pair_stiffness[i], &a->pair_relaxation_time[i]);
   }
   return SAP_STATUS_OK;
 }
@@ -78,10 +78,8 @@ static sap_status fill_flexes(sap_mj* a, sap_error* error) {
 #if SAP_MJ_SINCE(3, 0, 0)
   const mjModel* m = a->model;
   for (int32_t f = 0; status == SAP_STATUS_OK && f < sap_mj_flex_count(m); ++f) {
-    const mjtNum* solref = m->flex_solref + mjNREF * f;
-    const bool physical = is_physical(solref);
-    const double k = physical ? -solref[0] : LEAST_STIFFNESS;
-    const double tau_d = physical ? solref[1] / solref[0] : RELAXATION_TIME;
+    double k = LEAST_STIFFNESS, tau_d = RELAXATION_TIME;
+    read_solref(m->flex_solref + mjNREF * f, &k, &tau_d);
     const char* name = mj_id2name(m, mjOBJ_FLEX, f);
     a->flex_stiffness[f] = named_number(m, "sapstep:stiffness", name, k);
     a->flex_relaxation_time[f] = named_number(m, "sapstep:relaxation_time", name, tau_d);
@@ -98,9 +96,8 @@ static sap_status fill_flexes(sap_mj* a, sap_error* error) {
 static void fill_laws(const mjModel* m, const mjtNum* solrefs, int32_t count, bool limits,
                       double* laws) {
   for (int32_t i = 0; i < count; ++i) {
-    const mjtNum* solref = solrefs + mjNREF * i;
-    const double k = is_physical(solref) ? -solref[0] : HUGE_VAL;
-    const double tau_d = is_physical(solref) ? solref[1] / solref[0] : RELAXATION_TIME;
+    double k = HUGE_VAL, tau_d = RELAXATION_TIME;
+    read_solref(solrefs + mjNREF * i, &k, &tau_d);
     laws[2 * i] = limits ? sap_mj_numeric(m, "sapstep:limit_stiffness", k) : k;
     laws[2 * i + 1] = limits ? sap_mj_numeric(m, "sapstep:limit_relaxation_time", tau_d) : tau_d;
   }
@@ -171,17 +168,12 @@ static inline double share_of(double k1, double k2) {
   return isinf(k1) ? (isinf(k2) ? 0.5 : 0.0) : (isinf(k2) ? 1.0 : 1.0 / (1.0 + k1 / k2));
 }
 
-// Stiffness [N/m] and relaxation time [s] of one side of a contact.
 static inline double stiffness_of(const sap_mj* a, const mjContact* contact, int32_t side) {
-  const int32_t geom = sap_mj_contact_geom(contact, side);
-  return geom >= 0 ? a->geom_stiffness[geom]
-                   : a->flex_stiffness[sap_mj_contact_flex(contact, side)];
+  return sap_mj_side(contact, side, a->geom_stiffness, a->flex_stiffness);
 }
 
 static inline double relaxation_time_of(const sap_mj* a, const mjContact* contact, int32_t side) {
-  const int32_t geom = sap_mj_contact_geom(contact, side);
-  return geom >= 0 ? a->geom_relaxation_time[geom]
-                   : a->flex_relaxation_time[sap_mj_contact_flex(contact, side)];
+  return sap_mj_side(contact, side, a->geom_relaxation_time, a->flex_relaxation_time);
 }
 
 double sap_mj_contact_share(const sap_mj* a, const mjContact* contact) {

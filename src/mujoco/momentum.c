@@ -26,15 +26,9 @@ static double* diagonal_entry(const sap_mj* a, int32_t i, int32_t j) {
 }
 
 // MuJoCo's nonzeros of M, in its order, to their places in A.
-sap_status sap_mj_place_mass(sap_mj* a, sap_error* error) {
+void sap_mj_place_mass(sap_mj* a) {
   const mjModel* m = a->model;
-#if SAP_MJ_SINCE(3, 9, 0)
-  a->mass_count = (int32_t)m->nC;
-#else
-  a->mass_count = (int32_t)m->nM;
-#endif
-  const sap_status status = SAP_GROW(&a->mass_place, &a->mass_capacity, a->mass_count, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
+  for (int32_t i = 0; i < a->nv; ++i) {
     const int32_t tree = a->dof_tree[i], first = a->tree_start[tree], n = a->tree_size[tree];
     const int32_t row = a->A_start[tree] + (i - first);
 #if SAP_MJ_SINCE(3, 9, 0)
@@ -48,7 +42,6 @@ sap_status sap_mj_place_mass(sap_mj* a, sap_error* error) {
     }
 #endif
   }
-  return status;
 }
 
 void sap_mj_add_mass(sap_mj* a, const mjData* d) {
@@ -64,7 +57,8 @@ void sap_mj_add_mass(sap_mj* a, const mjData* d) {
   a->is_free_of_laws = true;
   a->coupling_count = 0;
   a->coupling_value_count = 0;
-  for (int32_t k = 0; k < a->mass_count; ++k) {
+  const int32_t count = sap_mj_mass_count(a->model);
+  for (int32_t k = 0; k < count; ++k) {
     a->A[a->mass_place[k]] = M[k];
   }
 }

@@ -85,21 +85,11 @@ static void widen_limits(sap_mj* a, const mjData* d) {
 }
 
 static double margin_of(const mjModel* m, const mjContact* c, int32_t side) {
-  const int32_t geom = sap_mj_contact_geom(c, side);
-#if SAP_MJ_SINCE(3, 0, 0)
-  return geom >= 0 ? m->geom_margin[geom] : m->flex_margin[sap_mj_contact_flex(c, side)];
-#else
-  return m->geom_margin[geom];
-#endif
+  return sap_mj_side(c, side, m->geom_margin, SAP_MJ_OF_FLEXES(m->flex_margin));
 }
 
 static double gap_of(const mjModel* m, const mjContact* c, int32_t side) {
-  const int32_t geom = sap_mj_contact_geom(c, side);
-#if SAP_MJ_SINCE(3, 0, 0)
-  return geom >= 0 ? m->geom_gap[geom] : m->flex_gap[sap_mj_contact_flex(c, side)];
-#else
-  return m->geom_gap[geom];
-#endif
+  return sap_mj_side(c, side, m->geom_gap, SAP_MJ_OF_FLEXES(m->flex_gap));
 }
 
 // What MuJoCo would have made of the margins of the model: forces below `force`, listed below
