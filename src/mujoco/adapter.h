@@ -227,7 +227,7 @@ sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 void sap_mj_place_mass(sap_mj* a);  // once
 void sap_mj_add_mass(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, sap_error* error);
-sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error);
+sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error);
 double sap_mj_row_times(const sap_mj_row* row, const double* v);
 void sap_mj_row_add(const sap_mj_row* row, double factor, double* to);
 // free_motion.c
@@ -271,7 +271,7 @@ void sap_mj_identities_again(sap_mj* a);  // forgets those of this step
 sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* contact, int32_t* id,
                            sap_error* error);
 // blocks.c
-sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error);
+sap_status sap_mj_add_blocks(sap_mj* a, const mjData* d, sap_error* error);
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
                            sap_error* error);
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);
@@ -293,9 +293,12 @@ bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v);
 void sap_mj_bias_accelerations(sap_mj* a, const mjData* d);
 sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                sap_error* error);
+// elements.c
+void sap_mj_find_elements(sap_mj* a, mjData* d);  // all stiffness and damping of the step
 // elastic.c
 sap_status sap_mj_find_elastics(sap_mj* a, sap_error* error);  // once
-void sap_mj_set_elastics(sap_mj* a, mjData* d);                // K and D of the step
+// elastic_law.c
+void sap_mj_set_elastics(sap_mj* a, mjData* d);  // K and D of the step
 // to += factor K v, or D v.
 void sap_mj_elastic_times(const sap_mj* a, bool damping, double factor, const double* v,
                           double* to);

@@ -209,7 +209,7 @@ static int32_t equality_rows(const mjData* d, int32_t first) {
   return count;
 }
 
-sap_status sap_mj_add_blocks(sap_mj* a, mjData* d, sap_error* error) {
+sap_status sap_mj_add_blocks(sap_mj* a, const mjData* d, sap_error* error) {
   const mjModel* m = a->model;
   a->slot_count = 0;
   a->far_limit_count = 0;

@@ -120,55 +120,8 @@ sap_status sap_mj_add_rank_one(sap_mj* a, const sap_mj_row* row, double factor, 
   return SAP_STATUS_OK;
 }
 
-static void find_joint_elements(sap_mj* a, const mjData* d) {
-  const mjModel* m = a->model;
-  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
-  for (int32_t i = 0; i < a->nv; ++i) {
-    a->dof_stiffness[i] = 0.0;
-    a->dof_damping[i] = dampers ? sap_mj_damping(m->dof_damping[i],
-                                                 SAP_MJ_HIGHER(m->dof_dampingpoly, i), d->qvel[i])
-                                : 0.0;
-  }
-  for (int32_t j = 0; springs && j < (int32_t)m->njnt; ++j) {
-    const int32_t first = m->jnt_dofadr[j], address = m->jnt_qposadr[j], type = m->jnt_type[j];
-    const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
-    const double x = scalar ? d->qpos[address] - m->qpos_spring[address] : 0.0;
-    const double k =
-        sap_mj_stiffness(m->jnt_stiffness[j], SAP_MJ_HIGHER(m->jnt_stiffnesspoly, j), x);
-    const int32_t count = scalar ? 1 : type == mjJNT_BALL ? 3 : 6;
-    for (int32_t i = first; i < first + count; ++i) {
-      a->dof_stiffness[i] = k;
-    }
-  }
-}
-
-static void find_tendon_elements(sap_mj* a, const mjData* d) {
-  const mjModel* m = a->model;
-  const bool springs = sap_mj_springs_are_on(m), dampers = sap_mj_dampers_are_on(m);
-  for (int32_t t = 0; t < (int32_t)m->ntendon; ++t) {
-    const double length = d->ten_length[t];
-#if SAP_MJ_SINCE(3, 0, 0)
-    const mjtNum* rest = m->tendon_lengthspring + 2 * t;  // nothing pulls in between
-    const double x = length > rest[1]   ? length - rest[1]
-                     : length < rest[0] ? length - rest[0]
-                                        : 0.0;
-    const bool slack = rest[0] < rest[1] && x == 0.0;
-#else
-    const double x = length - m->tendon_lengthspring[t];
-    const bool slack = false;
-#endif
-    a->tendon_stiffness[t] =
-        springs && !slack
-            ? sap_mj_stiffness(m->tendon_stiffness[t], SAP_MJ_HIGHER(m->tendon_stiffnesspoly, t), x)
-            : 0.0;
-    a->tendon_damping[t] =
-        dampers ? sap_mj_damping(m->tendon_damping[t], SAP_MJ_HIGHER(m->tendon_dampingpoly, t),
-                                 d->ten_velocity[t])
-                : 0.0;
-  }
-}
-
-// Where a block of two trees goes that is the last one or after it, so that none is searched for.
+// Coupling of two trees, which is the last that was made or a new one: elastics come first, those
+// of a pair of trees together.
 static double* next_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_error* error) {
   const sap_mj_coupling* last = a->coupling_count > 0 ? &a->couplings[a->coupling_count - 1] : NULL;
   return last != NULL && last->tree_a == tree_a && last->tree_b == tree_b
@@ -176,15 +129,14 @@ static double* next_coupling(sap_mj* a, int32_t tree_a, int32_t tree_b, sap_erro
              : append_coupling(a, tree_a, tree_b, error);
 }
 
-// h^2 K + h D of flexes, and -h^2 K v0. They come first, in the order of A's blocks.
-static sap_status add_elastics(sap_mj* a, mjData* d, sap_error* error) {
+// h^2 K + h D of flexes, and -h^2 K v0.
+static sap_status add_elastics(sap_mj* a, const mjData* d, sap_error* error) {
   const double h = a->model->opt.timestep;
   if (a->elastic_count == 0) {
     return SAP_STATUS_OK;
   }
   a->A_is_filled = true;
   a->is_free_of_laws = false;
-  sap_mj_set_elastics(a, d);
   for (int32_t i = 0; i < a->elastic_count; ++i) {
     const sap_mj_elastic* e = &a->elastics[i];
     const int32_t tree_a = e->tree_a, tree_b = e->tree_b;
@@ -205,23 +157,15 @@ static sap_status add_elastics(sap_mj* a, mjData* d, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error) {
-  const mjModel* m = a->model;
-  const double h = m->opt.timestep;
+sap_status sap_mj_add_elements(sap_mj* a, const mjData* d, sap_error* error) {
+  const double h = a->model->opt.timestep;
   for (int32_t i = 0; i < a->nv; ++i) {
     a->rhs[i] = h * d->qfrc_smooth[i];
   }
   if (!a->options.implicit) {
-    memset(a->dof_stiffness, 0, (size_t)a->nv * sizeof(double));
-    memset(a->dof_damping, 0, (size_t)a->nv * sizeof(double));
     return SAP_STATUS_OK;
   }
   sap_status status = add_elastics(a, d, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  find_joint_elements(a, d);
-  find_tendon_elements(a, d);
   for (int32_t i = 0; i < a->nv; ++i) {
     const double slope = a->dof_damping[i] + h * a->dof_stiffness[i];
     if (slope > 0.0) {
@@ -230,7 +174,7 @@ sap_status sap_mj_add_elements(sap_mj* a, mjData* d, sap_error* error) {
       a->rhs[i] -= h * h * a->dof_stiffness[i] * d->qvel[i];
     }
   }
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)m->ntendon; ++t) {
+  for (int32_t t = 0; status == SAP_STATUS_OK && t < (int32_t)a->model->ntendon; ++t) {
     const double k = a->tendon_stiffness[t], b = a->tendon_damping[t];
     if (k > 0.0 || b > 0.0) {
       const sap_mj_row row = sap_mj_tendon_row(&a->shadow, d, t);

@@ -91,7 +91,7 @@ static void write_passive(sap_mj* a, mjData* d, const double* v) {
 
 static void write_elastics(sap_mj* a, mjData* d, const double* v) {
   const double h = a->model->opt.timestep;
-  if (!a->options.implicit || a->elastic_count == 0) {
+  if (a->elastic_count == 0) {
     return;
   }
   for (int32_t i = 0; i < a->nv; ++i) {

@@ -11,7 +11,7 @@
 #define ACCEPTED_MOMENTUM_ERROR 1e-3
 
 // A, v* and blocks, for the servos as they are divided now.
-static sap_status assemble(sap_mj* a, mjData* d, sap_error* error) {
+static sap_status assemble(sap_mj* a, const mjData* d, sap_error* error) {
   sap_mj_add_mass(a, d);
   sap_status status = sap_mj_add_elements(a, d, error);
   if (status == SAP_STATUS_OK) {
@@ -63,6 +63,7 @@ sap_status sap_mj_solve(sap_mj* a, mjData* d, double began, sap_mj_solved* out, 
   *out = (sap_mj_solved){0};
   sap_mj_identities_begin(a);
   a->all_limits = false;
+  sap_mj_find_elements(a, d);
   sap_status status = sap_mj_find_servos(a, d, error);
   bool again = true;
   while (status == SAP_STATUS_OK && again) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Servos that are not affine, against closed forms of the linearly implicit step
-//   (I + h kd + h^2 kp) v' = I v + h (kp (u - q) - kd v) + h kd v,
+//   (I + h kd + h^2 kp) v' = I v + h kp (u - q),
 // with gains at which explicit forces fly apart, and within their bounds. MuJoCo 4 alone has them.
 #include "support/mujoco_run.h"
 
