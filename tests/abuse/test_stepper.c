@@ -113,18 +113,8 @@ static int stumble_constraints(void* context, double t, const double* q0, const 
   if (stumbles(x)) {
     return 7;
   }
-  const int32_t tree = 0;
-  const double row[2] = {1.0, 0.0}, R = 1e-9, v_hat = 0.0;
-  const double* jacobian = row;
-  const sap_block block = {.set = SAP_SET_NONNEGATIVE,
-                           .nrows = 1,
-                           .ntrees = 1,
-                           .trees = &tree,
-                           .jacobians = &jacobian,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .key = 1};
-  return sap_problem_add_block(problem, &block, error) == SAP_STATUS_OK ? 0 : 1;
+  const double row[2] = {1.0, 0.0};
+  return (int)toy_add_row(problem, SAP_SET_NONNEGATIVE, row, 1e-9, 0.0, error);
 }
 
 // Whichever call it is, in rounds beyond the first as well: the step ends, and the next is made.

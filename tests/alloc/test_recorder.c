@@ -13,6 +13,7 @@
 #include "support/heap_count.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
+#include "support/skip.h"
 
 static simulation box(void) {
   sap_builder* builder = simulation_builder(0.0, 0.0, -9.81);
@@ -26,10 +27,7 @@ static simulation box(void) {
 
 static void no_heap_call_in_steady_state(void** unused) {
   (void)unused;
-  if (!sap_recorder_available()) {
-    print_message("this build has no HDF5\n");
-    skip();
-  }
+  SKIP_WITHOUT_HDF5();
   enum { WARM = 200, ROWS = 3000 };
   scratch s;
   char path[SCRATCH_PATH_SIZE];

@@ -13,6 +13,7 @@
 #include <sapstep/base.h>
 
 #include "support/command.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 
@@ -111,10 +112,7 @@ static void test_solvers(void** state) {
 // What cannot be written is not silently lost.
 static void test_full_standard_output(void** state) {
   scratch* s = *state;
-  if (access("/dev/full", W_OK) != 0) {
-    print_message("/dev/full is missing: skipped\n");
-    skip();
-  }
+  SKIP_WITHOUT("/dev/full");
   static const char message[] = "cannot write to standard output: No space left on device";
   command_expect(s, program, "--help > /dev/full", 3, message);
   command_expect(s, program, "--version > /dev/full", 3, message);

@@ -2,30 +2,10 @@
 // sapstep converge: orders that are known, references that are too coarse, formulas.
 #define _XOPEN_SOURCE 700
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "support/command.h"
+#include "cli/converge_command.h"
 #include "support/near.h"
-
-static const char* const program = SAPSTEP_PROGRAM;
-#define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
-#define CYLINDER "'" SCENES "spring_cylinder.xml'"
-#define EXACT " --exact 'x=0.1*cos(sqrt(100/0.75)*t)' "
-
-static command_result run(scratch* s, const char* arguments, int exit_code) {
-  char line[2048];
-  (void)snprintf(line, sizeof line, "converge %s", arguments);
-  return command_exits(s, program, line, exit_code);
-}
+#include "support/skip.h"
 
 // A number of the n-th row of JSON output.
 static double value(const command_result* r, int row, const char* name) {
@@ -61,11 +41,11 @@ static void expect_fit(const command_result* r, int first, int n) {
 
 // Orders of the schemes on a system without contact, the reference being their own.
 static void double_pendulum_orders(void** state) {
-  command_result r = run(*state,
-                         "'" SCENES
-                         "double_pendulum.xml' --dt 0.005 --levels 4 --duration 0.5 "
-                         "--format json",
-                         0);
+  command_result r = converge(*state,
+                              "'" SCENES
+                              "double_pendulum.xml' --dt 0.005 --levels 4 --duration 0.5 "
+                              "--format json",
+                              0);
   assert_string_equal(r.err, "");
   assert_true(json_valid(r.out));
   const double orders[3] = {1.0, 1.0, 2.0};
@@ -84,13 +64,13 @@ static void double_pendulum_orders(void** state) {
   command_clear(&r);
 }
 
-// Castro's case against its exact solution; numbers of an independent program, dt 0.02.
+// Castro's case against its exact solution; numbers of an independent SAPSTEP_PROGRAM, dt 0.02.
 static void spring_cylinder_errors(void** state) {
-  command_result r = run(*state,
-                         CYLINDER
-                         " --duration 5 --levels 3 --contact-stage end --format json "
-                         "--scheme symplectic-euler,midpoint" EXACT,
-                         0);
+  command_result r = converge(*state,
+                              CYLINDER
+                              " --duration 5 --levels 3 --contact-stage end --format json "
+                              "--scheme symplectic-euler,midpoint" EXACT,
+                              0);
   ASSERT_NEAR(value(&r, 0, "position_l2"), 1.30e-2, 0.005e-2);
   ASSERT_NEAR(value(&r, 3, "position_l2"), 1.03e-2, 0.005e-2);
   ASSERT_NEAR(value(&r, 5, "position_l2"), 6.5e-4, 0.05e-4);
@@ -102,11 +82,11 @@ static void spring_cylinder_errors(void** state) {
 
 // The scenes of contact run as well; the chart has a line per series and panel.
 static void chart_of_sliding_box(void** state) {
-  command_result r = run(*state,
-                         "'" SCENES
-                         "sliding_box.xml' --levels 3 --duration 0.1 --scheme midpoint "
-                         "--contact-stage end,theta --format csv --svg orders.svg",
-                         0);
+  command_result r = converge(*state,
+                              "'" SCENES
+                              "sliding_box.xml' --levels 3 --duration 0.1 --scheme midpoint "
+                              "--contact-stage end,theta --format csv --svg orders.svg",
+                              0);
   assert_string_equal(r.err, "");
   assert_non_null(strstr(r.out, "\nmidpoint,theta,sap,0.0005"));
   char* svg = scratch_text(*state, "orders.svg");
@@ -122,11 +102,11 @@ static void chart_of_sliding_box(void** state) {
 }
 
 static void coarse_reference_is_told(void** state) {
-  command_result r = run(*state,
-                         "'" SCENES
-                         "double_pendulum.xml' --dt 0.01 --levels 3 --duration 0.5 "
-                         "--scheme midpoint --reference-ratio 2 --format json",
-                         1);
+  command_result r = converge(*state,
+                              "'" SCENES
+                              "double_pendulum.xml' --dt 0.01 --levels 3 --duration 0.5 "
+                              "--scheme midpoint --reference-ratio 2 --format json",
+                              1);
   assert_non_null(strstr(r.err, "2 of 3 errors are less than ten times what the references"));
   assert_non_null(strstr(r.err, "--reference-ratio 8 would do better"));
   assert_non_null(strstr(r.out, "\"outcome\": \"reference too coarse\""));
@@ -145,17 +125,17 @@ static void formulas(void** state) {
     char line[512];
     (void)snprintf(line, sizeof line,
                    CYLINDER " --levels 2 --scheme midpoint --format json --exact 'x=%s'", texts[i]);
-    command_result r = run(*state, line, 0);
+    command_result r = converge(*state, line, 0);
     const double error = value(&r, 0, "position_l2");
     first = i == 0 ? error : first;
     ASSERT_NEAR(error, first, 1e-12);
     command_clear(&r);
   }
-  command_result r = run(*state,
-                         CYLINDER
-                         " --levels 2 --scheme midpoint --format json "
-                         "--exact 'x=0.1*cos(sqrt(100/0.75)*t)+2*t-1*t'",
-                         0);
+  command_result r = converge(*state,
+                              CYLINDER
+                              " --levels 2 --scheme midpoint --format json "
+                              "--exact 'x=0.1*cos(sqrt(100/0.75)*t)+2*t-1*t'",
+                              0);
   assert_true(value(&r, 0, "position_l2") > 0.5);
   command_clear(&r);
 }
@@ -170,7 +150,7 @@ static void solutions_of_the_scene(void** state) {
     (void)snprintf(line, sizeof line,
                    CYLINDER " --duration 1 --levels 2 --scheme midpoint --format json %s",
                    arguments[i]);
-    command_result r = run(*state, line, 0);
+    command_result r = converge(*state, line, 0);
     error[i] = value(&r, 0, "position_l2");
     assert_true(value(&r, 0, "velocity_end") > 0.0);
     command_clear(&r);
@@ -179,19 +159,19 @@ static void solutions_of_the_scene(void** state) {
   assert_true(error[0] != error[2]);
   // Jacobi's cd against the pendulum, and parabolas with half sines
   command_result r =
-      run(*state,
-          "'" SAPSTEP_SOURCE_DIR
-          "/examples/studies/orders/pendulum.xml' --keyframe "
-          "released --dt 0.01 --levels 3 --duration 2 --scheme midpoint --format json",
-          0);
+      converge(*state,
+               "'" SAPSTEP_SOURCE_DIR
+               "/examples/studies/orders/pendulum.xml' --keyframe "
+               "released --dt 0.01 --levels 3 --duration 2 --scheme midpoint --format json",
+               0);
   ASSERT_NEAR(value(&r, 0, "position_fit"), 2.0, 0.02);
   assert_true(value(&r, 2, "position_l2") < 1e-3);
   command_clear(&r);
-  r = run(*state,
-          "'" SAPSTEP_SOURCE_DIR
-          "/examples/studies/orders/bouncing_contact.xml' --dt 0.0005 "
-          "--levels 3 --duration 0.5 --scheme midpoint --format json",
-          0);
+  r = converge(*state,
+               "'" SAPSTEP_SOURCE_DIR
+               "/examples/studies/orders/bouncing_contact.xml' --dt 0.0005 "
+               "--levels 3 --duration 0.5 --scheme midpoint --format json",
+               0);
   assert_true(value(&r, 0, "position_l2") < 0.01);
   assert_true(value(&r, 2, "position_l2") < 0.6 * value(&r, 0, "position_l2"));
   command_clear(&r);
@@ -207,7 +187,7 @@ static void extrapolated_reference(void** state) {
                    "double_pendulum.xml' --dt 0.005 --levels 3 --duration 0.5 --scheme "
                    "midpoint --format json --reference-ratio %d --reference %s",
                    i == 0 ? 32 : 4, i == 0 ? "run" : "richardson");
-    command_result r = run(*state, line, 0);
+    command_result r = converge(*state, line, 0);
     error[i] = value(&r, 2, "position_l2");
     ASSERT_NEAR(value(&r, 0, "position_fit"), 2.0, 0.02);
     command_clear(&r);
@@ -219,16 +199,13 @@ static void extrapolated_reference(void** state) {
 static void urdf_double_pendulum(void** state) {
   const char* path = SAPSTEP_SHARED
       "/models/urdf/robots/double_pendulum_description/urdf/double_pendulum_continuous.urdf";
-  if (access(path, R_OK) != 0) {
-    print_message("%s is not there\n", path);
-    skip();
-  }
+  SKIP_WITHOUT(path);
   char line[1024];
   (void)snprintf(line, sizeof line,
                  "'%s' --lenient --dt 0.005 --levels 4 --duration 0.5 --start joint1=1 "
                  "--start joint2=0.5 --format json",
                  path);
-  command_result r = run(*state, line, 0);
+  command_result r = converge(*state, line, 0);
   ASSERT_NEAR(value(&r, 0, "position_fit"), 1.0, 0.15);
   ASSERT_NEAR(value(&r, 4, "position_fit"), 1.0, 0.15);
   ASSERT_NEAR(value(&r, 8, "position_fit"), 2.0, 0.1);

@@ -1,40 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The runs of sapstep converge: failed ones, in threads, killed and resumed; wrong input.
 #define _XOPEN_SOURCE 700
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-#include "support/command.h"
-
-static const char* const program = SAPSTEP_PROGRAM;
-#define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
-#define CYLINDER "'" SCENES "spring_cylinder.xml'"
-#define EXACT " --exact 'x=0.1*cos(sqrt(100/0.75)*t)' "
-
-static command_result run(scratch* s, const char* arguments, int exit_code) {
-  char line[2048];
-  (void)snprintf(line, sizeof line, "converge %s", arguments);
-  return command_exits(s, program, line, exit_code);
-}
+#include "cli/converge_command.h"
 
 // A run that diverges is told and does not stop the others.
 static void failed_runs_are_told(void** state) {
-  command_result r = run(*state,
-                         CYLINDER
-                         " --dt 1 --duration 2000 --levels 2 "
-                         "--scheme explicit-euler,implicit-euler --format json" EXACT,
-                         1);
+  command_result r = converge(*state,
+                              CYLINDER
+                              " --dt 1 --duration 2000 --levels 2 "
+                              "--scheme explicit-euler,implicit-euler --format json" EXACT,
+                              1);
   assert_non_null(strstr(r.err, "runs did not arrive"));
   assert_non_null(strstr(r.out, "\"scheme\": \"implicit-euler\""));
   assert_true(json_valid(r.out));
@@ -58,7 +37,7 @@ static void threads_change_nothing(void** state) {
     (void)snprintf(line, sizeof line,
                    "'" SCENES "sliding_box.xml' --duration 0.05 --levels 3 --format json --jobs %d",
                    1 + 3 * i);
-    r[i] = run(*state, line, 0);
+    r[i] = converge(*state, line, 0);
     remove_times(r[i].out);
   }
   assert_string_equal(r[0].out, r[1].out);
@@ -79,7 +58,7 @@ static void killed_and_resumed(void** state) {
       "'" SCENES "double_pendulum.xml' --dt 0.002 --levels 5 --duration 1 --jobs 1 --format json";
   char with[SCRATCH_PATH_SIZE + 256], path[SCRATCH_PATH_SIZE];
   char command[2 * SCRATCH_PATH_SIZE + 1024];
-  command_result whole = run(*state, line, 0);
+  command_result whole = converge(*state, line, 0);
   (void)scratch_path(*state, "orders.journal", path);
   (void)snprintf(with, sizeof with, "%s --journal '%s'", line, path);
   for (int i = 0; i < 2; ++i) {
@@ -89,11 +68,11 @@ static void killed_and_resumed(void** state) {
         "'%s' converge %s > /dev/null 2>&1 & victim=$!; while kill -0 $victim && "
         "[ \"$(stat -c %%s '%s' 2>/dev/null || echo 0)\" -le %lld ]; do sleep 0.01; done; "
         "kill -9 $victim && wait $victim",
-        program, with, path, before);
+        SAPSTEP_PROGRAM, with, path, before);
     assert_int_equal(WEXITSTATUS(system(command)), 128 + SIGKILL);
     assert_true(file_size(path) > before);
   }
-  command_result resumed = run(*state, with, 0);
+  command_result resumed = converge(*state, with, 0);
   remove_times(whole.out);
   remove_times(resumed.out);
   assert_string_equal(whole.out, resumed.out);
@@ -101,7 +80,7 @@ static void killed_and_resumed(void** state) {
   command_clear(&whole);
   command_clear(&resumed);
   (void)scratch_write(*state, "no.journal", "text", 4, path);
-  command_result other = run(*state, CYLINDER " --levels 2 --journal no.journal", 3);
+  command_result other = converge(*state, CYLINDER " --levels 2 --journal no.journal", 3);
   assert_non_null(strstr(other.err, "this is no journal of this very command"));
   command_clear(&other);
 }
@@ -145,9 +124,9 @@ static void refusals(void** state) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
     char line[512];
     (void)snprintf(line, sizeof line, "converge %s", cases[i].arguments);
-    command_expect(*state, program, line, cases[i].code, cases[i].message);
+    command_expect(*state, SAPSTEP_PROGRAM, line, cases[i].code, cases[i].message);
   }
-  command_result r = run(*state, CYLINDER " --levels 2 --svg no/such/folder.svg" EXACT, 3);
+  command_result r = converge(*state, CYLINDER " --levels 2 --svg no/such/folder.svg" EXACT, 3);
   assert_non_null(strstr(r.err, "no/such/folder.svg"));
   command_clear(&r);
 }

@@ -16,6 +16,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 
@@ -89,10 +90,7 @@ static void test_compare(void** state) {
 
 static void test_plot(void** state) {
   scratch* s = *state;
-  if (!sap_recorder_available()) {
-    print_message("this build has no HDF5\n");
-    skip();
-  }
+  SKIP_WITHOUT_HDF5();
   run(s, "run %s --scheme symplectic-euler --friction 0 --duration 200 --record a.h5", cylinder);
   run(s, "plot a.h5 energy:total -o b.svg");
   char* svg = scratch_text(s, "b.svg");

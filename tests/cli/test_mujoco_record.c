@@ -9,6 +9,7 @@
 
 #include "support/command.h"
 #include "support/mujoco_run.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 static const double mass = 8.0, gravity = 9.81, pi = 3.14159265358979323846;
@@ -264,8 +265,7 @@ int main(void) {
     cmocka_unit_test_setup_teardown(test_wrong_input, begin, end),
   };
   if (!sap_recorder_available()) {
-    (void)printf("skipped: this build has no HDF5\n");
-    return 0;
+    return skip_program("this build has no HDF5");
   }
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

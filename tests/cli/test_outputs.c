@@ -17,6 +17,7 @@
 #include <sapstep/recorder.h>
 
 #include "support/command.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml"
@@ -80,10 +81,7 @@ static void test_outputs_differ(void** state) {
 // A recording called as its own chart.
 static void test_sibling(void** state) {
   scratch* s = *state;
-  if (!sap_recorder_available()) {
-    print_message("no HDF5: skipped\n");
-    skip();
-  }
+  SKIP_WITHOUT_HDF5();
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.svg", 0, NULL);
   command_expect(s, program, "plot a.svg energy", 3, "'a.svg' would be written over itself");
   command_expect(s, program, "plot missing.svg energy", 3, "cannot read 'missing.svg': No such");

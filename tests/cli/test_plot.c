@@ -15,6 +15,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
@@ -32,14 +33,13 @@ static void expect(scratch* s, const char* arguments, int exit_code, const char*
   free(run(s, arguments, exit_code, message));
 }
 
-static bool skipped(scratch* s) {
+static void need_hdf5(scratch* s) {
   if (sap_recorder_available()) {
-    return false;
+    return;
   }
   expect(s, "plot a.h5 energy", 3, "libhdf5-dev");
   expect(s, "export a.h5", 3, "libhdf5-dev");
-  print_message("this build has no HDF5\n");
-  return true;
+  SKIP_WITHOUT_HDF5();
 }
 
 // A box of 1 kg that falls from half a metre and lies still after 2 s.
@@ -62,9 +62,7 @@ static int numbers(const char* line, double* out, int most) {
 }
 
 static void exported_numbers_obey_mechanics(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   record(*state);
   char* csv = run(*state,
                   "export a.h5 position:box:z v:root energy contact_force:box penetration "
@@ -126,9 +124,7 @@ static int count(const char* text, const char* word) {
 }
 
 static void pictures_hold_what_was_asked(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   record(*state);
   expect(*state, "plot a.h5 energy slip history", 0, NULL);
   char* svg = scratch_text(*state, "a.svg");
@@ -153,9 +149,7 @@ static void pictures_hold_what_was_asked(void** state) {
 }
 
 static void wrong_input_is_told(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
@@ -196,9 +190,7 @@ static void wrong_input_is_told(void** state) {
 
 // The total energy is the sum of its parts, springs among them.
 static void energies_add_up(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   expect(*state,
          "run '" SAPSTEP_SOURCE_DIR
          "/examples/scenes/spring_cylinder.xml' --duration 0.4 --record s.h5",

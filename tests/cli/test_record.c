@@ -15,24 +15,22 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
 // Without HDF5 the option says so.
-static bool skipped(scratch* s) {
+static void need_hdf5(scratch* s) {
   if (sap_recorder_available()) {
-    return false;
+    return;
   }
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.h5", 3, "libhdf5-dev");
-  print_message("this build has no HDF5\n");
-  return true;
+  SKIP_WITHOUT_HDF5();
 }
 
 static void recording_equals_trajectory(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   char path[SCRATCH_PATH_SIZE];
   command_expect(*state, program,
                  "run " BOX
@@ -64,12 +62,9 @@ static void recording_equals_trajectory(void** state) {
 }
 
 static void h5py_reads_it(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   if (system("python3 -c 'import h5py' >/dev/null 2>&1") != 0) {
-    print_message("python3 has no h5py\n");
-    skip();
+    SKIP("python3 has no h5py");
   }
   char path[SCRATCH_PATH_SIZE], line[2 * SCRATCH_PATH_SIZE];
   command_expect(*state, program,
@@ -97,9 +92,7 @@ static void h5py_reads_it(void** state) {
 }
 
 static void failures_are_told(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   command_expect(*state, program, "run " BOX " --duration 0.1 --record no/such/a.h5", 3,
                  "cannot write 'no/such/a.h5': No such file or directory");
   command_expect_after(*state, program, "mkdir -p folder;",
@@ -128,9 +121,7 @@ static void failures_are_told(void** state) {
 
 // A recording that was cut off anywhere: what reads it works, or says what is wrong.
 static void truncations_are_told(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   static const char* const readers[] = {"export cut.h5 energy contacts -o cut.csv",
                                         "plot cut.h5 energy step:newton_iterations -o cut.svg",
                                         "view cut.h5 -o cut.html"};
@@ -160,9 +151,7 @@ static void truncations_are_told(void** state) {
 
 // A reader of what a killed run left: all rows up to the last flush.
 static void a_killed_run_is_readable(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_hdf5(*state);
   command_result r = command_run(
       *state, "sh", "",
       "-c '\"$0\" run \"$1\" --dt 0.0001 --duration 1000 --record killed.h5 > killed.txt 2>&1 & "

@@ -16,6 +16,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 
@@ -261,10 +262,7 @@ static void test_shared_files(void** state) {
     char arguments[1024], reference[SCRATCH_PATH_SIZE], path[SCRATCH_PATH_SIZE];
     (void)snprintf(reference, sizeof reference, "%s/data/contact-problems/%s.solution",
                    SAPSTEP_SHARED, names[i]);
-    if (access(reference, R_OK) != 0) {
-      print_message("%s is missing: skipped\n", reference);
-      skip();
-    }
+    SKIP_WITHOUT(reference);
     (void)snprintf(arguments, sizeof arguments,
                    "solve --tolerance 1e-12 --output found '%s/data/contact-problems/%s.problem'",
                    SAPSTEP_SHARED, names[i]);

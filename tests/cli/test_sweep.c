@@ -13,6 +13,7 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define SCENES SAPSTEP_SOURCE_DIR "/examples/scenes/"
@@ -308,8 +309,7 @@ static void ranks(void** state) {
       mpirun, mpirun, program, mpirun, program, mpirun, program);
   run(*state, line, "sweep fall.study" TABLE("a"), 0);
   if (!exists(*state, "mpi")) {
-    print_message("skipped: no mpirun, or a build without MPI\n");
-    return;
+    SKIP("no mpirun, or a build without MPI");
   }
   assert_same_file(*state, "m.csv", "a.csv");
   assert_true(exists(*state, "killed"));

@@ -14,18 +14,18 @@
 
 #include "support/command.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static const char* const program = SAPSTEP_PROGRAM;
 #define BOX "'" SAPSTEP_SOURCE_DIR "/examples/scenes/falling_box.xml'"
 
 // A build that lacks a library says which.
-static bool skipped(scratch* s) {
+static void need_pages(scratch* s) {
   if (sap_page_available()) {
-    return false;
+    return;
   }
   command_expect(s, program, "view a.h5", 3, sap_recorder_available() ? "'a.h5'" : "libhdf5-dev");
-  print_message("this build has no HDF5 or no three.js\n");
-  return true;
+  SKIP("this build has no HDF5 or no three.js");
 }
 
 static void record(scratch* s) {
@@ -34,9 +34,7 @@ static void record(scratch* s) {
 }
 
 static void writes_one_file(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_pages(*state);
   record(*state);
   command_expect(*state, program, "view a.h5 --title '</script><b>&\"' --frame-rate 20 >/dev/null",
                  0, NULL);
@@ -53,9 +51,7 @@ static void writes_one_file(void** state) {
 }
 
 static void refuses(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_pages(*state);
   record(*state);
   char path[SCRATCH_PATH_SIZE];
   (void)scratch_write(*state, "text.h5", "no\n", 3, path);
@@ -141,12 +137,9 @@ static double number(const char* report, const char* name) {
 }
 
 static void plays_in_a_browser(void** state) {
-  if (skipped(*state)) {
-    skip();
-  }
+  need_pages(*state);
   if (system("command -v chromium >/dev/null") != 0) {
-    print_message("no chromium to try the page in\n");
-    skip();
+    SKIP("no chromium to try the page in");
   }
   record(*state);
   command_expect(*state, program, "view a.h5 >/dev/null", 0, NULL);

@@ -13,6 +13,8 @@
 
 #include <sapstep/problem_file.h>
 
+#include "support/skip.h"
+
 static const double SOLVED = 1e-8;  // what Acary et al. 2018 ask for
 enum { PROBLEMS = 38, LEAST = 37 };
 
@@ -53,11 +55,9 @@ static double natural_map(const char* path, const char* name) {
 static void test_set(void** unused) {
   (void)unused;
   const char* folder = SAPSTEP_SHARED "/data/fclib";
+  SKIP_WITHOUT(folder);
   DIR* entries = opendir(folder);
-  if (entries == NULL) {
-    print_message("skipped: needs HDF5 and %s\n", folder);
-    skip();
-  }
+  assert_non_null(entries);
   int problems = 0, solved = 0;
   for (struct dirent* entry = readdir(entries); entry != NULL; entry = readdir(entries)) {
     char path[1024];
@@ -86,18 +86,7 @@ static void test_unsymmetric(void** unused) {
   for (int i = 0; i < 4; ++i) {
     char path[1024];
     (void)snprintf(path, sizeof path, SAPSTEP_SHARED "/data/fclib/%s.hdf5", names[i]);
-    FILE* file = fopen(path, "rb");
-#ifndef SAPSTEP_HDF5
-    if (file != NULL) {
-      (void)fclose(file);
-      file = NULL;
-    }
-#endif
-    if (file == NULL) {
-      print_message("skipped: needs HDF5 and %s\n", path);
-      skip();
-    }
-    (void)fclose(file);
+    SKIP_WITHOUT(path);
     assert_true(natural_map(path, "implicit-complementarity") <= SOLVED);
     assert_true(natural_map(path, "staggered") <= SOLVED);
   }

@@ -15,6 +15,7 @@
 #include "math/quaternion.h"
 #include "model/model_data.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 typedef struct robot {
   const char* file;
@@ -135,12 +136,7 @@ static void test_robots(void** state) {
   for (size_t i = 0; i < sizeof robots / sizeof *robots; ++i) {
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/models/%s", SAPSTEP_SHARED, robots[i].file);
-    FILE* probe = fopen(path, "r");
-    if (probe == NULL) {
-      print_message("skipped: %s is absent\n", path);
-      skip();
-    }
-    assert_int_equal(fclose(probe), 0);
+    SKIP_WITHOUT(path);
     check_robot(&robots[i], path);
   }
 }

@@ -17,6 +17,7 @@
 
 #include "support/model_rows.h"
 #include "support/near.h"
+#include "support/skip.h"
 
 static sap_model* read_scene(const char* path) {
   sap_model* model = NULL;
@@ -141,12 +142,7 @@ static void add_row(void* context, const model_row* row) {
 static void check_model(const char* file, const row_sum* expected, int32_t count) {
   char path[1024];
   (void)snprintf(path, sizeof path, "%s/models/mujoco/%s", SAPSTEP_SHARED, file);
-  FILE* probe = fopen(path, "r");
-  if (probe == NULL) {
-    print_message("skipped: %s is absent\n", path);
-    skip();
-  }
-  assert_int_equal(fclose(probe), 0);
+  SKIP_WITHOUT(path);
   sap_model* model = read_scene(path);
   row_sums sums = {.count = 0};
   model_rows(model, add_row, &sums);

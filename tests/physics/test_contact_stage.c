@@ -15,6 +15,7 @@
 
 #include "support/near.h"
 #include "support/simulation.h"
+#include "support/toy_system.h"
 
 static const double mass = 0.5, gravity = 9.81, stiffness = 1e4;
 static const double duration = 0.4;  // 9 periods
@@ -60,8 +61,8 @@ static int constraints(void* context, double t, const double* q0, const double* 
                        sap_error* error) {
   const drop* d = context;
   (void)t;
-  const int32_t tree = 0;
   if (d->kind == CONTACT) {
+    const int32_t tree = 0;
     const double J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     const double* jacobian = J;
     const sap_contact_block contact = {.ntrees = 1,
@@ -72,8 +73,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
                                        .key = 1};
     return (int)sap_problem_add_contact(problem, &contact, regularization, error);
   }
-  const double J[3] = {0.0, 0.0, 1.0};
-  const double* jacobian = J;
+  const double up[3] = {0.0, 0.0, 1.0};
   const sap_soft_row row = {.stiffness = stiffness,
                             .relaxation_time = d->tau_d,
                             .g0 = q0[2],
@@ -83,15 +83,8 @@ static int constraints(void* context, double t, const double* q0, const double* 
   double R, v_hat;
   const sap_status status =
       sap_problem_soften_row(problem, regularization, &row, &R, &v_hat, error);
-  const sap_block block = {.set = d->kind == LIMIT ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
-                           .nrows = 1,
-                           .ntrees = 1,
-                           .trees = &tree,
-                           .jacobians = &jacobian,
-                           .R = &R,
-                           .v_hat = &v_hat,
-                           .key = 1};
-  return status != SAP_STATUS_OK ? 1 : (int)sap_problem_add_block(problem, &block, error);
+  const sap_set set = d->kind == LIMIT ? SAP_SET_NONNEGATIVE : SAP_SET_FREE;
+  return status != SAP_STATUS_OK ? 1 : (int)toy_add_row(problem, set, up, R, v_hat, error);
 }
 
 // L2 error of z over a.

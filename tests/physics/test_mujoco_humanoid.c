@@ -2,10 +2,9 @@
 // MuJoCo's humanoid with position servos on all 21 hinges, falling on the floor: holds with gains
 // from 1e2 to 1e7 N m/rad at 5 ms and at 1e5 up to 20 ms, where stock MuJoCo (Euler) diverges from
 // 1e4 on.
-#include <unistd.h>
-
 #include "support/mujoco_run.h"
 #include "support/mujoco_servos.h"
+#include "support/skip.h"
 
 static const char path[] = SAPSTEP_SHARED "/models/mujoco/humanoid/humanoid.xml";
 
@@ -32,19 +31,9 @@ static double run(double kp, double dt) {
   return speed;
 }
 
-static bool is_there(void) {
-  if (access(path, R_OK) == 0) {
-    return true;
-  }
-  print_message("skipped: %s is not there\n", path);
-  return false;
-}
-
 static void test_gains(void** state) {
   (void)state;
-  if (!is_there()) {
-    skip();
-  }
+  SKIP_WITHOUT(path);
   for (double kp = 1e2; kp < 2e7; kp *= 10.0) {
     assert_true(run(kp, 0.005) < 100.0);
   }
@@ -52,9 +41,7 @@ static void test_gains(void** state) {
 
 static void test_steps(void** state) {
   (void)state;
-  if (!is_there()) {
-    skip();
-  }
+  SKIP_WITHOUT(path);
   assert_true(run(1e5, 0.01) < 100.0);
   assert_true(run(1e5, 0.02) < 100.0);
 }
@@ -62,9 +49,7 @@ static void test_steps(void** state) {
 // What it is measured against.
 static void test_stock(void** state) {
   (void)state;
-  if (!is_there()) {
-    skip();
-  }
+  SKIP_WITHOUT(path);
   mujoco_run r = mujoco_run_file(path, NULL);
   mujoco_stiffen(r.model, 1e4);
   double speed = 0.0;

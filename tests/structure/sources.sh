@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # sources.sh SOURCE_DIR: every source has its licence line first, none is longer than 600 lines or
-# names a path of one machine, and the top level holds what it should.
+# names a path of one machine, tests that skip say why, and the top level holds what it should.
 set -euo pipefail
 cd "$1"
 shopt -s nullglob
@@ -24,6 +24,11 @@ while IFS= read -r file; do
 done < <(find src integrators* include tests examples cmake .ci -type f \
   \( -name '*.[ch]' -o -name '*.inc' -o -name '*.cpp' -o -name '*.cmake' -o -name '*.sh' -o -name '*.py' \
   -o -name 'CMakeLists.txt' -o -path '.ci/run' \) ! -path 'tests/structure/sources.sh' | sort)
+
+if grep -rnE '\bskip\(\)' tests --include='*.[ch]' | grep -v '^tests/support/skip.h:'; then
+  echo "skip by SKIP (tests/support/skip.h), which prints the reason"
+  bad=1
+fi
 
 for entry in *; do
   case $entry in

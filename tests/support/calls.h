@@ -48,16 +48,22 @@ typedef struct call {
 // Functions without: X(name, what must hold).
 #define CALL_HOLDS(name, condition) assert_true(condition);
 
-// What is done with a table. `cleanup` follows each call and frees what it made.
-typedef void calls_check(const call* calls, size_t count, void (*cleanup)(void));
+// `cleanup` follows each call and frees what it made.
+typedef struct calls_table {
+  const call* calls;
+  size_t count;
+  void (*cleanup)(void);
+} calls_table;
+#define CALLS_TABLE(calls, cleanup) \
+  { calls, sizeof calls / sizeof *calls, cleanup }
 
-// The tables of a test program. `tables` hands each to the check, `plain` has the functions without
-// a status.
+// A test program; `plain` has the functions without a status.
+enum { CALLS_TABLES = 4 };
 typedef struct calls_file {
   int (*setup)(void** unused);
   int (*teardown)(void** unused);
-  void (*tables)(calls_check* check);
   void (*plain)(void);
+  calls_table tables[CALLS_TABLES];  // those without calls are none
 } calls_file;
 
 // Three tests, for main to return. A broken call gives a status and a message, one without

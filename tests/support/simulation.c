@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "support/simulation.h"
+#include "support/skip.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -83,8 +84,7 @@ void simulation_skip_absent(const sap_error* error) {
   if (error->status != SAP_STATUS_IO) {
     fail_msg("%s", error->message);
   }
-  print_message("skipped: %s\n", error->message);
-  skip();
+  SKIP("%s", error->message);
 }
 
 void simulation_complete(simulation* s, sap_scheme scheme, double dt) {

@@ -81,6 +81,20 @@ static int linear_integrate(void* context, const double* q0, const double* v, do
   return finish(toy, "integrate_positions", q);
 }
 
+sap_status toy_add_row(sap_problem* problem, sap_set set, const double* row, double R, double v_hat,
+                       sap_error* error) {
+  const int32_t tree = 0;
+  const sap_block block = {.set = set,
+                           .nrows = 1,
+                           .ntrees = 1,
+                           .trees = &tree,
+                           .jacobians = &row,
+                           .R = &R,
+                           .v_hat = &v_hat,
+                           .key = 1};
+  return sap_problem_add_block(problem, &block, error);
+}
+
 static int linear_constraints(void* context, double t, const double* q0, const double* v0,
                               const sap_regularization* regularization, sap_problem* problem,
                               sap_error* error) {
@@ -95,19 +109,9 @@ static int linear_constraints(void* context, double t, const double* q0, const d
   if (!toy->limit) {
     return 0;
   }
-  const int32_t tree = 0;
-  double row[TOY_MAX] = {1.0};
-  const double* jacobian = row;
+  const double row[TOY_MAX] = {1.0};
   const double R = is(toy->nan, "constraints") ? (double)NAN : 1e-9;
-  const sap_block block = {.set = SAP_SET_NONNEGATIVE,
-                           .nrows = 1,
-                           .ntrees = 1,
-                           .trees = &tree,
-                           .jacobians = &jacobian,
-                           .R = &R,
-                           .v_hat = &toy->limit_bias,
-                           .key = 1};
-  return sap_problem_add_block(problem, &block, error) == SAP_STATUS_OK ? 0 : 1;
+  return (int)toy_add_row(problem, SAP_SET_NONNEGATIVE, row, R, toy->limit_bias, error);
 }
 
 void toy_linear_init(toy_linear* toy, int32_t ntrees, int32_t size) {

@@ -43,6 +43,10 @@ typedef struct toy_top {
 } toy_top;
 void toy_top_init(toy_top* toy, double ixx, double iyy, double izz);
 
+// A block of one row on the first tree, with key 1.
+sap_status toy_add_row(sap_problem* problem, sap_set set, const double* row, double R, double v_hat,
+                       sap_error* error);
+
 // A state of the system's size, zeroed; toy_top's quaternion is the identity.
 sap_state toy_state(const sap_system* system);
 

@@ -11,6 +11,7 @@
 #include <sapstep/problem.h>
 
 #include "support/near.h"
+#include "support/one_contact.h"
 
 static sap_problem* create(int32_t ntrees, const int32_t* sizes) {
   sap_problem* problem = NULL;
@@ -21,22 +22,10 @@ static sap_problem* create(int32_t ntrees, const int32_t* sizes) {
 
 // A = diag(2, 3, 5); a contact along all three axes, v_hat = (0, 0, 1).
 static sap_problem* one_contact(const double R[3]) {
-  static const double A[9] = {2, 0, 0, 0, 3, 0, 0, 0, 5}, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  static const double A[9] = {2, 0, 0, 0, 3, 0, 0, 0, 5};
   static const double v_hat[3] = {0.0, 0.0, 1.0}, v_star[3] = {0.0, 0.0, 0.0};
-  const double* const jacobian = J;
-  const int32_t size = 3, tree = 0;
-  sap_problem* problem = create(1, &size);
-  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
-                           .ntrees = 1,
-                           .trees = &tree,
-                           .jacobians = &jacobian,
-                           .R = R,
-                           .v_hat = v_hat,
-                           .friction = 0.5};
-  assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A, 3, NULL), SAP_STATUS_OK);
+  sap_problem* problem = one_contact_problem(A, 0.5, R, v_hat);
   assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_add_block(problem, &block, NULL), SAP_STATUS_OK);
   return problem;
 }
 

@@ -17,6 +17,7 @@
 
 #include "core/file.h"
 #include "support/scratch.h"
+#include "support/skip.h"
 
 static void assert_content(const char* path, const char* expected) {
   char* content = scratch_read(path, NULL);
@@ -150,10 +151,7 @@ static void test_disk_fills_up(void** state) {
 static void test_devices(void** state) {
   (void)state;
   write_text("/dev/null", "text");
-  if (access("/dev/full", W_OK) != 0) {
-    print_message("/dev/full is missing: skipped\n");
-    skip();
-  }
+  SKIP_WITHOUT("/dev/full");
   sap_file* file;
   sap_error error = {0};
   assert_int_equal(sap_file_create("/dev/full", &file, NULL), SAP_STATUS_OK);

@@ -163,12 +163,12 @@ static void test_table(void** state) {
       check_conditions(TABLE, M, q, z, 1e-8);
       ++solved;
     }
-    if (solve(TABLE, M, q, z, 10 + seed % 50) ==
-        SAP_LCP_SOLVED) {  // also by the last pivot allowed
+    // also by the last pivot allowed
+    if (solve(TABLE, M, q, z, 10 + seed % 50) == SAP_LCP_SOLVED) {
       check_conditions(TABLE, M, q, z, 1e-8);
     }
   }
-  assert_true(solved >= 3800);
+  assert_true(solved >= 3800);  // the worst tilts leave nothing but round-off to pivot on
 }
 
 int main(void) {

@@ -12,6 +12,7 @@
 
 #include "solvers/primal/newton.h"
 #include "support/near.h"
+#include "support/one_contact.h"
 
 typedef struct fixture {
   sap_problem* problem;
@@ -27,22 +28,8 @@ static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
 
 // One cone on three velocities, evaluated at vc = v.
 static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
-  const int32_t sizes[1] = {3}, trees[1] = {0};
-  const double A[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, J[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  const double v_hat[3] = {0.0, 0.0, 0.1};
-  const double* jacobians[1] = {J};
-  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
-                           .nrows = 3,
-                           .ntrees = 1,
-                           .trees = trees,
-                           .jacobians = jacobians,
-                           .R = R,
-                           .v_hat = v_hat,
-                           .friction = mu};
-  assert_int_equal(sap_problem_create(&f->problem, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_reset(f->problem, 0.01, 1, sizes, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_set_momentum_block(f->problem, 0, 0, A, 3, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_add_block(f->problem, &block, NULL), SAP_STATUS_OK);
+  const double A[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, v_hat[3] = {0.0, 0.0, 0.1};
+  f->problem = one_contact_problem(A, mu, R, v_hat);
   assert_int_equal(sap_islands_find(&f->islands, f->problem, false, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_newton_create(&f->newton, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_newton_gather(&f->newton, f->problem, &f->islands, 0, NULL), SAP_STATUS_OK);

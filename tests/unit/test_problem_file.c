@@ -14,6 +14,7 @@
 #include <sapstep/problem_file.h>
 
 #include "support/scratch.h"
+#include "support/skip.h"
 
 // Trees of 2 and 1 dofs; one contact on tree 1 alone, one between trees 1 and 0.
 static const char text[] =
@@ -247,8 +248,7 @@ static void test_locale(void** state) {
     set = setlocale(LC_NUMERIC, names[i]);
   }
   if (set == NULL) {
-    print_message("no locale with a decimal comma is installed: skipped\n");
-    skip();
+    SKIP("no locale with a decimal comma is installed");
   }
   scratch s;
   scratch_begin(&s);
@@ -278,13 +278,10 @@ static void test_shared_files(void** state) {
     char source[SCRATCH_PATH_SIZE], copy[SCRATCH_PATH_SIZE];
     (void)snprintf(source, sizeof source, "%s/data/contact-problems/%s.problem", SAPSTEP_SHARED,
                    files[i].name);
-    FILE* present = fopen(source, "r");
-    if (present == NULL) {
-      print_message("%s is missing: skipped\n", source);
+    if (!skip_finds(source)) {
       scratch_end(&s);
-      skip();
+      SKIP("%s is absent", source);
     }
-    (void)fclose(present);
     sap_problem *first[12], *second[12];
     const int count = read_all(source, first, 12);
     assert_int_equal(count, files[i].problems);

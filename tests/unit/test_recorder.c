@@ -19,6 +19,7 @@
 #include "support/near.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
+#include "support/skip.h"
 
 static const double mass = 2.0, gravity = 9.81, dt = 0.01;
 enum { STEPS = 300, FLUSH = 64 };
@@ -164,9 +165,9 @@ static void check_rows(const sap_recording* recording, const truth* t, int64_t n
   }
 }
 
-static bool skipped(void) {
+static void need_hdf5(void) {
   if (sap_recorder_available()) {
-    return false;
+    return;
   }
   sap_recorder* recorder = NULL;
   sap_recording* recording = NULL;
@@ -178,15 +179,12 @@ static bool skipped(void) {
   assert_int_equal(sap_recording_open("a.h5", &recording, &error), SAP_STATUS_UNSUPPORTED);
   assert_int_equal(sap_recorder_close(NULL, &error), SAP_STATUS_OK);
   simulation_end(&s);
-  print_message("this build has no HDF5\n");
-  return true;
+  SKIP_WITHOUT_HDF5();
 }
 
 static void test_round_trip_and_crash(void** unused) {
   (void)unused;
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE], copy[SCRATCH_PATH_SIZE];
@@ -209,9 +207,7 @@ static void test_round_trip_and_crash(void** unused) {
 
 static void test_reads_parts(void** unused) {
   (void)unused;
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE];
@@ -250,9 +246,7 @@ static void expect_refused(const char* path, sap_status status, const char* mess
 
 static void test_wrong_files(void** unused) {
   (void)unused;
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE], other[SCRATCH_PATH_SIZE];
@@ -299,9 +293,7 @@ static void test_wrong_files(void** unused) {
 // A mass that slides along z rests on its joint's lower limit; a motor carries a part of it.
 static void test_efforts_and_model(void** unused) {
   (void)unused;
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   const double lift = 5.0, p[3] = {0.0, 0.0, 0.0},
                tetrahedron[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
   sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
@@ -376,9 +368,7 @@ static void test_efforts_and_model(void** unused) {
 
 static void test_refusals(void** unused) {
   (void)unused;
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   simulation s = box();
   sap_recorder* recorder = NULL;
   sap_error error = {0};
@@ -425,9 +415,7 @@ static size_t allocated(void) {
 static void test_memory_does_not_grow(void** unused) {
   (void)unused;
   enum { ROWS = 20000, EARLY = 8000, FLUSH_ROWS = 16, GROWTH = 200000 };
-  if (skipped()) {
-    skip();
-  }
+  need_hdf5();
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE];

@@ -15,6 +15,7 @@
 #include "support/near.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
+#include "support/skip.h"
 
 enum { FALLS, RESTS, SLIDES, SPINS, ROLLS, BALLS };
 static const int32_t modes[BALLS] = {0, 1, 2, 2, 2};
@@ -72,10 +73,7 @@ static void expect(const double* found, const double* expected, int n) {
 }
 
 static void test_contacts(void** state) {
-  if (!sap_recorder_available()) {
-    print_message("no HDF5: skipped\n");
-    skip();
-  }
+  SKIP_WITHOUT_HDF5();
   char path[SCRATCH_PATH_SIZE];
   sap_recorder* recorder = NULL;
   sap_recording* recording = NULL;

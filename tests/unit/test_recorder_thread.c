@@ -24,6 +24,7 @@
 #include "output/recorder_data.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
+#include "support/skip.h"
 
 #ifdef SAPSTEP_HDF5
 
@@ -288,24 +289,21 @@ static void short_lives(void** unused) {
   }
   scratch_end(&s);
 }
-#else
-static void without_hdf5(void** unused) {
-  (void)unused;
-  print_message("this build has no HDF5\n");
-  skip();
-}
-#endif
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-#ifdef SAPSTEP_HDF5
       cmocka_unit_test(same_file_whoever_works),
       cmocka_unit_test(full_disk),
       cmocka_unit_test(own_model),
       cmocka_unit_test(short_lives),
-#else
-      cmocka_unit_test(without_hdf5),
-#endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
+
+#else
+
+int main(void) {
+  return skip_program("this build has no HDF5");
+}
+
+#endif

@@ -13,6 +13,7 @@
 
 #include "support/near.h"
 #include "support/scratch.h"
+#include "support/skip.h"
 
 typedef struct real_scene {
   const char* file;
@@ -81,12 +82,7 @@ static void test_real_scenes(void** state) {
   for (size_t i = 0; i < sizeof scenes / sizeof scenes[0]; ++i) {
     char path[1024];
     (void)snprintf(path, sizeof path, "%s/models/%s", SAPSTEP_SHARED, scenes[i].file);
-    FILE* probe = fopen(path, "r");
-    if (probe == NULL) {
-      print_message("skipped: %s is absent\n", path);
-      skip();
-    }
-    assert_int_equal(fclose(probe), 0);
+    SKIP_WITHOUT(path);
     check_scene(&scenes[i], path);
   }
 }

@@ -18,6 +18,7 @@
 #include "support/near.h"
 #include "support/scene_text.h"
 #include "support/scratch.h"
+#include "support/skip.h"
 
 static const double eps = 1e-15;  // a few roundings of numbers of size one
 
@@ -187,12 +188,7 @@ static void test_double_pendulum(void** state) {
   sap_model* m = NULL;
   sap_error error = {0};
   (void)snprintf(path, sizeof path, "%s/double_pendulum_simple.urdf", folder);
-  FILE* probe = fopen(path, "r");
-  if (probe == NULL) {
-    print_message("skipped: %s is absent\n", path);
-    skip();
-  }
-  assert_int_equal(fclose(probe), 0);
+  SKIP_WITHOUT(path);
   assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_OK);
   assert_int_equal(m->sizes.nv, 2);
   ASSERT_NEAR(m->joints[0].lower, 0.0, 0.0);
@@ -216,12 +212,7 @@ static void test_solo12(void** state) {
   (void)state;
   static const char path[] =
       SAPSTEP_SHARED "/models/urdf/robots/solo_description/robots/solo12.urdf";
-  FILE* probe = fopen(path, "r");
-  if (probe == NULL) {
-    print_message("skipped: %s is absent\n", path);
-    skip();
-  }
-  assert_int_equal(fclose(probe), 0);
+  SKIP_WITHOUT(path);
   sap_scene_options options = sap_scene_options_default();
   options.floating_base = true;
   sap_model* m = NULL;

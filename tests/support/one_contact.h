@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The smallest problem with friction.
+#ifndef SAP_TESTS_SUPPORT_ONE_CONTACT_H
+#define SAP_TESTS_SUPPORT_ONE_CONTACT_H
+
+#include <sapstep/problem.h>
+
+// One cone on the three velocities of one tree, J = 1; v* is not set. The test fails when a call
+// does.
+sap_problem* one_contact_problem(const double A[9], double mu, const double R[3],
+                                 const double v_hat[3]);
+
+#endif
