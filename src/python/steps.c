@@ -2,17 +2,51 @@
 #include "python/steps.h"
 
 #include "core/clock.h"
+#include "core/threads.h"
 
-sap_status sap_python_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
-                           int64_t count, int64_t* made, sap_error* error) {
-  const double end = sap_clock_seconds() + SAP_PYTHON_SLICE;
-  *made = 0;
-  do {
-    const sap_status status = sap_stepper_step(stepper, state, report, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
+typedef struct slice {
+  sap_python_turn** turns;
+  double end;  // [s]
+} slice;
+
+sap_status sap_python_threads_create(int32_t count, sap_threads** out, sap_error* error) {
+  return sap_threads_create(count, out, error);
+}
+
+void sap_python_threads_destroy(sap_threads* threads) {
+  sap_threads_destroy(threads);
+}
+
+static sap_status record(sap_python_turn* t) {
+  if (t->recorder == NULL || ++t->until < t->every) {
+    return SAP_STATUS_OK;
+  }
+  t->until = 0;
+  const sap_status status = sap_multibody_collect(t->multibody, t->report, &t->error);
+  return status != SAP_STATUS_OK
+             ? status
+             : sap_recorder_write(t->recorder, t->multibody, t->state, t->report, &t->error);
+}
+
+static void take_turn(void* context, int32_t index) {
+  const slice* s = context;
+  sap_python_turn* t = s->turns[index];
+  while (t->left > 0 && sap_clock_seconds() < s->end) {
+    t->status = sap_stepper_step(t->stepper, t->state, t->report, &t->error);
+    t->stepped = t->status == SAP_STATUS_OK;
+    if (t->stepped) {
+      t->status = record(t);
     }
-    *made += 1;
-  } while (*made < count && sap_clock_seconds() < end);
-  return SAP_STATUS_OK;
+    t->left = t->status == SAP_STATUS_OK ? t->left - 1 : 0;
+  }
+}
+
+bool sap_python_step(sap_python_turn** turns, int32_t count, sap_threads* threads) {
+  slice s = {turns, sap_clock_seconds() + SAP_PYTHON_SLICE};
+  sap_threads_run(threads, count, take_turn, &s);
+  bool more = false;
+  for (int32_t i = 0; i < count; ++i) {
+    more = more || turns[i]->left > 0;
+  }
+  return more;
 }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 from _thread import RLock
 from types import SimpleNamespace
-from typing import Any, Callable, Optional, Tuple
+from typing import Any, Callable, List, Optional, Tuple
 
 from ._library import InputError, call, ffi
 
@@ -42,6 +42,11 @@ class Handle(_Lock):  # type: ignore[misc]
         self._born = _forks
         self._objects = SimpleNamespace(**objects)
 
+    @property
+    def forked(self) -> bool:
+        """Threads of the objects are in another process."""
+        return self._born != _forks and any(threads for _, _, threads in self._ends)
+
     def close(self) -> None:
         """Whoever wants the objects later is refused."""
         self._objects = None
@@ -53,7 +58,7 @@ class Handle(_Lock):  # type: ignore[misc]
                 raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own")
             if self._objects is None:
                 raise InputError(f"this {self._what} is over")
-            if self._born != _forks and any(threads for _, _, threads in self._ends):
+            if self.forked:
                 raise InputError(f"this {self._what} has threads or a recording, which are in the process that it "
                                  "was forked from")
             return self._objects
@@ -61,6 +66,21 @@ class Handle(_Lock):  # type: ignore[misc]
             if not mine and self._is_owned():
                 self.release()
             raise
+
+
+class Turns:
+    """Turns at many handles at once. ``finally: deque(turns.release, 0)`` gives all of them back, again
+    by C code alone."""
+
+    def __init__(self) -> None:
+        self._taken: List[Handle] = []
+        self.release = map(Handle.release, filter(Handle._is_owned, self._taken))
+
+    def take(self, handle: Handle) -> Any:
+        """As ``with handle as c``: c."""
+        if not handle._is_owned():  # else it is refused
+            self._taken.append(handle)  # first: Ctrl-C may come when it has just been taken
+        return handle.__enter__()
 
 
 class OwningHandle(Handle):

@@ -122,44 +122,27 @@ def owned_view(data: Any, count: int, owner: Any) -> NDArray[np.float64]:
     return np.asarray(_Memory(data, count, owner)) if count > 0 else np.empty(0)
 
 
-def records(data: Any, count: int, struct: str) -> NDArray[Any]:
-    """The C structs at `data` as a structured array of their numbers, copied."""
-    names, formats, offsets = [], [], []
-    for name, field in ffi.typeof(struct).fields:
-        kind, size = field.type, 1
-        if kind.kind == "array":
-            kind, size = kind.item, kind.length
-        if kind.cname in ("double", "int32_t", "int"):
-            number = np.float64 if kind.cname == "double" else np.int32
-            names.append(name)
-            formats.append((number, size) if field.type.kind == "array" else number)
-            offsets.append(field.offset)
-    layout = np.dtype({"names": names, "formats": formats, "offsets": offsets, "itemsize": ffi.sizeof(struct)})
-    if count == 0:
-        return np.empty(0, layout)
-    return np.frombuffer(ffi.buffer(data, count * layout.itemsize), layout).copy()
+def _index(value: Any, name: str) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} = {reprlib.repr(value)} must be an integer") from None
 
 
 def integer(value: Any, name: str) -> int:
     """An integer of any kind that C can hold."""
-    try:
-        result = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} = {reprlib.repr(value)} must be an integer") from None
+    result = _index(value, name)
     if not -(2**31) <= result < 2**31:
-        raise InputError(f"{name} = {result} is out of range")
+        raise InputError(f"{name} = {reprlib.repr(result)} is out of range")
     return result
 
 
-def non_negative(count: Any, name: str) -> int:
-    """An integer of any kind that is at least 0; it may be large."""
-    try:
-        result = operator.index(count)
-    except TypeError:
-        raise TypeError(f"{name} = {reprlib.repr(count)} must be an integer") from None
-    if result < 0:
-        raise InputError(f"{name} = {result} must be >= 0")
-    return result
+def count_of(value: Any, name: str, least: int = 0) -> int:
+    """An integer of any kind that counts something; more than C can hold is more than anybody waits for."""
+    result = _index(value, name)
+    if result < least:
+        raise InputError(f"{name} = {reprlib.repr(result)} must be >= {least}")
+    return min(result, 2**63 - 1)
 
 
 def number(value: Any, name: str) -> float:

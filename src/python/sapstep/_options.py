@@ -25,7 +25,7 @@ _WORDS = {
     "contact_model": ("SAP_CONTACT_", ("sap", "similar", "lagged")),
 }
 _SOLVER = [name for name, _ in ffi.typeof("sap_solver_options").fields]
-_REGULARIZATION = ("sigma", "beta")
+REGULARIZATION = ("sigma", "beta")
 _STEPPER = ("contact_model", "contact_law", "restitution", "baumgarte", "balance_tolerance",
             "free_motion_max_iterations", "remember", "time_limit")
 
@@ -50,11 +50,20 @@ def assign(struct: Any, name: str, value: Any, told: str = "") -> None:
         raise type(reason)(f"{told or name} = {reprlib.repr(value)}: {reason}") from None
 
 
+def take(struct: Any, fields: Iterable[str], values: Dict[str, Any]) -> None:
+    """Moves the fields that `values` holds into a struct."""
+    for name in fields:
+        if name in values:
+            assign(struct, name, values.pop(name))
+
+
 def c_string(text: Any, name: str) -> Any:
     """A char[] that must outlive its use."""
     if not isinstance(text, str):
         raise TypeError(f"{name} must be a str, not {type(text).__name__}")
-    return ffi.new("char[]", text.encode())
+    if "\0" in text:
+        raise InputError(f"{name} = {reprlib.repr(text)} holds a null character")
+    return ffi.new("char[]", text.encode(errors="backslashreplace"))
 
 
 def file_name(path: Union[str, "os.PathLike[str]"]) -> bytes:
@@ -101,11 +110,9 @@ def stepper_options(dt: Optional[float], scheme: Union[str, Tuple[float, float]]
         assign(options, "theta_vq", theta_vq)
     assign(options, "contact_stage", stage)
     rest = dict(values)
-    for fields, struct in ((_REGULARIZATION, options.regularization), (_STEPPER, options)):
-        for name in fields:
-            if name in rest:
-                assign(struct, name, rest.pop(name))
-    set_options(options.solver_options, rest, (*_REGULARIZATION, *_STEPPER, *others))
+    take(options.regularization, REGULARIZATION, rest)
+    take(options, _STEPPER, rest)
+    set_options(options.solver_options, rest, (*REGULARIZATION, *_STEPPER, *others))
     name = c_string(solver, "solver")
     options.solver = name
     return options, name

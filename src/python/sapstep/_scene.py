@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, List, Union
 
 from ._library import InputError, call, ffi, integer, lib
-from ._options import file_name
+from ._options import c_string, file_name
 
 _COUNTS = {
     "body": "bodies", "joint": "joints", "shape": "shapes", "tendon": "tendons", "actuator": "actuators",
@@ -53,6 +53,12 @@ def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
     return ffi.gc(out[0], lib.sap_model_destroy)
 
 
+def _element(kind: str) -> int:
+    if not isinstance(kind, str) or kind not in _COUNTS:
+        raise InputError(f"{kind!r} must be one of {', '.join(_COUNTS)}")
+    return int(getattr(lib, "SAP_ELEMENT_" + kind.upper()))
+
+
 class Scene:
     """What a simulation tells of its model."""
 
@@ -77,9 +83,7 @@ class Scene:
     def names(self, kind: str) -> List[str]:
         """Names of all "body", "joint", "shape", "actuator", ... in the order of their ids; "" where
         there is none."""
-        if not isinstance(kind, str) or kind not in _COUNTS:
-            raise InputError(f"{kind!r} must be one of {', '.join(_COUNTS)}")
-        element = getattr(lib, "SAP_ELEMENT_" + kind.upper())
+        element = _element(kind)
         return [
             ffi.string(lib.sap_model_name(self._model, element, i)).decode(errors="replace")
             for i in range(getattr(self._sizes, _COUNTS[kind]))
@@ -87,13 +91,11 @@ class Scene:
 
     def find(self, kind: str, name: str) -> int:
         """The id of a named element."""
-        names = self.names(kind)
-        if not isinstance(name, str):
-            raise TypeError(f"the name of a {kind} must be a str, not {type(name).__name__}")
-        if not name or name not in names:
-            known = ", ".join(n for n in names if n) or "none has a name"
+        index = lib.sap_model_find(self._model, _element(kind), c_string(name, f"the name of a {kind}"))
+        if index < 0:
+            known = ", ".join(n for n in self.names(kind) if n) or "none has a name"
             raise InputError(f"there is no {kind} {name!r} ({known})")
-        return names.index(name)
+        return int(index)
 
     def _index(self, kind: str, which: Union[str, int]) -> int:
         return self.find(kind, which) if isinstance(which, str) else integer(which, kind)

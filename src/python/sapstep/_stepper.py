@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Sequence
+from typing import Any, Optional
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import OwningHandle, Owner
-from ._library import InputError, array, call, check, ffi, lib, non_negative, number, owned_view
+from ._library import InputError, array, call, check, count_of, ffi, lib, number, owned_view
 
 
 @dataclass
@@ -37,6 +37,7 @@ class StateOwner(Owner):
 
     _c: OwningHandle
     _state: Any
+    _pending: Optional[BaseException] = None  # what a callback of the step raised
 
     def _begin(self, system: Any, options: Any, state: Any) -> None:
         """Last in the making: c.stepper and what steps need."""
@@ -48,9 +49,9 @@ class StateOwner(Owner):
         self._act = owned_view(state.act, state.na, state)
         self._dt = float(options.dt)
         with self._c as c:
-            c.state, c.report, c.error = state, ffi.new("sap_step_report*"), ffi.new("sap_error*")
-            c.made = ffi.new("int64_t*")
-            c.stepped, c.recorder = False, None
+            c.state, c.report, c.recorder = state, ffi.new("sap_step_report*"), None
+            c.turn = ffi.new("sap_python_turn*", {"stepper": c.stepper, "state": state, "report": c.report})
+            c.turns = ffi.new("sap_python_turn*[]", [c.turn])
 
     @property
     def t(self) -> float:
@@ -133,27 +134,16 @@ class StateOwner(Owner):
     def step(self, count: int = 1) -> None:
         """Makes `count` steps. A step that fails leaves the state as it was before it. Ctrl-C ends
         the call between two steps."""
-        self._advance(non_negative(count, "count"), ())
-
-    def _advance(self, count: int, stop: Sequence[Any]) -> None:
-        """`count` steps, or fewer once there is something in `stop`."""
+        wanted = count_of(count, "count")
         with self._c as c:
-            made = c.made
-            while count > 0 and not stop:
-                wanted = 1 if c.recorder is not None else min(count, 1 << 30)
-                status = lib.sap_python_step(c.stepper, c.state, c.report, wanted, made, c.error)
-                c.stepped = status == 0
-                if status != 0:
-                    self._raise(status, c.error)
-                count -= made[0]
-                if c.recorder is not None:
-                    self._record(c)
+            c.turn.left, c.turn.status = wanted, 0
+            while lib.sap_python_step(c.turns, 1, ffi.NULL):
+                pass
+            self._check(c.turn)
 
-    def _record(self, c: Any) -> None:
-        raise NotImplementedError
-
-    def _raise(self, status: int, error: Any) -> None:
-        check(status, error)
+    def _check(self, turn: Any) -> None:
+        """Raises what went wrong in the last step or in recording it."""
+        check(turn.status, turn.error)
 
     def __repr__(self) -> str:
         state = self._state
@@ -166,7 +156,7 @@ class StateOwner(Owner):
     def report(self) -> StepReport:
         """Of the last step."""
         with self._c as c:
-            if not c.stepped:
+            if not c.turn.stepped:
                 raise InputError("no step has been made yet, or the last one failed")
             report = c.report
             solver = report.solver
@@ -209,4 +199,4 @@ class StateOwner(Owner):
         with self._c as c:
             call(lib.sap_stepper_load_memory, c.stepper, memory, len(memory))
             self._take(np.frombuffer(saved[:head]))
-            c.stepped = False
+            c.turn.stepped = False

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from threading import Thread
-from typing import Dict, List, Optional, Sequence
+from typing import Any, Dict, List, Optional, Sequence
 
-from ._library import Error, InputError, non_negative
+from ._handle import OwningHandle, Turns
+from ._library import Error, InputError, count_of, ffi, lib
 from ._stepper import StateOwner
+
+_MOST = 256  # threads of a team
+_idle: Dict[int, List[OwningHandle]] = {}  # teams that wait for work, by their number of threads
 
 
 def _members(simulations: Sequence[StateOwner]) -> List[StateOwner]:
@@ -22,13 +25,45 @@ def _members(simulations: Sequence[StateOwner]) -> List[StateOwner]:
     return members
 
 
-def _tell(index: int, error: Exception) -> None:
-    """Raises what went wrong in a member, and says in which."""
-    if isinstance(error, Error):
-        raise type(error)(f"simulation {index}: {error}", error.status) from error
-    if hasattr(error, "add_note"):
-        error.add_note(f"in simulation {index}")
-    raise error
+def _told(index: int, error: Error) -> Error:
+    """The same, and in which simulation."""
+    return type(error)(f"simulation {index}: {error}", error.status)
+
+
+def _step(members: List[StateOwner], count: int, threads: Any) -> None:
+    turns = Turns()
+    try:
+        started = []
+        for i, member in enumerate(members):
+            try:
+                started.append(turns.take(member._c).turn)
+            except Error as error:
+                raise _told(i, error) from None
+            started[i].left, started[i].status = count, 0
+        pointers, more = ffi.new("sap_python_turn*[]", started), True
+        while more:
+            more = lib.sap_python_step(pointers, len(members), threads)
+            for turn, member in zip(started, members):
+                if member._pending is not None and not isinstance(member._pending, Exception):
+                    member._check(turn)  # Ctrl-C, or a System that ends the program
+        for i, turn in enumerate(started):
+            if turn.status != 0:
+                try:
+                    members[i]._check(turn)
+                except Error as error:
+                    raise _told(i, error) from error
+                except Exception as error:
+                    if hasattr(error, "add_note"):
+                        error.add_note(f"in simulation {i}")
+                    raise
+    finally:
+        deque(turns.release, 0)
+
+
+def _team(workers: int) -> OwningHandle:
+    made = OwningHandle("team of threads")
+    made.make("threads", lib.sap_python_threads_create, workers, end=lib.sap_python_threads_destroy, threads=True)
+    return made
 
 
 def step_all(simulations: Sequence[StateOwner], count: int = 1, threads: Optional[int] = None) -> None:
@@ -39,44 +74,19 @@ def step_all(simulations: Sequence[StateOwner], count: int = 1, threads: Optiona
     simulation's place in the list. Ctrl-C ends all between two steps.
     """
     members = _members(simulations)
-    count = non_negative(count, "count")
-    workers = len(os.sched_getaffinity(0)) if threads is None else non_negative(threads, "threads")
-    if workers < 1:
-        raise InputError("threads = 0 must be >= 1")
-    waiting = deque(range(len(members)))
-    stop: List[BaseException] = []
-    errors: Dict[int, Exception] = {}
-
-    def work() -> None:
-        try:
-            while waiting and not stop:
-                try:
-                    i = waiting.popleft()
-                except IndexError:  # another thread took the last one
-                    return
-                try:
-                    members[i]._advance(count, stop)
-                except Exception as error:
-                    errors[i] = error
-        except BaseException as error:  # Ctrl-C, or a System that ends the program
-            stop.append(error)
-
-    others: List[Thread] = []
+    count = count_of(count, "count")
+    most = len(os.sched_getaffinity(0)) if threads is None else count_of(threads, "threads", 1)
+    workers = min(most, len(members), _MOST)
+    if workers <= 1:
+        _step(members, count, ffi.NULL)
+        return
+    teams, team = _idle.setdefault(workers, []), None
     try:
-        for _ in range(min(workers, len(members)) - 1):
-            others.append(Thread(target=work))
-            others[-1].start()
-        work()
-    except BaseException as error:
-        stop.append(error)
-    while others:
-        try:
-            others[-1].join()
-            others.pop()
-        except BaseException as error:
-            stop.append(error)
-    if stop:
-        raise stop[0]
-    if errors:
-        first = min(errors)
-        _tell(first, errors[first])
+        team = teams.pop() if teams else None
+        if team is None or team.forked:
+            team = _team(workers)
+        with team as own:
+            _step(members, count, own.threads)
+    finally:
+        if team is not None:
+            teams.append(team)

@@ -19,8 +19,8 @@ from typing import Any, Dict, Optional
 import mujoco
 
 from ._handle import OwningHandle, Owner
-from ._library import FOLDER, Error, InputError, call, ffi, integer, non_negative, number
-from ._options import assign, c_string, keywords, set_options
+from ._library import FOLDER, Error, InputError, call, count_of, ffi, integer, number
+from ._options import REGULARIZATION, assign, c_string, keywords, set_options, take
 
 _HOW = f"install sapstep from its sources with -C cmake.define.MUJOCO_DIR={os.path.dirname(mujoco.__file__)}"
 if not (FOLDER / "libsapstep_mujoco.so").exists():
@@ -67,11 +67,8 @@ class Adapter(Owner):
         name = c_string(solver, "solver")
         made.solver, made.implicit, made.warm_start = name, bool(implicit), bool(remember)
         assign(made, "time_limit", deadline, "deadline")
-        for field in ("sigma", "beta"):
-            if field in options:
-                assign(made.regularization, field, options.pop(field))
-        set_options(made.solver_options, options,
-                    ("sigma", "beta", *keywords(Adapter.__init__, "self", "model")))
+        take(made.regularization, REGULARIZATION, options)
+        set_options(made.solver_options, options, (*REGULARIZATION, *_KEYWORDS))
         self._c = OwningHandle(type(self).__name__)
         self._c.make("adapter", _lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made,
                      end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
@@ -92,11 +89,11 @@ class Adapter(Owner):
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
         """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was.
         Ctrl-C ends the call between two steps."""
-        count = non_negative(count, "count")
+        count = count_of(count, "count")
         with self._c as c:
             address = self._address(data)
             while count > 0:
-                call(_lib.sap_python_mj_step, c.adapter, address, c.report, min(count, 1 << 30), c.made)
+                call(_lib.sap_python_mj_step, c.adapter, address, c.report, count, c.made)
                 count -= c.made[0]
 
     def forward(self, data: "mujoco.MjData") -> None:
@@ -133,6 +130,9 @@ class Adapter(Owner):
                 _lib.SAP_OUTCOME_CONVERGED, _lib.SAP_OUTCOME_ROUNDOFF)
             result["momentum_error"] = solver.momentum_error if solved else 0.0
         return result
+
+
+_KEYWORDS = keywords(Adapter.__init__, "self", "model")
 
 
 class _Adapters(threading.local):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import _recording
 from ._handle import OwningHandle
-from ._library import InputError, array, call, ffi, lib, non_negative, pointer, records
+from ._library import InputError, array, call, count_of, ffi, lib, pointer
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
 from ._scene import Scene, read_scene
@@ -31,6 +31,16 @@ CONTACT = np.dtype(
         ("gamma", np.float64, 6),
     ]
 )
+_NORMAL = ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double")  # its third column
+_FIELDS = CONTACT.names or ()
+_C_CONTACT: "np.dtype[np.void]" = np.dtype({  # the same fields where C has them
+    "names": list(_FIELDS),
+    "formats": [CONTACT[name] for name in _FIELDS],
+    "offsets": [_NORMAL if name == "normal" else ffi.offsetof("sap_contact", name) for name in _FIELDS],
+    "itemsize": ffi.sizeof("sap_contact"),
+})
+
+
 class Simulation(Scene, StateOwner):
     """An MJCF or URDF scene and its state.
 
@@ -69,8 +79,7 @@ class Simulation(Scene, StateOwner):
         options.setdefault("sigma", scene.regularization.sigma)
         options.setdefault("beta", scene.regularization.beta)
         dt = scene.timestep if dt is None else dt
-        others = keywords(Simulation.__init__, "self", "path")
-        self._options = stepper_options(dt, scheme, contact_stage, solver, options, others)
+        self._options = stepper_options(dt, scheme, contact_stage, solver, options, _KEYWORDS)
         self._assemble()
         if keyframe is not None:
             self.reset(keyframe)
@@ -125,7 +134,7 @@ class Simulation(Scene, StateOwner):
             if keyframe is not None:
                 self._hold(c, control)
             call(lib.sap_state_copy, state, c.state)
-            c.stepped = False
+            c.turn.stepped = False
             lib.sap_stepper_forget(c.stepper)
 
     @property
@@ -193,23 +202,23 @@ class Simulation(Scene, StateOwner):
     def contacts(self) -> NDArray[Any]:
         """Contacts of the last step as a structured array: bodies, shapes (ids of ``names``), point (3)
         [m], normal (3) from A into B, phi [m], velocity vc (6) and impulse gamma (6) on B [t1 t2 n spin
-        roll1 roll2]. Empty before the first step."""
+        roll1 roll2]. Empty where no step has been made since the state was set by reset, load or a
+        checkpoint, or the last one failed."""
         with self._c as c:
-            if c.stepped:
-                call(lib.sap_multibody_collect, c.multibody, c.report)
-            count = lib.sap_multibody_contact_count(c.multibody) if c.stepped else 0
-            found = records(lib.sap_multibody_contacts(c.multibody), count, "sap_contact")
-        result = np.zeros(count, CONTACT)
-        for name in CONTACT.names or ():
-            result[name] = found["R_WC"][:, 6:] if name == "normal" else found[name]
-        return result
+            if not c.turn.stepped:
+                return np.empty(0, CONTACT)
+            call(lib.sap_multibody_collect, c.multibody, c.report)
+            count = lib.sap_multibody_contact_count(c.multibody)
+            if count == 0:
+                return np.empty(0, CONTACT)
+            found = ffi.buffer(lib.sap_multibody_contacts(c.multibody), count * _C_CONTACT.itemsize)
+            return np.frombuffer(found, _C_CONTACT).astype(CONTACT)
 
-    def _of_step(self, function: Any, count: int, end: bool = False) -> NDArray[np.float64]:
+    def _of_step(self, function: Any, count: int, *more: Any) -> NDArray[np.float64]:
         values = np.zeros(count)
         with self._c as c:
-            if not c.stepped:
+            if not c.turn.stepped:
                 raise InputError("no step has been made yet, or the last one failed")
-            more = (c.state.v,) if end else ()
             call(function, c.multibody, c.report, *more, pointer(values))
         return values
 
@@ -227,7 +236,7 @@ class Simulation(Scene, StateOwner):
 
     def accelerations(self) -> NDArray[np.float64]:
         """(v - v0)/dt of the last step (nv) [m/s^2, rad/s^2]."""
-        return self._of_step(lib.sap_multibody_accelerations, self.nv, end=True)
+        return self._of_step(lib.sap_multibody_accelerations, self.nv, self._state.v)
 
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
         """Records the state as it is and every `every`-th step from now on, as HDF5, for the program's
@@ -239,12 +248,9 @@ class Simulation(Scene, StateOwner):
         """
         return _recording.begin(self._c, path, every)
 
-    def _record(self, c: Any) -> None:
-        _recording.write(c)
-
     def write_checkpoint(self, path: Union[str, "os.PathLike[str]"], steps: int = 0) -> None:
         """A file from which :meth:`read_checkpoint`, or the program's --resume, goes on."""
-        name, made = file_name(path), non_negative(steps, "steps")
+        name, made = file_name(path), count_of(steps, "steps")
         with self._c as c:
             call(lib.sap_checkpoint_write, name, c.stepper, c.state, made)
 
@@ -254,5 +260,8 @@ class Simulation(Scene, StateOwner):
         steps = ffi.new("int64_t*")
         with self._c as c:
             call(lib.sap_checkpoint_read, name, c.stepper, c.state, steps)
-            c.stepped = False
+            c.turn.stepped = False
         return int(steps[0])
+
+
+_KEYWORDS = keywords(Simulation.__init__, "self", "path")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import Handle, OwningHandle
-from ._library import InputError, array, ffi, integer, lib, number, view
+from ._library import InputError, array, call, ffi, integer, lib, number, view
 from ._options import keywords, stepper_options
 from ._stepper import StateOwner
 from .problem import ProblemView, tree_counts
@@ -70,24 +70,24 @@ class Stepper(StateOwner):
             raise TypeError(f"system must be a sapstep.System, not {type(system).__name__}")
         self._user = system
         self._tree_sizes = tree_counts(system.tree_sizes)
-        nv = sum(self._tree_sizes)
+        nv = integer(sum(self._tree_sizes), "nv")
         nq = nv if system.nq is None else integer(system.nq, "nq")
-        others = keywords(Stepper.__init__, "self", "system")
-        made, _name = stepper_options(number(dt, "dt"), scheme, contact_stage, solver, options, others)
-        self._pending: Optional[BaseException] = None
+        made, _name = stepper_options(number(dt, "dt"), scheme, contact_stage, solver, options, _KEYWORDS)
         table = self._make_table(nq, nv)
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
-        if lib.sap_state_resize(state, nq, nv, ffi.NULL) != 0:
-            raise InputError(f"nq = {nq}, nv = {nv} must be >= 1")
+        call(lib.sap_state_resize, state, nq, nv)
         self._c = OwningHandle(type(self).__name__)
         self._begin(table, made, state)
         self.q, self.v = q, v
 
-    def _raise(self, status: int, error: Any) -> None:
-        if self._pending is not None:
+    def _check(self, turn: Any) -> None:
+        if turn.status == lib.SAP_STATUS_CALLBACK and self._pending is not None:
             pending, self._pending = self._pending, None
-            raise pending
-        super()._raise(status, error)
+            try:
+                raise pending
+            finally:
+                del pending  # else its traceback would keep itself, and all that was stepped
+        super()._check(turn)
 
     def _fill(self, matrix: Any, values: Any, name: str) -> None:
         blocks = [values] if len(self._tree_sizes) == 1 and np.ndim(values) == 2 else list(values)
@@ -102,62 +102,46 @@ class Stepper(StateOwner):
         def keep(_: Any, error: Optional[BaseException], __: Any) -> None:
             self._pending = error  # the C library must not see it, step() raises it
 
-        def mass_matrix(_: Any, q: Any, M: Any) -> None:
+        def mass_matrix(_: Any, q: Any, M: Any) -> int:
             self._fill(M, user.mass_matrix(view(q, nq).copy()), "mass_matrix")
+            return 0
 
-        def forces(_: Any, t: float, q: Any, v: Any, k1: Any, k2: Any) -> None:
+        def forces(_: Any, t: float, q: Any, v: Any, k1: Any, k2: Any) -> int:
             first, second = user.forces(t, view(q, nq).copy(), view(v, nv).copy())
             view(k1, nv)[:] = array(first, (nv,), "k1")
             view(k2, nv)[:] = array(second, (nv,), "k2")
+            return 0
 
-        def integrate(_: Any, q0: Any, v: Any, dt: float, q: Any) -> None:
+        def integrate(_: Any, q0: Any, v: Any, dt: float, q: Any) -> int:
             moved = user.integrate(view(q0, nq).copy(), view(v, nv).copy(), dt)
             view(q, nq)[:] = array(moved, (nq,), "integrate")
+            return 0
 
-        def stiffness_damping(_: Any, t: float, q: Any, v: Any, K: Any, D: Any) -> None:
+        def stiffness_damping(_: Any, t: float, q: Any, v: Any, K: Any, D: Any) -> int:
             both = user.stiffness_damping(t, view(q, nq).copy(), view(v, nv).copy())
             if both is not None:
                 self._fill(K, both[0], "stiffness")
                 self._fill(D, both[1], "damping")
+            return 0
 
         def constraints(_: Any, t: float, q: Any, v: Any, regularization: Any, problem: Any,
-                        error: Any) -> None:
+                        error: Any) -> int:
             handle = Handle("ProblemView", problem=problem)
             added = ProblemView(handle, self._tree_sizes)
             try:
                 user.constraints(t, view(q, nq).copy(), view(v, nv).copy(), added)
             finally:
                 handle.close()  # the problem is the stepper's again
+            return 0
 
-        signatures = {
-            "mass_matrix": ("int(void*, const double*, const sap_tree_matrix*)", mass_matrix),
-            "forces": ("int(void*, double, const double*, const double*, double*, double*)", forces),
-            "integrate_positions": ("int(void*, const double*, const double*, double, double*)", integrate),
-            "stiffness_damping": (
-                "int(void*, double, const double*, const double*, const sap_tree_matrix*, "
-                "const sap_tree_matrix*)",
-                stiffness_damping,
-            ),
-            "constraints": (
-                "int(void*, double, const double*, const double*, const sap_regularization*, "
-                "sap_problem*, sap_error*)",
-                constraints,
-            ),
-        }
+        functions = {"mass_matrix": mass_matrix, "forces": forces, "integrate_positions": integrate,
+                     "stiffness_damping": stiffness_damping, "constraints": constraints}
+        fields = dict(ffi.typeof("sap_system").fields)
         table = ffi.new("sap_system*")
-        def answering(function: Any) -> Any:
-            def answer(*arguments: Any) -> int:
-                if self._pending is not None:  # the library may try again from another guess
-                    return 1
-                function(*arguments)
-                return 0
-
-            return answer
-
         # What fails answers 1, wherever it fails: cffi catches what Ctrl-C raises on the way, too.
         self._callbacks = {
-            name: ffi.callback(signature, answering(function), error=1, onerror=keep)
-            for name, (signature, function) in signatures.items()
+            name: ffi.callback(fields[name].type, function, error=1, onerror=keep)
+            for name, function in functions.items()
         }
         for name, callback in self._callbacks.items():
             setattr(table, name, callback)
@@ -165,3 +149,6 @@ class Stepper(StateOwner):
         table.nq, table.nv, table.ntrees = nq, nv, len(self._tree_sizes)
         table.tree_sizes = self._sizes_c
         return table
+
+
+_KEYWORDS = keywords(Stepper.__init__, "self", "system")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from things import adapter_module
 
 import sapstep
 
@@ -45,8 +46,7 @@ def test_order_of_schemes(tmp_path):
 
 
 def test_mujoco_notebook(tmp_path):
-    pytest.importorskip("mujoco")
-    pytest.importorskip("sapstep.mujoco")
+    adapter_module()
     rows = draw("mujoco_notebook.py", tmp_path / "mujoco.png").splitlines()
     speeds = {row.split()[0]: float(row.split()[2]) for row in rows[:2]}
     assert speeds["sapstep.mujoco.step"] < 0.01 * speeds["mujoco.mj_step"]

@@ -6,12 +6,10 @@ import threading
 
 import numpy as np
 import pytest
+from things import adapter_module
 
-mujoco = pytest.importorskip("mujoco")
-try:
-    import sapstep.mujoco as adapter
-except ImportError as reason:
-    pytest.skip(str(reason), allow_module_level=True)
+adapter = adapter_module()
+mujoco = adapter.mujoco
 
 BOX = """<mujoco><option timestep="0.005"/><worldbody><geom type="plane" size="1 1 1"/>
 <body pos="0 0 .15"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/></body></worldbody></mujoco>"""

@@ -87,22 +87,6 @@ def test_checkpoint(tmp_path):
     assert np.array_equal(first.q, second.q)
 
 
-def test_threads_do_not_matter():
-    def fleet():
-        robots = [sapstep.Simulation(SCENES / "quadruped.xml", dt=0.01) for _ in range(4)]
-        for i, robot in enumerate(robots):
-            robot.v[0] = 0.1 * i
-        return robots
-
-    one, many = fleet(), fleet()
-    sapstep.step_all(one, 60, threads=1)
-    sapstep.step_all(many, 60, threads=4)
-    for a, b in zip(one, many):
-        assert np.array_equal(a.q, b.q)
-    with pytest.raises(sapstep.InputError, match="twice"):
-        sapstep.step_all([one[0], one[0]])
-
-
 def test_failed_step_leaves_the_state():
     box = sapstep.Simulation(SCENES / "falling_box.xml")
     box.step(3)
@@ -188,6 +172,52 @@ def test_recording(tmp_path):
         box.record(path, every=0)
 
 
+@pytest.mark.parametrize("every", [1, 3, 1000])
+def test_recordings_do_not_depend_on_calls(tmp_path, every):
+    rows = []
+    for name, calls in (("one", [120]), ("many", [1] * 120), ("some", [7] * 16 + [0, 8])):
+        robot = sapstep.Simulation(SCENES / "quadruped.xml")
+        with robot.record(tmp_path / name, every=every):
+            for count in calls:
+                robot.step(count)
+        rows.append(sapstep.program.run("export", tmp_path / name, "q", "step:newton_iterations").stdout)
+    assert rows[0] == rows[1] == rows[2]
+    assert len(rows[0].splitlines()) == 1 + 1 + 120 // every
+
+
+def test_a_step_that_fails_is_no_row(tmp_path):
+    robot = sapstep.Simulation(SCENES / "quadruped.xml")
+    with robot.record(tmp_path / "a.h5"):
+        robot.step(5)
+        robot.v[0] = np.inf
+        with pytest.raises(sapstep.InputError, match="inf"):
+            robot.step(5)
+        robot.v[0] = 0.0
+        robot.step(5)
+    assert len(sapstep.program.run("export", tmp_path / "a.h5", "q").stdout.splitlines()) == 1 + 1 + 10
+
+
+def test_contacts_are_of_the_last_step():
+    box = sapstep.Simulation(SCENES / "falling_box.xml")
+    saved = box.save()
+    assert len(box.contacts) == 0
+
+    def fail():
+        box.v[0] = np.nan
+        with pytest.raises(sapstep.InputError):
+            box.step()
+
+    for undo in (box.reset, lambda: box.load(saved), fail):
+        box.reset()
+        box.step(400)
+        contacts = box.contacts
+        assert len(contacts) >= 3 and contacts.dtype == box.contacts.dtype and contacts.flags.writeable
+        undo()
+        assert len(box.contacts) == 0 and box.contacts.dtype == contacts.dtype
+        with pytest.raises(sapstep.InputError, match="no step has been made"):
+            box.contact_forces()
+
+
 def test_one_thread_at_a_time():
     clutter = sapstep.Simulation(SCENES / "clutter_40.xml")
     failures = []
@@ -243,36 +273,6 @@ def test_floor_under_a_urdf(tmp_path):
     ball = sapstep.Simulation(path, dt=0.01, floating_base=True, floor=-0.5)
     ball.step(200)
     assert ball.pose("ball")[0][2] == pytest.approx(-0.4, abs=1e-3)
-
-
-def test_one_fails_the_others_go_on():
-    robots = [sapstep.Simulation(SCENES / "falling_box.xml") for _ in range(4)]
-    lone = robots[0].copy()
-    lone.step(30)
-    robots[1].v[0] = np.inf
-    robots[3].v[2] = np.nan
-    frozen = robots[1].state
-    for threads in (1, 3):
-        with pytest.raises(sapstep.InputError, match="simulation 1: .*inf") as caught:
-            sapstep.step_all(robots, 15, threads=threads)
-        assert caught.value.status == "value is not finite"
-    assert np.array_equal(robots[1].state, frozen)
-    for robot in (robots[0], robots[2]):
-        assert np.array_equal(robot.state, lone.state)
-
-    class Wrong(sapstep.System):
-        def mass_matrix(self, q):
-            raise KeyError("motor")
-
-    wrong = sapstep.Stepper(Wrong(), [0.0], [0.0], 0.01)
-    with pytest.raises(KeyError, match="motor"):
-        sapstep.step_all([robots[0], wrong, robots[2]], 3, threads=2)
-    assert robots[2].t == pytest.approx(33 * lone.dt)
-    sapstep.step_all([])
-    with pytest.raises(TypeError, match="simulation 1 must be a Simulation or Stepper, not str"):
-        sapstep.step_all([robots[0], "robot"])
-    with pytest.raises(sapstep.InputError, match="threads = 0"):
-        sapstep.step_all(robots, threads=0)
 
 
 def test_state_as_one_vector():

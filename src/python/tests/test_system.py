@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Systems written in Python: closed forms, contact, errors that pass through C."""
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -78,7 +81,7 @@ def test_errors_come_back():
 
 @pytest.mark.parametrize("steps", [0, 3])
 def test_a_callback_that_fails_once_fails_the_step(steps):
-    """Wherever in the step: the library may try again from another guess, and must not get away with it."""
+    """Wherever in the step, at its first guess of the free motion or at a later one."""
 
     class Failing(Block):
         calls, at = 0, -1
@@ -121,3 +124,42 @@ def test_a_callback_that_fails_once_fails_the_step(steps):
         with pytest.raises(KeyError, match=str(at)):
             stepper.step()
         assert np.array_equal(stepper.state, start)
+
+
+def test_an_error_is_of_its_step():
+    stepper = sapstep.Stepper(Block(), np.zeros(4), [1.0, 0, 0, 0.25], 1e-3)
+    stepper._pending = KeyError("of a step that Ctrl-C ended before it was told")
+    stepper.v[0] = np.nan
+    with pytest.raises(sapstep.InputError, match="v.* = nan"):
+        stepper.step()
+
+
+def test_an_error_keeps_nothing():
+    class Own(Exception):
+        pass
+
+    class Raising(Block):
+        def forces(self, t, q, v):
+            raise Own
+
+    stepper = sapstep.Stepper(Raising(), np.zeros(4), np.zeros(4), 1e-3)
+    for step in (stepper.step, lambda: sapstep.step_all([stepper])):
+        gc.collect()
+        gc.disable()
+        try:
+            step()
+        except Own as error:
+            raised = weakref.ref(error)
+        gc.enable()
+        assert raised() is None
+
+
+def test_sizes_that_do_not_fit():
+    class Sized(sapstep.System):
+        def __init__(self, sizes, nq=None):
+            self.tree_sizes, self.nq = sizes, nq
+
+    for system, text in ((Sized([0]), "nq = 0"), (Sized([-1]), "nv = -1"), (Sized([2**30] * 3), "nv = 3221225472"),
+                         (Sized([1], 0), "nq = 0")):
+        with pytest.raises(sapstep.InputError, match=text):
+            sapstep.Stepper(system, [], [], 0.01)

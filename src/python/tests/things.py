@@ -45,9 +45,19 @@ def recorder(tmp_path):
     return robot.record(tmp_path / "r.h5")
 
 
+def adapter_module():
+    """sapstep.mujoco, where it was built with the MuJoCo that is there."""
+    pytest.importorskip("mujoco")
+    try:
+        import sapstep.mujoco
+    except ImportError as reason:
+        pytest.skip(str(reason), allow_module_level=True)
+    return sapstep.mujoco
+
+
 def adapter():
-    mujoco = pytest.importorskip("mujoco")
-    module = pytest.importorskip("sapstep.mujoco")
+    module = adapter_module()
+    mujoco = module.mujoco
     model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody>"
                                            "</mujoco>")
     made = module.Adapter(model)
