@@ -125,7 +125,7 @@ typedef struct sap_report {
   int32_t islands;            // solved (with at least one block)
   int32_t largest_island;     // its velocities
   double cost;                // l(v) [J]
-  double momentum_error;      // castro (32) of the whole problem [-], from sap_residuals
+  double momentum_error;      // castro (32) of the whole problem [-]
   double time;                // wall clock [s]
   sap_iteration* history;     // (history_count)
   int32_t history_count;
@@ -137,10 +137,11 @@ SAP_API void sap_report_clear(sap_report* report);  // frees and zeroes; start w
 // Start with {0}; sap_solution_clear frees. Arrays grow as needed and are kept.
 typedef struct sap_solution {
   int32_t nv, nrows;
-  double* v;      // velocities [m/s, rad/s]                 (nv)
-  double* gamma;  // impulses [N s, N m s], block by block   (nrows)
-  double* vc;     // J v                                     (nrows)
-  double cost;    // l(v) [J]
+  double* v;        // velocities [m/s, rad/s]                 (nv)
+  double* gamma;    // impulses [N s, N m s], block by block   (nrows)
+  double* vc;       // J v                                     (nrows)
+  double* impulse;  // J' gamma, zero where read from a file [N s, N m s]   (nv)
+  double cost;      // l(v) [J]
   int32_t v_capacity, rows_capacity;
 } sap_solution;
 

@@ -38,8 +38,8 @@ static void write_contact(const sap_mj* a, mjData* d, const sap_mj_slot* slot,
 
 static void write_constraints(const sap_mj* a, mjData* d, bool solved) {
   const double rate = 1.0 / a->model->opt.timestep;
-  memset(d->qfrc_constraint, 0, (size_t)a->nv * sizeof(mjtNum));
   if (d->nefc == 0) {
+    memset(d->qfrc_constraint, 0, (size_t)a->nv * sizeof(mjtNum));
     return;
   }
   memset(d->efc_force, 0, (size_t)d->nefc * sizeof(mjtNum));
@@ -58,7 +58,13 @@ static void write_constraints(const sap_mj* a, mjData* d, bool solved) {
     d->efc_state[i] =
         d->efc_force[i] != 0.0 ? (int)mjCNSTRSTATE_QUADRATIC : (int)mjCNSTRSTATE_SATISFIED;
   }
-  mj_mulJacTVec(&a->shadow, d, d->qfrc_constraint, d->efc_force);
+  if (solved && a->slot_count == sap_problem_block_count(a->problem)) {
+    for (int32_t i = 0; i < a->nv; ++i) {
+      d->qfrc_constraint[i] = rate * a->solution.impulse[i];
+    }
+  } else {  // servos and limits out of reach push too
+    mj_mulJacTVec(&a->shadow, d, d->qfrc_constraint, d->efc_force);
+  }
 }
 
 // Springs and dampers: F - (h k + b)(v - v0) - h k v0.

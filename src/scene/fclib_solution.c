@@ -86,7 +86,7 @@ static sap_status read_all(beside* b, bool solution, sap_error* error) {
 // Velocities of a local problem turn from N T1 T2 as impulses do.
 static void take_velocities(const beside* b, sap_solution* s) {
   for (int32_t i = 0; i < s->nv; ++i) {
-    s->v[i] = 0.0;
+    s->v[i] = s->impulse[i] = 0.0;
   }
   for (int32_t i = 0; i < b->v.count; ++i) {
     s->v[b->local ? 3 * (i / 3) + sap_fclib_row(i % 3) : i] = b->v.values[i];
@@ -107,8 +107,8 @@ static void take_impulses(const beside* b, sap_solution* s) {
   }
 }
 
-// vc = J v
-static void find_contact_velocities(const beside* b, sap_solution* s) {
+// vc = J v and J' gamma
+static void multiply_jacobians(const beside* b, sap_solution* s) {
   for (int32_t i = 0; i < sap_problem_block_count(b->problem); ++i) {
     sap_block block;
     int32_t first = 0;
@@ -119,7 +119,9 @@ static void find_contact_velocities(const beside* b, sap_solution* s) {
         const int32_t start = b->tree_start[block.trees[t]];
         const int32_t size = sap_problem_tree_size(b->problem, block.trees[t]);
         for (int32_t j = 0; j < size; ++j) {
-          sum += block.jacobians[t][(size_t)j * (size_t)block.nrows + (size_t)r] * s->v[start + j];
+          const double entry = block.jacobians[t][(size_t)j * (size_t)block.nrows + (size_t)r];
+          sum += entry * s->v[start + j];
+          s->impulse[start + j] += entry * s->gamma[first + r];
         }
       }
       s->vc[first + r] = sum;
@@ -149,7 +151,7 @@ static sap_status read_beside(const sap_fclib_file* file, const sap_problem* pro
   if (status == SAP_STATUS_OK) {
     take_velocities(&b, solution);
     take_impulses(&b, solution);
-    find_contact_velocities(&b, solution);
+    multiply_jacobians(&b, solution);
     solution->cost = b.cost.count > 0 ? b.cost.values[0] : (double)NAN;
     *found = true;
   }

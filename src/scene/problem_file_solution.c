@@ -103,6 +103,7 @@ sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* s
   solution->cost = reader->cost;
   if (reader->nv > 0) {
     memcpy(solution->v, reader->v, (size_t)reader->nv * sizeof *reader->v);
+    memset(solution->impulse, 0, (size_t)reader->nv * sizeof *solution->impulse);
   }
   if (text->value_count > 0) {
     const size_t bytes = (size_t)text->value_count * sizeof *text->values;

@@ -5,6 +5,7 @@
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/residuals.h"
 #include "solvers/solver_table.h"
 
 void sap_totals_add(sap_totals* sum, const sap_totals* island) {
@@ -42,6 +43,11 @@ void sap_answer_hand_over(const sap_answer* answer, const sap_totals* sum, sap_s
   copy(solution->v, answer->v, p->nv);
   copy(solution->gamma, answer->gamma, p->nrows);
   copy(solution->vc, answer->vc, p->nrows);
+  if (answer->impulse != NULL) {
+    copy(solution->impulse, answer->impulse, p->nv);
+  } else {
+    sap_generalized_impulse(p, answer->gamma, solution->impulse);
+  }
   if (report == NULL) {
     return;
   }

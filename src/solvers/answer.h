@@ -20,9 +20,10 @@ void sap_totals_add(sap_totals* sum, const sap_totals* island);
 
 typedef struct sap_answer {
   const sap_problem* problem;
-  const double* v;      // (nv)
-  const double* gamma;  // (nrows)
-  const double* vc;     // (nrows)
+  const double* v;        // (nv)
+  const double* gamma;    // (nrows)
+  const double* vc;       // (nrows)
+  const double* impulse;  // J' gamma (nv); NULL: found from gamma
   double momentum_error;
 } sap_answer;
 

@@ -103,6 +103,15 @@ static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
   }
 }
 
+void sap_generalized_impulse(const sap_problem* p, const double* gamma, double* impulse) {
+  for (int32_t i = 0; i < p->nv; ++i) {
+    impulse[i] = 0.0;
+  }
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    add_block_impulse(p, &p->blocks[b], gamma + p->blocks[b].first_row, impulse);
+  }
+}
+
 void sap_contact_velocity(const sap_problem* p, const double* v, double* vc) {
   for (int32_t b = 0; b < p->nblocks; ++b) {
     sap_problem_block_velocity(p, &p->blocks[b], v, vc + p->blocks[b].first_row);
@@ -160,13 +169,11 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
   double* momentum = step + nv;      // A (v - v*)
   double* absolute = momentum + nv;  // A v
   double* impulse = absolute + nv;   // J' gamma
-  memset(momentum, 0, 3 * nv * sizeof(double));
+  memset(momentum, 0, 2 * nv * sizeof(double));
   for (size_t i = 0; i < nv; ++i) {
     step[i] = v[i] - p->v_star[i];
   }
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    add_block_impulse(p, &p->blocks[b], gamma + p->blocks[b].first_row, impulse);
-  }
+  sap_generalized_impulse(p, gamma, impulse);
   if (p->has_mobility) {
     mobility_residual(p, v, impulse, momentum, out);
     return SAP_STATUS_OK;

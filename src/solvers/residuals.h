@@ -13,6 +13,8 @@ typedef struct sap_momentum {
 
 sap_status sap_momentum_residual(const sap_problem* problem, const double* v, const double* gamma,
                                  sap_momentum* out, sap_error* error);
+// impulse = J' gamma (nv).
+void sap_generalized_impulse(const sap_problem* problem, const double* gamma, double* impulse);
 // vc = J v of all blocks (nrows).
 void sap_contact_velocity(const sap_problem* problem, const double* v, double* vc);
 

@@ -17,14 +17,21 @@ void sap_solution_clear(sap_solution* solution) {
     sap_free(solution->v);
     sap_free(solution->gamma);
     sap_free(solution->vc);
+    sap_free(solution->impulse);
     *solution = (sap_solution){0};
   }
 }
 
 sap_status sap_solution_reserve(sap_solution* solution, int32_t nv, int32_t nrows,
                                 sap_error* error) {
-  sap_status status = SAP_GROW(&solution->v, &solution->v_capacity, nv, error);
-  // gamma and vc share a capacity: the smaller of the two after a failure
+  // v and impulse share a capacity, as gamma and vc do: the smaller of the two after a failure
+  int32_t v_capacity = solution->v == NULL ? 0 : solution->v_capacity;
+  int32_t impulse_capacity = solution->impulse == NULL ? 0 : solution->v_capacity;
+  sap_status status = SAP_GROW(&solution->v, &v_capacity, nv, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&solution->impulse, &impulse_capacity, nv, error);
+  }
+  solution->v_capacity = v_capacity < impulse_capacity ? v_capacity : impulse_capacity;
   int32_t gamma_capacity = solution->gamma == NULL ? 0 : solution->rows_capacity;
   int32_t vc_capacity = solution->vc == NULL ? 0 : solution->rows_capacity;
   if (status == SAP_STATUS_OK) {

@@ -21,13 +21,15 @@ class Solution:
     """What a solver found; not converging is not an error.
 
     v: velocities (nv) [m/s, rad/s]; gamma: impulses, block by block (nrows) [N s, N m s]; vc: J v
-    (nrows); cost: l(v) [J]; outcome: "converged", "converged_to_roundoff", "iteration_limit", ...;
-    iterations; momentum_error: castro (32) [-]; time: wall clock [s].
+    (nrows); impulse: J' gamma (nv) [N s, N m s]; cost: l(v) [J]; outcome: "converged",
+    "converged_to_roundoff", "iteration_limit", ...; iterations; momentum_error: castro (32) [-];
+    time: wall clock [s].
     """
 
     v: NDArray[np.float64]
     gamma: NDArray[np.float64]
     vc: NDArray[np.float64]
+    impulse: NDArray[np.float64]
     cost: float
     outcome: str
     iterations: int
@@ -266,6 +268,7 @@ class Problem(ProblemView):
             v=view(solution.v, solution.nv).copy(),
             gamma=view(solution.gamma, solution.nrows).copy(),
             vc=view(solution.vc, solution.nrows).copy(),
+            impulse=view(solution.impulse, solution.nv).copy(),
             cost=solution.cost,
             outcome=ffi.string(lib.sap_outcome_text(report.outcome)).decode(),
             iterations=report.iterations,

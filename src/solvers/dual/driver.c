@@ -196,7 +196,7 @@ static sap_status hand_over(dual_workspace* w, const sap_dual_call* call, sap_to
   }
   sap_contact_velocity(p, w->v, w->vc);
   sap_key_map_store(&w->last, p, w->gamma);
-  const sap_answer answer = {p, w->v, w->gamma, w->vc, residual.momentum};
+  const sap_answer answer = {p, w->v, w->gamma, w->vc, NULL, residual.momentum};
   sum->cost = residual.cost;
   sap_answer_hand_over(&answer, sum, call->solution, call->report);
   if (call->report != NULL) {

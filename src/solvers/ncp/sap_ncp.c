@@ -206,7 +206,7 @@ static sap_status hand_over(sap_ncp* w, const sap_problem* p, progress* sum, sap
     return status;
   }
   sap_key_map_store(&w->last, p, rows);
-  const sap_answer answer = {p, w->best.v, w->best.gamma, w->best.vc, residual.momentum};
+  const sap_answer answer = {p, w->best.v, w->best.gamma, w->best.vc, NULL, residual.momentum};
   sum->totals.cost = residual.cost;
   sap_answer_hand_over(&answer, &sum->totals, solution, report);
   if (report != NULL) {

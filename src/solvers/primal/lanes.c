@@ -54,8 +54,9 @@ sap_status sap_lanes_set(sap_primal* s, int32_t threads, bool own, sap_error* er
 // Island's velocities, impulses and contact velocities to their places in the problem.
 static void scatter(const sap_primal* s, const sap_newton* n, const sap_problem* p) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t],
-           (size_t)n->size[t] * sizeof(double));
+    const size_t size = (size_t)n->size[t] * sizeof(double);
+    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t], size);
+    memcpy(s->impulse + p->tree_start[n->trees[t]], n->impulse + n->start[t], size);
   }
   for (int32_t c = 0; c < n->ncones; ++c) {
     for (int32_t r = 0; r < 3; ++r) {
@@ -99,7 +100,7 @@ static sap_status solve_island(const sap_primal_call* of, sap_lane* l, int32_t i
                               error);
   if (status == SAP_STATUS_OK) {
     out->end_row = l->iterates.next;
-    out->cost = n->state.cost;
+    out->state = n->state;
     out->nv = n->nv;
     scatter(s, n, of->problem);
   }
@@ -187,7 +188,7 @@ static sap_status add_up(sap_primal* s, bool keep_history, sap_totals* sum, sap_
                               .analyses = r->analysed ? 1 : 0,
                               .islands = 1,
                               .largest = r->nv,
-                              .cost = r->cost};
+                              .cost = r->state.cost};
       sap_totals_add(sum, &one);
     }
   }

@@ -18,7 +18,7 @@ enum {
 // What one island came to.
 typedef struct sap_island_result {
   sap_iterate_result result;
-  double cost;
+  sap_newton_state state;  // where it ended
   int32_t nv;
   int32_t first_row, end_row;  // of its lane's iterates
   bool analysed;
@@ -45,8 +45,10 @@ typedef struct sap_primal {
   sap_history history;
   sap_key_map last;        // duals of the solve before
   double *v, *gamma, *vc;  // of the whole problem
+  double* impulse;         // J' gamma
   double* dual;            // impulses that the primal-dual steps carry along
-  int32_t v_capacity, gamma_capacity, vc_capacity, dual_capacity, result_capacity;
+  int32_t v_capacity, impulse_capacity, gamma_capacity, vc_capacity, dual_capacity;
+  int32_t result_capacity;
 } sap_primal;
 
 // A solve that is under way.

@@ -10,7 +10,6 @@
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/lanes.h"
-#include "solvers/residuals.h"
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -37,6 +36,7 @@ void sap_primal_destroy(void* workspace) {
   sap_free(s->results);
   sap_history_clear(&s->history);
   sap_free(s->v);
+  sap_free(s->impulse);
   sap_free(s->gamma);
   sap_free(s->vc);
   sap_free(s->dual);
@@ -51,6 +51,9 @@ sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* 
 
 static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error) {
   sap_status status = SAP_GROW(&s->v, &s->v_capacity, p->nv, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&s->impulse, &s->impulse_capacity, p->nv, error);
+  }
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error);
   }
@@ -82,22 +85,28 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
   return sum;
 }
 
+// castro (32) of the whole problem at the last evaluation of each island; free_2 = |D A v*|^2 of
+// the trees in none.
+static double momentum_error(const sap_primal* s, double free_2) {
+  double gradient_2 = 0.0, momentum_2 = free_2, impulse_2 = 0.0;
+  for (int32_t i = 0; i < s->islands.count; ++i) {
+    const sap_newton_state* state = &s->results[i].state;
+    gradient_2 += state->gradient * state->gradient;
+    momentum_2 += state->momentum * state->momentum;
+    impulse_2 += state->impulse * state->impulse;
+  }
+  return gradient_2 > 0.0 ? sqrt(gradient_2 / fmax(momentum_2, impulse_2)) : 0.0;
+}
+
 // Fails before it writes anything that the caller sees.
-static sap_status hand_over(const sap_primal* s, const sap_problem* p, const sap_totals* sum,
+static sap_status hand_over(const sap_primal* s, const sap_answer* answer, const sap_totals* sum,
                             sap_solution* solution, sap_report* report, sap_error* error) {
-  sap_momentum momentum = {0};
-  sap_status status = SAP_STATUS_OK;
-  if (report != NULL) {
-    status = sap_momentum_residual(p, s->v, s->gamma, &momentum, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_answer_reserve(p, s->history.capacity, solution, report, error);
-  }
+  const sap_status status =
+      sap_answer_reserve(answer->problem, s->history.capacity, solution, report, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  const sap_answer answer = {p, s->v, s->gamma, s->vc, momentum.relative};
-  sap_answer_hand_over(&answer, sum, solution, report);
+  sap_answer_hand_over(answer, sum, solution, report);
   if (report != NULL) {
     sap_answer_history(&s->history, report);
   }
@@ -118,16 +127,19 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   if (status == SAP_STATUS_OK) {
     status = sap_lanes_set(s, options->threads, p->threads == NULL, error);
   }
+  double free_2 = 0.0;
   if (status == SAP_STATUS_OK && report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;
-    status = sap_history_begin(&s->history, rows, free_momentum(s, p), error);
+    free_2 = free_momentum(s, p);
+    status = sap_history_begin(&s->history, rows, free_2, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   if (p->nv > 0) {
     memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
+    memset(s->impulse, 0, (size_t)p->nv * sizeof(double));
   }
   sap_key_map_recall(&s->last, p, s->dual);
   const sap_primal_call of = {.primal = s,
@@ -142,7 +154,8 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  status = hand_over(s, p, &sum, solution, report, error);
+  const sap_answer answer = {p, s->v, s->gamma, s->vc, s->impulse, momentum_error(s, free_2)};
+  status = hand_over(s, &answer, &sum, solution, report, error);
   if (status == SAP_STATUS_OK && options->newton == SAP_NEWTON_PRIMAL_DUAL) {
     sap_key_map_store(&s->last, p, s->dual);
   }
