@@ -87,7 +87,7 @@ void sap_set_hessian(const sap_block* block, const double* vc, double* G) {
 // Distance from the circular cone |gamma_t| <= mu gamma_n.
 static double cone_distance(double mu, int32_t nrows, const double* gamma) {
   const double gr = sqrt(sap_wide_dot(nrows, gamma, gamma));
-  if (gr <= mu * gamma[2]) {
+  if (sap_cone_holds(mu, gr, gamma[2])) {
     return 0.0;
   }
   if (mu * gr <= -gamma[2]) {

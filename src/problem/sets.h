@@ -51,6 +51,11 @@ static inline sap_cone_region sap_cone_classify(const sap_cone* cone, double ur2
   return un <= 0.0 && cone->mu * cone->mu * ur2 <= un2 ? SAP_CONE_NONE : SAP_CONE_SLIDING;
 }
 
+// Does a point lie in |x_t| <= mu x_n? Without friction mu x_n tells nothing of x_n < 0.
+static inline bool sap_cone_holds(double mu, double xt, double xn) {
+  return xn >= 0.0 && xt <= mu * xn;
+}
+
 // gamma_n of a sliding contact.
 static inline double sap_cone_sliding_normal(const sap_cone* cone, double ur, double un) {
   const double gamma_n = cone->k * (un + cone->mu * ur);

@@ -66,7 +66,7 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
 // Euclidean projection on |x_t| <= mu x_n, in place.
 static void project_cone(double mu, int32_t nrows, double* x) {
   const double xt = sqrt(sap_wide_dot(nrows, x, x));
-  if (xt <= mu * x[2]) {
+  if (sap_cone_holds(mu, xt, x[2])) {
     return;
   }
   const double normal = mu * xt <= -x[2] ? 0.0 : (x[2] + mu * xt) / (1.0 + mu * mu);

@@ -154,6 +154,28 @@ static void test_consistent(void** state) {
   }
 }
 
+// Nor do frictionless contacts pull where nothing moves along them: |z_t| = 0 = mu z_n there.
+static void test_without_friction(void** state) {
+  (void)state;
+  const double R[3] = {1e-3, 1e-3, 0.05}, open[3] = {0.0, 0.0, 0.3}, closed[3] = {0.0, 0.0, -0.3};
+  fixture f = {0};
+  set_up(&f, 0.0, R, open);
+  sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
+  for (int k = 0; k < 6; ++k) {
+    assert_true(f.newton.cone_G[k] == 0.0);
+  }
+  for (int r = 0; r < 3; ++r) {
+    assert_true(f.newton.cone_target[r] == 0.0);
+  }
+  tear_down(&f);
+  memset(&f, 0, sizeof f);
+  set_up(&f, 0.0, R, closed);
+  sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
+  assert_true(f.newton.cone_G[5] == 1.0 / R[2]);
+  ASSERT_NEAR(f.newton.cone_target[2], 0.4 / R[2], 1e-14);  // (v_hat - v)/R
+  tear_down(&f);
+}
+
 // After a semismooth step the dual is q - G d, its friction scaled back to what the larger of its
 // own normal impulse and the law's bears; the normal impulse stays.
 static void test_limit(void** state) {
@@ -194,6 +216,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_law),
       cmocka_unit_test(test_consistent),
+      cmocka_unit_test(test_without_friction),
       cmocka_unit_test(test_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

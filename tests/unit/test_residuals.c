@@ -140,6 +140,44 @@ static void test_sliding_map(void** state) {
   }
 }
 
+// A contact without friction in which nothing moves along the surfaces: mu x_n is no bound there.
+static void test_frictionless(void** state) {
+  (void)state;
+  static const int32_t widths[] = {3, 4, 6};
+  const double R[6] = {0.1, 0.1, 0.2, 0.1, 0.1, 0.1}, zero[6] = {0};
+  for (int k = 0; k < 3; ++k) {
+    const int32_t n = widths[k], trees[1] = {0};
+    double I[36] = {0}, v[6] = {0}, gamma[6] = {0};
+    for (int32_t i = 0; i < n; ++i) {
+      I[i * (n + 1)] = 1.0;
+    }
+    const double* jacobians[1] = {I};
+    const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                             .nrows = n,
+                             .ntrees = 1,
+                             .trees = trees,
+                             .jacobians = jacobians,
+                             .R = R,
+                             .v_hat = zero};
+    sap_problem* p;
+    sap_residual out;
+    assert_int_equal(sap_problem_create(&p, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_reset(p, 0.01, 1, &n, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_set_momentum_block(p, 0, 0, I, n, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_problem_add_block(p, &block, NULL), SAP_STATUS_OK);
+    v[2] = 0.7;  // opens, and bears nothing: a solution
+    assert_int_equal(sap_residuals(p, v, gamma, &out, NULL), SAP_STATUS_OK);
+    assert_true(out.ccp_natural_map == 0.0 && out.ncp_natural_map == 0.0);
+    assert_true(out.ccp_natural_map_scaled == 0.0 && out.ncp_natural_map_scaled == 0.0);
+    assert_true(out.ccp_dual == 0.0 && out.ncp_dual == 0.0 && out.ncp_absolute == 0.0);
+    gamma[2] = -0.4;  // pulls
+    assert_int_equal(sap_residuals(p, v, gamma, &out, NULL), SAP_STATUS_OK);
+    ASSERT_NEAR(out.set_violation, 0.4, 1e-16);
+    ASSERT_NEAR(out.ccp_natural_map, 1.0, 1e-15);
+    sap_problem_destroy(p);
+  }
+}
+
 static void test_at_rest(void** state) {
   (void)state;
   const int32_t sizes[1] = {1};
@@ -159,6 +197,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_by_hand),
       cmocka_unit_test(test_sliding_map),
+      cmocka_unit_test(test_frictionless),
       cmocka_unit_test(test_at_rest),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

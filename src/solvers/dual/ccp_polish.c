@@ -19,7 +19,7 @@ static void projection_jacobian(const sap_delassus_item* item, const double* x, 
     length_2 += r == SAP_NORMAL_ROW ? 0.0 : x[r] * x[r];
   }
   const double length = sqrt(length_2), mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
-  if (length <= mu * x[SAP_NORMAL_ROW]) {
+  if (sap_cone_holds(mu, length, x[SAP_NORMAL_ROW])) {
     for (size_t r = 0; r < rows; ++r) {
       T[r * (rows + 1)] = 1.0;
     }

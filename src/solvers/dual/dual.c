@@ -28,7 +28,7 @@ static void project_cone(double mu, int32_t nrows, const double* x, double* out)
   double tangent = 1.0, normal = xn;
   if (mu * xt <= -xn) {
     tangent = normal = 0.0;
-  } else if (!(xt <= mu * xn)) {
+  } else if (!sap_cone_holds(mu, xt, xn)) {
     normal = (xn + mu * xt) / (1.0 + mu * mu);
     tangent = mu * normal / xt;
   }

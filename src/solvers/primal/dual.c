@@ -108,7 +108,7 @@ static sap_triple linearise_law(const sap_cone* cone, double rho, sap_triple u, 
   const double mu = cone->mu;
   const double zr = sqrt(z0 * z0 + z1 * z1);
   memset(G, 0, 6 * sizeof *G);
-  if (zr <= mu * zn) {
+  if (sap_cone_holds(mu, zr, zn)) {
     G[0] = G[2] = cone->inverse_Rt;
     G[5] = cone->inverse_Rn;
     return (sap_triple){u.t0 * cone->inverse_Rt, u.t1 * cone->inverse_Rt, u.n * cone->inverse_Rn};

@@ -96,7 +96,7 @@ static void linearise_law(sap_wide_cone* wide) {
   const double zr = sqrt(sap_wide_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
   sap_wide_parts parts = {0};
   memset(wide->target, 0, sizeof wide->target);
-  if (zr <= mu * zn) {
+  if (sap_cone_holds(mu, zr, zn)) {
     parts.along = parts.across = cone->inverse_Rt;
     parts.nn = cone->inverse_Rn;
     for (int32_t i = 0; i < n; ++i) {
