@@ -24,7 +24,7 @@
 // A decrease of the cost below this part of its scale is round-off: a few eps per sum.
 static const double COST_ROUNDOFF = 16.0 * DBL_EPSILON;
 // Below this part, costs at different step lengths cannot be told apart: their differences are
-// about 1/50 of the decrease. The full Newton step is right there.
+// about 1/50 of the decrease. Slopes can.
 static const double COST_BLUR = 1000.0 * DBL_EPSILON;
 // The gradient has fallen when it is below this part of what it was at the last progress. Noise
 // halves itself ever more rarely, so that this ends.
@@ -45,6 +45,7 @@ static const double FULL_STEP = 0.1;
 static const double REUSE_MARGIN = 0.3;
 enum {
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
+  STALL_PATIENCE = 30,    // the same above that momentum error: corner after corner may be crossed
   SPACER_INTERVAL = 16    // primal-dual: at least every so many steps one is SAP's own
 };
 
@@ -62,11 +63,9 @@ static sap_step_kind plan(sap_step_kind last, double alpha, int32_t iterations) 
 static sap_step search(const sap_newton* n, const sap_solver_options* options,
                        const sap_direction* direction, double tolerance) {
   const double slope = direction->slope;
-  if (options->line_search == SAP_LINE_SEARCH_EXACT) {
+  const bool blurred = -slope <= COST_BLUR * n->state.cost_scale;
+  if (options->line_search == SAP_LINE_SEARCH_EXACT || blurred) {
     return sap_newton_exact_search(n, slope, direction->curvature, tolerance);
-  }
-  if (-slope <= COST_BLUR * n->state.cost_scale) {
-    return (sap_step){1.0, 0};
   }
   return sap_newton_backtracking_search(n, options, slope, direction->curvature);
 }
@@ -97,11 +96,11 @@ static void return_to_start(sap_newton* n) {
 // when no velocity changed.
 static bool step_along(sap_newton* n, const sap_solver_options* options,
                        const sap_direction* direction, sap_step* step) {
-  const bool early =
-      options->line_search == SAP_LINE_SEARCH_EXACT && options->newton != SAP_NEWTON_PRIMAL;
+  const bool exact = options->line_search == SAP_LINE_SEARCH_EXACT;
+  const bool early = exact && options->newton != SAP_NEWTON_PRIMAL;
   const double cost = n->state.cost;
   mark_start(n);
-  *step = search(n, options, direction, early ? SLOPE_TOLERANCE : 0.0);
+  *step = search(n, options, direction, exact && !early ? 0.0 : SLOPE_TOLERANCE);
   bool moved = move(n, step->alpha);
   sap_newton_evaluate(n);
   const double bound = cost + LEAST_DECREASE * step->alpha * direction->slope;
@@ -141,6 +140,12 @@ static void watch_floor(sap_newton* n, floor_watch* watch) {
   if (descends || n->state.gradient < watch->gradient) {
     keep_best(n, watch);
   }
+}
+
+static bool is_at_floor(const sap_newton* n, const floor_watch* watch) {
+  const double error = sap_newton_momentum_error(&n->state);
+  const bool small = error <= ROUNDOFF_MOMENTUM_ERROR;
+  return watch->idle >= (small ? ROUNDOFF_PATIENCE : STALL_PATIENCE) || error <= DBL_EPSILON;
 }
 
 static void return_to_best(sap_newton* n, const floor_watch* watch) {
@@ -219,7 +224,7 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       result->outcome = SAP_OUTCOME_CONVERGED;
       break;
     }
-    if (watch.idle >= ROUNDOFF_PATIENCE || sap_newton_momentum_error(&n->state) <= DBL_EPSILON) {
+    if (is_at_floor(n, &watch)) {
       result->outcome = SAP_OUTCOME_ROUNDOFF;
       break;
     }

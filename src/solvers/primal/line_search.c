@@ -15,7 +15,6 @@
 typedef struct line {
   const sap_newton* n;
   double a0, a1;
-  double magnitude;  // sum of |terms| of the last l': its round-off is a few eps of that
 } line;
 
 static sap_cone_slope sum_cones(const sap_newton* n, double alpha) {
@@ -58,19 +57,19 @@ static double evaluate_slope(void* context, double alpha, double* derivative) {
       curvature += d * d * interval->inverse_R;
     }
   }
-  l->magnitude = fabs(l->a0) + alpha * l->a1 + magnitude;
   *derivative = curvature;
-  return l->a0 + alpha * l->a1 - slope;
+  const double total = l->a0 + alpha * l->a1 - slope;
+  magnitude += fabs(l->a0) + alpha * l->a1;
+  return fabs(total) <= 4.0 * DBL_EPSILON * magnitude ? 0.0 : total;
 }
 
 sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curvature,
                                  double tolerance) {
-  line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature, 0.0};
+  line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature};
   double derivative;
   const double f = evaluate_slope(&l, 1.0, &derivative);
   // l' >= slope + a a1 since G >= 0: the minimum is before this
   const double bound = 2.0 * fmax(1.0, -slope / curvature);
-  const double roundoff = 4.0 * DBL_EPSILON * l.magnitude;
   const sap_root_problem problem = {.f = evaluate_slope,
                                     .context = &l,
                                     .lower = 0.0,
@@ -79,7 +78,7 @@ sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curva
                                     .x = 1.0,
                                     .f_x = f,
                                     .derivative_x = derivative,
-                                    .f_tolerance = fmax(roundoff, -tolerance * slope),
+                                    .f_tolerance = -tolerance * slope,
                                     .x_tolerance = 0.0};
   const sap_root root = sap_find_root(&problem);
   return (sap_step){root.x, root.evaluations + 1};
@@ -115,7 +114,7 @@ static double evaluate_cost(const line* l, double alpha) {
 // convergence.
 sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_options* options,
                                         double slope, double curvature) {
-  const line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature, 0.0};
+  const line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature};
   const double start = evaluate_cost(&l, 0.0);
   double alpha = options->backtracking_maximum;
   double cost = evaluate_cost(&l, alpha);
