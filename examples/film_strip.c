@@ -312,8 +312,8 @@ static void widen(double box[4], const double p[3], double reach) {
 
 // The part of the picture plane that all frames need: {left, right, bottom, top} [m].
 static void bounds(const frame* frames, int count, double box[4]) {
-  box[0] = box[2] = INFINITY;
-  box[1] = box[3] = -INFINITY;
+  box[0] = box[2] = (double)INFINITY;
+  box[1] = box[3] = -(double)INFINITY;
   for (int k = 0; k < count; ++k) {
     for (int32_t i = 0; i < frames[k].count; ++i) {
       const solid* s = &frames[k].solids[i];

@@ -23,7 +23,7 @@ sap_joint_def sap_joint_def_default(void) {
 sap_shape_def sap_shape_def_default(void) {
   return (sap_shape_def){.type = SAP_SHAPE_SPHERE,
                          .q_BS = {1.0, 0.0, 0.0, 0.0},
-                         .material = {0.0, 0.01, 0.5},
+                         .material = {.relaxation_time = 0.01, .friction = 0.5},
                          .condim = 3,
                          .contact_type = 1,
                          .contact_affinity = 1,

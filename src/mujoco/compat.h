@@ -18,6 +18,14 @@
 #define SAP_MJ_SINCE(major, minor, patch) \
   (SAP_MJ_VERSION >= (major)*1000000 + (minor)*1000 + (patch))
 
+// Its number is an int in old versions, a size_t in new ones.
+static inline const char* sap_mj_warning_text(const mjData* d, int kind) {
+  const int info = d->warning[kind].lastinfo;
+  return mju_warningText(kind, _Generic(&mju_warningText, const char* (*)(int, int)
+                                        : info, default
+                                        : (size_t)info));
+}
+
 // Nonzeros of a row of a Jacobian; columns NULL: all of them.
 typedef struct sap_mj_row {
   int32_t count;

@@ -75,7 +75,10 @@ sap_status sap_mj_solve(sap_mj* a, mjData* d, double began, sap_mj_solved* out, 
     }
     ++out->solves;
     const double* v = out->solved ? a->solution.v : a->v_star;
-    again = status == SAP_STATUS_OK && (sap_mj_check_servos(a, v) | sap_mj_check_limits(a, d, v));
+    if (status == SAP_STATUS_OK) {
+      const bool servos = sap_mj_check_servos(a, v), limits = sap_mj_check_limits(a, d, v);
+      again = servos || limits;
+    }
   }
   return status;
 }

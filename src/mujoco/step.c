@@ -31,8 +31,7 @@ static sap_status check_room(const mjData* d, int before, sap_error* error) {
   }
   const bool contacts = d->warning[mjWARN_CONTACTFULL].number > 0;
   const int kind = contacts ? (int)mjWARN_CONTACTFULL : (int)mjWARN_CNSTRFULL;
-  return sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: %s",
-                  mju_warningText(kind, (size_t)d->warning[kind].lastinfo));
+  return sap_fail(error, SAP_STATUS_STEP_FAILED, "MuJoCo: %s", sap_mj_warning_text(d, kind));
 }
 
 static void sensors(const mjModel* m, mjData* d, int stage) {

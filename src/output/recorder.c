@@ -18,13 +18,12 @@ bool sap_recorder_available(void) {
 }
 
 sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error) {
-  atomic_store(&recorder->failed, true);
+  recorder->failed = true;
   return sap_fail_io(error, recorder->failure, "write the recording", recorder->path);
 }
 
-// Explicit loads: gcc 12 reads an atomic that is merely mentioned as if it were none.
 static sap_status so_far(sap_recorder* recorder, sap_error* error) {
-  return atomic_load(&recorder->failed) ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
 }
 
 // Closes without flushing, and frees. The queue must be drained.
@@ -34,7 +33,7 @@ static sap_status destroy(sap_recorder* recorder, sap_error* error) {
     sap_hdf5_column_clear(&recorder->columns[i]);
   }
   if (!sap_hdf5_file_close(recorder->file, recorder->driver) || recorder->failure != 0) {
-    atomic_store(&recorder->failed, true);
+    recorder->failed = true;
   }
   const sap_status status = so_far(recorder, error);
   sap_chunk_packer_destroy(recorder->packer);
@@ -181,7 +180,7 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
 void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t most) {
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  bool good = !atomic_load(&recorder->failed);
+  bool good = !recorder->failed;
   for (; lot->written < lot->count && most > 0; ++lot->written, --most) {
     const sap_hdf5_chunk* chunk = &lot->chunks[lot->written];
     good = good && sap_hdf5_column_write(&recorder->columns[chunk->column], chunk) &&
@@ -191,7 +190,7 @@ void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t mos
     good = H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
   }
   if (!good) {
-    atomic_store(&recorder->failed, true);
+    recorder->failed = true;
   }
   sap_hdf5_silence_end(&silence);
 }

@@ -187,7 +187,10 @@ static void test_contacts(void** state) {
   sap_error error = {0};
   const double one[1] = {1}, indefinite[9] = {1, 2, 0, 2, 1, 0, 0, 0, 1};
   sap_contact_block contact = {
-      .ntrees = 2, .trees = TREES, .jacobians = JACOBIANS, .material = {1e5, 0.01, 0.5}};
+      .ntrees = 2,
+      .trees = TREES,
+      .jacobians = JACOBIANS,
+      .material = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 0.5}};
   const sap_regularization regularization = sap_regularization_default();
   expect(sap_problem_add_contact(p, &contact, &regularization, &error), SAP_STATUS_NOT_SPD, &error,
          "tree 0");

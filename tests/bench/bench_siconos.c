@@ -60,10 +60,10 @@ static bool find_row(const bench* b, const char* problem, const char* name, doub
 
 static void run_file(bench* b, const char* path) {
   const char* slash = strrchr(path, '/');
-  sap_problem_reader* reader;
-  sap_problem* problem;
+  sap_problem_reader* reader = NULL;
+  sap_problem* problem = NULL;
   sap_error error;
-  bool found;
+  bool found = false;
   if (sap_problem_create(&problem, &error) != SAP_STATUS_OK ||
       sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK ||
       sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {

@@ -27,7 +27,8 @@ static void begin(collision_scene* s) {
     for (int k = 0; k <= b % 3; ++k) {
       sap_shape_def def = sap_shape_def_default();
       def.body = body;
-      def.type = b == BODIES + 1 && k == 0 ? SAP_SHAPE_PLANE : SAP_SHAPE_SPHERE + (b + k) % 6;
+      const int other = SAP_SHAPE_SPHERE + (b + k) % 6;
+      def.type = b == BODIES + 1 && k == 0 ? SAP_SHAPE_PLANE : (sap_shape_type)other;
       def.mesh = mesh;
       def.margin = b % 5 == 0 ? 0.02 : 0.0;
       def.rest_distance = b % 6 == 0 ? 0.03 : b % 8 == 0 ? -0.01 : 0.0;

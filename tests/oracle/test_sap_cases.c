@@ -284,11 +284,12 @@ static void fill_two_bodies(fixture* f) {
   const sap_regularization regularization = sap_regularization_default();
   for (int i = 0; i < 3; ++i) {
     const int32_t trees[2][2] = {{0, 1}, {1, 0}};
-    const sap_contact_block contact = {.ntrees = i == 2 ? 1 : 2,
-                                       .trees = trees[i % 2],
-                                       .jacobians = jacobians,
-                                       .material = {1e5, 0.01, 0.5},
-                                       .phi0 = -1e-4};
+    const sap_contact_block contact = {
+        .ntrees = i == 2 ? 1 : 2,
+        .trees = trees[i % 2],
+        .jacobians = jacobians,
+        .material = {.stiffness = 1e5, .relaxation_time = 0.01, .friction = 0.5},
+        .phi0 = -1e-4};
     assert_int_equal(sap_problem_add_contact(f->problem, &contact, &regularization, NULL),
                      SAP_STATUS_OK);
   }

@@ -65,12 +65,13 @@ static int constraints(void* context, double t, const double* q0, const double* 
     const int32_t tree = 0;
     const double J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
     const double* jacobian = J;
-    const sap_contact_block contact = {.ntrees = 1,
-                                       .trees = &tree,
-                                       .jacobians = &jacobian,
-                                       .material = {stiffness, d->tau_d, 0.5},
-                                       .phi0 = q0[2],
-                                       .key = 1};
+    const sap_contact_block contact = {
+        .ntrees = 1,
+        .trees = &tree,
+        .jacobians = &jacobian,
+        .material = {.stiffness = stiffness, .relaxation_time = d->tau_d, .friction = 0.5},
+        .phi0 = q0[2],
+        .key = 1};
     return (int)sap_problem_add_contact(problem, &contact, regularization, error);
   }
   const double up[3] = {0.0, 0.0, 1.0};

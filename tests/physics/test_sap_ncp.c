@@ -39,12 +39,13 @@ static void step(slider* s) {
   const double I[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
   const double* jacobians[1] = {I};
   const double v_star[3] = {s->v[0], s->v[1], s->v[2] - s->dt * GRAVITY};
-  const sap_contact_block contact = {.ntrees = 1,
-                                     .trees = &tree,
-                                     .jacobians = jacobians,
-                                     .material = {STIFFNESS, TAU, MU},
-                                     .phi0 = s->z,
-                                     .key = 17};
+  const sap_contact_block contact = {
+      .ntrees = 1,
+      .trees = &tree,
+      .jacobians = jacobians,
+      .material = {.stiffness = STIFFNESS, .relaxation_time = TAU, .friction = MU},
+      .phi0 = s->z,
+      .key = 17};
   const sap_regularization regularization = sap_regularization_default();
   sap_error error = {0};
   assert_int_equal(sap_problem_reset(s->problem, s->dt, 1, &size, NULL), SAP_STATUS_OK);

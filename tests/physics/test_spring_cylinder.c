@@ -73,7 +73,9 @@ static int constraints(void* context, double t, const double* q0, const double* 
   sap_contact_block contact = {.ntrees = 1,
                                .trees = &tree,
                                .jacobians = &jacobian,
-                               .material = {ground_stiffness / g->points, tau_d, g->friction},
+                               .material = {.stiffness = ground_stiffness / g->points,
+                                            .relaxation_time = tau_d,
+                                            .friction = g->friction},
                                .phi0 = q0[1] - radius};
   sap_status status = SAP_STATUS_OK;
   for (int i = 0; i < g->points && status == SAP_STATUS_OK; ++i) {

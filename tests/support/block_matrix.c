@@ -145,9 +145,10 @@ void block_matrix_multiply(const block_matrix* m, const double* x, double* y) {
       const int32_t i = m->row[k];
       for (int32_t c = 0; c < m->sizes[j]; ++c) {
         for (int32_t r = i == j ? c : 0; r < m->sizes[i]; ++r) {
-          const long double a = m->values[m->value_start[k] + (size_t)(c * m->sizes[i] + r)];
-          sum[m->offset[i] + r] += a * x[m->offset[j] + c];
-          sum[m->offset[j] + c] += i != j || r != c ? a * x[m->offset[i] + r] : 0;
+          const long double a =
+              (long double)m->values[m->value_start[k] + (size_t)(c * m->sizes[i] + r)];
+          sum[m->offset[i] + r] += a * (long double)x[m->offset[j] + c];
+          sum[m->offset[j] + c] += i != j || r != c ? a * (long double)x[m->offset[i] + r] : 0;
         }
       }
     }

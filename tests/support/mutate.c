@@ -14,7 +14,7 @@ static uint32_t next_random(uint64_t* seed) {
 }
 
 static void overwrite(unsigned char* bytes, size_t size, uint64_t* seed) {
-  static const double numbers[] = {NAN, INFINITY, -1e308, 0.0};
+  static const double numbers[] = {(double)NAN, (double)INFINITY, -1e308, 0.0};
   static const uint64_t words[] = {0, UINT64_MAX, INT64_MAX, INT32_MAX, UINT32_MAX, 1};
   const size_t at = next_random(seed) % size, left = size - at;
   const uint32_t kind = next_random(seed) % 4;

@@ -30,12 +30,13 @@ void pizza_saver_fill(const pizza_saver* pizza, sap_problem* problem) {
     const double y = RADIUS * (s * corners[i][0] + c * corners[i][1]);
     const double J[12] = {1, 0, 0, 0, 1, 0, 0, 0, 1, -y, x, 0};
     const double* jacobians[1] = {J};
-    const sap_contact_block contact = {
-        .ntrees = 1,
-        .trees = trees,
-        .jacobians = jacobians,
-        .material = {pizza->stiffness, pizza->relaxation_time, pizza->mu},
-        .phi0 = pizza->z};
+    const sap_contact_block contact = {.ntrees = 1,
+                                       .trees = trees,
+                                       .jacobians = jacobians,
+                                       .material = {.stiffness = pizza->stiffness,
+                                                    .relaxation_time = pizza->relaxation_time,
+                                                    .friction = pizza->mu},
+                                       .phi0 = pizza->z};
     assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL),
                      SAP_STATUS_OK);
   }

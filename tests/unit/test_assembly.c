@@ -97,15 +97,16 @@ static void test_contacts(void** state) {
   sap_contact contacts[4];
   for (int32_t i = 0; i < 4; ++i) {
     const double n[3] = {0.36, -0.48, 0.8};
-    contacts[i] = (sap_contact){.body_A = pairs[i][0],
-                                .body_B = pairs[i][1],
-                                .shape_A = i,
-                                .shape_B = 10 + i,
-                                .feature = 3,
-                                .condim = i == 3 ? 1 : 3,
-                                .point = {0.4, -0.3, 0.7 + i},
-                                .phi = -1e-3,
-                                .material = {1e5, 0.02, 0.7}};
+    contacts[i] =
+        (sap_contact){.body_A = pairs[i][0],
+                      .body_B = pairs[i][1],
+                      .shape_A = i,
+                      .shape_B = 10 + i,
+                      .feature = 3,
+                      .condim = i == 3 ? 1 : 3,
+                      .point = {0.4, -0.3, 0.7 + i},
+                      .phi = -1e-3,
+                      .material = {.stiffness = 1e5, .relaxation_time = 0.02, .friction = 0.7}};
     contacts[i].friction[0] = contacts[i].friction[1] = i == 3 ? 0.0 : 0.7;
     sap_m3_from_normal(contacts[i].R_WC, n);
   }

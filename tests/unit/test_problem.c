@@ -234,11 +234,12 @@ static void test_constraint_order(void** state) {
   const int32_t pair[2] = {1, 2}, single[1] = {0};
   const sap_regularization regularization = sap_regularization_default();
   for (int i = 0; i < 4; ++i) {
-    const sap_contact_block contact = {.ntrees = i % 2 == 0 ? 2 : 1,
-                                       .trees = i % 2 == 0 ? pair : single,
-                                       .jacobians = jacobians,
-                                       .material = {1e12, 0.01, 0.5},
-                                       .phi0 = -1e-3};
+    const sap_contact_block contact = {
+        .ntrees = i % 2 == 0 ? 2 : 1,
+        .trees = i % 2 == 0 ? pair : single,
+        .jacobians = jacobians,
+        .material = {.stiffness = 1e12, .relaxation_time = 0.01, .friction = 0.5},
+        .phi0 = -1e-3};
     assert_int_equal(sap_problem_add_contact(p, &contact, &regularization, NULL), SAP_STATUS_OK);
   }
   const double pi = acos(-1.0);

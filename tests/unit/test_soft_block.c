@@ -80,7 +80,7 @@ static void test_rigid(void** state) {
   (void)state;
   sap_problem* p = two_points();
   const double g0[2] = {0.02, 0.0}, w = (1.0 / mass[0] + 1.0 / mass[1]) / sqrt(2.0);
-  sap_soft_block block = joint(g0, INFINITY, 0.0);
+  sap_soft_block block = joint(g0, (double)INFINITY, 0.0);
   assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
   block.unilateral = true;
   assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);

@@ -99,7 +99,8 @@ static void test_what_stays_at_the_end(void** state) {
              -1e-4);  // near rigid
   expect_end(v0, (sap_material){.stiffness = 1e4, .relaxation_time = 1.0, .friction = 0.5},
              -1e-4);  // unresolved by damping
-  expect_end(v0, (sap_material){.stiffness = INFINITY, .relaxation_time = 0.0, .friction = 0.5},
+  expect_end(v0,
+             (sap_material){.stiffness = (double)INFINITY, .relaxation_time = 0.0, .friction = 0.5},
              -1e-4);  // rigid
   expect_end(v0, (sap_material){.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5},
              1e-9);  // open
@@ -135,7 +136,7 @@ static void test_soft_row(void** state) {
       SAP_STATUS_OK);
   ASSERT_NEAR(r.R[2], 1.0 / (dt * 1e4 * (dt + 0.003)), 1e-12);
   ASSERT_NEAR(r.v_hat[2], -2e-4 / (dt + 0.003), 1e-15);
-  row.rate0 = NAN;
+  row.rate0 = (double)NAN;
   assert_int_equal(
       sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_NOT_FINITE);
@@ -148,11 +149,12 @@ static void test_soft_row(void** state) {
 
 static void test_refusals(void** state) {
   (void)state;
-  const double v0[3] = {0.0, 0.0, 0.0}, bad[3] = {0.0, NAN, 0.0};
+  const double v0[3] = {0.0, 0.0, 0.0}, bad[3] = {0.0, (double)NAN, 0.0};
   sap_problem* problem = begin(2.0, v0, false);
   sap_error error = {0};
   assert_int_equal(sap_problem_set_stage(problem, 0.4, 1.0, v0, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_stage(problem, 0.5, NAN, v0, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_problem_set_stage(problem, 0.5, (double)NAN, v0, &error),
+                   SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, NULL, &error), SAP_STATUS_ARGUMENT);
   assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, bad, &error), SAP_STATUS_NOT_FINITE);
   assert_string_equal(error.message, "v0[1] = nan must be finite");
