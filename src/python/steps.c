@@ -17,6 +17,15 @@ void sap_python_threads_destroy(sap_threads* threads) {
   sap_threads_destroy(threads);
 }
 
+void sap_python_begin(sap_python_turn** turns, int32_t count, int64_t steps) {
+  for (int32_t i = 0; i < count; ++i) {
+    sap_python_turn* t = turns[i];
+    t->status = t->control == NULL ? SAP_STATUS_OK
+                                   : sap_multibody_set_control(t->multibody, t->control, &t->error);
+    t->left = t->status == SAP_STATUS_OK ? steps : 0;
+  }
+}
+
 static sap_status record(sap_python_turn* t) {
   if (t->recorder == NULL || ++t->until < t->every) {
     return SAP_STATUS_OK;

@@ -49,8 +49,7 @@ def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int
             handle.make("recorder", lib.sap_recorder_create, name, c.model, ffi.NULL,
                         end=lambda unclosed: lib.sap_recorder_close(unclosed, ffi.NULL), threads=True)
             call(lib.sap_recorder_write, c.recorder, c.multibody, c.state, ffi.NULL)
-            c.turn.multibody, c.turn.every, c.turn.until = c.multibody, every, 0
-            c.turn.recorder = c.recorder
+            c.turn.every, c.turn.until, c.turn.recorder = every, 0, c.recorder
             _open.add(handle)
             return Recorder(handle, c.recorder)
         except BaseException:

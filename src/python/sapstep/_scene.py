@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from dataclasses import dataclass
-from typing import Any, List, Union
+from typing import Any, List, Mapping, Union
 
-from ._library import InputError, call, ffi, integer, lib
+import numpy as np
+
+from ._library import InputError, array, call, ffi, integer, lib
 from ._options import c_string, file_name
 
 _COUNTS = {
@@ -16,6 +19,7 @@ _COUNTS = {
     "keyframe": "keyframes", "mesh": "meshes", "equality": "equalities", "spring": "springs",
     "bushing": "bushings",
 }
+MEMORY = "/proc/self/fd/"  # where a scene is that no file holds
 _COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions and velocities; one each of other joints
 
 
@@ -24,7 +28,8 @@ class Joint:
     """Where a joint is: ``robot.q[robot.joint("knee").q]``.
 
     index: its id; type: "free" (p_WB [m] and quaternion), "ball" (quaternion), "hinge" [rad] or
-    "slide" [m]; body: the id of what it moves; q, v: slices of the positions and velocities.
+    "slide" [m]; body: the id of what it moves; q, v: slices of the positions and velocities; lower,
+    upper: its limits, -inf and inf where there are none.
     """
 
     index: int
@@ -33,11 +38,45 @@ class Joint:
     body: int
     q: slice
     v: slice
+    lower: float
+    upper: float
+
+
+def _attribute(value: Any, name: str) -> str:
+    """A value as scenes write it."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (bool, np.bool_)):
+        return str(bool(value)).lower()
+    return " ".join(format(x, ".17g") for x in array(value, np.shape(value), name).ravel())
+
+
+def edit(options: Any, edits: Mapping[str, Any]) -> Any:
+    """Into sap_scene_options: what they point to."""
+    if not isinstance(edits, Mapping):
+        raise TypeError("edits must map paths to values, as in {'geom/ball/density': 500}")
+    rows = [(c_string(path, "the path of an edit"), c_string(_attribute(value, str(path)), str(path)))
+            for path, value in edits.items()]
+    pointers = ffi.new("sap_scene_edit[]", rows)
+    options.edits, options.edit_count = pointers, len(rows)
+    return rows, pointers
+
+
+def _users_level() -> int:
+    """Of the line outside this package that led to the caller, as warnings count."""
+    level, frame = 2, sys._getframe(1).f_back
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("sapstep."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
     """A sap_model; what the reader warns of is a warning of Python's."""
     messages: List[str] = []
+    name = file_name(path)
+
+    def told(message: str) -> str:
+        return message.replace(os.fsdecode(name), "the scene") if name.startswith(MEMORY.encode()) else message
 
     @ffi.callback("void(void*, const char*)")  # type: ignore[untyped-decorator, unused-ignore]
     def keep(_: Any, message: Any) -> None:
@@ -46,10 +85,12 @@ def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
     options.warning = keep
     out = ffi.new("sap_model**")
     try:
-        call(lib.sap_scene_read, file_name(path), options, out)
+        call(lib.sap_scene_read, name, options, out)
+    except InputError as error:
+        raise InputError(told(str(error)), error.status) from None
     finally:
         for message in messages:
-            warnings.warn(message, stacklevel=4)
+            warnings.warn(told(message), stacklevel=_users_level())
     return ffi.gc(out[0], lib.sap_model_destroy)
 
 
@@ -84,10 +125,10 @@ class Scene:
         """Names of all "body", "joint", "shape", "actuator", ... in the order of their ids; "" where
         there is none."""
         element = _element(kind)
-        return [
-            ffi.string(lib.sap_model_name(self._model, element, i)).decode(errors="replace")
-            for i in range(getattr(self._sizes, _COUNTS[kind]))
-        ]
+        return [self._name(element, i) for i in range(getattr(self._sizes, _COUNTS[kind]))]
+
+    def _name(self, element: int, index: int) -> str:
+        return str(ffi.string(lib.sap_model_name(self._model, element, index)).decode(errors="replace"))
 
     def find(self, kind: str, name: str) -> int:
         """The id of a named element."""
@@ -103,9 +144,11 @@ class Scene:
     def joint(self, which: Union[str, int]) -> Joint:
         """Where a joint stands in q and v."""
         index = self._index("joint", which)
-        type_, body, q, v = ffi.new("sap_joint_type*"), *(ffi.new("int32_t*") for _ in range(3))
-        call(lib.sap_model_joint, self._model, index, type_, body, q, v)
-        kind = ffi.string(ffi.cast("sap_joint_type", type_[0])).rsplit("_", 1)[1].lower()
+        joint, q, v = ffi.new("sap_joint_def*"), ffi.new("int32_t*"), ffi.new("int32_t*")
+        call(lib.sap_model_get_joint, self._model, index, joint)
+        call(lib.sap_model_joint, self._model, index, ffi.NULL, ffi.NULL, q, v)
+        kind = ffi.string(ffi.cast("sap_joint_type", joint.type)).rsplit("_", 1)[1].lower()
         nq, nv = _COORDINATES.get(kind, (1, 1))
-        name = ffi.string(lib.sap_model_name(self._model, lib.SAP_ELEMENT_JOINT, index)).decode(errors="replace")
-        return Joint(index, name, kind, body[0], slice(q[0], q[0] + nq), slice(v[0], v[0] + nv))
+        name = self._name(lib.SAP_ELEMENT_JOINT, index)
+        return Joint(index, name, kind, joint.body, slice(q[0], q[0] + nq), slice(v[0], v[0] + nv), joint.lower,
+                     joint.upper)

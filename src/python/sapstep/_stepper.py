@@ -31,6 +31,11 @@ class StepReport:
     rows: int
     time: float
 
+    @property
+    def converged(self) -> bool:
+        """Whether the solver met its tolerance, or what double precision can give."""
+        return self.outcome in ("converged", "converged_to_roundoff", "no contact")
+
 
 class StateOwner(Owner):
     """A stepper with its state; ``q`` and ``v`` are views into it, not copies."""
@@ -136,7 +141,7 @@ class StateOwner(Owner):
         the call between two steps."""
         wanted = count_of(count, "count")
         with self._c as c:
-            c.turn.left, c.turn.status = wanted, 0
+            lib.sap_python_begin(c.turns, 1, wanted)
             while lib.sap_python_step(c.turns, 1, ffi.NULL):
                 pass
             self._check(c.turn)

@@ -39,8 +39,8 @@ def _step(members: List[StateOwner], count: int, threads: Any) -> None:
                 started.append(turns.take(member._c).turn)
             except Error as error:
                 raise _told(i, error) from None
-            started[i].left, started[i].status = count, 0
         pointers, more = ffi.new("sap_python_turn*[]", started), True
+        lib.sap_python_begin(pointers, len(members), count)
         while more:
             more = lib.sap_python_step(pointers, len(members), threads)
             for turn, member in zip(started, members):

@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Union
+from typing import NoReturn, Union
+
+from ._library import Error, InputError
 
 
 def path() -> Path:
@@ -16,11 +18,16 @@ def path() -> Path:
 
 
 def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Runs it and returns what it printed (``stdout``, ``stderr``, ``returncode``)."""
+    """Runs it and returns what it printed (``stdout``, ``stderr``, ``returncode``). An exit code that is
+    not 0 is raised as an error with what was printed on stderr, unless ``check`` is False."""
     command = [str(path()), *(os.fspath(argument) for argument in arguments)]
-    return subprocess.run(command, check=check, capture_output=True, text=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
+    if check and done.returncode != 0:
+        kind = InputError if done.returncode in (2, 3) else Error  # of usage, of a file
+        raise kind(done.stderr.strip() or done.stdout.strip(), f"exit code {done.returncode}")
+    return done
 
 
-def main() -> int:
-    """The console script."""
-    return subprocess.call([str(path()), *sys.argv[1:]])
+def main() -> NoReturn:
+    """The console script: it becomes the program."""
+    os.execv(path(), [str(path()), *sys.argv[1:]])

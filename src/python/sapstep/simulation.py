@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,7 +14,7 @@ from ._handle import OwningHandle
 from ._library import InputError, array, call, count_of, ffi, lib, pointer
 from ._options import assign, file_name, keywords, stepper_options
 from ._recording import Recorder
-from ._scene import Scene, read_scene
+from ._scene import MEMORY, Scene, edit, read_scene
 from ._stepper import StateOwner
 
 CONTACT = np.dtype(
@@ -48,7 +48,9 @@ class Simulation(Scene, StateOwner):
     "implicit-euler", "midpoint" or (theta, theta_vq); solver: see :func:`sapstep.solvers`;
     contact_stage: "auto", "end" or "theta", where within the step contact is evaluated; keyframe:
     name or index of where to start; lenient: what is not supported becomes a warning;
-    floating_base: the root link of a URDF moves freely; floor: height [m] of a floor under a URDF.
+    floating_base: the root link of a URDF moves freely; floor: height [m] of a floor under a URDF;
+    edits: values of the file to change, by ELEMENT/NAME/ATTRIBUTE, as {"geom/ball/density": 500,
+    "option/*/gravity": [0, 0, -1.6]}.
 
     Other keywords: sigma, beta; contact_model ("sap", "similar", "lagged"); contact_law ("auto",
     "compliant", "rigid"), restitution, baumgarte; remember; time_limit [s] (of a step);
@@ -68,12 +70,14 @@ class Simulation(Scene, StateOwner):
         lenient: bool = False,
         floating_base: bool = False,
         floor: Optional[float] = None,
+        edits: Optional[Mapping[str, Any]] = None,
         **options: Any,
     ) -> None:
         reading = ffi.new("sap_scene_options*", lib.sap_scene_options_default())
         reading.lenient, reading.floating_base = bool(lenient), bool(floating_base)
         if floor is not None:
             assign(reading, "floor", floor)
+        _kept = edit(reading, edits or {})
         self._model = read_scene(path, reading)  # never changes: reading it takes no turn
         scene = lib.sap_model_get_options(self._model)
         options.setdefault("sigma", scene.regularization.sigma)
@@ -83,6 +87,17 @@ class Simulation(Scene, StateOwner):
         self._assemble()
         if keyframe is not None:
             self.reset(keyframe)
+
+    @classmethod
+    def from_string(cls, text: str, *arguments: Any, **keywords: Any) -> "Simulation":
+        """Of MJCF or URDF in a string; files that it names are looked for by their full paths. What else
+        is given is handed on."""
+        if not isinstance(text, str):
+            raise TypeError(f"text must be a str, not {type(text).__name__}")
+        with open(os.memfd_create("scene"), "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            return cls(f"{MEMORY}{file.fileno()}", *arguments, **keywords)
 
     def _assemble(self) -> None:
         """The C objects and the default state, from model and options."""
@@ -96,6 +111,10 @@ class Simulation(Scene, StateOwner):
             c.model, c.applied, c.pushes = self._model, None, {}
             system = lib.sap_multibody_system(c.multibody)
         self._begin(system, self._options[0], state)
+        with self._c as c:
+            c.control = self._control  # as long as steps read it
+            c.turn.multibody = c.multibody
+            c.turn.control = pointer(self._control) if self.nu > 0 else ffi.NULL
 
     def copy(self) -> "Simulation":
         """Another one of the same model, options, state, controls, forces from outside and memory:
@@ -108,7 +127,7 @@ class Simulation(Scene, StateOwner):
             twin._options[0].dt = self._dt
             control, applied, pushes, saved = self._control, c.applied, dict(c.pushes), self._save(c)
         twin._assemble()
-        twin.control = control
+        twin._control[:] = control
         if applied is not None:
             twin.apply(applied)
         for body, push in pushes.items():
@@ -132,25 +151,23 @@ class Simulation(Scene, StateOwner):
             call(lib.sap_model_keyframe, self._model, self._index("keyframe", keyframe), state, pointer(control))
         with self._c as c:
             if keyframe is not None:
-                self._hold(c, control)
+                self._control[:] = control
             call(lib.sap_state_copy, state, c.state)
             c.turn.stepped = False
             lib.sap_stepper_forget(c.stepper)
 
     @property
     def control(self) -> NDArray[np.float64]:
-        """Controls (nu), held until set anew; assign the whole array."""
-        return self._control.copy()
+        """Controls (nu), a view: the next steps take what is in it then."""
+        return self._control
 
     @control.setter
     def control(self, values: ArrayLike) -> None:
         control = array(values, (self.nu,), "control")
-        with self._c as c:
-            self._hold(c, control)
-
-    def _hold(self, c: Any, control: NDArray[np.float64]) -> None:
-        call(lib.sap_multibody_set_control, c.multibody, pointer(control))
-        self._control = control.copy()
+        for i in np.flatnonzero(~np.isfinite(control)):
+            raise InputError(f"control[{i}] = {control[i]} is not finite", "value is not finite")
+        with self._c:
+            self._control[:] = control
 
     def apply(self, forces: Optional[ArrayLike]) -> None:
         """Generalized forces from outside (nv) [N, N m], held until set anew; None: none."""
@@ -233,6 +250,14 @@ class Simulation(Scene, StateOwner):
     def actuator_forces(self) -> NDArray[np.float64]:
         """Forces of the actuators in the last step (nu) [N, N m]."""
         return self._of_step(lib.sap_multibody_actuator_forces, self.nu)
+
+    def joint_reaction(self, joint: Union[str, int]) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Force (3) [N] and moment (3) [N m] about its anchor that a joint transmitted to the body that
+        it moves in the last step, its actuators, springs and friction included, in world axes."""
+        index = self._index("joint", joint)
+        both = self._of_step(lambda multibody, report, out, error: lib.sap_multibody_joint_reaction(
+            multibody, report, self._state, index, out, out + 3, error), 6)
+        return both[:3], both[3:]
 
     def accelerations(self) -> NDArray[np.float64]:
         """(v - v0)/dt of the last step (nv) [m/s^2, rad/s^2]."""

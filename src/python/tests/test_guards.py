@@ -38,9 +38,10 @@ PUBLIC = {
         "jacobian": lambda o: o.jacobian(1), "diagnose": lambda o: o.diagnose(), "contacts": lambda o: o.contacts,
         "constraint_forces": lambda o: o.constraint_forces(), "contact_forces": lambda o: o.contact_forces(),
         "actuator_forces": lambda o: o.actuator_forces(), "accelerations": lambda o: o.accelerations(),
+        "joint_reaction": lambda o: o.joint_reaction(1),
         "record": lambda o: o.record("never.h5"), "write_checkpoint": lambda o: o.write_checkpoint("never"),
         "read_checkpoint": lambda o: o.read_checkpoint(SCENES / "quadruped.xml"),
-    }, STATE_FREE | {"nq", "nv", "nu", "control", "names", "find", "joint", "__init__"}),
+    }, STATE_FREE | {"nq", "nv", "nu", "control", "names", "find", "joint", "from_string", "__init__"}),
     "Stepper": (STATE, STATE_FREE | {"__init__"}),
     "Problem": ({
         **VIEW, "set_momentum": lambda o: o.set_momentum(np.eye(3)), "set_v_star": lambda o: o.set_v_star(np.ones(3)),
