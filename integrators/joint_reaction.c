@@ -31,9 +31,12 @@ static const char* beyond(const sap_multibody* multibody) {
     }
   }
   for (int32_t i = 0; i < model->sizes.actuators; ++i) {
-    if (model->actuators[i].transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
-        model->actuators[i].transmission == SAP_TRANSMISSION_SITE) {
+    const sap_transmission transmission = model->actuators[i].transmission;
+    if (transmission == SAP_TRANSMISSION_SLIDER_CRANK || transmission == SAP_TRANSMISSION_SITE) {
       return "actuators on sites";
+    }
+    if (transmission == SAP_TRANSMISSION_ADHESION) {
+      return "adhesion";
     }
   }
   return sap_dynamics_has_fluid(multibody->dynamics) ? "a medium" : NULL;

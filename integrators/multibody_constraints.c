@@ -139,6 +139,10 @@ int sap_multibody_constraints(void* context, double t, const double* q0, const d
     status = sap_assembly_add_servos(multibody->assembly, &start, problem, error);
   }
   if (status == SAP_STATUS_OK) {
+    const sap_contact_list contacts = {multibody->contacts, multibody->contact_count};
+    status = sap_assembly_add_adhesion(multibody->assembly, &start, &contacts, problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_assembly_add_equalities(multibody->assembly, &start, problem, error);
   }
   return (int)status;

@@ -10,11 +10,6 @@
 #include "model/model_data.h"
 #include "problem/assembly.h"
 
-typedef struct sap_contact_list {
-  const sap_contact* contacts;
-  int32_t count;
-} sap_contact_list;
-
 typedef struct sap_evaluation_point {
   double *q, *moved;      // q^theta (nq), theta dt times the velocity that leads there (nv)
   sap_contact* contacts;  // those at q0

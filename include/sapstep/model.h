@@ -224,6 +224,10 @@ typedef enum sap_transmission {
   // r),
   // p and r the site's position and rotation vector in the reference.
   SAP_TRANSMISSION_SITE,
+  // Pulls the body `target` and what touches it together: gear * force is shared evenly by the
+  // contacts of the body's own shapes that are found, along their normals; length 0. The force
+  // depends on control or activation alone.
+  SAP_TRANSMISSION_ADHESION,
 } sap_transmission;
 
 // How an actuator's activation a follows its control u, da/dt =
@@ -259,7 +263,7 @@ typedef struct sap_muscle {
 typedef struct sap_actuator_def {
   const char* name;
   sap_transmission transmission;      //                                               (joint)
-  int32_t target;                     // id of the joint or tendon                     (0)
+  int32_t target;                     // id of the joint or tendon, or the body        (0)
   int32_t crank_body, slider_body;    // slider-crank                                  (0)
   double crank_point[3];              // C in its body [m]                             (0)
   double slider_point[3];             // P in its body [m]                             (0)

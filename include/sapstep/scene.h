@@ -6,9 +6,10 @@
 // friction of a pair follows MuJoCo's rule (the maximum, or the higher priority's). A file that is
 // included may be included once. Read are bodies with frames, replicates, attached models and
 // inertias; all joints; geoms, meshes as their convex hulls; contact pairs and exclusions; fixed
-// and spatial tendons with wrapping; actuators with activations and muscles; the equalities
-// connect, weld, joint and tendon; keyframes; gravity, medium, step and flags of <option>. What is
-// not read and would change the physics is told: see sap_scene_read, and `sapstep info FILE`.
+// and spatial tendons with wrapping; actuators with activations, muscles and adhesion; the
+// equalities connect, weld, joint and tendon; keyframes; gravity, medium, step and flags of
+// <option>. What is not read and would change the physics is told: see sap_scene_read, and
+// `sapstep info FILE`.
 // A geom's or pair's margin is its rest distance, as in MuJoCo since 3.9 (before, a pair had the
 // larger one, less the gap); gap lists contacts without force there and says nothing here.
 // Positive solref and solimp are MuJoCo's own solver tuning and are skipped. What MJCF has no words

@@ -180,6 +180,10 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
       cli_table_text(table, "site");
       add_reference(table, model, SAP_ELEMENT_BODY, def.site_body);
       break;
+    case SAP_TRANSMISSION_ADHESION:
+      cli_table_text(table, "adhesion");
+      add_reference(table, model, SAP_ELEMENT_BODY, def.target);
+      break;
   }
   cli_table_real(table, def.gear);
   cli_table_real(table, def.gain);

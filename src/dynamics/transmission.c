@@ -26,6 +26,8 @@ double sap_dynamics_transmission_length(const sap_dynamics* d, const double* q, 
       return sap_dynamics_tendon_length(d, q, actuator->target);
     case SAP_TRANSMISSION_SITE:
       return site_drive(d, actuator).length;
+    case SAP_TRANSMISSION_ADHESION:  // its forces come with the contacts
+      return 0.0;
     case SAP_TRANSMISSION_SLIDER_CRANK:
       break;
   }
@@ -82,6 +84,8 @@ void sap_dynamics_add_transmission_force(const sap_dynamics* d, int32_t id, doub
     case SAP_TRANSMISSION_SITE:
       add_site_force(d, actuator, s, tau);
       break;
+    case SAP_TRANSMISSION_ADHESION:
+      break;
   }
 }
 
@@ -114,6 +118,8 @@ void sap_dynamics_add_transmission_row(const sap_dynamics* d, int32_t id, double
         touch(d, actuator->reference_body, rows);
       }
       add_site_force(d, actuator, s, sap_rows_at(rows, r));
+      break;
+    case SAP_TRANSMISSION_ADHESION:
       break;
   }
 }

@@ -94,6 +94,20 @@ static sap_status check_site(const sap_checker* checker, const sap_builder* buil
   return status == SAP_STATUS_OK ? check_direction(checker, def, 6) : status;
 }
 
+// There is no length that its force could depend on.
+static sap_status check_adhesion(const sap_checker* checker, const sap_builder* builder,
+                                 const sap_actuator_def* def) {
+  const sap_status status = sap_check_id(checker, "target", def->target, 0, builder->nbodies);
+  const bool constant = def->gain_slope[0] == 0.0 && def->gain_slope[1] == 0.0 &&
+                        def->bias[1] == 0.0 && def->bias[2] == 0.0 && def->damping_ratio == 0.0 &&
+                        !def->muscle_gain && !def->muscle_bias;
+  return status == SAP_STATUS_OK && !constant
+             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "adhesion has no length: gain_slope, bias[1], bias[2] and "
+                              "damping_ratio must be 0, and it is no muscle")
+             : status;
+}
+
 static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
                                const sap_actuator_def* def) {
   switch (def->transmission) {
@@ -105,10 +119,12 @@ static sap_status check_target(const sap_checker* checker, const sap_builder* bu
       return check_slider_crank(checker, builder, def);
     case SAP_TRANSMISSION_SITE:
       return check_site(checker, builder, def);
+    case SAP_TRANSMISSION_ADHESION:
+      return check_adhesion(checker, builder, def);
   }
   return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
-                        "transmission = %d must be 0 (joint) to %d (site)", (int)def->transmission,
-                        (int)SAP_TRANSMISSION_SITE);
+                        "transmission = %d must be 0 (joint) to %d (adhesion)",
+                        (int)def->transmission, (int)SAP_TRANSMISSION_ADHESION);
 }
 
 // The relative damping stands for bias[2], which compiling computes.

@@ -107,6 +107,9 @@ static double target_length(const sap_placed* placed, const sap_model_actuator* 
     sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
     return crank.length;
   }
+  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
+    return 0.0;
+  }
   const sap_model_tendon* tendon = &model->tendons[actuator->target];
   if (tendon->npoints > 0) {
     return sap_path_length(model, actuator->target, placed->p_WB, placed->R_WB);
@@ -182,6 +185,9 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
     sap_v3_scale(force, force, -1.0);
     sap_v3_scale(moment, crank.moment, actuator->gear);
     push(placed, actuator->slider_body, crank.p_P, force, moment);
+    return;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
     return;
   }
   const sap_model_tendon* tendon = &model->tendons[actuator->target];

@@ -47,7 +47,7 @@ static void mark_joints(const sap_model* model, const sap_model_actuator* a, int
     mark_between(model, bodies, 2, moves, scratch);
     return;
   }
-  if (a->transmission == SAP_TRANSMISSION_SITE) {
+  if (a->transmission == SAP_TRANSMISSION_SITE || a->transmission == SAP_TRANSMISSION_ADHESION) {
     return;  // its length is always zero
   }
   const sap_model_tendon* t = &model->tendons[a->target];

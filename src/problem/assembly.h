@@ -56,6 +56,14 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
 // Servos.
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
+typedef struct sap_contact_list {
+  const sap_contact* contacts;
+  int32_t count;
+} sap_contact_list;
+// Actuators of adhesion that pull at one of these contacts, those of the problem.
+sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_start* start,
+                                     const sap_contact_list* contacts, sap_problem* problem,
+                                     sap_error* error);
 // Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
 // q = q0 (+) dt v_guess, the velocities that the problem's guess expects.
 void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);

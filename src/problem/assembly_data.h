@@ -25,6 +25,7 @@ enum sap_key_kind {
   SAP_KEY_SERVO,
   SAP_KEY_BOUND_SERVOS,  // id: see dynamics/actuators.h
   SAP_KEY_EQUALITY,
+  SAP_KEY_ADHESION,
 };
 
 static inline uint64_t sap_assembly_key(int kind, int32_t a, int32_t b, int32_t c) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <actuator>: what acts on joints, tendons, slider-cranks and sites.
+// <actuator>: what acts on joints, tendons, slider-cranks, sites and, by adhesion, bodies.
 #include <math.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@
 typedef sap_mjcf_actuator_law law;
 
 // Elements that exist but cannot be done.
-static const char other_kinds[] = "orientation pid adhesion plugin";
+static const char other_kinds[] = "orientation pid plugin";
 
 static bool has_range(const sap_actuator_def* def) {
   return def->transmission == SAP_TRANSMISSION_JOINT ||
@@ -75,7 +75,7 @@ static sap_status read_ranges(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   def->activation_upper = act.upper;
   if (along_gear) {
     memcpy(def->direction, gear, sizeof gear);
-  } else {
+  } else if (def->transmission != SAP_TRANSMISSION_ADHESION) {  // which has none
     def->gear = gear[0];
   }
   def->control_lower = control.lower;
@@ -131,7 +131,7 @@ static sap_status read_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i,
              : status;
 }
 
-// Joint, tendon, crank or site; NULL, or why not.
+// Joint, tendon, crank, site or body; NULL, or why not.
 static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                sap_actuator_def* def) {
   const bool crank = sap_xml_get(i->node, "cranksite") != NULL;
@@ -141,8 +141,14 @@ static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance
   if (sap_word_index(other_kinds, i->node->name) >= 0) {
     return "this kind of actuator is not supported";
   }
-  if (!joint && !crank && !site && sap_xml_get(i->node, "tendon") == NULL) {
-    return "only actuators on joints, tendons, slider-cranks and sites are supported";
+  const bool body = sap_xml_get(i->node, "body") != NULL;
+  if (!joint && !crank && !site && !body && sap_xml_get(i->node, "tendon") == NULL) {
+    return "only actuators on joints, tendons, slider-cranks, sites and bodies are supported";
+  }
+  if (body) {
+    def->transmission = SAP_TRANSMISSION_ADHESION;
+    def->target = i->ids[0];
+    return NULL;
   }
   if (crank || site) {
     def->transmission = crank ? SAP_TRANSMISSION_SLIDER_CRANK : SAP_TRANSMISSION_SITE;
@@ -172,14 +178,19 @@ static void read_sites(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_actua
 
 // At most one target.
 static sap_status check_places(sap_mjcf_reader* r, const sap_xml_node* node) {
-  static const char* const places[] = {"joint", "jointinparent", "tendon", "site", "cranksite"};
+  static const char* const places[] = {"joint", "jointinparent", "tendon",
+                                       "site",  "cranksite",     "body"};
   int32_t count = 0;
   for (size_t k = 0; k < sizeof places / sizeof *places; ++k) {
     count += sap_xml_get(node, places[k]) != NULL ? 1 : 0;
   }
   if (count > 1) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "must act on one of joint, jointinparent, tendon, site and cranksite");
+    return sap_xml_fail(
+        node, NULL, SAP_STATUS_SYNTAX, r->error,
+        "must act on one of joint, jointinparent, tendon, site, cranksite and body");
+  }
+  if (count == 0 && sap_xml_is(node, "adhesion")) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "attribute 'body' is missing");
   }
   if (sap_xml_get(node, "refsite") != NULL && sap_xml_get(node, "site") == NULL) {
     return sap_xml_fail(node, "refsite", SAP_STATUS_SYNTAX, r->error, "needs a site");
@@ -235,6 +246,11 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   }
   if (status == SAP_STATUS_OK && why == NULL) {
     status = read_actuator(r, i, &s, &l, &def);
+    if (status == SAP_STATUS_OK && sap_xml_is(i->node, "adhesion") &&
+        !(def.control_lower >= 0.0 && isfinite(def.control_upper))) {
+      status = sap_xml_fail(i->node, NULL, SAP_STATUS_SYNTAX, r->error,
+                            "needs a ctrlrange that is not negative");
+    }
     why = sap_mjcf_law_unsupported(&l);
   }
   if (status == SAP_STATUS_OK && why != NULL) {

@@ -86,6 +86,13 @@ static sap_status apply_damper(sap_mjcf_reader* r, const sap_xml_node* node, law
   return status;
 }
 
+static sap_status apply_adhesion(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+  double gain = l->gain[0];
+  const sap_status status = sap_xml_nonnegative(node, "gain", &gain, r->error);
+  *l = (law){.gain = {gain}, .time = {1.0}, .activation_count = -1};
+  return status;
+}
+
 static sap_status apply_cylinder(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
   double area = l->gain[0], diameter = 0.0;
   sap_status status = sap_xml_nonnegative(node, "timeconst", &l->time[0], r->error);
@@ -216,6 +223,9 @@ sap_status sap_mjcf_apply_element(sap_mjcf_reader* r, const sap_xml_node* node, 
   }
   if (sap_xml_is(node, "damper")) {
     return apply_damper(r, node, l);
+  }
+  if (sap_xml_is(node, "adhesion")) {
+    return apply_adhesion(r, node, l);
   }
   if (sap_xml_is(node, "cylinder")) {
     return apply_cylinder(r, node, l);

@@ -83,6 +83,19 @@ static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                       &def->limit_relaxation_time);
 }
 
+// Forces that hold the weight, as an actuator's: they then count to the range of these.
+static sap_status check_weight(sap_mjcf_reader* r, const sap_mjcf_sources* s,
+                               const sap_joint_def* def) {
+  int32_t actuated = 0;
+  const sap_status status = sap_mjcf_choice(r, s, "actuatorgravcomp", "false true", &actuated);
+  const bool limited = isfinite(def->effort_lower) || isfinite(def->effort_upper);
+  return status == SAP_STATUS_OK && actuated != 0 && limited
+             ? sap_scene_unsupported(r->options, sap_mjcf_source(s, "actuatorgravcomp"),
+                                     "actuatorgravcomp",
+                                     "not supported together with actuatorfrcrange", r->error)
+             : status;
+}
+
 static const sap_joint_type types[] = {SAP_JOINT_FREE, SAP_JOINT_BALL, SAP_JOINT_SLIDE,
                                        SAP_JOINT_HINGE};
 
@@ -136,6 +149,9 @@ static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_
   if (def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_SLIDE) {
     def->effort_lower = range.lower;
     def->effort_upper = range.upper;
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_weight(r, &s, def);
   }
   if (status == SAP_STATUS_OK && def->type == SAP_JOINT_FREE && def->stiffness != 0.0) {
     status = sap_scene_unsupported(r->options, sap_mjcf_source(&s, "stiffness"), "stiffness",

@@ -77,9 +77,9 @@ static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_looku
 }
 
 sap_status sap_mjcf_list_names(sap_mjcf_reader* r, const sap_xml_node* node, sap_mjcf_names* out) {
-  static const char* const attributes[] = {"body1",  "body2",  "joint",   "jointinparent", "joint1",
-                                           "joint2", "tendon", "tendon1", "tendon2",       "site1",
-                                           "site2",  "geom1",  "geom2"};
+  static const char* const attributes[] = {"body",   "body1",  "body2",  "joint",   "jointinparent",
+                                           "joint1", "joint2", "tendon", "tendon1", "tendon2",
+                                           "site1",  "site2",  "geom1",  "geom2"};
   static const char* const sites[] = {"cranksite", "slidersite", "site", "refsite"};
   out->count = 0;
   for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {

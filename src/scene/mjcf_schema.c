@@ -9,13 +9,12 @@
 
 #define JOINT_USED                                                                            \
   "name class type pos axis range limited stiffness springref damping armature frictionloss " \
-  "ref actuatorfrcrange actuatorfrclimited solreflimit springdamper margin "
-static const sap_schema_value joint_values[] = {{"actuatorgravcomp", "false", false}, {0}};
+  "ref actuatorfrcrange actuatorfrclimited solreflimit springdamper margin "                  \
+  "actuatorgravcomp "
 static const sap_schema_element joint = {
     .used = JOINT_USED,
     .skipped = LIMIT_TUNING "group user",
     .zero = "springyield",
-    .value = joint_values,
 };
 static const sap_schema_value freejoint_values[] = {{"align", "false auto", false}, {0}};
 static const sap_schema_element freejoint = {
@@ -125,13 +124,19 @@ static const sap_schema_element general = {
     .zero = ACTUATOR_ZERO,
     .value = general_values,
 };
-#define ACTUATOR_KINDS                                                                         \
-  {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL},       \
-      {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                          \
-      {"cylinder", &cylinder, NULL}, {"muscle", &muscle, NULL}, {"dcmotor", &dcmotor, NULL}, { \
-    "general", &general, NULL                                                                  \
+static const sap_schema_element adhesion = {
+    .used = "name class body gain ctrlrange ctrllimited forcerange forcelimited",
+    .skipped = ACTUATOR_SKIPPED,
+    .zero = "delay nsample",
+};
+#define ACTUATOR_KINDS                                                                       \
+  {"motor", &motor, NULL}, {"position", &position, NULL}, {"velocity", &velocity, NULL},     \
+      {"intvelocity", &intvelocity, NULL}, {"damper", &damper, NULL},                        \
+      {"cylinder", &cylinder, NULL}, {"muscle", &muscle, NULL}, {"dcmotor", &dcmotor, NULL}, \
+      {"adhesion", &adhesion, NULL}, {                                                       \
+    "general", &general, NULL                                                                \
   }
-#define OTHER_ACTUATORS "orientation pid adhesion "
+#define OTHER_ACTUATORS "orientation pid "
 static const sap_schema_child actuator_children[] = {
     ACTUATOR_KINDS,
     {OTHER_ACTUATORS "plugin", NULL, NULL},

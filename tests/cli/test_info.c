@@ -21,7 +21,7 @@ static const char scene[] =
     "<body name='stone' pos='3 0 0'><freejoint/><geom type='mesh' mesh='tetra' mass='2'/></body>\n"
     "</worldbody><tendon><spatial name='rope' range='0 5'><site site='top'/><site site='hook'/>"
     "</spatial></tendon>\n<actuator><position name='servo' joint='s' kp='100' dampratio='1' "
-    "inheritrange='.5'/>\n<adhesion body='slider'/></actuator>\n"
+    "inheritrange='.5'/>\n<pid joint='s'/></actuator>\n"
     "<equality><weld name='held' body1='stone' active='false'/></equality>\n"
     "<keyframe><key name='home'/></keyframe></mujoco>";
 
@@ -49,7 +49,7 @@ static void table(void** state) {
   command_says(r.out, "rope  spatial      2      0      5");
   command_says(r.out, "held  weld  stone  world  no\n");
   command_says(r.out, "medium      density 0 kg/m^3, viscosity 0.1 Pa s, wind 1 0 0 m/s\n");
-  command_says(r.out, "scene.xml:8: <adhesion>: this kind of actuator is not supported\n");
+  command_says(r.out, "scene.xml:8: <pid>: this kind of actuator is not supported\n");
   command_clear(&r);
 }
 

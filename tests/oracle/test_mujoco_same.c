@@ -166,11 +166,31 @@ static void test_margins(void** state) {
   assert_true(touched > 80);
 }
 
+// A ball that hangs at a ceiling by adhesion, one that slips down a wall, a box that is pulled to
+// the ground and to the box on it.
+static void test_adhesion(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><compiler autolimits='true'/><option timestep='0.005'/><worldbody><geom "
+      "type='plane' size='5 5 1'/>"
+      "<geom type='box' size='1 1 .1' pos='0 0 1'/><geom type='box' size='.1 1 1' pos='-2 0 1'/>"
+      "<body name='a' pos='0 0 .801'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>"
+      "<body name='b' pos='-1.801 0 1'><freejoint/><geom type='sphere' size='.1' mass='2' "
+      "friction='.5'/></body><body name='c' pos='0 3 .0999'><freejoint/><geom type='box' "
+      "size='.2 .1 .1' mass='2'/></body><body pos='.05 3 .2997'><freejoint/><geom type='sphere' "
+      "size='.1' mass='1'/></body></worldbody><actuator>"
+      "<adhesion body='a' ctrlrange='1 2' gain='30'/><adhesion body='b' ctrlrange='1 2' gain='20'/>"
+      "<general body='c' biastype='affine' biasprm='50' forcerange='0 45'/></actuator></mujoco>";
+  int touched;
+  compare(text, 0.005, NULL, 100, 1e-8, &touched);
+  assert_int_equal(touched, 100);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_arm),     cmocka_unit_test(test_spheres),
       cmocka_unit_test(test_boxes),   cmocka_unit_test(test_arm_contact),
-      cmocka_unit_test(test_margins),
+      cmocka_unit_test(test_margins), cmocka_unit_test(test_adhesion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -104,7 +104,7 @@ static void test_lenient(void** state) {
   static const char text[] =
       "<mujoco><worldbody><body name='b'><joint name='j'/><geom size='.1' condim='4' "
       "margin='.1'/></body>"
-      "</worldbody><actuator><adhesion body='b'/>\n<motor joint='j'/></actuator>"
+      "</worldbody><actuator><pid joint='j'/>\n<motor joint='j'/></actuator>"
       "<keyframe><key ctrl='5 7'/></keyframe></mujoco>";
   scratch s;
   scratch_begin(&s);
@@ -120,7 +120,7 @@ static void test_lenient(void** state) {
   assert_int_equal(sap_scene_read(path, &options, &model, &error), SAP_STATUS_OK);
   assert_int_equal(error.message[0], '\0');
   assert_int_equal(seen.count, 1);
-  assert_non_null(strstr(seen.last, "a:1: <adhesion>: "));
+  assert_non_null(strstr(seen.last, "a:1: <pid>: "));
   assert_int_equal(sap_model_get_sizes(model).nu, 1);
   sap_state at = {0};
   double control = 0.0;
