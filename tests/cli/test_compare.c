@@ -129,7 +129,7 @@ typedef struct line_values {
 
 static line_values read_line(scratch* s, const char* name, const char* panel, const char* line) {
   char begins[128];
-  line_values v = {-INFINITY, NAN, 0};
+  line_values v = {-(double)INFINITY, (double)NAN, 0};
   char* text = scratch_text(s, name);
   (void)snprintf(begins, sizeof begins, "\"%s\",\"%s\",", panel, line);
   for (char* row = strtok(text, "\n"); row != NULL; row = strtok(NULL, "\n")) {

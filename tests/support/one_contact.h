@@ -9,5 +9,8 @@
 // does.
 sap_problem* one_contact_problem(const double A[9], double mu, const double R[3],
                                  const double v_hat[3]);
+// The same with another law: the set and its numbers of `law`.
+sap_problem* one_contact_problem_of(const sap_block* law, const double A[9], const double R[3],
+                                    const double v_hat[3]);
 
 #endif

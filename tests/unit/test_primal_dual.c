@@ -26,10 +26,10 @@ static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
   return (double)(*seed >> 8) / 8388608.0 - 1.0;
 }
 
-// One cone on three velocities, evaluated at vc = v.
-static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
+// One contact on three velocities, evaluated at vc = v.
+static void set_up_block(fixture* f, const sap_block* law, const double R[3], const double v[3]) {
   const double A[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, v_hat[3] = {0.0, 0.0, 0.1};
-  f->problem = one_contact_problem(A, mu, R, v_hat);
+  f->problem = one_contact_problem_of(law, A, R, v_hat);
   assert_int_equal(sap_islands_find(&f->islands, f->problem, false, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_newton_create(&f->newton, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_newton_gather(&f->newton, f->problem, &f->islands, 0, NULL), SAP_STATUS_OK);
@@ -41,21 +41,39 @@ static void set_up(fixture* f, double mu, const double R[3], const double v[3]) 
   sap_newton_start_dual(&f->newton, true);
 }
 
+static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
+  set_up_block(f, &(sap_block){.set = SAP_SET_FRICTION_CONE, .friction = mu}, R, v);
+}
+
 static void tear_down(fixture* f) {
   sap_newton_clear(&f->newton);
   sap_islands_clear(&f->islands);
   sap_problem_destroy(f->problem);
 }
 
+// A cone, or of a lagged contact the tangents alone, within a disk.
+typedef struct law {
+  int rows;
+  double mu, R[3];
+  double limit;  // the disk's radius
+} law;
+
 // P(gamma + rho (u - R gamma)) - gamma, P Euclidean: the cone's projection with R = 1.
-static void natural_map(double mu, double rho, const double R[3], const double u[3],
-                        const double gamma[3], double out[3]) {
-  const sap_cone unit = sap_cone_make(mu, 1.0, 1.0);
+static void natural_map(const law* of, double rho, const double u[3], const double gamma[3],
+                        double out[3]) {
   double z[3];
   for (int i = 0; i < 3; ++i) {
-    z[i] = gamma[i] + rho * (u[i] - R[i] * gamma[i]);
+    z[i] = gamma[i] + rho * (u[i] - of->R[i] * gamma[i]);
   }
-  (void)sap_cone_impulse(&unit, z, out);
+  if (of->rows == 3) {
+    const sap_cone unit = sap_cone_make(of->mu, 1.0, 1.0);
+    (void)sap_cone_impulse(&unit, z, out);
+  } else {
+    const double shrink = fmin(1.0, of->limit / hypot(z[0], z[1]));
+    out[0] = shrink * z[0];
+    out[1] = shrink * z[1];
+    out[2] = gamma[2];
+  }
   for (int i = 0; i < 3; ++i) {
     out[i] -= gamma[i];
   }
@@ -63,38 +81,38 @@ static void natural_map(double mu, double rho, const double R[3], const double u
 
 // Newton's step of the natural map F(u, gamma) = 0 in gamma for fixed u is q - gamma, and
 // dF/dgamma G = dF/du, since gamma = q - G J dv solves F + F_gamma dgamma - F_u J dv = 0.
-static void check_law(const fixture* f, double mu, const double R[3]) {
+static void check_law(const fixture* f, const law* of) {
   const sap_newton* n = &f->newton;
   const double rho = n->cone_rho[0], step = 1e-6;
   double F[3], F_gamma[3][3], F_u[3][3];
-  natural_map(mu, rho, R, n->cone_u, n->cone_dual, F);
-  for (int j = 0; j < 3; ++j) {
+  natural_map(of, rho, n->cone_u, n->cone_dual, F);
+  for (int j = 0; j < of->rows; ++j) {
     double high[3], low[3], x[3];
     memcpy(x, n->cone_dual, sizeof x);
     x[j] += step;
-    natural_map(mu, rho, R, n->cone_u, x, high);
+    natural_map(of, rho, n->cone_u, x, high);
     x[j] -= 2.0 * step;
-    natural_map(mu, rho, R, n->cone_u, x, low);
+    natural_map(of, rho, n->cone_u, x, low);
     for (int i = 0; i < 3; ++i) {
       F_gamma[i][j] = (high[i] - low[i]) / (2.0 * step);
     }
     memcpy(x, n->cone_u, sizeof x);
     x[j] += step;
-    natural_map(mu, rho, R, x, n->cone_dual, high);
+    natural_map(of, rho, x, n->cone_dual, high);
     x[j] -= 2.0 * step;
-    natural_map(mu, rho, R, x, n->cone_dual, low);
+    natural_map(of, rho, x, n->cone_dual, low);
     for (int i = 0; i < 3; ++i) {
       F_u[i][j] = (high[i] - low[i]) / (2.0 * step);
     }
   }
   const double* g = n->cone_G;
   const double G[3][3] = {{g[0], g[1], g[3]}, {g[1], g[2], g[4]}, {g[3], g[4], g[5]}};
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < of->rows; ++i) {
     double residual = F[i];
-    for (int j = 0; j < 3; ++j) {
+    for (int j = 0; j < of->rows; ++j) {
       residual += F_gamma[i][j] * (n->cone_target[j] - n->cone_dual[j]);
       double product = F_u[i][j];
-      for (int k = 0; k < 3; ++k) {
+      for (int k = 0; k < of->rows; ++k) {
         product += F_gamma[i][k] * G[k][j];
       }
       // 1e-5: differences of step 1e-6 of a law with curvature about 10, times G up to 1e2
@@ -122,10 +140,39 @@ static void test_law(void** state) {
     const double* G = f.newton.cone_G;
     seen[G[5] == 0.0 ? 0 : (G[3] == 0.0 && G[4] == 0.0 ? 1 : 2)] += 1;
     assert_true(G[0] >= 0.0 && G[2] >= 0.0 && G[0] * G[2] - G[1] * G[1] >= -1e-9 * G[0] * G[2]);
-    check_law(&f, mu, R);
+    check_law(&f, &(law){.rows = 3, .mu = mu, .R = {R[0], R[1], R[2]}});
     tear_down(&f);
   }
   assert_true(seen[0] > 10 && seen[1] > 10 && seen[2] > 10);
+}
+
+// Friction of a lagged contact, which mu n0 bounds: |u_t| over the slip speed of that below it.
+static void test_lagged_law(void** state) {
+  (void)state;
+  uint32_t seed = 9;
+  int seen[2] = {0, 0};  // sticks, slides
+  for (int i = 0; i < 300; ++i) {
+    const double mu = 0.6 + 0.5 * pseudo_random(&seed), n0 = 1.0 + 0.8 * pseudo_random(&seed);
+    const double slip_speed = 0.1 + 0.05 * pseudo_random(&seed), Rt = slip_speed / (mu * n0);
+    const double scale = i % 2 == 0 ? 1.0 : 0.3 * slip_speed;
+    const double v[3] = {scale * pseudo_random(&seed), scale * pseudo_random(&seed), 0.4};
+    fixture f = {0};
+    set_up_block(
+        &f,
+        &(sap_block){
+            .set = SAP_SET_LAGGED, .friction = mu, .slip_speed = slip_speed, .lagged_impulse = n0},
+        (double[3]){Rt, Rt, 0.3}, v);
+    for (int r = 0; r < 3; ++r) {
+      f.newton.cone_dual[r] = (i % 2 == 0 ? 2.0 : 0.2) * pseudo_random(&seed);
+    }
+    sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
+    const double* G = f.newton.cone_G;
+    seen[G[1] == 0.0 ? 0 : 1] += 1;
+    assert_true(G[3] == 0.0 && G[4] == 0.0);
+    check_law(&f, &(law){.rows = 2, .R = {Rt, Rt, 0.3}, .limit = mu * n0});
+    tear_down(&f);
+  }
+  assert_true(seen[0] > 10 && seen[1] > 10);
 }
 
 // Where the dual is P_C(y), all kinds of steps have SAP's G, and q is gamma.
@@ -214,9 +261,8 @@ static void test_limit(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_law),
-      cmocka_unit_test(test_consistent),
-      cmocka_unit_test(test_without_friction),
+      cmocka_unit_test(test_law),        cmocka_unit_test(test_lagged_law),
+      cmocka_unit_test(test_consistent), cmocka_unit_test(test_without_friction),
       cmocka_unit_test(test_limit),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
