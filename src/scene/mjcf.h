@@ -23,6 +23,7 @@ typedef struct sap_mjcf_compiler {
   char euler_sequence[4];
   bool auto_limits;
   bool balance_inertia;
+  bool fit_span;  // fitaabb
   sap_mjcf_tristate inertia_from_geom;
   int32_t group_range[2];
   double bound_mass, bound_inertia;  // lower bounds [kg, kg m^2]

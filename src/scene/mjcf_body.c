@@ -93,9 +93,10 @@ static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const
 static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place* at) {
   if (!geom->supported) {
     return leave_out(r, geom,
-                     geom->collides ? "collision with a height field, a signed distance field or a "
-                                      "primitive fitted to a mesh is not supported"
-                                    : NULL);
+                     geom->collides
+                         ? "collision with a height field or a signed distance field is not "
+                           "supported"
+                         : NULL);
   }
   sap_shape_def* def = &geom->def;
   def->body = at->id;

@@ -14,6 +14,9 @@ enum { TYPE_MESH = 6 };  // what follows is not supported
 // How many sizes a type needs; with fromto the length is known.
 static const int32_t sizes_needed[] = {0, 1, 2, 2, 3, 3};
 static const int32_t sizes_with_fromto[] = {0, 0, 1, 1, 1, 1};
+static const sap_shape_type primitives[] = {SAP_SHAPE_PLANE,   SAP_SHAPE_SPHERE,
+                                            SAP_SHAPE_CAPSULE, SAP_SHAPE_CYLINDER,
+                                            SAP_SHAPE_BOX,     SAP_SHAPE_ELLIPSOID};
 
 static sap_status read_fromto(sap_mjcf_reader* r, const sap_mjcf_sources* s, int32_t type,
                               sap_mjcf_geom* out) {
@@ -46,9 +49,7 @@ static sap_status read_fromto(sap_mjcf_reader* r, const sap_mjcf_sources* s, int
 
 static sap_status read_shape(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                              const sap_mjcf_item* item, int32_t type, sap_mjcf_geom* out) {
-  static const sap_shape_type types[] = {SAP_SHAPE_PLANE,    SAP_SHAPE_SPHERE, SAP_SHAPE_CAPSULE,
-                                         SAP_SHAPE_CYLINDER, SAP_SHAPE_BOX,    SAP_SHAPE_ELLIPSOID};
-  out->def.type = types[type];
+  out->def.type = primitives[type];
   double size[3] = {0.0, 0.0, 0.0};
   int32_t given = 0;
   sap_status status = sap_mjcf_numbers(r, s, "size", (const int32_t[]){1, 3}, size, &given);
@@ -217,6 +218,26 @@ static sap_status read_mesh(sap_mjcf_reader* r, const sap_mjcf_item* item,
   return sap_mjcf_mesh_find(r, &item->scope, named, sap_xml_get(named, "mesh"), &out->mesh);
 }
 
+// A primitive with a mesh; `collides` is known.
+static sap_status fit(sap_mjcf_reader* r, const sap_mjcf_item* item, const sap_mjcf_sources* s,
+                      int32_t type, sap_mjcf_geom* out) {
+  const sap_xml_node* named = sap_mjcf_source(s, "mesh");
+  int32_t mesh = -1;
+  out->def.type = primitives[type];
+  if (type == SAP_SHAPE_PLANE) {
+    return sap_xml_fail(named, "mesh", SAP_STATUS_SYNTAX, r->error, "no plane fits a mesh");
+  }
+  sap_status status = sap_mjcf_mesh_find(r, &item->scope, named, sap_xml_get(named, "mesh"), &mesh);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_fit(r, s, item, mesh, &out->def);
+  }
+  if (status == SAP_STATUS_IO && r->options->lenient && !out->collides) {
+    out->supported = false;  // only to be looked at; where its mass counts, that is told
+    status = SAP_STATUS_OK;
+  }
+  return status;
+}
+
 sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out) {
   sap_mjcf_sources s;
   sap_status status = sap_mjcf_find_sources(r, item->node, "geom", &item->scope, &s);
@@ -229,20 +250,23 @@ sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap
     status =
         sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &out->def.name);
   }
-  // A primitive with a mesh is fitted to the mesh.
   const sap_xml_node* named = sap_mjcf_source(&s, "mesh");
-  out->supported = type < TYPE_MESH ? named == NULL : type == TYPE_MESH;
+  const bool fitted = type < TYPE_MESH && named != NULL;
+  out->supported = type <= TYPE_MESH;
   if (status == SAP_STATUS_OK && type == TYPE_MESH) {
     status = read_mesh(r, item, named, out);
   }
   if (status == SAP_STATUS_OK) {
     status = read_pose(r, &s, &item->scope, out);
   }
-  if (status == SAP_STATUS_OK && out->supported && type != TYPE_MESH) {
+  if (status == SAP_STATUS_OK && type < TYPE_MESH && !fitted) {
     status = read_shape(r, &s, item, type, out);
   }
   if (status == SAP_STATUS_OK) {
     status = read_surface(r, &s, item, out);
+  }
+  if (status == SAP_STATUS_OK && fitted) {
+    status = fit(r, item, &s, type, out);
   }
   if (status == SAP_STATUS_OK) {
     status = read_fluid(r, &s, out);

@@ -63,6 +63,11 @@ static sap_status read_forces(sap_mjcf_reader* r, const sap_mjcf_sources* s, dou
 static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                               const sap_mjcf_scope* scope, double unit, sap_joint_def* def) {
   sap_mjcf_range range = {"range", "limited", unit, -(double)INFINITY, (double)INFINITY};
+  if (def->type == SAP_JOINT_FREE) {  // which has no limits, whatever its class says
+    def->lower = -(double)INFINITY;
+    def->upper = (double)INFINITY;
+    return SAP_STATUS_OK;
+  }
   sap_status status = sap_mjcf_read_range(r, s, scope, &range);
   if (status != SAP_STATUS_OK) {
     return status;
@@ -75,9 +80,6 @@ static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                           "of a ball joint must begin with 0");
     }
     def->lower = -(double)INFINITY;
-  } else if (def->type == SAP_JOINT_FREE) {
-    def->lower = -(double)INFINITY;
-    def->upper = (double)INFINITY;
   }
   return sap_mjcf_read_limit_material(r, s, scope, &def->limit_stiffness,
                                       &def->limit_relaxation_time);

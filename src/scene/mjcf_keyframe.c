@@ -127,6 +127,18 @@ static sap_status read_state(sap_mjcf_reader* r, const sap_xml_node* node, int32
   return status == SAP_STATUS_OK ? read_part(r, node, &v) : status;
 }
 
+// A key of zeros turns nothing: quaternions that are zero become the identity, as in MuJoCo.
+static void mend_turns(const sap_mjcf_reader* r, double* q) {
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    const sap_joint_type type = r->joints[j].type;
+    if (type == SAP_JOINT_FREE || type == SAP_JOINT_BALL) {
+      double* turn = q + r->joints[j].q_start + (type == SAP_JOINT_FREE ? 3 : 0);
+      const bool zero = turn[0] == 0.0 && turn[1] == 0.0 && turn[2] == 0.0 && turn[3] == 0.0;
+      turn[0] = zero ? 1.0 : turn[0];
+    }
+  }
+}
+
 static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
                           key_arrays* arrays) {
   if (arrays->nq > 0) {
@@ -144,6 +156,7 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   sap_status status = sap_xml_optional(node, "time", 1, 1, &def.t, r->error);
   if (status == SAP_STATUS_OK) {
     status = read_state(r, node, space, arrays);
+    mend_turns(r, arrays->q);
   }
   if (status == SAP_STATUS_OK) {
     const control_list list = {"ctrl", false, arrays->control};

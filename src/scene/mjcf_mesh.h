@@ -20,6 +20,9 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
 sap_status sap_mjcf_mesh_mass(sap_mjcf_reader* r, int32_t index, sap_mesh_mass* out);
 // Its id in the builder, which makes its hull.
 sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id);
+// mjcf_fit.c: sizes of a primitive of def->type, and its pose in the one that the geom gives.
+sap_status sap_mjcf_fit(sap_mjcf_reader* r, const sap_mjcf_sources* s, const sap_mjcf_item* item,
+                        int32_t mesh, sap_shape_def* def);
 void sap_mjcf_meshes_clear(sap_mjcf_reader* r);
 
 #endif

@@ -83,6 +83,9 @@ static sap_status read_compiler(sap_mjcf_reader* r, const sap_xml_node* node,
   if (status == SAP_STATUS_OK) {
     status = read_bool(r, node, "balanceinertia", &out->balance_inertia);
   }
+  if (status == SAP_STATUS_OK) {
+    status = read_bool(r, node, "fitaabb", &out->fit_span);
+  }
   for (const sap_xml_node* c = node->first_child; c && status == SAP_STATUS_OK; c = c->next) {
     status = read_bool(r, c, "useexisting", &out->use_lengths);
     if (status == SAP_STATUS_OK) {

@@ -36,8 +36,9 @@ static const sap_schema_child geom_children[] = {
 static const sap_schema_element geom = {
     .used = ORIENTATION
     "name class type pos size fromto mass density friction contype conaffinity condim priority "
-    "solref group mesh hfield margin rgba material surfacevel fluidcoef",
-    .skipped = "solimp solmix castshadow user fitscale gap",
+    "solref group mesh hfield margin rgba material surfacevel fluidcoef "
+    "fitscale",
+    .skipped = "solimp solmix castshadow user gap",
     .zero = "adhesion",
     .value = geom_values,
     .child = geom_children,

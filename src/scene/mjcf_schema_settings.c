@@ -18,9 +18,9 @@ static const sap_schema_child compiler_children[] = {{"lengthrange", &length_ran
 const sap_schema_element sap_mjcf_compiler = {
     .used =
         "angle eulerseq autolimits inertiafromgeom inertiagrouprange boundmass boundinertia "
-        "balanceinertia settotalmass assetdir meshdir strippath",
+        "balanceinertia settotalmass fitaabb assetdir meshdir strippath",
     .skipped =
-        "texturedir discardvisual convexhull fitaabb fusestatic "
+        "texturedir discardvisual convexhull fusestatic "
         "usethread saveinertial savecanonical savecompiled conflict passthrough",
     .value = compiler_values,
     .child = compiler_children,

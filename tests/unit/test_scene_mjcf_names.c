@@ -60,6 +60,28 @@ static void test_one_in_each_copy(void** state) {
   sap_model_destroy(m);
 }
 
+// A key of zeros: MuJoCo makes quaternions of them that turn nothing. A class's limits are not for
+// free joints, which it may also stand for.
+static void test_zero_key(void** state) {
+  (void)state;
+  sap_model* m =
+      scene_text_model("a.xml",
+                       "<mujoco><default><joint limited='true'/></default><worldbody><body><joint "
+                       "type='free'/><geom "
+                       "size='.1'/></body><body><joint type='ball' range='0 90'/><geom "
+                       "size='.1'/></body></worldbody>"
+                       "<keyframe><key qpos='1 2 3 0 0 0 0 0 0 0 0'/></keyframe></mujoco>",
+                       NULL);
+  static const double expected[11] = {1, 2, 3, 1, 0, 0, 0, 1, 0, 0, 0};
+  sap_state start = {0};
+  assert_int_equal(sap_model_keyframe(m, 0, &start, NULL, NULL), SAP_STATUS_OK);
+  for (int i = 0; i < 11; ++i) {
+    ASSERT_NEAR(start.q[i], expected[i], 0.0);
+  }
+  sap_state_clear(&start);
+  sap_model_destroy(m);
+}
+
 // A keyframe of a scene that cannot move holds a time.
 static void test_key_without_coordinates(void** state) {
   (void)state;
@@ -77,6 +99,7 @@ static void test_key_without_coordinates(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_zero_key),
       cmocka_unit_test(test_names_that_end_like_copies),
       cmocka_unit_test(test_one_in_each_copy),
       cmocka_unit_test(test_key_without_coordinates),
