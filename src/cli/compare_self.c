@@ -87,7 +87,7 @@ static double statistic(const follower* f, int quantity) {
 // Lines over time, and statistics for those over what varies.
 static bool keep_lines(follower* f) {
   const compare_options* o = &f->job->options;
-  char label[2 * COMPARE_LABEL_SIZE], scene[COMPARE_LABEL_SIZE];
+  char label[3 * COMPARE_LABEL_SIZE], scene[COMPARE_LABEL_SIZE];
   compare_scene_name(f->where->name, scene);
   (void)snprintf(label, sizeof label, "%s%s%s%s%s%s%.40s", f->job->scene_count > 1 ? scene : "",
                  f->job->scene_count > 1 ? " " : "", f->job->contenders[f->contender].label,
