@@ -19,19 +19,23 @@ static sap_status count(sap_newton* n, sap_error* error) {
     }
   }
   n->largest_patch = 0;
-  n->ncolumns = 0;
+  n->nruns = 0;
   int64_t pairs = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[n->blocks[b]];
     int32_t ncols = 0;
-    bool large = false;
+    bool large = false, bodies = block->ntrees <= 2;
     for (int32_t t = 0; t < block->ntrees; ++t) {
       const int32_t size = p->tree_size[p->block_trees[block->first_tree + t]];
       ncols += size;
       large = large || size > SAP_ONE_FREE_BODY;
+      bodies = bodies && size == SAP_ONE_FREE_BODY;
     }
-    n->ncolumns += large ? ncols : 0;
+    n->nruns += large ? (ncols + block->ntrees) / 2 : 0;  // with a gap behind each
     const sap_patch_kind kind = sap_newton_patch_kind(block);
+    if (kind == SAP_PATCH_CONES && !bodies) {
+      ncols = sap_patch_fill_up(ncols);
+    }
     n->ncones += kind == SAP_PATCH_CONES ? 1 : 0;
     n->nwide += kind == SAP_PATCH_WIDE ? 1 : 0;
     n->npotentials += sap_set_is_potential(block->set) ? 1 : 0;

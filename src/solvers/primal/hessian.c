@@ -66,46 +66,29 @@ static inline void add_block(double* restrict to, const double* restrict S, size
   }
 }
 
-// The columns of `patch` from `from` on that belong to a tree.
-static int32_t count_columns(const sap_newton* n, const sap_patch* patch, int32_t tree,
-                             int32_t from) {
-  const int32_t* columns = n->columns + patch->first_column;
-  int32_t next = from;
-  while (next < patch->ncols && columns[next] < n->start[tree + 1]) {
-    ++next;
-  }
-  return next - from;
-}
-
-// to[columns[i] - start] += S[i], i from `first` to `end`
-static inline void add_entries(const double* restrict S, const int32_t* restrict columns,
-                               int32_t first, int32_t end, double* restrict to, int32_t start) {
-  for (int32_t i = first; i < end; ++i) {
-    to[columns[i] - start] += S[i];
-  }
-}
-
-// As scatter, by lists of columns.
-static void scatter_columns(const sap_newton* n, const sap_patch* patch, const double* S) {
+// As scatter, run by run.
+static void scatter_runs(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
-  const int32_t* columns = n->columns + patch->first_column;
   const size_t* pair = n->pair_values + patch->first_pair;
+  const sap_run* const end = n->runs + patch->first_run + patch->nruns;
   int32_t column = 0;
-  for (int32_t k = 0; k < patch->ntrees; ++k) {
-    const int32_t count_k = count_columns(n, patch, trees[k], column);
+  for (const sap_run* k = end - patch->nruns; k < end; column += k->count, ++k) {
+    const size_t pair_k = (size_t)k->tree * (size_t)(2 * patch->ntrees - k->tree + 1) / 2;
+    const int32_t offset_k = k->velocity - n->start[trees[k->tree]];
     int32_t row = column;
-    for (int32_t l = k; l < patch->ntrees; ++l) {
-      const int32_t count_l = count_columns(n, patch, trees[l], row);
-      double* block = n->values + *pair++;
-      const int32_t start_l = n->start[trees[l]], size_l = n->size[trees[l]];
-      for (int32_t j = column; j < column + count_k; ++j) {
-        const int32_t below = j > row ? j : row;
-        add_entries(S + (size_t)j * (size_t)patch->ncols, columns, below, row + count_l,
-                    block + (columns[j] - n->start[trees[k]]) * size_l, start_l);
-      }
-      row += count_l;
+    for (const sap_run* l = k; l < end; row += l->count, ++l) {
+      const int32_t offset_l = l->velocity - n->start[trees[l->tree]];
+      const int32_t size_l = n->size[trees[l->tree]];
+      const sap_patch_part part = {.S = S + (size_t)column * (size_t)patch->ncols + row,
+                                   .H = n->values + pair[pair_k + (size_t)(l->tree - k->tree)] +
+                                        offset_k * size_l + offset_l,
+                                   .ncols = patch->ncols,
+                                   .size = size_l,
+                                   .rows = l->count,
+                                   .columns = k->count,
+                                   .is_triangle = l == k};
+      n->kernels->add_part(&part);
     }
-    column += count_k;
   }
 }
 
@@ -161,8 +144,8 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
     const bool active = patch->kind == SAP_PATCH_CONES  ? add_cones(n, patch, S, W)
                         : patch->kind == SAP_PATCH_WIDE ? sap_wide_square(n, patch, S, W)
                                                         : add_intervals(n, patch, S);
-    if (active && patch->first_column >= 0) {
-      scatter_columns(n, patch, S);
+    if (active && patch->nruns > 0) {
+      scatter_runs(n, patch, S);
     } else if (active) {
       scatter(n, patch, S);
     }

@@ -24,16 +24,22 @@ typedef enum sap_patch_kind {
   SAP_PATCH_INTERVALS,  // rows
 } sap_patch_kind;
 
+// Velocities one after the other, of one tree.
+typedef struct sap_run {
+  int32_t tree;  // of the patch's trees
+  int32_t velocity, count;
+} sap_run;
+
 typedef struct sap_patch {
   sap_patch_kind kind;
   int32_t first, count;  // cones, or interval rows
   int32_t ntrees;
-  int32_t first_tree;    // in patch_trees: island's tree indices, ascending
-  int32_t first_pair;    // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
-  int32_t ncols;         // velocities
-  int32_t first_column;  // in columns; -1: all velocities of its trees
-  int32_t bodies[2];     // first velocities of the free bodies that it is on; -1: not on such alone
-  size_t jacobian;       // start of its rows, ncols each
+  int32_t first_tree;        // in patch_trees: island's tree indices, ascending
+  int32_t first_pair;        // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
+  int32_t ncols;             // velocities; of cones, but for bodies', filled up to fours
+  int32_t first_run, nruns;  // in runs: its velocities; none: all of its trees
+  int32_t bodies[2];  // first velocities of the free bodies that it is on; -1: not on such alone
+  size_t jacobian;    // start of its rows, ncols each
 } sap_patch;
 
 typedef struct sap_wide_cone sap_wide_cone;
@@ -63,7 +69,7 @@ typedef struct sap_newton {
   int32_t ncone_patches;  // they come first
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
-  int64_t ncolumns;       // room for columns
+  int64_t nruns;          // room for runs
   size_t njacobian, nwhitened, nvalues;
 
   // integers
@@ -72,11 +78,11 @@ typedef struct sap_newton {
   int32_t* couplings;      // the problem's indices (ncouplings)
   int32_t* coupling_pair;  // where they stand in pair_values (ncouplings)
   int32_t* patch_trees;    // (npatch_trees)
-  int32_t* columns;        // velocities of patches on large trees (ncolumns)
   int32_t* tree_order;     // of each block: its trees in ascending order, block by block
   int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
   int32_t* interval_row;   // (nintervals)
   sap_patch* patches;      // (npatches)
+  sap_run* runs;           // of patches on large trees (nruns)
   // block pattern of H
   int32_t* column_start;  // (ntrees + 1)
   int32_t* row;           // (entries)

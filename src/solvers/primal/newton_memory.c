@@ -22,6 +22,7 @@ void sap_newton_clear(sap_newton* newton) {
     sap_free(newton->memory->reals);
     sap_free(newton->memory->keys);
     sap_free(newton->memory->patches);
+    sap_free(newton->memory->runs);
     sap_free(newton->memory->cones);
     sap_free(newton->memory->sweep_cones);
     sap_free(newton->memory->potentials);
@@ -42,8 +43,8 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   struct sap_newton_memory* m = n->memory;
   const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
   const int64_t columns = n->largest_patch;
-  const int64_t integers = 2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees +
-                           n->ncolumns + nc + ni;
+  const int64_t integers =
+      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
   const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 11 * nv +
                         SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt + columns * columns +
                         6 * columns;
@@ -55,6 +56,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   RESERVE(reals, reals)
   RESERVE(keys, 2 * (int64_t)n->nblocks)
   RESERVE(patches, n->nblocks)
+  RESERVE(runs, n->nruns)
   RESERVE(cones, nc)
   RESERVE(sweep_cones, nc)
   RESERVE(potentials, n->npotentials)
@@ -65,6 +67,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
     return status;
   }
   n->patches = m->patches;
+  n->runs = m->runs;
   n->cones = m->cones;
   n->sweep_cones = m->sweep_cones;
   n->potentials = m->potentials;
@@ -79,7 +82,6 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(couplings, n->ncouplings)
   CARVE(coupling_pair, n->ncouplings)
   CARVE(patch_trees, n->npatch_trees)
-  CARVE(columns, n->ncolumns)
   CARVE(tree_order, n->npatch_trees)
   CARVE(cone_row, nc)
   CARVE(interval_row, ni)

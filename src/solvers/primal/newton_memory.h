@@ -22,6 +22,7 @@ struct sap_newton_memory {
   double* reals;
   sap_block_key* keys;  // twice the blocks: the second half is for sorting
   sap_patch* patches;
+  sap_run* runs;
   sap_cone* cones;
   sap_sweep_cone* sweep_cones;
   sap_potential* potentials;
@@ -33,7 +34,8 @@ struct sap_newton_memory {
   sap_tree_pair* pairs;  // twice the pairs
   size_t* pair_values;
   double* values;
-  int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, cones_capacity;
+  int32_t integer_capacity, reals_capacity, keys_capacity, patches_capacity, runs_capacity;
+  int32_t cones_capacity;
   int32_t sweep_cones_capacity, potentials_capacity, wide_capacity, intervals_capacity,
       column_start_capacity;
   int32_t row_capacity, value_start_capacity;

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// What cones add to H on their patch's columns.
+// What cones add to H on their patch's columns: fours, or the six each of one free body or two.
 typedef struct sap_patch_square {
   const double* J;  // three rows of ncols per cone
   const double* G;  // 6 per cone; the diagonal is 0 where the cone is not active
@@ -18,7 +18,7 @@ typedef struct sap_patch_square {
   double* W;  // 3 ncols of scratch
 } sap_patch_square;
 
-// The rows of a patch's cones.
+// The rows of a patch's cones, of as many columns.
 typedef struct sap_patch_rows {
   const double* J;  // three rows of ncols per cone
   int32_t count;    // cones
@@ -26,15 +26,25 @@ typedef struct sap_patch_rows {
   size_t stride;  // between t1, t2 and n of a cone in arrays over the cones
 } sap_patch_rows;
 
+// Some rows and columns of S, to be added to H.
+typedef struct sap_patch_part {
+  const double* S;
+  double* H;
+  int32_t ncols, size;  // from column to column of S, of H
+  int32_t rows, columns;
+  bool is_triangle;  // only on and below the diagonal
+} sap_patch_part;
+
 typedef struct sap_patch_kernels {
   const char* name;                           // instruction set
-  bool (*square)(const sap_patch_square* p);  // whether any cone is active
+  bool (*square)(const sap_patch_square* p);  // fours; whether any cone is active
   // The same on one or two free bodies, added to H's 6 x 6 blocks: aa, then ba and bb.
   // W is not used.
   void (*add_to_blocks)(const sap_patch_square* p, double* const blocks[3]);
-  // y = J x, x (ncols)
+  void (*add_part)(const sap_patch_part* part);
+  // y = J x, x (ncols), fours
   void (*multiply)(const sap_patch_rows* p, const double* x, double* y);
-  // x = J' y, x (ncols)
+  // x = J' y, x (ncols), fours; at least one cone
   void (*multiply_transposed)(const sap_patch_rows* p, const double* y, double* x);
   // y = J x and x += J' y on one free body (b NULL) or two, whose six velocities stand at a and b.
   void (*multiply_bodies)(const sap_patch_rows* p, const double* a, const double* b, double* y);

@@ -12,14 +12,28 @@ enum {
   SAP_TWO_FREE_BODIES = 12  // on two
 };
 
-// to (ncols) = parts of x (nv)
+// The next multiple of four.
+static inline int32_t sap_patch_fill_up(int32_t ncols) {
+  return (ncols + 3) / 4 * 4;
+}
+
+static inline void clear_to(double* from, const double* end) {
+  while (from < end) {
+    *from++ = 0.0;
+  }
+}
+
+// to (ncols) = parts of x (nv), and zeros of columns that are none
 static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
                                     double* to) {
-  if (patch->first_column >= 0) {
-    const int32_t* columns = n->columns + patch->first_column;
-    for (int32_t i = 0; i < patch->ncols; ++i) {
-      to[i] = x[columns[i]];
+  const double* end = to + patch->ncols;
+  if (patch->nruns > 0) {
+    const sap_run* run = n->runs + patch->first_run;
+    for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+      memcpy(to, x + run->velocity, (size_t)run->count * sizeof *to);
+      to += run->count;
     }
+    clear_to(to, end);
     return;
   }
   const int32_t* trees = n->patch_trees + patch->first_tree;
@@ -33,6 +47,7 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
     }
     to += size;
   }
+  clear_to(to, end);
 }
 
 // y += x
@@ -48,13 +63,14 @@ static inline void sap_add(int32_t n, const double* restrict x, double* restrict
   }
 }
 
-// x (nv) += from (ncols)
+// x (nv) += from (ncols), but for columns that are none
 static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
                                          const double* from, double* x) {
-  if (patch->first_column >= 0) {
-    const int32_t* columns = n->columns + patch->first_column;
-    for (int32_t i = 0; i < patch->ncols; ++i) {
-      x[columns[i]] += from[i];
+  if (patch->nruns > 0) {
+    const sap_run* run = n->runs + patch->first_run;
+    for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+      sap_add(run->count, from, x + run->velocity);
+      from += run->count;
     }
     return;
   }

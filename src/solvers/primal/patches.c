@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks to patches: Jacobian rows, cone and interval parameters.
 // A block on a tree with more joints than a free body moves only the joints between its bodies and
-// the root: the other columns of its Jacobian are zero. Such a patch keeps the list of its nonzero
-// columns, and blocks share a patch only if their lists are equal.
+// the root: the other columns of its Jacobian are zero. Such a patch keeps the runs of its nonzero
+// columns, and blocks share a patch only if their runs are equal.
 #include <string.h>
 
 #include "problem/problem_data.h"
@@ -41,63 +41,83 @@ static inline bool is_any_of_three(const double* x) {
   return (bits_of(x[0]) | bits_of(x[1]) | bits_of(x[2])) << 1 != 0;
 }
 
-// Lists the nonzero columns of a block behind those in use; -1 if none of its trees is large.
-static int32_t list_columns(sap_newton* n, const sap_block_data* block, const int32_t* order,
-                            int32_t first) {
-  const sap_problem* p = n->problem;
-  const int32_t* trees = p->block_trees + block->first_tree;
-  bool large = false;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    large = large || p->tree_size[trees[t]] > SAP_ONE_FREE_BODY;
-  }
-  if (!large) {
-    return -1;
-  }
-  int32_t* columns = n->columns + first;
-  int32_t count = 0;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
-    const int32_t tree = n->local[trees[order[t]]];
-    const int32_t start = n->start[tree], size = n->size[tree];
-    const double* J = p->jacobians[block->first_tree + order[t]];
-    if (block->nrows == 3) {
-      for (int32_t i = 0; i < size; ++i, J += 3) {
-        columns[count] = start + i;
-        count += is_any_of_three(J);
-      }
-      continue;
-    }
-    if (block->nrows == 1) {
-      for (int32_t i = 0; i < size; ++i) {
-        columns[count] = start + i;
-        count += J[i] != 0.0;
-      }
-      continue;
-    }
-    for (int32_t i = 0; i < size; ++i, J += block->nrows) {
-      int32_t r = 0;
-      while (r < block->nrows && J[r] == 0.0) {
-        ++r;
-      }
-      columns[count] = start + i;
-      count += r < block->nrows ? 1 : 0;
+static inline bool is_any(const double* x, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (x[i] != 0.0) {
+      return true;
     }
   }
-  return count;
+  return false;
 }
 
-static bool same_columns(const sap_newton* n, const sap_patch* patch, int32_t first,
-                         int32_t count) {
-  return count < 0 ||
-         (count == patch->ncols && memcmp(n->columns + patch->first_column, n->columns + first,
-                                          (size_t)count * sizeof *n->columns) == 0);
+static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
+  const sap_problem* p = n->problem;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    if (p->tree_size[p->block_trees[block->first_tree + t]] > SAP_ONE_FREE_BODY) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Appends the runs of the nonzero columns of J (nrows, size), which begin at a velocity; returns
+// the next free one.
+static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
+                                   sap_run* next) {
+  int32_t i = 0;
+  while (i < size) {
+    for (; i < size && !(nrows == 3 ? is_any_of_three(J + 3 * i) : is_any(J + nrows * i, nrows));
+         ++i) {
+    }
+    const int32_t first = i;
+    for (; i < size && (nrows == 3 ? is_any_of_three(J + 3 * i) : is_any(J + nrows * i, nrows));
+         ++i) {
+    }
+    if (i > first) {
+      *next++ = (sap_run){at->tree, at->velocity + first, i - first};
+    }
+  }
+  return next;
+}
+
+// Lists the runs of a block's nonzero columns behind those in use; none if its trees are small.
+static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                         int32_t first) {
+  const sap_problem* p = n->problem;
+  if (!is_on_large_tree(n, block)) {
+    return 0;
+  }
+  sap_run* next = n->runs + first;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = n->local[p->block_trees[block->first_tree + order[t]]];
+    const double* J = p->jacobians[block->first_tree + order[t]];
+    const sap_run at = {t, n->start[tree], 0};
+    next = block->nrows == 3   ? append_runs(J, 3, n->size[tree], &at, next)
+           : block->nrows == 1 ? append_runs(J, 1, n->size[tree], &at, next)
+                               : append_runs(J, block->nrows, n->size[tree], &at, next);
+  }
+  return (int32_t)(next - (n->runs + first));
+}
+
+static int32_t count_columns(const sap_run* runs, int32_t count) {
+  int32_t columns = 0;
+  for (int32_t r = 0; r < count; ++r) {
+    columns += runs[r].count;
+  }
+  return columns;
+}
+
+static bool same_runs(const sap_newton* n, const sap_patch* patch, int32_t first, int32_t count) {
+  return count == patch->nruns && (count == 0 || memcmp(n->runs + patch->first_run, n->runs + first,
+                                                        (size_t)count * sizeof *n->runs) == 0);
 }
 
 // Of a patch on one free body or two.
 static void find_bodies(const sap_newton* n, sap_patch* patch) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   patch->bodies[0] = patch->bodies[1] = -1;
-  if (patch->first_column >= 0 || patch->ntrees > 2 ||
-      patch->ncols != patch->ntrees * SAP_ONE_FREE_BODY || n->size[trees[0]] != SAP_ONE_FREE_BODY) {
+  if (patch->nruns > 0 || patch->ntrees > 2 || patch->ncols != patch->ntrees * SAP_ONE_FREE_BODY ||
+      n->size[trees[0]] != SAP_ONE_FREE_BODY) {
     return;
   }
   for (int32_t t = 0; t < patch->ntrees; ++t) {
@@ -117,9 +137,12 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
   for (int32_t i = 0; i < block->ntrees; ++i) {
     const int32_t tree = n->local[trees[order[i]]];
     n->patch_trees[n->npatch_trees++] = tree;
-    patch->ncols += patch->first_column < 0 ? n->size[tree] : 0;
+    patch->ncols += patch->nruns == 0 ? n->size[tree] : 0;
   }
   find_bodies(n, patch);
+  if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] < 0) {
+    patch->ncols = sap_patch_fill_up(patch->ncols);
+  }
   n->npairs += block->ntrees * (block->ntrees + 1) / 2;
   n->ncone_patches += patch->kind == SAP_PATCH_CONES ? 1 : 0;
 }
@@ -147,43 +170,39 @@ static void copy_rows(const double* J, size_t nrows, size_t count, size_t stride
   }
 }
 
+// Columns of a tree's J to rows at `to`.
+static inline void copy_columns(const double* J, int32_t nrows, int32_t count, size_t stride,
+                                double* to) {
+  if (nrows != 3) {
+    copy_rows(J, (size_t)nrows, (size_t)count, stride, to);
+  } else if (count == SAP_ONE_FREE_BODY) {
+    copy_three_rows(J, SAP_ONE_FREE_BODY, stride, to);
+  } else {
+    copy_three_rows(J, count, stride, to);
+  }
+}
+
 // Column-major blocks of the problem to rows over the patch's columns.
 static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
                           const sap_patch* patch, double* rows) {
-  const size_t nrows = (size_t)block->nrows, stride = (size_t)patch->ncols;
-  const int32_t* columns = patch->first_column < 0 ? NULL : n->columns + patch->first_column;
-  size_t column = 0;
-  for (int32_t t = 0; t < block->ntrees; ++t) {
+  const size_t stride = (size_t)patch->ncols;
+  const double* end = rows + patch->ncols;
+  const sap_run* run = n->runs + patch->first_run;
+  for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+    const int32_t at = block->first_tree + order[run->tree];
+    const int32_t first = run->velocity - n->start[n->local[n->problem->block_trees[at]]];
+    copy_columns(n->problem->jacobians[at] + (size_t)(first * block->nrows), block->nrows,
+                 run->count, stride, rows);
+    rows += run->count;
+  }
+  for (int32_t t = 0; patch->nruns == 0 && t < block->ntrees; ++t) {
     const int32_t at = block->first_tree + order[t];
-    const int32_t tree = n->local[n->problem->block_trees[at]];
-    const double* J = n->problem->jacobians[at];
-    if (columns == NULL && nrows == 3) {
-      if (n->size[tree] == SAP_ONE_FREE_BODY) {
-        copy_three_rows(J, SAP_ONE_FREE_BODY, stride, rows + column);
-      } else {
-        copy_three_rows(J, n->size[tree], stride, rows + column);
-      }
-      column += (size_t)n->size[tree];
-      continue;
-    }
-    if (columns == NULL) {
-      copy_rows(J, nrows, (size_t)n->size[tree], stride, rows + column);
-      column += (size_t)n->size[tree];
-      continue;
-    }
-    const int32_t start = n->start[tree], end = n->start[tree + 1];
-    if (nrows == 3) {
-      for (; column < stride && columns[column] < end; ++column) {
-        const double* entry = J + 3 * (size_t)(columns[column] - start);
-        rows[column] = entry[0];
-        rows[stride + column] = entry[1];
-        rows[2 * stride + column] = entry[2];
-      }
-      continue;
-    }
-    for (; column < stride && columns[column] < end; ++column) {
-      copy_column(J + (size_t)(columns[column] - start) * nrows, nrows, stride, rows + column);
-    }
+    const int32_t size = n->size[n->local[n->problem->block_trees[at]]];
+    copy_columns(n->problem->jacobians[at], block->nrows, size, stride, rows);
+    rows += size;
+  }
+  for (; rows < end; ++rows) {  // cones alone have such columns
+    rows[0] = rows[stride] = rows[2 * stride] = 0.0;
   }
 }
 
@@ -233,23 +252,23 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
 void sap_newton_gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
   int32_t next[SAP_PATCH_INTERVALS + 1] = {0};  // of each kind
-  int32_t columns = 0;
+  int32_t runs = 0;
   n->npatches = n->ncone_patches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_block_key* key = &n->memory->keys[b];
     const sap_block_data* block = &n->problem->blocks[key->block];
     const int32_t* order = n->tree_order + key->order;
     const sap_patch_kind kind = sap_newton_patch_kind(block);
-    const int32_t count = n->ncolumns > 0 ? list_columns(n, block, order, columns) : -1;
+    const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
-    if (last == NULL || !same_trees(n, last, block, order) ||
-        !same_columns(n, last, columns, count)) {
+    if (last == NULL || !same_trees(n, last, block, order) || !same_runs(n, last, runs, count)) {
       const sap_patch start = {.first = next[kind],
-                               .first_column = count < 0 ? -1 : columns,
-                               .ncols = count < 0 ? 0 : count,
+                               .ncols = count_columns(n->runs + runs, count),
+                               .first_run = runs,
+                               .nruns = count,
                                .jacobian = jacobian};
       open_patch(n, block, order, &start);
-      columns += count < 0 ? 0 : count;
+      runs += count;
     }
     sap_patch* patch = &n->patches[n->npatches - 1];
     copy_jacobian(n, block, order, patch, n->jacobian + jacobian);
