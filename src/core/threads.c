@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "core/clock.h"
 #include "core/memory.h"
 
 enum {
@@ -22,6 +23,9 @@ enum {
   JOB_WORK = 15000,         // instructions that are worth a job: some 5 us
   JOBS_PER_THREAD = 4,      // at most
 };
+
+// Some times what sleep and waking cost [s].
+static const double LONG_YIELD = 50e-6;
 
 struct sap_threads {
   _Atomic int32_t owners;
@@ -54,11 +58,15 @@ static bool has_jobs(sap_threads* t) {
   return first_of(ticket) < end_of(ticket);
 }
 
-// After the look number `look`.
-static void let_others_work(int32_t look) {
-  if (look % LOOKS_IN_A_ROW == LOOKS_IN_A_ROW - 1) {
-    (void)sched_yield();
+// After the look number `look`; false: others had the processor for so long that to sleep is better
+// than to stand in line with them for every look.
+static bool let_others_work(int32_t look) {
+  if (look % LOOKS_IN_A_ROW != LOOKS_IN_A_ROW - 1) {
+    return true;
   }
+  const double began = sap_clock_seconds();
+  (void)sched_yield();
+  return sap_clock_seconds() - began < LONG_YIELD;
 }
 
 // Takes jobs until none is left.
@@ -95,8 +103,8 @@ static void* work(void* threads) {
   while (!atomic_load(&t->ending)) {
     take_jobs(t, false);
     int32_t look = 0;
-    while (look < t->looks_ahead && !has_jobs(t)) {
-      let_others_work(look++);
+    while (look < t->looks_ahead && !has_jobs(t) && !atomic_load(&t->ending)) {
+      look = let_others_work(look) ? look + 1 : t->looks_ahead;
     }
     if (look == t->looks_ahead) {
       sleep_until_work(t);
@@ -181,11 +189,10 @@ void sap_threads_lend(sap_threads** to, sap_threads* threads) {
 }
 
 static void wait_until_done(sap_threads* t) {
-  for (int32_t look = 0; look < t->looks_back; ++look) {
+  for (int32_t look = 0; look < t->looks_back && let_others_work(look); ++look) {
     if (atomic_load(&t->unfinished) == 0) {
       return;
     }
-    let_others_work(look);
   }
   (void)pthread_mutex_lock(&t->mutex);
   atomic_store(&t->waits, true);
