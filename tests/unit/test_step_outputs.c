@@ -186,32 +186,36 @@ static void test_negative_gear(void** unused) {
   }
 }
 
-// A range that leaves out zero has servos that ask for next to nothing push all the same, each by
-// its share of what they ask: dampers by their gears.
+// A range that leaves out zero has what asks for next to nothing push all the same: dampers, each
+// by its share of what they ask, which is as their gears; motors, which ask for nothing, all alike.
 static void test_least_effort(void** unused) {
   (void)unused;
-  sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
-  sap_joint_def slide = sap_joint_def_default();
-  slide.type = SAP_JOINT_SLIDE;
-  slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
-  slide.effort_lower = 6.0;
-  slide.effort_upper = 10.0;
-  assert_int_equal(sap_builder_add_joint(builder, &slide, NULL, NULL), SAP_STATUS_OK);
-  for (int i = 0; i < 2; ++i) {
-    sap_actuator_def def = sap_actuator_def_default();
-    def.gear = i == 0 ? 2.0 : 5.0;
-    def.bias[2] = -1e-9;
-    assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+  static const double gears[] = {2.0, 5.0};
+  for (int motors = 0; motors < 2; ++motors) {
+    sap_builder* builder = simulation_builder(0.0, 0.0, 0.0);
+    sap_joint_def slide = sap_joint_def_default();
+    slide.type = SAP_JOINT_SLIDE;
+    slide.body = simulation_body(builder, 0, 2.0, 1.0, origin);
+    slide.effort_lower = 6.0;
+    slide.effort_upper = 10.0;
+    assert_int_equal(sap_builder_add_joint(builder, &slide, NULL, NULL), SAP_STATUS_OK);
+    for (int i = 0; i < 2; ++i) {
+      sap_actuator_def def = sap_actuator_def_default();
+      def.gear = gears[i];
+      def.bias[2] = motors ? 0.0 : -1e-9;
+      assert_int_equal(sap_builder_add_actuator(builder, &def, NULL, NULL), SAP_STATUS_OK);
+    }
+    simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+    simulation_step(&s, 1);
+    double force[2];
+    assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
+                     SAP_STATUS_OK);
+    ASSERT_NEAR(2.0 * s.state.v[0], 6.0 * dt, 1e-9);
+    for (int i = 0; i < 2; ++i) {
+      ASSERT_NEAR(force[i], motors ? 3.0 / gears[i] : 6.0 * gears[i] / 29.0, 1e-8);
+    }
+    simulation_end(&s);
   }
-  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
-  simulation_step(&s, 1);
-  double force[2];
-  assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
-                   SAP_STATUS_OK);
-  ASSERT_NEAR(2.0 * s.state.v[0], 6.0 * dt, 1e-9);
-  ASSERT_NEAR(force[0], 6.0 * 2.0 / 29.0, 1e-8);
-  ASSERT_NEAR(force[1], 6.0 * 5.0 / 29.0, 1e-8);
-  simulation_end(&s);
 }
 
 static void test_jacobian(void** unused) {
