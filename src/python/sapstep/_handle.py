@@ -120,7 +120,8 @@ class Owner:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         what = "pickled" if hasattr(self, "__copy__") else "copied or pickled"
-        raise TypeError(f"a {type(self).__name__} cannot be {what}{self._instead()}")
+        name = type(self).__name__
+        raise TypeError(f"{'an' if name[0] in 'AEIOU' else 'a'} {name} cannot be {what}{self._instead()}")
 
     def _instead(self) -> str:
         return ""

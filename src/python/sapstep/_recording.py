@@ -9,17 +9,18 @@ import warnings
 import weakref
 from typing import Any, Union
 
-from ._handle import OwningHandle
+from ._handle import OwningHandle, Owner
 from ._library import Error, InputError, call, count_of, ffi, lib
 from ._options import file_name
 
 
-class Recorder:
+class Recorder(Owner):
     """A recording under way, made by :meth:`Simulation.record`."""
 
-    def __init__(self, handle: OwningHandle, recorder: Any) -> None:
-        self._c = handle
+    def __init__(self, handle: OwningHandle, recorder: Any, name: bytes) -> None:
+        self._c: OwningHandle = handle
         self._recorder = recorder
+        self._name = os.fsdecode(name)
 
     def close(self) -> None:
         """Writes what is left. May be called again."""
@@ -36,7 +37,7 @@ class Recorder:
     def __repr__(self) -> str:
         with self._c as c:
             going = c.recorder is self._recorder
-        return f"<sapstep.Recorder, {'recording' if going else 'closed'}>"
+        return f"<sapstep.Recorder {self._name!r}, {'recording' if going else 'closed'}>"
 
 
 def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int) -> Recorder:
@@ -51,7 +52,7 @@ def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int
             call(lib.sap_recorder_write, c.recorder, c.multibody, c.state, ffi.NULL)
             c.turn.every, c.turn.until, c.turn.recorder = every, 0, c.recorder
             _open.add(handle)
-            return Recorder(handle, c.recorder)
+            return Recorder(handle, c.recorder, name)
         except BaseException:
             if c.recorder is not None:
                 lib.sap_recorder_close(_take(handle, c), ffi.NULL)

@@ -229,7 +229,8 @@ class Problem(ProblemView):
             c.solvers = {}
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
-        """A's block of a tree (SPD, n x n), or the coupling block of two trees (n_a x n_b)."""
+        """A's block of a tree (SPD, n x n, of which the lower triangle counts), or the coupling block of
+        two trees (n_a x n_b)."""
         other = tree if other is None else other
         for t in (tree, other):
             _check_tree(t, self._sizes)

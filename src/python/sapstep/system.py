@@ -28,12 +28,12 @@ class System:
     nq: Optional[int] = None
 
     def mass_matrix(self, q: NDArray[np.float64]) -> Union[ArrayLike, List[ArrayLike]]:
-        """M(q): one matrix (n, n), or a list with one for each tree."""
-        raise NotImplementedError
+        """M(q): one matrix (n, n), or a list with one for each tree; their lower triangles count."""
+        raise NotImplementedError(f"{type(self).__name__} must define mass_matrix(self, q)")
 
     def forces(self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]) -> Tuple[ArrayLike, ArrayLike]:
         """(k1, k2), generalized forces (nv) each [N, N m]."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} must define forces(self, t, q, v)")
 
     def stiffness_damping(
         self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]
@@ -43,12 +43,22 @@ class System:
 
     def integrate(self, q: NDArray[np.float64], v: NDArray[np.float64], dt: float) -> ArrayLike:
         """q (+) dt v (nq); q + dt v unless overridden."""
+        if len(q) != len(v):
+            raise NotImplementedError(f"{type(self).__name__} must define integrate(self, q, v, dt), for nq is not nv")
         return q + dt * v
 
     def constraints(
         self, t: float, q: NDArray[np.float64], v: NDArray[np.float64], problem: ProblemView
     ) -> None:
         """Adds contacts and blocks at the start of a step: problem.add_contact(...)."""
+
+
+def _pair(values: Any, name: str) -> Tuple[Any, Any]:
+    try:
+        first, second = values
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be two arrays") from None
+    return first, second
 
 
 class Stepper(StateOwner):
@@ -90,9 +100,10 @@ class Stepper(StateOwner):
         super()._check(turn)
 
     def _fill(self, matrix: Any, values: Any, name: str) -> None:
-        blocks = [values] if len(self._tree_sizes) == 1 and np.ndim(values) == 2 else list(values)
-        if len(blocks) != len(self._tree_sizes):
-            raise InputError(f"{name} must have {len(self._tree_sizes)} blocks, not {len(blocks)}")
+        trees = len(self._tree_sizes)
+        blocks = [values] if trees == 1 and np.ndim(values) in (0, 2) else list(values)
+        if len(blocks) != trees:
+            raise InputError(f"{name} must be {trees} matrices, one for each tree, not {len(blocks)}")
         for tree, (n, block) in enumerate(zip(self._tree_sizes, blocks)):
             view(matrix.diagonal[tree], n * n)[:] = array(block, (n, n), name).ravel(order="F")
 
@@ -107,7 +118,7 @@ class Stepper(StateOwner):
             return 0
 
         def forces(_: Any, t: float, q: Any, v: Any, k1: Any, k2: Any) -> int:
-            first, second = user.forces(t, view(q, nq).copy(), view(v, nv).copy())
+            first, second = _pair(user.forces(t, view(q, nq).copy(), view(v, nv).copy()), "forces: (k1, k2)")
             view(k1, nv)[:] = array(first, (nv,), "k1")
             view(k2, nv)[:] = array(second, (nv,), "k2")
             return 0
@@ -120,8 +131,9 @@ class Stepper(StateOwner):
         def stiffness_damping(_: Any, t: float, q: Any, v: Any, K: Any, D: Any) -> int:
             both = user.stiffness_damping(t, view(q, nq).copy(), view(v, nv).copy())
             if both is not None:
-                self._fill(K, both[0], "stiffness")
-                self._fill(D, both[1], "damping")
+                stiffness, damping = _pair(both, "stiffness_damping: (K, D)")
+                self._fill(K, stiffness, "stiffness")
+                self._fill(D, damping, "damping")
             return 0
 
         def constraints(_: Any, t: float, q: Any, v: Any, regularization: Any, problem: Any,

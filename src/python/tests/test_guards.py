@@ -49,7 +49,7 @@ PUBLIC = {
         "residuals": lambda o: o.residuals(np.ones(3), np.ones(3)),
     }, {"nv", "__repr__", "__reduce_ex__", "__init__"}),
     "Recorder": ({"close": lambda o: o.close(), "__exit__": lambda o: o.__exit__(), "__repr__": repr},
-                 {"__enter__", "__init__"}),
+                 {"__enter__", "__reduce_ex__", "__init__"}),
     "Adapter": ({
         "step": lambda o: o.step(o.data), "forward": lambda o: o.forward(o.data),
         "set_geom": lambda o: o.set_geom(0, 1e5, 0.01), "clear": lambda o: o.clear(), "report": lambda o: o.report,
@@ -218,7 +218,7 @@ def test_a_recorder_keeps_what_it_records(tmp_path):
     first.close()
     second = old.record(tmp_path / "b.h5")
     first.close()  # is over: the second goes on
-    assert "recording" in repr(second) and "closed" in repr(first)
+    assert "b.h5', recording>" in repr(second) and "a.h5', closed>" in repr(first)
     old.step()
     del old
     gc.collect()
@@ -226,10 +226,11 @@ def test_a_recorder_keeps_what_it_records(tmp_path):
     assert (tmp_path / "b.h5").stat().st_size > 0
 
 
-@pytest.mark.parametrize("thing", [stepper, problem])
-def test_no_copies_no_pickles(thing):
+@pytest.mark.parametrize("name", ["Stepper", "Problem", "Recorder", "Adapter"])
+def test_no_copies_no_pickles(name, tmp_path):
+    thing = make(name, tmp_path)
     for act in (copy.copy, copy.deepcopy, pickle.dumps):
-        with pytest.raises(TypeError, match="cannot be copied or pickled"):
-            act(thing())
+        with pytest.raises(TypeError, match=f"an? {name} cannot be copied or pickled"):
+            act(thing)
     error = pickle.loads(pickle.dumps(sapstep.InputError("so", "not finite")))
     assert str(error) == "so" and error.status == "not finite"

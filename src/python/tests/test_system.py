@@ -73,10 +73,29 @@ def test_errors_come_back():
         def mass_matrix(self, q):
             return np.eye(4)
 
-    with pytest.raises(sapstep.InputError, match="2 blocks"):
+    with pytest.raises(sapstep.InputError, match="2 matrices, one for each tree, not 4"):
         sapstep.Stepper(Shapeless(), np.zeros(4), np.zeros(4), 1e-3).step()
     with pytest.raises(sapstep.InputError, match="shape"):
         sapstep.Stepper(Block(), np.zeros(3), np.zeros(4), 1e-3)
+
+
+@pytest.mark.parametrize("changes, error, text", [
+    ({"mass_matrix": sapstep.System.mass_matrix}, NotImplementedError, r"Changed must define mass_matrix\(self, q\)"),
+    ({"forces": sapstep.System.forces}, NotImplementedError, r"Changed must define forces\(self, t, q, v\)"),
+    ({"nq": 5}, NotImplementedError, r"Changed must define integrate\(self, q, v, dt\), for nq is not nv"),
+    ({"forces": lambda *_: None}, sapstep.InputError, r"forces: \(k1, k2\) must be two arrays"),
+    ({"forces": lambda *_: (np.zeros(4), None)}, sapstep.InputError, "k2 is no array of numbers"),
+    ({"forces": lambda *_: (np.zeros(4), np.full(4, np.nan))}, sapstep.InputError, "force on velocity 0 is nan"),
+    ({"stiffness_damping": lambda *_: [np.eye(4)]}, sapstep.InputError, r"\(K, D\) must be two arrays"),
+    ({"mass_matrix": lambda *_: [np.eye(3), -np.eye(1)]}, sapstep.InputError, "A of tree 1"),
+    ({"integrate": lambda *_: np.zeros(3)}, sapstep.InputError, r"integrate has shape \(3,\)"),
+])
+def test_wrong_answers(changes, error, text):
+    changed = type("Changed", (Block,), changes)()
+    stepper = sapstep.Stepper(changed, np.zeros(changed.nq or 4), np.zeros(4), 1e-3)
+    with pytest.raises(error, match=text):
+        stepper.step()
+    assert stepper.t == 0.0
 
 
 @pytest.mark.parametrize("steps", [0, 3])
