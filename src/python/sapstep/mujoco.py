@@ -19,7 +19,7 @@ from typing import Any, Dict, Optional
 import mujoco
 
 from ._handle import OwningHandle, Owner
-from ._library import FOLDER, Error, InputError, call, count_of, ffi, integer, number
+from ._library import FOLDER, Error, InputError, call, check, count_of, ffi, integer, number
 from ._options import REGULARIZATION, assign, c_string, keywords, set_options, take
 
 _HOW = f"install sapstep from its sources with -C cmake.define.MUJOCO_DIR={os.path.dirname(mujoco.__file__)}"
@@ -62,7 +62,8 @@ class Adapter(Owner):
         _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
-        self._fitting: Any = None  # a weak reference to the last data that fit
+        self._fitting: Any = None  # a weak reference to the last data that fit,
+        self._data: Any = None  # and where they are
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = c_string(solver, "solver")
         made.solver, made.implicit, made.warm_start = name, bool(implicit), bool(remember)
@@ -73,7 +74,8 @@ class Adapter(Owner):
         self._c.make("adapter", _lib.sap_mj_create, ffi.cast("const mjModel*", model._address), made,
                      end=_lib.sap_mj_destroy, type="sap_mj", threads=made.solver_options.threads > 1)
         with self._c as c:
-            c.report, c.made = ffi.new("sap_mj_report*"), ffi.new("int64_t*")
+            c.report, c.made, c.error = ffi.new("sap_mj_report*"), ffi.new("int64_t*"), ffi.new("sap_error*")
+            c.reported = False
 
     def _address(self, data: "mujoco.MjData") -> Any:
         known = self._fitting() if self._fitting is not None else None
@@ -83,8 +85,9 @@ class Adapter(Owner):
                 if len(getattr(data, array)) != count:
                     raise InputError(f"these data were made for another model: {array} has "
                                      f"{len(getattr(data, array))} rows, not {count}")
+            self._data = ffi.cast("mjData*", data._address)
             self._fitting = weakref.ref(data)
-        return ffi.cast("mjData*", data._address)
+        return self._data
 
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
         """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was.
@@ -93,13 +96,17 @@ class Adapter(Owner):
         with self._c as c:
             address = self._address(data)
             while count > 0:
-                call(_lib.sap_python_mj_step, c.adapter, address, c.report, count, c.made)
+                c.reported = False
+                check(_lib.sap_python_mj_step(c.adapter, address, c.report, count, c.made, c.error), c.error)
+                c.reported = True
                 count -= c.made[0]
 
     def forward(self, data: "mujoco.MjData") -> None:
         """Forces, accelerations and sensors, in place of mj_forward."""
         with self._c as c:
-            call(_lib.sap_mj_forward, c.adapter, self._address(data), c.report)
+            address, c.reported = self._address(data), False
+            call(_lib.sap_mj_forward, c.adapter, address, c.report)
+            c.reported = True
 
     def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
         """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
@@ -122,6 +129,8 @@ class Adapter(Owner):
         names = ("velocities", "trees", "blocks", "rows", "contacts", "penetration", "slip",
                  "time_position", "time_assembly", "time_solver", "time_total")
         with self._c as c:
+            if not c.reported:
+                raise InputError("no step has been made yet, or the last one failed")
             result = {name: getattr(c.report, name) for name in names}
             solver = c.report.solver
             solved = solver != ffi.NULL

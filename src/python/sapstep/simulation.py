@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Mapping, Optional, Tuple, Type, TypeVar, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,9 @@ _C_CONTACT: "np.dtype[np.void]" = np.dtype({  # the same fields where C has them
     "offsets": [_NORMAL if name == "normal" else ffi.offsetof("sap_contact", name) for name in _FIELDS],
     "itemsize": ffi.sizeof("sap_contact"),
 })
+
+
+_Simulation = TypeVar("_Simulation", bound="Simulation")
 
 
 class Simulation(Scene, StateOwner):
@@ -89,7 +92,7 @@ class Simulation(Scene, StateOwner):
             self.reset(keyframe)
 
     @classmethod
-    def from_string(cls, text: str, *arguments: Any, **keywords: Any) -> "Simulation":
+    def from_string(cls: Type[_Simulation], text: str, *arguments: Any, **keywords: Any) -> _Simulation:
         """Of MJCF or URDF in a string; files that it names are looked for by their full paths. What else
         is given is handed on."""
         if not isinstance(text, str):
@@ -116,7 +119,7 @@ class Simulation(Scene, StateOwner):
             c.turn.multibody = c.multibody
             c.turn.control = pointer(self._control) if self.nu > 0 else ffi.NULL
 
-    def copy(self) -> "Simulation":
+    def copy(self: _Simulation) -> _Simulation:
         """Another one of the same model, options, state, controls, forces from outside and memory:
         its steps are the same bit for bit. It does not record."""
         twin = object.__new__(type(self))
@@ -137,7 +140,7 @@ class Simulation(Scene, StateOwner):
 
     __copy__ = copy
 
-    def __deepcopy__(self, _: Any) -> "Simulation":
+    def __deepcopy__(self: _Simulation, _: Any) -> _Simulation:
         return self.copy()
 
     def reset(self, keyframe: Union[str, int, None] = None) -> None:

@@ -119,6 +119,7 @@ for act in (lambda: robot.step(10**9), lambda: sapstep.step_all(robots, 10**9, t
     child.stdout.close()
 
 
+@pytest.mark.filterwarnings("ignore:.*multi-threaded")  # of Python, which cannot know that they wait
 def test_forks(tmp_path):
     plain = sapstep.Simulation(SCENES / "quadruped.xml")
     threaded = sapstep.Simulation(SCENES / "quadruped.xml", threads=2)

@@ -43,9 +43,31 @@ def test_state_alone_decides():
 def test_nan_is_refused():
     model = mujoco.MjModel.from_xml_string(BOX)
     data = mujoco.MjData(model)
+    stepper = adapter.Adapter(model)
+    with pytest.raises(adapter.Error, match="no step has been made"):
+        stepper.report
+    stepper.forward(data)
+    assert stepper.report["velocities"] == 6
     data.qvel[0] = np.nan
-    with pytest.raises(adapter.Error):
-        adapter.step(model, data)
+    for act in (lambda: adapter.step(model, data), lambda: stepper.step(data), lambda: stepper.forward(data)):
+        with pytest.raises(adapter.Error, match=r"qvel\[0\] = nan"):
+            act()
+        assert data.time == 0.0
+    with pytest.raises(adapter.Error, match="or the last one failed"):
+        stepper.report
+
+
+def test_data_that_come_and_go():
+    """An adapter remembers where its data are, not those of others that follow at their address."""
+    model = mujoco.MjModel.from_xml_string(BOX)
+    stepper = adapter.Adapter(model, remember=False)
+    first = mujoco.MjData(model)
+    stepper.step(first, 30)
+    for _ in range(20):
+        data = mujoco.MjData(model)
+        stepper.step(data, 30)
+        assert np.array_equal(data.qpos, first.qpos)
+        del data
 
 
 def test_deadline_is_flagged():
