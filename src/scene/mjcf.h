@@ -124,10 +124,18 @@ typedef struct sap_mjcf_control {
   bool has_activation;
 } sap_mjcf_control;
 
-// What <flag> switches off; constraint="disable" all of it.
+// What <flag> switches off; constraint="disable" the first four. Without springs and dampers there
+// are no passive forces at all.
 typedef struct sap_mjcf_disabled {
   bool contact, equality, limit, frictionloss;
+  bool spring, damper, actuation, control_range;
 } sap_mjcf_disabled;
+
+// Of all contacts, if `on`: mjcf_override.c.
+typedef struct sap_mjcf_override {
+  bool on;
+  double margin, friction[5], solref[2];
+} sap_mjcf_override;
 
 typedef struct sap_mjcf_reader {
   const sap_scene_options* options;
@@ -137,6 +145,7 @@ typedef struct sap_mjcf_reader {
   sap_builder* builder;
   sap_mjcf_model* main;
   sap_mjcf_disabled disabled;
+  sap_mjcf_override override;
 
   sap_mjcf_item* items;  // a stack: elements of the bodies being read
   int32_t item_count, item_capacity;
@@ -247,6 +256,11 @@ sap_status sap_mjcf_geom_mesh_mass(sap_mjcf_reader* r, sap_mjcf_geom* geom);
 sap_status sap_mjcf_body_inertia(sap_mjcf_reader* r, const sap_mjcf_item* body,
                                  const sap_mjcf_item* inertial, sap_mjcf_geom* geoms,
                                  int32_t geom_count, sap_body_def* def);
+
+// mjcf_override.c: from an <option>, for a geom and for a pair.
+sap_status sap_mjcf_read_override(sap_mjcf_reader* r, const sap_xml_node* option);
+sap_status sap_mjcf_override_geom(sap_mjcf_reader* r, const sap_xml_node* geom, sap_shape_def* def);
+void sap_mjcf_override_pair(const sap_mjcf_reader* r, sap_pair_def* def);
 
 // mjcf_joint.c
 sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,

@@ -217,6 +217,20 @@ static sap_status read_crank(sap_mjcf_reader* r, const sap_mjcf_instance* i,
   return sap_xml_numbers(i->node, "cranklength", 1, 1, &def->crank_length, NULL, r->error);
 }
 
+// Without actuation there are no forces; activations follow their controls all the same.
+static void apply_flags(const sap_mjcf_reader* r, sap_actuator_def* def) {
+  if (r->disabled.control_range) {
+    def->control_lower = -(double)INFINITY;
+    def->control_upper = (double)INFINITY;
+  }
+  if (r->disabled.actuation) {
+    def->gain = def->damping_ratio = 0.0;
+    def->muscle_gain = def->muscle_bias = false;
+    memset(def->gain_slope, 0, sizeof def->gain_slope);
+    memset(def->bias, 0, sizeof def->bias);
+  }
+}
+
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   int32_t id = -1;
   sap_status status = SAP_GROW(&r->controls, &r->control_capacity, r->control_count + 1, r->error);
@@ -256,6 +270,7 @@ sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   if (status == SAP_STATUS_OK && why != NULL) {
     status = sap_scene_unsupported(r->options, i->node, NULL, why, r->error);
   } else if (status == SAP_STATUS_OK) {
+    apply_flags(r, &def);
     status = sap_xml_locate(i->node, sap_builder_add_actuator(r->builder, &def, &id, r->error),
                             r->error);
   }

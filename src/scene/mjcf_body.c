@@ -187,6 +187,9 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   }
   if (status == SAP_STATUS_OK) {
     status = sap_xml_optional(item->node, "gravcomp", 1, 1, &def->gravity_compensation, r->error);
+    if (r->disabled.spring && r->disabled.damper) {
+      def->gravity_compensation = 0.0;
+    }
   }
   memcpy(def->p_PB, pose.p, sizeof pose.p);
   memcpy(def->q_PB, pose.q, sizeof pose.q);

@@ -123,6 +123,9 @@ static sap_status read_surface(sap_mjcf_reader* r, const sap_mjcf_sources* s,
   def->material.friction = friction[0];
   def->friction_torsional = friction[1];
   def->friction_rolling = friction[2];
+  if (status == SAP_STATUS_OK) {
+    status = sap_mjcf_override_geom(r, item->node, def);
+  }
   sap_scene_override(r->options, &def->material);
   if (r->disabled.contact) {
     def->contact_type = def->contact_affinity = 0;

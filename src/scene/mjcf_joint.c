@@ -239,6 +239,13 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
     added.upper = (double)INFINITY;
   }
   added.friction_loss = r->disabled.frictionloss ? 0.0 : def.friction_loss;
+  if (r->disabled.spring != r->disabled.damper && added.spring_time > 0.0) {
+    return sap_xml_fail(item->node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
+                        "springdamper where only springs or only dampers are disabled");
+  }
+  added.spring_time = r->disabled.spring ? 0.0 : def.spring_time;
+  added.stiffness = r->disabled.spring ? 0.0 : def.stiffness;
+  added.damping = r->disabled.damper ? 0.0 : def.damping;
   status = sap_xml_locate(item->node, sap_builder_add_joint(r->builder, &added, &id, r->error),
                           r->error);
   if (status != SAP_STATUS_OK) {

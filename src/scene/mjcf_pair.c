@@ -77,6 +77,7 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   }
   def.material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
   sap_status status = read_pair(r, i, &def);
+  sap_mjcf_override_pair(r, &def);
   sap_scene_override(r->options, &def.material);
   return status == SAP_STATUS_OK
              ? sap_xml_locate(i->node, sap_builder_add_pair(r->builder, &def, NULL, r->error),

@@ -27,20 +27,13 @@ const sap_schema_element sap_mjcf_compiler = {
 };
 
 static const sap_schema_value flag_values[] = {
-    {"actuation", "enable", false},
-    {"constraint", "enable disable", false},
-    {"contact", "enable disable", false},
-    {"damper", "enable", false},
-    {"equality", "enable disable", false},
-    {"filterparent", "enable", false},
-    {"frictionloss", "enable disable", false},
-    {"gravity", "enable disable", false},
-    {"limit", "enable disable", false},
-    {"override", "disable", false},
-    {"passive", "enable", false},
-    {"spring", "enable", false},
-    {"clampctrl", "enable", false},
-    {0},
+    {"actuation", "enable disable", false},    {"constraint", "enable disable", false},
+    {"contact", "enable disable", false},      {"damper", "enable disable", false},
+    {"equality", "enable disable", false},     {"filterparent", "enable", false},
+    {"frictionloss", "enable disable", false}, {"gravity", "enable disable", false},
+    {"limit", "enable disable", false},        {"override", "disable enable", false},
+    {"passive", "enable disable", false},      {"spring", "enable disable", false},
+    {"clampctrl", "enable disable", false},    {0},
 };
 static const sap_schema_element flag = {
     .skipped =
@@ -50,11 +43,11 @@ static const sap_schema_element flag = {
 };
 static const sap_schema_child option_children[] = {{"flag", &flag, NULL}, {0}};
 const sap_schema_element sap_mjcf_option = {
-    .used = "timestep gravity density viscosity wind",
+    .used = "timestep gravity density viscosity wind o_friction o_margin o_solref",
     .skipped =
         "apirate ccd_iterations ccd_tolerance cone impratio integrator iterations jacobian "
         "ls_iterations ls_tolerance magnetic mpr_iterations mpr_tolerance "
-        "noslip_iterations noslip_tolerance o_friction o_margin o_solimp o_solref "
+        "noslip_iterations noslip_tolerance o_solimp "
         "sdf_initpoints sdf_iterations sleep_tolerance solver tolerance collision",
     .unsupported = "actuatorgroupdisable",
     .child = option_children,

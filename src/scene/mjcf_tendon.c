@@ -86,6 +86,8 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
     added.upper = (double)INFINITY;
   }
   added.friction_loss = r->disabled.frictionloss ? 0.0 : def->friction_loss;
+  added.stiffness = r->disabled.spring ? 0.0 : def->stiffness;
+  added.damping = r->disabled.damper ? 0.0 : def->damping;
   if (status == SAP_STATUS_OK) {
     status = sap_xml_locate(i->node, sap_builder_add_tendon(r->builder, &added, &id, r->error),
                             r->error);

@@ -50,8 +50,15 @@ static const bad_input mjcf[] = {
      "only: 1 3"},
     {BODY("<geom size='.1' margin='1e999'/>"), SAP_STATUS_NOT_FINITE,
      "a:4: <geom margin=", "not finite"},
-    {TOP("<option><flag actuation='disable'/></option>"), SAP_STATUS_UNSUPPORTED,
-     "a:2: <flag actuation=", "enable"},
+    {TOP("<option><flag filterparent='disable'/></option>"), SAP_STATUS_UNSUPPORTED,
+     "a:2: <flag filterparent=", "enable"},
+    {TOP("<option o_margin='x'/>"), SAP_STATUS_SYNTAX, "a:2: <option o_margin=", "x"},
+    {TOP("<option o_friction='1 2'><flag override='enable'/></option><worldbody><geom size='1'/>"
+         "</worldbody>"),
+     SAP_STATUS_UNSUPPORTED, "a:2: <geom>", "o_friction"},
+    {TOP("<option><flag spring='disable'/></option><worldbody><body><joint springdamper='1 1'/>"
+         "<geom size='1'/></body></worldbody>"),
+     SAP_STATUS_UNSUPPORTED, "a:2: <joint>", "springdamper"},
     {TOP("<compiler coordinate='global'/>"), SAP_STATUS_UNSUPPORTED,
      "a:2: <compiler coordinate=", "local"},
     {TOP("<compiler settotalmass='3 4'/>"), SAP_STATUS_SYNTAX,

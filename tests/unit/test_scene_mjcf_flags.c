@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MJCF: what <flag> switches off, pairs listed twice, mocap bodies.
+// MJCF: what <flag> switches off and on, pairs listed twice, mocap bodies.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -93,11 +93,102 @@ static void test_mocap(void** state) {
   sap_model_destroy(m);
 }
 
+// Springs and dampers; with neither, no passive force at all (MuJoCo 4.0: qfrc_passive is zero).
+static void test_passive(void** state) {
+  (void)state;
+  static const struct {
+    const char* flags;
+    bool spring, damper;
+  } cases[] = {{"", true, true},
+               {"spring='disable'", false, true},
+               {"damper='disable'", true, false},
+               {"spring='disable' damper='disable'", false, false},
+               {"passive='disable'", false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><option density='2' viscosity='3'><flag %s/></option><worldbody>"
+                   "<body gravcomp='1'><joint name='j' stiffness='3' damping='2'/><geom size='.1'/>"
+                   "</body></worldbody><tendon><fixed stiffness='5' damping='4'><joint joint='j' "
+                   "coef='1'/></fixed></tendon></mujoco>",
+                   cases[i].flags);
+    sap_model* m = scene_text_model("a.xml", text, NULL);
+    const bool spring = cases[i].spring, damper = cases[i].damper, any = spring || damper;
+    ASSERT_NEAR(m->joints[0].stiffness, spring ? 3.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->joints[0].damping, damper ? 2.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->tendons[0].stiffness, spring ? 5.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->tendons[0].damping, damper ? 4.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->options.fluid_density, any ? 2.0 : 0.0, 0.0);
+    ASSERT_NEAR(m->options.fluid_viscosity, any ? 3.0 : 0.0, 0.0);
+    sap_body_def body;
+    assert_int_equal(sap_model_get_body(m, 1, &body, NULL), SAP_STATUS_OK);
+    ASSERT_NEAR(body.gravity_compensation, any ? 1.0 : 0.0, 0.0);
+    sap_model_destroy(m);
+  }
+}
+
+static void test_actuation(void** state) {
+  (void)state;
+  for (int k = 0; k < 3; ++k) {
+    char text[1024];
+    (void)snprintf(text, sizeof text,
+                   "<mujoco><option><flag %s/></option><worldbody><body><joint name='j'/><geom "
+                   "size='.1'/></body></worldbody><actuator><position joint='j' kp='7' kv='2' "
+                   "ctrlrange='-1 1'/></actuator></mujoco>",
+                   k == 0   ? ""
+                   : k == 1 ? "actuation='disable'"
+                            : "clampctrl='disable'");
+    sap_model* m = scene_text_model("a.xml", text, NULL);
+    const sap_model_actuator* a = &m->actuators[0];
+    ASSERT_NEAR(a->gain, k == 1 ? 0.0 : 7.0, 0.0);
+    ASSERT_NEAR(a->bias[1], k == 1 ? 0.0 : -7.0, 0.0);
+    ASSERT_NEAR(a->bias[2], k == 1 ? 0.0 : -2.0, 0.0);
+    assert_true(k == 2 ? isinf(a->control_upper) : a->control_upper == 1.0);
+    sap_model_destroy(m);
+  }
+}
+
+// MuJoCo 4.0 with these: includemargin 0.02, friction and solref those of the option.
+static void test_override(void** state) {
+  (void)state;
+  for (int on = 0; on < 2; ++on) {
+    char text[1024];
+    (void)snprintf(
+        text, sizeof text,
+        "<mujoco><option o_margin='.02' o_friction='.3 .3 .1 .2' o_solref='-100 -10'>"
+        "<flag override='%s'/></option><worldbody><geom name='a' size='.1' margin='.01' "
+        "friction='.9 .8 .7' solref='-5000 -50'/><body><joint/><geom name='b' size='.1'/>"
+        "</body></worldbody><contact><pair geom1='a' geom2='b' margin='.5' gap='.4' "
+        "friction='.6' condim='6'/></contact></mujoco>",
+        on != 0 ? "enable" : "disable");
+    sap_scene_options lenient = sap_scene_options_default();
+    lenient.lenient = true;
+    sap_model* m = scene_text_model("a.xml", text, &lenient);
+    const sap_shape_def* shape = &m->shapes[0];
+    const sap_pair_def* pair = &m->pairs[0];
+    ASSERT_NEAR(shape->rest_distance + m->shapes[1].rest_distance, on ? 0.02 : 0.01, 1e-15);
+    ASSERT_NEAR(shape->material.friction, on ? 0.3 : 0.9, 0.0);
+    ASSERT_NEAR(shape->friction_torsional, on ? 0.1 : 0.8, 0.0);
+    ASSERT_NEAR(shape->friction_rolling, on ? 0.2 : 0.7, 0.0);
+    ASSERT_NEAR(shape->material.stiffness, on ? 200.0 : 5000.0, 0.0);
+    ASSERT_NEAR(shape->material.relaxation_time, on ? 0.1 : 0.01, 1e-15);
+    ASSERT_NEAR(pair->rest_distance, on ? 0.02 : 0.5, 0.0);
+    ASSERT_NEAR(pair->material.friction, on ? 0.3 : 0.6, 0.0);
+    ASSERT_NEAR(pair->friction_torsional, on ? 0.1 : 0.005, 0.0);
+    ASSERT_NEAR(pair->friction_rolling, on ? 0.2 : 0.0001, 0.0);
+    ASSERT_NEAR(pair->friction_rolling_2, 0.0001, 0.0);
+    if (on != 0) {
+      ASSERT_NEAR(pair->material.stiffness, 100.0, 0.0);
+    }
+    sap_model_destroy(m);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_flags),
-      cmocka_unit_test(test_repeated_pair),
-      cmocka_unit_test(test_mocap),
+      cmocka_unit_test(test_passive),       cmocka_unit_test(test_actuation),
+      cmocka_unit_test(test_override),      cmocka_unit_test(test_flags),
+      cmocka_unit_test(test_repeated_pair), cmocka_unit_test(test_mocap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
