@@ -17,56 +17,12 @@
 #include <sapstep/recorder.h>
 
 #include "support/near.h"
+#include "support/recordings.h"
 #include "support/scratch.h"
-#include "support/simulation.h"
 #include "support/skip.h"
 
 static const double mass = 2.0, gravity = 9.81, dt = 0.01;
 enum { STEPS = 300, FLUSH = 64 };
-
-// A box that falls onto the ground from 2 cm and comes to rest on four points.
-static simulation box(void) {
-  sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
-  const double half[3] = {0.1, 0.1, 0.1}, ground[3] = {5.0, 5.0, 0.1}, p[3] = {0.0, 0.0, 0.12};
-  const sap_material material = {.stiffness = 1e5, .relaxation_time = 0.02, .friction = 0.5};
-  simulation_shape(builder, 0, SAP_SHAPE_PLANE, ground, material);
-  const int32_t body = simulation_body(builder, 0, mass, mass / 150.0, p);
-  (void)simulation_joint(builder, body, SAP_JOINT_FREE, 0.0, 0.0, 1.0);
-  simulation_shape(builder, body, SAP_SHAPE_BOX, half, material);
-  return simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
-}
-
-static sap_recorder* create(const char* path, const simulation* s, int32_t flush_rows) {
-  const sap_recorder_options options = {.compression = 4, .flush_rows = flush_rows};
-  sap_recorder* recorder = NULL;
-  sap_error error = {0};
-  if (sap_recorder_create(path, s->model, &options, &recorder, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  return recorder;
-}
-
-static sap_recording* open_recording(const char* path) {
-  sap_recording* recording = NULL;
-  sap_error error = {0};
-  if (sap_recording_open(path, &recording, &error) != SAP_STATUS_OK) {
-    fail_msg("%s", error.message);
-  }
-  return recording;
-}
-
-// A whole data set.
-static double* read_all(const sap_recording* recording, const char* name, int64_t* rows,
-                        int64_t* columns) {
-  sap_error error = {0};
-  assert_int_equal(sap_recording_size(recording, name, rows, columns, &error), SAP_STATUS_OK);
-  double* values = calloc((size_t)(*rows * *columns) + 1, sizeof *values);
-  assert_non_null(values);
-  if (sap_recording_read(recording, name, 0, *rows, values, &error) != SAP_STATUS_OK) {
-    fail_msg("%s: %s", name, error.message);
-  }
-  return values;
-}
 
 typedef struct truth {
   double t[STEPS + 1], q[STEPS + 1][7], v[STEPS + 1][6], kinetic[STEPS + 1];
@@ -91,9 +47,9 @@ static void remember(simulation* s, truth* t, int k, bool stepped) {
 
 // Records a run into `path`; a copy of the file as it is after `crash` steps goes to `copy`.
 static void record(const char* path, const char* copy, int crash, truth* t) {
-  simulation s = box();
+  simulation s = recordings_box();
   sap_error error = {0};
-  sap_recorder* recorder = create(path, &s, FLUSH);
+  sap_recorder* recorder = recordings_create(path, &s, FLUSH);
   assert_int_equal(sap_multibody_detect(s.multibody, s.state.q, &error), SAP_STATUS_OK);
   assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, NULL, &error), 0);
   remember(&s, t, 0, false);
@@ -120,24 +76,24 @@ static void record(const char* path, const char* copy, int crash, truth* t) {
 static void check_rows(const sap_recording* recording, const truth* t, int64_t n) {
   int64_t rows, columns, id_rows;
   assert_int_equal(sap_recording_rows(recording), n);
-  double* time = read_all(recording, "time", &rows, &columns);
+  double* time = recordings_read(recording, "time", &rows, &columns);
   assert_int_equal(rows, n);
   assert_int_equal(columns, 1);
   assert_memory_equal(time, t->t, (size_t)n * sizeof *time);
-  double* q = read_all(recording, "q", &rows, &columns);
+  double* q = recordings_read(recording, "q", &rows, &columns);
   assert_int_equal(columns, 7);
   assert_memory_equal(q, t->q, (size_t)n * sizeof t->q[0]);
-  double* v = read_all(recording, "v", &rows, &columns);
+  double* v = recordings_read(recording, "v", &rows, &columns);
   assert_memory_equal(v, t->v, (size_t)n * sizeof t->v[0]);
-  double* pose = read_all(recording, "pose", &rows, &columns);
+  double* pose = recordings_read(recording, "pose", &rows, &columns);
   assert_int_equal(columns, 14);
-  double* energy = read_all(recording, "energy", &rows, &columns);
-  double* momentum = read_all(recording, "momentum", &rows, &columns);
-  double* first = read_all(recording, "contact/first", &rows, &columns);
-  double* count = read_all(recording, "contact/count", &rows, &columns);
-  double* frame = read_all(recording, "contact/frame", &rows, &columns);
-  double* impulse = read_all(recording, "contact/impulse", &rows, &columns);
-  double* id = read_all(recording, "contact/id", &id_rows, &columns);
+  double* energy = recordings_read(recording, "energy", &rows, &columns);
+  double* momentum = recordings_read(recording, "momentum", &rows, &columns);
+  double* first = recordings_read(recording, "contact/first", &rows, &columns);
+  double* count = recordings_read(recording, "contact/count", &rows, &columns);
+  double* frame = recordings_read(recording, "contact/frame", &rows, &columns);
+  double* impulse = recordings_read(recording, "contact/impulse", &rows, &columns);
+  double* id = recordings_read(recording, "contact/id", &id_rows, &columns);
   assert_int_equal(columns, 6);
   for (int64_t k = 0; k < n; ++k) {
     for (int i = 0; i < 7; ++i) {  // the body's frame is that of its free joint, as float
@@ -172,7 +128,7 @@ static void need_hdf5(void) {
   sap_recorder* recorder = NULL;
   sap_recording* recording = NULL;
   sap_error error = {0};
-  simulation s = box();
+  simulation s = recordings_box();
   assert_int_equal(sap_recorder_create("a.h5", s.model, NULL, &recorder, &error),
                    SAP_STATUS_UNSUPPORTED);
   assert_non_null(strstr(error.message, "libhdf5-dev"));
@@ -193,10 +149,10 @@ static void test_round_trip_and_crash(void** unused) {
   static truth t;
   // rows 0 ... 200: three flushes of 64 and nine rows in memory
   record(path, copy, 200, &t);
-  sap_recording* recording = open_recording(path);
+  sap_recording* recording = recordings_open(path);
   check_rows(recording, &t, STEPS + 1);
   sap_recording_close(recording);
-  recording = open_recording(copy);
+  recording = recordings_open(copy);
   check_rows(recording, &t, 3 * FLUSH);
   sap_recording_close(recording);
   // at rest the ground carries the box: m g dt, by the recorded step
@@ -214,7 +170,7 @@ static void test_reads_parts(void** unused) {
   (void)scratch_path(&folder, "run.h5", path);
   static truth t;
   record(path, NULL, -1, &t);
-  sap_recording* recording = open_recording(path);
+  sap_recording* recording = recordings_open(path);
   sap_error error = {0};
   double part[2][6];
   assert_int_equal(sap_recording_read(recording, "v", 100, 2, part[0], &error), SAP_STATUS_OK);
@@ -271,7 +227,7 @@ static void test_wrong_files(void** unused) {
     (void)scratch_write(&folder, "cut.h5", bytes, left, other);
     if (sap_recording_open(other, &recording, &error) == SAP_STATUS_OK) {
       int64_t rows, columns;
-      free(read_all(recording, "q", &rows, &columns));
+      free(recordings_read(recording, "q", &rows, &columns));
       sap_recording_close(recording);
     } else {
       assert_true(error.message[0] != '\0');
@@ -290,120 +246,6 @@ static void test_wrong_files(void** unused) {
   scratch_end(&folder);
 }
 
-// A mass that slides along z rests on its joint's lower limit; a motor carries a part of it.
-static void test_efforts_and_model(void** unused) {
-  (void)unused;
-  need_hdf5();
-  const double lift = 5.0, p[3] = {0.0, 0.0, 0.0},
-               tetrahedron[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
-  sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
-  sap_error error = {0};
-  const int32_t body = simulation_body(builder, 0, mass, 0.1, p);
-  sap_joint_def joint = sap_joint_def_default();
-  joint.type = SAP_JOINT_SLIDE;
-  joint.body = body;
-  joint.lower = 0.0;
-  sap_actuator_def motor = sap_actuator_def_default();
-  motor.name = "lift";
-  const sap_mesh_def mesh = {.vertex_count = 4, .vertices = tetrahedron};
-  sap_shape_def shape = sap_shape_def_default();
-  shape.type = SAP_SHAPE_MESH;
-  shape.mesh = 0;
-  shape.body = body;
-  const double color[4] = {0.25, 0.5, 0.75, 1.0};
-  memcpy(shape.color, color, sizeof color);
-  assert_int_equal(sap_builder_add_joint(builder, &joint, NULL, &error), SAP_STATUS_OK);
-  assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, &error), SAP_STATUS_OK);
-  assert_int_equal(sap_builder_add_mesh(builder, &mesh, NULL, &error), SAP_STATUS_OK);
-  assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, &error), SAP_STATUS_OK);
-  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
-  assert_int_equal(sap_multibody_set_control(s.multibody, &lift, &error), SAP_STATUS_OK);
-  scratch folder;
-  scratch_begin(&folder);
-  char path[SCRATCH_PATH_SIZE];
-  sap_recorder* recorder = create(scratch_path(&folder, "a.h5", path), &s, 0);
-  simulation_step(&s, 200);
-  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, &s.report, &error), 0);
-  assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
-  sap_recording* recording = open_recording(path);
-  int64_t rows, columns;
-  double* id = read_all(recording, "constraint/id", &rows, &columns);
-  double* force = read_all(recording, "constraint/force", &rows, &columns);
-  assert_int_equal(rows, 1);
-  assert_true(id[0] == 0.0 && id[1] == 0.0 && id[2] == 0.0);  // lower limit of joint 0
-  ASSERT_NEAR(force[0], mass * gravity - lift, 1e-4);
-  double* effort = read_all(recording, "actuator/force", &rows, &columns);
-  assert_true(rows == 1 && columns == 1 && effort[0] == lift);
-  double* form = read_all(recording, "model/shape", &rows, &columns);
-  assert_true(columns == 18 && form[0] == SAP_SHAPE_MESH && form[1] == body && form[2] == 0.0);
-  assert_memory_equal(form + 14, color, sizeof color);
-  // the hull's triangles enclose a sixth of 1 x 2 x 3, and point outward
-  double* vertex = read_all(recording, "model/vertex", &rows, &columns);
-  double* triangle = read_all(recording, "model/triangle", &rows, &columns);
-  double volume = 0.0;
-  assert_int_equal(rows, 4);
-  for (int64_t i = 0; i < rows; ++i) {
-    const double* a = vertex + 3 * (int64_t)triangle[3 * i];
-    const double* b = vertex + 3 * (int64_t)triangle[3 * i + 1];
-    const double* c = vertex + 3 * (int64_t)triangle[3 * i + 2];
-    volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
-               a[2] * (b[0] * c[1] - b[1] * c[0])) /
-              6.0;
-  }
-  ASSERT_NEAR(volume, 1.0, 1e-6);
-  char text[16];
-  assert_int_equal(sap_recording_text(recording, "model/actuators", 0, text, sizeof text, &error),
-                   SAP_STATUS_OK);
-  assert_string_equal(text, "lift");
-  assert_int_equal(sap_recording_text(recording, "model/actuators", 1, text, sizeof text, &error),
-                   SAP_STATUS_ARGUMENT);
-  void* const all[] = {id, force, effort, form, vertex, triangle};
-  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
-    free(all[i]);
-  }
-  sap_recording_close(recording);
-  scratch_end(&folder);
-  simulation_end(&s);
-}
-
-static void test_refusals(void** unused) {
-  (void)unused;
-  need_hdf5();
-  simulation s = box();
-  sap_recorder* recorder = NULL;
-  sap_error error = {0};
-  const sap_recorder_options deflate = {.compression = 10}, rows = {.flush_rows = -1};
-  assert_int_equal(sap_recorder_create("a.h5", s.model, &deflate, &recorder, &error),
-                   SAP_STATUS_ARGUMENT);
-  assert_string_equal(error.message, "compression = 10 must be 0 to 9");
-  assert_int_equal(sap_recorder_create("a.h5", s.model, &rows, &recorder, &error),
-                   SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_recorder_create(NULL, s.model, NULL, &recorder, &error),
-                   SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_recorder_create("no/such/folder/a.h5", s.model, NULL, &recorder, &error),
-                   SAP_STATUS_IO);
-  assert_string_equal(
-      error.message, "cannot write the recording 'no/such/folder/a.h5': No such file or directory");
-  assert_null(recorder);
-  scratch folder;
-  scratch_begin(&folder);
-  char path[SCRATCH_PATH_SIZE];
-  recorder = create(scratch_path(&folder, "a.h5", path), &s, 0);
-  sap_state wrong = s.state;
-  wrong.nv = 5;
-  assert_int_equal(sap_recorder_write(recorder, s.multibody, &wrong, NULL, &error),
-                   SAP_STATUS_ARGUMENT);
-  s.state.v[0] = (double)NAN;
-  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, NULL, &error),
-                   SAP_STATUS_NOT_FINITE);
-  assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
-  sap_recording* recording = open_recording(path);
-  assert_int_equal(sap_recording_rows(recording), 0);
-  sap_recording_close(recording);
-  scratch_end(&folder);
-  simulation_end(&s);
-}
-
 // Bytes that are allocated, by HDF5 too.
 static size_t allocated(void) {
   const struct mallinfo2 info = mallinfo2();
@@ -419,9 +261,10 @@ static void test_memory_does_not_grow(void** unused) {
   scratch folder;
   scratch_begin(&folder);
   char path[SCRATCH_PATH_SIZE];
-  simulation s = box();
+  simulation s = recordings_box();
   sap_error error = {0};
-  sap_recorder* recorder = create(scratch_path(&folder, "long.h5", path), &s, FLUSH_ROWS);
+  sap_recorder* recorder =
+      recordings_create(scratch_path(&folder, "long.h5", path), &s, FLUSH_ROWS);
   simulation_step(&s, 100);
   assert_int_equal(sap_multibody_contact_count(s.multibody), 4);
   size_t early = 0;
@@ -433,7 +276,7 @@ static void test_memory_does_not_grow(void** unused) {
   print_message("%zu bytes after %d rows, %zu after %d\n", early, EARLY, late, ROWS);
   assert_true(late < early + GROWTH);
   assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
-  sap_recording* recording = open_recording(path);
+  sap_recording* recording = recordings_open(path);
   assert_int_equal(sap_recording_rows(recording), ROWS);
   sap_recording_close(recording);
   scratch_end(&folder);
@@ -445,8 +288,6 @@ int main(void) {
       cmocka_unit_test(test_round_trip_and_crash),
       cmocka_unit_test(test_reads_parts),
       cmocka_unit_test(test_wrong_files),
-      cmocka_unit_test(test_efforts_and_model),
-      cmocka_unit_test(test_refusals),
       cmocka_unit_test(test_memory_does_not_grow),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

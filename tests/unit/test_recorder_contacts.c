@@ -13,8 +13,8 @@
 #include <sapstep/recorder.h>
 
 #include "support/near.h"
+#include "support/recordings.h"
 #include "support/scratch.h"
-#include "support/simulation.h"
 #include "support/skip.h"
 
 enum { FALLS, RESTS, SLIDES, SPINS, ROLLS, BALLS };
@@ -57,12 +57,9 @@ static simulation begin(void) {
 static double* read_all(const sap_recording* recording, const char* name, int64_t rows,
                         int64_t columns) {
   int64_t n, width;
-  assert_int_equal(sap_recording_size(recording, name, &n, &width, NULL), SAP_STATUS_OK);
+  double* values = recordings_read(recording, name, &n, &width);
   assert_int_equal(n, rows);
   assert_int_equal(width, columns);
-  double* values = calloc((size_t)(rows * columns), sizeof *values);
-  assert_non_null(values);
-  assert_int_equal(sap_recording_read(recording, name, 0, rows, values, NULL), SAP_STATUS_OK);
   return values;
 }
 

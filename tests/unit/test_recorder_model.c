@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recordings of a model with an actuator, a limit and a mesh; what recorders refuse.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "support/near.h"
+#include "support/recordings.h"
+#include "support/scratch.h"
+#include "support/skip.h"
+
+static const double mass = 2.0, gravity = 9.81, dt = 0.01;
+
+// A mass that slides along z rests on its joint's lower limit; a motor carries a part of it.
+static void test_efforts_and_model(void** unused) {
+  (void)unused;
+  SKIP_WITHOUT_HDF5();
+  const double lift = 5.0, p[3] = {0.0, 0.0, 0.0},
+               tetrahedron[12] = {0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 3};
+  sap_builder* builder = simulation_builder(0.0, 0.0, -gravity);
+  sap_error error = {0};
+  const int32_t body = simulation_body(builder, 0, mass, 0.1, p);
+  sap_joint_def joint = sap_joint_def_default();
+  joint.type = SAP_JOINT_SLIDE;
+  joint.body = body;
+  joint.lower = 0.0;
+  sap_actuator_def motor = sap_actuator_def_default();
+  motor.name = "lift";
+  const sap_mesh_def mesh = {.vertex_count = 4, .vertices = tetrahedron};
+  sap_shape_def shape = sap_shape_def_default();
+  shape.type = SAP_SHAPE_MESH;
+  shape.mesh = 0;
+  shape.body = body;
+  const double color[4] = {0.25, 0.5, 0.75, 1.0};
+  memcpy(shape.color, color, sizeof color);
+  assert_int_equal(sap_builder_add_joint(builder, &joint, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_mesh(builder, &mesh, NULL, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_builder_add_shape(builder, &shape, NULL, &error), SAP_STATUS_OK);
+  simulation s = simulation_begin(builder, SAP_SCHEME_IMPLICIT_EULER, dt);
+  assert_int_equal(sap_multibody_set_control(s.multibody, &lift, &error), SAP_STATUS_OK);
+  scratch folder;
+  scratch_begin(&folder);
+  char path[SCRATCH_PATH_SIZE];
+  sap_recorder* recorder = recordings_create(scratch_path(&folder, "a.h5", path), &s, 0);
+  simulation_step(&s, 200);
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, &s.report, &error), 0);
+  assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
+  sap_recording* recording = recordings_open(path);
+  int64_t rows, columns;
+  double* id = recordings_read(recording, "constraint/id", &rows, &columns);
+  double* force = recordings_read(recording, "constraint/force", &rows, &columns);
+  assert_int_equal(rows, 1);
+  assert_true(id[0] == 0.0 && id[1] == 0.0 && id[2] == 0.0);  // lower limit of joint 0
+  ASSERT_NEAR(force[0], mass * gravity - lift, 1e-4);
+  double* effort = recordings_read(recording, "actuator/force", &rows, &columns);
+  assert_true(rows == 1 && columns == 1 && effort[0] == lift);
+  double* form = recordings_read(recording, "model/shape", &rows, &columns);
+  assert_true(columns == 18 && form[0] == SAP_SHAPE_MESH && form[1] == body && form[2] == 0.0);
+  assert_memory_equal(form + 14, color, sizeof color);
+  // the hull's triangles enclose a sixth of 1 x 2 x 3, and point outward
+  double* vertex = recordings_read(recording, "model/vertex", &rows, &columns);
+  double* triangle = recordings_read(recording, "model/triangle", &rows, &columns);
+  double volume = 0.0;
+  assert_int_equal(rows, 4);
+  for (int64_t i = 0; i < rows; ++i) {
+    const double* a = vertex + 3 * (int64_t)triangle[3 * i];
+    const double* b = vertex + 3 * (int64_t)triangle[3 * i + 1];
+    const double* c = vertex + 3 * (int64_t)triangle[3 * i + 2];
+    volume += (a[0] * (b[1] * c[2] - b[2] * c[1]) + a[1] * (b[2] * c[0] - b[0] * c[2]) +
+               a[2] * (b[0] * c[1] - b[1] * c[0])) /
+              6.0;
+  }
+  ASSERT_NEAR(volume, 1.0, 1e-6);
+  char text[16];
+  assert_int_equal(sap_recording_text(recording, "model/actuators", 0, text, sizeof text, &error),
+                   SAP_STATUS_OK);
+  assert_string_equal(text, "lift");
+  assert_int_equal(sap_recording_text(recording, "model/actuators", 1, text, sizeof text, &error),
+                   SAP_STATUS_ARGUMENT);
+  void* const all[] = {id, force, effort, form, vertex, triangle};
+  for (size_t i = 0; i < sizeof all / sizeof *all; ++i) {
+    free(all[i]);
+  }
+  sap_recording_close(recording);
+  scratch_end(&folder);
+  simulation_end(&s);
+}
+
+static void test_refusals(void** unused) {
+  (void)unused;
+  SKIP_WITHOUT_HDF5();
+  simulation s = recordings_box();
+  sap_recorder* recorder = NULL;
+  sap_error error = {0};
+  const sap_recorder_options deflate = {.compression = 10}, rows = {.flush_rows = -1};
+  assert_int_equal(sap_recorder_create("a.h5", s.model, &deflate, &recorder, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_string_equal(error.message, "compression = 10 must be 0 to 9");
+  assert_int_equal(sap_recorder_create("a.h5", s.model, &rows, &recorder, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_recorder_create(NULL, s.model, NULL, &recorder, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_recorder_create("no/such/folder/a.h5", s.model, NULL, &recorder, &error),
+                   SAP_STATUS_IO);
+  assert_string_equal(
+      error.message, "cannot write the recording 'no/such/folder/a.h5': No such file or directory");
+  assert_null(recorder);
+  scratch folder;
+  scratch_begin(&folder);
+  char path[SCRATCH_PATH_SIZE];
+  recorder = recordings_create(scratch_path(&folder, "a.h5", path), &s, 0);
+  sap_state wrong = s.state;
+  wrong.nv = 5;
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &wrong, NULL, &error),
+                   SAP_STATUS_ARGUMENT);
+  s.state.v[0] = (double)NAN;
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, NULL, &error),
+                   SAP_STATUS_NOT_FINITE);
+  assert_int_equal(sap_recorder_close(recorder, &error), SAP_STATUS_OK);
+  sap_recording* recording = recordings_open(path);
+  assert_int_equal(sap_recording_rows(recording), 0);
+  sap_recording_close(recording);
+  scratch_end(&folder);
+  simulation_end(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_efforts_and_model),
+                                     cmocka_unit_test(test_refusals)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
