@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wrong scene files: each is refused with the right status and a message that says where and what.
+// Wrong scenes: each is refused with the right status and a message that says where and what. MJCF,
+// and what concerns files and options.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,14 +12,8 @@
 
 #include <sapstep/scene.h>
 
+#include "support/bad_scenes.h"
 #include "support/scratch.h"
-
-typedef struct bad_input {
-  const char* text;
-  sap_status status;
-  const char* where;  // "file:line: <element ...", after the folder
-  const char* what;   // somewhere in the message
-} bad_input;
 
 #define MJ(body) "<mujoco>\n<worldbody>\n" body "\n</worldbody>\n</mujoco>"
 #define BODY(inside) MJ("<body name='b'><freejoint/>\n" inside "\n</body>")
@@ -29,7 +24,7 @@ typedef struct bad_input {
   "<mujoco><worldbody><body name='b'>" SPHERE "<joint name='j'/></body></worldbody>\n" inside \
   "\n</mujoco>"
 
-static const bad_input mjcf[] = {
+static const bad_scene mjcf[] = {
     // not XML
     {"\x7f"
      "ELF\x01\x02\x03\x04",
@@ -306,109 +301,9 @@ static const bad_input mjcf[] = {
     {TOP("<include/>"), SAP_STATUS_SYNTAX, "a:2: <include>", "'file'"},
 };
 
-#define ROBOT(inside) "<robot name='r'>\n" inside "\n</robot>"
-#define LINKS                                                  \
-  "<link name='a'/><link name='b'><inertial><mass value='1'/>" \
-  "<inertia ixx='1' iyy='1' izz='1' ixy='0' ixz='0' iyz='0'/></inertial></link>\n"
-#define ARM(type, inside)                                                                    \
-  ROBOT(LINKS "<joint name='j' type='" type "'><parent link='a'/><child link='b'/>\n" inside \
-              "</joint>")
-#define COLLISION(inside) ROBOT("<link name='a'><collision>\n" inside "</collision></link>")
-
-static const bad_input urdf[] = {
-    {"<robot name='r'/>", SAP_STATUS_SYNTAX, "a:1: <robot>", "no links"},
-    {ROBOT("<link/>"), SAP_STATUS_SYNTAX, "a:2: <link>", "no name"},
-    {ROBOT("<lnk name='a'/>"), SAP_STATUS_SYNTAX, "a:2: <lnk>", "unknown element"},
-    {ROBOT("<link name='a' mass='1'/>"), SAP_STATUS_SYNTAX, "a:2: <link mass=", "unknown attr"},
-    {ROBOT("<link name='a'/>\n<link name='a'/>"), SAP_STATUS_SYNTAX,
-     "a:3: <link name=", "of that name"},
-    {ROBOT("<link name='a'/>\n<link name='b'/>"), SAP_STATUS_SYNTAX,
-     "a:3: <link name=", "second root"},
-    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='c'/></joint>"),
-     SAP_STATUS_SYNTAX, "a:3: <child link=", "unknown link"},
-    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/></joint>"), SAP_STATUS_SYNTAX,
-     "a:3: <joint>", "child"},
-    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>\n"
-                 "<joint name='k' type='fixed'><parent link='b'/><child link='a'/></joint>"),
-     SAP_STATUS_SYNTAX, "a:1: <robot>", "cycle"},
-    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='b'/><child link='b'/></joint>"),
-     SAP_STATUS_SYNTAX, "a:2: <link name=\"b\">", "cycle"},
-    {ROBOT(LINKS "<joint name='j' type='fixed'><parent link='a'/><child link='b'/></joint>\n"
-                 "<joint name='k' type='fixed'><parent link='a'/><child link='b'/></joint>"),
-     SAP_STATUS_SYNTAX, "a:4: <joint name=", "loops"},
-    {ARM("revolute", ""), SAP_STATUS_SYNTAX, "a:3: <joint>", "<limit>"},
-    {ARM("revolute", "<limit lower='1' upper='-1'/>"), SAP_STATUS_SYNTAX,
-     "a:4: <limit lower=", "above"},
-    {ARM("revolute", "<limit lower='x' upper='1'/>"), SAP_STATUS_SYNTAX,
-     "a:4: <limit lower=", "number"},
-    {ARM("continuous", "<axis xyz='0 0 0'/>"), SAP_STATUS_SYNTAX, "a:4: <axis xyz=", "zero"},
-    {ARM("continuous", "<dynamics damping='-1'/>"), SAP_STATUS_SYNTAX,
-     "a:4: <dynamics damping=", ">= 0"},
-    {ARM("continuous", "<mimic joint='k'/>"), SAP_STATUS_SYNTAX,
-     "a:4: <mimic joint=", "another joint"},
-    {ARM("revolute", "<limit effort='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <limit effort=", ">= 0"},
-    {ARM("revolute", "<limit velocity='-1'/>"), SAP_STATUS_SYNTAX, "a:4: <limit velocity=", ">= 0"},
-    {ARM("continuous", "<origin xyz='0 0 nan'/>"), SAP_STATUS_NOT_FINITE,
-     "a:4: <origin xyz=", "nan"},
-    {ARM("hinge", ""), SAP_STATUS_SYNTAX, "a:3: <joint type=\"hinge\">", "revolute"},
-    {ROBOT("<link name='a'><inertial>\n<mass value='-1'/></inertial></link>"), SAP_STATUS_SYNTAX,
-     "a:3: <mass value=\"-1\">", ">= 0"},
-    {ROBOT("<link name='a'><inertial><mass value='1'/>\n<inertia ixx='1' iyy='1' izz='1' "
-           "ixy='2'/></inertial></link>"),
-     SAP_STATUS_NOT_SPD, "a:3: <inertia>", "principal"},
-    {COLLISION(""), SAP_STATUS_SYNTAX, "a:", "<geometry>"},
-    {COLLISION("<geometry><mesh filename='x.stl'/></geometry>"), SAP_STATUS_IO, "a:3: <mesh>",
-     "x.stl"},
-    {COLLISION("<geometry><sphere radius='0'/></geometry>"), SAP_STATUS_SYNTAX,
-     "a:3: <sphere radius=", "> 0"},
-    {COLLISION("<geometry><sphere radius='1'/><box size='1 1 1'/></geometry>"), SAP_STATUS_SYNTAX,
-     "a:3: <box>", "second shape"},
-    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
-               "<drake:hunt_crossley_dissipation value='-1'/></drake:proximity_properties>"),
-     SAP_STATUS_SYNTAX, "a:4: <drake:hunt_crossley_dissipation value=", ">= 0"},
-    {COLLISION("<geometry><sphere radius='1'/></geometry><drake:proximity_properties>\n"
-               "<drake:mu_dynamic value='-1'/></drake:proximity_properties>"),
-     SAP_STATUS_SYNTAX, "a:4: <drake:mu_dynamic value=", ">= 0"},
-};
-
-static void check_refused(scratch* s, const bad_input* input) {
-  char path[SCRATCH_PATH_SIZE], where[SCRATCH_PATH_SIZE + 64];
-  scratch_write(s, "a", input->text, strlen(input->text), path);
-  sap_model* model = (sap_model*)s;
-  sap_error error = {0};
-  const sap_status status = sap_scene_read(path, NULL, &model, &error);
-  if (status != input->status) {
-    fail_msg("%s: status %d (%s), expected %d, for\n%s", error.message, (int)status,
-             sap_status_text(status), (int)input->status, input->text);
-  }
-  assert_null(model);
-  assert_int_equal(error.status, status);
-  assert_int_equal(remove(path), 0);  // else the file system waits for the disk at every rewrite
-  const char* file = strrchr(path, '/') + 1;
-  (void)snprintf(where, sizeof where, "%.*s%s", (int)(file - path), path, input->where);
-  if (strstr(error.message, where) != error.message || strstr(error.message, input->what) == NULL) {
-    fail_msg("message: %s\nexpected: %s ... %s", error.message, input->where, input->what);
-  }
-}
-
 static void test_mjcf(void** state) {
   (void)state;
-  scratch s;
-  scratch_begin(&s);
-  for (size_t i = 0; i < sizeof mjcf / sizeof mjcf[0]; ++i) {
-    check_refused(&s, &mjcf[i]);
-  }
-  scratch_end(&s);
-}
-
-static void test_urdf(void** state) {
-  (void)state;
-  scratch s;
-  scratch_begin(&s);
-  for (size_t i = 0; i < sizeof urdf / sizeof urdf[0]; ++i) {
-    check_refused(&s, &urdf[i]);
-  }
-  scratch_end(&s);
+  bad_scenes_check(mjcf, sizeof mjcf / sizeof *mjcf);
 }
 
 static void test_files(void** state) {
@@ -466,8 +361,9 @@ static void test_options(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_mjcf),    cmocka_unit_test(test_urdf),
-      cmocka_unit_test(test_files),   cmocka_unit_test(test_cyclic_include),
+      cmocka_unit_test(test_mjcf),
+      cmocka_unit_test(test_files),
+      cmocka_unit_test(test_cyclic_include),
       cmocka_unit_test(test_options),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

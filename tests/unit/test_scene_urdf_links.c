@@ -363,97 +363,12 @@ static void test_tendon_of_fixed(void** state) {
   simulation_end(&s);
 }
 
-static void test_wrong(void** state) {
-  (void)state;
-#define TWO(inside) ROBOT(LINK("b", "1", "0.1", "") JOINT("j", "floating", "world", "b", "") inside)
-  static const struct {
-    const char *text, *where, *what;
-  } cases[] = {
-      {TWO("<drake:ball_constraint>\n<drake:ball_constraint_body_A name='nobody'/>"
-           "</drake:ball_constraint>"),
-       "a.urdf:6: <drake:ball_constraint_body_A name=\"nobody\">", "unknown link"},
-      {TWO("<drake:ball_constraint><drake:ball_constraint_body_A name='b'/>"
-           "</drake:ball_constraint>"),
-       "a.urdf:5: <drake:ball_constraint>", "has no <drake:ball_constraint_body_B>"},
-      {TWO("<drake:ball_constraint><drake:ball_constraint_body_A name='b'/>"
-           "<drake:ball_constraint_body_B name='b'/><drake:ball_constraint_p_AP value='0 0 0'/>"
-           "<drake:ball_constraint_p_BQ value='0 0 0'/></drake:ball_constraint>"),
-       "a.urdf:5: <drake:ball_constraint>", "two different"},
-      {TWO("<drake:ball_constraint><drake:ball_constraint_body_A name='b'/>"
-           "<drake:ball_constraint_body_B name='world'/><drake:ball_constraint_p_AP value='0 0'/>"
-           "</drake:ball_constraint>"),
-       "a.urdf:5: <drake:ball_constraint_p_AP value=\"0 0\">", "3"},
-      {TWO("<loop_joint name='l' type='cardanic'/>"), "a.urdf:5: <loop_joint type=\"cardanic\">",
-       "spherical"},
-      {TWO("<loop_joint name='l'/>"), "a.urdf:5: <loop_joint>", "'type' is missing"},
-      {TWO("<loop_joint name='l' type='ball'><link1 link='b'/></loop_joint>"),
-       "a.urdf:5: <loop_joint>", "has no <link2>"},
-      {TWO("<loop_joint name='l' type='revolute'><link1 link='b'/><link2 link='world'/>"
-           "<axis xyz='0 0 0'/></loop_joint>"),
-       "a.urdf:5: <axis xyz=", "zero"},
-      {TWO("<frame name='A' link='nobody'/><drake:linear_bushing_rpy>"
-           "<drake:bushing_frameA name='A'/><drake:bushing_frameC name='b'/>"
-           "</drake:linear_bushing_rpy>"),
-       "a.urdf:5: <frame link=\"nobody\">", "unknown link"},
-      {TWO("<frame name='unused' link='nobody'/>"), "a.urdf:5: <frame link=\"nobody\">",
-       "unknown link"},
-      {TWO("<frame name='unused'/>"), "a.urdf:5: <frame>", "names no link"},
-      {TWO("<frame name='unused' link='b' rpy='1 2'/>"), "a.urdf:5: <frame rpy=\"1 2\">", "3"},
-      {TWO("<frame name='b' link='b'/>"), "a.urdf:5: <frame name=\"b\">", "second"},
-      {TWO("<drake:linear_bushing_rpy><drake:bushing_frameA name='Z'/>"
-           "</drake:linear_bushing_rpy>"),
-       "a.urdf:5: <drake:bushing_frameA name=\"Z\">", "frame"},
-      {TWO("<drake:linear_bushing_rpy><drake:bushing_frameA name='b'/>"
-           "<drake:bushing_frameC name='world'/><drake:bushing_torque_stiffness value='-1 0 0'/>"
-           "<drake:bushing_torque_damping value='0 0 0'/>"
-           "<drake:bushing_force_stiffness value='0 0 0'/>"
-           "<drake:bushing_force_damping value='0 0 0'/></drake:linear_bushing_rpy>"),
-       "a.urdf:5: <drake:linear_bushing_rpy>", "stiffness"},
-      {TWO("<drake:tendon_constraint/>"), "a.urdf:5: <drake:tendon_constraint>", "has no"},
-      {TWO("<drake:tendon_constraint><drake:tendon_constraint_joint name='x' a='1'/>"
-           "</drake:tendon_constraint>"),
-       "a.urdf:5: <drake:tendon_constraint_joint name=\"x\">", "unknown joint"},
-      {ROBOT(LINK("b", "1", "0.1", "") LINK("c", "1", "0.1", "")
-                 JOINT("j", "continuous", "world", "b", "") JOINT(
-                     "f", "fixed", "b", "c",
-                     "") "<drake:tendon_constraint><drake:tendon_constraint_joint name='f' a='1'/>"
-                         "</drake:tendon_constraint>"),
-       "a.urdf:7: <drake:tendon_constraint>", "of a joint that moves"},
-      {TWO("<drake:collision_filter_group name='g'><drake:member link='x'/>"
-           "</drake:collision_filter_group>"),
-       "a.urdf:5: <drake:member link=\"x\">", "unknown link"},
-      {TWO("<drake:collision_filter_group name='g'><drake:ignored_collision_filter_group "
-           "name='x'/></drake:collision_filter_group>"),
-       "a.urdf:5: <drake:ignored_collision_filter_group name=\"x\">", "unknown group"},
-      {ROBOT(LINK("b", "1", "0.1", "")
-                 JOINT("j", "continuous", "world", "b",
-                       "") "<transmission name='t'><joint name='j'/><actuator name='m'>\n"
-                           "<drake:controller_gains p='-1' d='1'/></actuator></transmission>"),
-       "a.urdf:6: <drake:controller_gains p=\"-1\">", "must be > 0"},
-      {ROBOT(LINK("b", "1", "0.1",
-                  "") "<drake:joint name='j' type='screw'><parent link='world'/><child link='b'/>"
-                      "</drake:joint>"),
-       "a.urdf:4: <drake:joint>", "has no <drake:screw_thread_pitch>"},
-  };
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
-    sap_model* m = NULL;
-    scene_warnings w;
-    sap_error error;
-    const sap_status status = read_text(cases[i].text, &w, &m, &error);
-    if (status == SAP_STATUS_OK || m != NULL || strstr(error.message, cases[i].where) == NULL ||
-        strstr(error.message, cases[i].what) == NULL) {
-      fail_msg("case %d: status %d, \"%s\"", (int)i, (int)status, error.message);
-    }
-  }
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_ball_constraint), cmocka_unit_test(test_loops),
       cmocka_unit_test(test_bushing),         cmocka_unit_test(test_spring_and_tendon),
       cmocka_unit_test(test_filters),         cmocka_unit_test(test_joints),
       cmocka_unit_test(test_transmissions),   cmocka_unit_test(test_tendon_of_fixed),
-      cmocka_unit_test(test_wrong),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
