@@ -82,6 +82,15 @@ static inline int32_t sap_mj_output_count(const mjModel* m) {
 #endif
 }
 
+static inline int32_t sap_mj_first_output(const mjModel* m, int32_t actuator) {
+#if SAP_MJ_SINCE(3, 11, 0)
+  return m->actuator_outadr[actuator];
+#else
+  (void)m;
+  return actuator;
+#endif
+}
+
 // Flex of a contact's side, -1: that is a geom.
 static inline int32_t sap_mj_contact_flex(const mjContact* contact, int32_t side) {
 #if SAP_MJ_SINCE(3, 0, 0)
@@ -160,24 +169,33 @@ static inline bool sap_mj_dampers_are_on(const mjModel* m) {
 #endif
 }
 
-// -dF/dx at displacement x of a spring with linear coefficient a: f = a x + b x^2 + c x^3 + ...
-static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) {
-#if SAP_MJ_SINCE(3, 7, 0)
-  double slope = a, power = 1.0;
+// Whether a spring or damper has no coefficients but the first.
+static inline bool sap_mj_is_linear(const mjtNum* higher) {
   bool linear = true;
+#if SAP_MJ_SINCE(3, 7, 0)
   for (int i = 0; i < mjNPOLY; ++i) {
     linear = linear && higher[i] == 0.0;
   }
-  for (int i = 0; !linear && i < mjNPOLY; ++i) {
+#else
+  (void)higher;
+#endif
+  return linear;
+}
+
+// -dF/dx at displacement x of a spring with linear coefficient a: f = a x + b x^2 + c x^3 + ...
+static inline double sap_mj_stiffness(double a, const mjtNum* higher, double x) {
+  double slope = a;
+#if SAP_MJ_SINCE(3, 7, 0)
+  double power = 1.0;
+  for (int i = 0; !sap_mj_is_linear(higher) && i < mjNPOLY; ++i) {
     power *= x;
     slope += (double)(i + 2) * higher[i] * power;
   }
-  return slope > 0.0 ? slope : 0.0;
 #else
   (void)higher;
   (void)x;
-  return a > 0.0 ? a : 0.0;
 #endif
+  return slope > 0.0 ? slope : 0.0;
 }
 
 // The same of a damper: f = a v + b v |v| + c v^3 + ...

@@ -1,8 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stiffness and damping of joints and tendons where they are: k = -dF/dq and b = -dF/dv of MuJoCo's
-// passive forces, which are linear or polynomials (3.7), none where they would push, and of tendons
-// none within their dead band.
+// Stiffness and damping of joints and tendons where they are, those of actuators among them: k =
+// -dF/dq and b = -dF/dv of MuJoCo's passive forces, which are linear or polynomials (3.7), none
+// where they would push, and of tendons none within their dead band.
+#include <math.h>
+
 #include "mujoco/adapter.h"
+
+static int32_t joint_velocities(const mjModel* m, int32_t joint) {
+  return m->jnt_type[joint] == mjJNT_FREE ? 6 : m->jnt_type[joint] == mjJNT_BALL ? 3 : 1;
+}
+
+// How far a joint is from where its spring rests: of free joints the translation or the rotation.
+static double displacement_of(const mjModel* m, const mjData* d, int32_t joint, bool translation) {
+  const int type = m->jnt_type[joint];
+  const int32_t address = m->jnt_qposadr[joint];
+  const mjtNum *q = d->qpos + address, *rest = m->qpos_spring + address;
+  if (type == mjJNT_HINGE || type == mjJNT_SLIDE) {
+    return q[0] - rest[0];
+  }
+  mjtNum turn[3];
+  if (translation) {
+    return mju_dist3(q, rest);
+  }
+  const int32_t quaternion = type == mjJNT_FREE ? 3 : 0;
+  mju_subQuat(turn, q + quaternion, rest + quaternion);
+  return mju_norm3(turn);
+}
+
+// Along the displacement x and, of springs of three directions, across it, where it is f/x: the
+// larger of the slopes at both ends is no less than either.
+static double joint_stiffness(const mjModel* m, const mjData* d, int32_t joint, bool translation) {
+  const double k = m->jnt_stiffness[joint];
+  const mjtNum* higher = SAP_MJ_HIGHER(m->jnt_stiffnesspoly, joint);
+  if (sap_mj_is_linear(higher)) {
+    return fmax(k, 0.0);
+  }
+  const double slope = sap_mj_stiffness(k, higher, displacement_of(m, d, joint, translation));
+  return joint_velocities(m, joint) > 1 ? fmax(slope, sap_mj_stiffness(k, higher, 0.0)) : slope;
+}
 
 static void find_joint_elements(sap_mj* a, const mjData* d) {
   const mjModel* m = a->model;
@@ -14,14 +49,9 @@ static void find_joint_elements(sap_mj* a, const mjData* d) {
                                 : 0.0;
   }
   for (int32_t j = 0; springs && j < (int32_t)m->njnt; ++j) {
-    const int32_t first = m->jnt_dofadr[j], address = m->jnt_qposadr[j], type = m->jnt_type[j];
-    const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
-    const double x = scalar ? d->qpos[address] - m->qpos_spring[address] : 0.0;
-    const double k =
-        sap_mj_stiffness(m->jnt_stiffness[j], SAP_MJ_HIGHER(m->jnt_stiffnesspoly, j), x);
-    const int32_t count = scalar ? 1 : type == mjJNT_BALL ? 3 : 6;
+    const int32_t first = m->jnt_dofadr[j], count = joint_velocities(m, j);
     for (int32_t i = first; i < first + count; ++i) {
-      a->dof_stiffness[i] = k;
+      a->dof_stiffness[i] = joint_stiffness(m, d, j, count == 6 && i < first + 3);
     }
   }
 }
@@ -52,10 +82,38 @@ static void find_tendon_elements(sap_mj* a, const mjData* d) {
   }
 }
 
+// Dampers of actuators act on the joint or tendon that they drive:
+//   f = -gear^2 (b v + b_2 v |v| + ...),  v that of the joint or tendon
+static void add_actuator_dampers(sap_mj* a, const mjData* d) {
+#if SAP_MJ_SINCE(3, 9, 0)
+  const mjModel* m = a->model;
+  for (int32_t i = 0; sap_mj_dampers_are_on(m) && i < sap_mj_actuator_count(m); ++i) {
+    const mjtNum* higher = SAP_MJ_HIGHER(m->actuator_dampingpoly, i);
+    const int type = m->actuator_trntype[i];
+    if (type != mjTRN_TENDON && type != mjTRN_JOINT && type != mjTRN_JOINTINPARENT) {
+      continue;
+    }
+    const bool tendon = type == mjTRN_TENDON;
+    const int32_t id = m->actuator_trnid[2 * i], first = tendon ? id : m->jnt_dofadr[id];
+    const int32_t count = tendon ? 1 : joint_velocities(m, id);
+    const double gear = m->actuator_gear[6 * sap_mj_first_output(m, i)];
+    const mjtNum* v = tendon ? d->ten_velocity : d->qvel;
+    double* damping = tendon ? a->tendon_damping : a->dof_damping;
+    for (int32_t k = first; k < first + count; ++k) {
+      damping[k] += gear * gear * sap_mj_damping(m->actuator_damping[i], higher, v[k]);
+    }
+  }
+#else
+  (void)a;
+  (void)d;
+#endif
+}
+
 void sap_mj_find_elements(sap_mj* a, mjData* d) {
   if (a->options.implicit) {
     find_joint_elements(a, d);
     find_tendon_elements(a, d);
+    add_actuator_dampers(a, d);
     sap_mj_set_elastics(a, d);
   }
 }

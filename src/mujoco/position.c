@@ -183,7 +183,7 @@ static void settle_limits(const sap_mj* a, mjData* d) {
 
 static void kinematics(const mjModel* m, mjData* d) {
 #if SAP_MJ_SINCE(3, 5, 0)
-  d->flg_energypos = 0;
+  d->flg_energypos = d->flg_energyvel = 0;  // sensors of energy are found anew
 #endif
 #if SAP_MJ_SINCE(3, 4, 0)
   mj_fwdKinematics(m, d);

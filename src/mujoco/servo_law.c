@@ -21,19 +21,8 @@ bool sap_mj_actuator_is_disabled(const mjModel* m, int32_t actuator) {
 #endif
 }
 
-// Control or activation that the gain multiplies.
-static double input_of(const mjModel* m, const mjData* d, int32_t actuator) {
-#if SAP_MJ_SINCE(3, 0, 0)
-  const int32_t address = m->actuator_actadr[actuator];
-  if (address >= 0) {
-    return d->act[address + m->actuator_actnum[actuator] - 1];
-  }
-#else
-  const int32_t stateless = (int32_t)(m->nu - m->na);
-  if (actuator >= stateless) {
-    return d->act[actuator - stateless];
-  }
-#endif
+// Control as it arrives, after its delay, within its range.
+static double control_of(const mjModel* m, const mjData* d, int32_t actuator) {
 #if SAP_MJ_SINCE(3, 11, 0)
   const int32_t control = m->actuator_ctrladr[actuator];
   if (m->actuator_ctrlnum[actuator] < 1) {
@@ -43,10 +32,56 @@ static double input_of(const mjModel* m, const mjData* d, int32_t actuator) {
   const int32_t control = actuator;
 #endif
   double u = d->ctrl[control];
+#if SAP_MJ_SINCE(3, 14, 0)
+  if (m->actuator_historyadr[actuator] >= 0 && m->actuator_ctrlnum[actuator] == 1) {
+    const int interpolation = m->actuator_history[2 * actuator + 1];
+    mjtNum found = 0.0;
+    const mjtNum* stored = mj_readCtrl(m, d, actuator, d->time, &found, interpolation);
+    u = stored != NULL ? *stored : found;
+  }
+#elif SAP_MJ_SINCE(3, 5, 0)
+  if (m->actuator_historyadr[actuator] >= 0) {
+    u = mj_readCtrl(m, d, actuator, d->time, m->actuator_history[2 * actuator + 1]);
+  }
+#endif
   if (m->actuator_ctrllimited[control] && (m->opt.disableflags & mjDSBL_CLAMPCTRL) == 0) {
     u = fmin(fmax(u, m->actuator_ctrlrange[2 * control]), m->actuator_ctrlrange[2 * control + 1]);
   }
   return u;
+}
+
+#if SAP_MJ_SINCE(3, 0, 0)
+// Activation, of those that act early (actearly) that at the end of the step.
+static double activation_of(const mjModel* m, const mjData* d, int32_t actuator) {
+  const int32_t last = m->actuator_actadr[actuator] + m->actuator_actnum[actuator] - 1;
+  double act = d->act[last];
+  if (!m->actuator_actearly[actuator]) {
+    return act;
+  }
+  const double h = m->opt.timestep, tau = fmax(mjMINVAL, m->actuator_dynprm[mjNDYN * actuator]);
+  const bool exact = m->actuator_dyntype[actuator] == mjDYN_FILTEREXACT;
+  act += d->act_dot[last] * (exact ? tau * (1.0 - exp(-h / tau)) : h);
+  if (m->actuator_actlimited[actuator]) {
+    act =
+        fmin(fmax(act, m->actuator_actrange[2 * actuator]), m->actuator_actrange[2 * actuator + 1]);
+  }
+  return act;
+}
+#endif
+
+// Control or activation that the gain multiplies.
+static double input_of(const mjModel* m, const mjData* d, int32_t actuator) {
+#if SAP_MJ_SINCE(3, 0, 0)
+  if (m->actuator_actadr[actuator] >= 0) {
+    return activation_of(m, d, actuator);
+  }
+#else
+  const int32_t stateless = (int32_t)(m->nu - m->na);
+  if (actuator >= stateless) {
+    return d->act[actuator - stateless];
+  }
+#endif
+  return control_of(m, d, actuator);
 }
 
 bool sap_mj_may_be_servo(const mjModel* m, int32_t actuator) {
@@ -142,6 +177,41 @@ static bool has_range(const mjModel* m, int32_t actuator) {
   return m->actuator_forcelimited[actuator];
 }
 
+// Tendon whose effort range bounds the actuator; -1: none.
+static int32_t ranged_tendon(const mjModel* m, int32_t actuator) {
+#if SAP_MJ_SINCE(3, 3, 3)
+  if (m->actuator_trntype[actuator] == mjTRN_TENDON) {
+    const int32_t tendon = m->actuator_trnid[2 * actuator];
+    return m->tendon_actfrclimited[tendon] ? tendon : -1;
+  }
+#endif
+  (void)m;
+  (void)actuator;
+  return -1;
+}
+
+// The range of a tendon bounds the sum of all forces on it: that of this actuator is bounded by
+// what the others leave of it.
+static void bound_by_tendon(const mjModel* m, const mjData* d, int32_t actuator, int32_t tendon,
+                            sap_mj_servo* servo) {
+#if SAP_MJ_SINCE(3, 3, 3)
+  double others = 0.0;
+  for (int32_t i = 0; i < sap_mj_actuator_count(m); ++i) {
+    if (i != actuator && ranged_tendon(m, i) == tendon) {
+      others += d->actuator_force[sap_mj_first_output(m, i)];
+    }
+  }
+  servo->lower = fmax(servo->lower, m->tendon_actfrcrange[2 * tendon] - others);
+  servo->upper = fmin(servo->upper, m->tendon_actfrcrange[2 * tendon + 1] - others);
+#else
+  (void)m;
+  (void)d;
+  (void)actuator;
+  (void)tendon;
+  (void)servo;
+#endif
+}
+
 bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int32_t output,
                        sap_mj_servo* servo) {
   read_gains(m, d, actuator, servo);
@@ -151,10 +221,15 @@ bool sap_mj_read_servo(const mjModel* m, const mjData* d, int32_t actuator, int3
   if (has_range(m, actuator)) {
     servo->lower = m->actuator_forcerange[2 * actuator];
     servo->upper = m->actuator_forcerange[2 * actuator + 1];
-    const bool clipped = servo->raw <= servo->lower || servo->raw >= servo->upper;
-    if (clipped && !find_unbounded(m, d, actuator, output, &servo->raw)) {
-      return false;  // for this step it is at its bound
-    }
+  }
+  const int32_t tendon = ranged_tendon(m, actuator);
+  if (tendon >= 0) {
+    bound_by_tendon(m, d, actuator, tendon, servo);
+  }
+  const double share = 1e-12 * fmin(servo->upper - servo->lower, 1e12);  // round-off of a sum
+  const bool clipped = servo->raw <= servo->lower + share || servo->raw >= servo->upper - share;
+  if (clipped && !find_unbounded(m, d, actuator, output, &servo->raw)) {
+    return false;  // for this step it is at its bound
   }
   return servo->kp > 0.0 || servo->kd > 0.0;
 }

@@ -73,7 +73,7 @@ static int32_t state_arrays(const mjModel* m, mjData* d, state_array out[STATE_A
 #if SAP_MJ_SINCE(3, 0, 0)
   out[n++] = (state_array){d->plugin_state, (size_t)m->npluginstate};
 #endif
-#if SAP_MJ_SINCE(3, 11, 0)
+#if SAP_MJ_SINCE(3, 5, 0)
   out[n++] = (state_array){d->history, (size_t)m->nhistory};
 #endif
 #if SAP_MJ_SINCE(4, 0, 0)
