@@ -104,6 +104,16 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
   return SAP_STATUS_OK;
 }
 
+static void exchange_diagonals(sap_problem* p) {
+  sap_problem_cache* cache = p->cache;
+  double* const values = p->diagonal;
+  const int32_t capacity = p->diagonal_capacity;
+  p->diagonal = cache->diagonal_before;
+  p->diagonal_capacity = cache->diagonal_before_capacity;
+  cache->diagonal_before = values;
+  cache->diagonal_before_capacity = capacity;
+}
+
 // Factors go stale; they are lost when the trees are others than before.
 static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
   const bool same =
@@ -140,17 +150,17 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   RESERVE(p->v_star, p->v_star_capacity, nv)
   RESERVE(p->v_guess, p->v_guess_capacity, nv)
   RESERVE(p->cache->factor, p->cache->factor_capacity, squares)
-  RESERVE(p->cache->factor_of, p->cache->factor_of_capacity, squares)
+  RESERVE(p->cache->diagonal_before, p->cache->diagonal_before_capacity, squares)
   RESERVE(p->cache->factor_state, p->cache->factor_state_capacity, n)
   RESERVE(p->cache->branch, p->cache->branch_capacity, squares + 4 * nv)
   RESERVE(p->cache->branch_runs, p->cache->branch_runs_capacity, squares + 3 * nv)
-  RESERVE(p->cache->branch_of, p->cache->branch_of_capacity, squares)
   RESERVE(p->cache->branch_state, p->cache->branch_state_capacity, n)
   RESERVE(p->cache->lent, p->cache->lent_capacity, n)
 #undef RESERVE
   if (status != SAP_STATUS_OK) {
     return status;
   }
+  exchange_diagonals(p);
   age_all(p, ntrees, tree_sizes);
   p->dt = dt;
   p->ntrees = ntrees;

@@ -11,11 +11,10 @@ void sap_problem_cache_destroy(sap_problem_cache* cache) {
   }
   sap_cholesky_destroy(cache->whole);
   sap_free(cache->factor);
-  sap_free(cache->factor_of);
+  sap_free(cache->diagonal_before);
   sap_free(cache->factor_state);
   sap_free(cache->branch);
   sap_free(cache->branch_runs);
-  sap_free(cache->branch_of);
   sap_free(cache->branch_state);
   sap_free(cache->lent);
   sap_free(cache->scratch);

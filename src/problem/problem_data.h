@@ -32,8 +32,8 @@ typedef struct sap_block_data {
   uint64_t key;
 } sap_block_data;
 
-// What is known of a factor: a stale one is that of an earlier problem of the same trees and is
-// valid again when their A is (nearly) what it was.
+// What is known of a factor: a stale one is that of the problem before, of the same trees, and is
+// valid again when their A is what it was.
 typedef enum sap_factor_state {
   SAP_FACTOR_NONE,
   SAP_FACTOR_STALE,
@@ -43,12 +43,11 @@ typedef enum sap_factor_state {
 // What is derived from A when asked for, and scratch memory. Not part of the problem's value: it
 // changes behind a const problem.
 typedef struct sap_problem_cache {
-  double* factor;     // L of each diagonal block, reciprocal diagonal; same starts as diagonal
-  double* factor_of;  // the blocks of A that were factored
+  double* diagonal_before;  // the diagonal of the problem before: a reset changes the two
+  double* factor;  // L of each diagonal block, reciprocal diagonal; same starts as diagonal
   sap_factor_state* factor_state;  // (ntrees)
   double* branch;        // factors of large trees, branch_factor.h: n^2 + 4 n of each tree
   int32_t* branch_runs;  // n^2 + 3 n of each
-  double* branch_of;
   sap_factor_state* branch_state;
   sap_branch_factor* lent;  // factors that others have, L NULL: none       (ntrees)
   double* scratch;          // Delassus products, residual vectors, scaled rows
@@ -63,8 +62,8 @@ typedef struct sap_problem_cache {
   int32_t* row;
   size_t* value_start;
   double* values;
-  int32_t factor_capacity, factor_of_capacity, factor_state_capacity, scratch_capacity;
-  int32_t branch_capacity, branch_runs_capacity, branch_of_capacity, branch_state_capacity;
+  int32_t diagonal_before_capacity, factor_capacity, factor_state_capacity, scratch_capacity;
+  int32_t branch_capacity, branch_runs_capacity, branch_state_capacity;
   int32_t lent_capacity;
   int32_t views_capacity, job_capacity, wanted_capacity, is_wanted_capacity;
   int32_t pair_order_capacity, column_start_capacity, row_capacity, value_start_capacity;
@@ -222,7 +221,9 @@ void sap_problem_return_factors(const sap_problem* problem);
 // sap_problem_reset for one who sets all of A: it is not zero before.
 sap_status sap_problem_begin(sap_problem* problem, double dt, int32_t ntrees,
                              const int32_t* tree_sizes, sap_error* error);
-// What is known of the factors of a tree's block was that of another block.
+// The tree's block is another one than what was known of its factors is of.
+void sap_problem_forget_factors(const sap_problem* problem, int32_t tree);
+// The same at a reset: the block is in diagonal_before.
 void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
 // w of a block whose trees have been checked, and whether its Jacobians are finite: |W_ii|_F/nrows.
 sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,

@@ -82,7 +82,7 @@ static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int3
     sap_square_mirror((int32_t)n, block, ld, A);
   }
   p->diagonal_set[tree] = true;
-  sap_problem_age_factors(p, tree);
+  sap_problem_forget_factors(p, tree);
 }
 
 void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block) {

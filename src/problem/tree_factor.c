@@ -70,7 +70,7 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   if (status != SAP_STATUS_OK) {
     return status;
   }
-  if (*state == SAP_FACTOR_STALE && memcmp(A, p->cache->factor_of + start, bytes) == 0) {
+  if (*state == SAP_FACTOR_STALE && memcmp(A, p->cache->diagonal_before + start, bytes) == 0) {
     *state = SAP_FACTOR_VALID;
     return SAP_STATUS_OK;
   }
@@ -82,7 +82,6 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   if (!good) {
     return not_positive(tree, error);
   }
-  memcpy(p->cache->factor_of + start, A, bytes);
   *state = SAP_FACTOR_VALID;
   return SAP_STATUS_OK;
 }
@@ -95,15 +94,29 @@ static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
   return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
 }
 
-void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
+static void return_factor(const sap_problem* p, int32_t tree) {
   sap_problem_cache* cache = p->cache;
-  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
-  for (int i = 0; i < 2; ++i) {
-    *states[i] = *states[i] == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : *states[i];
-  }
   if (cache->lent[tree].L != NULL) {
     cache->branch_state[tree] = SAP_FACTOR_NONE;
     cache->lent[tree] = (sap_branch_factor){0};
+  }
+}
+
+void sap_problem_forget_factors(const sap_problem* p, int32_t tree) {
+  sap_problem_cache* cache = p->cache;
+  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+  for (int i = 0; i < 2; ++i) {
+    *states[i] = *states[i] == SAP_FACTOR_STALE ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+  }
+  return_factor(p, tree);
+}
+
+void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
+  sap_problem_cache* cache = p->cache;
+  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+  return_factor(p, tree);
+  for (int i = 0; i < 2; ++i) {
+    *states[i] = *states[i] == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
   }
 }
 
@@ -128,7 +141,7 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
   const size_t n = (size_t)factor->n;
   const double* A = p->diagonal + start;
   if (*state == SAP_FACTOR_STALE &&
-      memcmp(A, cache->branch_of + start, n * n * sizeof(double)) == 0) {
+      memcmp(A, cache->diagonal_before + start, n * n * sizeof(double)) == 0) {
     *state = SAP_FACTOR_VALID;
     return SAP_STATUS_OK;
   }
@@ -136,7 +149,6 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
   if (!sap_branch_factorize(A, branch_memory(p, tree), branch_runs(p, tree), factor->n)) {
     return not_positive(tree, error);
   }
-  memcpy(cache->branch_of + start, A, n * n * sizeof(double));
   *state = SAP_FACTOR_VALID;
   return SAP_STATUS_OK;
 }
@@ -148,10 +160,7 @@ void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branc
 
 void sap_problem_return_factors(const sap_problem* p) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
-    if (p->cache->lent[t].L != NULL) {
-      p->cache->lent[t] = (sap_branch_factor){0};
-      p->cache->branch_state[t] = SAP_FACTOR_NONE;
-    }
+    return_factor(p, t);
   }
 }
 
