@@ -112,6 +112,11 @@ static sap_status refused(int code, sap_error* error) {
   return SAP_STATUS_CALLBACK;
 }
 
+bool sap_stepper_acts_within(const sap_stepper_options* options) {
+  return options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 &&
+         options->theta_vq >= 0.5;
+}
+
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
                                       const sap_stepper_options* options,
                                       const sap_free_motion* free_motion, const sap_state* state,
@@ -130,8 +135,7 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_v_guess(problem, v_guess, error);
   }
-  const bool within =
-      options->contact_stage != SAP_STAGE_END && options->theta >= 0.5 && options->theta_vq >= 0.5;
+  const bool within = sap_stepper_acts_within(options);
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_stage(problem, within ? options->theta : 1.0,
                                    within ? options->theta_vq : 1.0, v0, error);

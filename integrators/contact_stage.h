@@ -24,6 +24,8 @@ sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_cont
                                     sap_error* error);
 void sap_contact_stage_clear(sap_contact_stage* stage);
 
+// Laws may act within the step: the scheme's theta point is not explicit, and that is not unwanted.
+bool sap_stepper_acts_within(const sap_stepper_options* options);
 // Fills the problem from the free motion's A and v* and the system's constraints at `state`;
 // v_guess (nv): velocities expected at the end of the step.
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,

@@ -57,6 +57,9 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
                       system->nq, system->nv, system->na);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error);
+  }
+  if (status == SAP_STATUS_OK) {
     // The solver's name, which is needed once only, may not live as long.
     stepper->options.solver = options->solver;
     status = sap_rounds_create(&stepper->system, &stepper->options, &stepper->rounds, error);
@@ -80,6 +83,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
   sap_free(stepper->act);
+  sap_end_positions_clear(&stepper->end_positions);
   sap_free(stepper);
 }
 
@@ -171,7 +175,8 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
   return status;
 }
 
-// q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0), in stepper->q.
+// q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0), but for what integrators/end_positions.h says of
+// contacts, in stepper->q.
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
                                  sap_error* error) {
   const sap_system* system = &stepper->system;
@@ -179,6 +184,15 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
   const double theta_vq = stepper->options.theta_vq;
   for (int32_t i = 0; i < system->nv; ++i) {
     stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
+  }
+  if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
+    const sap_contact_stage* contact = &stepper->rounds.contact;
+    const sap_status status =
+        sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution, v0,
+                                  theta_vq, stepper->v_vq, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
   }
   const int code = system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                stepper->options.dt, stepper->q);

@@ -5,6 +5,7 @@
 
 #include <sapstep/stepper.h>
 
+#include "integrators/end_positions.h"
 #include "integrators/rounds.h"
 
 struct sap_stepper {
@@ -14,7 +15,8 @@ struct sap_stepper {
   sap_threads* threads;  // the system's own where it is the multibody engine; NULL: one
   sap_rounds rounds;
   double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
-  double* act;       // the new activations (na)
+  sap_end_positions end_positions;
+  double* act;  // the new activations (na)
 };
 
 #endif

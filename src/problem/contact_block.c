@@ -134,6 +134,9 @@ static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_bl
   block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
   sap_problem_put_block(p, block, at);
   p->blocks[at->block].w = rows->w;
+  p->blocks[at->block].ends = true;
+  p->blocks[at->block].end_change = contact->velocity_change[2];
+  p->blocks[at->block].end_open = contact->phi0 > 0.0;
   return SAP_STATUS_OK;
 }
 
@@ -162,6 +165,10 @@ static void put_cone(sap_problem* p, contact_rows* rows, const sap_block_place* 
   sap_problem_put_block(p, &rows->block, at);
   if (within) {
     sap_problem_shift_contact(p, at->block, slip);
+  } else {
+    p->blocks[at->block].ends = true;
+    p->blocks[at->block].end_change = change[2];
+    p->blocks[at->block].end_open = contact->phi0 > 0.0;
   }
 }
 

@@ -29,6 +29,10 @@ typedef struct sap_block_data {
   double w;      // Delassus scale of a contact with a potential; 0: not known
   bool guarded;  // must not glide: gliding.c
   double shift;  // that v_hat of its normal has got [m/s]
+  // Of a contact whose law acts at the end of the step: what the speed of its normal there has
+  // beyond J v [m/s], and whether it begins open.
+  bool ends, end_open;
+  double end_change;
   uint64_t key;
 } sap_block_data;
 
