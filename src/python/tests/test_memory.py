@@ -79,7 +79,7 @@ def test_recording(tmp_path):
         with pytest.raises(sapstep.InputError, match="already"):
             box.record(tmp_path / "other.h5")
         box.step(100)
-    box.step()  # is not recorded
+    box.step(10)  # are not recorded
     lines = sapstep.program.run("export", path, "q").stdout.splitlines()
     assert len(lines) == 1 + 1 + 50
     last = [float(x) for x in lines[-1].split(",")]
