@@ -118,6 +118,7 @@ static bool make_reference(converge_study* s, int* code) {
   if (s->options.against == CONVERGE_RICHARDSON) {
     converge_extrapolate(s, multibody);
   }
+  converge_find_roundoff(s);
   converge_errors* missed = &s->reference_error;
   converge_compare(s, multibody, s->cases[1].samples, missed);
   if (s->options.against == CONVERGE_RICHARDSON) {  // what the finer run misses, a fourth of this

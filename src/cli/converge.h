@@ -96,6 +96,7 @@ typedef struct converge_study {
                          // then those of the smallest step, of the next, ...: see converge_at
   int count, references, series;
   converge_errors reference_error;  // by how much the two references differ; NaN with exact ones
+  converge_errors roundoff;  // what a reference's steps make of it at most; 0 with exact ones
   progress bar;
   _Atomic int next;
   _Atomic int64_t steps;      // made so far
@@ -119,6 +120,8 @@ void converge_case_run(converge_study* study, converge_case* c);
 // Errors of samples (q, v at every sample) against the finer reference.
 void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
                       converge_errors* out);
+// Of the finer reference: eps of its L2 norms in each of its steps.
+void converge_find_roundoff(converge_study* study);
 // Makes of the finer reference what both extrapolate to at second order: x + (x - coarser)/3.
 void converge_extrapolate(converge_study* study, sap_multibody* multibody);
 

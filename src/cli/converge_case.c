@@ -2,6 +2,7 @@
 // One run of a convergence study. States are compared at the multiples of the largest step, which
 // all runs share, by sap_system.position_difference, so that rotations are compared as rotations.
 #define _POSIX_C_SOURCE 200809L
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,6 +65,24 @@ void converge_compare(const converge_study* study, sap_multibody* multibody, con
   }
   free(delta);
   *out = means(&sums, study->samples);
+}
+
+void converge_find_roundoff(converge_study* study) {
+  const sap_state* start = &study->start;
+  const size_t nq = (size_t)start->nq, nv = (size_t)start->nv;
+  converge_errors sums = {0.0, 0.0, 0.0, 0.0};
+  for (int64_t k = 0; k < study->samples; ++k) {
+    const double* x = study->cases[0].samples + (nq + nv) * (size_t)k;
+    double squares[2] = {0.0, 0.0};
+    for (size_t i = 0; i < nq + nv; ++i) {
+      squares[i < nq ? 0 : 1] += x[i] * x[i];
+    }
+    accumulate(&sums, squares);
+  }
+  const double eps = DBL_EPSILON * (double)study->samples * (double)study->cases[0].stride;
+  study->roundoff = means(&sums, study->samples);
+  study->roundoff.position *= eps;
+  study->roundoff.velocity *= eps;
 }
 
 void converge_extrapolate(converge_study* study, sap_multibody* multibody) {

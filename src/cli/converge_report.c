@@ -45,6 +45,7 @@ static converge_fit fit_order(const double* dt, const double* error, int count) 
 typedef struct column {
   double all[CONVERGE_LEVELS_MAX];   // as measured
   double good[CONVERGE_LEVELS_MAX];  // those that count
+  bool coarse[CONVERGE_LEVELS_MAX];  // the reference, for this one
   converge_fit fit;
 } column;
 
@@ -54,10 +55,13 @@ typedef struct series {
   column position, velocity;
 } series;
 
+// What a scheme solves exactly has errors of round-off, which no reference makes smaller.
 static void fill(const converge_study* s, column* c, const series* of, int level, double error,
-                 double reference) {
+                 double reference, double roundoff) {
+  const bool close = error < REFERENCE_MARGIN * reference;
   c->all[level] = error;
-  c->good[level] = error < REFERENCE_MARGIN * reference ? (double)NAN : error;
+  c->good[level] = close ? (double)NAN : error;
+  c->coarse[level] = close && error > roundoff;
   if (level == s->options.levels - 1) {
     c->fit = fit_order(of->dt, c->good, s->options.levels);
   }
@@ -68,11 +72,11 @@ static void evaluate(const converge_study* s, int index, series* out) {
     const converge_case* c = converge_at(s, index, l);
     const double nan = (double)NAN;
     out->dt[l] = c->dt;
-    fill(s, &out->position, out, l, c->done ? c->errors.position : nan,
-         s->reference_error.position);
-    fill(s, &out->velocity, out, l, c->done ? c->errors.velocity : nan,
-         s->reference_error.velocity);
-    out->coarse[l] = c->done && (isnan(out->position.good[l]) || isnan(out->velocity.good[l]));
+    fill(s, &out->position, out, l, c->done ? c->errors.position : nan, s->reference_error.position,
+         s->roundoff.position);
+    fill(s, &out->velocity, out, l, c->done ? c->errors.velocity : nan, s->reference_error.velocity,
+         s->roundoff.velocity);
+    out->coarse[l] = c->done && (out->position.coarse[l] || out->velocity.coarse[l]);
   }
 }
 

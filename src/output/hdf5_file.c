@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/memory.h"
@@ -32,6 +33,19 @@ void* sap_hdf5_allocate(size_t count, size_t size, int* failure) {
   return memory;
 }
 
+// Two processes that write the same file would leave neither's: the second one is told before it
+// empties it. What cannot be locked (a device, some file systems) is not. 0 or errno.
+static int claim(int descriptor, unsigned flags) {
+  struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+  if (fcntl(descriptor, F_SETLK, &lock) != 0 && (errno == EACCES || errno == EAGAIN)) {
+    return EBUSY;
+  }
+  struct stat info;
+  const bool empties = (flags & H5F_ACC_TRUNC) != 0 && fstat(descriptor, &info) == 0 &&
+                       S_ISREG(info.st_mode) && info.st_size > 0;
+  return empties && ftruncate(descriptor, 0) != 0 ? errno : 0;
+}
+
 static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t largest) {
   const driver_info* info = H5Pget_driver_info(list);
   (void)largest;
@@ -43,11 +57,14 @@ static H5FD_t* open_file(const char* path, unsigned flags, hid_t list, haddr_t l
     return NULL;
   }
   const int exclusive = (flags & H5F_ACC_EXCL) != 0 ? O_EXCL : 0;
-  const int truncate = (flags & H5F_ACC_TRUNC) != 0 ? O_TRUNC : 0;
   file->failure = info->failure;
-  file->descriptor = open(path, O_RDWR | O_CREAT | exclusive | truncate, 0666);
-  if (file->descriptor < 0) {
-    *file->failure = errno;
+  file->descriptor = open(path, O_RDWR | O_CREAT | exclusive, 0666);
+  const int failure = file->descriptor < 0 ? errno : claim(file->descriptor, flags);
+  if (failure != 0) {
+    *file->failure = failure;
+    if (file->descriptor >= 0) {
+      (void)close(file->descriptor);
+    }
     sap_free(file);
     return NULL;
   }

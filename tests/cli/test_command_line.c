@@ -118,6 +118,14 @@ static void test_full_standard_output(void** state) {
   command_expect(s, program, "--version > /dev/full", 3, message);
   command_expect(s, program, "solvers > /dev/full", 3, message);
   command_expect(s, program, "solvers --format json > /dev/full", 3, message);
+  command_result r = command_run(s, program, "",
+                                 "run '" SAPSTEP_SOURCE_DIR
+                                 "/examples/scenes/falling_box.xml' --duration 0.1 > /dev/full");
+  assert_int_equal(r.exit_code, 3);
+  const char* first = strstr(r.err, "cannot write");
+  assert_non_null(first);
+  assert_null(strstr(first + 1, "cannot write"));  // said once
+  command_clear(&r);
 }
 
 int main(void) {

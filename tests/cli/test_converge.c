@@ -114,6 +114,25 @@ static void coarse_reference_is_told(void** state) {
   command_clear(&r);
 }
 
+// In free fall all schemes have the very velocities, and midpoint the positions: their errors are
+// those of round-off, which are no matter of the reference.
+static void exact_schemes_are_no_coarse_references(void** state) {
+  command_result r = converge(*state, "'" SCENES "falling_box.xml' --duration 0.1 --format csv", 0);
+  assert_string_equal(r.err, "");
+  assert_null(strstr(r.out, "too coarse"));
+  // after dt: the error of positions, and its order
+  const char* row = strstr(r.out, "\nmidpoint,auto,sap,0.005");
+  assert_non_null(row);
+  const char* midpoint = strchr(row + strlen("\nmidpoint,auto,sap,"), ',');
+  assert_true(strtod(midpoint + 1, NULL) < 1e-13);
+  row = strstr(r.out, "\nsymplectic-euler,auto,sap,0.0025");
+  assert_non_null(row);
+  char* order;
+  (void)strtod(strchr(row + strlen("\nsymplectic-euler,auto,sap,"), ',') + 1, &order);
+  ASSERT_NEAR(strtod(order + 1, NULL), 1.0, 1e-3);
+  command_clear(&r);
+}
+
 // Formulas: two texts of one function give the same errors, another one does not.
 static void formulas(void** state) {
   static const char* const texts[] = {
@@ -220,6 +239,7 @@ int main(void) {
       TEST(spring_cylinder_errors),
       TEST(chart_of_sliding_box),
       TEST(coarse_reference_is_told),
+      TEST(exact_schemes_are_no_coarse_references),
       TEST(formulas),
       TEST(solutions_of_the_scene),
       TEST(extrapolated_reference),

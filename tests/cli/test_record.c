@@ -182,12 +182,34 @@ static void a_killed_run_is_readable(void** state) {
   sap_recording_close(recording);
 }
 
+// A second run into a recording that a first one is writing is told, and leaves it alone.
+static void one_run_at_a_time(void** state) {
+  need_hdf5(*state);
+  command_result r = command_run(
+      *state, "sh", "",
+      "-c '\"$0\" run \"$1\" --dt 0.0001 --duration 1000 --record busy.h5 > busy.txt 2>&1 & "
+      "child=$!;"
+      " while kill -0 $child 2>/dev/null && [ $(stat -c %s busy.h5 2>/dev/null || echo 0) -lt "
+      "200000 ]; do sleep 0.05; done;"
+      " \"$0\" run \"$1\" --record busy.h5; echo second $?;"
+      " kill -INT $child; wait $child; echo first $?' '" SAPSTEP_PROGRAM "' " BOX);
+  assert_non_null(strstr(r.out, "second 3\nfirst 1\n"));
+  assert_non_null(strstr(r.err, "cannot write the recording 'busy.h5': Device or resource busy"));
+  command_clear(&r);
+  char path[SCRATCH_PATH_SIZE];
+  sap_recording* recording = NULL;
+  assert_int_equal(sap_recording_open(scratch_path(*state, "busy.h5", path), &recording, NULL),
+                   SAP_STATUS_OK);
+  assert_true(sap_recording_rows(recording) > 200);
+  sap_recording_close(recording);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
   const struct CMUnitTest tests[] = {
       TEST(recording_equals_trajectory), TEST(h5py_reads_it),
       TEST(failures_are_told),           TEST(truncations_are_told),
-      TEST(a_killed_run_is_readable),
+      TEST(a_killed_run_is_readable),    TEST(one_run_at_a_time),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
