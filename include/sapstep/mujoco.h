@@ -10,25 +10,29 @@
 //   efc_aref, of use to MuJoCo's own solver, is zero but after sap_mj_step1 and with surface
 //   velocities.
 //
-// D and K: damping and stiffness of joints and tendons, gains of affine servos, of MuJoCo 4's
-// orientation servos and DC motors. A servo that meets its force range in the step becomes a
-// block of the problem. Contacts have physical stiffness k and relaxation time tau_d, in this
-// order from sap_mj_set_geom; <custom> numerics "sapstep:stiffness", "sapstep:stiffness:GEOM",
-// "sapstep:relaxation_time[:GEOM]"; a negative solref, read as (-k, -k tau_d) in N/m and N s/m;
-// or max(1e6 N/m, 1e5 s^-2 m), static geoms rigid, tau_d = 0.01 s. Limits and equalities:
-// sapstep:limit_stiffness, a negative solref (SI units of their own), rigid. What starts beyond
-// a rigid limit, or with a rigid equality open, comes back at up to 1 m/s or rad/s
+// D and K: damping and stiffness of joints, tendons and actuators, gains of affine servos, of
+// MuJoCo 4's orientation servos and DC motors. Muscles, drag of a medium, plugins and callbacks
+// push as at the start of the step. A servo that meets its force range, or that of its joint or
+// tendon, in the step becomes a block of the problem; where a servo acts on several joints, the
+// range of one of them bounds its force at the start of the step. PID controllers and DC motors
+// that start a step at their bound stay there for that step. Contacts have physical stiffness k and
+// relaxation time tau_d, in this order from sap_mj_set_geom; <custom> numerics "sapstep:stiffness",
+// "sapstep:stiffness:GEOM", "sapstep:relaxation_time[:GEOM]"; a negative solref, read as (-k, -k
+// tau_d) in N/m and N s/m; or max(1e6 N/m, 1e5 s^-2 m), static geoms rigid, tau_d = 0.01 s. Limits
+// and equalities: sapstep:limit_stiffness, a negative solref (SI units of their own), rigid. What
+// starts beyond a rigid limit, or with a rigid equality open, comes back at up to 1 m/s or rad/s
 // (SAP_RECOVERY_SPEED), where MuJoCo's soft ones creep: Gymnasium's Fetch, whose torso starts 39
 // mm below its range while its straight arm is welded to a mocap body, turns its elbow at 35
 // rad/s once; with sapstep:limit_stiffness 1e4 it does not.
 //
-// The model is not written. Its options hold but for: integrator (linearly implicit Euler
-// always), solver and its settings, noslip, islands, sleep, warm start. Both kinds of friction
-// cones in the model give the same elliptic cone here. Flexes: springs along their edges are
-// implicit, with MuJoCo 4.0 their stretch and bending, too (of interpolated ones those of one
-// cell); else elastic forces are those at the start of the step. Their contacts have k = 1e6 N/m
-// and tau_d = 0.01 s, or the flex's own solref and numerics like a geom's; edges and strains
-// held by equalities without a negative solref are as soft as MuJoCo has them at rest.
+// The model is not written. Its options hold but for: integrator (linearly implicit Euler always),
+// solver and its settings, noslip, islands, sleep, warm start; o_solref, solimp, impratio and
+// solreffriction mean nothing to contacts. Both kinds of friction cones in the model give the same
+// elliptic cone here. Flexes: springs along their edges are implicit, with MuJoCo 4.0 their
+// stretch and bending, too (of interpolated ones those of one cell); else elastic forces are those
+// at the start of the step. Their contacts have k = 1e6 N/m and tau_d = 0.01 s, or the flex's own
+// solref and numerics like a geom's; edges and strains held by equalities without a negative
+// solref are as soft as MuJoCo has them at rest.
 //
 // Errors of MuJoCo (mju_error) come back as SAP_STATUS_CALLBACK with MuJoCo's text: the first
 // sap_mj_create or sap_mj_call puts a handler at mju_user_error, which hands on what happens

@@ -87,12 +87,40 @@ static void find_anchors(const mjModel* m, const mjData* d, int32_t id, int32_t 
   }
 }
 
-// c and mocap's share of the rows' velocity, of the translations of a connect or weld.
+// A weld's rows of rotation are s/2 Im(conj(q_2) omega q_1 q_rel), omega the velocity of body 1
+// relative to body 2 and s the model's scale of torques.
+static void turn_rows(const mjModel* m, const mjData* d, int32_t id, const double omega[3],
+                      double rows[3]) {
+  const mjtNum* data = m->eq_data + mjNEQDATA * id;
+  const int object[2] = {m->eq_obj1id[id], m->eq_obj2id[id]};
+  mjtNum q[2][4], turned[4], product[4];
+#if SAP_MJ_SINCE(3, 2, 3)
+  const bool sites = m->eq_objtype[id] == mjOBJ_SITE;
+  for (int32_t side = 0; sites && side < 2; ++side) {
+    mju_mulQuat(q[side], d->xquat + 4 * m->site_bodyid[object[side]],
+                m->site_quat + 4 * object[side]);
+  }
+#else
+  const bool sites = false;
+#endif
+  if (!sites) {
+    mju_mulQuat(q[0], d->xquat + 4 * object[0], data + 6);
+    mju_copy4(q[1], d->xquat + 4 * object[1]);
+  }
+  mju_negQuat(q[1], q[1]);
+  mju_mulQuatAxis(turned, q[1], omega);
+  mju_mulQuat(product, turned, q[0]);
+  for (int32_t k = 0; k < 3; ++k) {
+    rows[k] = 0.5 * data[10] * product[1 + k];
+  }
+}
+
+// c of translations, and mocap's share of the rows' velocity, of a connect or weld.
 static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3],
-                        double mocap[3]) {
+                        double mocap[ROWS_MAX]) {
   const double h = a->model->opt.timestep;
   int32_t body[2];
-  double p[2][3], acceleration[3] = {0.0, 0.0, 0.0};
+  double p[2][3], acceleration[3] = {0.0, 0.0, 0.0}, turning[3] = {0.0, 0.0, 0.0};
   find_anchors(a->model, d, id, body, p);
   for (int32_t side = 0; side < 2; ++side) {
     const double sign = side == 0 ? 1.0 : -1.0;
@@ -101,8 +129,12 @@ static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3
     if (sap_mj_mocap_point(a, d, body[side], p[side], velocity, omega)) {
       for (int32_t k = 0; k < 3; ++k) {
         mocap[k] += sign * velocity[k];
+        turning[k] += sign * omega[k];
       }
     }
+  }
+  if (a->model->eq_type[id] == mjEQ_WELD && a->model->nmocap > 0) {
+    turn_rows(a->model, d, id, turning, mocap + 3);
   }
   for (int32_t k = 0; k < 3; ++k) {
     c[k] = 0.5 * h * h * acceleration[k];

@@ -119,10 +119,42 @@ static void test_turning_mocap(void** state) {
   }
 }
 
+// A body welded to a mocap body, as first or second, turns with it and does not lag, whatever the
+// scale of torques and the two's rest.
+static void test_welded_to_turning_mocap(void** state) {
+  (void)state;
+  static const char format[] =
+      "<mujoco><compiler angle='degree'/><option timestep='0.005' gravity='0 0 0'/><worldbody>"
+      "<body name='hand' mocap='true' pos='0 0 1'/><body name='tool' pos='.1 0 1' euler='20 40 10'>"
+      "<freejoint/><geom type='box' size='.1 .05 .02' mass='2'/></body></worldbody><equality>"
+      "<weld body1='%s' body2='%s' torquescale='%g'/></equality></mujoco>";
+  for (int i = 0; i < 4; ++i) {
+    char text[1000];
+    (void)snprintf(text, sizeof text, format, i < 2 ? "hand" : "tool", i < 2 ? "tool" : "hand",
+                   i % 2 == 0 ? 1.0 : 0.3);
+    mujoco_run run = mujoco_run_text(text, NULL);
+    const double w = 1.5;
+    mujoco_run_step(&run, 1);
+    double largest = 0.0;
+    for (int k = 1; k <= 200; ++k) {
+      const double half = 0.5 * w * h * k;
+      run.data->mocap_quat[0] = cos(half);
+      run.data->mocap_quat[3] = sin(half);
+      mujoco_run_step(&run, 1);
+      for (int row = 3; k > 20 && row < 6; ++row) {
+        largest = fmax(largest, fabs(run.data->efc_pos[row]));
+      }
+    }
+    ASSERT_NEAR(run.data->qvel[0], -w * 0.1 * sin(w * h * 200), 1e-2 * w * 0.1);
+    ASSERT_NEAR(largest, 0.0, 1e-4);  // half an angle; w (h + tau_d)/2 = 0.011 if it lagged
+    mujoco_run_end(&run);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_dry_friction), cmocka_unit_test(test_damper),
+      cmocka_unit_test(test_dry_friction),  cmocka_unit_test(test_damper),
       cmocka_unit_test(test_ranged_damper), cmocka_unit_test(test_adhesion),
-      cmocka_unit_test(test_turning_mocap)};
+      cmocka_unit_test(test_turning_mocap), cmocka_unit_test(test_welded_to_turning_mocap)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
