@@ -12,7 +12,7 @@
 
 #include "dynamics/dynamics.h"
 #include "math/quaternion.h"
-#include "problem/assembly.h"
+#include "problem/assembly_data.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 
@@ -292,11 +292,29 @@ static void test_friction(void** state) {
   end(&f);
 }
 
+// Spin takes a fourth row; rolling takes two more, also where it has friction one way only.
+static void test_rows(void** state) {
+  (void)state;
+  static const struct {
+    double friction[5];
+    int32_t rows;
+  } cases[] = {{{0.5, 0.5, 0.0, 0.0, 0.0}, 3},
+               {{0.5, 0.5, 0.01, 0.0, 0.0}, 4},
+               {{0.5, 0.5, 0.0, 0.02, 0.0}, 6},
+               {{0.5, 0.5, 0.0, 0.0, 0.02}, 6},
+               {{0.0, 0.0, 0.01, 0.02, 0.03}, 6}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    sap_contact contact = {0};
+    memcpy(contact.friction, cases[i].friction, sizeof contact.friction);
+    assert_int_equal(sap_assembly_contact_rows(&contact), cases[i].rows);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_contacts),   cmocka_unit_test(test_limits),
       cmocka_unit_test(test_far_limits), cmocka_unit_test(test_ball_limit),
-      cmocka_unit_test(test_friction),
+      cmocka_unit_test(test_friction),   cmocka_unit_test(test_rows),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
