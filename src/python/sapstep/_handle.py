@@ -23,7 +23,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 class Handle(_Lock):  # type: ignore[misc]
-    """C objects that Python works with. ``with handle as c:`` is the only way to them::
+    """C objects that Python works with. ``with handle as c:``, and :class:`Turns`, are the only ways to them::
 
         with self._c as c:
             call(lib.sap_stepper_set_dt, c.stepper, dt)

@@ -67,11 +67,13 @@ def _team(workers: int) -> OwningHandle:
 
 
 def step_all(simulations: Sequence[StateOwner], count: int = 1, threads: Optional[int] = None) -> None:
-    """Makes `count` steps of every simulation, in parallel on `threads` (all cores unless given).
+    """Makes `count` steps of every simulation, in parallel on `threads` (all cores unless given), which
+    wait for the next call.
 
     The results do not depend on the number of threads. A simulation whose step fails stays as it was
     before that step, the others come to their end; then the first error is raised, with the
-    simulation's place in the list. Ctrl-C ends all between two steps.
+    simulation's place in the list. Where one is in use already, nothing moves. Ctrl-C ends all between
+    two steps.
     """
     members = _members(simulations)
     count = count_of(count, "count")
