@@ -60,15 +60,28 @@ static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
   return false;
 }
 
+// The first column from i on that is not zero. Of single rows most are: they are looked at by
+// fours.
+static inline int32_t skip_zeros(const double* J, int32_t nrows, int32_t i, int32_t size) {
+  if (nrows == 3) {
+    for (; i < size && !is_any_of_three(J + 3 * i); ++i) {
+    }
+    return i;
+  }
+  for (; nrows == 1 && i + 4 <= size && !(is_any_of_three(J + i) || J[i + 3] != 0.0); i += 4) {
+  }
+  for (; i < size && !is_any(J + nrows * i, nrows); ++i) {
+  }
+  return i;
+}
+
 // Appends the runs of the nonzero columns of J (nrows, size), which begin at a velocity; returns
 // the next free one.
 static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
                                    sap_run* next) {
   int32_t i = 0;
   while (i < size) {
-    for (; i < size && !(nrows == 3 ? is_any_of_three(J + 3 * i) : is_any(J + nrows * i, nrows));
-         ++i) {
-    }
+    i = skip_zeros(J, nrows, i, size);
     const int32_t first = i;
     for (; i < size && (nrows == 3 ? is_any_of_three(J + 3 * i) : is_any(J + nrows * i, nrows));
          ++i) {
