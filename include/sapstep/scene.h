@@ -69,6 +69,8 @@ typedef struct sap_scene_edit {
 
 // name: without "sapstep:".
 typedef void (*sap_note_function)(void* context, const char* name, const char* text);
+// The bytes of a file that a scene was read from.
+typedef void (*sap_file_function)(void* context, const char* path, const void* bytes, size_t size);
 
 typedef struct sap_scene_options {
   sap_scene_format format;        //                                                     (auto)
@@ -89,6 +91,9 @@ typedef struct sap_scene_options {
   sap_note_function note;  // called with every <text name="sapstep:exact:JOINT" data="..."/>, which
                            // is for programs, not for the physics; may be NULL        (NULL)
   void* note_context;
+  sap_file_function file;  // called with each file that is read, once: the scene, what it includes
+                           // and attaches, meshes; may be NULL                        (NULL)
+  void* file_context;
 } sap_scene_options;
 
 SAP_API sap_scene_options sap_scene_options_default(void);

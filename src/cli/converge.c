@@ -12,7 +12,8 @@
 #include "cli/options.h"
 #include "cli/sweep_hash.h"
 
-// Of what decides on the results: the command without what only concerns the output, the scene.
+// Of what decides on the results: the command without what only concerns the output. The scene's
+// files follow when it is read.
 static void hash_command(converge_study* s, int argc, char** argv) {
   static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
   uint64_t hash = sweep_hash(SWEEP_HASH_BEGIN, sap_version(), strlen(sap_version()));
@@ -27,7 +28,7 @@ static void hash_command(converge_study* s, int argc, char** argv) {
       hash = sweep_hash(hash, argv[i], strlen(argv[i]) + 1);
     }
   }
-  s->hash = sweep_hash_file(hash, s->options.scene.path);
+  s->hash = hash;
 }
 
 static bool can_combine(sap_scheme scheme, sap_stage stage) {

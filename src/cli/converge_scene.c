@@ -10,6 +10,7 @@
 #include "cli/converge.h"
 #include "cli/expression.h"
 #include "cli/options.h"
+#include "cli/sweep_hash.h"
 
 static sap_status refuse(sap_error* error, const char* format, const char* scene,
                          const char* name) {
@@ -95,6 +96,8 @@ sap_status converge_scene_read(converge_study* s, sap_error* error) {
   const bool given = s->options.nexact > 0;
   s->options.scene.note = take_note;
   s->options.scene.note_context = s;
+  s->options.scene.file = sweep_hash_file;
+  s->options.scene.file_context = &s->hash;
   sap_status status = cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error);
   if (status == SAP_STATUS_OK && !given) {
     status = check_notes(s, error);

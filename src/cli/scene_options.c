@@ -107,6 +107,8 @@ sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, co
   options.warning_context = warn != NULL ? context : &told;
   options.note = scene->note;
   options.note_context = scene->note_context;
+  options.file = scene->file;
+  options.file_context = scene->file_context;
   const sap_status status = sap_scene_read(scene->path, &options, model, error);
   print_more(&told);
   return status;

@@ -22,6 +22,8 @@ typedef struct cli_scene {
   int32_t edit_count;
   sap_note_function note;  // of sap_scene_options
   void* note_context;
+  sap_file_function file;  // of sap_scene_options
+  void* file_context;
 } cli_scene;
 
 // Ids above those of the commands.

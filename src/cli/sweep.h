@@ -67,7 +67,7 @@ typedef struct sweep_study {
   } measures[SWEEP_MEASURES_MAX];
   int measure_count;
   int64_t cases;
-  uint64_t hash;  // of the study, its scene and the program's version
+  uint64_t hash;  // of the study, the files of its scene and the program's version
 } sweep_study;
 
 typedef enum sweep_status {
@@ -88,8 +88,9 @@ typedef struct sweep_row {
 
 // Reads and checks a study; false: the error says "file:line: what". Values are tried on the scene.
 bool sweep_study_read(const char* path, sweep_study* study, sap_error* error);
-// The last part of it: every scene value with that of the first case, and every measure.
-bool sweep_study_try(const sweep_study* study, sap_error* error);
+// The last part of it: every scene value with that of the first case, and every measure; the hash
+// goes on with the files that are read.
+bool sweep_study_try(sweep_study* study, sap_error* error);
 // A line "set|grid|random NAME ...", as words.
 bool sweep_study_parameter(sweep_study* study, int line, char** words, int count, sap_error* error);
 void sweep_study_clear(sweep_study* study);

@@ -16,7 +16,7 @@ static inline uint64_t sweep_hash(uint64_t hash, const void* bytes, size_t size)
   return hash;
 }
 
-// Goes on with all bytes of a file; with none where it cannot be read.
-uint64_t sweep_hash_file(uint64_t hash, const char* path);
+// A sap_file_function: *hash goes on with each file that a scene is read from.
+void sweep_hash_file(void* hash, const char* path, const void* bytes, size_t size);
 
 #endif

@@ -135,12 +135,6 @@ static bool count_cases(sweep_study* s, int line, sap_error* error) {
   return true;
 }
 
-static void hash_study(sweep_study* s) {
-  s->hash = sweep_hash(SWEEP_HASH_BEGIN, s->text, strlen(s->text));
-  s->hash = sweep_hash(s->hash, sap_version(), strlen(sap_version()));
-  s->hash = sweep_hash_file(s->hash, s->scene);
-}
-
 // *end: the number of the line after the last.
 static bool read_lines(sweep_study* s, char* text, int* end, sap_error* error) {
   bool good = true;
@@ -172,11 +166,9 @@ bool sweep_study_read(const char* path, sweep_study* s, sap_error* error) {
   if (good && s->measure_count == 0) {
     good = sweep_refuse(s, end, error, "a line 'measure NAME...' is missing");
   }
-  good = good && count_cases(s, end, error) && sweep_study_try(s, error);
-  if (good) {
-    hash_study(s);
-  }
-  return good;
+  s->hash = sweep_hash(SWEEP_HASH_BEGIN, s->text, strlen(s->text));
+  s->hash = sweep_hash(s->hash, sap_version(), strlen(sap_version()));
+  return good && count_cases(s, end, error) && sweep_study_try(s, error);
 }
 
 void sweep_study_clear(sweep_study* s) {

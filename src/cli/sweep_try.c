@@ -5,9 +5,12 @@
 
 #include "cli/path.h"
 #include "cli/sweep.h"
+#include "cli/sweep_hash.h"
 
-bool sweep_study_try(const sweep_study* s, sap_error* error) {
-  const cli_scene scene = sweep_study_scene(s);
+bool sweep_study_try(sweep_study* s, sap_error* error) {
+  cli_scene scene = sweep_study_scene(s);
+  scene.file = sweep_hash_file;
+  scene.file_context = &s->hash;
   sap_error refusal;
   if (cli_check_reread(scene.path, &refusal) != SAP_STATUS_OK) {
     return sweep_refuse(s, s->scene_line, error, "%s", refusal.message);

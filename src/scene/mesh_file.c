@@ -12,6 +12,7 @@
 #include "core/memory.h"
 #include "scene/mesh_source.h"
 #include "scene/number.h"
+#include "scene/xml.h"
 
 static const char formats[] = "stl obj dae ply msh";
 
@@ -154,7 +155,8 @@ static sap_status check_mesh(const sap_mesh_source* s) {
   return SAP_STATUS_OK;
 }
 
-static sap_status read_file(const char* path, sap_mesh_data* out, sap_error* error) {
+static sap_status read_file(const sap_scene_options* options, const char* path, sap_mesh_data* out,
+                            sap_error* error) {
   const mesh_reader reader = find_reader(path);
   if (reader == NULL) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
@@ -165,6 +167,7 @@ static sap_status read_file(const char* path, sap_mesh_data* out, sap_error* err
   sap_status status = load(path, &bytes, &source.size, error);
   source.bytes = bytes;
   if (status == SAP_STATUS_OK) {
+    sap_scene_tell_file(options, path, bytes, source.size);
     status = reader(&source);
   }
   sap_free(bytes);
@@ -183,7 +186,7 @@ sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sa
     }
   }
   sap_mesh_file file = {.path = sap_duplicate_string(path)};
-  sap_status status = file.path != NULL ? read_file(path, &file.data, error)
+  sap_status status = file.path != NULL ? read_file(files->options, path, &file.data, error)
                                         : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
   if (status == SAP_STATUS_OK) {
     status = SAP_GROW(&files->list, &files->capacity, files->count + 1, error);

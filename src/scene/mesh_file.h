@@ -3,6 +3,8 @@
 #ifndef SAP_SCENE_MESH_FILE_H
 #define SAP_SCENE_MESH_FILE_H
 
+#include <sapstep/scene.h>
+
 #include "core/error.h"
 
 typedef struct sap_mesh_data {
@@ -19,6 +21,7 @@ typedef struct sap_mesh_file {
 typedef struct sap_mesh_files {
   sap_mesh_file* list;
   int32_t count, capacity;
+  const sap_scene_options* options;  // whose function they are told to; may be NULL
 } sap_mesh_files;
 
 // *out belongs to `files` and lives until the next call. IO: missing or unreadable; UNSUPPORTED:

@@ -60,7 +60,11 @@ static sap_status build(sap_mjcf_reader* r) {
 
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
-  sap_mjcf_reader r = {.options = options, .error = error, .path = path, .store = store};
+  sap_mjcf_reader r = {.options = options,
+                       .error = error,
+                       .path = path,
+                       .store = store,
+                       .mesh_files.options = options};
   sap_status status = sap_mjcf_load_model(&r, path, root, NULL, &r.main);
   if (status == SAP_STATUS_OK) {
     status = build(&r);

@@ -100,6 +100,7 @@ static sap_status read_scene(const char* path, const sap_scene_options* options,
   sap_xml_node* root = NULL;
   sap_status status = sap_xml_store_create(&store, error);
   if (status == SAP_STATUS_OK) {
+    sap_xml_store_tell(store, options);
     status = sap_xml_read(store, path, &root, error);
   }
   if (status == SAP_STATUS_OK) {

@@ -179,7 +179,8 @@ static void tell_all_spared(const sap_urdf_reader* r, const sap_model* model) {
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
-  sap_urdf_reader r = {.options = options, .error = error, .store = store};
+  sap_urdf_reader r = {
+      .options = options, .error = error, .store = store, .mesh_files.options = options};
   sap_status status = build(&r, root);
   if (status == SAP_STATUS_OK) {
     sap_builder_spare_armature(r.builder, options->lenient ? spare_armature : 0.0);

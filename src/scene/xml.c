@@ -23,11 +23,20 @@ enum { CHUNK_HEADER = 64 };
 
 struct sap_xml_store {
   chunk* chunks;
+  const sap_scene_options* options;  // may be NULL
 };
 
 sap_status sap_xml_store_create(sap_xml_store** out, sap_error* error) {
   *out = sap_allocate(1, sizeof **out);
   return *out != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+}
+
+void sap_xml_store_tell(sap_xml_store* store, const sap_scene_options* options) {
+  store->options = options;
+}
+
+const sap_scene_options* sap_xml_store_options(const sap_xml_store* store) {
+  return store->options;
 }
 
 void sap_xml_store_destroy(sap_xml_store* store) {

@@ -4,6 +4,8 @@
 #ifndef SAP_SCENE_XML_H
 #define SAP_SCENE_XML_H
 
+#include <sapstep/scene.h>
+
 #include "core/error.h"
 
 typedef struct sap_xml_attribute {
@@ -25,7 +27,18 @@ struct sap_xml_node {
 // Memory of any number of files that belong together.
 typedef struct sap_xml_store sap_xml_store;
 
+// options NULL: nobody wants to know.
+static inline void sap_scene_tell_file(const sap_scene_options* options, const char* path,
+                                       const void* bytes, size_t size) {
+  if (options != NULL && options->file != NULL) {
+    options->file(options->file_context, path, bytes, size);
+  }
+}
+
 sap_status sap_xml_store_create(sap_xml_store** out, sap_error* error);
+// Files that are read into the store are told to the options' function.
+void sap_xml_store_tell(sap_xml_store* store, const sap_scene_options* options);
+const sap_scene_options* sap_xml_store_options(const sap_xml_store* store);  // NULL: not told
 void sap_xml_store_destroy(sap_xml_store* store);
 
 // Zeroed memory that lives as long as the store; NULL for lack of memory.

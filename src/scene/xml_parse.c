@@ -233,6 +233,9 @@ sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** r
   char* bytes = NULL;
   size_t size = 0;
   sap_status status = read_bytes(path, &bytes, &size, error);
+  if (status == SAP_STATUS_OK) {
+    sap_scene_tell_file(sap_xml_store_options(store), path, bytes, size);
+  }
   if (status == SAP_STATUS_OK && size == 0) {
     status = sap_fail(error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
   }
