@@ -40,7 +40,8 @@ sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
     for (char* c = l.text; *c != '\0'; ++c) {
       *c = *c == '\n' ? ' ' : *c;
     }
-    return sap_fail(error, SAP_STATUS_SYNTAX, "%.100s: %s", path,
+    // With its version: what an older one does not know looks like an error of the model's.
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.100s: MuJoCo %s: %s", path, mj_versionString(),
                     l.text[0] != '\0' ? l.text : "not a model");
   }
   *out = l.model;

@@ -226,6 +226,8 @@ static void test_load(void** state) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
     (void)scratch_write(&s, "bad.xml", bad[i], strlen(bad[i]), path);
     assert_int_equal(sap_mj_load(path, &m, &error), SAP_STATUS_SYNTAX);
+    assert_non_null(strstr(error.message, "MuJoCo "));
+    assert_non_null(strstr(error.message, sap_mj_version()));
     assert_null(m);
     assert_true(strlen(error.message) > strlen(path));
   }
