@@ -34,7 +34,7 @@ static void fit_to_span(const sap_mesh_def* mesh, const double axes[9], double c
                         double b[3]) {
   double middle[3];
   for (int k = 0; k < 3; ++k) {
-    double low = INFINITY, high = -(double)INFINITY;
+    double low = (double)INFINITY, high = -(double)INFINITY;
     for (int32_t i = 0; i < mesh->vertex_count; ++i) {
       const double x = sap_v3_dot(axes + 3 * k, mesh->vertices + 3 * (size_t)i);
       low = fmin(low, x);
