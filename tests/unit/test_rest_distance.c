@@ -84,7 +84,7 @@ static bool expect_shifted(const sap_contact* c, const collision_scene* other, d
 static void contacts_are_shifted(void** state) {
   (void)state;
   static const double rest[2] = {0.031, -0.006}, sum = 0.025;
-  static const double k[3][2] = {{1e5, 1e5}, {INFINITY, 1e4}, {1e4, 3e4}};
+  static const double k[3][2] = {{1e5, 1e5}, {(double)INFINITY, 1e4}, {1e4, 3e4}};
   uint64_t seed = 7;
   for (int a = 0; a < TYPES; ++a) {
     for (int b = a == 0 ? 1 : a; b < TYPES; ++b) {
