@@ -5,7 +5,8 @@
 // rigid ones as problem/rigid_row.h has it.
 // c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
 // a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
-// difference of the anchors' accelerations at qacc = 0.
+// difference of the anchors' accelerations at qacc = 0; for joints' polynomials theirs; not for
+// tendons.
 // w of translations and of rotations apart: |W|_F/3.
 #include <math.h>
 #include <string.h>
@@ -141,6 +142,20 @@ static void find_motion(const sap_mj* a, const mjData* d, int32_t id, double c[3
   }
 }
 
+// c of q_1 = p(q_2) of two joints, p a polynomial of degree 4: -h^2/2 p''(q_2) v_2^2.
+static double polynomial_motion(const sap_mj* a, const mjData* d, int32_t id) {
+  const mjModel* m = a->model;
+  const int32_t joint = m->eq_obj2id[id];
+  if (joint < 0) {
+    return 0.0;
+  }
+  const mjtNum* p = m->eq_data + mjNEQDATA * id;
+  const int32_t address = m->jnt_qposadr[joint];
+  const double x = d->qpos[address] - m->qpos0[address];
+  const double step = m->opt.timestep * d->qvel[m->jnt_dofadr[joint]];
+  return -0.5 * step * step * (2.0 * p[2] + 6.0 * p[3] * x + 12.0 * p[4] * x * x);
+}
+
 // w of rows first ... first + count of the block that was gathered with `total` rows.
 static sap_status scale_of(sap_mj* a, int32_t ntrees, int32_t total, int32_t first, int32_t count,
                            double* w, sap_error* error) {
@@ -186,6 +201,8 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
   double c[ROWS_MAX] = {0.0}, mocap[ROWS_MAX] = {0.0}, w[2] = {0.0, 0.0};
   if (type == mjEQ_CONNECT || type == mjEQ_WELD) {
     find_motion(a, d, id, c, mocap);
+  } else if (type == mjEQ_JOINT) {
+    c[0] = polynomial_motion(a, d, id);
   }
   sap_status status = SAP_STATUS_OK;
   for (int32_t r = 0; status == SAP_STATUS_OK && r < count; r += 3) {
