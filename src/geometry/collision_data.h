@@ -47,6 +47,7 @@ typedef struct sap_collision_shape {
   sap_filter_shape filter;
   double p_BS[3], R_BS[9];  // of a mesh: of the hull's centre
   double margin;            // its own [m]
+  double touch;             // surfaces touch at this distance from a larger one [m]
   double reach;             // the largest margin of a pair that it stands in [m]
   double rest;              // and the largest rest distance, its own included [m] >= 0
   double way;               // as far as it may move until the next call [m]

@@ -23,12 +23,14 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
   const uint64_t ids[2] = {pair >> 32, pair & UINT32_MAX};
   const sap_collision_shape *a = &c->shapes[ids[0]], *b = &c->shapes[ids[1]];
   const sap_pair_def* own = sap_filter_find_pair(c->model, &a->filter, &b->filter);
+  const double touch = sap_least(a->touch, b->touch);
   if (own != NULL) {
-    return (sap_near_pair){.pair = pair, .margin = own->margin, .rest = own->rest_distance};
+    return (sap_near_pair){
+        .pair = pair, .margin = sap_most(own->margin, touch), .rest = own->rest_distance};
   }
   const sap_shape_def* shapes = c->model->shapes;
   return (sap_near_pair){.pair = pair,
-                         .margin = sap_most(a->margin, b->margin),
+                         .margin = sap_most(sap_most(a->margin, b->margin), touch),
                          .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance};
 }
 
