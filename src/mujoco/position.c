@@ -3,6 +3,7 @@
 // and limits are seen before they are met. Both leave their constraint rows in mjData, with
 // MuJoCo's own margins and zero force until they act.
 //   Contacts that slide glide above the surface: see glide.c.
+//   Geoms that are put to touch do, where MuJoCo has no contact at a distance of 0.
 //   A contact is where the two compliances put it, on the rigid one's surface; MuJoCo: half way.
 #include <math.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 // assembly of our own models has it.
 static const double LIMIT_RANGE_SHARE = 0.1;
 static const double LIMIT_HORIZONS = 4.0;
+// Part of the smaller geom's radius at which surfaces touch: as the collision of our own models has
+// it.
+static const double TOUCHING = 1e-7;
 
 static void widen_geom(sap_mj* a, int32_t geom, double reach) {
   const mjModel* m = a->model;
@@ -21,25 +25,40 @@ static void widen_geom(sap_mj* a, int32_t geom, double reach) {
   a->body_margin[body] = fmax(a->body_margin[body], a->geom_margin[geom] + m->geom_gap[geom]);
 }
 
-// Margins of what glides, in copies that the shadow points to.
+// Planes have no radius: the other geom's counts.
+static double touch_of(const mjModel* m, int32_t geom1, int32_t geom2) {
+  const double r1 = geom1 >= 0 ? m->geom_rbound[geom1] : 0.0;
+  const double r2 = geom2 >= 0 ? m->geom_rbound[geom2] : 0.0;
+  return TOUCHING * (r1 > 0.0 && r2 > 0.0 ? fmin(r1, r2) : fmax(r1, r2));
+}
+
+// Copies of the margins, wide enough for what touches; returns the largest addition.
+static double widen_for_touch(sap_mj* a) {
+  const mjModel* m = a->model;
+  double largest = 0.0;
+  if (m->npair > 0) {
+    memcpy(a->pair_margin, m->pair_margin, (size_t)m->npair * sizeof(mjtNum));
+  }
+#if SAP_MJ_SINCE(3, 0, 0)
+  memcpy(a->body_margin, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
+#endif
+  for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
+    const double touch = touch_of(m, i, i);
+    a->geom_margin[i] = m->geom_margin[i];
+    widen_geom(a, i, touch);
+    largest = fmax(largest, touch);
+  }
+  for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
+    a->pair_margin[i] += touch_of(m, m->pair_geom1[i], m->pair_geom2[i]);
+  }
+  return largest;
+}
+
+// Margins of what touches or glides, in copies that the shadow points to.
 static void widen_contacts(sap_mj* a) {
   const mjModel* m = a->model;
   mjModel* s = &a->shadow;
-  s->geom_margin = m->geom_margin;
-  s->pair_margin = m->pair_margin;
-#if SAP_MJ_SINCE(3, 0, 0)
-  s->body_margin = m->body_margin;
-#endif
-  if (a->glide_count == 0) {
-    return;
-  }
-  memcpy(a->geom_margin, m->geom_margin, (size_t)m->ngeom * sizeof(mjtNum));
-  memcpy(a->pair_margin, m->pair_margin, (size_t)m->npair * sizeof(mjtNum));
-#if SAP_MJ_SINCE(3, 0, 0)
-  memcpy(a->body_margin, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
-  s->body_margin = a->body_margin;
-#endif
-  double largest = 0.0;
+  double largest = widen_for_touch(a);
   for (int32_t i = 0; i < a->glide_count; ++i) {
     const sap_mj_glide* glide = &a->glides[i];
     widen_geom(a, glide->geom1, glide->reach);
@@ -52,6 +71,9 @@ static void widen_contacts(sap_mj* a) {
   }
   s->geom_margin = a->geom_margin;
   s->pair_margin = a->pair_margin;
+#if SAP_MJ_SINCE(3, 0, 0)
+  s->body_margin = a->body_margin;
+#endif
   s->opt.o_margin += largest;
 }
 
@@ -123,7 +145,7 @@ static void own_margins(const mjModel* m, const mjContact* c, double* force, dou
 #endif
 }
 
-// Of the contacts that wider margins brought, keeps those that glide; false: not wanted.
+// Of the contacts that wider margins brought, keeps those that touch or glide; false: not wanted.
 static bool settle_margins(const sap_mj* a, mjContact* c) {
   double force, detect;
   own_margins(a->model, c, &force, &detect);
@@ -131,7 +153,10 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
   if (c->exclude > 1) {
     return c->dist < detect;
   }
-  if (c->dist < force || c->dist < force + sap_mj_glide_reach(a, c)) {
+  const double reach = c->dist < force
+                           ? 0.0
+                           : fmax(sap_mj_glide_reach(a, c), touch_of(a->model, c->geom1, c->geom2));
+  if (c->dist < force + reach) {
     c->exclude = 0;
 #if SAP_MJ_SINCE(3, 11, 0)
     if (!(c->dist < detect)) {
@@ -156,7 +181,7 @@ static void settle_contacts(const sap_mj* a, mjData* d) {
   int32_t kept = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     mjContact* c = &d->contact[i];
-    if (a->glide_count > 0 && !settle_margins(a, c)) {
+    if (!settle_margins(a, c)) {
       continue;
     }
     if (c->exclude == 0) {

@@ -124,6 +124,20 @@ static void test_boxes(void** state) {
   assert_true(touched > 80);
 }
 
+// Boxes and a sphere put exactly on each other have contact from the first step on in both.
+static void test_touching(void** state) {
+  (void)state;
+  static const char text[] =
+      "<mujoco><option timestep='0.01'/><worldbody><geom type='plane' size='5 5 1'/>"
+      "<body pos='0 0 .1'><freejoint/><geom type='box' size='.1 .1 .1' mass='2'/></body>"
+      "<body pos='0 0 .3'><freejoint/><geom type='box' size='.1 .1 .1' mass='2'/></body>"
+      "<body pos='0 0 .5'><freejoint/><geom type='sphere' size='.1' mass='1'/></body>"
+      "</worldbody></mujoco>";
+  int touched;
+  compare(text, 0.01, NULL, 100, 1e-8, &touched);
+  assert_int_equal(touched, 100);
+}
+
 // An arm that falls on the floor, with a joint that runs into its limit.
 static void test_arm_contact(void** state) {
   (void)state;
@@ -188,9 +202,10 @@ static void test_adhesion(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_arm),     cmocka_unit_test(test_spheres),
-      cmocka_unit_test(test_boxes),   cmocka_unit_test(test_arm_contact),
-      cmocka_unit_test(test_margins), cmocka_unit_test(test_adhesion),
+      cmocka_unit_test(test_arm),      cmocka_unit_test(test_spheres),
+      cmocka_unit_test(test_boxes),    cmocka_unit_test(test_arm_contact),
+      cmocka_unit_test(test_touching), cmocka_unit_test(test_margins),
+      cmocka_unit_test(test_adhesion),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
