@@ -107,6 +107,7 @@ struct sap_mj {
   int32_t* dof_tree;    // (nv)
   int32_t* body_tree;   // -1: static (nbody)
   bool has_few_geoms;   // no two bodies have many pairs of geoms
+  bool finds_touch;     // sap_mj_finds_touch
 
   // Materials.
   double* geom_stiffness;  // (ngeom)
@@ -222,6 +223,8 @@ sap_status sap_mj_check_memory(const sap_mj* a, sap_error* error);
 uint64_t sap_mj_model_hash(const mjModel* m);
 uint64_t sap_mj_material_hash(const sap_mj* a);
 // position.c
+// Whether contacts can be asked for where geoms only just touch.
+bool sap_mj_finds_touch(const mjModel* m);
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error);
 // momentum.c
 void sap_mj_place_mass(sap_mj* a);  // once

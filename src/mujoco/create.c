@@ -146,6 +146,7 @@ static sap_status fill(sap_mj* a, sap_error* error) {
   sap_status status = find_trees(a, error);
   if (status == SAP_STATUS_OK) {
     a->has_few_geoms = has_few_geoms(a);
+    a->finds_touch = sap_mj_finds_touch(a->model);
     status = allocate_all(a, error);
   }
   if (status == SAP_STATUS_OK) {

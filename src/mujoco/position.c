@@ -3,7 +3,9 @@
 // and limits are seen before they are met. Both leave their constraint rows in mjData, with
 // MuJoCo's own margins and zero force until they act.
 //   Contacts that slide glide above the surface: see glide.c.
-//   Geoms that are put to touch do, where MuJoCo has no contact at a distance of 0.
+//   Geoms that are put to touch do, where MuJoCo has no contact at a distance of 0: planes,
+//   spheres, capsules and boxes. With others, within so small a margin, its general collision of
+//   convex shapes finds depths that are not there.
 //   A contact is where the two compliances put it, on the rigid one's surface; MuJoCo: half way.
 #include <math.h>
 #include <string.h>
@@ -25,8 +27,24 @@ static void widen_geom(sap_mj* a, int32_t geom, double reach) {
   a->body_margin[body] = fmax(a->body_margin[body], a->geom_margin[geom] + m->geom_gap[geom]);
 }
 
+bool sap_mj_finds_touch(const mjModel* m) {
+  for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
+    const int type = m->geom_type[i];
+    const bool collides = m->npair > 0 || m->geom_contype[i] != 0 || m->geom_conaffinity[i] != 0;
+    if (collides && type != mjGEOM_PLANE && type != mjGEOM_SPHERE && type != mjGEOM_CAPSULE &&
+        type != mjGEOM_BOX) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Planes have no radius: the other geom's counts.
-static double touch_of(const mjModel* m, int32_t geom1, int32_t geom2) {
+static double touch_of(const sap_mj* a, int32_t geom1, int32_t geom2) {
+  const mjModel* m = a->model;
+  if (!a->finds_touch) {
+    return 0.0;
+  }
   const double r1 = geom1 >= 0 ? m->geom_rbound[geom1] : 0.0;
   const double r2 = geom2 >= 0 ? m->geom_rbound[geom2] : 0.0;
   return TOUCHING * (r1 > 0.0 && r2 > 0.0 ? fmin(r1, r2) : fmax(r1, r2));
@@ -43,13 +61,13 @@ static double widen_for_touch(sap_mj* a) {
   memcpy(a->body_margin, m->body_margin, (size_t)m->nbody * sizeof(mjtNum));
 #endif
   for (int32_t i = 0; i < (int32_t)m->ngeom; ++i) {
-    const double touch = touch_of(m, i, i);
+    const double touch = touch_of(a, i, i);
     a->geom_margin[i] = m->geom_margin[i];
     widen_geom(a, i, touch);
     largest = fmax(largest, touch);
   }
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
-    a->pair_margin[i] += touch_of(m, m->pair_geom1[i], m->pair_geom2[i]);
+    a->pair_margin[i] += touch_of(a, m->pair_geom1[i], m->pair_geom2[i]);
   }
   return largest;
 }
@@ -58,6 +76,14 @@ static double widen_for_touch(sap_mj* a) {
 static void widen_contacts(sap_mj* a) {
   const mjModel* m = a->model;
   mjModel* s = &a->shadow;
+  s->geom_margin = m->geom_margin;
+  s->pair_margin = m->pair_margin;
+#if SAP_MJ_SINCE(3, 0, 0)
+  s->body_margin = m->body_margin;
+#endif
+  if (a->glide_count == 0 && !a->finds_touch) {
+    return;
+  }
   double largest = widen_for_touch(a);
   for (int32_t i = 0; i < a->glide_count; ++i) {
     const sap_mj_glide* glide = &a->glides[i];
@@ -153,9 +179,8 @@ static bool settle_margins(const sap_mj* a, mjContact* c) {
   if (c->exclude > 1) {
     return c->dist < detect;
   }
-  const double reach = c->dist < force
-                           ? 0.0
-                           : fmax(sap_mj_glide_reach(a, c), touch_of(a->model, c->geom1, c->geom2));
+  const double reach =
+      c->dist < force ? 0.0 : fmax(sap_mj_glide_reach(a, c), touch_of(a, c->geom1, c->geom2));
   if (c->dist < force + reach) {
     c->exclude = 0;
 #if SAP_MJ_SINCE(3, 11, 0)
@@ -181,7 +206,7 @@ static void settle_contacts(const sap_mj* a, mjData* d) {
   int32_t kept = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     mjContact* c = &d->contact[i];
-    if (!settle_margins(a, c)) {
+    if ((a->glide_count > 0 || a->finds_touch) && !settle_margins(a, c)) {
       continue;
     }
     if (c->exclude == 0) {
