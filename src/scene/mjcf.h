@@ -215,6 +215,14 @@ typedef struct sap_mjcf_range {
 } sap_mjcf_range;
 sap_status sap_mjcf_read_range(sap_mjcf_reader* r, const sap_mjcf_sources* s,
                                const sap_mjcf_scope* scope, sap_mjcf_range* range);
+// A negative solref is (-k, -k tau_d): then what it says, and true. Positive values are MuJoCo's
+// solver tuning (time constant, damping ratio).
+static inline bool sap_mjcf_take_solref(const double solref[2], double* k, double* tau_d) {
+  const bool physical = solref[0] < 0.0 && solref[1] <= 0.0;
+  *k = physical ? -solref[0] : *k;
+  *tau_d = physical ? solref[1] / solref[0] : *tau_d;
+  return physical;
+}
 // A limit with a margin rests so far inside its range.
 sap_status sap_mjcf_apply_margin(sap_mjcf_reader* r, const sap_mjcf_sources* s, double* lower,
                                  double* upper);

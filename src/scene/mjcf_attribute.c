@@ -177,9 +177,8 @@ sap_status sap_mjcf_read_limit_material(sap_mjcf_reader* r, const sap_mjcf_sourc
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "solreflimit", (const int32_t[]){1, 2}, solref, NULL);
   }
-  if (status == SAP_STATUS_OK && solref[0] < 0.0 && solref[1] <= 0.0) {
-    *stiffness = -solref[0];
-    *relaxation_time = solref[1] / solref[0];
+  if (status == SAP_STATUS_OK) {
+    (void)sap_mjcf_take_solref(solref, stiffness, relaxation_time);
   }
   return status;
 }

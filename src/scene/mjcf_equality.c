@@ -137,10 +137,7 @@ static sap_status read_defaults(sap_mjcf_reader* r, const sap_mjcf_instance* i,
     status = sap_mjcf_numbers(r, &s, "solref", (const int32_t[]){1, 2}, solref, NULL);
   }
   def->active = active == 1;
-  if (solref[0] < 0.0 && solref[1] <= 0.0) {
-    def->stiffness = -solref[0];
-    def->relaxation_time = solref[1] / solref[0];
-  }
+  (void)sap_mjcf_take_solref(solref, &def->stiffness, &def->relaxation_time);
   return status;
 }
 

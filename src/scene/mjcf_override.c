@@ -16,10 +16,6 @@ sap_status sap_mjcf_read_override(sap_mjcf_reader* r, const sap_xml_node* option
                                  : status;
 }
 
-static bool has_stiffness(const sap_mjcf_override* o) {
-  return o->solref[0] < 0.0 && o->solref[1] <= 0.0;
-}
-
 sap_status sap_mjcf_override_geom(sap_mjcf_reader* r, const sap_xml_node* geom,
                                   sap_shape_def* def) {
   const sap_mjcf_override* o = &r->override;
@@ -31,9 +27,9 @@ sap_status sap_mjcf_override_geom(sap_mjcf_reader* r, const sap_xml_node* geom,
   def->material.friction = mu[0];
   def->friction_torsional = mu[2];
   def->friction_rolling = mu[3];
-  if (has_stiffness(o)) {
-    def->material.stiffness = -2.0 * o->solref[0];  // two in series
-    def->material.relaxation_time = o->solref[1] / o->solref[0];
+  sap_material* material = &def->material;
+  if (sap_mjcf_take_solref(o->solref, &material->stiffness, &material->relaxation_time)) {
+    material->stiffness *= 2.0;  // two in series
   }
   return mu[0] == mu[1] && mu[3] == mu[4]
              ? SAP_STATUS_OK
@@ -54,8 +50,5 @@ void sap_mjcf_override_pair(const sap_mjcf_reader* r, sap_pair_def* def) {
   def->friction_torsional = o->friction[2];
   def->friction_rolling = o->friction[3];
   def->friction_rolling_2 = o->friction[4];
-  if (has_stiffness(o)) {
-    def->material.stiffness = -o->solref[0];
-    def->material.relaxation_time = o->solref[1] / o->solref[0];
-  }
+  (void)sap_mjcf_take_solref(o->solref, &def->material.stiffness, &def->material.relaxation_time);
 }

@@ -42,10 +42,7 @@ static sap_status read_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, &s, "solref", (const int32_t[]){1, 2}, solref, NULL);
   }
-  if (solref[0] < 0.0 && solref[1] <= 0.0) {
-    def->material.stiffness = -solref[0];
-    def->material.relaxation_time = solref[1] / solref[0];
-  }
+  (void)sap_mjcf_take_solref(solref, &def->material.stiffness, &def->material.relaxation_time);
   return status == SAP_STATUS_OK ? read_friction(r, &s, def) : status;
 }
 

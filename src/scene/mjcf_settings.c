@@ -174,15 +174,11 @@ sap_status sap_mjcf_geom_material(sap_mjcf_reader* r, const sap_mjcf_item* item,
   *material = r->options->default_material;
   const sap_mjcf_model* model = item->scope.model;
   sap_status status = read_material(r, model, NULL, NULL, material);
-  // Positive values are MuJoCo's solver tuning (time constant, damping ratio).
   double solref[2] = {0.02, 1.0};
   if (status == SAP_STATUS_OK) {
     status = sap_mjcf_numbers(r, s, "solref", (const int32_t[]){1, 2}, solref, NULL);
   }
-  if (solref[0] < 0.0 && solref[1] <= 0.0) {
-    material->stiffness = -solref[0];
-    material->relaxation_time = solref[1] / solref[0];
-  }
+  (void)sap_mjcf_take_solref(solref, &material->stiffness, &material->relaxation_time);
   return status == SAP_STATUS_OK ? read_material(r, model, item, full_name, material) : status;
 }
 
