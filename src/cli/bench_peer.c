@@ -16,21 +16,17 @@
 
 #include "cli/bench.h"
 #include "cli/command.h"
+#include "core/clock.h"
 
 static const double FAREWELL = 0.5;  // to end in once its input has, and once it was told to [s]
 
 static const char ENDED[] = "it ended";
 
-static double now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 // Waits for more of the answers; false when there is none until the deadline.
 static bool wait_for_more(const bench_peer* peer, double deadline) {
   struct pollfd answers = {.fd = peer->answers, .events = POLLIN};
-  for (double left = deadline - now(); left > 0.0; left = deadline - now()) {
+  for (double left = deadline - sap_clock_seconds(); left > 0.0;
+       left = deadline - sap_clock_seconds()) {
     const int ready = poll(&answers, 1, (int)fmin(1e3 * left + 1.0, 1e6));
     if (ready > 0 || (ready < 0 && errno != EINTR)) {
       return ready > 0;
@@ -41,7 +37,7 @@ static bool wait_for_more(const bench_peer* peer, double deadline) {
 
 // The next line, without its end, in *line until the next call; else why there is none.
 static const char* read_line(bench_peer* peer, const char** line) {
-  const double deadline = now() + peer->patience;
+  const double deadline = sap_clock_seconds() + peer->patience;
   peer->size -= peer->used;
   memmove(peer->text, peer->text + peer->used, peer->size);
   peer->used = 0;
@@ -161,9 +157,9 @@ bool bench_peer_start(bench_peer* peer, const char* command, double patience) {
 
 static bool has_ended(pid_t process) {
   const struct timespec moment = {.tv_nsec = 5000000};
-  const double deadline = now() + FAREWELL;
+  const double deadline = sap_clock_seconds() + FAREWELL;
   pid_t ended;
-  while ((ended = waitpid(process, NULL, WNOHANG)) == 0 && now() < deadline) {
+  while ((ended = waitpid(process, NULL, WNOHANG)) == 0 && sap_clock_seconds() < deadline) {
     (void)nanosleep(&moment, NULL);
   }
   return ended != 0;

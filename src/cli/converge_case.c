@@ -6,12 +6,12 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "cli/converge.h"
 #include "cli/expression.h"
 #include "cli/interrupt.h"
 #include "cli/run_statistics.h"
+#include "core/clock.h"
 
 // What a run owns.
 typedef struct work {
@@ -194,16 +194,10 @@ static sap_status advance(converge_study* study, converge_case* c, work* w, doub
   return SAP_STATUS_OK;
 }
 
-static double seconds(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void converge_case_run(converge_study* study, converge_case* c) {
   work w = {0};
   double iterations = 0.0;
-  const double begun = seconds();
+  const double begun = sap_clock_seconds();
   sap_status status = begin(study, c, &w);
   const double before = status == SAP_STATUS_OK ? energy(&w) : 0.0;
   for (int64_t k = 0; status == SAP_STATUS_OK && k < study->samples; ++k) {
@@ -226,7 +220,7 @@ void converge_case_run(converge_study* study, converge_case* c) {
     c->energy_drift = energy(&w) - before;
   }
   c->newton = c->steps > 0 ? iterations / (double)c->steps : (double)NAN;
-  c->seconds = seconds() - begun;
+  c->seconds = sap_clock_seconds() - begun;
   if (c->done && study->journal != NULL) {
     converge_journal_add(study->journal, study, c);
   }

@@ -3,30 +3,25 @@
 #include "cli/progress.h"
 
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "core/clock.h"
 
 enum { BAR_WIDTH = 30 };                 // characters
 static const double redraw_after = 0.1;  // [s]: smooth for the eye, nothing for the run
 
-static double now(void) {
-  struct timespec t;
-  (void)clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 void progress_begin(progress* bar) {
   bar->shown = isatty(STDERR_FILENO) == 1;
-  bar->start = now();
+  bar->start = sap_clock_seconds();
   bar->next_draw = bar->start + redraw_after;
 }
 
 bool progress_due(progress* bar) {
-  return bar->shown && now() >= bar->next_draw;
+  return bar->shown && sap_clock_seconds() >= bar->next_draw;
 }
 
 void progress_draw(progress* bar, double fraction, const char* note) {
-  const double time = now();
+  const double time = sap_clock_seconds();
   bar->next_draw = time + redraw_after;
   char line[BAR_WIDTH + 1];
   const int filled = (int)(fraction * BAR_WIDTH);
