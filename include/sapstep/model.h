@@ -107,7 +107,7 @@ typedef struct sap_shape_def {
   int32_t priority;          // the higher one's friction and condim rule the pair        (0)
   int32_t mesh;              // id, of SAP_SHAPE_MESH                                     (-1)
   double margin;  // contacts are found at phi < margin [m] >= 0; a pair has the larger one, and at
-                  // least 1e-7 of the smaller shape's radius                              (0)
+                  // least SAP_TOUCHING of the smaller's radius                              (0)
   double rest_distance;  // the surfaces touch at this distance from each other, < 0: depth; phi of
                          // a contact is the distance less it; a pair has the sum [m]     (0)
   double friction_torsional;   // condim 4, 6: friction moment about the normal per normal force

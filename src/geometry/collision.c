@@ -28,11 +28,6 @@ static sap_status make_hulls(sap_collision* c, sap_error* error) {
   return status;
 }
 
-// Surfaces that are this near touch: part of the smaller shape's radius, above the round-off of
-// poses and of the single precision that meshes often have. At 0 alone shapes that are put to touch
-// would have contact by chance.
-static const double TOUCHING = 1e-7;
-
 static void init_shape(sap_collision* c, int32_t id) {
   const sap_shape_def* def = &c->model->shapes[id];
   sap_collision_shape* shape = &c->shapes[id];
@@ -42,7 +37,7 @@ static void init_shape(sap_collision* c, int32_t id) {
   sap_quaternion_to_matrix(shape->R_BS, def->q_BS);
   sap_v3_copy(shape->p_BS, def->p_BS);
   shape->margin = def->margin;
-  shape->touch = TOUCHING * shape->placed.bound;
+  shape->touch = SAP_TOUCHING * shape->placed.bound;
   shape->reach =
       shape->placed.type == SAP_SHAPE_PLANE ? def->margin : sap_most(def->margin, shape->touch);
   shape->rest = sap_most(0.0, def->rest_distance);

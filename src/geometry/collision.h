@@ -34,11 +34,11 @@ typedef struct sap_collision_query {
 } sap_collision_query;
 
 // Finds all contacts with phi < margin: that of the contact pair, else the larger one of the two
-// shapes, and at least 1e-7 of the smaller shape's radius, so that what is put to touch does; phi
-// is the signed distance less the rest distance, that of the contact pair, else the sum of the two
-// shapes'. Filters: same weld group, both static; then contact pairs pass; parent and child (a
-// child of the world or of a static body does collide with it), exclusions, contact_type and
-// contact_affinity. Sorted by (shape_A, shape_B, feature). R, vc and gamma of the contacts are
+// shapes, and at least SAP_TOUCHING of the smaller shape's radius, so that what is put to touch
+// does; phi is the signed distance less the rest distance, that of the contact pair, else the sum
+// of the two shapes'. Filters: same weld group, both static; then contact pairs pass; parent and
+// child (a child of the world or of a static body does collide with it), exclusions, contact_type
+// and contact_affinity. Sorted by (shape_A, shape_B, feature). R, vc and gamma of the contacts are
 // zero. After warm-up no heap calls. Normal points from A into B; the point lies between the two
 // surfaces by compliance, these moved to meet half way of the rest distance.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,

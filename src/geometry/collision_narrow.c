@@ -11,21 +11,19 @@ enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
 static double reach_of(const sap_collision* c, const sap_shape_pair* of, int32_t* cursor) {
   const uint64_t pair = of->pair;
   const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
-  double asked, rest;
+  sap_near_pair made;
+  const sap_near_pair* near = &made;
   if (of->near >= 0) {
-    asked = c->near[c->near_now][of->near].margin;
-    rest = c->near[c->near_now][of->near].rest;
+    near = &c->near[c->near_now][of->near];
   } else {
-    const sap_near_pair near = sap_collision_near_pair(c, pair);
-    asked = near.margin;
-    rest = near.rest;
+    made = sap_collision_near_pair(c, pair);
   }
-  const double margin = sap_most(asked, a->way + b->way);
+  const double margin = sap_most(near->margin, a->way + b->way);
   while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
     ++*cursor;
   }
   const bool glides = *cursor < c->glide_count && c->glides[*cursor].pair == pair;
-  return rest + (glides ? sap_most(margin, c->glides[*cursor].reach) : margin);
+  return near->rest + (glides ? sap_most(margin, c->glides[*cursor].reach) : margin);
 }
 
 // Where surfaces may sink into each other: drops the points above that depth.

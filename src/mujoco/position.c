@@ -16,9 +16,6 @@
 // assembly of our own models has it.
 static const double LIMIT_RANGE_SHARE = 0.1;
 static const double LIMIT_HORIZONS = 4.0;
-// Part of the smaller geom's radius at which surfaces touch: as the collision of our own models has
-// it.
-static const double TOUCHING = 1e-7;
 
 static void widen_geom(sap_mj* a, int32_t geom, double reach) {
   const mjModel* m = a->model;
@@ -47,7 +44,7 @@ static double touch_of(const sap_mj* a, int32_t geom1, int32_t geom2) {
   }
   const double r1 = geom1 >= 0 ? m->geom_rbound[geom1] : 0.0;
   const double r2 = geom2 >= 0 ? m->geom_rbound[geom2] : 0.0;
-  return TOUCHING * (r1 > 0.0 && r2 > 0.0 ? fmin(r1, r2) : fmax(r1, r2));
+  return SAP_TOUCHING * (r1 > 0.0 && r2 > 0.0 ? fmin(r1, r2) : fmax(r1, r2));
 }
 
 // Copies of the margins, wide enough for what touches; returns the largest addition.
@@ -72,6 +69,11 @@ static double widen_for_touch(sap_mj* a) {
   return largest;
 }
 
+// Whether MuJoCo sees wider margins of contacts than the model has.
+static bool is_wide(const sap_mj* a) {
+  return a->glide_count > 0 || a->finds_touch;
+}
+
 // Margins of what touches or glides, in copies that the shadow points to.
 static void widen_contacts(sap_mj* a) {
   const mjModel* m = a->model;
@@ -81,7 +83,7 @@ static void widen_contacts(sap_mj* a) {
 #if SAP_MJ_SINCE(3, 0, 0)
   s->body_margin = m->body_margin;
 #endif
-  if (a->glide_count == 0 && !a->finds_touch) {
+  if (!is_wide(a)) {
     return;
   }
   double largest = widen_for_touch(a);
@@ -206,7 +208,7 @@ static void settle_contacts(const sap_mj* a, mjData* d) {
   int32_t kept = 0;
   for (int32_t i = 0; i < (int32_t)d->ncon; ++i) {
     mjContact* c = &d->contact[i];
-    if ((a->glide_count > 0 || a->finds_touch) && !settle_margins(a, c)) {
+    if (is_wide(a) && !settle_margins(a, c)) {
       continue;
     }
     if (c->exclude == 0) {
