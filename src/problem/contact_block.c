@@ -98,6 +98,13 @@ static void scale_friction(const sap_problem* p, contact_rows* rows, const sap_c
   scale_block(p, contact, rows->scales, work, &rows->block);
 }
 
+// Its law acts at the end of the step.
+static void note_end(sap_block_data* block, const sap_contact_block* contact) {
+  block->ends = true;
+  block->end_change = contact->velocity_change[2];
+  block->end_open = contact->phi0 > 0.0;
+}
+
 // Puts a similar or lagged contact: R, v_hat in n, and what is the law's own.
 static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_block_place* at,
                                 sap_error* error) {
@@ -134,9 +141,7 @@ static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_bl
   block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
   sap_problem_put_block(p, block, at);
   p->blocks[at->block].w = rows->w;
-  p->blocks[at->block].ends = true;
-  p->blocks[at->block].end_change = contact->velocity_change[2];
-  p->blocks[at->block].end_open = contact->phi0 > 0.0;
+  note_end(&p->blocks[at->block], contact);
   return SAP_STATUS_OK;
 }
 
@@ -166,9 +171,7 @@ static void put_cone(sap_problem* p, contact_rows* rows, const sap_block_place* 
   if (within) {
     sap_problem_shift_contact(p, at->block, slip);
   } else {
-    p->blocks[at->block].ends = true;
-    p->blocks[at->block].end_change = change[2];
-    p->blocks[at->block].end_open = contact->phi0 > 0.0;
+    note_end(&p->blocks[at->block], contact);
   }
 }
 

@@ -102,22 +102,22 @@ static void return_factor(const sap_problem* p, int32_t tree) {
   }
 }
 
-void sap_problem_forget_factors(const sap_problem* p, int32_t tree) {
+// Of the factors that are known in this way a stale one is left, of others nothing.
+static void keep_stale(const sap_problem* p, int32_t tree, sap_factor_state known) {
   sap_problem_cache* cache = p->cache;
   sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
-  for (int i = 0; i < 2; ++i) {
-    *states[i] = *states[i] == SAP_FACTOR_STALE ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
-  }
   return_factor(p, tree);
+  for (int i = 0; i < 2; ++i) {
+    *states[i] = *states[i] == known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+  }
+}
+
+void sap_problem_forget_factors(const sap_problem* p, int32_t tree) {
+  keep_stale(p, tree, SAP_FACTOR_STALE);
 }
 
 void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
-  sap_problem_cache* cache = p->cache;
-  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
-  return_factor(p, tree);
-  for (int i = 0; i < 2; ++i) {
-    *states[i] = *states[i] == SAP_FACTOR_VALID ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
-  }
+  keep_stale(p, tree, SAP_FACTOR_VALID);
 }
 
 static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {

@@ -128,10 +128,7 @@ static double evaluate_patches(sap_newton* n, double* scale) {
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     sap_patch_gather(n, patch, n->v, x);
-    y[0] = 0.0;
-    if (patch->ncols > 1) {
-      memset(y + 1, 0, (size_t)(patch->ncols - 1) * sizeof(double));
-    }
+    memset(y, 0, (size_t)patch->ncols * sizeof(double));
     if (patch->kind == SAP_PATCH_INTERVALS) {
       cost += evaluate_intervals(n, patch, x, y, scale);
     } else {

@@ -53,14 +53,17 @@ void sap_history_end_island(sap_history* history) {
   history->next = 0;
 }
 
+double sap_history_error(const sap_history_row* row) {
+  const double scale = sqrt(fmax(row->momentum_2, row->impulse_2));
+  return row->gradient_2 > 0.0 ? sqrt(row->gradient_2) / scale : 0.0;
+}
+
 sap_iteration sap_history_iteration(const sap_history* history, int32_t index) {
   const sap_history_row* row = &history->rows[index];
-  const double scale = sqrt(fmax(row->momentum_2, row->impulse_2));
-  return (sap_iteration){
-      .cost = row->cost,
-      .momentum_error = row->gradient_2 > 0.0 ? sqrt(row->gradient_2) / scale : 0.0,
-      .step_length = row->step_length,
-      .evaluations = row->evaluations};
+  return (sap_iteration){.cost = row->cost,
+                         .momentum_error = sap_history_error(row),
+                         .step_length = row->step_length,
+                         .evaluations = row->evaluations};
 }
 
 void sap_history_clear(sap_history* history) {

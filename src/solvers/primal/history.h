@@ -28,6 +28,8 @@ sap_status sap_history_begin(sap_history* history, int32_t reserve, double momen
 sap_status sap_history_add(sap_history* history, const sap_history_row* row, sap_error* error);
 // The running island has ended.
 void sap_history_end_island(sap_history* history);
+// castro (32) of a row.
+double sap_history_error(const sap_history_row* row);
 // Rows as the report shows them.
 sap_iteration sap_history_iteration(const sap_history* history, int32_t index);
 void sap_history_clear(sap_history* history);

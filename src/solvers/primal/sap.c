@@ -88,14 +88,14 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
 // castro (32) of the whole problem at the last evaluation of each island; free_2 = |D A v*|^2 of
 // the trees in none.
 static double momentum_error(const sap_primal* s, double free_2) {
-  double gradient_2 = 0.0, momentum_2 = free_2, impulse_2 = 0.0;
+  sap_history_row sum = {.momentum_2 = free_2};
   for (int32_t i = 0; i < s->islands.count; ++i) {
     const sap_newton_state* state = &s->results[i].state;
-    gradient_2 += state->gradient * state->gradient;
-    momentum_2 += state->momentum * state->momentum;
-    impulse_2 += state->impulse * state->impulse;
+    sum.gradient_2 += state->gradient * state->gradient;
+    sum.momentum_2 += state->momentum * state->momentum;
+    sum.impulse_2 += state->impulse * state->impulse;
   }
-  return gradient_2 > 0.0 ? sqrt(gradient_2 / fmax(momentum_2, impulse_2)) : 0.0;
+  return sap_history_error(&sum);
 }
 
 // Fails before it writes anything that the caller sees.
