@@ -5,10 +5,10 @@
 
 #include <math.h>
 
+#include "contact/wide_cone.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 
 // Of what is pushed. With less, smaller hops are calmed; with more, what moves smoothly is left
 // alone.

@@ -10,9 +10,9 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "integrators/multibody_data.h"
 #include "integrators/stepper_data.h"
 #include "math/finite.h"
+#include "multibody/engine/multibody_data.h"
 
 // The same for all that is done in a step: no more threads than asked for are awake.
 static sap_status use_threads(sap_stepper* stepper, const sap_system* system, int32_t count,

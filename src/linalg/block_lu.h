@@ -4,7 +4,7 @@
 #ifndef SAP_LINALG_BLOCK_LU_H
 #define SAP_LINALG_BLOCK_LU_H
 
-#include "linalg/block_order.h"
+#include "linalg/ordering/block_order.h"
 
 // Start from {0}. A supernode is some consecutive columns in elimination order and the rows below
 // that they fill. Its panels: L over it, (width + below) x width; U beside it, transposed,

@@ -2,7 +2,7 @@
 // Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = 1e-6 w, those with a
 // stiffness (negative solref) castro's (29)-(30).
 //   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap,
-// rigid ones as problem/rigid_row.h has it.
+// rigid ones as contact/rigid_row.h has it.
 // c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
 // a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
 // difference of the anchors' accelerations at qacc = 0; for joints' polynomials theirs; not for
@@ -11,8 +11,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/rigid_row.h"
 #include "mujoco/adapter.h"
-#include "problem/rigid_row.h"
 
 enum { ROWS_MAX = 6 };
 

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "core/file.h"
-#include "core/hdf5_set.h"
 #include "core/memory.h"
-#include "output/recorder_data.h"
+#include "io/hdf5/hdf5_set.h"
+#include "output/recorder/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
 

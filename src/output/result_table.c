@@ -14,8 +14,8 @@
 #include "core/csv.h"
 #include "core/file.h"
 #include "core/memory.h"
-#include "output/hdf5_column.h"
-#include "output/hdf5_file.h"
+#include "output/recorder/hdf5_column.h"
+#include "output/recorder/hdf5_file.h"
 
 static sap_status check(const char* path, const sap_result_table* table, sap_error* error) {
   if (path == NULL || table == NULL || table->rows < 0 || table->column_count < 0 ||

@@ -3,9 +3,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "contact/sets.h"
 #include "math/finite.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
   if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {

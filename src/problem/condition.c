@@ -5,10 +5,10 @@
 #include <lapacke.h>
 #include <math.h>
 
+#include "contact/sets.h"
 #include "core/memory.h"
 #include "math/finite.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
 
 typedef struct dense {
   int32_t nv;

@@ -4,9 +4,9 @@
 // = mu_j/mu, which makes the elliptic cone circular (sap_friction_scales).
 #include <math.h>
 
+#include "contact/sets.h"
+#include "contact/wide_cone.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
-#include "problem/wide_cone.h"
 
 // J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
 static void scale_rows(const double* linear, const double* angular, int32_t nrows, int32_t size,

@@ -11,9 +11,9 @@
 
 #include <sapstep/problem.h>
 
+#include "contact/eigenvalues.h"
+#include "contact/wide_cone.h"
 #include "core/error.h"
-#include "problem/eigenvalues.h"
-#include "problem/wide_cone.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/sets.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
 
 static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
 // n0 and gamma_n are far apart if they differ by more than this part of the larger,

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/sets.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
 
 sap_block_place sap_problem_end(const sap_problem* p) {
   return (sap_block_place){p->nblocks, p->nrows, p->nblock_trees, p->njacobian_values};

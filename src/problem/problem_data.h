@@ -6,10 +6,10 @@
 
 #include <sapstep/problem.h>
 
+#include "contact/contact_law.h"
 #include "core/threads.h"
-#include "linalg/branch_factor.h"
+#include "linalg/branch_cholesky/branch_factor.h"
 #include "linalg/cholesky.h"
-#include "problem/contact_law.h"
 
 // A_ab of two trees, a != b; n_a x n_b, ld n_a. Of a mobility B_ba follows, n_b x n_a.
 typedef struct sap_coupling {

@@ -5,8 +5,8 @@
 // vibrate once per beta steps.
 #include <math.h>
 
+#include "contact/rigid_row.h"
 #include "problem/problem_data.h"
-#include "problem/rigid_row.h"
 
 static sap_status soften(const sap_problem* p, const sap_soft_block* soft,
                          const sap_regularization* regularization, const sap_soft_row* row,

@@ -15,8 +15,8 @@
 //   sticks        tangent: friction can stop the slip within the step. Rt = sigma w is never
 //   resolved.
 // What is evaluated at the end moves there by J_end v, where J may be that of the theta point:
-// v_hat loses (J_end - J) v as expected (integrators/multibody_point.c). Dry friction of one row
-// has the same impulse either way while it slides; it stays at the end.
+// v_hat loses (J_end - J) v as expected (multibody/engine/multibody_point.c). Dry friction of one
+// row has the same impulse either way while it slides; it stays at the end.
 #include <math.h>
 
 #include "math/vector3.h"

@@ -5,7 +5,7 @@
 
 #include <sapstep/solver.h>
 
-#include "solvers/primal/history.h"
+#include "solvers/history.h"
 
 // Of one island, or of those added up so far.
 typedef struct sap_totals {

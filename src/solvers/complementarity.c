@@ -8,9 +8,9 @@
 #include <float.h>
 #include <math.h>
 
+#include "contact/wide_cone.h"
 #include "problem/delassus_operator.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 
 // x = L^-1 (row of J)'; L with reciprocals on the diagonal.
 static void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows, double* x) {

@@ -9,9 +9,9 @@
 
 #include <math.h>
 
+#include "contact/sets.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
 #include "solvers/complementarity.h"
 
 // Sums over blocks.

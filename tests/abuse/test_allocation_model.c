@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/heap_count.h"
 #include "support/mixed_model.h"
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
+#include "multibody/geometry/collide.h"
 #include "support/collision_scene.h"
 #include "support/convex_oracle.h"
 #include "support/near.h"

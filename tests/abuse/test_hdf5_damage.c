@@ -14,7 +14,7 @@
 
 #include <sapstep/recorder.h>
 
-#include "core/hdf5_set.h"
+#include "io/hdf5/hdf5_set.h"
 
 #include "support/hdf5_write.h"
 #include "support/scratch.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/builder.h"
+#include "multibody/model/builder.h"
 #include "support/mixed_model.h"
 #include "support/refused.h"
 

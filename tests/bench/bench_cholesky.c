@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench_clock.h"
-#include "linalg/block_kernels.h"
+#include "linalg/block_cholesky/block_kernels.h"
 #include "support/block_matrix.h"
 
 enum { MAX_BLOCKS = 1024, REPEATS = 21 };

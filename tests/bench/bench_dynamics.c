@@ -9,7 +9,7 @@
 #include <sapstep/scene.h>
 
 #include "core/clock.h"
-#include "dynamics/dynamics.h"
+#include "multibody/dynamics/dynamics.h"
 
 enum { BATCHES = 101, REPEATS = 200, MAX_NV = 256 };
 

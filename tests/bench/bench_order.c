@@ -13,7 +13,7 @@
 
 #include "bench_clock.h"
 #include "captured_hessian.h"
-#include "linalg/block_kernels.h"
+#include "linalg/block_cholesky/block_kernels.h"
 
 enum { REPEATS = 7 };
 

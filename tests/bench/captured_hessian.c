@@ -8,7 +8,7 @@
 #include <sapstep/sapstep.h>
 
 #include "scene_run.h"
-#include "solvers/primal/cholesky_pool.h"
+#include "solvers/cholesky_pool.h"
 
 sap_status __real_sap_cholesky_pool_get(sap_cholesky_pool*, const sap_block_pattern*,
                                         sap_linear_solver, sap_cholesky**, bool*, sap_error*);

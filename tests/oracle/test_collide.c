@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
+#include "multibody/geometry/collide.h"
 #include "support/convex_oracle.h"
 #include "support/mesh_shapes.h"
 #include "support/near.h"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
 #include "math/quaternion.h"
+#include "multibody/geometry/collide.h"
 #include "support/convex_oracle.h"
 #include "support/mesh_shapes.h"
 #include "support/near.h"

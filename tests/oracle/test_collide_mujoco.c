@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
 #include "math/quaternion.h"
+#include "multibody/geometry/collide.h"
 #include "support/convex_oracle.h"
 
 // The first shape stands at the origin; quaternions are normalised.

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/actuators.h"
-#include "model/model_data.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/scene_text.h"
 #include "support/simulation.h"

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
 #include "math/quaternion.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/mixed_model.h"
 
 // Central differences with step 1e-5 of functions of size 1: truncation 1e-10, round-off 1e-11.

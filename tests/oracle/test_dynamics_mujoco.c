@@ -57,8 +57,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
 #include "math/vector3.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/mixed_model.h"
 
 static const double ref_p[] = {0.0,

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/elements.h"
 #include "math/vector3.h"
+#include "multibody/dynamics/elements.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

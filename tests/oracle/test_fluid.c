@@ -13,10 +13,10 @@
 
 #include <sapstep/scene.h>
 
-#include "dynamics/dynamics.h"
-#include "dynamics/fluid.h"
 #include "math/quaternion.h"
-#include "model/model_data.h"
+#include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/fluid.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/scratch.h"
 #include "support/simulation.h"

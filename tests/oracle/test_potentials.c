@@ -12,7 +12,7 @@
 
 #include <sapstep/solver.h>
 
-#include "problem/sets.h"
+#include "contact/sets.h"
 #include "support/near.h"
 #include "support/pile.h"
 #include "support/solve.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "dynamics/transmission.h"
+#include "multibody/dynamics/transmission.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

@@ -17,10 +17,10 @@
 
 #include <sapstep/scene.h>
 
-#include "dynamics/actuators.h"
-#include "dynamics/dynamics.h"
-#include "dynamics/tendon.h"
-#include "dynamics/transmission.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/tendon.h"
+#include "multibody/dynamics/transmission.h"
 
 #define FOLDER SAPSTEP_SOURCE_DIR "/tests/oracle/scene/"
 

@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
+#include "contact/wide_cone.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 #include "support/near.h"
 
 static double pseudo_random(uint32_t* seed) {

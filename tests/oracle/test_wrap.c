@@ -13,10 +13,10 @@
 
 #include <sapstep/scene.h>
 
-#include "dynamics/dynamics.h"
-#include "dynamics/tendon.h"
 #include "math/vector3.h"
-#include "model/wrap.h"
+#include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/tendon.h"
+#include "multibody/model/wrap.h"
 #include "support/near.h"
 
 static uint64_t seed = 12345;

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/simulation.h"
 
 #define CASSIE SAPSTEP_SHARED "/models/menagerie/agility_cassie/scene.xml"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
 #include "math/vector3.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

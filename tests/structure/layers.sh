@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$1"
 shopt -s nullglob
 rooms=(src integrators*)
-layers=(core math linalg model scene dynamics geometry problem solvers integrators multibody output mujoco cli python)
+layers=(core math linalg contact problem solvers integrators multibody io output mujoco cli python)
 
 level() {
   local i

@@ -3,7 +3,7 @@
 #ifndef SAP_TEST_SUPPORT_COLLISION_SCENE_H
 #define SAP_TEST_SUPPORT_COLLISION_SCENE_H
 
-#include "geometry/collision.h"
+#include "multibody/geometry/collision.h"
 
 typedef struct collision_scene {
   sap_builder* builder;

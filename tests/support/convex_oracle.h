@@ -4,7 +4,7 @@
 #ifndef SAP_TEST_SUPPORT_CONVEX_ORACLE_H
 #define SAP_TEST_SUPPORT_CONVEX_ORACLE_H
 
-#include "geometry/shape.h"
+#include "multibody/geometry/shape.h"
 
 // Uniform in [0, 1), the same sequence on every machine.
 double oracle_random(uint64_t* seed);

@@ -3,8 +3,8 @@
 #ifndef SAP_TEST_SUPPORT_MESH_SHAPES_H
 #define SAP_TEST_SUPPORT_MESH_SHAPES_H
 
-#include "geometry/shape.h"
-#include "model/hull.h"
+#include "multibody/geometry/shape.h"
+#include "multibody/model/hull.h"
 
 typedef struct mesh_shape {
   sap_hull hull;

@@ -3,7 +3,7 @@
 #ifndef SAP_TESTS_SUPPORT_MODEL_ROWS_H
 #define SAP_TESTS_SUPPORT_MODEL_ROWS_H
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 
 enum { MODEL_ROW_INTS = 72, MODEL_ROW_VALUES = 2048 };
 

@@ -3,7 +3,7 @@
 #ifndef SAP_TEST_SUPPORT_REFUSED_H
 #define SAP_TEST_SUPPORT_REFUSED_H
 
-#include "model/builder.h"
+#include "multibody/model/builder.h"
 
 typedef struct builder_counts {
   int32_t of[16];

@@ -12,7 +12,7 @@
 #include <sapstep/scene.h>
 
 #include "math/quaternion.h"
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 
 static void require(sap_status status, const sap_error* error) {
   if (status != SAP_STATUS_OK) {

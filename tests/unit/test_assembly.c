@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
 #include "math/quaternion.h"
-#include "problem/assembly_data.h"
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "geometry/identity.h"
 #include "math/vector3.h"
+#include "multibody/geometry/identity.h"
 #include "support/collision_scene.h"
 #include "support/convex_oracle.h"
 

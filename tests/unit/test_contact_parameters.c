@@ -11,7 +11,7 @@
 
 #include <sapstep/contact.h>
 
-#include "problem/contact_law.h"
+#include "contact/contact_law.h"
 #include "support/near.h"
 
 static sap_material combine(sap_material a, sap_material b, sap_friction_rule rule) {

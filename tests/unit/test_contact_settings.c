@@ -13,7 +13,7 @@
 #include <sapstep/problem.h>
 #include <sapstep/scene.h>
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/scene_text.h"
 

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
-#include "geometry/convex.h"
+#include "multibody/geometry/collide.h"
+#include "multibody/geometry/convex.h"
 #include "support/convex_oracle.h"
 #include "support/mesh_shapes.h"
 #include "support/near.h"

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics_data.h"
-#include "dynamics/kernels.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "multibody/dynamics/kernels.h"
 #include "support/mixed_model.h"
 
 typedef struct results {

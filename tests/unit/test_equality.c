@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics.h"
 #include "math/quaternion.h"
+#include "multibody/dynamics/dynamics.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "core/hdf5_set.h"
+#include "io/hdf5/hdf5_set.h"
 
 #include "support/hdf5_write.h"
 #include "support/scratch.h"

@@ -11,7 +11,7 @@
 
 #include "core/memory.h"
 #include "math/vector3.h"
-#include "model/builder.h"
+#include "multibody/model/builder.h"
 
 enum { MANY = 2000 };
 

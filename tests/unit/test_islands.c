@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/islands.h"
+#include "solvers/islands.h"
 
 static void add(sap_problem* p, int32_t ntrees, const int32_t* trees) {
   const double one[1] = {1}, v_hat[1] = {0};

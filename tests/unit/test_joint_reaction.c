@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "math/vector3.h"
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "problem/wide_cone.h"
+#include "contact/wide_cone.h"
 #include "solvers/ncp/local_ncp.h"
 #include "support/near.h"
 

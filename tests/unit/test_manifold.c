@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "geometry/collide.h"
+#include "multibody/geometry/collide.h"
 #include "support/near.h"
 
 enum { POSES = 2000, NUDGES = 8, MOST_CORNERS = 16 };

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "scene/mesh_file.h"
+#include "io/mesh/mesh_file.h"
 #include "support/near.h"
 #include "support/scratch.h"
 

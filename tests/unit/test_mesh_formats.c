@@ -11,7 +11,7 @@
 
 #include <sapstep/scene.h>
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/scratch.h"
 

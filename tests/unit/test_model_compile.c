@@ -13,7 +13,7 @@
 
 #include <sapstep/model.h>
 
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 
 static int32_t add_body(sap_builder* b, const char* name, int32_t parent, double x) {
   sap_body_def def = sap_body_def_default();

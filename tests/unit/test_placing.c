@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "dynamics/dynamics_data.h"
 #include "math/lanes.h"
 #include "math/quaternion.h"
+#include "multibody/dynamics/dynamics_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
 

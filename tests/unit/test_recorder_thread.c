@@ -21,7 +21,7 @@
 #include <sapstep/diagnostics.h>
 #include <sapstep/recorder.h>
 
-#include "output/recorder_data.h"
+#include "output/recorder/recorder_data.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
 #include "support/skip.h"

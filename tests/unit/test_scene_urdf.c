@@ -14,7 +14,7 @@
 #include <sapstep/scene.h>
 
 #include "math/quaternion.h"
-#include "model/model_data.h"
+#include "multibody/model/model_data.h"
 #include "support/near.h"
 #include "support/scene_text.h"
 #include "support/scratch.h"

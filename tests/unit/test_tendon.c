@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "dynamics/tendon.h"
+#include "multibody/dynamics/tendon.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"

@@ -12,8 +12,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/wide_cone.h"
 #include "linalg/dense_factor.h"
-#include "problem/wide_cone.h"
 
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
 static const double IMBALANCE = 10.0;      // ratio of residuals that changes rho

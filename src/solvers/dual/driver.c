@@ -9,8 +9,8 @@
 #include "problem/problem_data.h"
 #include "solvers/answer.h"
 #include "solvers/dual/dual.h"
+#include "solvers/islands.h"
 #include "solvers/key_map.h"
-#include "solvers/primal/islands.h"
 #include "solvers/residuals.h"
 
 enum { HISTORY_RESERVE = 512 };

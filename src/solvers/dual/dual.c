@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/wide_cone.h"
 #include "core/clock.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
   const sap_status status = SAP_RESERVE(&d->work, &d->work_capacity, count, error);

@@ -16,7 +16,7 @@
 #include "linalg/block_lu.h"
 #include "problem/delassus_operator.h"
 #include "problem/delassus_sparse.h"
-#include "solvers/primal/history.h"
+#include "solvers/history.h"
 
 typedef struct sap_dual {
   const sap_solver_options* options;

@@ -6,8 +6,8 @@
 
 #include <math.h>
 
+#include "contact/second_order_cone.h"
 #include "solvers/dual/dual.h"
-#include "solvers/dual/second_order_cone.h"
 
 typedef struct sap_ipm {
   double *D, *K;           // (n n)

@@ -13,7 +13,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "problem/wide_cone.h"
+#include "contact/wide_cone.h"
 #include "solvers/dual/gauss_seidel.h"
 
 // Eigenvectors of the 2x2 Schur complement, and b's parts in them.

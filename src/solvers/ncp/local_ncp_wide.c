@@ -4,7 +4,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "problem/wide_cone.h"
+#include "contact/wide_cone.h"
 #include "solvers/ncp/local_ncp.h"
 
 enum { TANGENTS = SAP_WIDE_ROWS - 1 };

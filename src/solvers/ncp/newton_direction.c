@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "problem/wide_cone.h"
+#include "contact/wide_cone.h"
 #include "solvers/ncp/newton_system.h"
 
 // T of all items, and the pattern of those whose T is not zero.

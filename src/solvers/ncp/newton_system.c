@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/wide_cone.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 
 sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error) {
   *s = (sap_newton_system){0};

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "contact/wide_cone.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "problem/wide_cone.h"
 #include "solvers/complementarity.h"
 
 static int32_t largest_tree(const sap_problem* p) {

@@ -3,7 +3,7 @@
 #ifndef SAP_SOLVERS_PRIMAL_ITERATE_H
 #define SAP_SOLVERS_PRIMAL_ITERATE_H
 
-#include "solvers/primal/history.h"
+#include "solvers/history.h"
 #include "solvers/primal/newton.h"
 
 typedef struct sap_iterate_result {

@@ -6,8 +6,8 @@
 
 #include "core/threads.h"
 #include "solvers/answer.h"
+#include "solvers/cholesky_pool.h"
 #include "solvers/key_map.h"
-#include "solvers/primal/cholesky_pool.h"
 #include "solvers/primal/iterate.h"
 
 enum {

@@ -11,11 +11,11 @@
 
 #include <sapstep/solver.h>
 
+#include "contact/sets.h"
 #include "linalg/cholesky.h"
 #include "problem/problem_data.h"
-#include "problem/sets.h"
+#include "solvers/islands.h"
 #include "solvers/primal/cone_kernels.h"
-#include "solvers/primal/islands.h"
 #include "solvers/primal/patch_kernels.h"
 
 typedef enum sap_patch_kind {

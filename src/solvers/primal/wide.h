@@ -4,7 +4,7 @@
 #ifndef SAP_SOLVERS_PRIMAL_WIDE_H
 #define SAP_SOLVERS_PRIMAL_WIDE_H
 
-#include "problem/wide_cone.h"
+#include "contact/wide_cone.h"
 #include "solvers/primal/newton.h"
 
 struct sap_wide_cone {

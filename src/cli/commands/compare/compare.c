@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep compare: the same contact problems by several solvers, judged by the same residuals.
+#include "cli/commands/compare/compare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/options.h"
+#include "cli/problem_files.h"
+#include "core/file.h"
+
+static sap_status add_contender(compare_job* job, const compare_contender* asked, bool warm,
+                                sap_error* error) {
+  compare_contender* c = &job->contenders[job->count];
+  *c = *asked;
+  c->warm = warm;
+  c->nonlinear = c->info->signorini;
+  (void)snprintf(c->label, sizeof c->label, "%.80s%s", asked->name,
+                 job->options.start != COMPARE_BOTH ? ""
+                 : warm                             ? " warm"
+                                                    : " cold");
+  ++job->count;
+  return job->options.self ? SAP_STATUS_OK
+                           : sap_solver_create(c->info->name, &c->options, &c->solver, error);
+}
+
+// In the order in which they were named; all in that of the table of solvers.
+static sap_status add_contenders(compare_job* job, sap_error* error) {
+  const char* at = job->options.names;
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
+    compare_contender c = {.options = job->options.setup.stepper.solver_options};
+    if (at != NULL ? *at == '\0' : i == sap_solver_count()) {
+      break;
+    }
+    if (at != NULL) {
+      (void)compare_read_solver(&at, &c);  // read before
+    } else {
+      c.info = sap_solver_get_info(i);
+      (void)snprintf(c.name, sizeof c.name, "%s", c.info->name);
+    }
+    const compare_start start = job->options.start;
+    if (start != COMPARE_WARM) {
+      status = add_contender(job, &c, false, error);
+    }
+    if (status == SAP_STATUS_OK && (start == COMPARE_WARM || start == COMPARE_BOTH)) {
+      status = add_contender(job, &c, true, error);
+    }
+  }
+  return status;
+}
+
+static int create(compare_job* job) {
+  sap_error error;
+  const compare_options* o = &job->options;
+  if (add_contenders(job, &error) != SAP_STATUS_OK ||
+      sap_problem_create(&job->problem, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  job->scene_count = o->scenes ? o->operand_count : 1;
+  const size_t groups = (size_t)job->scene_count * (size_t)o->value_count * COMPARE_CLASSES;
+  job->groups = calloc(groups * (size_t)job->count, sizeof *job->groups);
+  const bool rows = !o->summary || o->rows != NULL;
+  job->rows = rows ? compare_rows_create() : NULL;
+  if (job->groups == NULL || (rows && job->rows == NULL)) {
+    return cli_out_of_memory();
+  }
+  return CLI_OK;
+}
+
+static void destroy(compare_job* job) {
+  cli_table_destroy(job->rows);
+  profile_clear(&job->profile);
+  compare_convergence_destroy(job->convergence);
+  compare_lines_clear(&job->lines);
+  sap_problem_destroy(job->problem);
+  const int groups = job->scene_count * job->options.value_count * COMPARE_CLASSES * job->count;
+  for (int i = 0; job->groups != NULL && i < groups; ++i) {
+    free(job->groups[i].times);
+  }
+  for (int i = 0; i < job->count; ++i) {
+    sap_solver_destroy(job->contenders[i].solver);
+  }
+  sap_solution_clear(&job->solution);
+  sap_solution_clear(&job->first);
+  sap_report_clear(&job->report);
+  compare_options_clear(&job->options);
+  free(job->groups);
+}
+
+static sap_status write_profile(const compare_job* job, sap_error* error) {
+  const char* names[COMPARE_CONTENDERS_MAX];
+  for (int i = 0; i < job->count; ++i) {
+    names[i] = job->contenders[i].label;
+  }
+  return profile_write(&job->profile, names, job->options.profile_tolerance, job->options.profile,
+                       error);
+}
+
+static sap_status write_rows(const compare_job* job, sap_error* error) {
+  sap_file* file;
+  sap_status status = sap_file_create(job->options.rows, &file, error);
+  if (status == SAP_STATUS_OK) {
+    status = cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file))
+                 ? sap_file_commit(file, error)
+                 : cli_no_memory(error);
+    sap_file_close(file);
+  }
+  return status;
+}
+
+// The table first, so that no output that fails takes the results with it.
+static int finish(compare_job* job) {
+  sap_error error = {0};
+  const compare_options* o = &job->options;
+  const bool printed =
+      o->summary ? compare_print_summary(job) : cli_table_print(job->rows, o->format, stdout);
+  if (!printed) {
+    return cli_out_of_memory();
+  }
+  const int code = cli_flush();
+  if ((o->profile != NULL && write_profile(job, &error) != SAP_STATUS_OK) ||
+      (o->rows != NULL && write_rows(job, &error) != SAP_STATUS_OK) ||
+      (o->convergence != NULL && compare_convergence_write(job, &error) != SAP_STATUS_OK) ||
+      (o->timings != NULL && compare_timings_write(job, &error) != SAP_STATUS_OK) ||
+      (o->svg != NULL && compare_self_write(job, &error) != SAP_STATUS_OK)) {
+    return cli_report(&error);
+  }
+  return code;
+}
+
+static sap_status refuse(const char* what, sap_error* error) {
+  error->status = SAP_STATUS_ARGUMENT;
+  (void)snprintf(error->message, sizeof error->message, "the file holds no %s", what);
+  return SAP_STATUS_ARGUMENT;
+}
+
+// The guess, or else the solution, that stands beside the problem.
+static sap_status start_from_file(compare_job* job, const char* path, sap_error* error) {
+  bool found = false;
+  sap_status status = sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error);
+  if (status == SAP_STATUS_OK && !found) {
+    status = sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
+  }
+  if (status == SAP_STATUS_OK && !found) {
+    return refuse("/guesses/1 and no /solution to start from", error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_set_v_guess(job->problem, job->first.v, error);
+  }
+  return status == SAP_STATUS_OK
+             ? sap_problem_set_gamma_guess(job->problem, job->first.gamma, error)
+             : status;
+}
+
+static sap_status take_reference(compare_job* job, const char* path, sap_error* error) {
+  bool found = false;
+  const sap_status status =
+      sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
+  return status == SAP_STATUS_OK && !found ? refuse("/solution to compare with", error) : status;
+}
+
+static sap_status visit(void* context, const char* path, int64_t index, sap_error* error) {
+  compare_job* job = context;
+  const compare_where where = {.name = path, .index = index};
+  sap_status status = SAP_STATUS_OK;
+  if (job->options.start == COMPARE_FILE) {
+    status = start_from_file(job, path, error);
+  }
+  if (status == SAP_STATUS_OK && job->options.reference != NULL) {
+    status = take_reference(job, path, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
+}
+
+static int compare(compare_job* job) {
+  const compare_options* o = &job->options;
+  int exit_code = create(job);
+  if (exit_code == CLI_OK && !o->scenes) {
+    exit_code = problem_files_visit(o->operands, o->operand_count, job->problem, visit, job);
+  }
+  bool unconverged = false;
+  for (int i = 0; exit_code == CLI_OK && o->scenes && i < o->operand_count; ++i) {
+    exit_code = o->self ? compare_self(job, i) : compare_scene(job, i);
+    unconverged = unconverged || exit_code == CLI_UNCONVERGED;
+    exit_code = exit_code == CLI_UNCONVERGED ? CLI_OK : exit_code;
+  }
+  if (exit_code == CLI_OK) {
+    exit_code = finish(job);
+  }
+  return exit_code == CLI_OK && unconverged ? CLI_UNCONVERGED : exit_code;
+}
+
+static int run(const cli_command* command, int argc, char** argv) {
+  int exit_code = CLI_OK;
+  compare_arguments arguments;
+  compare_job* job = calloc(1, sizeof *job);
+  if (job == NULL) {
+    return cli_out_of_memory();
+  }
+  if (compare_study_expand(command, argc, argv, &arguments, &exit_code) &&
+      compare_options_read(command, arguments.argc, arguments.argv, &job->options, &exit_code)) {
+    exit_code = compare(job);
+  }
+  destroy(job);
+  compare_arguments_clear(&arguments);
+  free(job);
+  return exit_code;
+}
+
+const cli_command cli_command_compare = {
+    .name = "compare",
+    .operands = "FILE...|SCENE...|STUDY",
+    .summary = "solve contact problems by several solvers and judge them alike",
+    .description =
+        "FILES are contact problems, text or HDF5 (FCLIB) as 'sapstep run --dump-problems' writes\n"
+        "them: every solver solves each, and there is a row for each with outcome, iterations,\n"
+        "time [us], relative natural maps of the convex (ccp) and the nonlinear (ncp) contact\n"
+        "problem with a step for each block, relative momentum error, distance of the impulses\n"
+        "from their sets [N s], dual and complementarity residuals, dissipation [J], and the\n"
+        "relative difference of the velocities from those of the first solver. Solvers that do "
+        "not\n"
+        "take a problem's blocks are left out. With --summary a row per solver: problems solved "
+        "to\n"
+        "1e-4 and 1e-8 in the natural map of the solver's own model, mean and most iterations,\n"
+        "median and longest time, the worst of each residual. The tolerance is 1e-9 here, unless\n"
+        "--tolerance says otherwise, and no solver checks its input.\n"
+        "A SCENE (MJCF, URDF) is stepped by one solver, and the problem of every N-th step is "
+        "solved\n"
+        "by all, cold and warm: the summary. With --self each solver steps the scene itself, and\n"
+        "--plot draws what becomes of it. A STUDY (NAME.study) is a command line in a file, an "
+        "option\n"
+        "per line without its dashes and 'scene FILE'; see examples/studies.",
+    .examples =
+        "  sapstep compare --summary *.problem\n"
+        "  sapstep compare --solvers sap,admm-ccp,apgd --tolerance 1e-10 pile.problem\n"
+        "  sapstep compare examples/scenes/quadruped.xml --every 10 --profile quadruped.svg\n"
+        "  sapstep compare examples/studies/pyramid_drift.study\n",
+    .options = compare_option_list,
+    .solver_options = true,
+    .run = run,
+};

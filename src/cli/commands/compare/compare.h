@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of `sapstep compare` share.
+//   compare.c            the command           compare_options.c      its command line
+//   compare_lists.c      arguments with parts  compare_study.c        a command line from a file
+//   compare_judge.c      one judge of solvers  compare_scene.c        problems of a scene
+//   compare_self.c       runs by each solver   compare_quantity.c     what is measured of them
+//   compare_reference.c  deviations            compare_internal.c     internal forces
+//   compare_class.c      classes of problems   compare_convergence.c  residual over iterations
+//   compare_table.c      tables                compare_timings.c      a chart of times
+//   compare_chart.c      lines and charts
+#ifndef SAP_CLI_COMMANDS_COMPARE_COMPARE_H
+#define SAP_CLI_COMMANDS_COMPARE_COMPARE_H
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+#include "cli/commands/compare/compare_chart.h"
+#include "cli/commands/sweep/sweep.h"
+#include "cli/profile.h"
+#include "cli/table.h"
+
+enum {
+  COMPARE_CONTENDERS_MAX = 128,
+  COMPARE_VALUES_MAX = 64,
+  COMPARE_QUANTITIES_MAX = 16,
+  COMPARE_FORCES_MAX = 16,
+  COMPARE_TEXTS_MAX = 256,
+};
+
+// What contenders start from: nothing, the solution of the problem before, or what the file holds.
+typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;
+extern const char* const compare_start_names[];
+
+// A force on a body along a world axis, a formula of t [N].
+typedef struct compare_force {
+  const char *body, *formula;
+  int axis;
+} compare_force;
+
+// A quantity of a run as asked for: NAME, NAME:STATISTIC or Y@X.
+typedef enum compare_statistic {
+  COMPARE_OVER_TIME,  // none asked for: a line over time
+  COMPARE_MAX,
+  COMPARE_MEAN,
+  COMPARE_END,
+  COMPARE_INTEGRAL,  // of |x| over time
+} compare_statistic;
+typedef struct compare_quantity {
+  char name[SWEEP_NAME_SIZE];
+  compare_statistic statistic;
+  bool drawn;         // on an axis y; else one of x only
+  int over;           // the quantity on the axis x, -1: time
+  const char* exact;  // formula of t, NULL: none is known
+} compare_quantity;
+
+typedef struct compare_options {
+  const char* names;  // of solvers, NULL: all
+  compare_start start;
+  bool self, classes, summary, lenient, floating_base;
+  double floor;  // [m], NaN: none
+  const char* keyframe;
+  double duration;  // [s]
+  int32_t every;    // steps per problem
+  const char* reference;
+  double reference_dt;  // [s], 0: the scene's
+  sweep_setup setup;    // what is set
+  const char* vary;     // a name for sweep_setup_take, NULL: nothing
+  const char* values[COMPARE_VALUES_MAX];
+  int value_count;  // >= 1; one of no meaning without `vary`
+  compare_force forces[COMPARE_FORCES_MAX];
+  int force_count;
+  compare_quantity quantities[COMPARE_QUANTITIES_MAX];
+  int quantity_count;
+  const char *profile, *svg, *convergence, *timings, *rows;  // paths, NULL: none
+  double profile_tolerance;
+  cli_format format;
+  char** operands;
+  int operand_count;
+  bool scenes;                     // the operands are scenes
+  char* texts[COMPARE_TEXTS_MAX];  // that pointers above point into
+  int text_count;
+} compare_options;
+
+// Residuals that tables show, in the order of compare_residuals.
+enum { COMPARE_RESIDUALS = 12 };
+typedef struct compare_residual {
+  const char* name;  // with unit
+  size_t offset;     // in sap_residual
+  bool narrow;       // in tables for the eye as well
+} compare_residual;
+extern const compare_residual compare_residuals[COMPARE_RESIDUALS];
+// The scaled natural map of the nonlinear or the convex problem.
+double compare_map(const sap_residual* residual, bool nonlinear);
+double compare_residual_value(const sap_residual* residual, int index);
+
+typedef struct compare_contender {
+  const sap_solver_info* info;
+  char name[COMPARE_LABEL_SIZE];  // as asked for: "admm-ncp:penalty=fixed"
+  sap_solver_options options;
+  bool warm;
+  bool nonlinear;  // solves the NCP: judged by that natural map
+  char label[COMPARE_LABEL_SIZE];
+  sap_solver* solver;
+} compare_contender;
+
+// Classes of problems by their constraints, tsounis Sec. VII-C.
+typedef enum compare_class {
+  COMPARE_FREE,  // no constraints
+  COMPARE_INDEPENDENT_JOINTS,
+  COMPARE_REDUNDANT_JOINTS,
+  COMPARE_DENSE_JOINTS,
+  COMPARE_SINGLE_CONTACT,
+  COMPARE_SPARSE_CONTACTS,
+  COMPARE_DENSE_CONTACTS,
+  COMPARE_DENSE_CONSTRAINTS,
+  COMPARE_CLASSES
+} compare_class;
+extern const char* const compare_class_names[COMPARE_CLASSES];
+// Of the problem of a model's step.
+sap_status compare_classify(const sap_problem* problem, const sap_model* model, compare_class* out,
+                            sap_error* error);
+
+// What a row of the summary counts: a scene, a value, a class, a contender.
+typedef struct compare_group {
+  int64_t problems, refused, solved_4, solved_8, iterations, iterations_max;
+  double time_max;         // [s]
+  double* times;           // of solves [s]                                      (problems)
+  int64_t times_capacity;  //
+  double worst[COMPARE_RESIDUALS];
+  double penetration;  // the deepest contact or row [m]
+  int64_t steps;       // --self: made
+  bool failed;         // --self: a step failed
+  double statistics[COMPARE_QUANTITIES_MAX];
+} compare_group;
+
+typedef struct compare_where {
+  int scene, value;
+  compare_class class;
+  const char* name;  // of the file
+  int64_t index;     // problem of the file, step of the scene
+} compare_where;
+
+typedef struct compare_convergence compare_convergence;
+
+typedef struct compare_job {
+  compare_options options;
+  compare_contender contenders[COMPARE_CONTENDERS_MAX];
+  int count;
+  compare_group* groups;  // (scenes, values, COMPARE_CLASSES, contenders)
+  int scene_count;
+  profile profile;
+  compare_convergence* convergence;  // NULL: none
+  compare_lines lines;
+  cli_table* rows;  // a row per problem and contender; NULL: not wanted
+  sap_problem* problem;
+  sap_solution solution, first;
+  sap_report report;
+} compare_job;
+
+// True: all is read. False: *exit_code is what the program must return.
+extern const cli_option compare_option_list[];
+bool compare_options_read(const cli_command* command, int argc, char** argv,
+                          compare_options* options, int* exit_code);
+void compare_options_clear(compare_options* options);
+// Reads NAME[:OPTION=VALUE...] up to a comma; the options begin as given. NULL: done, and *text is
+// behind it; else what it must be.
+const char* compare_read_solver(const char** text, compare_contender* contender);
+// Arguments that are lists; NULL: taken, else what they must be.
+const char* compare_take_names(compare_options* options, const char* argument);
+const char* compare_take_set(compare_options* options, const char* argument);
+const char* compare_take_vary(compare_options* options, const char* argument);
+const char* compare_take_force(compare_options* options, const char* argument);
+const char* compare_take_plot(compare_options* options, const char* argument);
+const char* compare_take_exact(compare_options* options, const char* argument);
+// A command line whose first operand ends in .study is that of the study's lines, followed by its
+// own options; others are taken as they are. False: *exit_code is what the program must return.
+typedef struct compare_arguments {
+  int argc;
+  char** argv;
+  char** owned;  // copies, ended by NULL; NULL: argv is the program's
+} compare_arguments;
+bool compare_study_expand(const cli_command* command, int argc, char** argv, compare_arguments* out,
+                          int* exit_code);
+void compare_arguments_clear(compare_arguments* arguments);
+
+compare_group* compare_group_of(const compare_job* job, const compare_where* where, int contender);
+// Adds what a solver did to a row of the summary; false: out of memory.
+bool compare_count(compare_group* group, const compare_contender* contender,
+                   const sap_report* report, const sap_residual* residual);
+// [s], NaN without any problem.
+double compare_median_time(const compare_group* group);
+// Of the finite values, which are sorted; NaN of none.
+double compare_median(double* values, int64_t count);
+// Solves the problem by all contenders and judges them alike. A solver that does not take the
+// problem's blocks counts as refused.
+sap_status compare_problem(compare_job* job, const sap_problem* problem, const compare_where* where,
+                           double dt, sap_error* error);
+
+// A scene about to be stepped.
+typedef struct compare_run {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+  double* control;
+  double dt;
+  int64_t planned;  // steps
+  bool refused;     // the solver does not take the scene's law of contact
+  int32_t force_bodies[COMPARE_FORCES_MAX];
+} compare_run;
+// Who steps it, and how.
+typedef struct compare_stepping {
+  const char* solver;                        // NULL: the default
+  const sap_solver_options* solver_options;  // NULL: those of the command line
+  int value;                                 // of what varies
+  double dt;                                 // [s], 0: the scene's or what is set
+} compare_stepping;
+sap_status compare_run_open(const compare_options* options, const char* scene,
+                            const compare_stepping* stepping, compare_run* out, sap_error* error);
+void compare_run_close(compare_run* run);
+// One step with the forces of its middle.
+sap_status compare_run_step(const compare_options* options, compare_run* run,
+                            sap_step_report* report, sap_error* error);
+// All steps by the reference; the exit code.
+int compare_scene(compare_job* job, int scene);
+int compare_self(compare_job* job, int scene);
+
+// Quantities of a run, resolved for its model.
+typedef struct compare_probe {
+  int kind;
+  int index, component;
+} compare_probe;
+// Parses "NAME[:STATISTIC][@X]" and adds what is named; false: what is wrong stands in `wrong`.
+bool compare_quantity_add(compare_options* options, char* text, const char** wrong);
+sap_status compare_probe_find(const compare_quantity* quantity, const sap_model* model,
+                              compare_probe* out, sap_error* error);
+// What of a step is measured.
+typedef struct compare_sample {
+  const sap_step_report* report;
+  const sap_residual* residual;  // NULL: there was no block
+  double deviation;              // [m, rad], NaN: no reference
+  const sap_state* start;        // of the run
+} compare_sample;
+sap_status compare_probe_value(const compare_probe* probe, compare_run* run,
+                               const compare_sample* sample, double* out, sap_error* error);
+// "energy [J]"
+void compare_quantity_label(const compare_quantity* quantity, char out[COMPARE_LABEL_SIZE]);
+// Least impulses with the same J' gamma: gamma less those, its norm [N s].
+sap_status compare_internal_impulse(const sap_problem* problem, const double* gamma, double* out,
+                                    sap_error* error);
+
+// Positions of a run that others are measured from.
+typedef struct compare_reference {
+  int solver, value;  // whose: contender (-1: that of --reference), value
+  double dt;
+  int64_t count;
+  int32_t nq;
+  double* q;  // after each step, the start first                                 (count, nq)
+} compare_reference;
+bool compare_reference_wanted(const compare_options* options);
+sap_status compare_reference_make(const compare_job* job, const char* scene, int value,
+                                  int contender, compare_reference* reference, sap_error* error);
+// |q (-) q_ref| after step `step`; NaN where the reference has no such time.
+double compare_reference_deviation(const compare_reference* reference, const compare_run* run,
+                                   int64_t step);
+void compare_reference_clear(compare_reference* reference);
+
+sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error);
+sap_status compare_convergence_write(compare_job* job, sap_error* error);
+void compare_convergence_destroy(compare_convergence* convergence);
+
+sap_status compare_timings_write(compare_job* job, sap_error* error);
+sap_status compare_self_write(compare_job* job, sap_error* error);
+
+// The file and its folder: "unitree_go1/scene.xml".
+void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]);
+cli_table* compare_rows_create(void);
+void compare_rows_add(compare_job* job, const compare_contender* contender,
+                      const compare_where* where, const sap_problem* problem,
+                      const sap_residual* residual, double difference);
+// Prints the summary; false: out of memory.
+bool compare_print_summary(const compare_job* job);
+
+#endif

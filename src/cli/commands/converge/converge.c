@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep converge: how fast the error of a scene falls with the step.
+#define _POSIX_C_SOURCE 200809L
+#include "cli/commands/converge/converge.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands/sweep/sweep_hash.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+
+// Of what decides on the results: the command without what only concerns the output. The scene's
+// files follow when it is read.
+static void hash_command(converge_study* s, int argc, char** argv) {
+  static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
+  uint64_t hash = sweep_hash(SWEEP_HASH_BEGIN, sap_version(), strlen(sap_version()));
+  for (int i = 0; i < argc; ++i) {
+    bool skipped = false;
+    for (size_t k = 0; k < sizeof output / sizeof *output; ++k) {
+      skipped = skipped || strcmp(argv[i], output[k]) == 0;
+    }
+    if (skipped) {
+      ++i;
+    } else {
+      hash = sweep_hash(hash, argv[i], strlen(argv[i]) + 1);
+    }
+  }
+  s->hash = hash;
+}
+
+static bool can_combine(sap_scheme scheme, sap_stage stage) {
+  sap_stepper_options options = sap_stepper_options_default();
+  options.contact_stage = stage;
+  return sap_stepper_options_set_scheme(&options, scheme, NULL) == SAP_STATUS_OK &&
+         sap_stepper_options_check(&options, NULL) == SAP_STATUS_OK;
+}
+
+// The series are all combinations that exist; says which do not.
+static bool list_series(converge_study* s, converge_case* series) {
+  const converge_options* o = &s->options;
+  s->series = 0;
+  for (int i = 0; i < o->nschemes; ++i) {
+    for (int j = 0; j < o->nstages; ++j) {
+      if (!can_combine(o->schemes[i], o->stages[j])) {
+        cli_message("left out: %s has no theta point to evaluate contact at",
+                    sap_scheme_text(o->schemes[i]));
+        continue;
+      }
+      for (int k = 0; k < o->nsolvers; ++k) {
+        series[s->series] = (converge_case){.series = s->series,
+                                            .scheme = o->schemes[i],
+                                            .stage = o->stages[j],
+                                            .solver = o->solvers[k]};
+        ++s->series;
+      }
+    }
+  }
+  return s->series > 0;
+}
+
+static bool list_cases(converge_study* s) {
+  converge_case series[SAP_SCHEME_COUNT * SAP_STAGE_COUNT * CONVERGE_SOLVERS_MAX];
+  const converge_options* o = &s->options;
+  if (!list_series(s, series)) {
+    return false;
+  }
+  s->references = o->nexact == 0 ? 2 : 0;
+  s->count = s->references + s->series * o->levels;
+  s->cases = calloc((size_t)s->count, sizeof *s->cases);
+  if (s->cases == NULL) {
+    return false;
+  }
+  for (int i = 0; i < s->references; ++i) {
+    s->cases[i] = (converge_case){
+        .series = -1,
+        .scheme = SAP_SCHEME_MIDPOINT,
+        .solver = o->solvers[0],
+        .stride = ((int64_t)1 << (o->levels - 1)) * o->ratio / (i + 1),
+    };
+    s->cases[i].dt = o->dt / (double)s->cases[i].stride;
+  }
+  for (int i = s->references; i < s->count; ++i) {
+    const int level = o->levels - 1 - (i - s->references) / s->series;
+    s->cases[i] = series[(i - s->references) % s->series];
+    s->cases[i].stride = (int64_t)1 << level;
+    s->cases[i].dt = o->dt / (double)s->cases[i].stride;
+  }
+  return true;
+}
+
+// The references and what they differ by. False: one did not arrive.
+static bool make_reference(converge_study* s, int* code) {
+  const double nan = (double)NAN;
+  s->reference_error = (converge_errors){nan, nan, nan, nan};
+  if (s->references == 0) {
+    return true;
+  }
+  if (!converge_jobs_run(s, 0, s->references)) {
+    return false;
+  }
+  sap_error error = {0};
+  sap_multibody* multibody = NULL;
+  for (int i = 0; i < s->references; ++i) {
+    if (!s->cases[i].done) {
+      progress_end(&s->bar);
+      cli_message("the reference failed: midpoint with dt = %g s: %s", s->cases[i].dt,
+                  s->cases[i].error.message);
+      *code = s->cases[i].error.status == SAP_STATUS_MEMORY ? CLI_INTERNAL : CLI_UNCONVERGED;
+      return false;
+    }
+  }
+  if (sap_multibody_create(s->model, &multibody, &error) != SAP_STATUS_OK) {
+    *code = cli_report(&error);
+    return false;
+  }
+  if (s->options.against == CONVERGE_RICHARDSON) {
+    converge_extrapolate(s, multibody);
+  }
+  converge_find_roundoff(s);
+  converge_errors* missed = &s->reference_error;
+  converge_compare(s, multibody, s->cases[1].samples, missed);
+  if (s->options.against == CONVERGE_RICHARDSON) {  // what the finer run misses, a fourth of this
+    *missed = (converge_errors){missed->position / 4.0, missed->velocity / 4.0,
+                                missed->position_end / 4.0, missed->velocity_end / 4.0};
+  }
+  sap_multibody_destroy(multibody);
+  return true;
+}
+
+static int execute(converge_study* s) {
+  int code = CLI_OK;
+  progress_begin(&s->bar);
+  const bool referenced = make_reference(s, &code);
+  const bool complete = referenced && converge_jobs_run(s, s->references, s->count);
+  progress_end(&s->bar);
+  if (interrupt_came()) {
+    if (s->journal != NULL) {
+      cli_message("interrupted; finished runs are kept in '%s': the same command goes on",
+                  s->options.journal);
+    } else {
+      cli_message("interrupted; with --journal FILE the same command could go on");
+    }
+    code = CLI_UNCONVERGED;
+  }
+  if (!referenced) {
+    return code;
+  }
+  const int reported = converge_report(s);
+  converge_journal_close(s->journal, complete);
+  s->journal = NULL;
+  return complete || reported > code ? reported : code;
+}
+
+static int converge_scene(const cli_command* command, int argc, char** argv) {
+  converge_study study = {0};
+  int code;
+  if (!converge_options_read(command, argc, argv, &study.options, &code)) {
+    return code;
+  }
+  interrupt_catch(false);
+  sap_error error = {0};
+  hash_command(&study, argc, argv);
+  if (converge_scene_read(&study, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
+  } else if (!list_cases(&study)) {
+    code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
+  } else if (study.options.journal != NULL &&
+             converge_journal_open(study.options.journal, &study, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
+  } else {
+    code = execute(&study);
+  }
+  converge_journal_close(study.journal, false);
+  for (int i = 0; i < study.count && study.cases != NULL; ++i) {
+    free(study.cases[i].samples);
+  }
+  for (int i = 0; i < study.options.nexact; ++i) {
+    free(study.options.exact[i].owned);
+  }
+  free(study.cases);
+  sap_state_clear(&study.start);
+  sap_model_destroy(study.model);
+  return code;
+}
+
+const cli_command cli_command_converge = {
+    .name = "converge",
+    .operands = "SCENE",
+    .summary = "measure how the error of a scene falls with the step",
+    .description =
+        "Runs the scene with steps dt, dt/2, dt/4, ... and compares positions and velocities at\n"
+        "the multiples of dt, in the L2 norm over time, with an exact solution or with a run of\n"
+        "much smaller step. The observed order is the slope of the error over the step in a\n"
+        "double-logarithmic chart, by least squares, with its standard error. Two references\n"
+        "tell how accurate the reference is: errors less than ten times that are marked and\n"
+        "left out of the orders, and the exit code is 1.",
+    .examples =
+        "  sapstep converge examples/scenes/double_pendulum.xml --dt 0.01 --svg orders.svg\n"
+        "  sapstep converge examples/scenes/spring_cylinder.xml --duration 5 --journal "
+        "orders.journal\n"
+        "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
+    .options = converge_option_list,
+    .solver_options = true,
+    .run = converge_scene,
+};

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the files of `sapstep converge` share.
+//   converge_options.c  command line      converge_case.c  one run at one step size
+//   converge_jobs.c     all runs, in threads               converge_report.c  orders, table, chart
+//   converge_scene.c    what the scene says                converge_journal.c finished runs on disk
+#ifndef SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
+#define SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
+
+#include <stdatomic.h>
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "cli/scene_options.h"
+#include "cli/table.h"
+
+enum { CONVERGE_EXACT_MAX = 16, CONVERGE_SOLVERS_MAX = 16, CONVERGE_LEVELS_MAX = 20 };
+
+// The exact solution of one joint's coordinate.
+typedef struct converge_exact {
+  char joint[128];
+  const char* expression;
+  char* owned;   // the expression where it is the scene's
+  int32_t q, v;  // its coordinates
+} converge_exact;
+
+// What errors are measured against.
+typedef enum converge_against {
+  CONVERGE_AUTO,        // exact solutions where given or named by the scene, else a run
+  CONVERGE_RUN,         // the finer of two runs with much smaller steps
+  CONVERGE_RICHARDSON,  // what both extrapolate to
+} converge_against;
+
+// Where a joint starts instead of the default pose or the keyframe.
+typedef struct converge_start {
+  char joint[128];
+  double position;  // [m, rad]
+} converge_start;
+
+typedef struct converge_options {
+  cli_scene scene;  // with its dt: the largest step
+  const char *svg, *journal;
+  converge_against against;
+  double dt, duration;  // the largest step [s]
+  int32_t levels;       // step sizes
+  int32_t ratio;        // smallest step over that of the reference
+  int32_t jobs;         // threads
+  sap_scheme schemes[SAP_SCHEME_COUNT];
+  sap_stage stages[SAP_STAGE_COUNT];
+  const char* solvers[CONVERGE_SOLVERS_MAX];
+  int nschemes, nstages, nsolvers;
+  converge_exact exact[CONVERGE_EXACT_MAX];
+  converge_start start[CONVERGE_EXACT_MAX];
+  int nexact, nstart;
+  cli_format format;
+  sap_stepper_options stepper;
+} converge_options;
+
+typedef struct converge_errors {
+  double position;      // L2 over time of |q (-) reference|
+  double velocity;      // of |v - reference|
+  double position_end;  // at the end
+  double velocity_end;
+} converge_errors;
+
+// A run at one step size.
+typedef struct converge_case {
+  int32_t series;  // scheme x stage x solver; -1: a reference
+  sap_scheme scheme;
+  sap_stage stage;
+  const char* solver;
+  double dt;
+  int64_t stride;  // steps from one sample to the next
+  // results
+  bool done;
+  sap_error error;  // of a run that ended early
+  converge_errors errors;
+  double energy_drift;  // at the end, since the start [J]
+  double penetration;   // largest [m]
+  double drift;         // largest gap of an equality at a sample [m, rad]
+  double newton;        // iterations, mean
+  double seconds;       // wall clock
+  int64_t steps, unconverged;
+  double* samples;  // q, v at every sample of a reference, else NULL
+} converge_case;
+
+typedef struct converge_journal converge_journal;
+
+typedef struct converge_study {
+  converge_options options;
+  sap_model* model;
+  sap_state start;
+  int64_t samples;       // after the start, one per largest step
+  converge_case* cases;  // the two references (none with exact solutions), the finer one first;
+                         // then those of the smallest step, of the next, ...: see converge_at
+  int count, references, series;
+  converge_errors reference_error;  // by how much the two references differ; NaN with exact ones
+  converge_errors roundoff;  // what a reference's steps make of it at most; 0 with exact ones
+  progress bar;
+  _Atomic int next;
+  _Atomic int64_t steps;      // made so far
+  uint64_t hash;              // of the command, the scene and the program
+  converge_journal* journal;  // NULL: none
+} converge_study;
+
+// The command line; false: *exit_code is what the program must return.
+extern const cli_option converge_option_list[];
+bool converge_options_read(const cli_command* command, int argc, char** argv,
+                           converge_options* options, int* exit_code);
+
+// The case of a series at level 0 (largest step), 1, ...
+static inline const converge_case* converge_at(const converge_study* study, int series, int level) {
+  return &study->cases[study->references + (study->options.levels - 1 - level) * study->series +
+                       series];
+}
+
+// Steps a case and fills its results. References keep their samples.
+void converge_case_run(converge_study* study, converge_case* c);
+// Errors of samples (q, v at every sample) against the finer reference.
+void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
+                      converge_errors* out);
+// Of the finer reference: eps of its L2 norms in each of its steps.
+void converge_find_roundoff(converge_study* study);
+// Makes of the finer reference what both extrapolate to at second order: x + (x - coarser)/3.
+void converge_extrapolate(converge_study* study, sap_multibody* multibody);
+
+// Reads the scene, its exact solutions where they hold, and the state that all runs start from.
+sap_status converge_scene_read(converge_study* study, sap_error* error);
+
+// Restores the runs that an earlier study has finished.
+sap_status converge_journal_open(const char* path, converge_study* study, sap_error* error);
+void converge_journal_add(converge_journal* journal, const converge_study* study,
+                          const converge_case* c);
+// finished: its file is no longer needed.
+void converge_journal_close(converge_journal* journal, bool finished);
+
+// Runs cases [first, last) in threads with a progress bar. False: interrupted or no threads.
+bool converge_jobs_run(converge_study* study, int first, int last);
+
+// Prints the table and writes the chart; the exit code.
+int converge_report(const converge_study* study);
+
+// Least squares of log e over log dt: the slope and its standard error (NaN with fewer than three
+// points).
+typedef struct converge_fit {
+  double order, uncertainty;
+  int points;
+} converge_fit;
+
+#endif

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Orders, table and chart of a convergence study.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/commands/converge/converge.h"
+
+// An error must be so many times what the references differ by to count. The finer reference of
+// order p is off by 1/(2^p - 1) of that, so that a tenth of an error at most is the reference's.
+#define REFERENCE_MARGIN 10.0
+
+static converge_fit fit_order(const double* dt, const double* error, int count) {
+  double n = 0.0, sum_x = 0.0, sum_y = 0.0, xx = 0.0, xy = 0.0, yy = 0.0;
+  for (int pass = 0; pass < 2; ++pass) {
+    const double mean_x = n > 0.0 ? sum_x / n : 0.0, mean_y = n > 0.0 ? sum_y / n : 0.0;
+    for (int i = 0; i < count; ++i) {
+      if (!(error[i] > 0.0) || !isfinite(error[i])) {
+        continue;
+      }
+      const double x = log(dt[i]), y = log(error[i]);
+      if (pass == 0) {
+        n += 1.0;
+        sum_x += x;
+        sum_y += y;
+      } else {
+        xx += (x - mean_x) * (x - mean_x);
+        xy += (x - mean_x) * (y - mean_y);
+        yy += (y - mean_y) * (y - mean_y);
+      }
+    }
+  }
+  const double nan = (double)NAN;
+  converge_fit fit = {nan, nan, (int)n};
+  if (n >= 2.0) {
+    fit.order = xy / xx;
+  }
+  if (n >= 3.0) {
+    fit.uncertainty = sqrt(fmax(0.0, yy - fit.order * xy) / (n - 2.0) / xx);
+  }
+  return fit;
+}
+
+// One error norm of a series, level by level; NaN: did not arrive, or the reference is too coarse.
+typedef struct column {
+  double all[CONVERGE_LEVELS_MAX];   // as measured
+  double good[CONVERGE_LEVELS_MAX];  // those that count
+  bool coarse[CONVERGE_LEVELS_MAX];  // the reference, for this one
+  converge_fit fit;
+} column;
+
+typedef struct series {
+  double dt[CONVERGE_LEVELS_MAX];
+  bool coarse[CONVERGE_LEVELS_MAX];  // the reference, for any norm that the orders are of
+  column position, velocity;
+} series;
+
+// What a scheme solves exactly has errors of round-off, which no reference makes smaller.
+static void fill(const converge_study* s, column* c, const series* of, int level, double error,
+                 double reference, double roundoff) {
+  const bool close = error < REFERENCE_MARGIN * reference;
+  c->all[level] = error;
+  c->good[level] = close ? (double)NAN : error;
+  c->coarse[level] = close && error > roundoff;
+  if (level == s->options.levels - 1) {
+    c->fit = fit_order(of->dt, c->good, s->options.levels);
+  }
+}
+
+static void evaluate(const converge_study* s, int index, series* out) {
+  for (int l = 0; l < s->options.levels; ++l) {
+    const converge_case* c = converge_at(s, index, l);
+    const double nan = (double)NAN;
+    out->dt[l] = c->dt;
+    fill(s, &out->position, out, l, c->done ? c->errors.position : nan, s->reference_error.position,
+         s->roundoff.position);
+    fill(s, &out->velocity, out, l, c->done ? c->errors.velocity : nan, s->reference_error.velocity,
+         s->roundoff.velocity);
+    out->coarse[l] = c->done && (out->position.coarse[l] || out->velocity.coarse[l]);
+  }
+}
+
+static double local_order(const column* c, int level) {
+  return level == 0 ? (double)NAN : log2(c->good[level - 1] / c->good[level]);
+}
+
+static const char* verdict(const converge_case* c, bool coarse) {
+  return !c->done             ? (c->error.message[0] != '\0' ? c->error.message : "not run")
+         : coarse             ? "reference too coarse"
+         : c->unconverged > 0 ? "solver not converged"
+                              : "ok";
+}
+
+static bool print_rows(const converge_study* s, const series* all) {
+  static const cli_column columns[] = {
+      {"scheme", CLI_CELL_TEXT, 0},           {"contact_stage", CLI_CELL_TEXT, 0},
+      {"solver", CLI_CELL_TEXT, 0},           {"dt_s", CLI_CELL_REAL, 6},
+      {"position_l2", CLI_CELL_REAL, 4},      {"position_order", CLI_CELL_REAL, 3},
+      {"velocity_l2", CLI_CELL_REAL, 4},      {"velocity_order", CLI_CELL_REAL, 3},
+      {"position_end", CLI_CELL_REAL, 4},     {"velocity_end", CLI_CELL_REAL, 4},
+      {"energy_drift_J", CLI_CELL_REAL, 3},   {"penetration_m", CLI_CELL_REAL, 3},
+      {"constraint_drift", CLI_CELL_REAL, 3}, {"newton_mean", CLI_CELL_REAL, 3},
+      {"time_s", CLI_CELL_REAL, 3},           {"outcome", CLI_CELL_TEXT, 0},
+      {"position_fit", CLI_CELL_REAL, 0},     {"position_fit_error", CLI_CELL_REAL, 0},
+      {"velocity_fit", CLI_CELL_REAL, 0},     {"velocity_fit_error", CLI_CELL_REAL, 0},
+  };
+  // A table for the eye has the fits in a table of their own.
+  const bool fits = s->options.format != CLI_FORMAT_TABLE;
+  const int count = (int)(sizeof columns / sizeof *columns) - (fits ? 0 : 4);
+  cli_table* table = cli_table_create(columns, count);
+  if (table == NULL) {
+    return false;
+  }
+  const double nan = (double)NAN;
+  for (int i = 0; i < s->series; ++i) {
+    for (int l = 0; l < s->options.levels; ++l) {
+      const converge_case* c = converge_at(s, i, l);
+      cli_table_text(table, sap_scheme_text(c->scheme));
+      cli_table_text(table, sap_stage_text(c->stage));
+      cli_table_text(table, c->solver);
+      cli_table_real(table, c->dt);
+      cli_table_real(table, all[i].position.all[l]);
+      cli_table_real(table, local_order(&all[i].position, l));
+      cli_table_real(table, all[i].velocity.all[l]);
+      cli_table_real(table, local_order(&all[i].velocity, l));
+      cli_table_real(table, c->done ? c->errors.position_end : nan);
+      cli_table_real(table, c->done ? c->errors.velocity_end : nan);
+      cli_table_real(table, c->done ? c->energy_drift : nan);
+      cli_table_real(table, c->penetration);
+      cli_table_real(table, c->drift);
+      cli_table_real(table, c->newton);
+      cli_table_real(table, c->seconds);
+      cli_table_text(table, verdict(c, all[i].coarse[l]));
+      if (fits) {
+        cli_table_real(table, all[i].position.fit.order);
+        cli_table_real(table, all[i].position.fit.uncertainty);
+        cli_table_real(table, all[i].velocity.fit.order);
+        cli_table_real(table, all[i].velocity.fit.uncertainty);
+      }
+    }
+  }
+  const bool printed = cli_table_print(table, s->options.format, stdout);
+  cli_table_destroy(table);
+  return printed;
+}
+
+static bool print_orders(const converge_study* s, const series* all) {
+  static const cli_column columns[] = {
+      {"scheme", CLI_CELL_TEXT, 0},      {"contact_stage", CLI_CELL_TEXT, 0},
+      {"solver", CLI_CELL_TEXT, 0},      {"position_order", CLI_CELL_REAL, 4},
+      {"uncertainty", CLI_CELL_REAL, 2}, {"velocity_order", CLI_CELL_REAL, 4},
+      {"uncertainty", CLI_CELL_REAL, 2}, {"points", CLI_CELL_INTEGER, 0},
+  };
+  cli_table* table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  if (table == NULL) {
+    return false;
+  }
+  for (int i = 0; i < s->series; ++i) {
+    const converge_case* c = converge_at(s, i, 0);
+    cli_table_text(table, sap_scheme_text(c->scheme));
+    cli_table_text(table, sap_stage_text(c->stage));
+    cli_table_text(table, c->solver);
+    cli_table_real(table, all[i].position.fit.order);
+    cli_table_real(table, all[i].position.fit.uncertainty);
+    cli_table_real(table, all[i].velocity.fit.order);
+    cli_table_real(table, all[i].velocity.fit.uncertainty);
+    cli_table_integer(table, all[i].position.fit.points);
+  }
+  (void)printf("\n");
+  const bool printed = cli_table_print(table, CLI_FORMAT_TABLE, stdout);
+  cli_table_destroy(table);
+  return printed;
+}
+
+enum { LABEL_SIZE = 96 };
+
+static void label(const converge_study* s, const converge_case* c, const converge_fit* fit,
+                  char text[LABEL_SIZE]) {
+  (void)snprintf(
+      text, LABEL_SIZE, "%s%s%s%s%s, order %.2f", sap_scheme_text(c->scheme),
+      s->options.nstages > 1 ? ", " : "", s->options.nstages > 1 ? sap_stage_text(c->stage) : "",
+      s->options.nsolvers > 1 ? ", " : "", s->options.nsolvers > 1 ? c->solver : "", fit->order);
+}
+
+static sap_status write_chart(const converge_study* s, const series* all, sap_error* error) {
+  sap_chart_series* lines = calloc(2 * (size_t)s->series, sizeof *lines);
+  char(*labels)[LABEL_SIZE] = calloc((size_t)s->series, sizeof *labels);
+  sap_status status = SAP_STATUS_MEMORY;
+  if (lines != NULL && labels != NULL) {
+    for (int i = 0; i < s->series; ++i) {
+      label(s, converge_at(s, i, 0), &all[i].position.fit, labels[i]);
+      lines[i] = (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].position.all};
+      lines[s->series + i] =
+          (sap_chart_series){labels[i], s->options.levels, all[i].dt, all[i].velocity.all};
+    }
+    sap_chart_panel panels[2] = {{.title = "Positions",
+                                  .x_label = "time step [s]",
+                                  .y_label = "L2 error [m, rad]",
+                                  .log_x = true,
+                                  .log_y = true,
+                                  .markers = true,
+                                  .slopes = 2,
+                                  .series_count = s->series,
+                                  .series = lines}};
+    panels[1] = panels[0];
+    panels[1].title = "Velocities";
+    panels[1].y_label = "L2 error [m/s, rad/s]";
+    panels[1].series = lines + s->series;
+    status = sap_chart_write(s->options.svg, panels, 2, error);
+  } else {
+    status = cli_no_memory(error);
+  }
+  free(lines);
+  free(labels);
+  return status;
+}
+
+// Messages on what is in doubt; the exit code.
+static int judge(const converge_study* s, const series* all) {
+  int coarse = 0, failed = 0, unconverged = 0;
+  for (int i = 0; i < s->series; ++i) {
+    for (int l = 0; l < s->options.levels; ++l) {
+      const converge_case* c = converge_at(s, i, l);
+      coarse += all[i].coarse[l];
+      failed += !c->done;
+      unconverged += c->unconverged > 0;
+    }
+  }
+  const int runs = s->series * s->options.levels;
+  if (coarse > 0) {
+    cli_message(
+        "%d of %d errors are less than ten times what the references with dt = %g and %g s "
+        "differ by (positions %.2g, velocities %.2g): they are left out of the orders; "
+        "--reference-ratio %d would do better",
+        coarse, runs, s->cases[0].dt, s->cases[1].dt, s->reference_error.position,
+        s->reference_error.velocity, 4 * s->options.ratio);
+  }
+  if (failed > 0) {
+    cli_message("%d of %d runs did not arrive", failed, runs);
+  }
+  if (unconverged > 0) {
+    cli_message("in %d of %d runs some steps did not converge", unconverged, runs);
+  }
+  return coarse + failed + unconverged > 0 ? CLI_UNCONVERGED : CLI_OK;
+}
+
+int converge_report(const converge_study* s) {
+  series* all = calloc((size_t)s->series, sizeof *all);
+  bool printed = all != NULL;
+  int code = CLI_OK;
+  if (printed) {
+    for (int i = 0; i < s->series; ++i) {
+      evaluate(s, i, &all[i]);
+    }
+    code = judge(s, all);
+    printed = print_rows(s, all) && (s->options.format != CLI_FORMAT_TABLE || print_orders(s, all));
+  }
+  sap_error error = {0};
+  if (printed && s->options.svg != NULL && write_chart(s, all, &error) != SAP_STATUS_OK) {
+    code = cli_report(&error);
+  }
+  free(all);
+  if (!printed) {
+    return cli_out_of_memory();
+  }
+  return cli_flush() == CLI_OK ? code : CLI_FILE;
+}

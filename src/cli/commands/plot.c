@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep plot: quantities of a recording as a chart.
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sapstep/sapstep.h>
+
+#include "cli/commands/plot_picture.h"
+#include "cli/options.h"
+#include "cli/path.h"
+#include "cli/quantity.h"
+#include "cli/thin_line.h"
+
+enum { ID_OUTPUT = 1, ID_AGAINST, ID_LOG };
+enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256, LIST_SIZE = 512 };
+
+static const cli_option options[] = {
+    {"output", "FILE", ID_OUTPUT,
+     "SVG, or PNG by its name, also -o (the recording's name with .svg)"},
+    {"against", "QUANTITY", ID_AGAINST, "draw over this one instead of time: phase plots"},
+    {"log", NULL, ID_LOG, "logarithmic values"},
+    {0},
+};
+
+typedef struct request {
+  const char *recording, *output, *against;
+  bool logarithmic;
+  char* const* names;
+  int count;
+} request;
+
+// One panel with all that it draws.
+typedef struct picture {
+  quantity q;
+  double* x;     // NULL: time
+  double* thin;  // the points that are drawn
+  char y_label[LABEL_SIZE];
+  sap_chart_series series[LINES];
+} picture;
+
+typedef struct plot {
+  const request* request;
+  const sap_recording* recording;
+  double* time;
+  quantity against;
+  char x_label[LABEL_SIZE];  // of phase plots
+  picture* pictures;
+  sap_chart_panel* panels;
+} plot;
+
+static bool read_request(const cli_command* command, int argc, char** argv, request* r,
+                         int* exit_code) {
+  cli_parser parser;
+  cli_parser_begin(&parser, command, NULL, argc, argv);
+  const char* argument;
+  int id;
+  while ((id = cli_parse_next(&parser, &argument)) > 0) {
+    switch (id) {
+      case ID_OUTPUT:
+        r->output = argument;
+        break;
+      case ID_AGAINST:
+        r->against = argument;
+        break;
+      default:
+        r->logarithmic = true;
+    }
+  }
+  *exit_code = parser.exit_code;
+  if (id == CLI_PARSE_LEAVE) {
+    return false;
+  }
+  if (parser.noperands < 2) {
+    *exit_code = cli_usage_error(command, "a recording and at least one quantity are needed");
+    return false;
+  }
+  if (r->output != NULL && !plot_picture_known(r->output)) {
+    *exit_code = cli_usage_error(command, "--output '%s' must end in .svg or .png", r->output);
+    return false;
+  }
+  r->recording = parser.operands[0];
+  r->names = parser.operands + 1;
+  r->count = parser.noperands - 1;
+  return true;
+}
+
+static void set_labels(picture* p, const char* name) {
+  const quantity_column* first = &p->q.columns[0];
+  bool same = true;
+  for (int32_t i = 1; i < p->q.count; ++i) {
+    same = same && strcmp(p->q.columns[i].unit, first->unit) == 0;
+  }
+  const bool one = p->q.count == 1 && first->label[0] != '\0';
+  const char* what = one ? first->label : p->q.name;
+  if (same && first->unit[0] != '\0') {
+    (void)snprintf(p->y_label, sizeof p->y_label, "%s [%s]", p->q.name, first->unit);
+  } else {
+    (void)snprintf(p->y_label, sizeof p->y_label, "%s", what);
+  }
+  for (int32_t i = 0; i < p->q.count; ++i) {
+    quantity_column* c = &p->q.columns[i];
+    if (c->label[0] == '\0') {
+      (void)snprintf(c->label, sizeof c->label, "%s", name);
+    }
+    if (!same && c->unit[0] != '\0' && strlen(c->label) + strlen(c->unit) + 4 < sizeof c->label) {
+      (void)strcat(strcat(strcat(c->label, " ["), c->unit), "]");
+    }
+  }
+}
+
+static sap_status read_history(plot* all, const char* name, picture* p, sap_error* error) {
+  int32_t row = -1;
+  if (name[strlen("history")] == ':' &&
+      (!cli_read_integer(name + strlen("history:"), &row) || row < 0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
+  }
+  const sap_status status = quantity_read_history(all->recording, row, &p->q, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  p->x = malloc((size_t)p->q.rows * sizeof *p->x);
+  for (int64_t i = 0; i < p->q.rows && p->x != NULL; ++i) {
+    p->x[i] = (double)i;
+  }
+  return p->x != NULL ? SAP_STATUS_OK : cli_no_memory(error);
+}
+
+static sap_status make_panel(plot* all, int i, sap_error* error) {
+  const char* name = all->request->names[i];
+  picture* p = &all->pictures[i];
+  const bool history = strncmp(name, "history", 7) == 0 && (name[7] == '\0' || name[7] == ':');
+  sap_status status = history ? read_history(all, name, p, error)
+                              : quantity_read(all->recording, name, &p->q, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (strcmp(name, "step") == 0 && p->q.count > 1) {  // iterations and seconds share no axis
+    char list[LIST_SIZE] = "";
+    for (int32_t c = 0; c < p->q.count; ++c) {
+      const size_t used = strlen(list);
+      (void)snprintf(list + used, sizeof list - used, "%s%.32s", c > 0 ? ", " : "",
+                     p->q.columns[c].label);
+    }
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "'step' is many things: choose, as in step:%s; there are %s",
+                    p->q.columns[0].label, list);
+  }
+  if (p->q.count > LINES) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "'%.80s' is %ld lines, a chart holds %d: choose, as in %s:%.80s", name,
+                    (long)p->q.count, LINES, p->q.name, p->q.columns[0].label);
+  }
+  set_labels(p, name);
+  p->thin = malloc((size_t)p->q.count * 2 * POINTS * sizeof *p->thin);
+  if (p->thin == NULL) {
+    return cli_no_memory(error);
+  }
+  const bool phase = all->request->against != NULL && !history;
+  const double* x = history ? p->x : phase ? all->against.columns[0].values : all->time;
+  for (int32_t c = 0; c < p->q.count; ++c) {
+    double* points = p->thin + (size_t)c * 2 * POINTS;
+    const int32_t n =
+        cli_thin_line(p->q.rows, x, p->q.columns[c].values, POINTS, points, points + POINTS);
+    p->series[c] = (sap_chart_series){p->q.columns[c].label, n, points, points + POINTS};
+  }
+  all->panels[i] = (sap_chart_panel){.title = name,
+                                     .x_label = history ? "iteration"
+                                                : phase ? all->x_label
+                                                        : "t [s]",
+                                     .y_label = p->y_label,
+                                     .log_y = history || all->request->logarithmic,
+                                     .markers = history,
+                                     .series_count = p->q.count,
+                                     .series = p->series};
+  return SAP_STATUS_OK;
+}
+
+static sap_status draw(plot* all, const char* path, sap_error* error) {
+  const request* r = all->request;
+  const int64_t rows = sap_recording_rows(all->recording);
+  all->pictures = calloc((size_t)r->count, sizeof *all->pictures);
+  all->panels = calloc((size_t)r->count, sizeof *all->panels);
+  all->time = malloc(((size_t)rows + 1) * sizeof *all->time);
+  if (all->pictures == NULL || all->panels == NULL || all->time == NULL) {
+    return cli_no_memory(error);
+  }
+  sap_status status = sap_recording_read(all->recording, "time", 0, rows, all->time, error);
+  if (status == SAP_STATUS_OK && r->against != NULL) {
+    status = quantity_read(all->recording, r->against, &all->against, error);
+    if (status == SAP_STATUS_OK && all->against.count != 1) {
+      status = sap_fail(error, SAP_STATUS_ARGUMENT,
+                        "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
+                        (long)all->against.count, all->against.name, all->against.columns[0].label);
+    }
+  }
+  if (status == SAP_STATUS_OK && r->against != NULL) {
+    const char* unit = all->against.columns[0].unit;
+    (void)snprintf(all->x_label, sizeof all->x_label, unit[0] != '\0' ? "%s [%s]" : "%s",
+                   r->against, unit);
+  }
+  for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
+    status = make_panel(all, i, error);
+  }
+  return status == SAP_STATUS_OK ? plot_write_picture(path, all->panels, all->request->count, error)
+                                 : status;
+}
+
+static void clear(plot* all) {
+  for (int i = 0; i < all->request->count && all->pictures != NULL; ++i) {
+    quantity_clear(&all->pictures[i].q);
+    free(all->pictures[i].x);
+    free(all->pictures[i].thin);
+  }
+  quantity_clear(&all->against);
+  free(all->pictures);
+  free(all->panels);
+  free(all->time);
+}
+
+static int run(const cli_command* command, int argc, char** argv) {
+  request r = {0};
+  int exit_code;
+  if (!read_request(command, argc, argv, &r, &exit_code)) {
+    return exit_code;
+  }
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  char* named = cli_sibling_path(r.recording, ".svg");
+  const char* path = r.output != NULL ? r.output : named;
+  sap_status status =
+      path != NULL ? cli_check_sibling(path, r.recording, &error) : cli_no_memory(&error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_recording_open(r.recording, &recording, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    plot all = {.request = &r, .recording = recording};
+    status = draw(&all, path, &error);
+    clear(&all);
+  }
+  if (status == SAP_STATUS_OK) {
+    (void)printf("%s\n", path);
+  }
+  sap_recording_close(recording);
+  free(named);
+  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+}
+
+const cli_command cli_command_plot = {
+    .name = "plot",
+    .operands = "RECORDING QUANTITY...",
+    .summary = "draw quantities of a recording",
+    .description =
+        "Draws quantities of a recording of 'sapstep run --record' over time, a panel each, as\n"
+        "SVG or PNG. After a quantity an element and a component choose some of its lines:\n"
+        "  energy          kinetic, gravity, springs, total\n"
+        "  position        of bodies: BODY, BODY:z\n"
+        "  q, v            coordinates and velocities of joints: JOINT, JOINT:x\n"
+        "  momentum        px py pz Lx Ly Lz\n"
+        "  actuator        forces of actuators\n"
+        "  contacts        their number\n"
+        "  contact_force   sum of the contact forces on a body: BODY, BODY:z\n"
+        "  penetration     the deepest\n"
+        "  slip            the fastest of contacts that push\n"
+        "  step            newton_iterations, cost_J, momentum_error, time_s, ...\n"
+        "  history         cost and momentum error over the iterations of row ROW, or of the\n"
+        "                  step that has most",
+    .examples =
+        "  sapstep plot clutter.h5 energy step:newton_iterations slip\n"
+        "  sapstep plot pendulum.h5 v:hinge --against q:hinge -o phase.png\n"
+        "  sapstep plot clutter.h5 history\n",
+    .options = options,
+    .run = run,
+};

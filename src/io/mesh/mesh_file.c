@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Mesh files, each read once, whatever their format.
+#include "io/mesh/mesh_file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+#include "io/mesh/mesh_source.h"
+#include "io/xml/number.h"
+#include "io/xml/xml.h"
+
+static const char formats[] = "stl obj dae ply msh";
+
+static void clear_data(sap_mesh_data* data) {
+  sap_free(data->vertices);
+  sap_free(data->faces);
+  *data = (sap_mesh_data){0};
+}
+
+void sap_mesh_files_clear(sap_mesh_files* files) {
+  for (int32_t i = 0; i < files->count; ++i) {
+    sap_free(files->list[i].path);
+    clear_data(&files->list[i].data);
+  }
+  sap_free(files->list);
+  *files = (sap_mesh_files){0};
+}
+
+typedef struct numbered_point {
+  double p[3];
+  int32_t id;
+} numbered_point;
+
+static int compare_points(const void* a, const void* b) {
+  const numbered_point* p = a;
+  const numbered_point* q = b;
+  for (int i = 0; i < 3; ++i) {
+    if (p->p[i] != q->p[i]) {
+      return p->p[i] < q->p[i] ? -1 : 1;
+    }
+  }
+  return (p->id > q->id) - (p->id < q->id);
+}
+
+static bool same_point(const numbered_point* a, const numbered_point* b) {
+  return a->p[0] == b->p[0] && a->p[1] == b->p[1] && a->p[2] == b->p[2];
+}
+
+// Each position is represented by its first vertex, and the first ones keep their order.
+sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
+  const size_t count = (size_t)data->vertex_count;
+  numbered_point* points = sap_allocate(count, sizeof *points);
+  int32_t* number = sap_allocate(count, sizeof *number);
+  if (points == NULL || number == NULL) {
+    sap_free(points);
+    sap_free(number);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  }
+  for (size_t i = 0; i < count; ++i) {
+    memcpy(points[i].p, data->vertices + 3 * i, sizeof points[i].p);
+    points[i].id = (int32_t)i;
+  }
+  qsort(points, count, sizeof *points, compare_points);
+  for (size_t i = 0, first = 0; i < count; ++i) {
+    first = i > 0 && same_point(&points[first], &points[i]) ? first : i;
+    number[points[i].id] = points[first].id;
+  }
+  int32_t kept = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (number[i] == (int32_t)i) {
+      memmove(data->vertices + 3 * (size_t)kept, data->vertices + 3 * i, sizeof points->p);
+      number[i] = kept++;
+    } else {
+      number[i] = number[number[i]];  // an earlier one, renumbered already
+    }
+  }
+  for (int32_t i = 0; i < 3 * data->face_count; ++i) {
+    data->faces[i] = number[data->faces[i]];
+  }
+  data->vertex_count = kept;
+  sap_free(points);
+  sap_free(number);
+  return SAP_STATUS_OK;
+}
+
+typedef sap_status (*mesh_reader)(sap_mesh_source* source);
+
+static mesh_reader find_reader(const char* path) {
+  static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_dae,
+                                        sap_mesh_read_ply, sap_mesh_read_msh};
+  const char* dot = strrchr(path, '.');
+  char extension[8] = "";
+  for (size_t i = 0; dot != NULL && i + 1 < sizeof extension && dot[1 + i] != '\0'; ++i) {
+    const char c = dot[1 + i];
+    extension[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+  }
+  const int32_t format = sap_word_index(formats, extension);
+  return format >= 0 ? readers[format] : NULL;
+}
+
+static sap_status load_bytes(FILE* file, const char* path, char** bytes, size_t* size,
+                             sap_error* error) {
+  char first;
+  errno = 0;
+  if (fread(&first, 1, 1, file) != 1) {
+    return ferror(file) != 0
+               ? sap_fail_io(error, errno, "read", path)
+               : sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: the file is empty", path);
+  }
+  const long end = fseek(file, 0, SEEK_END) == 0 ? ftell(file) : -1;
+  if (end < 0 || end > INT32_MAX || fseek(file, 0, SEEK_SET) != 0) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: not a regular file below 2 GiB", path);
+  }
+  *size = (size_t)end;
+  *bytes = sap_allocate(*size + 1, 1);
+  if (*bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  }
+  return fread(*bytes, 1, *size, file) == *size ? SAP_STATUS_OK
+                                                : sap_fail_io(error, errno, "read", path);
+}
+
+static sap_status load(const char* path, char** bytes, size_t* size, sap_error* error) {
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    return sap_fail_io(error, errno, "read", path);
+  }
+  const sap_status status = load_bytes(file, path, bytes, size, error);
+  (void)fclose(file);
+  return status;
+}
+
+// What every format must have given: vertices that are finite, and triangles of them.
+static sap_status check_mesh(const sap_mesh_source* s) {
+  const sap_mesh_data* m = s->out;
+  if (m->vertex_count == 0) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file has no faces");
+  }
+  for (int32_t i = 0; i < 3 * m->vertex_count; ++i) {
+    if (!isfinite(m->vertices[i])) {
+      return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i / 3);
+    }
+  }
+  for (int32_t i = 0; i < 3 * m->face_count; ++i) {
+    if (m->faces[i] < 0 || m->faces[i] >= m->vertex_count) {
+      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "triangle %d: there is no vertex %d of %d", i / 3,
+                           m->faces[i], m->vertex_count);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_file(const sap_scene_options* options, const char* path, sap_mesh_data* out,
+                            sap_error* error) {
+  const mesh_reader reader = find_reader(path);
+  if (reader == NULL) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
+                    formats);
+  }
+  char* bytes = NULL;
+  sap_mesh_source source = {.path = path, .line = 1, .out = out, .error = error};
+  sap_status status = load(path, &bytes, &source.size, error);
+  source.bytes = bytes;
+  if (status == SAP_STATUS_OK) {
+    sap_scene_tell_file(options, path, bytes, source.size);
+    status = reader(&source);
+  }
+  sap_free(bytes);
+  if (status == SAP_STATUS_OK) {
+    status = check_mesh(&source);
+  }
+  return status == SAP_STATUS_OK ? sap_mesh_join_vertices(out, error) : status;
+}
+
+sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,
+                               sap_error* error) {
+  for (int32_t i = 0; i < files->count; ++i) {
+    if (strcmp(files->list[i].path, path) == 0) {
+      *out = &files->list[i].data;
+      return SAP_STATUS_OK;
+    }
+  }
+  sap_mesh_file file = {.path = sap_duplicate_string(path)};
+  sap_status status = file.path != NULL ? read_file(files->options, path, &file.data, error)
+                                        : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&files->list, &files->capacity, files->count + 1, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_free(file.path);
+    clear_data(&file.data);
+    return status;
+  }
+  files->list[files->count++] = file;
+  *out = &files->list[files->count - 1].data;
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A mesh file in memory, read word by word or number by number, and the mesh that is made of it.
+// Messages begin with "path:line" of text, "path" of bytes.
+#ifndef SAP_IO_MESH_MESH_SOURCE_H
+#define SAP_IO_MESH_MESH_SOURCE_H
+
+#include "io/mesh/mesh_file.h"
+
+typedef struct sap_mesh_source {
+  const char* path;
+  const char* bytes;  // zero-terminated                                       (size)
+  size_t size, at;    // at: the next byte
+  int64_t line;       // of `at`, from 1
+  sap_mesh_data* out;
+  int32_t vertex_capacity, face_capacity;  // numbers in the arrays of `out`
+  sap_error* error;
+} sap_mesh_source;
+
+// A word of text, not zero-terminated; length 0: there is none.
+typedef struct sap_mesh_word {
+  const char* text;
+  int32_t length;
+} sap_mesh_word;
+
+// The next word of the line, or of the text.
+sap_mesh_word sap_mesh_word_of_line(sap_mesh_source* s);
+sap_mesh_word sap_mesh_word_of_text(sap_mesh_source* s);
+void sap_mesh_skip_line(sap_mesh_source* s);
+// Whatever the case of its letters?
+bool sap_mesh_word_is(sap_mesh_word word, const char* text);
+// SYNTAX: not a decimal number; NOT_FINITE.
+sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double* value);
+// Fails with "path:line: ".
+sap_status sap_mesh_fail_line(const sap_mesh_source* s, sap_status status, const char* format, ...)
+    SAP_PRINTF(3, 4);
+// Fails with "path: ".
+sap_status sap_mesh_fail(const sap_mesh_source* s, sap_status status, const char* format, ...)
+    SAP_PRINTF(3, 4);
+
+// Little-endian numbers of 4 bytes.
+uint32_t sap_mesh_decode_bits(const char* bytes);
+int32_t sap_mesh_decode_integer(const char* bytes);
+double sap_mesh_decode_real(const char* bytes);
+
+sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]);
+// Corners: of vertices that are there or will be.
+sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32_t c);
+
+// One reader per format. The vertices of `out` need not be different ones.
+sap_status sap_mesh_read_stl(sap_mesh_source* s);
+sap_status sap_mesh_read_obj(sap_mesh_source* s);
+sap_status sap_mesh_read_ply(sap_mesh_source* s);
+sap_status sap_mesh_read_msh(sap_mesh_source* s);
+sap_status sap_mesh_read_dae(sap_mesh_source* s);
+
+#endif

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/problem_file/problem_file_text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/file.h"
+#include "core/memory.h"
+
+enum {
+  CHUNK_SIZE = 1 << 16,
+  EXCERPT_SIZE = 32,  // characters of the file that a message shows
+  MESSAGE_SIZE = 320,
+};
+
+sap_status sap_text_open(sap_text_reader* text, const char* path, sap_error* error) {
+  memset(text, 0, sizeof *text);
+  errno = 0;
+  text->file = fopen(path, "rb");
+  if (text->file == NULL) {
+    return sap_fail_io(error, errno, "read", path);
+  }
+  text->path = sap_duplicate_string(path);
+  text->chunk = sap_allocate(CHUNK_SIZE, 1);
+  if (text->path == NULL || text->chunk == NULL) {
+    sap_text_close(text);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_text_close(sap_text_reader* text) {
+  if (text->file != NULL) {
+    (void)fclose(text->file);
+  }
+  sap_free(text->path);
+  sap_free(text->chunk);
+  sap_free(text->text);
+  sap_free(text->values);
+  memset(text, 0, sizeof *text);
+}
+
+sap_status sap_text_fail(const sap_text_reader* text, sap_error* error, sap_status status,
+                         const char* format, ...) {
+  char message[MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(message, sizeof message, format, arguments);
+  va_end(arguments);
+  (void)sap_fail(error, status, "%s", message);
+  return sap_text_pass(text, error, status);
+}
+
+sap_status sap_text_pass(const sap_text_reader* text, sap_error* error, sap_status status) {
+  const long long line = text->line > 0 ? (long long)text->line : 1;
+  sap_error_prefix(error, "%s:%lld", text->path, line);
+  return status;
+}
+
+static bool is_blank(char c) {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+static bool is_text(unsigned char c) {
+  return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r';
+}
+
+// The word at `from`, cut and made printable for a message.
+static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_SIZE]) {
+  int count = 0;
+  while (from[count] != '\0' && (whole_line || !is_blank(from[count]))) {
+    if (count == EXCERPT_SIZE - 4) {
+      memcpy(out + count, "...", 4);
+      return out;
+    }
+    out[count] = from[count];
+    ++count;
+  }
+  out[count] = '\0';
+  return out;
+}
+
+// Appends bytes to the current line.
+static sap_status append(sap_text_reader* text, const char* bytes, size_t count, sap_error* error) {
+  for (size_t i = 0; i < count; ++i) {
+    const unsigned char byte = (unsigned char)bytes[i];
+    if (!is_text(byte)) {
+      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                           "byte 0x%02x is no text: this is not a file of problems or solutions",
+                           byte);
+    }
+  }
+  if (count > (size_t)(INT32_MAX - 1 - text->text_length)) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the line is longer than 2 GiB");
+  }
+  const int32_t length = text->text_length + (int32_t)count;
+  const sap_status status = SAP_GROW(&text->text, &text->text_capacity, length + 1, error);
+  if (status != SAP_STATUS_OK) {
+    return sap_text_pass(text, error, status);
+  }
+  memcpy(text->text + text->text_length, bytes, count);
+  text->text[length] = '\0';
+  text->text_length = length;
+  return SAP_STATUS_OK;
+}
+
+// Refills the chunk; *more = false at the end of the file.
+static sap_status refill(sap_text_reader* text, bool* more, sap_error* error) {
+  errno = 0;
+  text->chunk_position = 0;
+  text->chunk_count = fread(text->chunk, 1, CHUNK_SIZE, text->file);
+  *more = text->chunk_count > 0;
+  if (!*more && ferror(text->file)) {
+    return sap_fail_io(error, errno, "read", text->path);
+  }
+  if (text->line == 0 && text->chunk_count >= 3 && memcmp(text->chunk, "\xef\xbb\xbf", 3) == 0) {
+    text->chunk_position = 3;  // the mark that some editors put in front of UTF-8
+  }
+  return SAP_STATUS_OK;
+}
+
+// Reads one line, blank or not.
+static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error) {
+  *found = false;
+  text->text_length = 0;
+  bool complete = false;
+  while (!complete) {
+    if (text->chunk_position == text->chunk_count) {
+      bool more;
+      const sap_status status = refill(text, &more, error);
+      if (status != SAP_STATUS_OK) {
+        return status;
+      }
+      if (!more) {
+        break;
+      }
+    }
+    if (!*found) {
+      *found = true;
+      ++text->line;
+    }
+    const char* from = text->chunk + text->chunk_position;
+    const size_t rest = text->chunk_count - text->chunk_position;
+    const char* end = memchr(from, '\n', rest);
+    complete = end != NULL;
+    const size_t count = complete ? (size_t)(end - from) : rest;
+    const sap_status status = append(text, from, count, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    text->chunk_position += count + (complete ? 1 : 0);
+  }
+  text->ended = complete;
+  return SAP_STATUS_OK;
+}
+
+// The first character of the next line that is not blank; NULL at the end of the file.
+static sap_status next_line(sap_text_reader* text, const char** start, sap_error* error) {
+  *start = NULL;
+  bool found = true;
+  while (found) {
+    const sap_status status = read_line(text, &found, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    if (found) {
+      const char* c = text->text;
+      while (is_blank(*c)) {
+        ++c;
+      }
+      if (*c != '\0') {
+        *start = c;
+        return SAP_STATUS_OK;
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Cuts blanks off the end of the current line.
+static void trim(sap_text_reader* text) {
+  while (text->text_length > 0 && is_blank(text->text[text->text_length - 1])) {
+    text->text[--text->text_length] = '\0';
+  }
+}
+
+sap_status sap_text_header(sap_text_reader* text, const char* header, bool* found,
+                           sap_error* error) {
+  *found = false;
+  const char* start;
+  const sap_status status = next_line(text, &start, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (start == NULL) {
+    if (text->sections == 0) {
+      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                           "the file is empty, it must begin with '%s'", header);
+    }
+    return SAP_STATUS_OK;
+  }
+  trim(text);
+  if (strcmp(start, header) != 0) {
+    char shown[EXCERPT_SIZE];
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "expected '%s'%s, found '%s'", header,
+                         text->sections == 0 ? "" : " or the end of the file",
+                         excerpt(start, true, shown));
+  }
+  ++text->sections;
+  *found = true;
+  return SAP_STATUS_OK;
+}
+
+// Reads one number that ends at a blank or the end of the line. strtod's hexadecimal numbers,
+// infinities and NaN are not part of the format.
+static sap_status read_number(const sap_text_reader* text, const char** cursor, const char* what,
+                              double* out, sap_error* error) {
+  const char* from = *cursor;
+  const size_t length = strcspn(from, " \t\r");
+  const bool decimal = strspn(from, "0123456789+-.eE") == length;
+  char* end = NULL;
+  const double value = strtod(from, &end);
+  char shown[EXCERPT_SIZE];
+  if (end != from + length || (!decimal && isfinite(value))) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s: number %lld, '%s', is not a number",
+                         what, (long long)text->value_count + 1, excerpt(from, false, shown));
+  }
+  if (!isfinite(value)) {
+    return sap_text_fail(text, error, SAP_STATUS_NOT_FINITE, "%s: number %lld, '%s', is not finite",
+                         what, (long long)text->value_count + 1, excerpt(from, false, shown));
+  }
+  *cursor = end;
+  *out = value;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t expected,
+                            const char* what, sap_error* error) {
+  text->value_count = 0;
+  const char* cursor;
+  sap_status status = next_line(text, &cursor, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (cursor == NULL) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the file ends where %s should follow",
+                         what);
+  }
+  if (keyword != NULL) {
+    const size_t length = strlen(keyword);
+    char shown[EXCERPT_SIZE];
+    if (strncmp(cursor, keyword, length) != 0 ||
+        (cursor[length] != '\0' && !is_blank(cursor[length]))) {
+      return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "expected '%s', found '%s'", keyword,
+                           excerpt(cursor, false, shown));
+    }
+    cursor += length;
+  }
+  for (;;) {
+    while (is_blank(*cursor)) {
+      ++cursor;
+    }
+    if (*cursor == '\0') {
+      break;
+    }
+    double value = 0.0;
+    status = read_number(text, &cursor, what, &value, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    status = SAP_GROW(&text->values, &text->value_capacity, text->value_count + 1, error);
+    if (status != SAP_STATUS_OK) {
+      return sap_text_pass(text, error, status);
+    }
+    text->values[text->value_count++] = value;
+  }
+  if (expected >= 0 && text->value_count != expected) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s needs %lld numbers, found %ld", what,
+                         (long long)expected, (long)text->value_count);
+  }
+  if (!text->ended) {  // its last number may have lost digits
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                         "the file ends within %s: it is truncated, or its last line has no end",
+                         what);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_text_integer(const sap_text_reader* text, int32_t index, int32_t low,
+                            const char* what, int32_t* out, sap_error* error) {
+  const double value = text->values[index];
+  if (!(value >= low && value <= INT32_MAX && value == floor(value))) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s = %.17g must be an integer >= %ld",
+                         what, value, (long)low);
+  }
+  *out = (int32_t)value;
+  return SAP_STATUS_OK;
+}

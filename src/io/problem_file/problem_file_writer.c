@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes contact problems and solutions as text; 17 digits bring every double back bit by bit.
+#include <math.h>
+
+#include <sapstep/problem_file.h>
+
+#include "core/c_locale.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "io/problem_file/fclib.h"
+
+struct sap_problem_writer {
+  sap_file* file;
+  sap_fclib_writer* hdf5;      // NULL: text
+  const sap_problem* problem;  // written last to HDF5
+};
+
+sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  if (path == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is NULL");
+  }
+  sap_problem_writer* writer = sap_allocate(1, sizeof *writer);
+  if (writer == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  sap_status status = sap_file_create(path, &writer->file, error);
+  if (status == SAP_STATUS_OK && sap_fclib_is_name(path)) {
+    status = sap_fclib_writer_create(&writer->hdf5, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_problem_writer_close(writer);
+    return status;
+  }
+  *out = writer;
+  return SAP_STATUS_OK;
+}
+
+void sap_problem_writer_close(sap_problem_writer* writer) {
+  if (writer != NULL) {
+    sap_file_close(writer->file);
+    sap_fclib_writer_destroy(writer->hdf5);
+    sap_free(writer);
+  }
+}
+
+sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* error) {
+  if (writer == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer is NULL");
+  }
+  if (writer->hdf5 != NULL) {
+    const sap_status status =
+        sap_fclib_write_bytes(writer->hdf5, sap_file_stream(writer->file), error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  return sap_file_commit(writer->file, error);
+}
+
+// Whether the format can hold the problem.
+static sap_status check_problem(const sap_problem* problem, sap_error* error) {
+  if (sap_problem_has_mobility(problem)) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "the problem gives the inverse of A, which only an HDF5 file can hold");
+  }
+  const int32_t ntrees = sap_problem_tree_count(problem);
+  if (ntrees < 1) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "a problem without trees cannot be written");
+  }
+  for (int32_t a = 0; a < ntrees; ++a) {
+    for (int32_t b = 0; b < ntrees; ++b) {
+      const bool present = sap_problem_momentum_block(problem, a, b) != NULL;
+      if (a == b && !present) {
+        return sap_fail(error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set", (long)a);
+      }
+      if (a != b && present) {
+        return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                        "A couples trees %ld and %ld, which the file format cannot hold", (long)a,
+                        (long)b);
+      }
+    }
+  }
+  const int32_t count = sap_problem_block_count(problem);
+  for (int32_t i = 0; i < count; ++i) {
+    sap_block block;
+    const sap_status status = sap_problem_block(problem, i, &block, NULL, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    if (block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2) {
+      return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                      "block %ld is no friction cone on one or two trees, which is all that the "
+                      "file format can hold",
+                      (long)i);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static void write_line(FILE* stream, const double* values, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    (void)fprintf(stream, i == 0 ? "%.17g" : " %.17g", values[i]);
+  }
+  (void)fputc('\n', stream);
+}
+
+static void write_trees(FILE* stream, const sap_problem* problem) {
+  const int32_t ntrees = sap_problem_tree_count(problem);
+  (void)fprintf(stream, "sapstep_problem 1\n%.17g %ld\n", sap_problem_dt(problem), (long)ntrees);
+  for (int32_t tree = 0; tree < ntrees; ++tree) {
+    const int32_t n = sap_problem_tree_size(problem, tree);
+    const double* a = sap_problem_momentum_block(problem, tree, tree);
+    (void)fprintf(stream, "%ld", (long)n);
+    for (int32_t i = 0; i < n; ++i) {
+      for (int32_t j = 0; j < n; ++j) {
+        (void)fprintf(stream, " %.17g", a[(size_t)j * (size_t)n + (size_t)i]);
+      }
+    }
+    (void)fputc('\n', stream);
+  }
+}
+
+static void write_contact(FILE* stream, const sap_problem* problem, const sap_block* block) {
+  const long tree_B = block->ntrees == 2 ? (long)block->trees[1] : -1L;
+  (void)fprintf(stream, "%ld %ld %.17g", (long)block->trees[0], tree_B, block->friction);
+  for (int32_t row = 0; row < block->nrows; ++row) {
+    (void)fprintf(stream, " %.17g", block->R[row]);
+  }
+  for (int32_t row = 0; row < block->nrows; ++row) {
+    (void)fprintf(stream, " %.17g", block->v_hat[row]);
+  }
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    const int32_t n = sap_problem_tree_size(problem, block->trees[i]);
+    for (int32_t row = 0; row < block->nrows; ++row) {
+      for (int32_t j = 0; j < n; ++j) {
+        (void)fprintf(stream, " %.17g",
+                      block->jacobians[i][(size_t)block->nrows * (size_t)j + (size_t)row]);
+      }
+    }
+  }
+  (void)fputc('\n', stream);
+}
+
+sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_problem* problem,
+                                      sap_error* error) {
+  if (writer == NULL || problem == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or problem is NULL");
+  }
+  if (writer->hdf5 != NULL) {
+    writer->problem = problem;
+    return sap_fclib_write_problem(writer->hdf5, problem, error);
+  }
+  sap_status status = check_problem(problem, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_c_locale guard;
+  status = sap_c_locale_begin(&guard, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  FILE* stream = sap_file_stream(writer->file);
+  write_trees(stream, problem);
+  write_line(stream, sap_problem_v_star(problem), sap_problem_velocity_count(problem));
+  write_line(stream, sap_problem_v_guess(problem), sap_problem_velocity_count(problem));
+  const int32_t count = sap_problem_block_count(problem);
+  (void)fprintf(stream, "%ld\n", (long)count);
+  for (int32_t i = 0; i < count; ++i) {
+    sap_block block;
+    status = sap_problem_block(problem, i, &block, NULL, error);
+    if (status != SAP_STATUS_OK) {
+      break;
+    }
+    write_contact(stream, problem, &block);
+  }
+  sap_c_locale_end(&guard);
+  return status == SAP_STATUS_OK ? sap_file_check(writer->file, error) : status;
+}
+
+static sap_status check_values(const char* name, const double* values, int32_t count,
+                               sap_error* error) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (!isfinite(values[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s[%ld] = %g is not finite", name, (long)i,
+                      values[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static void write_named(FILE* stream, const char* name, const double* values, int32_t count) {
+  (void)fputs(name, stream);
+  for (int32_t i = 0; i < count; ++i) {
+    (void)fprintf(stream, " %.17g", values[i]);
+  }
+  (void)fputc('\n', stream);
+}
+
+static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solution* solution,
+                                      sap_error* error) {
+  const sap_problem* problem = writer->problem;
+  if (problem != NULL && (sap_problem_velocity_count(problem) != solution->nv ||
+                          sap_problem_row_count(problem) != solution->nrows)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "a solution with %ld velocities and %ld rows is none of the problem's",
+                    (long)solution->nv, (long)solution->nrows);
+  }
+  return sap_fclib_write_solution(writer->hdf5, problem, solution, error);
+}
+
+sap_status sap_problem_writer_solution(sap_problem_writer* writer, const sap_solution* solution,
+                                       sap_error* error) {
+  if (writer == NULL || solution == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "writer or solution is NULL");
+  }
+  sap_status status = check_values("cost", &solution->cost, 1, error);
+  if (status == SAP_STATUS_OK) {
+    status = check_values("v", solution->v, solution->nv, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = check_values("gamma", solution->gamma, solution->nrows, error);
+  }
+  if (status == SAP_STATUS_OK && writer->hdf5 != NULL) {
+    return write_hdf5_solution(writer, solution, error);
+  }
+  sap_c_locale guard;
+  if (status == SAP_STATUS_OK) {
+    status = sap_c_locale_begin(&guard, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  FILE* stream = sap_file_stream(writer->file);
+  (void)fputs("sapstep_solution 1\n", stream);
+  write_named(stream, "cost", &solution->cost, 1);
+  write_named(stream, "v", solution->v, solution->nv);
+  write_named(stream, "gamma", solution->gamma, solution->nrows);
+  sap_c_locale_end(&guard);
+  return sap_file_check(writer->file, error);
+}

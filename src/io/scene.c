@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <sapstep/scene.h>
+
+#include <math.h>
+
+#include "core/c_locale.h"
+#include "io/mjcf/mjcf.h"
+#include "io/urdf/urdf.h"
+#include "io/xml/schema.h"
+#include "io/xml/xml.h"
+
+sap_scene_options sap_scene_options_default(void) {
+  sap_scene_options options = {.format = SAP_SCENE_AUTO,
+                               .default_material = sap_material_default()};
+  options.default_material.stiffness = 0.0;
+  options.floor = (double)NAN;
+  return options;
+}
+
+// Fields that are NaN are allowed where `optional`; a stiffness of 0 chooses one.
+static sap_status check_material(const sap_material* m, const char* name, bool optional,
+                                 sap_error* error) {
+  if (!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass", name,
+                    m->stiffness);
+  }
+  if (!(m->relaxation_time >= 0.0 && isfinite(m->relaxation_time)) &&
+      !(optional && isnan(m->relaxation_time))) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.relaxation_time = %g must be finite and >= 0 s",
+                    name, m->relaxation_time);
+  }
+  const struct {
+    const char* field;
+    double value;
+  } others[] = {{"friction", m->friction},
+                {"dissipation", m->dissipation},
+                {"stiction_tolerance", m->stiction_tolerance},
+                {"static_friction", m->static_friction}};
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
+    const double value = others[i].value;
+    if (!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value))) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.%s = %g must be finite and >= 0", name,
+                      others[i].field, value);
+    }
+  }
+  const int model = (int)m->model, least = optional ? (int)SAP_CONTACT_BY_MATERIAL : 0;
+  if (model < least || model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.model = %d is not a sap_contact_model", name,
+                    model);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_options(const char* path, const sap_scene_options* options,
+                                sap_error* error) {
+  if (path == NULL || path[0] == '\0') {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is empty");
+  }
+  if (isinf(options->floor)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "floor = %g must be finite, or NaN for none",
+                    options->floor);
+  }
+  const sap_status status =
+      check_material(&options->default_material, "default_material", false, error);
+  return status == SAP_STATUS_OK && options->override_material != NULL
+             ? check_material(options->override_material, "override_material", true, error)
+             : status;
+}
+
+// What is asked for and has no meaning in MJCF.
+static void warn_of_urdf_options(const sap_xml_node* root, const sap_scene_options* options) {
+  if (!isnan(options->floor)) {
+    sap_scene_warn(options, root, NULL, "a floor is for URDF only, this MJCF scene has its own");
+  } else if (options->floating_base) {
+    sap_scene_warn(options, root, NULL,
+                   "a floating base is for URDF only, this MJCF scene has its own");
+  }
+}
+
+static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_node* root,
+                              const sap_scene_options* options, sap_model** out, sap_error* error) {
+  const bool mjcf = sap_xml_is(root, "mujoco"), urdf = sap_xml_is(root, "robot");
+  if (options->format != SAP_SCENE_URDF && mjcf) {
+    warn_of_urdf_options(root, options);
+    return sap_mjcf_read(path, store, root, options, out, error);
+  }
+  if (options->format != SAP_SCENE_MJCF && urdf) {
+    return sap_urdf_read(path, store, root, options, out, error);
+  }
+  const char* wanted = options->format == SAP_SCENE_MJCF   ? "<mujoco>"
+                       : options->format == SAP_SCENE_URDF ? "<robot>"
+                                                           : "<mujoco> or <robot>";
+  return sap_xml_fail(root, NULL, SAP_STATUS_SYNTAX, error, "the root element must be %s", wanted);
+}
+
+static sap_status read_scene(const char* path, const sap_scene_options* options, sap_model** out,
+                             sap_error* error) {
+  sap_xml_store* store = NULL;
+  sap_xml_node* root = NULL;
+  sap_status status = sap_xml_store_create(&store, error);
+  if (status == SAP_STATUS_OK) {
+    sap_xml_store_tell(store, options);
+    status = sap_xml_read(store, path, &root, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = read_format(path, store, root, options, out, error);
+  }
+  sap_xml_store_destroy(store);
+  return status;
+}
+
+sap_status sap_scene_read(const char* path, const sap_scene_options* options, sap_model** out,
+                          sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  const sap_scene_options defaults = sap_scene_options_default();
+  options = options != NULL ? options : &defaults;
+  sap_status status = check_options(path, options, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_c_locale guard;
+  status = sap_c_locale_begin(&guard, error);
+  if (status == SAP_STATUS_OK) {
+    status = read_scene(path, options, out, error);
+    sap_c_locale_end(&guard);
+  }
+  return status;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/xml/edit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { PARTS_MAX = 8, PATH_SIZE = 256 };
+static const char blanks[] = " \t\r\n";
+
+// A path cut into its parts: element, name, children, attribute and which part of its list.
+typedef struct edit_path {
+  char text[PATH_SIZE];
+  char* parts[PARTS_MAX];
+  int count;
+  long component;  // -1: the whole value
+} edit_path;
+
+static bool read_component(edit_path* path) {
+  char* open = strchr(path->parts[path->count - 1], '[');
+  path->component = -1;
+  if (open == NULL) {
+    return true;
+  }
+  char* end;
+  path->component = strtol(open + 1, &end, 10);
+  *open = '\0';
+  return end != open + 1 && strcmp(end, "]") == 0 && path->component >= 0;
+}
+
+static bool read_path(const char* text, edit_path* path) {
+  path->count = 0;
+  if (text == NULL || strlen(text) >= PATH_SIZE) {
+    return false;
+  }
+  strcpy(path->text, text);
+  char* part = path->text;
+  while (part != NULL && path->count < PARTS_MAX) {
+    char* slash = strchr(part, '/');
+    if (slash != NULL) {
+      *slash++ = '\0';
+    }
+    if (part[0] == '\0') {
+      return false;
+    }
+    path->parts[path->count++] = part;
+    part = slash;
+  }
+  return part == NULL && path->count >= 3 && read_component(path);
+}
+
+static bool is_named(const sap_xml_node* node, const edit_path* path) {
+  if (!sap_xml_is(node, path->parts[0])) {
+    return false;
+  }
+  const char* name = sap_xml_get(node, "name");
+  const char* key = name == NULL && sap_xml_is(node, "default") ? sap_xml_get(node, "class") : name;
+  return strcmp(path->parts[1], "*") == 0 || (key != NULL && strcmp(key, path->parts[1]) == 0);
+}
+
+// `value` in place of one word of `list`; NULL: no such word or no memory (*memory then).
+static const char* replace_word(sap_xml_store* store, const char* list, long component,
+                                const char* value, bool* memory) {
+  const char* at = list + strspn(list, blanks);
+  for (long i = 0; i < component && *at != '\0'; ++i) {
+    at += strcspn(at, blanks);
+    at += strspn(at, blanks);
+  }
+  if (*at == '\0') {
+    return NULL;
+  }
+  const size_t before = (size_t)(at - list);
+  char* head = sap_xml_allocate(store, before + 1);
+  if (head != NULL) {
+    memcpy(head, list, before);
+  }
+  const char* out =
+      head != NULL ? sap_xml_join(store, head, value, at + strcspn(at, blanks)) : NULL;
+  *memory = out == NULL;
+  return out;
+}
+
+static sap_status set_attribute(sap_xml_store* store, sap_xml_node* node, const edit_path* path,
+                                const char* value, sap_error* error) {
+  const char* name = path->parts[path->count - 1];
+  bool memory = false;
+  for (int32_t i = 0; i < node->nattributes; ++i) {
+    if (strcmp(node->attributes[i].name, name) != 0) {
+      continue;
+    }
+    const char* text = path->component < 0 ? sap_xml_join(store, value, NULL, NULL)
+                                           : replace_word(store, node->attributes[i].value,
+                                                          path->component, value, &memory);
+    if (text == NULL && (path->component < 0 || memory)) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+    }
+    if (text == NULL) {
+      return sap_xml_fail(node, name, SAP_STATUS_ARGUMENT, error, "it has no value [%ld] to change",
+                          path->component);
+    }
+    node->attributes[i].value = text;
+    return SAP_STATUS_OK;
+  }
+  if (path->component >= 0) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_ARGUMENT, error,
+                        "it has no attribute '%s' of which one value could be changed", name);
+  }
+  const size_t count = (size_t)node->nattributes;
+  sap_xml_attribute* grown = sap_xml_allocate(store, (count + 1) * sizeof *grown);
+  if (grown == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  if (count > 0) {
+    memcpy(grown, node->attributes, count * sizeof *grown);
+  }
+  grown[count] = (sap_xml_attribute){.name = sap_xml_join(store, name, NULL, NULL),
+                                     .value = sap_xml_join(store, value, NULL, NULL)};
+  if (grown[count].name == NULL || grown[count].value == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  node->attributes = grown;
+  ++node->nattributes;
+  return SAP_STATUS_OK;
+}
+
+// Down the children of a path; NULL: there is none.
+static sap_xml_node* descend(sap_xml_node* node, const edit_path* path) {
+  for (int i = 2; node != NULL && i + 1 < path->count; ++i) {
+    sap_xml_node* child = node->first_child;
+    while (child != NULL && !sap_xml_is(child, path->parts[i])) {
+      child = child->next;
+    }
+    node = child;
+  }
+  return node;
+}
+
+static sap_xml_node* next_node(const sap_xml_node* root, sap_xml_node* node) {
+  if (node->first_child != NULL) {
+    return node->first_child;
+  }
+  while (node != root && node->next == NULL) {
+    node = node->parent;
+  }
+  return node != root ? node->next : NULL;
+}
+
+static sap_status apply(sap_xml_store* store, sap_xml_node* root, const sap_scene_edit* edit,
+                        sap_error* error) {
+  edit_path path;
+  if (edit->value == NULL || !read_path(edit->path, &path)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.200s' must be ELEMENT/NAME/ATTRIBUTE",
+                    edit->path != NULL ? edit->path : "");
+  }
+  int64_t changed = 0;
+  for (sap_xml_node* node = root; node != NULL; node = next_node(root, node)) {
+    sap_xml_node* target = is_named(node, &path) ? descend(node, &path) : NULL;
+    if (target == NULL) {
+      continue;
+    }
+    const sap_status status = set_attribute(store, target, &path, edit->value, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+    ++changed;
+  }
+  return changed > 0 ? SAP_STATUS_OK
+                     : sap_fail(error, SAP_STATUS_ARGUMENT, "%.200s has no element for '%.200s'",
+                                root->file, edit->path);
+}
+
+sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,
+                                 const sap_scene_options* options, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < options->edit_count; ++i) {
+    status = apply(store, root, &options->edits[i], error);
+  }
+  return status;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Symbolic factorization: elimination tree and column counts by walking up the tree from every
+// entry of a row, supernodes from the counts, then their rows.
+// cost: O(blocks of L).
+#include "linalg/block_cholesky/block_factor.h"
+
+#include "core/memory.h"
+
+void sap_block_factor_clear(sap_block_factor* factor) {
+  void* const arrays[] = {factor->chunk_first,  factor->chunk_size,   factor->chunk_block,
+                          factor->chunk_scalar, factor->chunk_column, factor->super_of,
+                          factor->parent,       factor->count,        factor->mark,
+                          factor->super_first,  factor->super_width,  factor->row_start,
+                          factor->panel_start,  factor->row,          factor->update_start,
+                          factor->update,       factor->load_start,   factor->load,
+                          factor->panel,        factor->inverse,      factor->work};
+  for (size_t k = 0; k < sizeof arrays / sizeof *arrays; ++k) {
+    sap_free(arrays[k]);
+  }
+  *factor = (sap_block_factor){0};
+}
+
+static sap_status reserve_chunks(sap_block_factor* f, int32_t nblocks, int32_t n,
+                                 sap_error* error) {
+  sap_status status;
+  if ((status = SAP_GROW(&f->chunk_first, &f->first_capacity, nblocks + 1, error)) ||
+      (status = SAP_GROW(&f->chunk_size, &f->size_capacity, n, error)) ||
+      (status = SAP_GROW(&f->chunk_block, &f->block_capacity, n, error)) ||
+      (status = SAP_GROW(&f->chunk_scalar, &f->scalar_capacity, n, error)) ||
+      (status = SAP_GROW(&f->chunk_column, &f->column_capacity, n, error)) ||
+      (status = SAP_GROW(&f->super_of, &f->super_of_capacity, n, error)) ||
+      (status = SAP_GROW(&f->parent, &f->parent_capacity, n, error)) ||
+      (status = SAP_GROW(&f->count, &f->count_capacity, n, error)) ||
+      (status = SAP_GROW(&f->mark, &f->mark_capacity, n, error)) ||
+      (status = SAP_GROW(&f->super_first, &f->super_capacity, n + 1, error)) ||
+      (status = SAP_GROW(&f->super_width, &f->width_capacity, n, error)) ||
+      (status = SAP_GROW(&f->row_start, &f->row_start_capacity, n + 2, error)) ||
+      (status = SAP_GROW(&f->panel_start, &f->panel_start_capacity, n + 1, error)) ||
+      (status = SAP_GROW(&f->update_start, &f->update_start_capacity, n + 2, error)) ||
+      (status = SAP_GROW(&f->load_start, &f->load_start_capacity, n + 1, error)) ||
+      (status = SAP_GROW(&f->inverse, &f->inverse_capacity, SAP_LANES * n, error)) ||
+      (status = SAP_GROW(&f->work, &f->work_capacity, 2 * SAP_LANES * n, error))) {
+    return status;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* pattern,
+                              const sap_block_order* order, sap_error* error) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < order->nblocks; ++k) {
+    n += (pattern->sizes[k] + SAP_LANES - 1) / SAP_LANES;
+  }
+  const sap_status status = reserve_chunks(f, order->nblocks, n, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  f->nchunks = n;
+  int32_t chunk = 0;
+  for (int32_t k = 0; k < order->nblocks; ++k) {
+    const int32_t block = order->block_at[k];
+    f->chunk_first[k] = chunk;
+    for (int32_t r = 0; r < pattern->sizes[block]; r += SAP_LANES) {
+      const int32_t rest = pattern->sizes[block] - r;
+      f->chunk_size[chunk] = rest < SAP_LANES ? rest : SAP_LANES;
+      f->chunk_block[chunk] = block;
+      f->chunk_scalar[chunk++] = pattern->offset[block] + r;
+    }
+  }
+  f->chunk_first[order->nblocks] = chunk;
+  return SAP_STATUS_OK;
+}
+
+// Row `chunk` of L holds the tree paths from its entries in A up to itself. The chunks of a block
+// follow each other on a path, so that the first one stands for all.
+// Counting: sets parent and count. Otherwise: appends the row to supernodes whose last chunk it
+// meets, at row_start[s + 1].
+static void walk(sap_block_factor* f, int32_t start, int32_t chunk, bool counting) {
+  for (int32_t k = start; f->mark[k] != chunk; k = f->parent[k]) {
+    f->mark[k] = chunk;
+    if (counting) {
+      if (f->parent[k] < 0) {
+        f->parent[k] = chunk;
+      }
+      ++f->count[k];
+    } else {
+      const int32_t s = f->super_of[k];
+      if (k == f->super_first[s + 1] - 1) {
+        f->row[f->row_start[s + 1]++] = chunk;
+      }
+    }
+  }
+}
+
+static void walk_rows(sap_block_factor* f, const sap_block_order* order, bool counting) {
+  for (int32_t k = 0; k < f->nchunks; ++k) {
+    f->mark[k] = -1;
+    if (counting) {
+      f->parent[k] = -1;
+      f->count[k] = 0;
+    }
+  }
+  for (int32_t p = 0; p < order->nblocks; ++p) {
+    for (int32_t chunk = f->chunk_first[p]; chunk < f->chunk_first[p + 1]; ++chunk) {
+      f->mark[chunk] = chunk;
+      walk(f, f->chunk_first[p], chunk, counting);
+      for (int32_t k = order->by_row_start[p]; k < order->by_row_start[p + 1]; ++k) {
+        walk(f, f->chunk_first[order->by_row_column[k]], chunk, counting);
+      }
+    }
+  }
+}
+
+// A supernode whose parent follows it may join it. That stores zeros, which cost arithmetic, and
+// saves short loops. Bounds on the share of zeros among all tiles of the joined supernode, measured
+// with sapstep_bench_cholesky.
+static const double join_zeros_narrow = 0.2;
+static const double join_zeros_wide = 0.05;
+enum {
+  JOIN_NARROW = 4,  // chunk columns
+  JOIN_MOST = 16    // so that a panel of a thousand rows stays in a core's cache
+};
+
+// Zero tiles when the supernodes [first, middle) and [middle, end) join; -1: they should not.
+// before: those that the two have stored already.
+static int32_t join(const sap_block_factor* f, int32_t first, int32_t middle, int32_t end,
+                    int32_t before) {
+  const int32_t below = f->count[end - 1];
+  const int32_t width = end - first;
+  const int32_t tiles = width * (width + 1) / 2 + width * below;
+  const int32_t zeros = before + (middle - first) * (end - middle + below - f->count[middle - 1]);
+  if (width > JOIN_MOST) {
+    return -1;
+  }
+  const double bound = width <= JOIN_NARROW ? join_zeros_narrow : join_zeros_wide;
+  return zeros == before || (double)zeros <= bound * (double)tiles ? zeros : -1;
+}
+
+static void find_supernodes(sap_block_factor* f) {
+  int32_t* first = f->super_first;
+  int32_t* zeros = f->mark;  // free until the next walk
+  int32_t count = 0;
+  for (int32_t k = 0; k < f->nchunks; ++k) {
+    first[count] = k;
+    zeros[count++] = 0;
+    while (count > 1 && f->parent[first[count - 1] - 1] == first[count - 1]) {
+      const int32_t joined =
+          join(f, first[count - 2], first[count - 1], k + 1, zeros[count - 2] + zeros[count - 1]);
+      if (joined < 0) {
+        break;
+      }
+      zeros[--count - 1] = joined;
+    }
+  }
+  first[count] = f->nchunks;
+  f->nsuper = count;
+  for (int32_t s = 0; s < count; ++s) {
+    f->super_width[s] = 0;
+    for (int32_t k = first[s]; k < first[s + 1]; ++k) {
+      f->super_of[k] = s;
+      f->chunk_column[k] = f->super_width[s];
+      f->super_width[s] += f->chunk_size[k];
+    }
+  }
+}
+
+static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, sap_error* error) {
+  int64_t rows = 0;
+  size_t values = 0;
+  for (int32_t s = 0; s < f->nsuper; ++s) {
+    const int32_t own = f->super_first[s + 1] - f->super_first[s];
+    const int32_t height = own + f->count[f->super_first[s + 1] - 1];
+    f->row_start[s + 1] = (int32_t)rows;  // where walk appends; ends as the end of the rows
+    f->panel_start[s] = values;
+    rows += height;
+    values += (size_t)SAP_LANES * (size_t)height * (size_t)f->super_width[s];
+    if (rows > INT32_MAX / 2 || values > INT32_MAX / 2) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "block factor of %d chunks is too large",
+                      (int)f->nchunks);
+    }
+  }
+  f->row_start[0] = 0;
+  f->panel_start[f->nsuper] = values;
+  sap_status status = SAP_GROW(&f->row, &f->row_capacity, (int32_t)rows, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&f->panel, &f->panel_capacity, (int32_t)values, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t s = 0; s < f->nsuper; ++s) {
+    for (int32_t k = f->super_first[s]; k < f->super_first[s + 1]; ++k) {
+      f->row[f->row_start[s + 1]++] = k;
+    }
+  }
+  walk_rows(f, order, false);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
+                                    const sap_block_order* order, sap_error* error) {
+  sap_status status = make_chunks(factor, pattern, order, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  walk_rows(factor, order, true);
+  find_supernodes(factor);
+  if ((status = make_rows(factor, order, error)) ||
+      (status = sap_block_factor_list_updates(factor, error)) ||
+      (status = sap_block_factor_list_loads(factor, pattern, order, error))) {
+    return status;
+  }
+  return SAP_STATUS_OK;
+}

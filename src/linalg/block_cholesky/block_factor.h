@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Structure and storage of our block Cholesky factor P A P^T = L L^T.
+//
+// Chunk      at most SAP_LANES scalar rows of one block, in elimination order; the unit of
+//            everything below. A 6-dof body is one chunk, a 27-dof tree is four.
+// Supernode  consecutive chunk columns that share their rows below. Its rows are its own chunks,
+//            then the chunks below, ascending.
+// Panel      a supernode's values: row by row of chunks, each SAP_LANES x width, column-major with
+//            leading dimension SAP_LANES. Lanes beyond a chunk's size are zero; so every kernel
+//            works on whole vector registers.
+#ifndef SAP_LINALG_BLOCK_CHOLESKY_BLOCK_FACTOR_H
+#define SAP_LINALG_BLOCK_CHOLESKY_BLOCK_FACTOR_H
+
+#include "linalg/ordering/block_order.h"
+
+enum { SAP_LANES = 8 };  // doubles of a cache line and of the widest vector register
+
+// Supernode `source` changes the panel of this one through its rows [first, end).
+typedef struct sap_block_update {
+  int32_t source;
+  int32_t first, end;
+} sap_block_update;
+
+// A tile of A goes to a panel: panel[target + LANES c + r] = values[source + rs r + cs c].
+typedef struct sap_block_load {
+  size_t source, target;
+  int32_t row_stride, column_stride;
+  int16_t rows, columns;
+} sap_block_load;
+
+typedef struct sap_block_factor {
+  int32_t nchunks, nsuper;
+  double lane_work;  // multiply-adds of whole chunk columns (LANES doubles) per factorization
+
+  int32_t* chunk_first;   // first chunk of an eliminated block           (nblocks + 1)
+  int32_t* chunk_size;    // scalar rows                                  (nchunks)
+  int32_t* chunk_block;   // the caller's block                           (nchunks)
+  int32_t* chunk_scalar;  // the caller's first scalar row                (nchunks)
+  int32_t* chunk_column;  // first scalar column in its supernode's panel (nchunks)
+  int32_t* super_of;      // supernode of a chunk column                  (nchunks)
+  int32_t* parent;        // elimination tree, -1 at a root               (nchunks)
+  int32_t* count;         // chunks below the diagonal in a column of L   (nchunks)
+  int32_t* mark;          // work: last row that met a column; then a chunk's place in a panel
+
+  int32_t* super_first;  // first chunk of a supernode     (nsuper + 1)
+  int32_t* super_width;  // scalar columns                 (nsuper)
+  int32_t* row_start;    // first of a supernode's rows    (nsuper + 1)
+  size_t* panel_start;   // first value of a panel         (nsuper + 1)
+  int32_t* row;          // chunks                         (row_start[nsuper])
+
+  int32_t* update_start;  // (nsuper + 1)
+  sap_block_update* update;
+  int32_t* load_start;  // (nsuper + 1)
+  sap_block_load* load;
+
+  double* panel;    // (panel_start[nsuper])
+  double* inverse;  // 1 / L_ii, chunk by chunk in SAP_LANES lanes     (LANES nchunks)
+  double* work;     // right-hand side in lanes, then packed solution  (2 LANES nchunks)
+
+  int32_t first_capacity, size_capacity, block_capacity, scalar_capacity, column_capacity;
+  int32_t super_of_capacity, parent_capacity, count_capacity, mark_capacity;
+  int32_t super_capacity, width_capacity, row_start_capacity, panel_start_capacity, row_capacity;
+  int32_t update_start_capacity, update_capacity, load_start_capacity, load_capacity;
+  int32_t panel_capacity, inverse_capacity, work_capacity;
+} sap_block_factor;
+
+void sap_block_factor_clear(sap_block_factor* factor);
+// Symbolic factorization; makes room for the numeric one.
+sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
+                                    const sap_block_order* order, sap_error* error);
+// Parts of that, when supernodes and rows are known: update, lane_work; load.
+sap_status sap_block_factor_list_updates(sap_block_factor* factor, sap_error* error);
+sap_status sap_block_factor_list_loads(sap_block_factor* factor, const sap_pattern_copy* pattern,
+                                       const sap_block_order* order, sap_error* error);
+
+#endif

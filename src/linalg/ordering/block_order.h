@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Fill-reducing elimination order of the blocks and the pattern in that order: AMD on the block
+// graph, and where much fills, the better of it and nested dissection.
+#ifndef SAP_LINALG_ORDERING_BLOCK_ORDER_H
+#define SAP_LINALG_ORDERING_BLOCK_ORDER_H
+
+#include "linalg/block_pattern.h"
+
+typedef struct sap_block_order {
+  int32_t nblocks;
+  int32_t* block_at;     // block eliminated at a position            (nblocks)
+  int32_t* position_of;  // position at which a block is eliminated   (nblocks)
+
+  // Lower triangle of the permuted pattern: rows of a column ascend, the diagonal comes first.
+  int32_t* column_start;  // (nblocks + 1)
+  int32_t* row;           // position of the row                      (entries)
+  int32_t* entry;         // entry of the caller's pattern            (entries)
+
+  int32_t* by_row_start;  // the same by rows (AMD's graph stands here before)  (nblocks + 1)
+  int32_t* by_row_column;
+  int32_t* by_row_entry;
+  int32_t* nested_work;  // of block_nested.c
+  int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
+  int32_t by_row_start_capacity, by_row_column_capacity, by_row_entry_capacity, nested_capacity;
+} sap_block_order;
+
+void sap_block_order_clear(sap_block_order* order);
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error);
+// The order block_at, a permutation of the blocks, which may be order->block_at itself.
+sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
+                                  const int32_t* block_at, sap_error* error);
+// block_nested.c: the order, which is AMD's, becomes that of nested dissection if this makes the
+// factorization less work.
+sap_status sap_block_order_try_nested(sap_block_order* order, const sap_block_pattern* pattern,
+                                      sap_error* error);
+
+#endif

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Servos: the force follows its law at the end of the step, up to its bounds.
+//   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper),  l the transmission's
+//   length is a box block with  R = 1/(dt (dt kp + kd)),  v_hat = (offset - kp l0)/(dt kp + kd),
+//   bounds dt lower, dt upper.
+// At the theta point of a step that resolves it (problem/stage.c), of the length and speed there:
+//   c = dt theta theta_vq kp + theta kd,  R = 1/(dt c),
+//   v_hat = (offset - kp (l0 + dt theta (1 - theta_vq) dl0/dt) - kd (1 - theta) dl0/dt)/c
+// Gains beyond what the near-rigid limit R >= beta^2/(4 pi^2) w allows are scaled down together
+// with the offset: v_hat, and with it the place where the servo is at rest, stays; the bounds do
+// too. The servos of a joint or tendon with an effort range act as one, whose bounds are the sums
+// of theirs, cut to what its motors leave of the range.
+#include <math.h>
+#include <string.h>
+
+#include "math/clamp.h"
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/tendon.h"
+#include "multibody/dynamics/transmission.h"
+#include "problem/problem_data.h"
+
+// Adds the block of the row in assembly->rows.
+static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* law, double length,
+                            uint64_t key) {
+  double w = 0.0;
+  const sap_status status = sap_assembly_rows_scale(call, 0, 1, &w);
+  if (status != SAP_STATUS_OK || !(w > 0.0)) {
+    return status;
+  }
+  const sap_stage_servo stage = {.offset = law->offset,
+                                 .kp = law->kp,
+                                 .kd = law->kd,
+                                 .length0 = sap_assembly_gap0(call, 0, length),
+                                 .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+                                 .w = w};
+  const double gain = call->dt * law->kp + law->kd;
+  double R = fmax(1.0 / (call->dt * gain), sap_assembly_near_rigid(call, w));
+  double v_hat = (law->offset - law->kp * stage.length0) / gain;
+  sap_stage_servo_row(call->problem, &stage, call->start->regularization->beta, &R, &v_hat);
+  const sap_row_law row = {.set = SAP_SET_BOX,
+                           .R = {R},
+                           .v_hat = {v_hat},
+                           .lower = {call->dt * law->lower},
+                           .upper = {call->dt * law->upper},
+                           .key = key};
+  return sap_assembly_add_rows(call, &row);
+}
+
+static sap_servo_law law_of(const sap_assembly_call* call, int32_t id) {
+  const sap_actuator_line line =
+      sap_dynamics_actuator_line(call->assembly->model, id, call->start->input);
+  return (sap_servo_law){
+      .offset = line.offset,
+      .kp = line.kp,
+      .kd = line.kd,
+      .lower = line.lower,
+      .upper = line.upper,
+  };
+}
+
+static sap_status add_single(const sap_assembly_call* call, int32_t id) {
+  const sap_model_actuator* actuator = &call->assembly->model->actuators[id];
+  const sap_assembly_start* start = call->start;
+  sap_rows* rows = &call->assembly->rows;
+  sap_rows_begin(rows, 1);
+  sap_dynamics_add_transmission_row(start->dynamics, id, actuator->gear, rows, 0);
+  const double length =
+      sap_dynamics_transmission_length(start->dynamics, sap_assembly_positions(call), id);
+  const sap_servo_law law = law_of(call, id);
+  return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
+}
+
+// Adds a servo to those of its bound, in terms of the joint's coordinate and effort, or of the
+// tendon's length and tension.
+static void join(const sap_assembly_call* call, int32_t id, int32_t bound) {
+  sap_servo_law* sum = &call->assembly->bound_servos[bound];
+  const sap_servo_law law = law_of(call, id);
+  const double gear = call->assembly->model->actuators[id].gear;
+  sum->offset += gear * law.offset;
+  sum->kp += gear * gear * law.kp;
+  sum->kd += gear * gear * law.kd;
+  sum->lower += gear * (gear > 0.0 ? law.lower : law.upper);
+  sum->upper += gear * (gear > 0.0 ? law.upper : law.lower);
+  sum->gears += gear;
+  ++sum->count;
+}
+
+static sap_status add_joined(const sap_assembly_call* call, int32_t bound, double motors) {
+  sap_assembly* assembly = call->assembly;
+  const int32_t tendon = bound - assembly->model->sizes.joints;
+  sap_dynamics* dynamics = call->start->dynamics;
+  sap_servo_law law = assembly->bound_servos[bound];
+  double lower, upper, length;
+  sap_model_effort_range(assembly->model, bound, &lower, &upper);
+  sap_rows_begin(&assembly->rows, 1);
+  if (tendon < 0) {
+    sap_dynamics_add_joint_row(dynamics, bound, 1.0, &assembly->rows, 0);
+    length = sap_assembly_positions(call)[assembly->model->joints[bound].q_start];
+  } else {
+    // The range is that of forces before the gear: with unequal gears their mean must do.
+    const double gear = law.gears / (double)law.count;
+    const double ends[2] = {gear * lower, gear * upper};
+    lower = fmin(ends[0], ends[1]);
+    upper = fmax(ends[0], ends[1]);
+    sap_dynamics_add_tendon_row(dynamics, tendon, 1.0, &assembly->rows, 0);
+    length = sap_dynamics_tendon_length(dynamics, sap_assembly_positions(call), tendon);
+  }
+  law.lower = sap_clamp(law.lower, lower - motors, upper - motors);
+  law.upper = sap_clamp(law.upper, lower - motors, upper - motors);
+  return add_servo(call, &law, length, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0));
+}
+
+static sap_status add_all_joined(const sap_assembly_call* call) {
+  const sap_model* model = call->assembly->model;
+  const sap_assembly_start* start = call->start;
+  const double* motors = sap_dynamics_motor_efforts(start->dynamics, sap_assembly_positions(call),
+                                                    start->v0, start->input);
+  const int32_t joints = model->sizes.joints;
+  for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
+    const sap_status status = call->assembly->bound_servos[bound].count > 0
+                                  ? add_joined(call, bound, motors[bound])
+                                  : SAP_STATUS_OK;
+    if (status != SAP_STATUS_OK) {
+      const sap_element kind = bound < joints ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON;
+      const int32_t id = bound < joints ? bound : bound - joints;
+      sap_error_prefix(call->error, "servos of %s %d '%s'", bound < joints ? "joint" : "tendon", id,
+                       sap_model_name(model, kind, id));
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
+                                   sap_problem* problem, sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  bool joined = false;
+  int32_t count = 0;
+  const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
+  for (int32_t n = 0; n < count; ++n) {
+    const int32_t id = others[n];
+    if (!sap_dynamics_actuator_is_on(start->dynamics, id) ||
+        !sap_dynamics_actuator_is_servo(model, id, start->input)) {
+      continue;
+    }
+    const int32_t bound = sap_model_effort_bound(model, id);
+    if (bound >= 0) {
+      if (!joined) {
+        memset(assembly->bound_servos, 0,
+               ((size_t)model->sizes.joints + (size_t)model->sizes.tendons) *
+                   sizeof *assembly->bound_servos);
+      }
+      join(&call, id, bound);
+      joined = true;
+      continue;
+    }
+    const sap_status status = add_single(&call, id);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "actuator %d '%s'", id,
+                       sap_model_name(model, SAP_ELEMENT_ACTUATOR, id));
+      return status;
+    }
+  }
+  return joined ? add_all_joined(&call) : SAP_STATUS_OK;
+}

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/dynamics/placing.h"
+
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "multibody/dynamics/dynamics_data.h"
+
+// A moving body and its place in the order.
+typedef struct entry {
+  int32_t unit;
+  int32_t level, hinges;  // -1 hinges: has other joints, or is a root
+  int32_t position, id;
+} entry;
+
+static int compare(const void* a, const void* b) {
+  const entry *x = a, *y = b;
+  const int32_t differences[4] = {x->unit - y->unit, x->level - y->level, x->hinges - y->hinges,
+                                  x->position - y->position};
+  int k = 0;
+  while (k < 3 && differences[k] == 0) {
+    ++k;
+  }
+  return (differences[k] > 0) - (differences[k] < 0);
+}
+
+static int32_t hinges_of(const sap_model* model, const sap_model_body* body) {
+  bool hinges = model->bodies[body->parent].tree >= 0;
+  for (int32_t k = 0; hinges && k < body->njoints; ++k) {
+    hinges = model->joints[model->body_joints[body->first_joint + k]].type == SAP_JOINT_HINGE;
+  }
+  return hinges ? body->njoints : -1;
+}
+
+// All moving bodies, as one unit; returns how many. `level` (bodies) is scratch.
+static int32_t list_bodies(const sap_model* model, int32_t* level, entry* entries) {
+  int32_t count = 0;
+  for (int32_t n = 1; n < model->sizes.bodies; ++n) {
+    const int32_t id = model->body_order[n];
+    const sap_model_body* body = &model->bodies[id];
+    if (body->tree >= 0) {
+      level[id] = model->bodies[body->parent].tree >= 0 ? level[body->parent] + 1 : 0;
+      entries[count] = (entry){0, level[id], hinges_of(model, body), count, id};
+      ++count;
+    }
+  }
+  return count;
+}
+
+// Of the entries from `at` on, how many go together.
+static int32_t run_length(const entry* entries, int32_t at, int32_t count) {
+  int32_t n = 1;
+  while (n < SAP_LANES && at + n < count && entries[at].hinges >= 0 &&
+         entries[at + n].unit == entries[at].unit && entries[at + n].level == entries[at].level &&
+         entries[at + n].hinges == entries[at].hinges) {
+    ++n;
+  }
+  return n;
+}
+
+// Sorts the bodies, unit by unit; returns how many units there are. A unit ends where no tree and
+// no four reaches beyond. reach (count): how far from each position on; unit_of (bodies).
+static int32_t sort_bodies(const sap_model* model, entry* entries, int32_t count, int32_t* reach,
+                           int32_t* unit_of) {
+  int32_t units = 0, end = -1;
+  for (int32_t i = count; i-- > 0;) {
+    const int32_t tree = model->bodies[entries[i].id].tree;
+    reach[i] = i;
+    for (int32_t k = i + 1; k < count && model->bodies[entries[k].id].tree == tree;
+         k = reach[k] + 1) {
+      reach[i] = reach[k];
+    }
+  }
+  qsort(entries, (size_t)count, sizeof *entries, compare);
+  for (int32_t at = 0, n; at < count; at += n) {
+    n = run_length(entries, at, count);
+    const int32_t first = entries[at].position, last = entries[at + n - 1].position;
+    reach[first] = last > reach[first] ? last : reach[first];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    units += i > end ? 1 : 0;
+    end = reach[i] > end ? reach[i] : end;
+    reach[i] = units - 1;  // from here on the unit
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    entries[i].unit = unit_of[entries[i].id] = reach[entries[i].position];
+  }
+  qsort(entries, (size_t)count, sizeof *entries, compare);
+  return units;
+}
+
+static bool is_same_point(const sap_model_joint_data* a, const sap_model_joint_data* b) {
+  return a->p_BJ[0] == b->p_BJ[0] && a->p_BJ[1] == b->p_BJ[1] && a->p_BJ[2] == b->p_BJ[2];
+}
+
+static void fill_hinge(const sap_model* model, const sap_body_lanes* four, int32_t k,
+                       sap_hinge_lanes* hinge) {
+  hinge->anchored = k > 0;
+  for (int lane = 0; lane < SAP_LANES; ++lane) {
+    const int32_t* joints = model->body_joints + model->bodies[four->body[lane]].first_joint;
+    const sap_model_joint_data* joint = &model->joints[joints[k]];
+    for (int i = 0; i < 3; ++i) {
+      hinge->axis[i][lane] = joint->axis[i];
+      hinge->p_BJ[i][lane] = joint->p_BJ[i];
+    }
+    hinge->reference[lane] = joint->reference;
+    hinge->q_start[lane] = joint->q_start;
+    hinge->v_start[lane] = joint->v_start;
+    hinge->anchored =
+        hinge->anchored && is_same_point(joint, &model->joints[joints[k > 0 ? k - 1 : 0]]);
+  }
+}
+
+static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count,
+                      sap_placing* placing) {
+  const sap_model* model = d->model;
+  sap_body_lanes* four = &placing->fours[placing->nfours++];
+  for (int lane = 0; lane < SAP_LANES; ++lane) {
+    const int32_t id = entries[lane < count ? lane : 0].id;
+    const sap_model_body* body = &model->bodies[id];
+    four->body[lane] = id;
+    four->parent[lane] = body->parent;
+    four->root[lane] = d->tree_root[body->tree];
+    four->tree[lane] = body->tree;
+    for (int i = 0; i < 3; ++i) {
+      four->p_PB[i][lane] = body->p_PB[i];
+    }
+    for (int i = 0; i < 4; ++i) {
+      four->q_PB[i][lane] = body->q_PB[i];
+    }
+  }
+  four->first_hinge = placing->nhinges;
+  four->nhinges = entries->hinges;
+  for (int32_t k = 0; k < four->nhinges; ++k) {
+    fill_hinge(model, four, k, &placing->hinges[placing->nhinges++]);
+  }
+}
+
+// And where the units begin in the steps. Counts only where there is no memory yet.
+static void make_steps(const sap_dynamics* d, const entry* entries, int32_t count,
+                       sap_placing* placing) {
+  int32_t unit = -1;
+  placing->nsteps = placing->nfours = placing->nhinges = 0;
+  for (int32_t at = 0, n; at < count; at += n) {
+    n = run_length(entries, at, count);
+    const bool alone = n == 1;
+    for (; unit < entries[at].unit; ++unit) {
+      placing->units[unit + 1].step = placing->nsteps;
+    }
+    if (placing->steps == NULL) {
+      placing->nfours += alone ? 0 : 1;
+      placing->nhinges += alone ? 0 : entries[at].hinges;
+    } else {
+      placing->steps[placing->nsteps] = alone ? entries[at].id : -1 - placing->nfours;
+      if (!alone) {
+        fill_four(d, entries + at, n, placing);
+      }
+    }
+    ++placing->nsteps;
+  }
+  placing->units[placing->nunits].step = placing->nsteps;
+}
+
+// Counts only where there is no memory yet.
+static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
+  int32_t used = SAP_LANES, unit = -1;  // lanes of the last four, which is that unit's
+  placing->nlinks = 0;
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    const sap_link* link = &d->links[l];
+    const int32_t own = unit_of[link->body];
+    for (; unit < own; ++unit) {
+      used = SAP_LANES;
+      placing->units[unit + 1].four = placing->nlinks;
+      placing->units[unit + 1].link = l;
+      placing->units[unit + 1].tree = link->tree;
+    }
+    if (link->lone) {
+      continue;
+    }
+    if (used == SAP_LANES) {
+      ++placing->nlinks;
+      used = 0;
+    }
+    const int first = used++;
+    if (placing->links == NULL) {
+      continue;
+    }
+    sap_link_lanes* four = &placing->links[placing->nlinks - 1];
+    for (int lane = first; lane < SAP_LANES; ++lane) {  // and for those to come
+      four->link[lane] = l;
+      four->body[lane] = link->body;
+      four->root[lane] = d->tree_root[link->tree];
+      four->tree[lane] = link->tree;
+      four->mass[lane] = link->body_inertia.mass;
+      for (int i = 0; i < 3; ++i) {
+        four->h[i][lane] = link->body_inertia.h[i];
+      }
+      for (int i = 0; i < 6; ++i) {
+        four->I[i][lane] = link->body_inertia.I[i];
+      }
+    }
+  }
+  placing->units[placing->nunits].four = placing->nlinks;
+  placing->units[placing->nunits].link = d->nlinks;
+  placing->units[placing->nunits].tree = d->model->sizes.trees;
+}
+
+static bool fill(const sap_dynamics* d, const entry* entries, int32_t count, const int32_t* unit_of,
+                 sap_placing* placing) {
+  placing->units = sap_allocate((size_t)placing->nunits + 1, sizeof *placing->units);
+  if (placing->units == NULL) {
+    return false;
+  }
+  make_steps(d, entries, count, placing);
+  make_links(d, unit_of, placing);
+  placing->fours = sap_allocate((size_t)placing->nfours, sizeof *placing->fours);
+  placing->hinges = sap_allocate((size_t)placing->nhinges, sizeof *placing->hinges);
+  placing->steps = sap_allocate((size_t)placing->nsteps, sizeof *placing->steps);
+  placing->links = sap_allocate((size_t)placing->nlinks, sizeof *placing->links);
+  if (placing->fours == NULL || placing->hinges == NULL || placing->steps == NULL ||
+      placing->links == NULL) {
+    return false;
+  }
+  make_steps(d, entries, count, placing);
+  make_links(d, unit_of, placing);
+  return true;
+}
+
+sap_status sap_placing_create(const sap_dynamics* d, sap_placing* placing, sap_error* error) {
+  const size_t bodies = (size_t)d->model->sizes.bodies;
+  int32_t* level = sap_allocate(bodies, sizeof *level);
+  int32_t* unit_of = sap_allocate(bodies, sizeof *unit_of);
+  entry* entries = sap_allocate(bodies, sizeof *entries);
+  bool complete = level != NULL && unit_of != NULL && entries != NULL;
+  if (complete) {
+    const int32_t count = list_bodies(d->model, level, entries);
+    placing->nunits = sort_bodies(d->model, entries, count, level, unit_of);
+    complete = fill(d, entries, count, unit_of, placing);
+  }
+  sap_free(level);
+  sap_free(unit_of);
+  sap_free(entries);
+  return complete
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: placing of %zu bodies", bodies);
+}
+
+void sap_placing_clear(sap_placing* placing) {
+  sap_free(placing->units);
+  sap_free(placing->steps);
+  sap_free(placing->fours);
+  sap_free(placing->hinges);
+  sap_free(placing->links);
+  *placing = (sap_placing){0};
+}

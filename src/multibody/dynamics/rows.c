@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/dynamics/rows.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+
+sap_status sap_rows_create(const sap_model* model, sap_rows* rows, sap_error* error) {
+  const size_t nv = (size_t)model->sizes.nv, trees = (size_t)model->sizes.trees;
+  *rows = (sap_rows){.model = model};
+  rows->trees = sap_allocate(trees, sizeof *rows->trees);
+  rows->touched = sap_allocate(trees, sizeof *rows->touched);
+  rows->values = sap_allocate(SAP_ROWS_MAX * nv, sizeof *rows->values);
+  rows->packed = sap_allocate(SAP_ROWS_MAX * nv, sizeof *rows->packed);
+  rows->parts = sap_allocate(trees, sizeof *rows->parts);
+  rows->part_trees = sap_allocate(trees, sizeof *rows->part_trees);
+  if (rows->trees == NULL || rows->touched == NULL || rows->values == NULL ||
+      rows->packed == NULL || rows->parts == NULL || rows->part_trees == NULL) {
+    sap_rows_clear(rows);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rows of %zu velocities", nv);
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_rows_clear(sap_rows* rows) {
+  sap_free(rows->trees);
+  sap_free(rows->touched);
+  sap_free(rows->values);
+  sap_free(rows->packed);
+  sap_free(rows->parts);
+  sap_free(rows->part_trees);
+  *rows = (sap_rows){0};
+}
+
+void sap_rows_begin(sap_rows* rows, int32_t nrows) {
+  const sap_model* model = rows->model;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t tree = rows->trees[i];
+    for (int32_t r = 0; r < rows->nrows; ++r) {
+      memset(sap_rows_at(rows, r) + model->tree_dofs[tree], 0,
+             (size_t)model->tree_sizes[tree] * sizeof(double));
+    }
+    rows->touched[tree] = false;
+  }
+  rows->ntrees = 0;
+  rows->nrows = nrows;
+}
+
+void sap_rows_touch(sap_rows* rows, int32_t tree) {
+  if (!rows->touched[tree]) {
+    rows->touched[tree] = true;
+    rows->trees[rows->ntrees++] = tree;
+  }
+}
+
+double sap_rows_times(const sap_rows* rows, int32_t r, const double* v) {
+  const double* row = sap_rows_at(rows, r);
+  double sum = 0.0;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t first = rows->model->tree_dofs[rows->trees[i]];
+    const int32_t end = first + rows->model->tree_sizes[rows->trees[i]];
+    for (int32_t j = first; j < end; ++j) {
+      sum += row[j] * v[j];
+    }
+  }
+  return sum;
+}
+
+void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out) {
+  const double* row = sap_rows_at(rows, r);
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t first = rows->model->tree_dofs[rows->trees[i]];
+    const int32_t end = first + rows->model->tree_sizes[rows->trees[i]];
+    for (int32_t j = first; j < end; ++j) {
+      out[j] += s * row[j];
+    }
+  }
+}
+
+// Copies one tree's columns to `to`; false when all are zero.
+static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
+                      double* to) {
+  const int32_t dof = rows->model->tree_dofs[tree];
+  const int32_t size = rows->model->tree_sizes[tree];
+  bool any = false;
+  for (int32_t r = 0; r < count; ++r) {
+    const double* from = sap_rows_at(rows, first + r) + dof;
+    for (int32_t j = 0; j < size; ++j) {
+      to[(size_t)j * (size_t)count + (size_t)r] = from[j];
+      any = any || from[j] != 0.0;
+    }
+  }
+  return any;
+}
+
+void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count) {
+  double* to = rows->packed;
+  rows->nparts = 0;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    const int32_t tree = rows->trees[i];
+    if (pack_tree(rows, tree, first, count, to)) {
+      rows->part_trees[rows->nparts] = tree;
+      rows->parts[rows->nparts++] = to;
+      to += (size_t)count * (size_t)rows->model->tree_sizes[tree];
+    }
+  }
+}

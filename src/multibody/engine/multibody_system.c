@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The callbacks by which the stepper asks the built-in multibody engine.
+#include <sapstep/multibody.h>
+
+#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/fluid.h"
+#include "multibody/engine/multibody_data.h"
+#include "multibody/model/model_data.h"
+
+static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
+  sap_dynamics_fill_mass_matrix(sap_multibody_at(context, q), M->diagonal);
+  return 0;
+}
+
+static int forces(void* context, double t, const double* q, const double* v, double* k1,
+                  double* k2) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_dynamics_forces(sap_multibody_at(multibody, q), q, v, multibody->input, k1, k2);
+  return 0;
+}
+
+static int inverse_dynamics(void* context, double t, const double* q, const double* v,
+                            const double* a, double* residual) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->input, a, residual);
+  return 0;
+}
+
+static int momentum_balance(void* context, double t, const double* q0, const double* v0,
+                            const double* q, const double* v, double dt, double* residual,
+                            double* load) {
+  sap_multibody* multibody = context;
+  (void)t;
+  const sap_momentum_query query = {q0, v0, q, v, dt, multibody->input};
+  sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual, load);
+  return 0;
+}
+
+static int stiffness_damping(void* context, double t, const double* q, const double* v,
+                             const sap_tree_matrix* K, const sap_tree_matrix* D) {
+  sap_multibody* multibody = context;
+  (void)t;
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_element_point at = {q, v, multibody->input};
+  sap_dynamics_stiffness_damping(dynamics, q, v, K->diagonal, D->diagonal);
+  sap_dynamics_element_matrices(dynamics, &at, K, D);
+  sap_dynamics_add_fluid_damping(dynamics, v, 1.0, D);
+  return 0;
+}
+
+static int add_stiffness_damping(void* context, double t, const double* q, const double* v,
+                                 double K_scale, double D_scale, const sap_tree_matrix* A) {
+  sap_multibody* multibody = context;
+  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+  const sap_element_point at = {q, v, multibody->input};
+  (void)t;
+  sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
+  sap_dynamics_add_element_matrices(dynamics, &at, K_scale, D_scale, A);
+  sap_dynamics_add_fluid_damping(dynamics, v, D_scale, A);
+  return 0;
+}
+
+static int integrate_positions(void* context, const double* q0, const double* v, double dt,
+                               double* q) {
+  sap_multibody* multibody = context;
+  sap_dynamics_move(multibody->dynamics, q0, v, dt, multibody->turns, q);
+  return 0;
+}
+
+static int position_difference(void* context, const double* q0, const double* q1, double* delta) {
+  const sap_multibody* multibody = context;
+  sap_dynamics_difference(multibody->model, q0, q1, delta);
+  return 0;
+}
+
+static int carried(void* context, sap_carry what, void* bytes, size_t* size) {
+  static const sap_archive_mode modes[] = {SAP_ARCHIVE_SIZE, SAP_ARCHIVE_SAVE, SAP_ARCHIVE_RESERVE,
+                                           SAP_ARCHIVE_LOAD, SAP_ARCHIVE_FORGET};
+  sap_multibody* multibody = context;
+  sap_archive archive = {.mode = modes[what], .bytes = bytes, .size = size != NULL ? *size : 0};
+  const sap_status status = sap_collision_archive(multibody->collision, &archive, NULL);
+  if (what == SAP_CARRY_SIZE) {
+    *size = archive.at;
+  }
+  return (int)status;
+}
+
+static int energies(void* context, double t, const double* q, const double* v, double* kinetic,
+                    double* potential) {
+  sap_diagnostics diagnostics;
+  (void)t;
+  sap_dynamics_diagnose(sap_multibody_at(context, q), q, v, &diagnostics);
+  *kinetic = diagnostics.kinetic;
+  *potential = diagnostics.potential_gravity + diagnostics.potential_springs;
+  return 0;
+}
+
+// Numbers that are not finite are refused by the step's own check of forces, blocks or activations.
+// Kinematics at q0, where the last step has left them, wait for the constraints.
+static int begin_step(void* context, double t, const double* q0, const double* v0) {
+  sap_multibody* multibody = context;
+  multibody->detected = false;
+  multibody->looked_at = multibody->looked_at || sap_dynamics_stands_at(multibody->dynamics, q0);
+  const int code =
+      multibody->control_function == NULL
+          ? 0
+          : multibody->control_function(multibody->control_context, t, q0, v0, multibody->control);
+  sap_multibody_set_input(multibody, multibody->act);
+  return code;
+}
+
+static int use_threads(void* context, int32_t count) {
+  sap_multibody* multibody = context;
+  if (sap_threads_set_count(&multibody->threads, count, NULL) != SAP_STATUS_OK) {
+    return 1;
+  }
+  sap_collision_lend_threads(multibody->collision, multibody->threads);
+  sap_dynamics_lend_threads(multibody->dynamics, multibody->threads);
+  return 0;
+}
+
+sap_threads* sap_multibody_threads(const sap_system* system) {
+  return system->use_threads == use_threads ? ((const sap_multibody*)system->context)->threads
+                                            : NULL;
+}
+
+static bool has_springs_or_dampers(const sap_multibody* multibody) {
+  const sap_model* model = multibody->model;
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    if (joint->stiffness > 0.0 || joint->stiffness_cubic > 0.0 || joint->damping > 0.0) {
+      return true;
+    }
+  }
+  return sap_dynamics_has_elements(multibody->dynamics) ||
+         sap_dynamics_has_fluid(multibody->dynamics);
+}
+
+void sap_multibody_fill_system(sap_multibody* multibody) {
+  const sap_model* model = multibody->model;
+  multibody->system = (sap_system){
+      .context = multibody,
+      .nq = model->sizes.nq,
+      .nv = model->sizes.nv,
+      .ntrees = model->sizes.trees,
+      .tree_sizes = model->tree_sizes,
+      .begin_step = begin_step,
+      .mass_matrix = mass_matrix,
+      .forces = forces,
+      .integrate_positions = integrate_positions,
+      .stiffness_damping = has_springs_or_dampers(multibody) ? stiffness_damping : NULL,
+      .add_stiffness_damping = add_stiffness_damping,
+      .inverse_dynamics = inverse_dynamics,
+      .momentum_balance = momentum_balance,
+      .constraints = sap_multibody_constraints,
+      .closure_error = sap_multibody_closure_error,
+      .energies = energies,
+      .carried = carried,
+      .position_difference = position_difference,
+      .use_threads = use_threads,
+      .na = model->sizes.na,
+      .activations = sap_multibody_activate,
+  };
+  multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
+  multibody->system.couplings =
+      sap_dynamics_couplings(multibody->dynamics, &multibody->system.ncouplings);
+}

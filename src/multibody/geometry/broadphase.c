@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/geometry/broadphase.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "multibody/geometry/shape.h"
+
+// Fewer boxes are swept in one cell; a box over more cells than this is swept against all.
+enum { ONE_CELL_BOXES = 48, WIDE_CELLS = 64, MAX_CELLS_PER_AXIS = 4096 };
+
+sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error) {
+  *broadphase = (sap_broadphase){.count = count};
+  const size_t n = (size_t)count;
+  broadphase->boxes = sap_allocate(n, sizeof *broadphase->boxes);
+  broadphase->order = sap_allocate(n, sizeof *broadphase->order);
+  broadphase->lower_x = sap_allocate(n, sizeof *broadphase->lower_x);
+  if (broadphase->boxes == NULL || broadphase->order == NULL || broadphase->lower_x == NULL) {
+    sap_broadphase_destroy(broadphase);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bounding boxes", (int)count);
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    broadphase->order[i] = i;
+  }
+  // There are at most as many cells as boxes (choose_cells), which touch 2.25 of them on average
+  // when they are alike: with this much, steps of scattered scenes need no more.
+  const int32_t entries = count < INT32_MAX / 4 ? 4 * count : count;
+  sap_status status =
+      SAP_GROW(&broadphase->cell_start, &broadphase->cell_capacity, count + 3, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(&broadphase->entries, &broadphase->entry_capacity, entries, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_broadphase_destroy(broadphase);
+  }
+  return status;
+}
+
+void sap_broadphase_destroy(sap_broadphase* broadphase) {
+  sap_free(broadphase->boxes);
+  sap_free(broadphase->order);
+  sap_free(broadphase->lower_x);
+  sap_free(broadphase->cell_start);
+  sap_free(broadphase->entries);
+  sap_free(broadphase->pairs);
+  *broadphase = (sap_broadphase){0};
+}
+
+// Orders ranks [first, first + count) from scratch by heap sort, for input that is far from sorted.
+static void sift(sap_broadphase* bp, int32_t root, int32_t count) {
+  const int32_t index = bp->order[root];
+  const double x = bp->lower_x[root];
+  for (int32_t child; (child = 2 * root + 1) < count; root = child) {
+    if (child + 1 < count && (bp->lower_x[child + 1] > bp->lower_x[child] ||
+                              (bp->lower_x[child + 1] == bp->lower_x[child] &&
+                               bp->order[child + 1] > bp->order[child]))) {
+      ++child;
+    }
+    if (bp->lower_x[child] < x || (bp->lower_x[child] == x && bp->order[child] < index)) {
+      break;
+    }
+    bp->order[root] = bp->order[child];
+    bp->lower_x[root] = bp->lower_x[child];
+  }
+  bp->order[root] = index;
+  bp->lower_x[root] = x;
+}
+
+static void heap_sort(sap_broadphase* bp) {
+  for (int32_t i = bp->count / 2 - 1; i >= 0; --i) {
+    sift(bp, i, bp->count);
+  }
+  for (int32_t last = bp->count - 1; last > 0; --last) {
+    const int32_t index = bp->order[0];
+    const double x = bp->lower_x[0];
+    bp->order[0] = bp->order[last];
+    bp->lower_x[0] = bp->lower_x[last];
+    bp->order[last] = index;
+    bp->lower_x[last] = x;
+    sift(bp, 0, last);
+  }
+}
+
+// Ties by index: the order, and so the result, depends on the boxes alone.
+static void sort_boxes(sap_broadphase* bp) {
+  for (int32_t r = 0; r < bp->count; ++r) {
+    bp->lower_x[r] = bp->boxes[bp->order[r]].lower[0];
+  }
+  int64_t budget = 16 * (int64_t)bp->count;
+  for (int32_t r = 1; r < bp->count; ++r) {
+    const int32_t index = bp->order[r];
+    const double x = bp->lower_x[r];
+    int32_t at = r;
+    for (; at > 0 &&
+           (bp->lower_x[at - 1] > x || (bp->lower_x[at - 1] == x && bp->order[at - 1] > index));
+         --at) {
+      bp->order[at] = bp->order[at - 1];
+      bp->lower_x[at] = bp->lower_x[at - 1];
+    }
+    bp->order[at] = index;
+    bp->lower_x[at] = x;
+    budget -= r - at;
+    if (budget < 0) {
+      heap_sort(bp);
+      return;
+    }
+  }
+}
+
+static void choose_cells(sap_broadphase* bp) {
+  for (int axis = 0; axis < 2; ++axis) {
+    double low = HUGE_VAL, high = -HUGE_VAL, width = 0.0;
+    for (int32_t i = 0; i < bp->count; ++i) {
+      const sap_aabb* box = &bp->boxes[i];
+      low = sap_least(low, box->lower[axis + 1]);
+      high = sap_most(high, box->upper[axis + 1]);
+      width += box->upper[axis + 1] - box->lower[axis + 1];
+    }
+    // Twice the mean box; and no more cells than boxes, in all.
+    width = sap_most(2.0 * width / bp->count, (high - low) / sqrt((double)bp->count));
+    const double cells = bp->count <= ONE_CELL_BOXES ? 1.0 : floor((high - low) / width);
+    bp->cells[axis] = cells > 1.0 ? (int32_t)sap_least(cells, MAX_CELLS_PER_AXIS) : 1;
+    bp->origin[axis] = low;
+    bp->inverse_width[axis] = bp->cells[axis] > 1 ? bp->cells[axis] / (high - low) : 0.0;
+  }
+}
+
+static int32_t cell_of(const sap_broadphase* bp, int axis, double x) {
+  const double cell = (x - bp->origin[axis]) * bp->inverse_width[axis];
+  return cell > 0.0 ? (int32_t)sap_least(cell, bp->cells[axis] - 1) : 0;
+}
+
+typedef struct cell_range {
+  int32_t first[2], last[2];
+  bool wide;
+} cell_range;
+
+static cell_range cells_of(const sap_broadphase* bp, const sap_aabb* box) {
+  cell_range range;
+  int64_t total = 1;
+  for (int axis = 0; axis < 2; ++axis) {
+    range.first[axis] = cell_of(bp, axis, box->lower[axis + 1]);
+    range.last[axis] = cell_of(bp, axis, box->upper[axis + 1]);
+    total *= range.last[axis] - range.first[axis] + 1;
+  }
+  range.wide = total > WIDE_CELLS;
+  return range;
+}
+
+// Lists per cell the ranks that touch it; the list after the last cell's holds the wide boxes.
+static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
+  choose_cells(bp);
+  const int32_t cells = bp->cells[0] * bp->cells[1] + 1;
+  sap_status status = SAP_GROW(&bp->cell_start, &bp->cell_capacity, cells + 2, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  int32_t* start = bp->cell_start;
+  memset(start, 0, (size_t)(cells + 2) * sizeof *start);
+  // First pass counts into start[cell + 2], second fills and leaves start[cell] right.
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int32_t r = 0; r < bp->count; ++r) {
+      const cell_range range = cells_of(bp, &bp->boxes[bp->order[r]]);
+      for (int32_t z = range.first[1]; z <= range.last[1] && !range.wide; ++z) {
+        for (int32_t y = range.first[0]; y <= range.last[0]; ++y) {
+          const int32_t cell = z * bp->cells[0] + y;
+          if (pass == 0) {
+            ++start[cell + 2];
+          } else {
+            bp->entries[start[cell + 1]++] = r;
+          }
+        }
+      }
+      if (range.wide && pass == 0) {
+        ++start[cells + 1];
+      } else if (range.wide) {
+        bp->entries[start[cells]++] = r;
+      }
+    }
+    if (pass == 0) {
+      for (int32_t c = 2; c < cells + 2; ++c) {
+        start[c] += start[c - 1];
+      }
+      status = SAP_GROW(&bp->entries, &bp->entry_capacity, start[cells + 1], error);
+      if (status != SAP_STATUS_OK) {
+        return status;
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+typedef struct sweep {
+  sap_broadphase* bp;
+  sap_broadphase_accept* accept;
+  const void* context;
+  sap_error* error;
+} sweep;
+
+static sap_status add_pair(const sweep* s, int32_t a, int32_t b) {
+  if (!s->accept(s->context, a, b)) {
+    return SAP_STATUS_OK;
+  }
+  sap_broadphase* bp = s->bp;
+  if (bp->pair_count >= bp->pair_capacity) {
+    const int32_t needed = bp->pair_count < INT32_MAX ? bp->pair_count + 1 : -1;
+    const sap_status status = SAP_GROW(&bp->pairs, &bp->pair_capacity, needed, s->error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
+  bp->pairs[bp->pair_count++] = low << 32 | high;
+  return SAP_STATUS_OK;
+}
+
+static sap_status sweep_cell(const sweep* s, int32_t cell) {
+  sap_broadphase* bp = s->bp;
+  const int32_t first = bp->cell_start[cell], end = bp->cell_start[cell + 1];
+  const bool only = bp->cells[0] * bp->cells[1] == 1;
+  for (int32_t i = first; i < end; ++i) {
+    const int32_t a = bp->order[bp->entries[i]];
+    const sap_aabb* box_a = &bp->boxes[a];
+    for (int32_t j = i + 1; j < end && bp->lower_x[bp->entries[j]] <= box_a->upper[0]; ++j) {
+      const int32_t b = bp->order[bp->entries[j]];
+      const sap_aabb* box_b = &bp->boxes[b];
+      if (!sap_aabb_overlap(box_a, box_b)) {
+        continue;
+      }
+      const int32_t y = cell_of(bp, 0, sap_most(box_a->lower[1], box_b->lower[1]));
+      const int32_t z = cell_of(bp, 1, sap_most(box_a->lower[2], box_b->lower[2]));
+      if (only || z * bp->cells[0] + y == cell) {
+        const sap_status status = add_pair(s, a, b);
+        if (status != SAP_STATUS_OK) {
+          return status;
+        }
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Wide boxes against all others, each pair of wide ones once.
+static sap_status sweep_wide(const sweep* s) {
+  sap_broadphase* bp = s->bp;
+  const int32_t cells = bp->cells[0] * bp->cells[1];
+  for (int32_t i = bp->cell_start[cells]; i < bp->cell_start[cells + 1]; ++i) {
+    const int32_t rank = bp->entries[i];
+    const int32_t a = bp->order[rank];
+    for (int32_t r = 0; r < bp->count && bp->lower_x[r] <= bp->boxes[a].upper[0]; ++r) {
+      const int32_t b = bp->order[r];
+      if (r == rank || !sap_aabb_overlap(&bp->boxes[a], &bp->boxes[b]) ||
+          (r < rank && cells_of(bp, &bp->boxes[b]).wide)) {
+        continue;
+      }
+      const sap_status status = add_pair(s, a, b);
+      if (status != SAP_STATUS_OK) {
+        return status;
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_broadphase_find(sap_broadphase* broadphase, sap_broadphase_accept* accept,
+                               const void* context, sap_error* error) {
+  sap_broadphase* bp = broadphase;
+  bp->pair_count = 0;
+  if (bp->count == 0) {
+    return SAP_STATUS_OK;
+  }
+  sort_boxes(bp);
+  const sweep s = {.bp = bp, .accept = accept, .context = context, .error = error};
+  sap_status status = fill_cells(bp, error);
+  const int32_t cells = status == SAP_STATUS_OK ? bp->cells[0] * bp->cells[1] : 0;
+  for (int32_t cell = 0; status == SAP_STATUS_OK && cell < cells; ++cell) {
+    status = sweep_cell(&s, cell);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sweep_wide(&s);
+  }
+  return status;
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pairs of overlapping bounding boxes, by sweep and prune within columns.
+//
+// Boxes are sorted by their lower x; the order is kept, so that a step later insertion sort
+// finishes in near-linear time. The y-z plane is cut into cells about twice the mean box wide; in
+// each cell the sorted boxes that touch it are swept along x. A pair is reported by one cell only:
+// the one that holds the lower corner of the overlap. Boxes over many cells are swept against all.
+// cost: O(n) for scattered boxes of similar size.
+#ifndef SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
+#define SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
+
+#include "core/memory.h"
+
+typedef struct sap_aabb {
+  double lower[3], upper[3];
+} sap_aabb;
+
+static inline bool sap_aabb_overlap(const sap_aabb* a, const sap_aabb* b) {
+  return a->lower[1] <= b->upper[1] && b->lower[1] <= a->upper[1] && a->lower[2] <= b->upper[2] &&
+         b->lower[2] <= a->upper[2] && a->lower[0] <= b->upper[0] && b->lower[0] <= a->upper[0];
+}
+
+typedef struct sap_broadphase {
+  int32_t count;        // boxes
+  sap_aabb* boxes;      // by index, filled by the caller                        (count)
+  int32_t* order;       // indices sorted by lower x                             (count)
+  double* lower_x;      // in this order                                         (count)
+  int32_t* cell_start;  // first entry of a cell                                 (cells + 1)
+  int32_t* entries;     // ranks in `order`, ascending in each cell              (entry_capacity)
+  int32_t cell_capacity, entry_capacity;
+  double origin[2], inverse_width[2];
+  int32_t cells[2];
+  uint64_t* pairs;  // lower index << 32 | higher index, in no order         (pair_count)
+  int32_t pair_count, pair_capacity;
+} sap_broadphase;
+
+sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error);
+void sap_broadphase_destroy(sap_broadphase* broadphase);
+
+// Finds the pairs that overlap and that `accept` lets through.
+typedef bool sap_broadphase_accept(const void* context, int32_t a, int32_t b);
+sap_status sap_broadphase_find(sap_broadphase* broadphase, sap_broadphase_accept* accept,
+                               const void* context, sap_error* error);
+
+#endif

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/geometry/collide.h"
+
+#include "multibody/model/hull.h"
+
+enum { TYPES = SAP_SHAPE_MESH + 1 };
+
+// By type of a (row) and b; only b >= a is used.
+static sap_collide_function* const table[TYPES][TYPES] = {
+    [SAP_SHAPE_PLANE] = {NULL, sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any,
+                         sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any},
+    [SAP_SHAPE_SPHERE] = {NULL, sap_collide_sphere_sphere, sap_collide_sphere_capsule,
+                          sap_collide_sphere_cylinder, sap_collide_sphere_box, sap_collide_convex,
+                          sap_collide_convex},
+    [SAP_SHAPE_CAPSULE] = {NULL, NULL, sap_collide_capsule_capsule, sap_collide_convex,
+                           sap_collide_capsule_box, sap_collide_convex, sap_collide_convex},
+    [SAP_SHAPE_CYLINDER] = {NULL, NULL, NULL, sap_collide_convex, sap_collide_convex,
+                            sap_collide_convex, sap_collide_convex},
+    [SAP_SHAPE_BOX] = {NULL, NULL, NULL, NULL, sap_collide_box_box, sap_collide_convex,
+                       sap_collide_convex},
+    [SAP_SHAPE_ELLIPSOID] = {NULL, NULL, NULL, NULL, NULL, sap_collide_convex, sap_collide_convex},
+    [SAP_SHAPE_MESH] = {NULL, NULL, NULL, NULL, NULL, NULL, sap_collide_convex},
+};
+
+// The same manifold seen from b: p moves to b's surface and centre.
+static void flip(const double ab[3], sap_manifold* manifold) {
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    sap_manifold_point* point = &manifold->points[i];
+    sap_v3_add_scaled(point->p, point->n, point->phi);
+    sap_v3_sub(point->p, point->p, ab);
+    sap_v3_scale(point->n, point->n, -1.0);
+  }
+  sap_v3_scale(manifold->apart, manifold->apart, -1.0);
+}
+
+bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
+                           const double along[3]) {
+  static const double doubt = 1e-9;  // of both sizes
+  if (along[0] == 0.0 && along[1] == 0.0 && along[2] == 0.0) {
+    return false;
+  }
+  double ab[3];
+  sap_v3_sub(ab, b->p, a->p);
+  const double back[3] = {-along[0], -along[1], -along[2]};
+  const double gap = sap_v3_dot(along, ab) - sap_shape_extent(a, along) - sap_shape_extent(b, back);
+  return gap > reach + doubt * (a->bound + b->bound + reach);
+}
+
+void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
+                 sap_manifold* out) {
+  out->count = 0;
+  sap_v3_set(out->apart, 0.0, 0.0, 0.0);
+  const bool swap = a->type > b->type;
+  const sap_placed_shape* first = swap ? b : a;
+  const sap_placed_shape* second = swap ? a : b;
+  sap_collide_function* collide = table[first->type][second->type];
+  if (collide == NULL) {
+    return;
+  }
+  double ab[3];
+  sap_v3_sub(ab, second->p, first->p);
+  collide(first, second, ab, reach, out);
+  if (swap) {
+    flip(ab, out);
+  }
+}
+
+// Vertices of a hull that reach the other's flat feature although they are no corners of the face
+// that faces it: facets that are flat but for a little hold as one.
+static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* own,
+                         const sap_feature* other, const sap_manifold_point* witness,
+                         sap_candidates* list) {
+  // Of the hull's size, above what a face's corners may be out of its plane.
+  static const double out_of_plane = 4.0 * SAP_HULL_FLATNESS;
+  const sap_placed_shape* shape = of_a ? pair->a : pair->b;
+  sap_foot_map map;
+  if (shape->type != SAP_SHAPE_MESH || other->kind == SAP_FEATURE_POINT ||
+      other->kind == SAP_FEATURE_SEGMENT || !sap_foot_map_make(other, witness->n, &map)) {
+    return;
+  }
+  double local[3];
+  sap_m3_tmul_v3(local, shape->R, witness->n);
+  if (!of_a) {
+    sap_v3_scale(local, local, -1.0);
+  }
+  int32_t hint = 0;
+  const sap_polytope* hull = shape->hull;
+  const double* normal = hull->normals + 3 * (size_t)own->face;
+  const double corner = hull->offsets[own->face] - out_of_plane * hull->bound;
+  // Below it no vertex comes within the reach.
+  const double least =
+      sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) + witness->phi - pair->reach;
+  for (int32_t i = 0; i < hull->nvertices; ++i) {
+    const double* vertex = hull->vertices + 3 * (size_t)i;
+    if (sap_v3_dot(local, vertex) >= least && sap_v3_dot(normal, vertex) < corner) {
+      double x[3];
+      sap_m3_mul_v3(x, shape->R, vertex);
+      if (!of_a) {
+        sap_v3_add(x, x, pair->ab);
+      }
+      sap_foot_map_add_point(&map, x, of_a, list);
+    }
+  }
+}
+
+static bool is_round(const sap_placed_shape* shape) {
+  return shape->type == SAP_SHAPE_SPHERE || shape->type == SAP_SHAPE_ELLIPSOID;
+}
+
+void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
+                          sap_manifold* out) {
+  // Depth [of the pair's size] that the features may miss before the witness is added. The eight
+  // points of a rim that counts as flat miss 0.08 of its slope.
+  static const double missed_by_flats = 1e-7, missed_by_rims = 1e-5;
+  static const double origin[3] = {0.0, 0.0, 0.0};
+  const sap_placed_shape *a = pair->a, *b = pair->b;
+  const double scale = sap_least(a->bound, b->bound);
+  const double back[3] = {-witness->n[0], -witness->n[1], -witness->n[2]};
+  sap_feature feature_a, feature_b;
+  sap_candidates list;
+  sap_candidates_start(&list, pair->reach);
+  if (is_round(a) || is_round(b)) {  // nothing flat: no search for what the other one faces it with
+    sap_candidates_add(&list, witness->p, witness->n, witness->phi);
+    sap_candidates_reduce(&list, scale, out);
+    return;
+  }
+  sap_feature_facing(a, origin, witness->n, &feature_a);
+  sap_feature_facing(b, pair->ab, back, &feature_b);
+  list.boxes = feature_a.kind == SAP_FEATURE_QUAD && feature_b.kind == SAP_FEATURE_QUAD;
+  sap_feature_overlap(&feature_a, &feature_b, witness->n, &list);
+  add_vertices(pair, true, &feature_a, &feature_b, witness, &list);
+  add_vertices(pair, false, &feature_b, &feature_a, witness, &list);
+  const bool rim = (feature_a.kind == SAP_FEATURE_DISC && !feature_a.tilted) ||
+                   (feature_b.kind == SAP_FEATURE_DISC && !feature_b.tilted);
+  const double missed = rim ? missed_by_rims : missed_by_flats;
+  sap_manifold_point* deepest = NULL;
+  for (int32_t i = 0; i < list.count; ++i) {
+    // The slack of "inside" lets corners reach a little too deep.
+    sap_manifold_point* point = &list.points[i];
+    point->phi = sap_most(point->phi, witness->phi);
+    deepest = deepest == NULL || point->phi < deepest->phi ? point : deepest;
+  }
+  if (deepest != NULL && deepest->phi <= witness->phi + missed * scale) {
+    deepest->phi = witness->phi;
+  } else {
+    sap_candidates_add(&list, witness->p, witness->n, witness->phi);
+    list.witness = list.count - 1;
+  }
+  sap_candidates_reduce(&list, scale, out);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/geometry/collision.h"
+
+#include "math/quaternion.h"
+#include "multibody/geometry/collision_data.h"
+
+static sap_status make_hulls(sap_collision* c, sap_error* error) {
+  const sap_model* model = c->model;
+  c->hulls = sap_allocate((size_t)model->sizes.meshes, sizeof *c->hulls);
+  if (c->hulls == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d hulls", (int)model->sizes.meshes);
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < model->sizes.meshes; ++i) {
+    const sap_model_mesh* mesh = &model->meshes[i];
+    const sap_polytope_source source = {
+        .nvertices = mesh->nvertices,
+        .nfaces = mesh->nfaces,
+        .vertices = model->mesh_vertices + 3 * (size_t)mesh->first_vertex,
+        .neighbor_start = model->mesh_neighbor_start + mesh->first_vertex,
+        .neighbors = model->mesh_neighbors,
+        .planes = model->mesh_planes + 4 * (size_t)mesh->first_face,
+        .face_start = model->mesh_face_start + mesh->first_face,
+        .face_vertices = model->mesh_face_vertices,
+    };
+    status = sap_polytope_create(&source, &c->hulls[c->mesh_count++], error);
+  }
+  return status;
+}
+
+static void init_shape(sap_collision* c, int32_t id) {
+  const sap_shape_def* def = &c->model->shapes[id];
+  sap_collision_shape* shape = &c->shapes[id];
+  const sap_polytope* hull = def->type == SAP_SHAPE_MESH ? &c->hulls[def->mesh] : NULL;
+  sap_shape_init(&shape->placed, def, hull);
+  sap_filter_init(c->model, id, &shape->filter);
+  sap_quaternion_to_matrix(shape->R_BS, def->q_BS);
+  sap_v3_copy(shape->p_BS, def->p_BS);
+  shape->margin = def->margin;
+  shape->touch = SAP_TOUCHING * shape->placed.bound;
+  shape->reach =
+      shape->placed.type == SAP_SHAPE_PLANE ? def->margin : sap_most(def->margin, shape->touch);
+  shape->rest = sap_most(0.0, def->rest_distance);
+  for (int32_t i = 0; i < c->model->sizes.pairs; ++i) {
+    const sap_pair_def* pair = &c->model->pairs[i];
+    if (pair->shape_a == id || pair->shape_b == id) {
+      shape->reach = sap_most(shape->reach, pair->margin);
+      shape->rest = sap_most(shape->rest, pair->rest_distance);
+    }
+  }
+  if (hull != NULL) {
+    double center[3];
+    sap_m3_mul_v3(center, shape->R_BS, hull->center);
+    sap_v3_add(shape->p_BS, shape->p_BS, center);
+  }
+}
+
+// Lists the static bodies with shapes, each once.
+static sap_status find_statics(sap_collision* c, sap_error* error) {
+  const int32_t bodies = c->model->sizes.bodies;
+  c->statics = sap_allocate((size_t)bodies, sizeof *c->statics);
+  bool* has_shape = sap_allocate((size_t)bodies, sizeof *has_shape);
+  if (c->statics == NULL || has_shape == NULL) {
+    sap_free(has_shape);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)bodies);
+  }
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    const int32_t body = c->shapes[i].filter.body;
+    if (sap_collision_shape_is_static(&c->shapes[i]) && !has_shape[body]) {
+      has_shape[body] = true;
+      c->statics[c->static_count++] = body;
+    }
+  }
+  sap_free(has_shape);
+  c->static_poses = sap_allocate(12 * (size_t)c->static_count, sizeof *c->static_poses);
+  return c->static_poses != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)c->static_count);
+}
+
+static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
+  c->model = model;
+  c->shape_count = model->sizes.shapes;
+  const size_t n = (size_t)c->shape_count;
+  c->shapes = sap_allocate(n, sizeof *c->shapes);
+  c->planes = sap_allocate(n, sizeof *c->planes);
+  c->boxed = sap_allocate(n, sizeof *c->boxed);
+  c->box_of = sap_allocate(n, sizeof *c->box_of);
+  c->boxes = sap_allocate(n, sizeof *c->boxes);
+  c->boxes_before = sap_allocate(n, sizeof *c->boxes_before);
+  c->outside = sap_allocate(n, sizeof *c->outside);
+  c->movers = sap_allocate(n, sizeof *c->movers);
+  if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL || c->box_of == NULL ||
+      c->boxes == NULL || c->boxes_before == NULL || c->outside == NULL || c->movers == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
+  }
+  sap_status status = make_hulls(c, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    init_shape(c, i);
+    if (model->shapes[i].type == SAP_SHAPE_PLANE) {
+      c->planes[c->plane_count++] = i;
+    } else {
+      c->box_of[i] = c->box_count;
+      c->boxed[c->box_count++] = i;
+    }
+  }
+  status = find_statics(c, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_broadphase_create(&c->broadphase, c->box_count, error);
+  }
+  return status == SAP_STATUS_OK ? sap_collision_reserve_near(c, error) : status;
+}
+
+sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {
+  *out = NULL;
+  sap_collision* c = sap_allocate(1, sizeof *c);
+  if (c == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: collision detection");
+  }
+  const sap_status status = init(c, model, error);
+  if (status != SAP_STATUS_OK) {
+    sap_collision_destroy(c);
+    return status;
+  }
+  *out = c;
+  return SAP_STATUS_OK;
+}
+
+void sap_collision_destroy(sap_collision* collision) {
+  if (collision == NULL) {
+    return;
+  }
+  sap_threads_destroy(collision->threads);
+  sap_broadphase_destroy(&collision->broadphase);
+  for (int32_t i = 0; i < collision->mesh_count; ++i) {
+    sap_polytope_clear(&collision->hulls[i]);
+  }
+  sap_free(collision->hulls);
+  sap_free(collision->shapes);
+  sap_free(collision->planes);
+  sap_free(collision->boxed);
+  sap_free(collision->glides);
+  sap_free(collision->jobs);
+  sap_free(collision->box_of);
+  sap_free(collision->boxes);
+  sap_free(collision->boxes_before);
+  sap_free(collision->statics);
+  sap_free(collision->static_poses);
+  sap_free(collision->outside);
+  sap_free(collision->movers);
+  sap_free(collision->near[0]);
+  sap_free(collision->near[1]);
+  sap_free(collision->keys);
+  sap_free(collision->key_scratch);
+  sap_free(collision->pairs);
+  sap_free(collision->contacts);
+  sap_free(collision->identities[0]);
+  sap_free(collision->identities[1]);
+  sap_free(collision);
+}
+
+void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
+  sap_threads_lend(&c->threads, threads);
+}
+
+sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {
+  return SAP_ARCHIVE_ARRAY(archive, &c->identities[c->last], &c->last_count,
+                           &c->identity_capacity[c->last], error);
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/geometry/manifold.h"
+
+static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
+static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
+// The same among the corners of faces that lie flat on each other: which is the deepest alternates
+// as a body rocks at rest, and so would the points that are chosen after it. Boxes' faces are flat,
+// and in piles they rock by 1e-3 of their size; of hulls, facets that are flat but for a little
+// count as one, and rims have points all around.
+static const double same_corner = 1e-4;
+static const double same_box_corner = 3e-3;
+
+void sap_candidates_start(sap_candidates* list, double reach) {
+  list->count = 0;
+  list->reach = reach;
+  list->witness = -1;
+  list->boxes = false;
+}
+
+// Keeps the deepest and the farthest in sixteen directions across the first normal.
+static void thin_out(sap_candidates* list) {
+  enum { DIRECTIONS = 16 };
+  bool stays[SAP_CANDIDATE_POINTS] = {false};
+  double frame[9];
+  sap_m3_from_normal(frame, list->points[0].n);
+  for (int k = 0; k <= DIRECTIONS; ++k) {
+    const double angle = 0.39269908169872414 * k;  // pi/8
+    double d[3], top = -HUGE_VAL;
+    sap_v3_scale(d, frame, cos(angle));
+    sap_v3_add_scaled(d, frame + 3, sin(angle));
+    int32_t best = 0;
+    for (int32_t i = 0; i < list->count; ++i) {
+      const sap_manifold_point* point = &list->points[i];
+      const double height = k < DIRECTIONS ? sap_v3_dot(d, point->p) : -point->phi;
+      if (height > top) {
+        top = height;
+        best = i;
+      }
+    }
+    stays[best] = true;
+  }
+  int32_t kept = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    if (stays[i]) {
+      list->points[kept++] = list->points[i];
+    }
+  }
+  list->count = kept;
+}
+
+void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi) {
+  if (!(phi < list->reach)) {
+    return;
+  }
+  if (list->count >= SAP_CANDIDATE_POINTS) {
+    thin_out(list);
+  }
+  sap_manifold_point* point = &list->points[list->count++];
+  sap_v3_copy(point->p, p);
+  sap_v3_copy(point->n, n);
+  point->phi = phi;
+}
+
+static double distance2(const double a[3], const double b[3]) {
+  double d[3];
+  sap_v3_sub(d, a, b);
+  return sap_v3_dot(d, d);
+}
+
+static int32_t deepest(const sap_candidates* list, double scale) {
+  int32_t best = 0;
+  for (int32_t i = 1; i < list->count; ++i) {
+    if (list->points[i].phi < list->points[best].phi - same_depth * scale) {
+      best = i;
+    }
+  }
+  const double apart = same_point * scale;
+  const double margin = (list->boxes ? same_box_corner : same_corner) * scale;
+  for (int32_t i = 0; best != list->witness && i < best; ++i) {
+    if (list->points[i].phi < list->points[best].phi + margin &&
+        distance2(list->points[i].p, list->points[best].p) > apart * apart) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+// Ties go to the earlier point: a later one has to be better by this factor.
+static const double clearly = 1.0 + 1e-9;
+
+static int32_t farthest(const sap_candidates* list, int32_t from, double minimum2) {
+  int32_t best = -1;
+  double best2 = minimum2;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const double d2 = distance2(list->points[i].p, list->points[from].p);
+    if (d2 > best2 * clearly) {
+      best2 = d2;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// Twice the signed area of (a, b, point) seen along n.
+static double signed_area(const sap_candidates* list, int32_t a, int32_t b, int32_t i) {
+  const double* n = list->points[a].n;
+  double e[3], f[3], c[3];
+  sap_v3_sub(e, list->points[b].p, list->points[a].p);
+  sap_v3_sub(f, list->points[i].p, list->points[a].p);
+  sap_v3_cross(c, e, f);
+  return sap_v3_dot(c, n);
+}
+
+// The point that spans the largest triangle with a and b.
+static int32_t widest(const sap_candidates* list, int32_t a, int32_t b, double minimum) {
+  int32_t best = -1;
+  double best_area = minimum;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const double area = fabs(signed_area(list, a, b, i));
+    if (area > best_area * clearly) {
+      best_area = area;
+      best = i;
+    }
+  }
+  return best;
+}
+
+// The fourth point: the one that adds the largest triangle outside of (a, b, c).
+static int32_t outermost(const sap_candidates* list, const int32_t abc[3], double minimum) {
+  const double turn = signed_area(list, abc[0], abc[1], abc[2]) > 0.0 ? 1.0 : -1.0;
+  int32_t best = -1;
+  double best_area = minimum;
+  for (int k = 0; k < 3; ++k) {
+    for (int32_t i = 0; i < list->count; ++i) {
+      const double area = -turn * signed_area(list, abc[k], abc[(k + 1) % 3], i);
+      if (area > best_area * clearly) {
+        best_area = area;
+        best = i;
+      }
+    }
+  }
+  return best;
+}
+
+void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out) {
+  out->count = 0;
+  if (list->count == 0) {
+    return;
+  }
+  int32_t chosen[SAP_MANIFOLD_POINTS];
+  int32_t count = 0;
+  chosen[count++] = deepest(list, scale);
+  const double gap = same_point * scale;
+  int32_t next = list->count > 1 ? farthest(list, chosen[0], gap * gap) : -1;
+  if (next >= 0) {
+    chosen[count++] = next;
+    const double base = sqrt(distance2(list->points[chosen[0]].p, list->points[next].p));
+    next = list->count > 2 ? widest(list, chosen[0], chosen[1], base * gap) : -1;
+    if (next >= 0) {
+      chosen[count++] = next;
+      next = list->count > 3 ? outermost(list, chosen, base * gap) : -1;
+      if (next >= 0) {
+        chosen[count++] = next;
+      }
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    out->points[i] = list->points[chosen[i]];
+  }
+  out->count = count;
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Convex hull of a mesh as collision detection reads it: about its centre, with a frame and planar
+// coordinates for every face.
+#ifndef SAP_MULTIBODY_GEOMETRY_POLYTOPE_H
+#define SAP_MULTIBODY_GEOMETRY_POLYTOPE_H
+
+#include <math.h>
+
+#include "core/error.h"
+#include "math/vector3.h"
+
+// Corners of a face that count in a manifold; of a finer one those that matter most.
+enum { SAP_POLYTOPE_CORNERS = 32 };
+
+// The hull's own arrays, in the mesh's frame: what the model compiles.
+typedef struct sap_polytope_source {
+  int32_t nvertices, nfaces;
+  const double* vertices;         // (3 nvertices)
+  const int32_t* neighbor_start;  // into neighbors                                (nvertices + 1)
+  const int32_t* neighbors;       // vertices one edge away
+  const double* planes;           // outward unit normal n and d: n.x <= d inside       (4 nfaces)
+  const int32_t* face_start;      // into face_vertices                               (nfaces + 1)
+  const int32_t* face_vertices;   // convex polygons, counter-clockwise from outside
+} sap_polytope_source;
+
+// Points of the face: c + a u + b v; its corners have |a|, |b| <= 1.
+typedef struct sap_polytope_face {
+  double c[3], u[3], v[3];  // u, v orthogonal and equally long
+  int32_t first, count;     // into corners
+} sap_polytope_face;
+
+typedef struct sap_polytope {
+  int32_t nvertices, nfaces;
+  double* vertices;  // from the centre [m]                                           (3 nvertices)
+  const int32_t* neighbor_start;  // the source's
+  const int32_t* neighbors;
+  double* normals;           // outward, unit                                         (3 nfaces)
+  double* offsets;           // of the faces' planes from the centre [m]              (nfaces)
+  sap_polytope_face* faces;  // (nfaces)
+  double (*corners)[2];
+  int32_t extremes[6];        // vertices farthest along x, y, z, -x, -y, -z
+  double center[3];           // mean of the vertices, in the mesh's frame
+  double lower[3], upper[3];  // bounding box about the centre
+  double bound, inner;        // radii of the balls about the centre that hold it, that it holds
+} sap_polytope;
+
+sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* out,
+                               sap_error* error);
+void sap_polytope_clear(sap_polytope* polytope);
+
+// The vertex that is farthest along d, of equally far ones any. *hint: number of a vertex to start
+// from; becomes that of the result. cost: O(sqrt(nvertices)), less from a near one
+const double* sap_polytope_support(const sap_polytope* polytope, const double d[3], int32_t* hint);
+// Face whose normal has the smallest angle to the unit vector d. cost: O(nfaces)
+int32_t sap_polytope_facing(const sap_polytope* polytope, const double d[3]);
+
+#endif

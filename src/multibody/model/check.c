@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "multibody/model/check.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "linalg/symmetric3.h"
+
+sap_status sap_check_fail(const sap_checker* checker, sap_status status, const char* format, ...) {
+  char text[SAP_ERROR_MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  if (checker->name != NULL && checker->name[0] != '\0') {
+    return sap_fail(checker->error, status, "%s '%s': %s", checker->kind, checker->name, text);
+  }
+  return sap_fail(checker->error, status, "%s %d: %s", checker->kind, (int)checker->id, text);
+}
+
+sap_status sap_check_finite(const sap_checker* checker, const char* field, double value) {
+  if (!isfinite(value)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite", field, value);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
+                            int count) {
+  for (int i = 0; i < count; ++i) {
+    if (!isfinite(values[i])) {
+      return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s[%d] = %g must be finite", field, i,
+                            values[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_nonnegative(const sap_checker* checker, const char* field, double value) {
+  if (!isfinite(value)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite and >= 0", field,
+                          value);
+  }
+  if (!(value >= 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be >= 0", field, value);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_positive(const sap_checker* checker, const char* field, double value) {
+  if (!isfinite(value)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite and > 0", field,
+                          value);
+  }
+  if (!(value > 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be > 0", field, value);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_stiffness(const sap_checker* checker, const char* field, double value) {
+  if (isnan(value)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be > 0 (or infinite)",
+                          field, value);
+  }
+  if (!(value > 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be > 0 (or infinite)", field,
+                          value);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_limits(const sap_checker* checker, const char* what, double lower,
+                            double upper) {
+  if (isnan(lower) || isnan(upper)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
+                          "%slower = %g, %supper = %g must be numbers (-inf, inf: none)", what,
+                          lower, what, upper);
+  }
+  if (!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%slower = %g must be <= %supper = %g",
+                          what, lower, what, upper);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t value, int32_t first,
+                        int32_t end) {
+  if (value < first || value >= end) {
+    if (end <= first) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %d: there is none yet", field,
+                            (int)value);
+    }
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %d must be in [%d, %d]", field,
+                          (int)value, (int)first, (int)(end - 1));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Scales by the largest entry first, so that neither tiny nor huge entries under- or overflow.
+static sap_status check_direction(const sap_checker* checker, const char* field, const double* in,
+                                  int count, double* out) {
+  const sap_status status = sap_check_vector(checker, field, in, count);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double largest = 0.0, sum = 0.0;
+  for (int i = 0; i < count; ++i) {
+    largest = fmax(largest, fabs(in[i]));
+  }
+  if (!(largest > 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = 0 must not be zero", field);
+  }
+  double scaled[4];
+  for (int i = 0; i < count; ++i) {
+    scaled[i] = in[i] / largest;
+    sum += scaled[i] * scaled[i];
+  }
+  const double norm = sqrt(sum);
+  for (int i = 0; i < count; ++i) {
+    out[i] = scaled[i] / norm;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_quaternion(const sap_checker* checker, const char* field, const double in[4],
+                                double out[4]) {
+  return check_direction(checker, field, in, 4, out);
+}
+
+sap_status sap_check_axis(const sap_checker* checker, const char* field, const double in[3],
+                          double out[3]) {
+  return check_direction(checker, field, in, 3, out);
+}
+
+sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],
+                             bool any) {
+  const sap_status status = sap_check_vector(checker, field, I, 6);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  double largest = 0.0, scaled[6], l[3];
+  for (int i = 0; i < 6; ++i) {
+    largest = fmax(largest, fabs(I[i]));
+  }
+  if (largest == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  for (int i = 0; i < 6; ++i) {
+    scaled[i] = I[i] / largest;  // neither under- nor overflows in the rotations
+  }
+  sap_symmetric3_eigen(scaled, l, NULL);
+  const double slack = SAP_INERTIA_TOLERANCE * fabs(l[2]);
+  for (int i = 0; i < 3; ++i) {
+    l[i] *= largest;
+  }
+  if (!(l[0] >= -slack * largest)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_SPD,
+                          "%s has principal moments %g, %g, %g: all must be >= 0", field, l[0],
+                          l[1], l[2]);
+  }
+  if (!any && !(l[0] + l[1] - l[2] >= -slack * largest)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "%s has principal moments %g, %g, %g: the sum of any two must be at "
+                          "least the third",
+                          field, l[0], l[1], l[2]);
+  }
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+//   With all spatial vectors of a tree about
+//   one point O, of a body's articulated inertia IA = I + sum IA_child, for its dofs, last first:
+//     U = IA S,  D = S.U + armature,  u = tau - S.f,  IA -= U U'/D,  f += U u/D
+//   outwards again, first dof first:  a_i = (u - U.A)/D,  A += S a_i.
+#include "multibody/model/placement.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "multibody/model/crank.h"
+#include "multibody/model/drive.h"
+#include "multibody/model/joint_motion.h"
+#include "multibody/model/path.h"
+
+sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error) {
+  const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
+  *placed = (sap_placed){.model = model};
+  const bool made = (placed->q = sap_allocate((size_t)model->sizes.nq, sizeof(double))) != NULL &&
+                    (placed->p_WB = sap_allocate(3 * bodies, sizeof(double))) != NULL &&
+                    (placed->q_WB = sap_allocate(4 * bodies, sizeof(double))) != NULL &&
+                    (placed->R_WB = sap_allocate(9 * bodies, sizeof(double))) != NULL &&
+                    (placed->S = sap_allocate(nv, sizeof *placed->S)) != NULL &&
+                    (placed->root = sap_allocate(bodies, sizeof(int32_t))) != NULL &&
+                    (placed->wanted = sap_allocate(bodies, sizeof(bool))) != NULL &&
+                    (placed->gradient = sap_allocate(nv, sizeof(double))) != NULL &&
+                    (placed->response = sap_allocate(nv, sizeof(double))) != NULL &&
+                    (placed->inertia = sap_allocate(bodies, sizeof *placed->inertia)) != NULL &&
+                    (placed->force = sap_allocate(bodies, sizeof *placed->force)) != NULL &&
+                    (placed->U = sap_allocate(nv, sizeof *placed->U)) != NULL &&
+                    (placed->D = sap_allocate(nv, sizeof(double))) != NULL &&
+                    (placed->u = sap_allocate(nv, sizeof(double))) != NULL;
+  if (!made) {
+    sap_placed_clear(placed);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: actuators");
+  }
+  memcpy(placed->q, model->q_default, (size_t)model->sizes.nq * sizeof(double));
+  placed->root[0] = -1;
+  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
+    const int32_t b = model->body_order[n];
+    placed->wanted[b] = true;
+    if (b > 0) {
+      const int32_t above = placed->root[model->bodies[b].parent];
+      placed->root[b] = model->bodies[b].tree < 0 ? -1 : above >= 0 ? above : b;
+    }
+  }
+  sap_placed_move(placed);
+  return SAP_STATUS_OK;
+}
+
+void sap_placed_clear(sap_placed* placed) {
+  void* const owned[] = {placed->q,        placed->p_WB,    placed->q_WB,   placed->R_WB,
+                         placed->S,        placed->root,    placed->wanted, placed->gradient,
+                         placed->response, placed->inertia, placed->force,  placed->U,
+                         placed->D,        placed->u};
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
+    sap_free(owned[i]);
+  }
+  *placed = (sap_placed){0};
+}
+
+void sap_placed_move(sap_placed* placed) {
+  const sap_model* model = placed->model;
+  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
+    const int32_t b = model->body_order[n];
+    const sap_model_body* body = &model->bodies[b];
+    double* p = placed->p_WB + 3 * (size_t)b;
+    double* q = placed->q_WB + 4 * (size_t)b;
+    double* R = placed->R_WB + 9 * (size_t)b;
+    if (!placed->wanted[b]) {
+      continue;
+    }
+    sap_v3_copy(p, body->p_PB);
+    memcpy(q, body->q_PB, 4 * sizeof *q);
+    if (b > 0) {
+      const double* q_WP = placed->q_WB + 4 * (size_t)body->parent;
+      sap_quaternion_place(p, placed->p_WB + 3 * (size_t)body->parent, q_WP, p);
+      sap_quaternion_multiply(q, q_WP, q);
+    }
+    const int32_t* joints = model->body_joints + body->first_joint;
+    for (int32_t k = 0; k < body->njoints; ++k) {
+      const sap_model_joint_data* joint = &model->joints[joints[k]];
+      sap_joint_move(joint, placed->q + joint->q_start, p, q, placed->S + joint->v_start);
+    }
+    (void)sap_quaternion_normalize(q);
+    sap_quaternion_to_matrix(R, q);
+    const double* O = placed->p_WB + 3 * (size_t)(placed->root[b] < 0 ? b : placed->root[b]);
+    for (int32_t k = 0; k < body->njoints; ++k) {
+      const sap_model_joint_data* joint = &model->joints[joints[k]];
+      sap_joint_finish(joint, O, R, placed->S + joint->v_start);
+    }
+  }
+}
+
+static double target_length(const sap_placed* placed, const sap_model_actuator* actuator) {
+  const sap_model* model = placed->model;
+  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
+    return sap_joint_drive_length(model, actuator, placed->q);
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
+    sap_site_drive drive;
+    sap_find_site_drive(model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
+    return drive.length;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    sap_crank crank;
+    sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
+    return crank.length;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
+    return 0.0;
+  }
+  const sap_model_tendon* tendon = &model->tendons[actuator->target];
+  if (tendon->npoints > 0) {
+    return sap_path_length(model, actuator->target, placed->p_WB, placed->R_WB);
+  }
+  double length = 0.0;
+  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
+    length +=
+        model->tendon_coefficients[k] * placed->q[model->joints[model->tendon_joints[k]].q_start];
+  }
+  return length;
+}
+
+double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator) {
+  return actuator->gear * target_length(placed, actuator);
+}
+
+// The generalized force of a force and a moment at a point of a body on the dofs behind `stop`,
+// added to the gradient.
+static void push_behind(const sap_placed* placed, int32_t body, int32_t stop, const double point[3],
+                        const double force[3], const double moment[3]) {
+  const sap_model* model = placed->model;
+  if (placed->root[body] < 0) {
+    return;
+  }
+  double arm[3], about_O[3];
+  sap_v3_sub(arm, point, placed->p_WB + 3 * (size_t)placed->root[body]);
+  sap_v3_cross(about_O, arm, force);
+  sap_v3_add(about_O, about_O, moment);
+  for (int32_t i = model->bodies[body].last_dof; i > stop; i = model->dof_parent[i]) {
+    placed->gradient[i] += sap_v3_dot(placed->S[i], about_O) + sap_v3_dot(placed->S[i] + 3, force);
+  }
+}
+
+static void push(const sap_placed* placed, int32_t body, const double point[3],
+                 const double force[3], const double moment[3]) {
+  push_behind(placed, body, -1, point, force, moment);
+}
+
+static void push_site(const sap_placed* placed, const sap_model_actuator* actuator) {
+  sap_site_drive drive;
+  sap_find_site_drive(placed->model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
+  for (int32_t i = 0; i < drive.count; ++i) {
+    const double sign = i == 0 ? actuator->gear : -actuator->gear;
+    double force[3], moment[3];
+    sap_v3_scale(force, drive.force, sign);
+    sap_v3_scale(moment, drive.moment, sign);
+    push_behind(placed, drive.body[i], drive.shared, drive.p[i], force, moment);
+  }
+}
+
+void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator) {
+  const sap_model* model = placed->model;
+  static const double none[3] = {0.0, 0.0, 0.0};
+  memset(placed->gradient, 0, (size_t)model->sizes.nv * sizeof(double));
+  if (actuator->transmission == SAP_TRANSMISSION_JOINT) {
+    sap_joint_drive drive;
+    sap_find_joint_drive(model, actuator, placed->q_WB, &drive);
+    for (int32_t i = 0; i < drive.count; ++i) {
+      placed->gradient[drive.first + i] = actuator->gear * drive.g[i];
+    }
+    return;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SITE) {
+    push_site(placed, actuator);
+    return;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    sap_crank crank;
+    double force[3], moment[3];
+    sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
+    sap_v3_scale(force, crank.g_d, actuator->gear);
+    push(placed, actuator->crank_body, crank.p_C, force, none);
+    sap_v3_scale(force, force, -1.0);
+    sap_v3_scale(moment, crank.moment, actuator->gear);
+    push(placed, actuator->slider_body, crank.p_P, force, moment);
+    return;
+  }
+  if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
+    return;
+  }
+  const sap_model_tendon* tendon = &model->tendons[actuator->target];
+  for (int32_t k = tendon->first; k < tendon->first + tendon->count; ++k) {
+    placed->gradient[model->joints[model->tendon_joints[k]].v_start] =
+        actuator->gear * model->tendon_coefficients[k];
+  }
+  sap_path path;
+  sap_piece piece;
+  sap_path_begin(&path, model, actuator->target, placed->p_WB, placed->R_WB);
+  while (sap_path_next(&path, &piece)) {
+    double force[3];
+    sap_v3_scale(force, piece.u, actuator->gear * piece.share);
+    push(placed, piece.body[1], piece.p[1], force, none);
+    sap_v3_scale(force, force, -1.0);
+    push(placed, piece.body[0], piece.p[0], force, none);
+  }
+}
+
+// I = the body's own inertia about O in world axes, rows [omega; v], column-major.
+static void own_inertia(const sap_placed* placed, int32_t b, double I[36]) {
+  const sap_model_body* body = &placed->model->bodies[b];
+  const double m = body->mass;
+  double c[3], turned[9];
+  sap_v3_place(c, placed->p_WB + 3 * (size_t)b, placed->R_WB + 9 * (size_t)b, body->p_BCo);
+  sap_v3_sub(c, c, placed->p_WB + 3 * (size_t)placed->root[b]);
+  sap_m3_rotate_symmetric(turned, placed->R_WB + 9 * (size_t)b, body->I_BCo_B);
+  const double cc = sap_v3_dot(c, c);
+  const double skew[9] = {0.0, c[2], -c[1], -c[2], 0.0, c[0], c[1], -c[0], 0.0};
+  memset(I, 0, 36 * sizeof *I);
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      I[6 * j + i] = turned[3 * j + i] + m * ((i == j ? cc : 0.0) - c[i] * c[j]);
+      I[6 * (j + 3) + i] = m * skew[3 * j + i];
+      I[6 * j + i + 3] = m * skew[3 * i + j];
+    }
+    I[6 * (j + 3) + j + 3] = m;
+  }
+}
+
+static double dot6(const double a[6], const double b[6]) {
+  return sap_v3_dot(a, b) + sap_v3_dot(a + 3, b + 3);
+}
+
+// Takes the dofs of a body out of its articulated inertia.
+static void inwards(sap_placed* placed, int32_t b) {
+  const sap_model* model = placed->model;
+  const sap_model_body* body = &model->bodies[b];
+  double *I = placed->inertia[b], *f = placed->force[b];
+  for (int32_t i = body->first_dof + body->ndofs - 1; i >= body->first_dof; --i) {
+    const double* S = placed->S[i];
+    double* U = placed->U[i];
+    for (int r = 0; r < 6; ++r) {
+      U[r] = 0.0;
+      for (int c = 0; c < 6; ++c) {
+        U[r] += I[6 * c + r] * S[c];
+      }
+    }
+    placed->D[i] = dot6(S, U) + model->joints[model->dof_joint[i]].armature;
+    placed->u[i] = placed->gradient[i] - dot6(S, f);
+    for (int c = 0; c < 6; ++c) {
+      for (int r = 0; r < 6; ++r) {
+        I[6 * c + r] -= U[r] * U[c] / placed->D[i];
+      }
+      f[c] += U[c] * placed->u[i] / placed->D[i];
+    }
+  }
+}
+
+void sap_placed_respond(sap_placed* placed) {
+  const sap_model* model = placed->model;
+  for (int32_t b = 1; b < model->sizes.bodies; ++b) {
+    if (placed->root[b] >= 0) {
+      own_inertia(placed, b, placed->inertia[b]);
+    }
+    memset(placed->force[b], 0, sizeof placed->force[b]);
+  }
+  for (int32_t n = model->sizes.bodies - 1; n > 0; --n) {
+    const int32_t b = model->body_order[n], parent = model->bodies[b].parent;
+    if (placed->root[b] < 0) {
+      continue;
+    }
+    inwards(placed, b);
+    for (int i = 0; i < 36 && placed->root[parent] >= 0; ++i) {
+      placed->inertia[parent][i] += placed->inertia[b][i];
+    }
+    for (int i = 0; i < 6 && placed->root[parent] >= 0; ++i) {
+      placed->force[parent][i] += placed->force[b][i];
+    }
+  }
+  for (int32_t n = 1; n < model->sizes.bodies; ++n) {
+    const int32_t b = model->body_order[n];
+    const sap_model_body* body = &model->bodies[b];
+    if (placed->root[b] < 0) {
+      continue;
+    }
+    double* A = placed->force[b];  // now the acceleration
+    memset(A, 0, 6 * sizeof *A);
+    if (placed->root[body->parent] >= 0) {
+      memcpy(A, placed->force[body->parent], 6 * sizeof *A);
+    }
+    for (int32_t i = body->first_dof; i < body->first_dof + body->ndofs; ++i) {
+      placed->response[i] = (placed->u[i] - dot6(placed->U[i], A)) / placed->D[i];
+      for (int k = 0; k < 6; ++k) {
+        A[k] += placed->S[i][k] * placed->response[i];
+      }
+    }
+  }
+}

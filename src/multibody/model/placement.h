@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where bodies are, for what is computed while a model is compiled: lengths of transmissions in any
+// configuration, their gradients, and accelerations that forces cause.
+#ifndef SAP_MULTIBODY_MODEL_PLACEMENT_H
+#define SAP_MULTIBODY_MODEL_PLACEMENT_H
+
+#include "multibody/model/model_data.h"
+
+typedef struct sap_placed {
+  const sap_model* model;
+  double* q;     // of hinge and slide joints, by q_start; ball: quaternion; free: the default (nq)
+  double* p_WB;  //                                                                     (3 bodies)
+  double* q_WB;  //                                                                     (4 bodies)
+  double* R_WB;  //                                                                     (9 bodies)
+  double (*S)[6];    // directions of the dofs in world axes about O, the origin of the tree's first
+                     // body                                                              (nv)
+  int32_t* root;     // the first body of the tree of each body, -1: does not move      (bodies)
+  bool* wanted;      // bodies to be placed; all at first                               (bodies)
+  double* gradient;  // of a transmission's length                                      (nv)
+  double* response;  // M^-1 gradient'                                                  (nv)
+  double (*inertia)[36];  // articulated                                                (bodies)
+  double (*force)[6];     //                                                            (bodies)
+  double (*U)[6];         //                                                            (nv)
+  double *D, *u;          //                                                            (nv)
+} sap_placed;
+
+// In the default pose.
+sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error);
+void sap_placed_clear(sap_placed* placed);
+// Places the wanted bodies at placed->q.
+void sap_placed_move(sap_placed* placed);
+// Length of what an actuator acts on, times its gear; where the bodies have been moved to.
+double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator);
+// Fills placed->gradient, of the same; all bodies must stand where they belong.
+void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator);
+// Fills placed->response from the gradient, by the articulated-body recursion.
+void sap_placed_respond(sap_placed* placed);
+
+#endif

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes pages: the template with its scripts, a JSON header, and the block as base64 of deflate.
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/c_locale.h"
+#include "core/error.h"
+#include "core/file.h"
+#include "core/memory.h"
+#include "output/page/page_assets.h"
+#include "output/page/page_data.h"
+
+#ifdef SAPSTEP_HDF5
+#include <zlib.h>
+#endif
+
+enum { NAME_SIZE = 256 };
+
+sap_page_options sap_page_options_default(void) {
+  return (sap_page_options){.frame_rate = 60.0, .max_contacts = 1000 * 1000};
+}
+
+bool sap_page_available(void) {
+  return sap_recorder_available() && sap_page_three_size > 0;
+}
+
+// A JSON string that may stand in a script element.
+static void print_string(FILE* out, const char* text) {
+  (void)fputc('"', out);
+  for (; *text != '\0'; ++text) {
+    const unsigned char c = (unsigned char)*text;
+    if (c < 0x20 || c == '"' || c == '\\' || c == '<') {
+      (void)fprintf(out, "\\u%04x", c);
+    } else {
+      (void)fputc(c, out);
+    }
+  }
+  (void)fputc('"', out);
+}
+
+static void print_numbers(FILE* out, const char* name, const double* x, int count) {
+  (void)fprintf(out, "\"%s\":[", name);
+  for (int i = 0; i < count; ++i) {
+    (void)fprintf(out, "%s%.7g", i > 0 ? "," : "", isfinite(x[i]) ? x[i] : 0.0);
+  }
+  (void)fputs("]", out);
+}
+
+static sap_status print_shapes(FILE* out, const sap_recording* recording, sap_error* error) {
+  double* shapes = NULL;
+  int64_t count = 0;
+  const sap_status status =
+      sap_page_read(recording, "model/shape", SAP_SHAPE_COLUMNS, &shapes, &count, error);
+  for (int64_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+    const double* s = shapes + SAP_SHAPE_COLUMNS * i;
+    (void)fprintf(out, "%s{\"type\":%d,\"body\":%d,\"mesh\":%d,\"collides\":%s,",
+                  i > 0 ? ",\n" : "", (int)s[0], (int)s[1], (int)s[2],
+                  s[3] > 0.0 ? "true" : "false");
+    print_numbers(out, "size", s + 4, 3);
+    (void)fputs(",", out);
+    print_numbers(out, "p", s + 7, 3);
+    (void)fputs(",", out);
+    print_numbers(out, "q", s + 10, 4);
+    if (isfinite(s[14] + s[15] + s[16] + s[17])) {
+      (void)fputs(",", out);
+      print_numbers(out, "color", s + 14, 4);
+    }
+    (void)fputs("}", out);
+  }
+  sap_free(shapes);
+  return status;
+}
+
+static sap_status print_meshes(FILE* out, const sap_recording* recording, sap_error* error) {
+  double* meshes = NULL;
+  int64_t count = 0;
+  const sap_status status = sap_page_read(recording, "model/mesh", 4, &meshes, &count, error);
+  for (int64_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+    const double* m = meshes + 4 * i;
+    (void)fprintf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", (int)m[0], (int)m[1], (int)m[2],
+                  (int)m[3]);
+  }
+  sap_free(meshes);
+  return status;
+}
+
+// What is never anything but zero is not shown.
+static void print_series(FILE* out, const sap_page_data* data) {
+  static const struct {
+    const char *chart, *name, *unit;
+  } rows[SAP_PAGE_SERIES] = {
+      {"Energy", "kinetic", "J"}, {"Energy", "gravity", "J"},       {"Energy", "springs", "J"},
+      {"Energy", "total", "J"},   {"Newton iterations", "", ""},    {"Contacts", "", ""},
+      {"Penetration", "", "mm"},  {"Slip of contacts", "", "mm/s"}, {"Time of a step", "", "ms"},
+  };
+  for (int i = 0; i < SAP_PAGE_SERIES; ++i) {
+    bool shown = false;
+    for (int32_t f = 0; f < data->frames && !shown; ++f) {
+      shown = data->series[i * data->frames + f] != 0.0f;
+    }
+    (void)fprintf(out, "%s{\"chart\":\"%s\",\"name\":\"%s\",\"unit\":\"%s\",\"shown\":%s}",
+                  i > 0 ? ",\n" : "", rows[i].chart, rows[i].name, rows[i].unit,
+                  shown ? "true" : "false");
+  }
+}
+
+static sap_status print_header(FILE* out, const sap_page_data* data, const char* title,
+                               sap_error* error) {
+  char name[NAME_SIZE] = "";
+  sap_status status = SAP_STATUS_OK;
+  (void)sap_recording_attribute(data->recording, "model", "name", name, sizeof name, NULL);
+  (void)fputs("{\"title\":", out);
+  print_string(out, title != NULL ? title : name[0] != '\0' ? name : "sapstep");
+  if (data->contacts < data->contacts_all) {
+    (void)fprintf(out, ",\n\"note\":\"Shown are the %lld strongest of %lld contacts.\"",
+                  (long long)data->contacts, (long long)data->contacts_all);
+  }
+  (void)fprintf(out, ",\n\"frames\":%ld,\"lengthUnit\":%.9g,\"turnUnit\":%.9g,\n\"bodies\":[",
+                (long)data->frames, data->length_unit, data->turn_unit);
+  for (int32_t b = 0; b < data->bodies && status == SAP_STATUS_OK; ++b) {
+    status = sap_recording_text(data->recording, "model/bodies", b, name, sizeof name, error);
+    (void)fputs(b > 0 ? "," : "", out);
+    print_string(out, name);
+  }
+  (void)fputs("],\n\"shapes\":[", out);
+  if (status == SAP_STATUS_OK) {
+    status = print_shapes(out, data->recording, error);
+  }
+  (void)fputs("],\n\"meshes\":[", out);
+  if (status == SAP_STATUS_OK) {
+    status = print_meshes(out, data->recording, error);
+  }
+  (void)fputs("],\n\"series\":[", out);
+  print_series(out, data);
+  (void)fputs("],\n\"sections\":{", out);
+  for (int32_t i = 0; i < data->block.count; ++i) {
+    (void)fprintf(out, "%s\"%s\":[%ld,%ld]", i > 0 ? "," : "", data->block.sections[i].name,
+                  (long)data->block.sections[i].offset, (long)data->block.sections[i].size);
+  }
+  (void)fputs("}}", out);
+  return status;
+}
+
+#ifdef SAPSTEP_HDF5
+static void print_base64(FILE* out, const unsigned char* bytes, size_t count) {
+  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  for (size_t i = 0; i < count; i += 3) {
+    const size_t left = count - i;
+    const unsigned a = bytes[i], b = left > 1 ? bytes[i + 1] : 0, c = left > 2 ? bytes[i + 2] : 0;
+    const char four[4] = {digits[a >> 2], digits[(a & 3) << 4 | b >> 4],
+                          left > 1 ? digits[(b & 15) << 2 | c >> 6] : '=',
+                          left > 2 ? digits[c & 63] : '='};
+    (void)fwrite(four, 1, 4, out);
+  }
+}
+
+static sap_status print_block(FILE* out, const sap_page_block* block, sap_error* error) {
+  uLongf size = compressBound((uLong)block->size);
+  unsigned char* packed = sap_allocate((size_t)size, 1);
+  if (packed == NULL || compress2(packed, &size, block->bytes, (uLong)block->size, 6) != Z_OK) {
+    sap_free(packed);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: page");
+  }
+  print_base64(out, packed, (size_t)size);
+  sap_free(packed);
+  return SAP_STATUS_OK;
+}
+#else
+static sap_status print_block(FILE* out, const sap_page_block* block, sap_error* error) {
+  (void)out;
+  (void)block;
+  return sap_fail(error, SAP_STATUS_UNSUPPORTED, "this build has no HDF5");
+}
+#endif
+
+// Copies the template and puts the parts where their names stand.
+static sap_status print_page(FILE* out, const sap_page_data* data, const char* title,
+                             sap_error* error) {
+  const struct {
+    const char* name;
+    const unsigned char* bytes;
+    size_t size;
+  } parts[] = {{"@CSS@", sap_page_style, sap_page_style_size},
+               {"@THREE@", sap_page_three, sap_page_three_size},
+               {"@ORBIT@", sap_page_orbit, sap_page_orbit_size},
+               {"@JS@", sap_page_script, sap_page_script_size},
+               {"@HEADER@", NULL, 0},
+               {"@BLOCK@", NULL, 1}};
+  const char* text = (const char*)sap_page_template;
+  sap_status status = SAP_STATUS_OK;
+  while (*text != '\0' && status == SAP_STATUS_OK) {
+    size_t skip = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && skip == 0; ++i) {
+      const size_t length = strlen(parts[i].name);
+      if (strncmp(text, parts[i].name, length) != 0) {
+        continue;
+      }
+      skip = length;
+      if (parts[i].bytes != NULL) {
+        (void)fwrite(parts[i].bytes, 1, parts[i].size, out);
+      } else {
+        status = parts[i].size == 0 ? print_header(out, data, title, error)
+                                    : print_block(out, &data->block, error);
+      }
+    }
+    if (skip == 0) {
+      (void)fputc(*text, out);
+    }
+    text += skip > 0 ? skip : 1;
+  }
+  return status;
+}
+
+static sap_status write_file(const char* path, const sap_page_data* data, const char* title,
+                             sap_page_summary* summary, sap_error* error) {
+  sap_file* file = NULL;
+  sap_c_locale locale;
+  sap_status status = sap_file_create(path, &file, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  status = sap_c_locale_begin(&locale, error);
+  if (status == SAP_STATUS_OK) {
+    status = print_page(sap_file_stream(file), data, title, error);
+    sap_c_locale_end(&locale);
+  }
+  if (status == SAP_STATUS_OK && summary != NULL) {
+    *summary = (sap_page_summary){.frames = data->frames,
+                                  .bytes = ftell(sap_file_stream(file)),
+                                  .contacts = data->contacts,
+                                  .contacts_all = data->contacts_all};
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
+  return status;
+}
+
+static sap_status check(const sap_recording* recording, const char* path,
+                        const sap_page_options* options, sap_error* error) {
+  if (recording == NULL || path == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
+                    recording == NULL ? "recording" : "path");
+  }
+  if (!(options->frame_rate >= 0.0) || !isfinite(options->frame_rate)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "frame_rate = %g must be finite and >= 0",
+                    options->frame_rate);
+  }
+  if (options->max_contacts < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "max_contacts = %d must be >= 0",
+                    (int)options->max_contacts);
+  }
+  return sap_page_available()
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                        "this build has no three.js: install libjs-three and build again to have "
+                        "3D pages");
+}
+
+sap_status sap_page_write(const sap_recording* recording, const char* path,
+                          const sap_page_options* options, sap_page_summary* summary,
+                          sap_error* error) {
+  const sap_page_options defaults = sap_page_options_default();
+  options = options != NULL ? options : &defaults;
+  sap_page_data data = {.recording = recording};
+  sap_status status = check(recording, path, options, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_page_pick_frames(&data, options->frame_rate, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_page_add_poses(&data, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_page_add_meshes(&data, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_page_add_contacts(&data, options->max_contacts, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_page_add_series(&data, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = write_file(path, &data, options->title, summary, error);
+  }
+  sap_page_data_clear(&data);
+  return status;
+}

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes recordings; the layout stands in the header.
+#include "core/file.h"
+#include "core/memory.h"
+#include "output/recorder/hdf5_file.h"
+#include "output/recorder/recorder_data.h"
+
+sap_recorder_options sap_recorder_options_default(void) {
+  return (sap_recorder_options){.compression = 1, .flush_rows = 0};
+}
+
+#ifdef SAPSTEP_HDF5
+
+enum { FLUSH_ROWS_MAX = 1000 * 1000 };
+
+bool sap_recorder_available(void) {
+  return true;
+}
+
+sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error) {
+  recorder->failed = true;
+  return sap_fail_io(error, recorder->failure, "write the recording", recorder->path);
+}
+
+static sap_status so_far(sap_recorder* recorder, sap_error* error) {
+  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
+}
+
+// Closes without flushing, and frees. The queue must be drained.
+static sap_status destroy(sap_recorder* recorder, sap_error* error) {
+  sap_recorder_queue_clear(recorder);
+  for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
+    sap_hdf5_column_clear(&recorder->columns[i]);
+  }
+  if (!sap_hdf5_file_close(recorder->file, recorder->driver) || recorder->failure != 0) {
+    recorder->failed = true;
+  }
+  const sap_status status = so_far(recorder, error);
+  sap_chunk_packer_destroy(recorder->packer);
+  sap_recorder_forget_model(recorder);
+  sap_free(recorder->path);
+  sap_free(recorder);
+  return status;
+}
+
+static bool begin_file(hid_t file) {
+  static const char* const groups[] = {"contact", "constraint", "iteration", "actuator"};
+  bool good = sap_hdf5_attribute(file, "format", SAP_RECORDING_FORMAT) &&
+              sap_hdf5_attribute(file, "version", SAP_RECORDING_VERSION) &&
+              sap_hdf5_attribute(file, "program", sap_version());
+  for (size_t i = 0; i < sizeof groups / sizeof *groups && good; ++i) {
+    const hid_t group = H5Gcreate2(file, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    good = group >= 0;
+    (void)H5Gclose(group);
+  }
+  return good;
+}
+
+static sap_status check_model(const sap_recorded_model* model, sap_error* error) {
+  const sap_model_sizes* n = &model->sizes;
+  const struct {
+    const char* name;
+    int32_t count, least;
+    bool given;
+  } parts[] = {{"bodies", n->bodies, 1, model->bodies != NULL},
+               {"joints", n->joints, 0, model->joints != NULL},
+               {"shapes", n->shapes, 0, model->shapes != NULL},
+               {"meshes", n->meshes, 0, model->meshes != NULL},
+               {"vertices", model->nvertices, 0, model->vertices != NULL},
+               {"triangles", model->ntriangles, 0, model->triangles != NULL},
+               {"nq", n->nq, 0, true},
+               {"nv", n->nv, 0, true},
+               {"na", n->na, 0, true},
+               {"nu", n->nu, 0, true},
+               {"actuators", n->actuators, 0, true},
+               {"equalities", n->equalities, 0, true},
+               {"tendons", n->tendons, 0, true}};
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i) {
+    if (parts[i].count < parts[i].least) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be >= %d", parts[i].name,
+                      parts[i].count, parts[i].least);
+    }
+    if (parts[i].count > 0 && !parts[i].given) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%d %s, and the array is NULL", parts[i].count,
+                      parts[i].name);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check(const char* path, const sap_recorded_model* model,
+                        const sap_recorder_options* options, sap_error* error) {
+  if (path == NULL || model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
+  }
+  if (options->compression < 0 || options->compression > 9) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "compression = %d must be 0 to 9",
+                    options->compression);
+  }
+  if (options->flush_rows < 0 || options->flush_rows > FLUSH_ROWS_MAX) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "flush_rows = %d must be 0 to %d",
+                    options->flush_rows, FLUSH_ROWS_MAX);
+  }
+  return check_model(model, error);
+}
+
+static sap_status create_file(sap_recorder* recorder, const sap_recorded_model* model,
+                              const sap_recorder_options* options, sap_error* error) {
+  recorder->file = sap_hdf5_file_create(recorder->path, &recorder->failure, &recorder->driver);
+  const bool good = recorder->file >= 0 && begin_file(recorder->file) &&
+                    sap_recorder_write_model(recorder->file, model, &recorder->failure) &&
+                    sap_recorder_create_columns(recorder, options) &&
+                    H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
+  return good ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
+}
+
+static sap_status create_workspace(sap_recorder* recorder, const sap_recorder_options* options,
+                                   bool safe, sap_error* error) {
+  size_t chunk = 0, bound = 0;
+  for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
+    const sap_hdf5_column* column = &recorder->columns[i];
+    const size_t size = sap_hdf5_column_chunk_size(column), most = sap_hdf5_column_bound(column);
+    chunk = size > chunk ? size : chunk;
+    bound = most > bound ? most : bound;
+  }
+  if (options->compression > 0) {
+    recorder->packer = sap_chunk_packer_create(options->compression, chunk);
+    if (recorder->packer == NULL) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+    }
+  }
+  return sap_recorder_queue_create(recorder, bound, !options->no_thread, safe, error);
+}
+
+sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
+                                       const sap_recorder_options* options, sap_recorder** out,
+                                       sap_error* error) {
+  hbool_t safe = 0;
+  const bool known = H5is_library_threadsafe(&safe) >= 0;
+  return sap_recorder_create_as(path, model, options, known && safe, out, error);
+}
+
+sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* model,
+                                  const sap_recorder_options* options, bool safe,
+                                  sap_recorder** out, sap_error* error) {
+  const sap_recorder_options defaults = sap_recorder_options_default();
+  options = options != NULL ? options : &defaults;
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  sap_status status = check(path, model, options, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_recorder* recorder = sap_allocate(1, sizeof *recorder);
+  if (recorder == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  recorder->sizes = model->sizes;
+  recorder->file = recorder->driver = -1;
+  recorder->prompt = options->flush_rows > 0;
+  recorder->path = sap_duplicate_string(path);
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  status = recorder->path == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder")
+                                  : create_file(recorder, model, options, error);
+  if (status == SAP_STATUS_OK) {
+    status = create_workspace(recorder, options, safe, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    (void)destroy(recorder, NULL);
+  } else {
+    *out = recorder;
+  }
+  sap_hdf5_silence_end(&silence);
+  return status;
+}
+
+void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t most) {
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  bool good = !recorder->failed;
+  for (; lot->written < lot->count && most > 0; ++lot->written, --most) {
+    const sap_hdf5_chunk* chunk = &lot->chunks[lot->written];
+    good = good && sap_hdf5_column_write(&recorder->columns[chunk->column], chunk) &&
+           recorder->failure == 0;
+  }
+  if (lot->written == lot->count && lot->flush && good) {
+    good = H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
+  }
+  if (!good) {
+    recorder->failed = true;
+  }
+  sap_hdf5_silence_end(&silence);
+}
+
+static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
+                            sap_error* error) {
+  const sap_model_sizes* n = &recorder->sizes;
+  if (row->contact_count < 0 || row->force_count < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_count = %d, force_count = %d must be >= 0",
+                    row->contact_count, row->force_count);
+  }
+  const struct {
+    const char* name;
+    bool missing;
+  } arrays[] = {{"q", n->nq > 0 && row->q == NULL},
+                {"v", n->nv > 0 && row->v == NULL},
+                {"act", n->na > 0 && row->act == NULL},
+                {"p_WB", row->p_WB == NULL},
+                {"q_WB", row->q_WB == NULL},
+                {"contacts", row->contact_count > 0 && row->contacts == NULL},
+                {"forces", row->force_count > 0 && row->forces == NULL}};
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    if (arrays[i].missing) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "%s of the row is NULL", arrays[i].name);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+                                 sap_error* error) {
+  bool fits = false;
+  sap_status status = so_far(recorder, error);
+  while (!fits && status == SAP_STATUS_OK) {
+    sap_row_batch* batch = sap_recorder_queue_batch(recorder);
+    status = sap_row_batch_add(batch, &recorder->sizes, row, derive, &fits, error);
+    if (!fits) {
+      sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+    }
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  ++recorder->rows;
+  if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);  // a flush falls due
+    if (recorder->prompt) {
+      sap_recorder_queue_drain(recorder);
+    }
+  } else {
+    sap_recorder_queue_look(recorder);
+  }
+  return so_far(recorder, error);
+}
+
+sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
+                                  sap_error* error) {
+  if (recorder == NULL || row == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
+  }
+  const sap_status status = check_row(recorder, row, error);
+  return status == SAP_STATUS_OK ? sap_recorder_take_row(recorder, row, false, error) : status;
+}
+
+sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
+  if (recorder == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder is NULL");
+  }
+  sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
+  sap_recorder_queue_drain(recorder);
+  return so_far(recorder, error);
+}
+
+sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
+  if (recorder == NULL) {
+    return SAP_STATUS_OK;
+  }
+  sap_recorder_queue_give(recorder, SAP_THEN_CLOSE);
+  sap_recorder_queue_drain(recorder);
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const sap_status status = destroy(recorder, error);
+  sap_hdf5_silence_end(&silence);
+  return status;
+}
+
+#endif

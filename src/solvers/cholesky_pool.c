@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "solvers/cholesky_pool.h"
+
+#include "core/memory.h"
+
+// An entry that was not used for this many solves may be given to another pattern. Piles rarely
+// come back to an old one: with 16, a pile of 160 bodies is analysed 4 % less often and takes 1.5
+// times the memory.
+static const uint64_t IDLE_SOLVES = 8;
+
+// FNV-1a over words.
+static uint64_t mix(uint64_t hash, uint64_t word) {
+  return (hash ^ word) * UINT64_C(1099511628211);
+}
+
+static uint64_t hash_pattern(const sap_block_pattern* pattern) {
+  uint64_t hash = mix(UINT64_C(14695981039346656037), (uint64_t)pattern->nblocks);
+  for (int32_t i = 0; i < pattern->nblocks; ++i) {
+    hash = mix(hash, (uint64_t)pattern->sizes[i] << 32 | (uint64_t)pattern->column_start[i + 1]);
+  }
+  for (int32_t i = 0; i < pattern->column_start[pattern->nblocks]; ++i) {
+    hash = mix(hash, (uint64_t)pattern->row[i]);
+  }
+  return hash;
+}
+
+void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool) {
+  pool->solve += 1;
+}
+
+// The entry of this hash, else the one idle for longest, else a new one (NULL: no memory).
+static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, sap_error* error) {
+  sap_pool_entry* oldest = NULL;
+  for (int32_t i = 0; i < pool->count; ++i) {
+    sap_pool_entry* entry = &pool->entries[i];
+    if (entry->hash == hash) {
+      return entry;
+    }
+    if (oldest == NULL || entry->last_used < oldest->last_used) {
+      oldest = entry;
+    }
+  }
+  if (oldest != NULL && pool->solve - oldest->last_used > IDLE_SOLVES) {
+    return oldest;
+  }
+  sap_cholesky* cholesky;
+  if (SAP_GROW(&pool->entries, &pool->capacity, pool->count + 1, error) != SAP_STATUS_OK ||
+      sap_cholesky_create(&cholesky, error) != SAP_STATUS_OK) {
+    return NULL;
+  }
+  sap_pool_entry* entry = &pool->entries[pool->count++];
+  *entry = (sap_pool_entry){.cholesky = cholesky};
+  return entry;
+}
+
+sap_status sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_pattern* pattern,
+                                 sap_linear_solver choice, sap_cholesky** out, bool* analysed,
+                                 sap_error* error) {
+  const uint64_t hash = hash_pattern(pattern);
+  sap_pool_entry* entry = find_entry(pool, hash, error);
+  if (entry == NULL) {
+    return SAP_STATUS_MEMORY;
+  }
+  entry->last_used = pool->solve;
+  entry->hash = 0;  // unknown until the analysis has succeeded
+  const sap_status status = sap_cholesky_analyze(entry->cholesky, pattern, choice, analysed, error);
+  if (status == SAP_STATUS_OK) {
+    entry->hash = hash;
+    *out = entry->cholesky;
+  }
+  return status;
+}
+
+void sap_cholesky_pool_clear(sap_cholesky_pool* pool) {
+  for (int32_t i = 0; i < pool->count; ++i) {
+    sap_cholesky_destroy(pool->entries[i].cholesky);
+  }
+  sap_free(pool->entries);
+  *pool = (sap_cholesky_pool){0};
+}
