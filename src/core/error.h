@@ -14,6 +14,16 @@
 // Returns `status`; writes it and the formatted line to `error` (NULL allowed).
 sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) SAP_PRINTF(3, 4);
 
+// Returns the status of a call that failed from the calling function. Only where the caller owns
+// nothing that must be released on that way out.
+#define SAP_TRY(call)                   \
+  do {                                  \
+    const sap_status sap_try_ = (call); \
+    if (sap_try_ != SAP_STATUS_OK) {    \
+      return sap_try_;                  \
+    }                                   \
+  } while (0)
+
 // ARGUMENT when x is NULL and count > 0; NOT_FINITE with "name[i] = x must be finite".
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);
 
