@@ -21,7 +21,7 @@ typedef struct memory_header {
 } memory_header;
 
 static const char MAGIC[8] = "SAPMEM\n";
-enum { VERSION = 4 };
+enum { VERSION = 5 };
 
 // The stepper's own part.
 static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {

@@ -5,7 +5,7 @@
 
 #include <sapstep/contact.h>
 
-#include "core/archive.h"
+#include "core/hash_map.h"
 
 // A contact when a step begins.
 typedef struct sap_contact_start {
@@ -29,20 +29,15 @@ typedef struct sap_potential_law {
 sap_status sap_contact_potential(const sap_material* pair, const sap_contact_start* start,
                                  sap_potential_law* law, sap_error* error);
 
-// Normal forces of the last step's lagged contacts by key.
-typedef struct sap_lag_entry {
-  uint64_t key;  // 0: empty
-  double force;  // [N]
-} sap_lag_entry;
-
-// Open addressing in a power of two of entries, at most half of them taken. Start with {0}.
+// Normal forces of the last step's lagged contacts by key. Start with {0}.
 typedef struct sap_lag_memory {
-  sap_lag_entry* entries;
+  sap_hash_map keys;
+  double* forces;  // [N]  (count)
   int32_t count, capacity;
 } sap_lag_memory;
 
-// NULL: not kept.
 sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error);
+// Returns the contact's force, or NULL.
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key);
 
 #endif

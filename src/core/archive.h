@@ -6,6 +6,7 @@
 #ifndef SAP_CORE_ARCHIVE_H
 #define SAP_CORE_ARCHIVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/error.h"

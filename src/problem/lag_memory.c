@@ -1,56 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a problem keeps of the last step for its lagged contacts.
 #include <math.h>
-#include <string.h>
 
 #include "contact/sets.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 
-static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
 // n0 and gamma_n are far apart if they differ by more than this part of the larger,
 static const double FAR = 0.2;
 // and it matters if that moves the contact by so many times v_s.
 static const double VISIBLE = 10.0;
 
-// Index of the key's entry, or of the free one where it belongs.
-static int32_t place_of(const sap_lag_memory* memory, uint64_t key) {
-  const uint64_t mask = (uint64_t)memory->count - 1;
-  uint64_t at = (key * SPREAD) >> 32 & mask;
-  while (memory->entries[at].key != 0 && memory->entries[at].key != key) {
-    at = (at + 1) & mask;
-  }
-  return (int32_t)at;
-}
-
-// Forgets all and makes room for `needed`.
-static sap_status begin(sap_lag_memory* memory, int32_t needed, sap_error* error) {
+// Removes all forces and makes room for `needed`.
+static sap_status clear_forces(sap_lag_memory* memory, int32_t needed, sap_error* error) {
+  SAP_TRY(sap_hash_map_reserve(&memory->keys, needed, error));
+  SAP_TRY(SAP_GROW(&memory->forces, &memory->capacity, needed, error));
+  sap_hash_map_clear(&memory->keys);
   memory->count = 0;
-  if (needed == 0) {
-    return SAP_STATUS_OK;
-  }
-  int64_t count = 2;
-  while (count < 2 * (int64_t)needed) {
-    count *= 2;
-  }
-  const sap_status status = SAP_RESERVE(&memory->entries, &memory->capacity, count, error);
-  if (status == SAP_STATUS_OK) {
-    memory->count = (int32_t)count;
-    memset(memory->entries, 0, (size_t)count * sizeof *memory->entries);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Of equal keys the first counts.
-static void add(sap_lag_memory* memory, uint64_t key, double force) {
-  sap_lag_entry* entry = &memory->entries[place_of(memory, key)];
-  if (entry->key == 0) {
-    *entry = (sap_lag_entry){key, force};
+static void add_force(sap_lag_memory* memory, uint64_t key, double force) {
+  const int32_t i = sap_hash_map_add(&memory->keys, key);
+  if (i == memory->count) {
+    memory->forces[i] = force;
+    memory->count += 1;
   }
 }
 
 sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error) {
-  return SAP_ARCHIVE_ARRAY(archive, &memory->entries, &memory->count, &memory->capacity, error);
+  SAP_TRY(sap_hash_map_archive(&memory->keys, archive, error));
+  return SAP_ARCHIVE_ARRAY(archive, &memory->forces, &memory->count, &memory->capacity, error);
 }
 
 static sap_status archive_lag(void* lag, sap_archive* archive, sap_error* error) {
@@ -76,11 +57,8 @@ sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size
 }
 
 const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key) {
-  if (memory->count == 0 || key == 0) {
-    return NULL;
-  }
-  const sap_lag_entry* entry = &memory->entries[place_of(memory, key)];
-  return entry->key == key ? &entry->force : NULL;
+  const int32_t i = key != 0 ? sap_hash_map_find(&memory->keys, key) : -1;
+  return i >= 0 && i < memory->count ? &memory->forces[i] : NULL;
 }
 
 sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
@@ -99,14 +77,14 @@ sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_er
       needed += 1;
     }
   }
-  const sap_status status = begin(&p->lag, needed, error);
-  for (int32_t b = 0; status == SAP_STATUS_OK && needed > 0 && b < p->nblocks; ++b) {
+  SAP_TRY(clear_forces(&p->lag, needed, error));
+  for (int32_t b = 0; needed > 0 && b < p->nblocks; ++b) {
     const sap_block_data* block = &p->blocks[b];
     if (block->set == SAP_SET_LAGGED && block->key != 0) {
-      add(&p->lag, block->key, fmax(0.0, gamma[block->first_row + 2]) / p->dt);
+      add_force(&p->lag, block->key, fmax(0.0, gamma[block->first_row + 2]) / p->dt);
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static bool is_far(const sap_block_data* block, double gamma_n) {

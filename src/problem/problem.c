@@ -49,7 +49,8 @@ void sap_problem_destroy(sap_problem* problem) {
   sap_free(problem->v_guess);
   sap_free(problem->gamma_guess);
   sap_free(problem->v0);
-  sap_free(problem->lag.entries);
+  sap_hash_map_free(&problem->lag.keys);
+  sap_free(problem->lag.forces);
   sap_free(problem->couplings);
   sap_free(problem->coupling_values);
   sap_free(problem->blocks);

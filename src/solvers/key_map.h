@@ -3,21 +3,21 @@
 #ifndef SAP_SOLVERS_KEY_MAP_H
 #define SAP_SOLVERS_KEY_MAP_H
 
-#include "core/archive.h"
+#include "core/hash_map.h"
 #include "problem/problem_data.h"
 
-typedef struct sap_key_slot {
-  uint64_t key;  // 0: empty
-  int32_t row;   // in values
-  int32_t nrows;
-} sap_key_slot;
+typedef struct sap_key_rows {
+  int32_t first;  // in values
+  int32_t count;
+} sap_key_rows;
 
-// Open addressing in a power of two of slots, at most half of them taken. Start with {0}.
+// Start with {0}.
 typedef struct sap_key_map {
-  sap_key_slot* slots;
-  double* values;
-  int32_t nslots;  // 0: nothing is stored
-  int32_t nvalues, slots_capacity, values_capacity;
+  sap_hash_map keys;
+  sap_key_rows* rows;  // of each key  (nrows)
+  double* values;      //              (nvalues)
+  int32_t nrows, rows_capacity;
+  int32_t nvalues, values_capacity;
 } sap_key_map;
 
 // Room to store a problem's values; what is stored stays readable.

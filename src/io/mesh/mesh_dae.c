@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/xml/lookup.h"
+#include "core/name_map.h"
 
 // Nodes may contain nodes of elsewhere: without limits a short file could name more than all
 // memory holds, or itself.
@@ -15,7 +15,7 @@ enum { MOST_DEPTH = 64, MOST_INSTANCES = 20000, MATRIX = 16 };
 typedef struct dae {
   sap_mesh_source* s;
   sap_dae_positions positions;
-  sap_lookup ids;  // of all elements: index of `elements`
+  sap_name_map ids;  // of all elements: index of `elements`
   const sap_xml_node** elements;
   int32_t element_count, element_capacity;
   int32_t instances, depth;
@@ -101,7 +101,7 @@ static sap_status add_ids(dae* d, const sap_xml_node* parent, int depth) {
     }
     if (id != NULL && status == SAP_STATUS_OK) {
       d->elements[d->element_count] = c;
-      status = sap_lookup_add(&d->ids, id, d->element_count++, NULL, d->s->error);
+      status = sap_name_map_add(&d->ids, id, d->element_count++, NULL, d->s->error);
     }
   }
   for (const sap_xml_node* c = parent->first_child;
@@ -115,7 +115,7 @@ static sap_status add_ids(dae* d, const sap_xml_node* parent, int depth) {
 static const sap_xml_node* find_element(const dae* d, const sap_xml_node* node,
                                         const char* attribute) {
   const char* link = sap_xml_get(node, attribute);
-  const int32_t i = link != NULL && link[0] == '#' ? sap_lookup_find(&d->ids, link + 1) : -1;
+  const int32_t i = link != NULL && link[0] == '#' ? sap_name_map_find(&d->ids, link + 1) : -1;
   return i >= 0 ? d->elements[i] : NULL;
 }
 
@@ -221,7 +221,7 @@ static sap_status read_root(sap_mesh_source* s, const sap_xml_node* root) {
   }
   sap_free(d.positions.p);
   sap_free(d.elements);
-  sap_lookup_clear(&d.ids);
+  sap_name_map_clear(&d.ids);
   return status;
 }
 

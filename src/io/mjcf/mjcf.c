@@ -19,13 +19,13 @@ static void clear_reader(sap_mjcf_reader* r) {
   sap_free(r->sites);
   sap_free(r->tendons);
   sap_free(r->obstacles);
-  sap_lookup_clear(&r->obstacle_names);
-  sap_lookup_clear(&r->site_names);
-  sap_lookup_clear(&r->geom_names);
-  sap_lookup_clear(&r->tendon_names);
-  sap_lookup_clear(&r->body_names);
-  sap_lookup_clear(&r->joint_names);
-  sap_lookup_clear(&r->used_settings);
+  sap_name_map_clear(&r->obstacle_names);
+  sap_name_map_clear(&r->site_names);
+  sap_name_map_clear(&r->geom_names);
+  sap_name_map_clear(&r->tendon_names);
+  sap_name_map_clear(&r->body_names);
+  sap_name_map_clear(&r->joint_names);
+  sap_name_map_clear(&r->used_settings);
 }
 
 static sap_status build(sap_mjcf_reader* r) {

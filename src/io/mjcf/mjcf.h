@@ -5,8 +5,8 @@
 
 #include <sapstep/scene.h>
 
+#include "core/name_map.h"
 #include "io/mesh/mesh_file.h"
-#include "io/xml/lookup.h"
 #include "io/xml/pose.h"
 #include "io/xml/xml.h"
 
@@ -167,11 +167,11 @@ typedef struct sap_mjcf_reader {
   int32_t obstacle_count, obstacle_capacity;
   sap_mjcf_tendon* tendons;  // by tendon id
   int32_t tendon_capacity;
-  sap_lookup body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
+  sap_name_map body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
   struct sap_mjcf_mesh* meshes;  // see mjcf_mesh.h
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;
-  sap_lookup used_settings;  // names of <numeric> that set something for one geom
+  sap_name_map used_settings;  // names of <numeric> that set something for one geom
 } sap_mjcf_reader;
 
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,

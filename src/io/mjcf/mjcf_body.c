@@ -74,12 +74,12 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
                                   .radius = geom->def.size[0]};
   memcpy(obstacle->pose.p, geom->def.p_BS, sizeof obstacle->pose.p);
   memcpy(obstacle->pose.q, geom->def.q_BS, sizeof obstacle->pose.q);
-  return sap_lookup_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
+  return sap_name_map_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
 }
 
 // Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
 static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
-  return geom->def.name != NULL ? sap_lookup_add(&r->geom_names, geom->def.name, id, NULL, r->error)
+  return geom->def.name != NULL ? sap_name_map_add(&r->geom_names, geom->def.name, id, NULL, r->error)
                                 : SAP_STATUS_OK;
 }
 
@@ -162,7 +162,7 @@ static sap_status name_body(sap_mjcf_reader* r, const sap_xml_node* node, const 
     return SAP_STATUS_OK;
   }
   bool added;
-  const sap_status status = sap_lookup_add(&r->body_names, name, id, &added, r->error);
+  const sap_status status = sap_name_map_add(&r->body_names, name, id, &added, r->error);
   return status == SAP_STATUS_OK && !added ? sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error,
                                                           "there is already a body '%s'", name)
                                            : status;
@@ -256,7 +256,7 @@ static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const
 }
 
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r) {
-  sap_status status = sap_lookup_add(&r->body_names, "world", 0, NULL, r->error);
+  sap_status status = sap_name_map_add(&r->body_names, "world", 0, NULL, r->error);
   const place world = {.id = 0, .is_static = true};
   contents c = {.first = 0};
   for (const sap_xml_node* s = r->main->root->first_child; s && status == SAP_STATUS_OK;

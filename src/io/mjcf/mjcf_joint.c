@@ -186,7 +186,7 @@ static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* 
     status = SAP_GROW(&r->q_default, &r->q_capacity, r->nq + nq, r->error);
   }
   if (status == SAP_STATUS_OK && def->name != NULL) {
-    status = sap_lookup_add(&r->joint_names, def->name, id, NULL, r->error);
+    status = sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribute) {
+static const sap_name_map* names_of(const sap_mjcf_reader* r, const char* attribute) {
   const struct {
     const char* start;
-    const sap_lookup* names;
+    const sap_name_map* names;
   } kinds[] = {{"body", &r->body_names},     {"joint", &r->joint_names},
                {"tendon", &r->tendon_names}, {"site", &r->site_names},
                {"geom", &r->geom_names},     {"obstacle", &r->obstacle_names}};
@@ -18,7 +18,7 @@ static const sap_lookup* names_of(const sap_mjcf_reader* r, const char* attribut
 }
 
 // Where the element of that full name stands.
-static int32_t space_of(const sap_mjcf_reader* r, const sap_lookup* names, const char* full,
+static int32_t space_of(const sap_mjcf_reader* r, const sap_name_map* names, const char* full,
                         int32_t id) {
   if (names == &r->joint_names) {
     return r->joints[id].space;
@@ -32,7 +32,7 @@ static int32_t space_of(const sap_mjcf_reader* r, const sap_lookup* names, const
   if (names == &r->body_names) {
     return id > 0 ? r->places[id].space : 0;
   }
-  return r->obstacles[sap_lookup_find(&r->obstacle_names, full)].space;  // has all named geoms
+  return r->obstacles[sap_name_map_find(&r->obstacle_names, full)].space;  // has all named geoms
 }
 
 static bool is_around(const sap_mjcf_reader* r, int32_t outer, int32_t inner) {
@@ -43,7 +43,7 @@ static bool is_around(const sap_mjcf_reader* r, int32_t outer, int32_t inner) {
 }
 
 // Id of the element that is called `name` in the file, in exactly this space; -1.
-static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_lookup* names,
+static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_name_map* names,
                                 const char* name, int32_t* id) {
   const char* full = NULL;
   *id = -1;
@@ -52,7 +52,7 @@ static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_loo
   }
   const sap_status status = sap_mjcf_full_name(r, space, name, &full);
   if (status == SAP_STATUS_OK) {
-    *id = sap_lookup_find(names, full);
+    *id = sap_name_map_find(names, full);
   }
   // Copies of two replicates may have the same suffix, and what is outside a name that ends so.
   if (*id != -1 && !is_around(r, space, space_of(r, names, full, *id))) {
@@ -65,7 +65,7 @@ static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_loo
 }
 
 // In the space or one around it, up to its model's.
-static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_lookup* names,
+static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_name_map* names,
                               const char* name, int32_t* id) {
   for (;;) {
     const sap_status status = find_in_space(r, space, names, name, id);
@@ -125,7 +125,7 @@ sap_status sap_mjcf_find_names(sap_mjcf_reader* r, int32_t space, const sap_mjcf
                                sap_mjcf_found* out) {
   *out = (sap_mjcf_found){0};
   for (int32_t i = 0; i < names->count; ++i) {
-    const sap_lookup* map = names_of(r, names->attribute[i]);
+    const sap_name_map* map = names_of(r, names->attribute[i]);
     int32_t here;
     sap_status status = find_in_space(r, space, map, names->name[i], &here);
     if (status == SAP_STATUS_OK) {

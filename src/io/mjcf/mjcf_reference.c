@@ -40,7 +40,7 @@ sap_status sap_mjcf_add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int3
   sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
   bool added = true;
   if (name != NULL) {
-    status = sap_lookup_add(&r->site_names, name, r->site_count, &added, r->error);
+    status = sap_name_map_add(&r->site_names, name, r->site_count, &added, r->error);
   }
   r->sites[r->site_count++] = site;
   return status == SAP_STATUS_OK && !added

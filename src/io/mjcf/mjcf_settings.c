@@ -141,7 +141,7 @@ static sap_status find_for_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, c
   *out = node;
   return node == NULL
              ? SAP_STATUS_OK
-             : sap_lookup_add(&r->used_settings, sap_xml_get(node, "name"), 0, NULL, r->error);
+             : sap_name_map_add(&r->used_settings, sap_xml_get(node, "name"), 0, NULL, r->error);
 }
 
 // Settings of the scene (item NULL) or of a geom.
@@ -255,7 +255,7 @@ static sap_status check_model(sap_mjcf_reader* r, const sap_mjcf_model* model) {
                           global_names);
     }
     // An attached model may be there in part only.
-    if (model == r->main && sap_lookup_find(&r->used_settings, name) < 0) {
+    if (model == r->main && sap_name_map_find(&r->used_settings, name) < 0) {
       return sap_xml_fail(n, "name", SAP_STATUS_SYNTAX, r->error, "there is no such geom");
     }
   }

@@ -72,7 +72,7 @@ static sap_status remember(sap_mjcf_reader* r, const sap_tendon_def* def, int32_
     r->tendons[id] = (sap_mjcf_tendon){.space = space, .range = {range[0], range[1]}};
   }
   return status == SAP_STATUS_OK && def->name != NULL
-             ? sap_lookup_add(&r->tendon_names, def->name, id, NULL, r->error)
+             ? sap_name_map_add(&r->tendon_names, def->name, id, NULL, r->error)
              : status;
 }
 

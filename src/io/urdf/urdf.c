@@ -196,9 +196,9 @@ sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* r
   sap_urdf_meshes_clear(&r);
   sap_free(r.links);
   sap_free(r.joints);
-  sap_lookup_clear(&r.link_names);
+  sap_name_map_clear(&r.link_names);
   sap_free(r.frames);
-  sap_lookup_clear(&r.joint_names);
-  sap_lookup_clear(&r.frame_names);
+  sap_name_map_clear(&r.joint_names);
+  sap_name_map_clear(&r.frame_names);
   return status;
 }

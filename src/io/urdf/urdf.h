@@ -5,8 +5,8 @@
 
 #include <sapstep/scene.h>
 
+#include "core/name_map.h"
 #include "io/mesh/mesh_file.h"
-#include "io/xml/lookup.h"
 #include "io/xml/pose.h"
 #include "io/xml/xml.h"
 
@@ -56,7 +56,7 @@ typedef struct sap_urdf_reader {
   sap_urdf_mesh_use* meshes;
   int32_t mesh_count, mesh_capacity;
   sap_mesh_files mesh_files;
-  sap_lookup link_names, joint_names, frame_names;
+  sap_name_map link_names, joint_names, frame_names;
   const sap_xml_node** frames;
   int32_t frame_count, frame_capacity;
 } sap_urdf_reader;
@@ -76,7 +76,7 @@ sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose*
 sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
                            bool required, int32_t count, double* values);
 // The id of what an attribute names; `kind` is for messages: "link".
-sap_status sap_urdf_find(sap_urdf_reader* r, const sap_lookup* names, const sap_xml_node* node,
+sap_status sap_urdf_find(sap_urdf_reader* r, const sap_name_map* names, const sap_xml_node* node,
                          const char* attribute, const char* kind, int32_t* id);
 // The only child of that name, NULL: none; SYNTAX for two.
 sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,

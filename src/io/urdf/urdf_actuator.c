@@ -23,7 +23,7 @@ static int32_t driven_joint(const sap_urdf_reader* r, const sap_xml_node* node, 
       *why = "drives several joints: left out";
       return -1;
     }
-    joint = name != NULL ? sap_lookup_find(&r->joint_names, name) : -1;
+    joint = name != NULL ? sap_name_map_find(&r->joint_names, name) : -1;
     if (joint < 0) {
       *why = "its joint is not there: left out";
       return -1;
@@ -80,23 +80,23 @@ static sap_status read_gains(sap_urdf_reader* r, const sap_xml_node* node, sap_a
 }
 
 // The actuator's name, or the joint's where that has none or one that is taken.
-static sap_status choose_name(const sap_urdf_joint* joint, sap_lookup* names, int32_t id,
+static sap_status choose_name(const sap_urdf_joint* joint, sap_name_map* names, int32_t id,
                               sap_actuator_def* def, sap_error* error) {
   bool added = false;
   const char* name = sap_xml_get(joint->actuator, "name");
   sap_status status = SAP_STATUS_OK;
   if (name != NULL && name[0] != '\0') {
-    status = sap_lookup_add(names, name, id, &added, error);
+    status = sap_name_map_add(names, name, id, &added, error);
   }
   if (status == SAP_STATUS_OK && !added) {
     name = joint->name;
-    status = sap_lookup_add(names, name, id, &added, error);
+    status = sap_name_map_add(names, name, id, &added, error);
   }
   def->name = added ? name : NULL;
   return status;
 }
 
-static sap_status add_actuator(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_lookup* names,
+static sap_status add_actuator(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_name_map* names,
                                int32_t* count) {
   sap_actuator_def def = sap_actuator_def_default();
   sap_status status = read_gains(r, joint->actuator, &def);
@@ -113,7 +113,7 @@ static sap_status add_actuator(sap_urdf_reader* r, const sap_urdf_joint* joint, 
 }
 
 sap_status sap_urdf_add_actuators(sap_urdf_reader* r) {
-  sap_lookup names = {0};
+  sap_name_map names = {0};
   int32_t count = 0;
   sap_status status = SAP_STATUS_OK;
   for (int32_t j = 0; j < r->joint_count && status == SAP_STATUS_OK; ++j) {
@@ -128,6 +128,6 @@ sap_status sap_urdf_add_actuators(sap_urdf_reader* r) {
       status = add_actuator(r, joint, &names, &count);
     }
   }
-  sap_lookup_clear(&names);
+  sap_name_map_clear(&names);
   return status;
 }

@@ -8,7 +8,7 @@
 
 typedef struct groups {
   sap_urdf_reader* r;
-  sap_lookup names;
+  sap_name_map names;
   const sap_xml_node** nodes;
   int32_t count, capacity;
   bool* members;  // links of each group                                      (count links)
@@ -30,7 +30,7 @@ static sap_status collect(groups* g, const sap_xml_node* robot) {
     if (name == NULL || name[0] == '\0') {
       return sap_xml_fail(n, NULL, SAP_STATUS_SYNTAX, g->r->error, "has no name");
     }
-    status = sap_lookup_add(&g->names, name, g->count, &added, g->r->error);
+    status = sap_name_map_add(&g->names, name, g->count, &added, g->r->error);
     if (status == SAP_STATUS_OK && !added) {
       return sap_xml_fail(n, "name", SAP_STATUS_SYNTAX, g->r->error, "a second group of that name");
     }
@@ -131,6 +131,6 @@ sap_status sap_urdf_add_filters(sap_urdf_reader* r, const sap_xml_node* robot) {
   }
   sap_free(g.members);
   sap_free(g.nodes);
-  sap_lookup_clear(&g.names);
+  sap_name_map_clear(&g.names);
   return status;
 }

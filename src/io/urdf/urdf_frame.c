@@ -32,8 +32,8 @@ sap_status sap_urdf_read_frames(sap_urdf_reader* r, const sap_xml_node* robot) {
     if (name == NULL || name[0] == '\0') {
       return sap_xml_fail(n, NULL, SAP_STATUS_SYNTAX, r->error, "has no name");
     }
-    status = sap_lookup_add(&r->frame_names, name, r->frame_count, &added, r->error);
-    if (status == SAP_STATUS_OK && (!added || sap_lookup_find(&r->link_names, name) >= 0)) {
+    status = sap_name_map_add(&r->frame_names, name, r->frame_count, &added, r->error);
+    if (status == SAP_STATUS_OK && (!added || sap_name_map_find(&r->link_names, name) >= 0)) {
       return sap_xml_fail(n, "name", SAP_STATUS_SYNTAX, r->error,
                           "a second <frame> or <link> of that name");
     }
@@ -71,7 +71,7 @@ sap_status sap_urdf_frame_of(sap_urdf_reader* r, const sap_xml_node* node, const
     return status;
   }
   const char* name = sap_xml_get(named, "name");
-  if (name != NULL && sap_lookup_find(&r->link_names, name) >= 0) {
+  if (name != NULL && sap_name_map_find(&r->link_names, name) >= 0) {
     return find_link(r, named, "name", out);
   }
   int32_t frame = -1;

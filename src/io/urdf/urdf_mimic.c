@@ -21,7 +21,7 @@ static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
     return status;
   }
   const char* other = sap_xml_get(node, "joint");
-  const int32_t index = other != NULL ? sap_lookup_find(&r->joint_names, other) : -1;
+  const int32_t index = other != NULL ? sap_name_map_find(&r->joint_names, other) : -1;
   if (index < 0) {
     return sap_xml_fail(node, other != NULL ? "joint" : NULL, SAP_STATUS_SYNTAX, r->error,
                         "must name another joint");

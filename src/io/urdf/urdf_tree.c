@@ -11,10 +11,10 @@ static sap_status required_name(sap_urdf_reader* r, const sap_xml_node* node, co
              : sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "has no name");
 }
 
-static sap_status add_name(sap_urdf_reader* r, sap_lookup* names, const sap_xml_node* node,
+static sap_status add_name(sap_urdf_reader* r, sap_name_map* names, const sap_xml_node* node,
                            const char* name, int32_t id) {
   bool added = false;
-  const sap_status status = sap_lookup_add(names, name, id, &added, r->error);
+  const sap_status status = sap_name_map_add(names, name, id, &added, r->error);
   return status == SAP_STATUS_OK && !added ? sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error,
                                                           "a second <%s> of that name", node->name)
                                            : status;
@@ -46,7 +46,7 @@ static sap_status find_link(sap_urdf_reader* r, const sap_xml_node* joint, const
   if (name == NULL) {
     return sap_xml_fail(joint, NULL, SAP_STATUS_SYNTAX, r->error, "has no <%s link=...>", which);
   }
-  *link = sap_lookup_find(&r->link_names, name);
+  *link = sap_name_map_find(&r->link_names, name);
   return *link >= 0 ? SAP_STATUS_OK
                     : sap_xml_fail(node, "link", SAP_STATUS_SYNTAX, r->error, "unknown link");
 }

@@ -54,10 +54,10 @@ sap_status sap_urdf_values(sap_urdf_reader* r, const sap_xml_node* node, const c
              : status;
 }
 
-sap_status sap_urdf_find(sap_urdf_reader* r, const sap_lookup* names, const sap_xml_node* node,
+sap_status sap_urdf_find(sap_urdf_reader* r, const sap_name_map* names, const sap_xml_node* node,
                          const char* attribute, const char* kind, int32_t* id) {
   const char* name = sap_xml_get(node, attribute);
-  *id = name != NULL ? sap_lookup_find(names, name) : -1;
+  *id = name != NULL ? sap_name_map_find(names, name) : -1;
   if (*id >= 0) {
     return SAP_STATUS_OK;
   }

@@ -8,6 +8,7 @@
 #include <sapstep/model.h>
 
 #include "core/error.h"
+#include "core/name_map.h"
 
 typedef struct sap_model_body {
   int32_t parent;
@@ -84,9 +85,8 @@ typedef struct sap_model_mesh {
 typedef struct sap_model_names {
   char** text;  // one per id, NULL: none; owned
   int32_t count;
-  int32_t capacity;    // of text
-  int32_t* slots;      // hash table: id + 1, 0: free           (slot_count)
-  int32_t slot_count;  // a power of two at least twice the count, or 0
+  int32_t capacity;  // of text
+  sap_name_map ids;
 } sap_model_names;
 
 struct sap_model {
