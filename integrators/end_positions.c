@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "core/error.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
@@ -46,7 +46,7 @@ static bool pushes(const sap_block_data* block, const double* gamma) {
 // Of the relative normal speed from one end of the step to the other.
 static double change_of(const sap_problem* p, const sap_block_data* block,
                         const sap_solution* solution, const double* v0) {
-  double vc0[SAP_WIDE_ROWS];
+  double vc0[SAP_CONE_ROWS_MAX];
   sap_problem_block_velocity(p, block, v0, vc0);
   const double vn0 = vc0[SAP_NORMAL_ROW];
   // A gap that is open has no J midway: only what closes it fast is an impact. Elsewhere J lies

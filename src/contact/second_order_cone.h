@@ -9,14 +9,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 
 typedef struct sap_soc_scaling {
-  double w[SAP_WIDE_ROWS];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
-                            // J = diag(1, -1, ..., -1)
-  double v[SAP_WIDE_ROWS];
+  double w[SAP_CONE_ROWS_MAX];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
+                                // J = diag(1, -1, ..., -1)
+  double v[SAP_CONE_ROWS_MAX];
   double beta;
-  double lambda[SAP_WIDE_ROWS];
+  double lambda[SAP_CONE_ROWS_MAX];
 } sap_soc_scaling;
 
 static inline double sap_soc_tail(int32_t n, const double* x, const double* y) {

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "math/finite.h"
 #include "problem/problem_data.h"
 

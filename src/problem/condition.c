@@ -5,7 +5,7 @@
 #include <lapacke.h>
 #include <math.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "core/memory.h"
 #include "math/finite.h"
 #include "problem/problem_data.h"

@@ -4,8 +4,7 @@
 // = mu_j/mu, which makes the elliptic cone circular (sap_friction_scales).
 #include <math.h>
 
-#include "contact/sets.h"
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "problem/problem_data.h"
 
 // J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
@@ -62,7 +61,7 @@ typedef struct contact_rows {
   const sap_contact_block* contact;
   const sap_regularization* regularization;
   double w;  // Delassus scale
-  double R[SAP_WIDE_ROWS], v_hat[SAP_WIDE_ROWS], scales[SAP_WIDE_ROWS];
+  double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX], scales[SAP_CONE_ROWS_MAX];
   sap_block block;
 } contact_rows;
 
@@ -110,7 +109,7 @@ static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_bl
                                 sap_error* error) {
   const sap_contact_block* contact = rows->contact;
   sap_block* block = &rows->block;
-  double vc0[SAP_WIDE_ROWS], free[SAP_WIDE_ROWS], slip_2 = 0.0;
+  double vc0[SAP_CONE_ROWS_MAX], free[SAP_CONE_ROWS_MAX], slip_2 = 0.0;
   sap_stage_velocity(p, block, vc0);
   sap_stage_free_velocity(p, block, free);
   for (int32_t i = 0; i < block->nrows; ++i) {
@@ -148,7 +147,7 @@ static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_bl
 // Puts SAP's contact, or a rigid one: what the stage makes of R and v_hat.
 static void put_cone(sap_problem* p, contact_rows* rows, const sap_block_place* at) {
   const sap_contact_block* contact = rows->contact;
-  double vc0[SAP_WIDE_ROWS] = {0.0}, slip = 0.0;
+  double vc0[SAP_CONE_ROWS_MAX] = {0.0}, slip = 0.0;
   if (sap_stage_needs_start(p)) {
     sap_stage_velocity(p, &rows->block, vc0);
   }

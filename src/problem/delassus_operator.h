@@ -11,19 +11,19 @@
 
 #include <sapstep/problem.h>
 
+#include "contact/cone.h"
 #include "contact/eigenvalues.h"
-#include "contact/wide_cone.h"
 #include "core/error.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;
-  int32_t block;                                   // the problem's index
-  int32_t problem_row;                             // first row in the problem
-  int32_t first, nrows;                            // rows of the operator; 3, 4, 6 or 1
-  double mu;                                       // cone
-  double lower, upper;                             // interval, scaled
-  double scale;                                    // s
-  double diagonal[SAP_WIDE_ROWS * SAP_WIDE_ROWS];  // D_ii, nrows x nrows
+  int32_t block;                                           // the problem's index
+  int32_t problem_row;                                     // first row in the problem
+  int32_t first, nrows;                                    // rows of the operator; 3, 4, 6 or 1
+  double mu;                                               // cone
+  double lower, upper;                                     // interval, scaled
+  double scale;                                            // s
+  double diagonal[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // D_ii, nrows x nrows
   size_t jacobian, lift;            // start of its rows of J, of its columns of Y = A^-1 J'
   int32_t ncols, nlift;             // length of each
   int32_t first_tree, ntrees;       // in item_trees: island's indices

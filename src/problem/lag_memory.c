@@ -2,7 +2,7 @@
 // What a problem keeps of the last step for its lagged contacts.
 #include <math.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "problem/problem_data.h"
 
 sap_block_place sap_problem_end(const sap_problem* p) {

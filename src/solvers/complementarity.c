@@ -8,7 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "problem/delassus_operator.h"
 #include "problem/problem_data.h"
 
@@ -65,7 +65,7 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
 
 // Euclidean projection on |x_t| <= mu x_n, in place.
 static void project_cone(double mu, int32_t nrows, double* x) {
-  const double xt = sqrt(sap_wide_dot(nrows, x, x));
+  const double xt = sqrt(sap_cone_n_dot(nrows, x, x));
   if (sap_cone_holds(mu, xt, x[2])) {
     return;
   }
@@ -80,7 +80,7 @@ static void project_cone(double mu, int32_t nrows, double* x) {
 // |gamma - P(x)|^2 with x = gamma - rho g, as rho g + (x - P(x)): exact inside the set.
 static double cone_map_2(double mu, int32_t nrows, const double* gamma, const double* g,
                          double rho) {
-  double x[SAP_WIDE_ROWS], projected[SAP_WIDE_ROWS], sum = 0.0;
+  double x[SAP_CONE_ROWS_MAX], projected[SAP_CONE_ROWS_MAX], sum = 0.0;
   for (int32_t i = 0; i < nrows; ++i) {
     projected[i] = x[i] = gamma[i] - rho * g[i];
   }
@@ -96,7 +96,7 @@ static void add_cone(const sap_block_data* block, const double* gamma, const dou
                      sap_model_sums* sums) {
   const double mu = block->friction;
   const int32_t nrows = block->nrows;
-  double outside[SAP_WIDE_ROWS], product = 0.0, distance_2 = 0.0;
+  double outside[SAP_CONE_ROWS_MAX], product = 0.0, distance_2 = 0.0;
   for (int32_t i = 0; i < nrows; ++i) {
     outside[i] = -g[i];
     product += g[i] * gamma[i];
@@ -139,7 +139,7 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
   const bool cone = sap_set_is_contact(block->set);
   const int32_t count = cone ? block->nrows : 1;
   for (int32_t r = 0; r < block->nrows; r += count) {
-    double W[SAP_WIDE_ROWS * SAP_WIDE_ROWS], largest;
+    double W[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], largest;
     const sap_status status = delassus_rows(p, block, r, count, work, W, error);
     if (status != SAP_STATUS_OK) {
       return status;
@@ -157,15 +157,15 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
 
 static void add_contact(const sap_problem* p, const sap_block_data* block, const double* vc,
                         const double* gamma, double rho, sap_complementarity* sums) {
-  double g[SAP_WIDE_ROWS];
+  double g[SAP_CONE_ROWS_MAX];
   for (int32_t i = 0; i < block->nrows; ++i) {
     g[i] = vc[i] - p->v_hat[block->first_row + i] + p->R[block->first_row + i] * gamma[i];
     sums->gamma_2 += gamma[i] * gamma[i];
   }
   sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
-  sums->dissipation -= sap_wide_dot(block->nrows, gamma, vc);
+  sums->dissipation -= sap_cone_n_dot(block->nrows, gamma, vc);
   add_cone(block, gamma, g, rho, &sums->ccp);
-  g[2] += block->friction * sqrt(sap_wide_dot(block->nrows, g, g));
+  g[2] += block->friction * sqrt(sap_cone_n_dot(block->nrows, g, g));
   add_cone(block, gamma, g, rho, &sums->ncp);
 }
 
@@ -174,7 +174,7 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
 static void add_potential(const sap_problem* p, int32_t index, const double* vc,
                           const double* gamma, double rho, sap_complementarity* sums) {
   sap_block block;
-  double law[SAP_WIDE_ROWS], map_2 = 0.0;
+  double law[SAP_CONE_ROWS_MAX], map_2 = 0.0;
   (void)sap_problem_block(p, index, &block, NULL, NULL);
   (void)sap_set_impulse(&block, vc, law);
   for (int32_t i = 0; i < block.nrows; ++i) {
@@ -182,7 +182,7 @@ static void add_potential(const sap_problem* p, int32_t index, const double* vc,
     map_2 += map * map;
     sums->gamma_2 += gamma[i] * gamma[i];
   }
-  sums->dissipation -= sap_wide_dot(block.nrows, gamma, vc);
+  sums->dissipation -= sap_cone_n_dot(block.nrows, gamma, vc);
   sums->ccp.map_2 += map_2;
   sums->ncp.map_2 += map_2;
   sums->ccp.scaled_map_2 += rho * rho * map_2;

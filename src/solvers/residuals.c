@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/complementarity.h"

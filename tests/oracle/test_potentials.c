@@ -12,7 +12,7 @@
 
 #include <sapstep/solver.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "support/near.h"
 #include "support/pile.h"
 #include "support/solve.h"

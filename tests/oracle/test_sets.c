@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "support/near.h"
 
 static double pseudo_random(uint32_t* seed) {

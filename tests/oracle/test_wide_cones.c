@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "problem/problem_data.h"
 #include "support/near.h"
 
@@ -57,8 +57,8 @@ static void test_projection(void** state) {
              pseudo_random(&seed);
       u[i] = scales[i] * R[i] * y[i];
     }
-    (void)sap_wide_impulse(&cone, n, u, gamma);
-    regions[sap_cone_classify(&cone, sap_wide_dot(n, u, u), u[2])] += 1;
+    (void)sap_cone_n_impulse(&cone, n, u, gamma);
+    regions[sap_cone_classify(&cone, sap_cone_n_dot(n, u, u), u[2])] += 1;
     double size = 0.0, inside = 0.0;
     for (int32_t i = 0; i < n; ++i) {
       gamma[i] *= scales[i];
@@ -81,7 +81,7 @@ static void test_projection(void** state) {
   }
 }
 
-// Where mu_j differ but for the three rows of a plane cone, the wide formulas are those of sets.h.
+// The formulas of n rows at n = 3 against those of 3 rows.
 static void test_three_rows(void** state) {
   (void)state;
   const sap_cone cone = sap_cone_make(0.7, 0.02, 0.3);
@@ -90,9 +90,9 @@ static void test_three_rows(void** state) {
   for (int trial = 0; trial < 300; ++trial) {
     const double u[3] = {pseudo_random(&seed), pseudo_random(&seed), 2.0 * pseudo_random(&seed)};
     double gamma[3], wide[3], G[6], G_wide[9];
-    ASSERT_NEAR(sap_wide_impulse(&cone, 3, u, wide), sap_cone_impulse(&cone, u, gamma), 1e-14);
+    ASSERT_NEAR(sap_cone_n_impulse(&cone, 3, u, wide), sap_cone_impulse(&cone, u, gamma), 1e-14);
     sap_cone_hessian(&cone, u, G);
-    sap_wide_hessian(&cone, 3, u, G_wide);
+    sap_cone_n_hessian(&cone, 3, u, G_wide);
     for (int i = 0; i < 9; ++i) {
       ASSERT_NEAR(wide[i % 3], gamma[i % 3], 1e-13);
       ASSERT_NEAR(G_wide[i], G[at[i]], 1e-12);  // of entries up to 50

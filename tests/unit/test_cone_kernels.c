@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "solvers/primal/cone_kernels.h"
 #include "support/near.h"
 

@@ -10,11 +10,11 @@
 
 #include <cmocka.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "solvers/ncp/local_ncp.h"
 #include "support/near.h"
 
-enum { N = SAP_WIDE_ROWS, NORMAL = SAP_NORMAL_ROW };
+enum { N = SAP_CONE_ROWS_MAX, NORMAL = SAP_NORMAL_ROW };
 
 static double pseudo_random(uint32_t* seed) {  // in (-1, 1)
   *seed = *seed * 1664525u + 1013904223u;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "linalg/dense_factor.h"
 
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
@@ -96,7 +96,7 @@ static void iterate(sap_dual* d, admm* a) {
     const sap_delassus_item* item = &d->op.items[k];
     if (item->is_cone) {
       const double* w = a->w + item->first;
-      a->x[item->first + SAP_NORMAL_ROW] -= item->mu * sqrt(sap_wide_dot(item->nrows, w, w));
+      a->x[item->first + SAP_NORMAL_ROW] -= item->mu * sqrt(sap_cone_n_dot(item->nrows, w, w));
     }
   }
   sap_dense_factor_solve(n, a->factor, a->x);

@@ -47,7 +47,7 @@ static void assemble(const sap_ccp_polish* s, const sap_dual* d) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], x[SAP_WIDE_ROWS] = {0.0};
+    double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX] = {0.0};
     for (size_t r = 0; r < rows; ++r) {
       x[r] = d->z[first + r] - d->g[first + r];
     }

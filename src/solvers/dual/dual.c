@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "core/clock.h"
 #include "problem/problem_data.h"
 
@@ -24,7 +24,7 @@ sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_erro
 
 // |x_t| <= mu x_n: inside; the polar cone mu |x_t| <= -x_n: 0; else the nearest ray of the surface.
 static void project_cone(double mu, int32_t nrows, const double* x, double* out) {
-  const double xt = sqrt(sap_wide_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
+  const double xt = sqrt(sap_cone_n_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
   double tangent = 1.0, normal = xn;
   if (mu * xt <= -xn) {
     tangent = normal = 0.0;
@@ -57,12 +57,12 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
 // z.
 static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
                      double* out) {
-  double x[SAP_WIDE_ROWS] = {0.0}, step[SAP_WIDE_ROWS] = {0.0};
+  double x[SAP_CONE_ROWS_MAX] = {0.0}, step[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t r = 0; r < item->nrows; ++r) {
     step[r] = g[r];
   }
   if (ncp && item->is_cone) {
-    step[SAP_NORMAL_ROW] += item->mu * sqrt(sap_wide_dot(item->nrows, g, g));
+    step[SAP_NORMAL_ROW] += item->mu * sqrt(sap_cone_n_dot(item->nrows, g, g));
   }
   for (int32_t r = 0; r < item->nrows; ++r) {
     x[r] = z[r] - step[r];

@@ -32,7 +32,7 @@ void sap_ipm_evaluate(sap_dual* d, sap_ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = sap_ipm_bounded_row(item), f = item->first;
     if (sap_ipm_is_soc(item)) {
-      double x[SAP_WIDE_ROWS];
+      double x[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
       sap_soc_make(&m->cones[k], item->nrows, x, m->s + f);
       add_from_cone(item, m->s + f, -1.0, m->rd);
@@ -108,9 +108,9 @@ void sap_ipm_aim(sap_dual* d, sap_ipm* m, double sigma, bool corrector) {
     if (sap_ipm_is_soc(item)) {
       const sap_soc_scaling* c = &m->cones[k];
       const int32_t n = item->nrows;
-      double r[SAP_WIDE_ROWS], second[SAP_WIDE_ROWS] = {0.0};
+      double r[SAP_CONE_ROWS_MAX], second[SAP_CONE_ROWS_MAX] = {0.0};
       if (corrector) {
-        double dx[SAP_WIDE_ROWS], scaled_x[SAP_WIDE_ROWS], scaled_s[SAP_WIDE_ROWS];
+        double dx[SAP_CONE_ROWS_MAX], scaled_x[SAP_CONE_ROWS_MAX], scaled_s[SAP_CONE_ROWS_MAX];
         to_cone(item, m->dx, dx);
         sap_soc_scale(c, n, true, dx, scaled_x);
         sap_soc_scale(c, n, false, m->ds + f, scaled_s);
@@ -156,7 +156,8 @@ void sap_ipm_find_step(sap_dual* d, sap_ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = sap_ipm_bounded_row(item), f = item->first;
     if (sap_ipm_is_soc(item)) {
-      double x[SAP_WIDE_ROWS] = {0.0}, half[SAP_WIDE_ROWS] = {0.0}, change[SAP_WIDE_ROWS];
+      double x[SAP_CONE_ROWS_MAX] = {0.0}, half[SAP_CONE_ROWS_MAX] = {0.0},
+             change[SAP_CONE_ROWS_MAX];
       to_cone(item, m->dx, x);
       sap_soc_scale(&m->cones[k], item->nrows, true, x, half);
       sap_soc_scale(&m->cones[k], item->nrows, true, half, change);
@@ -184,7 +185,7 @@ double sap_ipm_longest_step(const sap_dual* d, const sap_ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = sap_ipm_bounded_row(item), f = item->first;
     if (sap_ipm_is_soc(item)) {
-      double x[SAP_WIDE_ROWS], dx[SAP_WIDE_ROWS];
+      double x[SAP_CONE_ROWS_MAX], dx[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
       to_cone(item, m->dx, dx);
       alpha = fmin(alpha, fmin(sap_soc_step(item->nrows, x, dx),

@@ -132,7 +132,7 @@ static void project(const sap_stage_qp* s, const sap_dual* d, double* y) {
       y[at] = fmax(y[at], 0.0);
       at += 1;
     } else if (item->mu > 0.0) {
-      double x[SAP_WIDE_ROWS] = {0.0}, out[SAP_WIDE_ROWS] = {0.0};
+      double x[SAP_CONE_ROWS_MAX] = {0.0}, out[SAP_CONE_ROWS_MAX] = {0.0};
       for (int32_t r = 0; r < item->nrows; ++r) {
         x[r] = r == SAP_NORMAL_ROW ? 0.0 : y[at + r - (r > SAP_NORMAL_ROW ? 1 : 0)];
       }

@@ -56,7 +56,7 @@ static sap_status reserve(sap_dual* d, sap_implicit* m, sap_error* error) {
 static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* T) {
   const sap_delassus_item* item = &d->op.items[k];
   const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
-  double normal[SAP_WIDE_ROWS], T2[SAP_WIDE_ROWS * SAP_WIDE_ROWS];
+  double normal[SAP_CONE_ROWS_MAX], T2[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
   sap_region sides[2];
   if (m->edge[k] == SAP_EDGE_NONE ||
       !sap_edge_normal(item, p, (sap_edge)m->edge[k], normal, sides)) {
@@ -83,7 +83,7 @@ static void assemble(const sap_dual* d, sap_implicit* m) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
-    double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS];
+    double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
     choose_slope(d, m, k, T);
     for (size_t c = 0; c < rows; ++c) {
       double* J = m->J + (first + c) * n;
@@ -101,7 +101,7 @@ static void assemble(const sap_dual* d, sap_implicit* m) {
 static void project_tangent(const sap_dual* d, const sap_implicit* m, double* x) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_WIDE_ROWS], dot = 0.0;
+    double normal[SAP_CONE_ROWS_MAX], dot = 0.0;
     sap_region sides[2];
     if (m->edge[k] == SAP_EDGE_NONE ||
         !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
@@ -129,7 +129,7 @@ static bool factorize(sap_dual* d, sap_implicit* m) {
   cblas_dsyrk(CblasColMajor, CblasLower, CblasTrans, n, n, 1.0, m->J, n, 0.0, m->H, n);
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double normal[SAP_WIDE_ROWS];
+    double normal[SAP_CONE_ROWS_MAX];
     sap_region sides[2];
     if (m->edge[k] == SAP_EDGE_NONE ||
         !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {

@@ -60,7 +60,7 @@ static double at(sap_dual* d, sap_implicit* m, const double* from, double alpha)
 
 // l' along the direction at m->trial, whose r is there, in the smooth piece that `inside` lies in.
 static double derivative(sap_dual* d, sap_implicit* m, const double* from, double inside) {
-  double T[SAP_WIDE_ROWS * SAP_WIDE_ROWS], x[SAP_WIDE_ROWS], sum = 0.0;
+  double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX], sum = 0.0;
   sap_implicit_find_h(d, m, m->r_trial, m->z);
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];

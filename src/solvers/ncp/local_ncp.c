@@ -13,7 +13,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "solvers/dual/gauss_seidel.h"
 
 // Eigenvectors of the 2x2 Schur complement, and b's parts in them.
@@ -113,7 +113,7 @@ static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const d
   (void)d;
   const double* D = item->diagonal;
   const int32_t n = item->nrows;
-  double b[SAP_WIDE_ROWS];
+  double b[SAP_CONE_ROWS_MAX];
   for (int32_t i = 0; i < n; ++i) {
     b[i] = g[i];
     for (int32_t j = 0; j < n; ++j) {

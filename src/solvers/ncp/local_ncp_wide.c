@@ -4,10 +4,10 @@
 #include <float.h>
 #include <math.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "solvers/ncp/local_ncp.h"
 
-enum { TANGENTS = SAP_WIDE_ROWS - 1 };
+enum { TANGENTS = SAP_CONE_ROWS_MAX - 1 };
 
 typedef struct wide_slide {
   int32_t m;  // tangential rows
@@ -115,7 +115,7 @@ void sap_project_ncp_wide(const sap_delassus_item* item, const double* z, const 
   const double normal =
       D_nn > 0.0 ? fmax(0.0, z[SAP_NORMAL_ROW] - g[SAP_NORMAL_ROW] / D_nn) : z[SAP_NORMAL_ROW];
   const double change = normal - z[SAP_NORMAL_ROW];
-  double tangents[TANGENTS * TANGENTS] = {0.0}, x[SAP_WIDE_ROWS] = {0.0};
+  double tangents[TANGENTS * TANGENTS] = {0.0}, x[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t j = 0; j < n - 1; ++j) {
     for (int32_t i = 0; i < n - 1; ++i) {
       tangents[j * (n - 1) + i] = D[tangent(j) * n + tangent(i)];
@@ -126,7 +126,7 @@ void sap_project_ncp_wide(const sap_delassus_item* item, const double* z, const 
     const double slip = g[i] + D[SAP_NORMAL_ROW * n + i] * change;
     x[i] = z[i] - (top > 0.0 ? slip / top : slip);
   }
-  const double length = sqrt(sap_wide_dot(n, x, x)), limit = item->mu * normal;
+  const double length = sqrt(sap_cone_n_dot(n, x, x)), limit = item->mu * normal;
   const double shrink = length > limit ? limit / length : 1.0;
   for (int32_t i = 0; i < n; ++i) {
     next[i] = shrink * x[i];

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "solvers/ncp/newton_system.h"
 
 // T of all items, and the pattern of those whose T is not zero.
@@ -14,8 +14,8 @@ static void reduce(const sap_dual* d, sap_newton_system* s) {
   int32_t count = 0, entries = 0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    double unused[SAP_WIDE_ROWS];
-    double* T = s->T + SAP_WIDE_ROWS * (size_t)item->first;
+    double unused[SAP_CONE_ROWS_MAX];
+    double* T = s->T + SAP_CONE_ROWS_MAX * (size_t)item->first;
     sap_newton_item(item, d->z + item->first, s->g + item->first, unused, T);
     bool open = true;
     for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
@@ -63,7 +63,7 @@ static void assemble(const sap_dual* d, sap_newton_system* s) {
   const sap_delassus_sparse* D = &d->sparse;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* column = &d->op.items[k];
-    const double* T_k = s->T + SAP_WIDE_ROWS * (size_t)column->first;
+    const double* T_k = s->T + SAP_CONE_ROWS_MAX * (size_t)column->first;
     for (int32_t e = D->pattern.column_start[k];
          s->reduced[k] >= 0 && e < D->pattern.column_start[k + 1]; ++e) {
       const int32_t l = D->pattern.row[e];
@@ -72,7 +72,7 @@ static void assemble(const sap_dual* d, sap_newton_system* s) {
       if (s->reduced[l] < 0) {
         continue;
       }
-      multiply(s->T + SAP_WIDE_ROWS * (size_t)row->first, row->nrows, column->nrows, false,
+      multiply(s->T + SAP_CONE_ROWS_MAX * (size_t)row->first, row->nrows, column->nrows, false,
                D->values + at, s->lower + at);
       if (l != k) {
         multiply(T_k, row->nrows, column->nrows, true, D->upper + at, s->upper + at);
@@ -106,7 +106,7 @@ static void find_right(sap_dual* d, sap_newton_system* s) {
   double* right = s->right;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    const double* T = s->T + SAP_WIDE_ROWS * (size_t)item->first;
+    const double* T = s->T + SAP_CONE_ROWS_MAX * (size_t)item->first;
     if (s->reduced[k] < 0) {
       continue;
     }

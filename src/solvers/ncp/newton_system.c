@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "problem/problem_data.h"
 
 sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error) {
@@ -17,7 +17,7 @@ sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error)
   }
   const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
   const int64_t entries = d->sparse.pattern.column_start[nitems];
-  status = sap_dual_reals(d, (9 + SAP_WIDE_ROWS) * n + 2 * values, &s->F, error);
+  status = sap_dual_reals(d, (9 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F, error);
   if (status == SAP_STATUS_OK) {
     status = sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes, error);
   }
@@ -36,7 +36,7 @@ sap_status sap_newton_start(sap_dual* d, sap_newton_system* s, sap_error* error)
   s->z_mark = s->g_trial + n;
   s->right = s->z_mark + n;
   s->T = s->right + n;
-  s->lower = s->T + SAP_WIDE_ROWS * n;
+  s->lower = s->T + SAP_CONE_ROWS_MAX * n;
   s->upper = s->lower + values;
   s->reduced = s->sizes + nitems;
   s->column_start = s->reduced + nitems;
@@ -57,13 +57,13 @@ void sap_newton_item(const sap_delassus_item* item, const double* z, const doubl
     return;
   }
   const int32_t n = item->nrows, normal = SAP_NORMAL_ROW;
-  double p[SAP_WIDE_ROWS] = {0.0};
+  double p[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
     p[i] = z[i] - g[i];
   }
   const double pn = p[normal];
   const double radius = pn > 0.0 ? item->mu * pn : 0.0;
-  const double length = sqrt(sap_wide_dot(n, p, p));
+  const double length = sqrt(sap_cone_n_dot(n, p, p));
   const bool slides = length > radius;
   const double shrink = slides ? radius / length : 1.0;
   for (int32_t i = 0; i < n; ++i) {
@@ -73,12 +73,12 @@ void sap_newton_item(const sap_delassus_item* item, const double* z, const doubl
   if (T == NULL) {
     return;
   }
-  double t[SAP_WIDE_ROWS] = {0.0};
+  double t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; slides && i < n; ++i) {
     t[i] = p[i] / length;
   }
-  const sap_wide_parts parts = {.along = slides ? 0.0 : shrink, .across = shrink};
-  sap_wide_fill(n, &parts, t, T);
+  const sap_cone_n_parts parts = {.along = slides ? 0.0 : shrink, .across = shrink};
+  sap_cone_n_fill(n, &parts, t, T);
   for (int32_t i = 0; i < n; ++i) {  // unsymmetric: the normal knows nothing of the tangents
     T[normal * n + i] = pn > 0.0 ? item->mu * t[i] : 0.0;
   }

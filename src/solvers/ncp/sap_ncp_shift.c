@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/complementarity.h"
@@ -66,11 +66,11 @@ void sap_ncp_find_image(sap_ncp* w, const sap_problem* p) {
   for (int32_t k = 0; k < w->ncones; ++k) {
     const sap_block_data* block = &p->blocks[w->cone[k]];
     const int32_t row = block->first_row;
-    double g[SAP_WIDE_ROWS] = {0.0};
+    double g[SAP_CONE_ROWS_MAX] = {0.0};
     for (int32_t r = 0; r < block->nrows; ++r) {
       g[r] = w->inner.vc[row + r] - p->v_hat[row + r] + p->R[row + r] * w->inner.gamma[row + r];
     }
-    sap_ncp_image(w)[k] = block->friction * sqrt(sap_wide_dot(block->nrows, g, g));
+    sap_ncp_image(w)[k] = block->friction * sqrt(sap_cone_n_dot(block->nrows, g, g));
     sap_ncp_weight(w)[k] = w->inner.gamma[row + 2] > 0.0 ? 1.0 : 0.0;
   }
 }

@@ -27,7 +27,7 @@ static double own_map(const sap_dual* d, int32_t sides) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     const double *z = d->z + item->first, *g = d->g + item->first;
-    double x[SAP_WIDE_ROWS] = {0.0}, out[SAP_WIDE_ROWS] = {0.0}, sum = 0.0, size = 0.0;
+    double x[SAP_CONE_ROWS_MAX] = {0.0}, out[SAP_CONE_ROWS_MAX] = {0.0}, sum = 0.0, size = 0.0;
     for (int32_t r = 0; r < item->nrows; ++r) {
       x[r] = z[r] - g[r];
     }

@@ -11,7 +11,7 @@
 
 #include <sapstep/solver.h>
 
-#include "contact/sets.h"
+#include "contact/cone.h"
 #include "linalg/cholesky.h"
 #include "problem/problem_data.h"
 #include "solvers/islands.h"

@@ -29,7 +29,7 @@ double sap_wide_evaluate(sap_newton* n, const sap_patch* patch, const double* x,
       wide->vc[r] = sap_row_dot(J + (size_t)r * (size_t)ncols, x, ncols);
       wide->u[r] = wide->v_hat[r] - wide->vc[r];
     }
-    cost += sap_wide_impulse(&wide->cone, wide->nrows, wide->u, wide->gamma);
+    cost += sap_cone_n_impulse(&wide->cone, wide->nrows, wide->u, wide->gamma);
     const bool active = wide->gamma[SAP_NORMAL_ROW] != 0.0 || wide->cone.potential != NULL;
     for (int32_t r = 0; r < wide->nrows; ++r, J += ncols) {
       for (int32_t i = 0; active && i < ncols; ++i) {
@@ -45,11 +45,11 @@ double sap_wide_contact_cost(const sap_newton* n, const sap_patch* patch, const 
   double cost = 0.0;
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     const sap_wide_cone* wide = &n->wide[k];
-    double u[SAP_WIDE_ROWS] = {0.0}, gamma[SAP_WIDE_ROWS];
+    double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
     for (int32_t r = 0; r < wide->nrows; ++r, J += patch->ncols) {
       u[r] = wide->v_hat[r] - sap_row_dot(J, x, patch->ncols);
     }
-    cost += sap_wide_impulse(&wide->cone, wide->nrows, u, gamma);
+    cost += sap_cone_n_impulse(&wide->cone, wide->nrows, u, gamma);
   }
   return cost;
 }
@@ -121,11 +121,12 @@ double sap_wide_slope(const sap_wide_cone* wide, double alpha, double* curvature
   const int32_t n = wide->nrows;
   const sap_cone* cone = &wide->cone;
   const double* d = wide->d;
-  double u[SAP_WIDE_ROWS] = {0.0};
+  double u[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
     u[i] = wide->u[i] - alpha * d[i];
   }
-  const double ur2 = sap_wide_dot(n, u, u), ud = sap_wide_dot(n, u, d), dd = sap_wide_dot(n, d, d);
+  const double ur2 = sap_cone_n_dot(n, u, u), ud = sap_cone_n_dot(n, u, d),
+               dd = sap_cone_n_dot(n, d, d);
   const double un = u[SAP_NORMAL_ROW], dn = d[SAP_NORMAL_ROW];
   if (cone->potential != NULL) {
     return sap_potential_slope_in(cone->potential, &(sap_potential_line){ur2, un, ud, dd, dn},
@@ -149,9 +150,9 @@ double sap_wide_slope(const sap_wide_cone* wide, double alpha, double* curvature
 }
 
 double sap_wide_cost(const sap_wide_cone* wide, double alpha) {
-  double u[SAP_WIDE_ROWS] = {0.0}, gamma[SAP_WIDE_ROWS];
+  double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
   for (int32_t i = 0; i < wide->nrows; ++i) {
     u[i] = wide->u[i] - alpha * wide->d[i];
   }
-  return sap_wide_impulse(&wide->cone, wide->nrows, u, gamma);
+  return sap_cone_n_impulse(&wide->cone, wide->nrows, u, gamma);
 }

@@ -4,19 +4,19 @@
 #ifndef SAP_SOLVERS_PRIMAL_WIDE_H
 #define SAP_SOLVERS_PRIMAL_WIDE_H
 
-#include "contact/wide_cone.h"
+#include "contact/cone.h"
 #include "solvers/primal/newton.h"
 
 struct sap_wide_cone {
   sap_cone cone;
   int32_t nrows;
   int32_t row;  // the problem's row of its first row
-  double v_hat[SAP_WIDE_ROWS], vc[SAP_WIDE_ROWS], u[SAP_WIDE_ROWS];
-  double d[SAP_WIDE_ROWS];  // J dv
-  double gamma[SAP_WIDE_ROWS];
-  double dual[SAP_WIDE_ROWS], target[SAP_WIDE_ROWS];
+  double v_hat[SAP_CONE_ROWS_MAX], vc[SAP_CONE_ROWS_MAX], u[SAP_CONE_ROWS_MAX];
+  double d[SAP_CONE_ROWS_MAX];  // J dv
+  double gamma[SAP_CONE_ROWS_MAX];
+  double dual[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];
   double rho;
-  double G[SAP_WIDE_ROWS * SAP_WIDE_ROWS];  // nrows x nrows
+  double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
 };
 
 void sap_wide_gather(sap_newton* newton, const sap_block_data* block, int32_t index);

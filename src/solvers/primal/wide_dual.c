@@ -12,7 +12,7 @@ static void direction_of(const sap_wide_cone* wide, const double* impulse, doubl
   const double limit = sap_cone_friction_limit(&wide->cone, impulse[SAP_NORMAL_ROW]);
   double scale = 0.0;
   if (limit > 0.0) {
-    const double size = sqrt(sap_wide_dot(n, impulse, impulse));
+    const double size = sqrt(sap_cone_n_dot(n, impulse, impulse));
     scale = 1.0 / (size > limit ? size : limit);
   }
   for (int32_t i = 0; i < n; ++i) {
@@ -24,14 +24,14 @@ static void direction_of(const sap_wide_cone* wide, const double* impulse, doubl
 // SAP's G with the slip direction's curvature relaxed: c t^ t^' - c (w t^' + t^ w')/2 is added.
 static void relax_direction(sap_wide_cone* wide) {
   const int32_t n = wide->nrows;
-  const double ur2 = sap_wide_dot(n, wide->u, wide->u), un = wide->u[SAP_NORMAL_ROW];
+  const double ur2 = sap_cone_n_dot(n, wide->u, wide->u), un = wide->u[SAP_NORMAL_ROW];
   if (!sap_cone_slides(&wide->cone, ur2, un)) {
     return;
   }
   const double ur = sqrt(ur2);
   const double c =
       sap_cone_friction_limit(&wide->cone, sap_cone_sliding_normal(&wide->cone, ur, un)) / ur;
-  double t[SAP_WIDE_ROWS], w[SAP_WIDE_ROWS];
+  double t[SAP_CONE_ROWS_MAX], w[SAP_CONE_ROWS_MAX];
   direction_of(wide, wide->dual, w);
   for (int32_t i = 0; i < n; ++i) {
     t[i] = i == SAP_NORMAL_ROW ? 0.0 : wide->u[i] / ur;
@@ -49,16 +49,16 @@ static void linearise_potential(sap_wide_cone* wide) {
   const sap_potential* p = wide->cone.potential;
   memcpy(wide->target, wide->gamma, sizeof wide->target);
   if (!p->lagged || !(p->limit > 0.0)) {
-    sap_wide_hessian(&wide->cone, n, wide->u, wide->G);
+    sap_cone_n_hessian(&wide->cone, n, wide->u, wide->G);
     return;
   }
   const double Rt = p->slip_speed / p->limit;
-  double z[SAP_WIDE_ROWS] = {0.0}, t[SAP_WIDE_ROWS] = {0.0};
+  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
     z[i] = wide->dual[i] + wide->rho * (wide->u[i] - Rt * wide->dual[i]);
   }
-  const double zr = sqrt(sap_wide_dot(n, z, z));
-  sap_wide_parts parts = {.nn = sap_potential_at(p, 0.0, wide->u[SAP_NORMAL_ROW]).nn};
+  const double zr = sqrt(sap_cone_n_dot(n, z, z));
+  sap_cone_n_parts parts = {.nn = sap_potential_at(p, 0.0, wide->u[SAP_NORMAL_ROW]).nn};
   if (zr <= p->limit) {
     parts.along = parts.across = 1.0 / Rt;
     for (int32_t i = 0; i < n; ++i) {
@@ -70,13 +70,13 @@ static void linearise_potential(sap_wide_cone* wide) {
       t[i] = z[i] / zr;
     }
     parts.across = wide->rho * c * e;
-    const double forward = sap_wide_dot(n, t, wide->dual);
+    const double forward = sap_cone_n_dot(n, t, wide->dual);
     for (int32_t i = 0; i < n; ++i) {
       const double q = p->limit * t[i] + (1.0 - e) * (wide->dual[i] - forward * t[i]);
       wide->target[i] = i == SAP_NORMAL_ROW ? wide->target[i] : q;
     }
   }
-  sap_wide_fill(n, &parts, t, wide->G);
+  sap_cone_n_fill(n, &parts, t, wide->G);
 }
 
 // Target and G of the semismooth step.
@@ -89,12 +89,12 @@ static void linearise_law(sap_wide_cone* wide) {
   const sap_cone* cone = &wide->cone;
   const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu, rho = wide->rho;
   const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
-  double z[SAP_WIDE_ROWS] = {0.0}, t[SAP_WIDE_ROWS] = {0.0};
+  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
     z[i] = wide->dual[i] + rho * (wide->u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * wide->dual[i]);
   }
-  const double zr = sqrt(sap_wide_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
-  sap_wide_parts parts = {0};
+  const double zr = sqrt(sap_cone_n_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
+  sap_cone_n_parts parts = {0};
   memset(wide->target, 0, sizeof wide->target);
   if (sap_cone_holds(mu, zr, zn)) {
     parts.along = parts.across = cone->inverse_Rt;
@@ -112,14 +112,14 @@ static void linearise_law(sap_wide_cone* wide) {
     parts.across = rho * c * e;
     parts.coupling = cone->k * mu;
     parts.nn = cone->k;
-    const double qn = cone->k * (wide->u[SAP_NORMAL_ROW] + mu * sap_wide_dot(n, t, wide->u));
-    const double forward = sap_wide_dot(n, t, wide->dual);
+    const double qn = cone->k * (wide->u[SAP_NORMAL_ROW] + mu * sap_cone_n_dot(n, t, wide->u));
+    const double forward = sap_cone_n_dot(n, t, wide->dual);
     for (int32_t i = 0; i < n; ++i) {
       wide->target[i] = mu * qn * t[i] + (1.0 - e) * (wide->dual[i] - forward * t[i]);
     }
     wide->target[SAP_NORMAL_ROW] = qn;
   }
-  sap_wide_fill(n, &parts, t, wide->G);
+  sap_cone_n_fill(n, &parts, t, wide->G);
 }
 
 void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
@@ -129,7 +129,7 @@ void sap_wide_linearise(sap_newton* n, sap_step_kind kind) {
       linearise_law(wide);
       continue;
     }
-    sap_wide_hessian(&wide->cone, wide->nrows, wide->u, wide->G);
+    sap_cone_n_hessian(&wide->cone, wide->nrows, wide->u, wide->G);
     if (kind == SAP_STEP_DUAL_DIRECTION && sap_cone_has_friction_dual(&wide->cone)) {
       relax_direction(wide);
     }
@@ -150,7 +150,7 @@ static void move_semismooth(sap_wide_cone* wide) {
     const double normal = wide->dual[SAP_NORMAL_ROW];
     const double limit =
         sap_cone_friction_limit(&wide->cone, fmax(normal, wide->gamma[SAP_NORMAL_ROW]));
-    const double size_2 = sap_wide_dot(n, wide->dual, wide->dual);
+    const double size_2 = sap_cone_n_dot(n, wide->dual, wide->dual);
     const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
     for (int32_t i = 0; i < n; ++i) {
       wide->dual[i] *= scale;
@@ -163,21 +163,21 @@ static void move_semismooth(sap_wide_cone* wide) {
 static void move_direction(sap_wide_cone* wide, double alpha) {
   const int32_t n = wide->nrows;
   const double* d = wide->d;
-  double u[SAP_WIDE_ROWS] = {0.0}, w[SAP_WIDE_ROWS], target[SAP_WIDE_ROWS];
+  double u[SAP_CONE_ROWS_MAX] = {0.0}, w[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];
   direction_of(wide, wide->dual, w);
   direction_of(wide, wide->gamma, target);
   for (int32_t i = 0; i < n; ++i) {
     u[i] = wide->u[i] + alpha * d[i];
   }
-  const double ur2 = sap_wide_dot(n, u, u);
+  const double ur2 = sap_cone_n_dot(n, u, u);
   if (sap_cone_slides(&wide->cone, ur2, u[SAP_NORMAL_ROW])) {
     const double inverse = 1.0 / sqrt(ur2);
-    const double along = inverse * sap_wide_dot(n, u, d);
+    const double along = inverse * sap_cone_n_dot(n, u, d);
     for (int32_t i = 0; i < n; ++i) {
       target[i] = inverse * (u[i] - d[i] + along * w[i]);
     }
   }
-  const double size_2 = sap_wide_dot(n, target, target), gamma_n = wide->gamma[SAP_NORMAL_ROW];
+  const double size_2 = sap_cone_n_dot(n, target, target), gamma_n = wide->gamma[SAP_NORMAL_ROW];
   const double limit =
       sap_cone_friction_limit(&wide->cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   for (int32_t i = 0; i < n; ++i) {
