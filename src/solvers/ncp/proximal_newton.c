@@ -15,7 +15,10 @@
 #include "solvers/ncp/newton_ncp.h"
 #include "solvers/ncp/newton_system.h"
 
-static const double SIGMA_FIRST = 10.0, SIGMA_LEAST = 1e-8;
+static const double SIGMA_FIRST = 10.0;
+// Least proximal weight. Round-off in the null space of a singular D grows to eps/SIGMA_LEAST of the
+// impulses, 2e-10, on any BLAS kernel.
+static const double SIGMA_LEAST = 1e-6;
 static const double DROP_FIRST = 0.2, DROP_LEAST = 0.1, DROP_MOST = 0.7;
 static const double SOLVED = 1e-4;   // fall of |F|^2 that ends a proximal problem
 static const double FALL = 0.25;     // fall of |F|^2 that PATIENCE steps must bring
