@@ -7,7 +7,7 @@
 #include <sapstep/system.h>
 
 #include "integrators/tree_store.h"
-#include "linalg/branch_cholesky/branch_factor.h"
+#include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
 enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its branches

@@ -2,7 +2,7 @@
 #include "linalg/cholesky.h"
 
 #include "core/memory.h"
-#include "linalg/block_cholesky/block_kernels.h"
+#include "linalg/block_factor.h"
 #include "linalg/block_pattern.h"
 #include "linalg/cholesky_dense.h"
 #include "linalg/cholesky_sparse.h"

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "linalg/inline.h"
+#include "core/kernels.h"
 
 #if defined(__AVX2__) && defined(__FMA__)
 #include <immintrin.h>

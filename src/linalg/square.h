@@ -1,23 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products with a symmetric matrix of a tree, or its inverse, n x n with ld n, too small for BLAS.
-// Compiled for several instruction sets and chosen at run time; a set always does the same
-// operations in the same order.
+// Products with a symmetric matrix of a tree, or its inverse, n x n with ld n, too small for BLAS. Compiled for
+// several instruction sets and chosen at run time. The sets differ in the last bits (fused multiply-add); a set
+// always does the same operations in the same order.
 #ifndef SAP_LINALG_SQUARE_H
 #define SAP_LINALG_SQUARE_H
 
 #include <stdint.h>
-
-// y += A x, A with both triangles.
-void sap_square_add(int32_t n, const double* A, const double* x, double* y);
-// y += A x, A's lower triangle (column-major); what stands above is not read.
-void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y);
-
-// out (ld n): both triangles from the lower one of A.
-void sap_square_mirror(int32_t n, const double* A, int32_t ld, double* out);
-
-// W (3 x 3, lower) += J A^-1 J' of three rows (ld 3) on six velocities. L: A's Cholesky factor, ld
-// 6, with reciprocals on its diagonal.
-void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]);
 
 typedef struct sap_square_kernels {
   const char* name;  // instruction set
@@ -27,12 +15,28 @@ typedef struct sap_square_kernels {
   void (*mirror)(int32_t n, const double* A, int32_t ld, double* out);
 } sap_square_kernels;
 
-// `index` from 0, fastest first; NULL past the last that this processor can run.
+// Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_square_kernels* sap_square_kernels_get(int32_t index);
 
-extern const sap_square_kernels sap_square_kernels_baseline;
-#if defined(SAP_KERNELS_X86)
-extern const sap_square_kernels sap_square_kernels_avx2;
-#endif
+// Adds A x to y; A has both triangles.
+static inline void sap_square_add(int32_t n, const double* A, const double* x, double* y) {
+  sap_square_kernels_get(0)->add(n, A, x, y);
+}
+
+// Adds A x to y, from the lower triangle of A (column-major); the upper one is not read.
+static inline void sap_square_add_lower(int32_t n, const double* A, const double* x, double* y) {
+  sap_square_kernels_get(0)->add_lower(n, A, x, y);
+}
+
+// Writes both triangles to out (ld n) from the lower one of A.
+static inline void sap_square_mirror(int32_t n, const double* A, int32_t ld, double* out) {
+  sap_square_kernels_get(0)->mirror(n, A, ld, out);
+}
+
+// Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of A, ld 6, with
+// reciprocals on its diagonal.
+static inline void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]) {
+  sap_square_kernels_get(0)->add_three_rows(L, J, W);
+}
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "contact/contact_law.h"
 #include "core/threads.h"
-#include "linalg/branch_cholesky/branch_factor.h"
+#include "linalg/branch_factor.h"
 #include "linalg/cholesky.h"
 
 // A_ab of two trees, a != b; n_a x n_b, ld n_a. Of a mobility B_ba follows, n_b x n_a.

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "bench_clock.h"
-#include "linalg/block_cholesky/block_kernels.h"
+#include "linalg/block_factor.h"
 #include "support/block_matrix.h"
 
 enum { MAX_BLOCKS = 1024, REPEATS = 21 };
@@ -155,7 +155,7 @@ static void run_kernels(const char* name, const block_matrix* matrix) {
         "\"lane_gflops\": %.1f}\n",
         name, (int)matrix->n, kernels->name, (int)factor.nsuper, (int)factor.nchunks,
         (int)factor.row_start[factor.nsuper], factor.lane_work, t.min, t.median,
-        2e-3 * SAP_LANES * factor.lane_work / t.min);
+        2e-3 * SAP_CHUNK * factor.lane_work / t.min);
   }
   sap_block_factor_clear(&factor);
   sap_block_order_clear(&order);

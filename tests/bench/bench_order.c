@@ -13,7 +13,7 @@
 
 #include "bench_clock.h"
 #include "captured_hessian.h"
-#include "linalg/block_cholesky/block_kernels.h"
+#include "linalg/block_factor.h"
 
 enum { REPEATS = 7 };
 
@@ -115,7 +115,7 @@ static void report(const char* scene, const captured_hessian* h, order_method me
       "\"factor_us\": %.0f}\n",
       scene, (int)p->nblocks, (int)p->column_start[p->nblocks], h->solves, h->patterns,
       h->factorizations, names[method], (long long)blocks, factor.panel_start[factor.nsuper],
-      2e-6 * SAP_LANES * factor.lane_work, (int)factor.nsuper, 1e6 * ordering, 1e6 * analysis,
+      2e-6 * SAP_CHUNK * factor.lane_work, (int)factor.nsuper, 1e6 * ordering, 1e6 * analysis,
       1e6 * numeric);
   sap_block_factor_clear(&factor);
   sap_block_order_clear(&order);

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "linalg/block_cholesky/block_kernels.h"
+#include "linalg/block_factor.h"
 #include "support/block_matrix.h"
 
 static const sap_linear_solver choices[] = {SAP_LINEAR_AUTO, SAP_LINEAR_DENSE, SAP_LINEAR_BLOCK,

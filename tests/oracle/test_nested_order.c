@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "linalg/block_cholesky/block_factor.h"
+#include "linalg/block_factor.h"
 #include "support/block_matrix.h"
 
 static bool box_link(int32_t i, int32_t j, const void* context) {

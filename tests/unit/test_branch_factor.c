@@ -12,7 +12,7 @@
 
 #include <sapstep/problem.h>
 
-#include "linalg/branch_cholesky/branch_kernels.h"
+#include "linalg/branch_factor.h"
 #include "support/near.h"
 
 enum { N = 17, ROWS = 3 };

@@ -26,12 +26,7 @@ typedef struct sap_dynamics_kernels {
                           const sap_momentum_step* step, double* tau);
 } sap_dynamics_kernels;
 
-// `index` from 0, fastest first; NULL past the last that this processor can run.
+// Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_dynamics_kernels* sap_dynamics_kernels_get(int32_t index);
-
-extern const sap_dynamics_kernels sap_dynamics_kernels_baseline;
-#if defined(SAP_KERNELS_X86)
-extern const sap_dynamics_kernels sap_dynamics_kernels_avx2;
-#endif
 
 #endif

@@ -33,12 +33,7 @@ typedef struct sap_cone_kernels {
   double (*sum)(int32_t count, const double* x);
 } sap_cone_kernels;
 
-// `index` from 0, fastest first; NULL past the last that this processor can run.
+// Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_cone_kernels* sap_cone_kernels_get(int32_t index);
-
-extern const sap_cone_kernels sap_cone_kernels_baseline;
-#if defined(SAP_KERNELS_X86)
-extern const sap_cone_kernels sap_cone_kernels_avx2;
-#endif
 
 #endif

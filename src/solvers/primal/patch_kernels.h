@@ -51,12 +51,7 @@ typedef struct sap_patch_kernels {
   void (*add_to_bodies)(const sap_patch_rows* p, const double* y, double* a, double* b);
 } sap_patch_kernels;
 
-// `index` from 0, fastest first; NULL past the last that this processor can run.
+// Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_patch_kernels* sap_patch_kernels_get(int32_t index);
-
-extern const sap_patch_kernels sap_patch_kernels_baseline;
-#if defined(SAP_KERNELS_X86)
-extern const sap_patch_kernels sap_patch_kernels_avx2;
-#endif
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Eight doubles at once, in the widest registers that the including file is compiled for.
 // Only block_kernels.inc includes this. Pointers to lanes are 64-byte aligned.
-#ifndef SAP_LINALG_BLOCK_CHOLESKY_BLOCK_LANES_H
-#define SAP_LINALG_BLOCK_CHOLESKY_BLOCK_LANES_H
+#ifndef SAP_LINALG_BLOCK_LANES_H
+#define SAP_LINALG_BLOCK_LANES_H
 
 #if defined(__AVX512F__)
 #include <immintrin.h>

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Structure and storage of our block Cholesky factor P A P^T = L L^T.
 //
-// Chunk      at most SAP_LANES scalar rows of one block, in elimination order; the unit of
+// Chunk      at most SAP_CHUNK scalar rows of one block, in elimination order; the unit of
 //            everything below. A 6-dof body is one chunk, a 27-dof tree is four.
 // Supernode  consecutive chunk columns that share their rows below. Its rows are its own chunks,
 //            then the chunks below, ascending.
-// Panel      a supernode's values: row by row of chunks, each SAP_LANES x width, column-major with
-//            leading dimension SAP_LANES. Lanes beyond a chunk's size are zero; so every kernel
+// Panel      a supernode's values: row by row of chunks, each SAP_CHUNK x width, column-major with
+//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero; so every kernel
 //            works on whole vector registers.
-#ifndef SAP_LINALG_BLOCK_CHOLESKY_BLOCK_FACTOR_H
-#define SAP_LINALG_BLOCK_CHOLESKY_BLOCK_FACTOR_H
+#ifndef SAP_LINALG_BLOCK_FACTOR_H
+#define SAP_LINALG_BLOCK_FACTOR_H
 
 #include "linalg/ordering/block_order.h"
 
-enum { SAP_LANES = 8 };  // doubles of a cache line and of the widest vector register
+enum { SAP_CHUNK = 8 };  // doubles of a cache line and of the widest vector register
 
 // Supernode `source` changes the panel of this one through its rows [first, end).
 typedef struct sap_block_update {
@@ -54,7 +54,7 @@ typedef struct sap_block_factor {
   sap_block_load* load;
 
   double* panel;    // (panel_start[nsuper])
-  double* inverse;  // 1 / L_ii, chunk by chunk in SAP_LANES lanes     (LANES nchunks)
+  double* inverse;  // 1 / L_ii, chunk by chunk in SAP_CHUNK lanes     (LANES nchunks)
   double* work;     // right-hand side in lanes, then packed solution  (2 LANES nchunks)
 
   int32_t first_capacity, size_capacity, block_capacity, scalar_capacity, column_capacity;
@@ -68,9 +68,21 @@ void sap_block_factor_clear(sap_block_factor* factor);
 // Symbolic factorization; makes room for the numeric one.
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);
-// Parts of that, when supernodes and rows are known: update, lane_work; load.
-sap_status sap_block_factor_list_updates(sap_block_factor* factor, sap_error* error);
-sap_status sap_block_factor_list_loads(sap_block_factor* factor, const sap_pattern_copy* pattern,
-                                       const sap_block_order* order, sap_error* error);
+
+// Numeric factorization and solve, compiled for several instruction sets and chosen at run time. The sets
+// differ in the last bits (fused multiply-add); one machine always takes the same set for the same pattern.
+typedef struct sap_block_kernels {
+  const char* name;  // instruction set
+  double rate;       // multiply-adds of a whole lane per second on large patterns, measured  [1/s]
+  // Returns the caller's block row whose pivot is not positive and finite, or -1.
+  int32_t (*factorize)(sap_block_factor* factor, const double* values);
+  void (*solve)(const sap_block_factor* factor, double* x);
+} sap_block_kernels;
+
+// Returns the fastest set for a program that factorizes patterns of this lane_work and computes other things
+// in between.
+const sap_block_kernels* sap_block_kernels_for(double lane_work);
+// Returns all sets that this processor can run, the widest at index 0; NULL past the last.
+const sap_block_kernels* sap_block_kernels_get(int32_t index);
 
 #endif

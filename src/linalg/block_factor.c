@@ -2,7 +2,9 @@
 // Symbolic factorization: elimination tree and column counts by walking up the tree from every
 // entry of a row, supernodes from the counts, then their rows.
 // cost: O(blocks of L).
-#include "linalg/block_cholesky/block_factor.h"
+#include "linalg/block_factor.h"
+
+#include <string.h>
 
 #include "core/memory.h"
 
@@ -38,8 +40,8 @@ static sap_status reserve_chunks(sap_block_factor* f, int32_t nblocks, int32_t n
       (status = SAP_GROW(&f->panel_start, &f->panel_start_capacity, n + 1, error)) ||
       (status = SAP_GROW(&f->update_start, &f->update_start_capacity, n + 2, error)) ||
       (status = SAP_GROW(&f->load_start, &f->load_start_capacity, n + 1, error)) ||
-      (status = SAP_GROW(&f->inverse, &f->inverse_capacity, SAP_LANES * n, error)) ||
-      (status = SAP_GROW(&f->work, &f->work_capacity, 2 * SAP_LANES * n, error))) {
+      (status = SAP_GROW(&f->inverse, &f->inverse_capacity, SAP_CHUNK * n, error)) ||
+      (status = SAP_GROW(&f->work, &f->work_capacity, 2 * SAP_CHUNK * n, error))) {
     return status;
   }
   return SAP_STATUS_OK;
@@ -49,7 +51,7 @@ static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* patte
                               const sap_block_order* order, sap_error* error) {
   int32_t n = 0;
   for (int32_t k = 0; k < order->nblocks; ++k) {
-    n += (pattern->sizes[k] + SAP_LANES - 1) / SAP_LANES;
+    n += (pattern->sizes[k] + SAP_CHUNK - 1) / SAP_CHUNK;
   }
   const sap_status status = reserve_chunks(f, order->nblocks, n, error);
   if (status != SAP_STATUS_OK) {
@@ -60,9 +62,9 @@ static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* patte
   for (int32_t k = 0; k < order->nblocks; ++k) {
     const int32_t block = order->block_at[k];
     f->chunk_first[k] = chunk;
-    for (int32_t r = 0; r < pattern->sizes[block]; r += SAP_LANES) {
+    for (int32_t r = 0; r < pattern->sizes[block]; r += SAP_CHUNK) {
       const int32_t rest = pattern->sizes[block] - r;
-      f->chunk_size[chunk] = rest < SAP_LANES ? rest : SAP_LANES;
+      f->chunk_size[chunk] = rest < SAP_CHUNK ? rest : SAP_CHUNK;
       f->chunk_block[chunk] = block;
       f->chunk_scalar[chunk++] = pattern->offset[block] + r;
     }
@@ -173,7 +175,7 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
     f->row_start[s + 1] = (int32_t)rows;  // where walk appends; ends as the end of the rows
     f->panel_start[s] = values;
     rows += height;
-    values += (size_t)SAP_LANES * (size_t)height * (size_t)f->super_width[s];
+    values += (size_t)SAP_CHUNK * (size_t)height * (size_t)f->super_width[s];
     if (rows > INT32_MAX / 2 || values > INT32_MAX / 2) {
       return sap_fail(error, SAP_STATUS_MEMORY, "block factor of %d chunks is too large",
                       (int)f->nchunks);
@@ -197,6 +199,117 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   return SAP_STATUS_OK;
 }
 
+// Counts the updates, or places them: those of a supernode come out by ascending source.
+static void each_update(sap_block_factor* f, bool placing) {
+  f->lane_work = 0;
+  for (int32_t source = 0; source < f->nsuper; ++source) {
+    const int32_t* rows = f->row + f->row_start[source];
+    const int32_t height = f->row_start[source + 1] - f->row_start[source];
+    int32_t first = f->super_first[source + 1] - f->super_first[source];
+    while (first < height) {
+      const int32_t target = f->super_of[rows[first]];
+      int32_t end = first + 1;
+      while (end < height && f->super_of[rows[end]] == target) {
+        ++end;
+      }
+      if (placing) {
+        f->update[f->update_start[target + 1]++] = (sap_block_update){source, first, end};
+      } else {
+        ++f->update_start[target + 2];
+      }
+      first = end;
+    }
+    int32_t column = 0;
+    for (int32_t r = 0; r < height; ++r) {
+      const int32_t size = f->chunk_size[rows[r]];
+      f->lane_work +=
+          (double)size * (double)(height - r) *
+          (double)(column < f->super_width[source] ? column + size / 2 : f->super_width[source]);
+      column += size;
+    }
+  }
+}
+
+static sap_status list_updates(sap_block_factor* f, sap_error* error) {
+  memset(f->update_start, 0, ((size_t)f->nsuper + 2) * sizeof *f->update_start);
+  each_update(f, false);
+  for (int32_t s = 0; s <= f->nsuper; ++s) {
+    f->update_start[s + 1] += f->update_start[s];
+  }
+  const sap_status status =
+      SAP_GROW(&f->update, &f->update_capacity, f->update_start[f->nsuper + 1], error);
+  if (status == SAP_STATUS_OK) {
+    each_update(f, true);
+  }
+  return status;
+}
+
+// The tiles of one permuted block entry in the column of `chunk`.
+static int32_t append_loads(sap_block_factor* f, const sap_pattern_copy* pattern,
+                            const sap_block_order* order, int32_t k, int32_t chunk, int32_t count) {
+  const int32_t entry = order->entry[k];
+  const int32_t position = order->row[k];
+  const int32_t block = order->block_at[position];
+  const bool transposed = block != pattern->row[entry];
+  const int32_t ld = pattern->sizes[pattern->row[entry]];
+  const int32_t column = f->chunk_scalar[chunk] - pattern->offset[f->chunk_block[chunk]];
+  const int32_t s = f->super_of[chunk];
+  for (int32_t tile = f->chunk_first[position]; tile < f->chunk_first[position + 1]; ++tile) {
+    if (tile < chunk) {
+      continue;  // upper triangle of a large diagonal block
+    }
+    sap_block_load* load = &f->load[count++];
+    const int32_t row = f->chunk_scalar[tile] - pattern->offset[block];
+    load->row_stride = transposed ? ld : 1;
+    load->column_stride = transposed ? 1 : ld;
+    load->rows = (int16_t)f->chunk_size[tile];
+    load->columns = (int16_t)f->chunk_size[chunk];
+    load->source = pattern->view.value_start[entry] + (size_t)row * (size_t)load->row_stride +
+                   (size_t)column * (size_t)load->column_stride;
+    load->target =
+        f->panel_start[s] + (size_t)SAP_CHUNK * ((size_t)f->mark[tile] * (size_t)f->super_width[s] +
+                                                 (size_t)f->chunk_column[chunk]);
+  }
+  return count;
+}
+
+static sap_status list_loads(sap_block_factor* f, const sap_pattern_copy* pattern,
+                             const sap_block_order* order, sap_error* error) {
+  int64_t tiles = 0;
+  for (int32_t p = 0; p < order->nblocks; ++p) {
+    for (int32_t k = order->column_start[p]; k < order->column_start[p + 1]; ++k) {
+      const int64_t rows = f->chunk_first[order->row[k] + 1] - f->chunk_first[order->row[k]];
+      tiles += rows * (f->chunk_first[p + 1] - f->chunk_first[p]);
+    }
+  }
+  if (tiles > INT32_MAX / 2) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "block matrix of %d chunks is too large",
+                    (int)f->nchunks);
+  }
+  const sap_status status = SAP_GROW(&f->load, &f->load_capacity, (int32_t)tiles, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  int32_t count = 0;
+  int32_t p = 0;  // position of the block that holds the chunk
+  for (int32_t s = 0; s < f->nsuper; ++s) {
+    f->load_start[s] = count;
+    for (int32_t r = f->row_start[s]; r < f->row_start[s + 1]; ++r) {
+      f->mark[f->row[r]] = r - f->row_start[s];
+    }
+    for (int32_t chunk = f->super_first[s]; chunk < f->super_first[s + 1]; ++chunk) {
+      while (f->chunk_first[p + 1] <= chunk) {
+        ++p;
+      }
+      for (int32_t k = order->column_start[p]; k < order->column_start[p + 1]; ++k) {
+        count = append_loads(f, pattern, order, k, chunk, count);
+      }
+    }
+  }
+  f->load_start[f->nsuper] = count;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error) {
   sap_status status = make_chunks(factor, pattern, order, error);
@@ -205,10 +318,18 @@ sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_
   }
   walk_rows(factor, order, true);
   find_supernodes(factor);
-  if ((status = make_rows(factor, order, error)) ||
-      (status = sap_block_factor_list_updates(factor, error)) ||
-      (status = sap_block_factor_list_loads(factor, pattern, order, error))) {
+  if ((status = make_rows(factor, order, error)) || (status = list_updates(factor, error)) ||
+      (status = list_loads(factor, pattern, order, error))) {
     return status;
   }
   return SAP_STATUS_OK;
+}
+
+// 512-bit instructions slow the processor down for about 0.7 ms, and all code that runs then: stepping forty
+// falling bodies takes a tenth less time without them.
+const sap_block_kernels* sap_block_kernels_for(double lane_work) {
+  const sap_block_kernels* fastest = sap_block_kernels_get(0);
+  return strcmp(fastest->name, "avx512") == 0 && lane_work / fastest->rate < 0.7e-3
+             ? sap_block_kernels_get(1)
+             : fastest;
 }

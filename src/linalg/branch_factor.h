@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Factor A = L' D L, L unit lower, of a tree's block of A: from the leaves to the root. Parents
+// come before children in a tree, so that L has no fill between branches (Featherstone, Int. J.
+// Robotics Research 24, 2005), and the row of a contact or a limit stays zero outside its path to
+// the root. Nothing is assumed about A: zeros are looked for, four rows and columns at a time.
+#ifndef SAP_LINALG_BRANCH_FACTOR_H
+#define SAP_LINALG_BRANCH_FACTOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// Sizes for n velocities: of a row, of L with 1/d_k after it, of the runs of four rows, of all
+// runs.
+#define SAP_BRANCH_ROW(n) (((n) + 3) / 4 * 4)
+#define SAP_BRANCH_SIZE(n) ((n) * (SAP_BRANCH_ROW(n) + 1))
+#define SAP_BRANCH_BLOCK_RUNS(n) (((n) + 3) / 4 + 2)
+#define SAP_BRANCH_RUNS(n) (((n) + 3) / 4 * SAP_BRANCH_BLOCK_RUNS(n))
+
+typedef struct sap_branch_factor {
+  int32_t n;
+  const double* L;  // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
+  // Of four rows: how many runs of four columns with nonzeros left of the diagonal's, then
+  // [begin, end) of each.
+  const int32_t* runs;
+} sap_branch_factor;
+
+// The functions, compiled for several instruction sets and chosen at run time. The sets differ in the last bits
+// (fused multiply-add).
+typedef struct sap_branch_kernels {
+  const char* name;  // instruction set
+  bool (*factorize)(const double* A, double* L, int32_t* runs, int32_t n);
+  void (*solve)(const sap_branch_factor* factor, double* x, double* work);
+  void (*add_three_rows)(const sap_branch_factor* factor, const double* J, double* work,
+                         double W[9]);
+  void (*solve_row)(const sap_branch_factor* factor, const double* J, size_t nrows, double* x);
+  double (*row_square)(const sap_branch_factor* factor, const double* J, double* work);
+} sap_branch_kernels;
+
+// Returns the sets that this processor can run, the widest at index 0; NULL past the last.
+const sap_branch_kernels* sap_branch_kernels_get(int32_t index);
+
+// Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is positive
+// definite (NaN included); L is then undefined.
+static inline bool sap_branch_factorize(const double* A, double* L, int32_t* runs, int32_t n) {
+  return sap_branch_kernels_get(0)->factorize(A, L, runs, n);
+}
+
+// Solves A x = b in place. work: a row.
+static inline void sap_branch_solve(const sap_branch_factor* factor, double* x, double* work) {
+  sap_branch_kernels_get(0)->solve(factor, x, work);
+}
+
+// Adds J A^-1 J' of three rows to W (3 x 3, lower, column-major). work: four rows.
+static inline void sap_branch_add_three_rows(const sap_branch_factor* factor, const double* J,
+                                             double* work, double W[9]) {
+  sap_branch_kernels_get(0)->add_three_rows(factor, J, work, W);
+}
+
+// Computes x (a row) = D^-1/2 L'^-1 J' of one row J, with stride nrows: x . x = J A^-1 J'.
+static inline void sap_branch_solve_row(const sap_branch_factor* factor, const double* J,
+                                        size_t nrows, double* x) {
+  sap_branch_kernels_get(0)->solve_row(factor, J, nrows, x);
+}
+
+// Returns J A^-1 J' of one row. work: a row.
+static inline double sap_branch_row_square(const sap_branch_factor* factor, const double* J,
+                                           double* work) {
+  return sap_branch_kernels_get(0)->row_square(factor, J, work);
+}
+
+#endif
