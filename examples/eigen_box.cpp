@@ -47,10 +47,10 @@ static Matrix3d cross(const Vector3d& r) {
 }
 
 // One contact per corner that is near the floor z = 0. An exception must not cross the C library.
-static int add_corners(const Box& box, const double* q0, const sap_regularization* regularization,
-                       sap_problem* problem, sap_error* error) {
-  const Map<const Vector3d> p(q0);
-  const Matrix3d R = rotation(q0);
+static int add_corners(const Box& box, const sap_step_context& step, sap_problem* problem,
+                       sap_error* error) {
+  const Map<const Vector3d> p(step.q0);
+  const Matrix3d R = rotation(step.q0);
   const std::int32_t tree = 0;
   int status = SAP_STATUS_OK;
   for (int corner = 0; corner < 8 && status == SAP_STATUS_OK; ++corner) {
@@ -70,7 +70,7 @@ static int add_corners(const Box& box, const double* q0, const sap_regularizatio
     contact.material = box.floor;
     contact.phi0 = height;
     contact.key = static_cast<std::uint64_t>(corner) + 1;
-    status = sap_problem_add_contact(problem, &contact, regularization, error);
+    status = sap_problem_add_contact(problem, &contact, &step.regularization, error);
   }
   return status;
 }
@@ -112,10 +112,9 @@ static sap_system make_system(Box& box) {
     q[6] = turned.z();
     return 0;
   };
-  system.constraints = [](void* context, double, const double* q0, const double*,
-                          const sap_regularization* regularization, sap_problem* problem,
+  system.constraints = [](void* context, const sap_step_context* step, sap_problem* problem,
                           sap_error* error) {
-    return add_corners(*static_cast<const Box*>(context), q0, regularization, problem, error);
+    return add_corners(*static_cast<const Box*>(context), *step, problem, error);
   };
   return system;
 }

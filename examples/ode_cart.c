@@ -229,14 +229,11 @@ static void collide(void* context, dGeomID first, dGeomID second) {
   }
 }
 
-static int constraints(void* context, double t, const double* q0, const double* v0,
-                       const sap_regularization* regularization, sap_problem* problem,
+static int constraints(void* context, const sap_step_context* step, sap_problem* problem,
                        sap_error* error) {
   engine* e = context;
-  (void)t;
-  (void)v0;
-  place(e, q0);
-  e->regularization = regularization;
+  place(e, step->q0);
+  e->regularization = &step->regularization;
   e->problem = problem;
   e->error = error;
   e->status = SAP_STATUS_OK;

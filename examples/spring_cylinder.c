@@ -54,13 +54,10 @@ static int integrate_positions(void* context, const double* q0, const double* v,
   return 0;
 }
 
-static int constraints(void* context, double t, const double* q0, const double* v0,
-                       const sap_regularization* regularization, sap_problem* problem,
+static int constraints(void* context, const sap_step_context* step, sap_problem* problem,
                        sap_error* error) {
   const cylinder* c = context;
-  (void)t;
-  (void)v0;
-  const double phi0 = q0[1] - c->radius;
+  const double phi0 = step->q0[1] - c->radius;
   if (phi0 >= 0.0) {
     return 0;
   }
@@ -73,7 +70,7 @@ static int constraints(void* context, double t, const double* q0, const double* 
                                      .material = c->ground,
                                      .phi0 = phi0,
                                      .key = 1};
-  return (int)sap_problem_add_contact(problem, &contact, regularization, error);
+  return (int)sap_problem_add_contact(problem, &contact, &step->regularization, error);
 }
 
 typedef struct outcome {

@@ -19,11 +19,10 @@ sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sa
   balance->k1 = sap_allocate(nv, sizeof(double));
   balance->k2 = sap_allocate(nv, sizeof(double));
   balance->a = sap_allocate(nv, sizeof(double));
-  balance->v0_free = sap_allocate(nv, sizeof(double));
   balance->v_matrix = sap_allocate(nv, sizeof(double));
   const bool complete = balance->q_theta != NULL && balance->v_theta != NULL &&
                         balance->v_vq != NULL && balance->k1 != NULL && balance->k2 != NULL &&
-                        balance->a != NULL && balance->v0_free != NULL && balance->v_matrix != NULL;
+                        balance->a != NULL && balance->v_matrix != NULL;
   sap_status status = complete ? sap_tree_store_create(system, &balance->A, error)
                                : sap_fail(error, SAP_STATUS_MEMORY,
                                           "out of memory: free motion of %zu velocities", nv);
@@ -50,7 +49,6 @@ void sap_balance_clear(sap_balance* balance) {
   sap_free(balance->k1);
   sap_free(balance->k2);
   sap_free(balance->a);
-  sap_free(balance->v0_free);
   sap_free(balance->v_matrix);
   sap_tree_store_clear(&balance->A);
   sap_tree_store_clear(&balance->K);
@@ -59,17 +57,12 @@ void sap_balance_clear(sap_balance* balance) {
   memset(balance, 0, sizeof *balance);
 }
 
-void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
-                       const double* v0) {
-  balance->scheme = *scheme;
-  balance->t0 = t0;
-  balance->q0 = q0;
-  balance->v0 = v0;
-  balance->q = q0;
+void sap_balance_begin(sap_balance* balance, const sap_step_context* step) {
+  balance->step = *step;
+  balance->scheme = sap_theta_of(step);
   balance->impulse = NULL;
-  memcpy(balance->v0_free, v0, (size_t)balance->system->nv * sizeof(double));
-  sap_balance_release(balance, balance->v0_free);
-  balance->v = balance->v0_free;
+  balance->q = step->q0;
+  balance->v = step->v0_free;
 }
 
 // m -= p
@@ -84,7 +77,7 @@ static sap_status refused(const char* callback, int code, sap_error* error) {
 }
 
 static double theta_time(const sap_balance* balance) {
-  return balance->t0 + balance->scheme.theta * balance->scheme.dt;
+  return balance->step.t + balance->scheme.theta * balance->scheme.dt;
 }
 
 sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_error* error) {
@@ -95,10 +88,10 @@ sap_status sap_balance_set_velocity(sap_balance* balance, const double* v, sap_e
     return SAP_STATUS_OK;  // q^theta = q0, v^theta = v0
   }
   for (int32_t i = 0; i < system->nv; ++i) {
-    balance->v_theta[i] = theta * v[i] + (1.0 - theta) * balance->v0_free[i];
-    balance->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * balance->v0_free[i];
+    balance->v_theta[i] = theta * v[i] + (1.0 - theta) * balance->step.v0_free[i];
+    balance->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * balance->step.v0_free[i];
   }
-  const int code = system->integrate_positions(system->context, balance->q0, balance->v_vq,
+  const int code = system->integrate_positions(system->context, balance->step.q0, balance->v_vq,
                                                theta * balance->scheme.dt, balance->q_theta);
   balance->q = balance->q_theta;
   balance->v = balance->v_theta;
@@ -131,8 +124,8 @@ static sap_status momentum_balance(const sap_balance* balance, const double* v, 
                                    double* load, sap_error* error) {
   const sap_system* system = balance->system;
   const double dt = balance->scheme.dt;
-  const int code = system->momentum_balance(system->context, theta_time(balance), balance->q0,
-                                            balance->v0, balance->q, v, dt, m, load);
+  const int code =
+      system->momentum_balance(system->context, &balance->step, balance->q, v, m, load);
   for (int32_t i = 0; i < system->nv; ++i) {
     m[i] *= dt;
   }
@@ -150,7 +143,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
   }
   if (system->inverse_dynamics != NULL) {
     for (int32_t i = 0; i < system->nv; ++i) {
-      balance->a[i] = (v[i] - balance->v0[i]) / dt;
+      balance->a[i] = (v[i] - balance->step.v0[i]) / dt;
     }
     const int code = system->inverse_dynamics(system->context, theta_time(balance), balance->q,
                                               balance->v, balance->a, m);
@@ -169,7 +162,7 @@ sap_status sap_balance_residual(sap_balance* balance, const int32_t* tree_dof, c
     return status;
   }
   for (int32_t i = 0; i < system->nv; ++i) {
-    balance->a[i] = v[i] - balance->v0[i];
+    balance->a[i] = v[i] - balance->step.v0[i];
   }
   sap_tree_store_multiply(system, balance->threads, tree_dof, &balance->M, balance->a, m);
   for (int32_t i = 0; i < system->nv; ++i) {
@@ -244,7 +237,7 @@ static sap_status assemble_residual(sap_balance* balance, const int32_t* tree_do
     return status;
   }
   for (int32_t i = 0; i < balance->system->nv; ++i) {
-    balance->a[i] = v[i] - balance->v0[i];
+    balance->a[i] = v[i] - balance->step.v0[i];
   }
   sap_tree_store_multiply(balance->system, balance->threads, tree_dof, &balance->A, balance->a, m);
   for (int32_t i = 0; i < balance->system->nv; ++i) {
@@ -278,6 +271,6 @@ sap_status sap_balance_start(sap_balance* balance, const int32_t* tree_dof, cons
       return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i, force);
     }
   }
-  sap_balance_lock_residual(balance, balance->v0_free, load);  // no load: zero
+  sap_balance_lock_residual(balance, balance->step.v0_free, load);  // no load: zero
   return complete_matrix(balance, tree_dof, error);
 }

@@ -14,6 +14,10 @@ typedef struct sap_theta {
   double dt, theta, theta_vq;
 } sap_theta;
 
+static inline sap_theta sap_theta_of(const sap_step_context* step) {
+  return (sap_theta){step->dt, step->theta, step->theta_vq};
+}
+
 static inline bool sap_theta_is_same(const sap_theta* a, const sap_theta* b) {
   return a->dt == b->dt && a->theta == b->theta && a->theta_vq == b->theta_vq;
 }
@@ -22,15 +26,13 @@ typedef struct sap_balance {
   const sap_system* system;
   sap_threads* threads;  // of the caller's, NULL: one
   // the step
+  sap_step_context step;
   sap_theta scheme;
-  double t0;
-  const double *q0, *v0;
   const double* impulse;  // p, NULL: zero                               (nv)
   // the theta point
   const double *q, *v;         // q^theta, v^theta: q0, v0 or the arrays below
   double *q_theta, *v_theta;   // (nq), (nv)
   double *v_vq, *k1, *k2, *a;  // (nv)
-  double* v0_free;             // v0 without what is locked             (nv)
   double* v_matrix;            // v_vq of the theta point that A is of  (nv)
   sap_tree_store A, K, D;      // K and D only where the system fills them
   sap_tree_store M;            // only where the system has no inverse dynamics
@@ -40,8 +42,7 @@ typedef struct sap_balance {
 sap_status sap_balance_create(const sap_system* system, sap_balance* balance, sap_error* error);
 void sap_balance_clear(sap_balance* balance);
 
-void sap_balance_begin(sap_balance* balance, const sap_theta* scheme, double t0, const double* q0,
-                       const double* v0);
+void sap_balance_begin(sap_balance* balance, const sap_step_context* step);
 // v (nv) without what is locked.
 void sap_balance_release(const sap_balance* balance, double* v);
 // A locked velocity's row of m is the velocity itself,

@@ -11,7 +11,6 @@
 // then miss the momentum balance by a thousandth, far above round-off and far below what is seen.
 #define ACCEPTED_MOMENTUM_ERROR 1e-3
 
-enum { ENTRY_WORK = 4 };  // instructions of an entry of A, about
 // Solutions whose shifts change little: each takes a tenth or less of what was missing.
 enum { SHIFTS_MAX = 6 };
 
@@ -64,21 +63,10 @@ static bool is_zero(const double* values, size_t count) {
   return true;
 }
 
-typedef struct matrix_task {
-  sap_problem* problem;
-  const sap_free_motion* free_motion;
-} matrix_task;
-
-static void put_blocks(void* context, int32_t first, int32_t end) {
-  const sap_free_motion* fm = ((const matrix_task*)context)->free_motion;
-  sap_problem* problem = ((const matrix_task*)context)->problem;
-  for (int32_t t = first; t < end; ++t) {
-    sap_branch_factor factor;
-    sap_problem_put_diagonal(problem, t, fm->balance.A.view.diagonal[t]);
-    if (sap_momentum_factor_branch(&fm->factor, t, &fm->balance.A, &factor)) {
-      sap_problem_lend_factor(problem, t, &factor);
-    }
-  }
+// Lends the factor of a tree's diagonal block of A, where the free motion has one.
+static bool find_factor(const void* context, int32_t tree, sap_branch_factor* factor) {
+  const sap_free_motion* fm = context;
+  return sap_momentum_factor_branch(&fm->factor, tree, &fm->balance.A, factor);
 }
 
 // Diagonal blocks were checked when A was made. A coupling that K and D leave empty at this state
@@ -87,10 +75,7 @@ static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* sy
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
   sap_status status = SAP_STATUS_OK;
-  matrix_task of = {problem, free_motion};
-  problem->has_momentum = true;
-  sap_threads_run_parts(problem->threads, system->ntrees, ENTRY_WORK * (int64_t)A->count,
-                        put_blocks, &of);
+  sap_problem_put_diagonals(problem, A->view.diagonal, find_factor, free_motion);
   for (int32_t c = 0; status == SAP_STATUS_OK && c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
@@ -119,12 +104,12 @@ bool sap_stepper_acts_within(const sap_stepper_options* options) {
 
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
                                       const sap_stepper_options* options,
-                                      const sap_free_motion* free_motion, const sap_state* state,
-                                      const double* v_guess, sap_error* error) {
+                                      const sap_free_motion* free_motion,
+                                      const sap_step_context* step, sap_error* error) {
   sap_problem* problem = stage->problem;
-  const double* v0 = free_motion->balance.v0_free;
+  const double* v0 = step->v0_free;
   sap_status status =
-      sap_problem_begin(problem, options->dt, system->ntrees, system->tree_sizes, error);
+      sap_problem_begin(problem, step->dt, system->ntrees, system->tree_sizes, error);
   if (status != SAP_STATUS_OK || system->constraints == NULL) {
     return status;
   }
@@ -133,12 +118,10 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
     status = sap_problem_set_v_star(problem, free_motion->v_star, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(problem, v_guess, error);
+    status = sap_problem_set_v_guess(problem, step->v_guess, error);
   }
-  const bool within = sap_stepper_acts_within(options);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_stage(problem, within ? options->theta : 1.0,
-                                   within ? options->theta_vq : 1.0, v0, error);
+  if (status == SAP_STATUS_OK && !step->rigid) {
+    status = sap_problem_set_stage(problem, step->stage_theta, step->stage_theta_vq, v0, error);
   }
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_contact_model(problem, options->contact_model, error);
@@ -146,15 +129,14 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   if (status == SAP_STATUS_OK) {
     sap_problem_forbid_gliding(problem, stage->glides);
   }
-  if (status == SAP_STATUS_OK && stage->rigid) {
+  if (status == SAP_STATUS_OK && step->rigid) {
     status = sap_problem_set_rigid(problem, options->restitution, options->baumgarte, v0, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
   }
   sap_error local = {0};
-  const int code = system->constraints(system->context, state->t, state->q, v0,
-                                       &options->regularization, problem, &local);
+  const int code = system->constraints(system->context, step, problem, &local);
   if (code != 0) {
     status = refused(code, &local);
     if (error != NULL) {

@@ -26,12 +26,12 @@ void sap_contact_stage_clear(sap_contact_stage* stage);
 
 // Laws may act within the step: the scheme's theta point is not explicit, and that is not unwanted.
 bool sap_stepper_acts_within(const sap_stepper_options* options);
-// Fills the problem from the free motion's A and v* and the system's constraints at `state`;
-// v_guess (nv): velocities expected at the end of the step.
+// Fills the problem from A and v* of the free motion and the system's constraints. step->v_guess is
+// set.
 sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system* system,
                                       const sap_stepper_options* options,
-                                      const sap_free_motion* free_motion, const sap_state* state,
-                                      const double* v_guess, sap_error* error);
+                                      const sap_free_motion* free_motion,
+                                      const sap_step_context* step, sap_error* error);
 // Minimises; the result is in stage->solution. STEP_FAILED far from the minimum.
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
 // The same; the report counts what the last solve did as well.

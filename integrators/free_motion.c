@@ -50,7 +50,7 @@ static void begin_group(sap_free_motion* fm, int32_t g, const void* context) {
     }
   }
   SAP_FOR_GROUP(fm, g, i, fm->v_best[i] = fm->v_star[i])
-  SAP_FOR_GROUP(fm, g, i, fm->dv[i] = fm->weight[i] * fm->balance.v0[i])  // may cancel in m
+  SAP_FOR_GROUP(fm, g, i, fm->dv[i] = fm->weight[i] * fm->balance.step.v0[i])  // may cancel in m
   const double residual = sap_free_motion_norm(fm, g, fm->m);
   const double scale = sap_free_motion_norm(fm, g, fm->load) +
                        SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
@@ -108,7 +108,7 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
 // Starts at the prediction; groups for which it is worse than v0 (the state was changed between
 // steps) start at v0.
 static sap_status start(sap_free_motion* fm, sap_error* error) {
-  const double* v0 = fm->balance.v0;
+  const double* v0 = fm->balance.step.v0;
   const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);
   const sap_status status = start_here(fm, error);
   if (!predicted || (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_FINITE)) {
@@ -192,21 +192,22 @@ static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sa
   return sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
-sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_theta* scheme,
-                                 int32_t max_iterations, const sap_state* state,
-                                 sap_impulse_guess guess, sap_error* error) {
+sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* step,
+                                 int32_t max_iterations, sap_impulse_guess guess,
+                                 sap_error* error) {
   fm->iterations = 0;
   fm->moved = false;
-  sap_balance_begin(&fm->balance, scheme, state->t, state->q, state->v);
+  sap_balance_begin(&fm->balance, step);
   if (guess == SAP_IMPULSE_CHOSEN) {
     fm->balance.impulse = fm->linearization.around;
   } else if (guess == SAP_IMPULSE_EXPECTED) {
-    fm->balance.impulse = sap_expected_impulse_guess(&fm->linearization.expected, scheme);
+    fm->balance.impulse =
+        sap_expected_impulse_guess(&fm->linearization.expected, &fm->balance.scheme);
   }
   sap_status status = start(fm, error);
   if (status == SAP_STATUS_OK) {
     status =
-        scheme->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error);
+        step->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

@@ -88,9 +88,8 @@ typedef enum sap_impulse_guess {
 
 // Leaves v* in v_star and A in balance.A. STEP_FAILED when the iteration does not
 // converge, NOT_FINITE for forces or matrices, NOT_SPD for A, CALLBACK.
-sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_theta* scheme,
-                                 int32_t max_iterations, const sap_state* state,
-                                 sap_impulse_guess guess, sap_error* error);
+sap_status sap_free_motion_solve(sap_free_motion* free_motion, const sap_step_context* step,
+                                 int32_t max_iterations, sap_impulse_guess guess, sap_error* error);
 // The largest share of a group's impulses by which v (nv), with what constraints gave it, misses m.
 sap_status sap_free_motion_check(sap_free_motion* free_motion, const double* v, double* error_share,
                                  sap_error* error);

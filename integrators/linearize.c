@@ -186,7 +186,7 @@ static void record_contraction(sap_free_motion* fm) {
 
 void sap_free_motion_record(sap_free_motion* fm, const double* v) {
   const sap_theta* scheme = &fm->balance.scheme;
-  sap_prediction_record(&fm->prediction, scheme, fm->balance.v0, fm->linearization.v_near);
+  sap_prediction_record(&fm->prediction, scheme, fm->balance.step.v0, fm->linearization.v_near);
   if (scheme->theta > 0.0) {
     record_contraction(fm);
     if (fm->balance.impulse != fm->linearization.p) {  // no check has been made at v

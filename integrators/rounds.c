@@ -29,11 +29,6 @@ enum { ROUNDS = 12 };
 // A correction with the same A that leaves more than this share does not contract.
 #define CONTRACTION 0.3
 
-static sap_theta scheme_of(const sap_rounds* r) {
-  const sap_stepper_options* o = r->options;
-  return (sap_theta){o->dt, o->theta, o->theta_vq};
-}
-
 // Of a try that may fail its status alone is of interest, but for what the system refuses: that
 // ends the step.
 static void heed(sap_status status, const sap_error* refusal, sap_error* error) {
@@ -42,35 +37,34 @@ static void heed(sap_status status, const sap_error* refusal, sap_error* error) 
   }
 }
 
-static sap_status free_motion(sap_rounds* r, const sap_state* state, sap_impulse_guess guess,
-                              sap_error* error) {
+static sap_status free_motion(sap_rounds* r, sap_impulse_guess guess, sap_error* error) {
   const double began = sap_clock_seconds();
-  const sap_theta scheme = scheme_of(r);
   sap_free_motion* fm = &r->free_motion;
   const int32_t limit = r->options->free_motion_max_iterations;
   sap_status status = SAP_STATUS_STEP_FAILED;
   sap_problem_return_factors(r->contact.problem);
   if (guess != SAP_IMPULSE_NONE) {
     sap_error refusal;
-    status = sap_free_motion_solve(fm, &scheme, limit, state, guess, &refusal);
+    status = sap_free_motion_solve(fm, &r->step, limit, guess, &refusal);
     heed(status, &refusal, error);
   }
   if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
-    status = sap_free_motion_solve(fm, &scheme, limit, state, SAP_IMPULSE_NONE, error);
+    status = sap_free_motion_solve(fm, &r->step, limit, SAP_IMPULSE_NONE, error);
   }
   r->time_free_motion += sap_clock_seconds() - began;
   return status;
 }
 
-sap_status sap_rounds_free_motion(sap_rounds* r, const sap_state* state, sap_error* error) {
-  return free_motion(r, state, SAP_IMPULSE_NONE, error);
+sap_status sap_rounds_free_motion(sap_rounds* r, const sap_step_context* step, sap_error* error) {
+  r->step = *step;
+  return free_motion(r, SAP_IMPULSE_NONE, error);
 }
 
-static sap_status assemble(sap_rounds* r, const sap_state* state, const double* v_guess,
-                           sap_error* error) {
+static sap_status assemble(sap_rounds* r, const double* v_guess, sap_error* error) {
   const double began = sap_clock_seconds();
+  r->step.v_guess = v_guess;
   const sap_status status = sap_contact_stage_assemble(&r->contact, r->system, r->options,
-                                                       &r->free_motion, state, v_guess, error);
+                                                       &r->free_motion, &r->step, error);
   r->time_constraints += sap_clock_seconds() - began;
   return status;
 }
@@ -102,18 +96,19 @@ static sap_status solve(sap_rounds* r, sap_error* error) {
 }
 
 // What bilateral constraints miss at the end of the step.
-static sap_status check_closure(sap_rounds* r, const sap_state* state, sap_error* error) {
+static sap_status check_closure(sap_rounds* r, sap_error* error) {
   const sap_system* system = r->system;
   r->closure_error = 0.0;
   if (system->closure_error == NULL || r->options->theta_vq != 1.0) {
     return SAP_STATUS_OK;
   }
   const sap_solution* solution = &r->contact.solution;
+  r->step.v_guess = solution->v;
   int code =
-      system->integrate_positions(system->context, state->q, solution->v, r->options->dt, r->q_end);
+      system->integrate_positions(system->context, r->step.q0, solution->v, r->step.dt, r->q_end);
   if (code == 0) {
-    code = system->closure_error(system->context, r->contact.problem, solution->vc, r->q_end,
-                                 &r->closure_error);
+    code = system->closure_error(system->context, &r->step, r->contact.problem, solution->vc,
+                                 r->q_end, &r->closure_error);
   }
   return code == 0
              ? SAP_STATUS_OK
@@ -121,22 +116,22 @@ static sap_status check_closure(sap_rounds* r, const sap_state* state, sap_error
                         "the system's closure_error or integrate_positions returned %d", code);
 }
 
-static sap_status judge(sap_rounds* r, const sap_state* state, sap_error* error) {
+static sap_status judge(sap_rounds* r, sap_error* error) {
   r->balance_error = 0.0;
   sap_status status = SAP_STATUS_OK;
   if (r->options->theta > 0.0) {
     status =
         sap_free_motion_check(&r->free_motion, r->contact.solution.v, &r->balance_error, error);
   }
-  return status == SAP_STATUS_OK ? check_closure(r, state, error) : status;
+  return status == SAP_STATUS_OK ? check_closure(r, error) : status;
 }
 
 // Everything about the result: stage 1 too where the balance is missed.
-static sap_status begin_anew(sap_rounds* r, const sap_state* state, bool both, sap_error* error) {
+static sap_status begin_anew(sap_rounds* r, bool both, sap_error* error) {
   const double* v = r->contact.solution.v;
-  sap_status status = both ? free_motion(r, state, SAP_IMPULSE_CHOSEN, error) : SAP_STATUS_OK;
+  sap_status status = both ? free_motion(r, SAP_IMPULSE_CHOSEN, error) : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
-    status = assemble(r, state, v, error);
+    status = assemble(r, v, error);
   }
   return status == SAP_STATUS_OK ? solve(r, error) : status;
 }
@@ -180,8 +175,7 @@ static bool ran_away(const sap_rounds* r, const first_solution* first) {
 }
 
 // From a first solution that has been judged.
-static sap_status repeat(sap_rounds* r, const sap_state* state, const first_solution* began,
-                         sap_error* error) {
+static sap_status repeat(sap_rounds* r, const first_solution* began, sap_error* error) {
   const double tolerance = r->options->balance_tolerance;
   double before = HUGE_VAL;
   double closure_before = HUGE_VAL;
@@ -207,90 +201,90 @@ static sap_status repeat(sap_rounds* r, const sap_state* state, const first_solu
         first = false;
       }
       before = 0.0;  // no corrections after that
-      status = begin_anew(r, state, !balanced, error);
+      status = begin_anew(r, !balanced, error);
     }
-    status = status == SAP_STATUS_OK ? judge(r, state, error) : status;
+    status = status == SAP_STATUS_OK ? judge(r, error) : status;
     lost = is_lost(r, began) ? lost + 1 : 0;
   }
   return status;
 }
 
 // Stage 1 about the expected impulses, and the constraints of stage 2.
-static sap_status begin(sap_rounds* r, const sap_state* state, sap_error* error) {
-  const double* v0 = r->free_motion.balance.v0_free;
-  sap_status status = free_motion(r, state, SAP_IMPULSE_EXPECTED, error);
+static sap_status begin(sap_rounds* r, sap_error* error) {
+  const double* v0 = r->step.v0_free;
+  sap_status status = free_motion(r, SAP_IMPULSE_EXPECTED, error);
   if (status == SAP_STATUS_OK) {
-    status = assemble(r, state, v0, error);
+    status = assemble(r, v0, error);
   }
-  const sap_theta scheme = scheme_of(r);
+  const sap_theta scheme = sap_theta_of(&r->step);
   if (status == SAP_STATUS_OK && sap_prediction_guess(&r->expected, &scheme, v0, r->v_expected)) {
-    r->contact.problem->v_expected = r->v_expected;
+    sap_problem_set_v_expected(r->contact.problem, r->v_expected);
   }
   return status;
 }
 
 void sap_rounds_record(sap_rounds* r, const double* v) {
-  const sap_theta scheme = scheme_of(r);
+  const sap_theta scheme = sap_theta_of(&r->step);
   sap_free_motion_record(&r->free_motion, v);
-  sap_prediction_record(&r->expected, &scheme, r->free_motion.balance.v0_free, v);
+  sap_prediction_record(&r->expected, &scheme, r->step.v0_free, v);
 }
 
 // The first solution again: its problem, and v_first as the guess, at which a solver that takes one
 // ends at once, whatever time is left.
-static sap_status withdraw(sap_rounds* r, const sap_state* state, sap_error* error) {
+static sap_status withdraw(sap_rounds* r, sap_error* error) {
   r->withdrawn = true;
-  sap_status status = begin(r, state, error);
+  sap_status status = begin(r, error);
   if (status == SAP_STATUS_OK) {
     status = sap_problem_set_v_guess(r->contact.problem, r->v_first, error);
   }
   if (status == SAP_STATUS_OK) {
     status = solve(r, error);
   }
-  return status == SAP_STATUS_OK ? judge(r, state, error) : status;
+  return status == SAP_STATUS_OK ? judge(r, error) : status;
 }
 
 // Far from closed loops, and in the hardest blows, rounds may run away: then the first solution
 // stands, which is linear in the step and as good as its errors say.
-static sap_status settle(sap_rounds* r, const sap_state* state, sap_error* error) {
-  sap_status status = judge(r, state, error);
+static sap_status settle(sap_rounds* r, sap_error* error) {
+  sap_status status = judge(r, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
   const double* v = r->contact.solution.v;
-  const first_solution first = {
-      .balance = fmax(r->balance_error, r->options->balance_tolerance),
-      .closure = r->closure_error,
-      .speed = fmax(speed_of(r, v), speed_of(r, r->free_motion.balance.v0_free))};
+  const first_solution first = {.balance = fmax(r->balance_error, r->options->balance_tolerance),
+                                .closure = r->closure_error,
+                                .speed = fmax(speed_of(r, v), speed_of(r, r->step.v0_free))};
   memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
   sap_error refusal;
-  status = repeat(r, state, &first, &refusal);
+  status = repeat(r, &first, &refusal);
   heed(status, &refusal, error);
   if (r->count == 0 || status == SAP_STATUS_CALLBACK ||
       (status == SAP_STATUS_OK && !ran_away(r, &first))) {
     return status;
   }
-  return withdraw(r, state, error);
+  return withdraw(r, error);
 }
 
-sap_status sap_rounds_solve(sap_rounds* r, const sap_state* state, double began, const double** v,
-                            sap_error* error) {
+sap_status sap_rounds_solve(sap_rounds* r, const sap_step_context* step, double began,
+                            const double** v, sap_error* error) {
+  r->step = *step;
   r->began = began;
   r->count = 0;
   r->withdrawn = false;
   r->balance_error = r->closure_error = 0.0;
   r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
   sap_free_motion* fm = &r->free_motion;
-  sap_status status = begin(r, state, error);
+  sap_status status = begin(r, error);
   *v = fm->v_star;
   if (status != SAP_STATUS_OK) {
     return status;
   }
   if (sap_problem_block_count(r->contact.problem) > 0) {
     status = solve(r, error);
-    status = status == SAP_STATUS_OK ? settle(r, state, error) : status;
+    status = status == SAP_STATUS_OK ? settle(r, error) : status;
     *v = r->contact.solution.v;
   } else if (fm->balance.impulse != NULL) {
-    status = free_motion(r, state, SAP_IMPULSE_NONE, error);  // nothing gives what was expected
+    status = free_motion(r, SAP_IMPULSE_NONE, error);  // nothing gives what was expected
   }
   return status;
 }

@@ -14,8 +14,9 @@ typedef struct sap_rounds {
   const sap_stepper_options* options;
   sap_free_motion free_motion;
   sap_contact_stage contact;
-  double* q_end;    // scratch (nq)
-  double* v_first;  // of the first solution (nv)
+  sap_step_context step;  // of the step under way
+  double* q_end;          // scratch (nq)
+  double* v_first;        // of the first solution (nv)
   // The change of v that the steps before let expect, where contacts creep, roll or swing: the
   // solver's better guess. Constraints are evaluated without it.
   sap_prediction expected;
@@ -37,11 +38,12 @@ void sap_rounds_clear(sap_rounds* rounds);
 void sap_rounds_lend_threads(sap_rounds* rounds, sap_threads* threads);
 
 // The free motion alone, in free_motion.v_star.
-sap_status sap_rounds_free_motion(sap_rounds* rounds, const sap_state* state, sap_error* error);
+sap_status sap_rounds_free_motion(sap_rounds* rounds, const sap_step_context* step,
+                                  sap_error* error);
 // The step was made, and ends with v.
 void sap_rounds_record(sap_rounds* rounds, const double* v);
 // The velocities at the end of the step, views, in *v; the step began at that time of the clock.
-sap_status sap_rounds_solve(sap_rounds* rounds, const sap_state* state, double began,
+sap_status sap_rounds_solve(sap_rounds* rounds, const sap_step_context* step, double began,
                             const double** v, sap_error* error);
 
 #endif

@@ -12,17 +12,18 @@
 #include "core/memory.h"
 #include "integrators/stepper_data.h"
 #include "math/finite.h"
-#include "multibody/engine/multibody_data.h"
 
-// The same for all that is done in a step: no more threads than asked for are awake.
-static sap_status use_threads(sap_stepper* stepper, const sap_system* system, int32_t count,
-                              sap_error* error) {
-  if (system->use_threads != NULL && system->use_threads(system->context, count) != 0) {
+// Starts the threads of the step and hands them to the system.
+static sap_status create_threads(sap_stepper* stepper, const sap_system* system, int32_t count,
+                                 sap_error* error) {
+  if (count > 1) {
+    SAP_TRY(sap_threads_create(count, &stepper->threads, error));
+  }
+  if (system->use_threads != NULL &&
+      system->use_threads(system->context, count, stepper->threads) != 0) {
     return sap_fail(error, SAP_STATUS_MEMORY, "the system cannot use %d threads", (int)count);
   }
-  stepper->threads = sap_threads_share(sap_multibody_threads(system));
-  return stepper->threads == NULL && count > 1 ? sap_threads_create(count, &stepper->threads, error)
-                                               : SAP_STATUS_OK;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
@@ -44,15 +45,16 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   if (stepper == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
   }
-  status = use_threads(stepper, system, options->solver_options.threads, error);
+  status = create_threads(stepper, system, options->solver_options.threads, error);
   stepper->system = *system;
   stepper->options = *options;
   stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
   stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
   stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
   stepper->act = sap_allocate((size_t)system->na, sizeof(double));
-  if (status == SAP_STATUS_OK &&
-      (stepper->q == NULL || stepper->v_vq == NULL || stepper->act == NULL)) {
+  stepper->v0_free = sap_allocate((size_t)system->nv, sizeof(double));
+  if (status == SAP_STATUS_OK && (stepper->q == NULL || stepper->v_vq == NULL ||
+                                  stepper->act == NULL || stepper->v0_free == NULL)) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
                       system->nq, system->nv, system->na);
   }
@@ -83,6 +85,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
   sap_free(stepper->act);
+  sap_free(stepper->v0_free);
   sap_end_positions_clear(&stepper->end_positions);
   sap_free(stepper);
 }
@@ -140,14 +143,33 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                 : sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
 }
 
+// Describes the step from `state` to callbacks.
+static void set_context(sap_stepper* stepper, const sap_state* state) {
+  const sap_stepper_options* options = &stepper->options;
+  const bool rigid = stepper->rounds.contact.rigid;
+  const bool within = !rigid && sap_stepper_acts_within(options);
+  memcpy(stepper->v0_free, state->v, (size_t)state->nv * sizeof(double));
+  sap_balance_release(&stepper->rounds.free_motion.balance, stepper->v0_free);
+  stepper->step = (sap_step_context){.t = state->t,
+                                     .dt = options->dt,
+                                     .theta = options->theta,
+                                     .theta_vq = options->theta_vq,
+                                     .stage_theta = within ? options->theta : 1.0,
+                                     .stage_theta_vq = within ? options->theta_vq : 1.0,
+                                     .rigid = rigid,
+                                     .q0 = state->q,
+                                     .v0 = state->v,
+                                     .v0_free = stepper->v0_free,
+                                     .regularization = options->regularization};
+}
+
 // Forces with the state's activations; those that the step leaves behind in stepper->act.
 static sap_status activate(sap_stepper* stepper, const sap_state* state, sap_error* error) {
   const sap_system* system = &stepper->system;
   if (system->na == 0) {
     return SAP_STATUS_OK;
   }
-  const int code =
-      system->activations(system->context, state->t, state->act, stepper->options.dt, stepper->act);
+  const int code = system->activations(system->context, &stepper->step, state->act, stepper->act);
   if (code != 0) {
     return sap_fail(error, SAP_STATUS_CALLBACK, "the system's activations returned %d", code);
   }
@@ -164,10 +186,12 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
     status = sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
   }
   if (status == SAP_STATUS_OK) {
+    set_context(stepper, state);
     status = activate(stepper, state, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_rounds_free_motion(&stepper->rounds, state, error);
+    set_context(stepper, state);
+    status = sap_rounds_free_motion(&stepper->rounds, &stepper->step, error);
   }
   if (status == SAP_STATUS_OK) {
     memcpy(v_star, stepper->rounds.free_motion.v_star, (size_t)state->nv * sizeof(double));
@@ -180,7 +204,7 @@ sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
                                  sap_error* error) {
   const sap_system* system = &stepper->system;
-  const double* v0 = stepper->rounds.free_motion.balance.v0_free;
+  const double* v0 = stepper->v0_free;
   const double theta_vq = stepper->options.theta_vq;
   for (int32_t i = 0; i < system->nv; ++i) {
     stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
@@ -233,11 +257,12 @@ static void fill_report(const sap_stepper* stepper, double time, sap_step_report
   };
 }
 
-static sap_status begin(const sap_system* system, const sap_state* state, sap_error* error) {
+static sap_status begin_step(const sap_stepper* stepper, sap_error* error) {
+  const sap_system* system = &stepper->system;
   if (system->begin_step == NULL) {
     return SAP_STATUS_OK;
   }
-  const int code = system->begin_step(system->context, state->t, state->q, state->v);
+  const int code = system->begin_step(system->context, &stepper->step);
   return code == 0
              ? SAP_STATUS_OK
              : sap_fail(error, SAP_STATUS_CALLBACK, "the system's begin_step returned %d", code);
@@ -252,13 +277,15 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
     sap_stepper_forget(stepper);
   }
   if (status == SAP_STATUS_OK) {
-    status = begin(&stepper->system, state, error);
+    set_context(stepper, state);
+    status = begin_step(stepper, error);
   }
   if (status == SAP_STATUS_OK) {
     status = activate(stepper, state, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_rounds_solve(&stepper->rounds, state, began, &v, error);
+    set_context(stepper, state);  // begin_step may have changed the locks
+    status = sap_rounds_solve(&stepper->rounds, &stepper->step, began, &v, error);
   }
   if (status == SAP_STATUS_OK) {
     status = move_positions(stepper, state, v, error);

@@ -12,9 +12,11 @@ struct sap_stepper {
   sap_system system;  // the caller's table, copied
   sap_stepper_options options;
   uint64_t solver_hash;  // of the solver's name
-  sap_threads* threads;  // the system's own where it is the multibody engine; NULL: one
+  sap_threads* threads;  // NULL: one
   sap_rounds rounds;
-  double *q, *v_vq;  // the new positions (nq), the velocity that moves them (nv)
+  sap_step_context step;  // of the last step
+  double* v0_free;        // (nv)
+  double *q, *v_vq;       // the new positions (nq), the velocity that moves them (nv)
   sap_end_positions end_positions;
   double* act;  // the new activations (na)
 };

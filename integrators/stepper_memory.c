@@ -46,14 +46,14 @@ static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_er
              : status;
 }
 
-static sap_status ask_system(sap_stepper* stepper, sap_carry what, void* bytes, size_t* size,
-                             sap_error* error) {
-  if (stepper->system.carried == NULL) {
+static sap_status ask_system(sap_stepper* stepper, sap_memory_request request, void* bytes,
+                             size_t* size, sap_error* error) {
+  if (stepper->system.memory == NULL) {
     return SAP_STATUS_OK;
   }
-  const int code = stepper->system.carried(stepper->system.context, what, bytes, size);
+  const int code = stepper->system.memory(stepper->system.context, request, bytes, size);
   return code == 0 ? SAP_STATUS_OK
-                   : sap_fail(error, SAP_STATUS_CALLBACK, "the system's carried returned %d", code);
+                   : sap_fail(error, SAP_STATUS_CALLBACK, "the system's memory returned %d", code);
 }
 
 void sap_stepper_forget(sap_stepper* stepper) {
@@ -62,7 +62,7 @@ void sap_stepper_forget(sap_stepper* stepper) {
   }
   sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
   (void)archive_own(stepper, &archive, NULL);  // forgetting cannot fail
-  (void)ask_system(stepper, SAP_CARRY_FORGET, NULL, NULL, NULL);
+  (void)ask_system(stepper, SAP_MEMORY_FORGET, NULL, NULL, NULL);
 }
 
 static memory_header make_header(const sap_stepper* stepper, size_t own, size_t system) {
@@ -87,7 +87,7 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
   size_t system_size = 0;
   sap_status status = archive_own(stepper, &measure, error);
   if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_CARRY_SIZE, NULL, &system_size, error);
+    status = ask_system(stepper, SAP_MEMORY_SIZE, NULL, &system_size, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;
@@ -106,7 +106,7 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
   sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = payload, .size = measure.at};
   status = archive_own(stepper, &save, error);
   if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_CARRY_SAVE, payload + measure.at, &system_size, error);
+    status = ask_system(stepper, SAP_MEMORY_SAVE, payload + measure.at, &system_size, error);
   }
   if (status == SAP_STATUS_OK) {
     header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
@@ -165,10 +165,10 @@ sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size
                       own_size - reserve.at);
   }
   if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_CARRY_CHECK, payload + own_size, &system_size, error);
+    status = ask_system(stepper, SAP_MEMORY_CHECK, payload + own_size, &system_size, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_CARRY_LOAD, payload + own_size, &system_size, error);
+    status = ask_system(stepper, SAP_MEMORY_LOAD, payload + own_size, &system_size, error);
   }
   if (status != SAP_STATUS_OK) {
     return status;

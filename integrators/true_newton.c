@@ -84,7 +84,8 @@ static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double 
 static sap_status differentiate(sap_free_motion* fm, int32_t largest, sap_error* error) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     const double v = fm->v_best[i];
-    const double size = fabs(v) + fabs(v - fm->balance.v0[i]) + fm->load[i] / fm->weight[i] + 1e-6;
+    const double size =
+        fabs(v) + fabs(v - fm->balance.step.v0[i]) + fm->load[i] / fm->weight[i] + 1e-6;
     fm->dv[i] = cbrt(DBL_EPSILON) * size;
   }
   for (int32_t j = 0; j < largest; ++j) {

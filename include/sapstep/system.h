@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of functions that a system provides so that sapstep can step it.
+// The table of functions that a system provides so that the stepper can step it.
 //
 //   M(q) dv/dt = k(t, q, v) + J' gamma,   k = k1 + k2
-// k1: force elements whose stiffness K and damping D are SPD (springs, dampers, PD); they are
-// treated implicitly, couplings between trees included. k2: all else (gravity, gyroscopic, ...).
-// The built-in multibody engine, an adapter to another engine and a user's own code are all such
-// systems. A callback returns 0, or anything else to say that it cannot: the step then ends with
-// SAP_STATUS_CALLBACK and the state is untouched.
+//
+// k1: force elements whose stiffness K and damping D are SPD (springs, dampers, PD control). They
+// are treated implicitly, couplings between trees included. k2: all other forces (gravity,
+// gyroscopic forces, ...). The built-in multibody engine, an adapter to another engine and a user's
+// own code are all such systems. A callback returns 0, or any other number if it fails: the step
+// then ends with SAP_STATUS_CALLBACK and leaves the state untouched.
 #ifndef SAPSTEP_SYSTEM_H
 #define SAPSTEP_SYSTEM_H
 
@@ -17,23 +18,48 @@
 extern "C" {
 #endif
 
-// A symmetric matrix in A's pattern that a callback fills. It comes in zeroed.
+// A symmetric matrix with the pattern of A, filled by a callback. All entries are zero at first.
 typedef struct sap_tree_matrix {
   double* const* diagonal;  // diagonal[t]: lower triangle, n_t x n_t, column-major, ld n_t (ntrees)
   double* const* coupling;  // coupling[c]: n_a x n_b, ld n_a, of couplings[c] = {a, b} (ncouplings)
 } sap_tree_matrix;
 
-// What is asked of a system's own memory, see sap_system.carried.
-typedef enum sap_carry {
-  SAP_CARRY_SIZE,    // *size becomes the number of bytes it takes; bytes is NULL
-  SAP_CARRY_SAVE,    // write it to bytes, which has room for *size
-  SAP_CARRY_CHECK,   // can what stands in bytes (*size of them) be loaded? Nothing else changes
-  SAP_CARRY_LOAD,    // take it from bytes; after CHECK this must not fail
-  SAP_CARRY_FORGET,  // as if no step had been made; bytes and size are NULL; must not fail
-} sap_carry;
+// The step under way, as the stepper hands it to callbacks. The arrays are views, valid during the
+// call. The scheme evaluates the free motion at its theta point, castro (14):
+//   v^theta = theta v + (1 - theta) v0
+//   q^theta = q0 (+) theta dt (theta_vq v + (1 - theta_vq) v0)
+typedef struct sap_step_context {
+  double t;         // start of the step [s]
+  double dt;        // [s]
+  double theta;     // of the scheme, [0, 1]
+  double theta_vq;  // of the scheme, [0, 1]
+  // Where contacts, limits and bilateral constraints are evaluated: (theta, theta_vq) if they act
+  // at the theta point, (1, 1) if they act at the end of the step. Each in [1/2, 1].
+  double stage_theta, stage_theta_vq;
+  bool rigid;             // rigid laws (Moreau-Jean) are in force instead of compliance
+  const double* q0;       // positions at the start                                           (nq)
+  const double* v0;       // velocities at the start                                          (nv)
+  const double* v0_free;  // v0 with zeros where velocities are locked                    (nv)
+  // Velocities expected at the end of the step. `constraints`: v0_free in the first solution, then
+  // the solution before. `closure_error`: v of the solution that leads to q. Elsewhere NULL. (nv)
+  const double* v_guess;
+  sap_regularization regularization;  // beta and sigma of the stepper's options
+} sap_step_context;
+
+// Requests to a system about its own memory, see sap_system.memory.
+typedef enum sap_memory_request {
+  SAP_MEMORY_SIZE,    // set *size to the number of bytes needed; bytes is NULL
+  SAP_MEMORY_SAVE,    // write the memory to bytes, which has room for *size
+  SAP_MEMORY_CHECK,   // check that bytes (*size of them) can be loaded, without side effects
+  SAP_MEMORY_LOAD,    // take the memory from bytes; must not fail after CHECK
+  SAP_MEMORY_FORGET,  // as if no step had been made; bytes and size are NULL; must not fail
+} sap_memory_request;
+
+// Threads of a stepper, opaque.
+typedef struct sap_threads sap_threads;
 
 typedef struct sap_system {
-  void* context;  // handed to every function
+  void* context;  // first argument of every function
 
   int32_t nq;  // positions
   int32_t nv;  // velocities, the sum of tree_sizes
@@ -41,75 +67,115 @@ typedef struct sap_system {
   const int32_t* tree_sizes;      // velocities of each tree, >= 1                        (ntrees)
   int32_t ncouplings;             // pairs of trees that K or D may couple
   const int32_t (*couplings)[2];  // a != b, each pair once                             (ncouplings)
-  // Velocities that are held at exactly zero, as if they were no velocities at all: forces on them
-  // are ignored, blocks must not act on them, and what moved them before stops as in a blow that
-  // conserves the others' momentum. NULL: none. The flags may change between steps.    (nv)
+  // Velocities held at exactly zero: forces on them are ignored and blocks must not act on them.
+  // Locking a velocity that is not zero stops it as a blow does that conserves the momentum of the
+  // others. The flags may change between steps. NULL: none.                               (nv)
   const bool* locked;
 
   // --- required ---
-  // M(q): the diagonal blocks' lower triangles, which come in zeroed.
+  // Fills the lower triangles of the diagonal blocks of M(q).
   int (*mass_matrix)(void* context, const double* q, const sap_tree_matrix* M);
-  // k1 and k2 at (t, q, v), generalized forces [N, N m]. Both (nv), come in zeroed.
+  // Adds k1 and k2 at (t, q, v) to arrays of zeros: generalized forces [N, N m].     (nv) each
   int (*forces)(void* context, double t, const double* q, const double* v, double* k1, double* k2);
-  // q = q0 (+) dt v on the manifold (q may not alias q0). Must be exact for v = 0.
+  // Sets q = q0 (+) dt v on the manifold (q does not alias q0). Must be exact for v = 0.
   int (*integrate_positions)(void* context, const double* q0, const double* v, double dt,
                              double* q);
 
-  // --- optional: NULL means none ---
-  // Called once when a step begins, before anything else, e.g. to choose controls.
-  int (*begin_step)(void* context, double t, const double* q0, const double* v0);
-  // K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro (16)-(17).
+  // --- optional: NULL if there is none ---
+  // Called once at the start of a step, before all other functions, e.g. to choose controls.
+  int (*begin_step)(void* context, const sap_step_context* step);
+  // Fills K = -dk1/dq N and D = -dk1/dv at (t, q, v), SPD or positive semidefinite; castro
+  // (16)-(17).
   int (*stiffness_damping)(void* context, double t, const double* q, const double* v,
                            const sap_tree_matrix* K, const sap_tree_matrix* D);
-  // Adds K_scale K + D_scale D to A, where that is cheaper than to fill both; beside
-  // stiffness_damping only.
+  // Adds K_scale K + D_scale D to A, for systems where that is cheaper than filling both. Used only
+  // if stiffness_damping is given too.
   int (*add_stiffness_damping)(void* context, double t, const double* q, const double* v,
                                double K_scale, double D_scale, const sap_tree_matrix* A);
-  // M(q) a - k1 - k2 in one pass, where that is cheaper than M times a. (nv)
+  // Computes residual = M(q) a - k1 - k2 in one pass, for systems where that is cheaper than M
+  // times a. (nv)
   int (*inverse_dynamics)(void* context, double t, const double* q, const double* v,
                           const double* a, double* residual);
-  // M(q)(v - v0)/dt - k1 - k2, as a system may take it for a step from (q0, v0) to (q, v) with all
-  // laws at its end (theta = theta_vq = 1): the change of momentum of each body, projected on the
-  // velocities at q, instead of M(q)(v - v0) and Coriolis forces, from which it differs by O(dt^2).
-  // (nv)  load, where not NULL: |k1| + |k2|, what round-off is measured by; Coriolis forces may be
-  // left out. (nv)
-  int (*momentum_balance)(void* context, double t, const double* q0, const double* v0,
-                          const double* q, const double* v, double dt, double* residual,
-                          double* load);
-  // Adds the constraint blocks at the start of the step to a problem that already holds dt, A, v*
-  // and the guess. regularization: the stepper's beta and sigma. error: an empty one, never NULL;
-  // what it says where this fails stands in the step's message.
-  int (*constraints)(void* context, double t, const double* q0, const double* v0,
-                     const sap_regularization* regularization, sap_problem* problem,
+  // Computes residual = M(q)(v - v0)/dt - k1 - k2 (nv) for a step from (q0, v0) to (q, v) that
+  // takes all forces at its end (theta = theta_vq = 1) in another form: the change of momentum of
+  // each body projected on the velocities at q. It differs from M(q)(v - v0) and Coriolis forces by
+  // O(dt^2). load (nv), if not NULL: |k1| + |k2|, which scales the round-off; Coriolis forces may
+  // be left out.
+  int (*momentum_balance)(void* context, const sap_step_context* step, const double* q,
+                          const double* v, double* residual, double* load);
+  // Adds the constraint blocks to a problem that already holds dt, A, v*, the guess and the contact
+  // law. Called again in the same step when the step is relinearized. error: never NULL and empty
+  // at first; its text becomes part of the step's message if the function fails. Contacts may be
+  // evaluated at q0, or at q^theta for second order, see sap_contact_block_move.
+  int (*constraints)(void* context, const sap_step_context* step, sap_problem* problem,
                      sap_error* error);
-  // The largest |g(q)| [m, rad] by which a bilateral constraint at q misses what its rows say, with
-  // which it was added: g0 + dt vc + curvature. The problem and the velocities of its rows are
-  // those of the step to q. `constraints` finds the velocities expected at the end of the step,
-  // from which to take the curvature, as sap_problem_v_guess.
-  int (*closure_error)(void* context, const sap_problem* problem, const double* vc, const double* q,
-                       double* error);
-  // Kinetic and potential energy [J].
+  // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows: the
+  // error g at the end of the step against the prediction of the row. vc: velocities of all rows of
+  // the problem. The curvature is the one that `constraints` found.
+  int (*closure_error)(void* context, const sap_step_context* step, const sap_problem* problem,
+                       const double* vc, const double* q, double* error);
+  // Sets the kinetic and potential energy [J].
   int (*energies)(void* context, double t, const double* q, const double* v, double* kinetic,
                   double* potential);
-  // What the system carries from step to step beside q and v and lets steps depend on, contact
-  // identities say, so that a stepper's memory can be saved whole. NULL: it carries nothing.
-  int (*carried)(void* context, sap_carry what, void* bytes, size_t* size);
-  // delta (nv) with q1 = q0 (+) delta: for convergence studies.
+  // Saves, loads or forgets the memory that the system keeps from step to step beside q and v and
+  // on which steps depend (identities of contacts, for example). NULL: no such memory.
+  int (*memory)(void* context, sap_memory_request request, void* bytes, size_t* size);
+  // Sets delta (nv) with q1 = q0 (+) delta, for convergence studies.
   int (*position_difference)(void* context, const double* q0, const double* q1, double* delta);
-  // Threads >= 1 that the functions above may use inside, the caller's among them, with the same
-  // bits. Called by sap_stepper_create with the threads of the solver's options.
-  int (*use_threads)(void* context, int32_t count);
+  // Allows the functions above to use `count` >= 1 threads, the caller's among them; results must
+  // not depend on their number. Called by sap_stepper_create with the threads of the solver's
+  // options. threads: those of the stepper, NULL if count is 1; the built-in engine shares them,
+  // others use threads of their own.
+  int (*use_threads)(void* context, int32_t count, sap_threads* threads);
 
-  // --- activations: further state a (na), as that of muscles, of which da/dt = f(a, controls) ---
+  // --- activations: further state a (na), as that of muscles, with da/dt = f(a, controls) ---
   int32_t na;  // 0: none, and the function is not needed
-  // Called once when a step begins, behind begin_step: from now on the forces are those with a0,
-  // and `a` becomes what the step leaves behind. (na) each; a may not alias a0. Also called by
-  // sap_stepper_free_motion, which throws `a` away.
-  int (*activations)(void* context, double t, const double* a0, double dt, double* a);
+  // Called once at the start of a step, after begin_step: from now on the forces are those with a0.
+  // Sets `a` to the activations at the end of the step. (na) each; a does not alias a0. Also called
+  // by sap_stepper_free_motion, which discards `a`.
+  int (*activations)(void* context, const sap_step_context* step, const double* a0, double* a);
 } sap_system;
 
 // Checks sizes, pairs and required functions.
 SAP_API sap_status sap_system_check(const sap_system* system, sap_error* error);
+
+// Contacts of a step that moves its theta point: how a system gets second order from a scheme with
+// stage_theta_vq < 1. The contact's J and normal at q0 lag behind those at q^theta, which is an error
+// of first order. In `constraints`:
+//   1. sap_step_displacement gives the way to q^theta; q^theta = integrate_positions(q0, way, 1).
+//   2. A contact for which sap_step_contact_is_within holds is evaluated at q^theta: jacobians and
+//      frame there, phi0 from q0. All other contacts are evaluated at q0.
+//   3. sap_contact_block_move fills velocity_change and gap_change of the block.
+// Schemes with stage_theta_vq = 1 evaluate all contacts at q0.
+
+// Computes the way from q0 to the expected q^theta (nv):
+//   way = stage_theta dt (stage_theta_vq v_guess + (1 - stage_theta_vq) v0_free)
+// ARGUMENT: an argument is NULL, or the step has no v_guess.
+SAP_API sap_status sap_step_displacement(const sap_step_context* step, int32_t nv, double* way,
+                                         sap_error* error);
+// Returns true if a contact of gap phi0 [m] and normal velocity vn0 [m/s] at q0 and v0 is to be
+// evaluated at q^theta: the scheme moves it, and it penetrates now and did so one step before. A
+// contact that is about to close, or has just closed, is evaluated at q0. NULL: false.
+SAP_API bool sap_step_contact_is_within(const sap_step_context* step, double phi0, double vn0);
+
+// A contact at q0 and at q^theta. Velocities are those of B relative to A.
+typedef struct sap_contact_move {
+  double phi0, phi_theta;      // signed distances [m]
+  double normal0[3];           // n at q0, world frame, unit
+  double R_WC_theta[9];        // contact frame at q^theta: columns t1, t2, n, column-major
+  double velocity0[3];         // contact at q0 moving with v_guess, world frame [m/s]
+  double velocity_theta[3];    // contact at q^theta moving with v_guess, J v_guess: [t1 t2 n] [m/s]
+  double normal_displacement;  // J_n way of the contact at q^theta [m]
+} sap_contact_move;
+
+// Fills phi0, velocity_change and gap_change of a contact block whose J is that at q^theta:
+//   gap_change          = phi_theta - J_n way - phi0
+//   velocity_change     = (1 - theta)/theta (u_theta - u_0),  theta = stage_theta
+// u_0: velocity0 along n0 and along the tangents turned from n to n0 by the smallest rotation, so
+// that the rate of the gap is no slip. ARGUMENT: an argument is NULL, or opposite normals.
+SAP_API sap_status sap_contact_block_move(const sap_step_context* step,
+                                          const sap_contact_move* move, sap_contact_block* block,
+                                          sap_error* error);
 
 // Plain data that the caller owns. Start with {0} and sap_state_resize, end with sap_state_clear.
 typedef struct sap_state {
@@ -121,12 +187,13 @@ typedef struct sap_state {
   int32_t na;
 } sap_state;
 
-// Without activations: na = 0.
+// Allocates the arrays, without activations (na = 0).
 SAP_API sap_status sap_state_resize(sap_state* state, int32_t nq, int32_t nv, sap_error* error);
+// Allocates the arrays, with na activations.
 SAP_API sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32_t na,
                                          sap_error* error);
 SAP_API void sap_state_clear(sap_state* state);
-// Same sizes needed: ARGUMENT otherwise.
+// Copies the numbers. ARGUMENT: the sizes differ.
 SAP_API sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error);
 
 #ifdef __cplusplus

@@ -217,6 +217,15 @@ sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, cons
 // Sets a tree's block of A, known to be finite: lower triangle, ld its size. By one who says
 // has_momentum, and by several threads.
 void sap_problem_put_diagonal(sap_problem* problem, int32_t tree, const double* block);
+// Gives the factor of a tree's diagonal block, if there is one to lend.
+typedef bool sap_find_factor(const void* context, int32_t tree, sap_branch_factor* factor);
+// Sets the diagonal blocks of A of all trees, known to be finite, in the problem's threads: lower
+// triangles, ld the tree's size. find_factor: called for each tree, by several threads.
+void sap_problem_put_diagonals(sap_problem* problem, double* const* blocks,
+                               sap_find_factor* find_factor, const void* context);
+// Sets another guess of v for the solver (nv), at which constraints are not evaluated. The array is
+// the caller's and stays valid until the next reset or sap_problem_set_v_guess.
+void sap_problem_set_v_expected(sap_problem* problem, const double* v_expected);
 // The factor of a tree's block of A, as it is set, from one who has it and keeps it until the block
 // is set anew, the problem is reset or factors are returned. Trees larger than a free body only.
 void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,

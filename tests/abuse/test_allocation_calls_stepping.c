@@ -28,6 +28,10 @@ static sap_batch* batch;
 static sap_state state, states[2];
 static sap_step_report report;
 static sap_stepper_options stepper_options;
+static const sap_step_context step_context = {
+    .dt = 0.01, .stage_theta = 0.5, .stage_theta_vq = 0.5, .v0_free = zeros, .v_guess = zeros};
+static const sap_contact_move contact_move = {.normal0 = {0.0, 0.0, 1.0}, .R_WC_theta[8] = 1.0};
+static sap_contact_block contact_block;
 static unsigned char bytes[65536];
 static size_t size;
 // What calls make.
@@ -46,68 +50,72 @@ static int hold(void* context, double t, const double* q, const double* v, doubl
   return 0;
 }
 
-#define CALLS(X)                                                                                  \
-  X(sap_multibody_create, 2, sap_multibody_create(P(1, model), P(2, &made.multibody), error))     \
-  X(sap_multibody_set_control, 2,                                                                 \
-    sap_multibody_set_control(P(1, multibody), V(2, zeros, 1), error))                            \
-  X(sap_multibody_set_control_function, 1,                                                        \
-    sap_multibody_set_control_function(P(1, multibody), hold, NULL, error))                       \
-  X(sap_multibody_set_applied_forces, 2,                                                          \
-    sap_multibody_set_applied_forces(P(1, multibody), W(2, zeros, 8), error))                     \
-  X(sap_multibody_set_applied_wrench, 5,                                                          \
-    sap_multibody_set_applied_wrench(P(1, multibody), I(2, 1), W(3, zeros, 3), W(4, zeros, 3),    \
-                                     W(5, zeros, 3), error))                                      \
-  X(sap_multibody_lock, 2, sap_multibody_lock(P(1, multibody), I(2, 1), false, error))            \
-  X(sap_multibody_enable, 3,                                                                      \
-    sap_multibody_enable(P(1, multibody), (sap_switch)I(2, 0), I(3, 0), true, error))             \
-  X(sap_multibody_enable_contacts, 3,                                                             \
-    sap_multibody_enable_contacts(P(1, multibody), I(2, 0), I(3, 1), true, error))                \
-  X(sap_multibody_detect, 2, sap_multibody_detect(P(1, multibody), V(2, state.q, 9), error))      \
-  X(sap_multibody_body_pose, 5,                                                                   \
-    sap_multibody_body_pose(P(1, multibody), V(2, state.q, 9), I(3, 1), P(4, out.numbers),        \
-                            P(5, out.numbers + 8), error))                                        \
-  X(sap_multibody_point_jacobian, 5,                                                              \
-    sap_multibody_point_jacobian(P(1, multibody), V(2, state.q, 9), I(3, 1), V(4, zeros, 3),      \
-                                 P(5, out.numbers), error))                                       \
-  X(sap_multibody_closure, 3,                                                                     \
-    sap_multibody_closure(P(1, multibody), V(2, state.q, 9), P(3, out.numbers), error))           \
-  X(sap_multibody_diagnose, 3,                                                                    \
-    sap_multibody_diagnose(P(1, multibody), P(2, &state), P(3, &out.diagnostics), error))         \
-  X(sap_system_check, 1, sap_system_check(P(1, sap_multibody_system(multibody)), error))          \
-  X(sap_stepper_create, 2,                                                                        \
-    sap_stepper_create(P(1, sap_multibody_system(multibody)), NULL, P(2, &made.stepper), error))  \
-  X(sap_stepper_free_motion, 3,                                                                   \
-    sap_stepper_free_motion(P(1, stepper), P(2, &state), P(3, out.numbers), error))               \
-  X(sap_stepper_set_dt, 2, sap_stepper_set_dt(P(1, stepper), D(2, 0.01), error))                  \
-  X(sap_stepper_save_memory, 2,                                                                   \
-    sap_stepper_save_memory(P(1, stepper), bytes, sizeof bytes, P(2, &size), error))              \
-  X(sap_stepper_load_memory, 2, sap_stepper_load_memory(P(1, stepper), P(2, bytes), size, error)) \
-  X(sap_stepper_step, 2, sap_stepper_step(P(1, stepper), P(2, &state), &report, error))           \
-  X(sap_multibody_collect, 2, sap_multibody_collect(P(1, multibody), P(2, &report), error))       \
-  X(sap_multibody_constraint_forces, 3,                                                           \
-    sap_multibody_constraint_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))    \
-  X(sap_multibody_contact_forces, 3,                                                              \
-    sap_multibody_contact_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))       \
-  X(sap_multibody_limit_force, 4,                                                                 \
-    sap_multibody_limit_force(P(1, multibody), P(2, &report), I(3, 1), P(4, out.numbers), error)) \
-  X(sap_multibody_equality_force, 4,                                                              \
-    sap_multibody_equality_force(P(1, multibody), P(2, &report), I(3, 0), P(4, out.numbers),      \
-                                 error))                                                          \
-  X(sap_multibody_actuator_forces, 3,                                                             \
-    sap_multibody_actuator_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))      \
-  X(sap_multibody_joint_reaction, 6,                                                              \
-    sap_multibody_joint_reaction(P(1, multibody), P(2, &report), P(3, &state), I(4, 1),           \
-                                 P(5, out.numbers), P(6, out.numbers + 3), error))                \
-  X(sap_multibody_accelerations, 4,                                                               \
-    sap_multibody_accelerations(P(1, multibody), P(2, &report), V(3, state.v, 8),                 \
-                                P(4, out.numbers), error))                                        \
-  X(sap_stepper_options_check, 1, sap_stepper_options_check(P(1, &stepper_options), error))       \
-  X(sap_stepper_options_set_scheme, 2,                                                            \
-    sap_stepper_options_set_scheme(P(1, &stepper_options), (sap_scheme)I(2, 1), error))           \
-  X(sap_batch_create, 4,                                                                          \
-    sap_batch_create(P(1, model), NULL, N(2, 2), I(3, 1), P(4, &made.batch), error))              \
-  X(sap_batch_step, 4,                                                                            \
-    sap_batch_step(P(1, batch), P(2, states), W(3, zeros, 2), call_breaks(4, 0) ? 0 : 1, NULL,    \
+#define CALLS(X)                                                                                   \
+  X(sap_multibody_create, 2, sap_multibody_create(P(1, model), P(2, &made.multibody), error))      \
+  X(sap_multibody_set_control, 2,                                                                  \
+    sap_multibody_set_control(P(1, multibody), V(2, zeros, 1), error))                             \
+  X(sap_multibody_set_control_function, 1,                                                         \
+    sap_multibody_set_control_function(P(1, multibody), hold, NULL, error))                        \
+  X(sap_multibody_set_applied_forces, 2,                                                           \
+    sap_multibody_set_applied_forces(P(1, multibody), W(2, zeros, 8), error))                      \
+  X(sap_multibody_set_applied_wrench, 5,                                                           \
+    sap_multibody_set_applied_wrench(P(1, multibody), I(2, 1), W(3, zeros, 3), W(4, zeros, 3),     \
+                                     W(5, zeros, 3), error))                                       \
+  X(sap_multibody_lock, 2, sap_multibody_lock(P(1, multibody), I(2, 1), false, error))             \
+  X(sap_multibody_enable, 3,                                                                       \
+    sap_multibody_enable(P(1, multibody), (sap_switch)I(2, 0), I(3, 0), true, error))              \
+  X(sap_multibody_enable_contacts, 3,                                                              \
+    sap_multibody_enable_contacts(P(1, multibody), I(2, 0), I(3, 1), true, error))                 \
+  X(sap_multibody_detect, 2, sap_multibody_detect(P(1, multibody), V(2, state.q, 9), error))       \
+  X(sap_multibody_body_pose, 5,                                                                    \
+    sap_multibody_body_pose(P(1, multibody), V(2, state.q, 9), I(3, 1), P(4, out.numbers),         \
+                            P(5, out.numbers + 8), error))                                         \
+  X(sap_multibody_point_jacobian, 5,                                                               \
+    sap_multibody_point_jacobian(P(1, multibody), V(2, state.q, 9), I(3, 1), V(4, zeros, 3),       \
+                                 P(5, out.numbers), error))                                        \
+  X(sap_multibody_closure, 3,                                                                      \
+    sap_multibody_closure(P(1, multibody), V(2, state.q, 9), P(3, out.numbers), error))            \
+  X(sap_multibody_diagnose, 3,                                                                     \
+    sap_multibody_diagnose(P(1, multibody), P(2, &state), P(3, &out.diagnostics), error))          \
+  X(sap_system_check, 1, sap_system_check(P(1, sap_multibody_system(multibody)), error))           \
+  X(sap_step_displacement, 2,                                                                      \
+    sap_step_displacement(P(1, &step_context), 8, P(2, out.numbers), error))                       \
+  X(sap_contact_block_move, 3,                                                                     \
+    sap_contact_block_move(P(1, &step_context), P(2, &contact_move), P(3, &contact_block), error)) \
+  X(sap_stepper_create, 2,                                                                         \
+    sap_stepper_create(P(1, sap_multibody_system(multibody)), NULL, P(2, &made.stepper), error))   \
+  X(sap_stepper_free_motion, 3,                                                                    \
+    sap_stepper_free_motion(P(1, stepper), P(2, &state), P(3, out.numbers), error))                \
+  X(sap_stepper_set_dt, 2, sap_stepper_set_dt(P(1, stepper), D(2, 0.01), error))                   \
+  X(sap_stepper_save_memory, 2,                                                                    \
+    sap_stepper_save_memory(P(1, stepper), bytes, sizeof bytes, P(2, &size), error))               \
+  X(sap_stepper_load_memory, 2, sap_stepper_load_memory(P(1, stepper), P(2, bytes), size, error))  \
+  X(sap_stepper_step, 2, sap_stepper_step(P(1, stepper), P(2, &state), &report, error))            \
+  X(sap_multibody_collect, 2, sap_multibody_collect(P(1, multibody), P(2, &report), error))        \
+  X(sap_multibody_constraint_forces, 3,                                                            \
+    sap_multibody_constraint_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))     \
+  X(sap_multibody_contact_forces, 3,                                                               \
+    sap_multibody_contact_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))        \
+  X(sap_multibody_limit_force, 4,                                                                  \
+    sap_multibody_limit_force(P(1, multibody), P(2, &report), I(3, 1), P(4, out.numbers), error))  \
+  X(sap_multibody_equality_force, 4,                                                               \
+    sap_multibody_equality_force(P(1, multibody), P(2, &report), I(3, 0), P(4, out.numbers),       \
+                                 error))                                                           \
+  X(sap_multibody_actuator_forces, 3,                                                              \
+    sap_multibody_actuator_forces(P(1, multibody), P(2, &report), P(3, out.numbers), error))       \
+  X(sap_multibody_joint_reaction, 6,                                                               \
+    sap_multibody_joint_reaction(P(1, multibody), P(2, &report), P(3, &state), I(4, 1),            \
+                                 P(5, out.numbers), P(6, out.numbers + 3), error))                 \
+  X(sap_multibody_accelerations, 4,                                                                \
+    sap_multibody_accelerations(P(1, multibody), P(2, &report), V(3, state.v, 8),                  \
+                                P(4, out.numbers), error))                                         \
+  X(sap_stepper_options_check, 1, sap_stepper_options_check(P(1, &stepper_options), error))        \
+  X(sap_stepper_options_set_scheme, 2,                                                             \
+    sap_stepper_options_set_scheme(P(1, &stepper_options), (sap_scheme)I(2, 1), error))            \
+  X(sap_batch_create, 4,                                                                           \
+    sap_batch_create(P(1, model), NULL, N(2, 2), I(3, 1), P(4, &made.batch), error))               \
+  X(sap_batch_step, 4,                                                                             \
+    sap_batch_step(P(1, batch), P(2, states), W(3, zeros, 2), call_breaks(4, 0) ? 0 : 1, NULL,     \
                    error))
 
 CALLS(CALL_FUNCTION)
@@ -121,6 +129,8 @@ static const call calls[] = {CALLS(CALL_ROW)};
   X(sap_multibody_contact_count, sap_multibody_contact_count(multibody) >= 0)                    \
   X(sap_multibody_contacts,                                                                      \
     (sap_multibody_contacts(multibody) != NULL) == (sap_multibody_contact_count(multibody) > 0)) \
+  X(sap_step_contact_is_within, sap_step_contact_is_within(&step_context, -1.0, 0.0) &&          \
+                                    !sap_step_contact_is_within(NULL, -1.0, 0))                  \
   X(sap_batch_count, sap_batch_count(batch) == 2)                                                \
   X(sap_batch_multibody,                                                                         \
     sap_batch_multibody(batch, -1) == NULL && sap_batch_multibody(batch, 2) == NULL)             \

@@ -102,14 +102,10 @@ static int stumble_positions(void* context, const double* q0, const double* v, d
              : x->pendulum.system.integrate_positions(x->pendulum.system.context, q0, v, dt, q);
 }
 
-static int stumble_constraints(void* context, double t, const double* q0, const double* v0,
-                               const sap_regularization* regularization, sap_problem* problem,
+static int stumble_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                                sap_error* error) {
   stumbling* x = context;
-  (void)t;
-  (void)q0;
-  (void)v0;
-  (void)regularization;
+  (void)step;
   if (stumbles(x)) {
     return 7;
   }

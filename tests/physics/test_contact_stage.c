@@ -56,11 +56,9 @@ static int integrate(void* context, const double* q0, const double* v, double dt
 }
 
 // The same law as a contact, as a limit and as a bilateral constraint.
-static int constraints(void* context, double t, const double* q0, const double* v0,
-                       const sap_regularization* regularization, sap_problem* problem,
+static int constraints(void* context, const sap_step_context* step, sap_problem* problem,
                        sap_error* error) {
   const drop* d = context;
-  (void)t;
   if (d->kind == CONTACT) {
     const int32_t tree = 0;
     const double J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
@@ -70,20 +68,20 @@ static int constraints(void* context, double t, const double* q0, const double* 
         .trees = &tree,
         .jacobians = &jacobian,
         .material = {.stiffness = stiffness, .relaxation_time = d->tau_d, .friction = 0.5},
-        .phi0 = q0[2],
+        .phi0 = step->q0[2],
         .key = 1};
-    return (int)sap_problem_add_contact(problem, &contact, regularization, error);
+    return (int)sap_problem_add_contact(problem, &contact, &step->regularization, error);
   }
   const double up[3] = {0.0, 0.0, 1.0};
   const sap_soft_row row = {.stiffness = stiffness,
                             .relaxation_time = d->tau_d,
-                            .g0 = q0[2],
-                            .rate0 = v0[2],
+                            .g0 = step->q0[2],
+                            .rate0 = step->v0[2],
                             .w = 1.0 / mass,
                             .unilateral = d->kind == LIMIT};
   double R, v_hat;
   const sap_status status =
-      sap_problem_soften_row(problem, regularization, &row, &R, &v_hat, error);
+      sap_problem_soften_row(problem, &step->regularization, &row, &R, &v_hat, error);
   const sap_set set = d->kind == LIMIT ? SAP_SET_NONNEGATIVE : SAP_SET_FREE;
   return status != SAP_STATUS_OK ? 1 : (int)toy_add_row(problem, set, up, R, v_hat, error);
 }

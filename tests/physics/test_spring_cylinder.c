@@ -61,12 +61,9 @@ static int integrate(void* context, const double* q0, const double* v, double dt
   return 0;
 }
 
-static int constraints(void* context, double t, const double* q0, const double* v0,
-                       const sap_regularization* regularization, sap_problem* problem,
+static int constraints(void* context, const sap_step_context* step, sap_problem* problem,
                        sap_error* error) {
   const ground* g = context;
-  (void)t;
-  (void)v0;
   const int32_t tree = 0;
   const double J[9] = {1.0, 0.0, 0.0, 0.0, 0.0, 1.0, radius, 0.0, 0.0};
   const double* jacobian = J;
@@ -76,11 +73,11 @@ static int constraints(void* context, double t, const double* q0, const double* 
                                .material = {.stiffness = ground_stiffness / g->points,
                                             .relaxation_time = tau_d,
                                             .friction = g->friction},
-                               .phi0 = q0[1] - radius};
+                               .phi0 = step->q0[1] - radius};
   sap_status status = SAP_STATUS_OK;
   for (int i = 0; i < g->points && status == SAP_STATUS_OK; ++i) {
     contact.key = (uint64_t)i + 1;
-    status = sap_problem_add_contact(problem, &contact, regularization, error);
+    status = sap_problem_add_contact(problem, &contact, &step->regularization, error);
   }
   return (int)status;
 }

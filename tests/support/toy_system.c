@@ -95,14 +95,10 @@ sap_status toy_add_row(sap_problem* problem, sap_set set, const double* row, dou
   return sap_problem_add_block(problem, &block, error);
 }
 
-static int linear_constraints(void* context, double t, const double* q0, const double* v0,
-                              const sap_regularization* regularization, sap_problem* problem,
+static int linear_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error) {
   const toy_linear* toy = context;
-  (void)t;
-  (void)q0;
-  (void)v0;
-  (void)regularization;
+  (void)step;
   if (is(toy->fail, "constraints")) {
     return 7;
   }

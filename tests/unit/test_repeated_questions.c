@@ -50,8 +50,9 @@ static void ask(sap_multibody* multibody, const sap_model* model, const question
     assert_int_equal(sap_multibody_lock(multibody, joint, of->locked, NULL), SAP_STATUS_OK);
   }
   assert_int_equal(system->integrate_positions(system->context, of->q0, of->v, STEP, out->q), 0);
-  assert_int_equal(system->momentum_balance(system->context, 0.0, of->q0, of->v0, out->q, of->v,
-                                            of->dt, out->m, of->load ? out->load : NULL),
+  const sap_step_context step = {.dt = of->dt, .q0 = of->q0, .v0 = of->v0};
+  assert_int_equal(system->momentum_balance(system->context, &step, out->q, of->v, out->m,
+                                            of->load ? out->load : NULL),
                    0);
   assert_int_equal(system->mass_matrix(system->context, out->q, &M), 0);
 }

@@ -14,12 +14,12 @@ void sap_multibody_set_input(sap_multibody* multibody, const double* act) {
   }
 }
 
-int sap_multibody_activate(void* context, double t, const double* a0, double dt, double* a) {
+int sap_multibody_activate(void* context, const sap_step_context* step, const double* a0,
+                           double* a) {
   sap_multibody* multibody = context;
   const sap_model* model = multibody->model;
-  (void)t;
   memcpy(multibody->act, a0, (size_t)model->sizes.na * sizeof *a0);
-  sap_model_advance_activations(model, multibody->control, a0, dt, a);
+  sap_model_advance_activations(model, multibody->control, a0, step->dt, a);
   sap_multibody_set_input(multibody, a0);
   for (int32_t i = 0; i < model->sizes.nu; ++i) {
     const sap_model_actuator* actuator = &model->actuators[i];

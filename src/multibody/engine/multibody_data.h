@@ -21,7 +21,7 @@ typedef struct sap_step_start {
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
-  sap_threads* threads;  // NULL: one
+  sap_threads* threads;  // shared with the stepper, NULL: one
   sap_dynamics* dynamics;
   sap_collision* collision;
   sap_assembly* assembly;
@@ -54,15 +54,14 @@ sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
 // From the controls, and `act` (na) for actuators that have an activation.
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
 // The table's function of activations.
-int sap_multibody_activate(void* context, double t, const double* a0, double dt, double* a);
+int sap_multibody_activate(void* context, const sap_step_context* step, const double* a0,
+                           double* a);
 // Those of constraints, and of what they miss.
-int sap_multibody_constraints(void* context, double t, const double* q0, const double* v0,
-                              const sap_regularization* regularization, sap_problem* problem,
+int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error);
-int sap_multibody_closure_error(void* context, const sap_problem* problem, const double* vc,
-                                const double* q, double* error);
-// The threads of the multibody engine whose table this is; NULL: none, or another's.
-sap_threads* sap_multibody_threads(const sap_system* system);
+int sap_multibody_closure_error(void* context, const sap_step_context* step,
+                                const sap_problem* problem, const double* vc, const double* q,
+                                double* error);
 // The table of callbacks, all but what is locked and coupled.
 void sap_multibody_fill_system(sap_multibody* multibody);
 // Contacts at q: those of the last detection that are not switched off. dt > 0: as part of a step,

@@ -5,7 +5,6 @@
 
 #include "core/memory.h"
 #include "math/vector3.h"
-#include "problem/problem_data.h"
 
 // Normals that turn by more than acos of this within part of a step are not the same contact.
 #define SAME_NORMAL 0.9
@@ -28,15 +27,13 @@ void sap_evaluation_point_clear(sap_evaluation_point* point) {
   memset(point, 0, sizeof *point);
 }
 
-void sap_evaluation_point_set(sap_evaluation_point* point, const sap_model* model, const double* q0,
-                              const double* v0, const sap_problem* problem) {
-  const double* v_guess = sap_problem_v_guess(problem);
-  const double theta_vq = problem->theta_vq;
-  const double time = problem->theta * problem->dt;
-  for (int32_t i = 0; i < model->sizes.nv; ++i) {
-    point->moved[i] = time * (theta_vq * v_guess[i] + (1.0 - theta_vq) * v0[i]);
+sap_status sap_evaluation_point_set(sap_evaluation_point* point, const sap_model* model,
+                                    const sap_step_context* step, sap_error* error) {
+  const sap_status status = sap_step_displacement(step, model->sizes.nv, point->moved, error);
+  if (status == SAP_STATUS_OK) {
+    sap_dynamics_integrate(model, step->q0, point->moved, 1.0, point->q);
   }
-  sap_dynamics_integrate(model, q0, point->moved, 1.0, point->q);
+  return status;
 }
 
 sap_status sap_evaluation_point_begin(sap_evaluation_point* point, const sap_contact* contacts,
@@ -64,19 +61,18 @@ void sap_evaluation_point_restore(const sap_evaluation_point* point, sap_contact
 }
 
 bool sap_evaluation_point_choose(sap_evaluation_point* point, const sap_assembly* assembly,
-                                 const sap_dynamics* dynamics, const double* v0,
-                                 const sap_problem* problem) {
+                                 const sap_dynamics* dynamics, const sap_step_context* step) {
   bool any = false;
   for (int32_t i = 0; i < point->count; ++i) {
     sap_contact contact = point->contacts[i];
     bool* within = &point->within[i];
     *within = contact.phi <= 0.0;
     if (*within) {
-      sap_assembly_contact_velocity(assembly, dynamics, v0, &contact);
-      *within = contact.phi - problem->dt * contact.vc[2] <= 0.0;
+      sap_assembly_contact_velocity(assembly, dynamics, step->v0_free, &contact);
+      *within = sap_step_contact_is_within(step, contact.phi, contact.vc[2]);
     }
     if (*within) {
-      sap_assembly_contact_velocity(assembly, dynamics, sap_problem_v_guess(problem), &contact);
+      sap_assembly_contact_velocity(assembly, dynamics, step->v_guess, &contact);
       sap_m3_mul_v3(point->change + 4 * i, contact.R_WC, contact.vc);
     }
     any = any || *within;
@@ -90,32 +86,33 @@ static bool is_before(const sap_contact* a, const sap_contact* b) {
                                     : a->feature < b->feature;
 }
 
-// Along a tangent t of the contact at q^theta, carried over to the normal at q0 by the smallest
-// rotation, so that what the gap's own rate has along t is no slip:
-//   t0 = t - (n0 . t)/(1 + n . n0) (n + n0)
-static double along(const double t[3], const double n[3], const double n0[3], const double u[3]) {
-  const double ratio = sap_v3_dot(n0, t) / (1.0 + sap_v3_dot(n, n0));
-  return sap_v3_dot(t, u) - ratio * (sap_v3_dot(n, u) + sap_v3_dot(n0, u));
+// Fills `change` and contact->phi. change[0 .. 2] comes in as the velocity of the contact at q0, world
+// frame; `contact` is the one at q^theta and `start` the same contact at q0.
+static sap_status find_change(const sap_evaluation_point* point, const sap_assembly* assembly,
+                              const sap_dynamics* dynamics, const sap_step_context* step,
+                              const sap_contact* start, sap_contact* contact, double change[4],
+                              sap_error* error) {
+  sap_contact_move move = {.phi0 = start->phi, .phi_theta = contact->phi};
+  sap_contact_block block = {0};
+  memcpy(move.normal0, start->R_WC + 6, sizeof move.normal0);
+  memcpy(move.R_WC_theta, contact->R_WC, sizeof move.R_WC_theta);
+  memcpy(move.velocity0, change, sizeof move.velocity0);
+  sap_assembly_contact_velocity(assembly, dynamics, point->moved, contact);
+  move.normal_displacement = contact->vc[2];
+  sap_assembly_contact_velocity(assembly, dynamics, step->v_guess, contact);
+  memcpy(move.velocity_theta, contact->vc, sizeof move.velocity_theta);
+  SAP_TRY(sap_contact_block_move(step, &move, &block, error));
+  memcpy(change, block.velocity_change, sizeof block.velocity_change);
+  change[3] = block.gap_change;
+  contact->phi = block.phi0;
+  memset(contact->vc, 0, sizeof contact->vc);
+  return SAP_STATUS_OK;
 }
 
-// Linearly, from the velocity at q0 that stands in change[0 .. 2] and that of the contact at
-// q^theta to the end.
-static void extrapolate(const sap_assembly* assembly, const sap_dynamics* dynamics,
-                        const sap_problem* problem, const double n0[3], sap_contact* contact,
-                        double change[3]) {
-  const double ratio = (1.0 - problem->theta) / problem->theta;
-  const double* R = contact->R_WC;
-  sap_assembly_contact_velocity(assembly, dynamics, sap_problem_v_guess(problem), contact);
-  const double t1 = along(R, R + 6, n0, change);
-  const double t2 = along(R + 3, R + 6, n0, change);
-  change[2] = ratio * (contact->vc[2] - sap_v3_dot(n0, change));
-  change[0] = ratio * (contact->vc[0] - t1);
-  change[1] = ratio * (contact->vc[1] - t2);
-}
-
-void sap_evaluation_point_replace(sap_evaluation_point* point, const sap_assembly* assembly,
-                                  const sap_dynamics* dynamics, const sap_problem* problem,
-                                  const sap_contact_list* found, sap_contact* contacts) {
+sap_status sap_evaluation_point_replace(sap_evaluation_point* point, const sap_assembly* assembly,
+                                        const sap_dynamics* dynamics, const sap_step_context* step,
+                                        const sap_contact_list* found, sap_contact* contacts,
+                                        sap_error* error) {
   int32_t k = 0;
   for (int32_t i = 0; i < point->count; ++i) {
     const sap_contact* start = &point->contacts[i];
@@ -127,12 +124,9 @@ void sap_evaluation_point_replace(sap_evaluation_point* point, const sap_assembl
                        sap_v3_dot(start->R_WC + 6, other->R_WC + 6) > SAME_NORMAL;
     if (point->within[i]) {
       contacts[i] = *other;
-      sap_assembly_contact_velocity(assembly, dynamics, point->moved, &contacts[i]);
-      point->change[4 * i + 3] = contacts[i].phi - contacts[i].vc[2] - start->phi;
-      contacts[i].phi = start->phi;
-      extrapolate(assembly, dynamics, problem, start->R_WC + 6, &contacts[i],
-                  point->change + 4 * i);
-      memset(contacts[i].vc, 0, sizeof contacts[i].vc);
+      SAP_TRY(find_change(point, assembly, dynamics, step, start, &contacts[i],
+                          point->change + 4 * i, error));
     }
   }
+  return SAP_STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #ifndef SAP_MULTIBODY_ENGINE_MULTIBODY_POINT_H
 #define SAP_MULTIBODY_ENGINE_MULTIBODY_POINT_H
 
-#include <sapstep/contact.h>
+#include <sapstep/system.h>
 
 #include "multibody/assembly/assembly.h"
 #include "multibody/model/model_data.h"
@@ -28,8 +28,8 @@ sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_po
 void sap_evaluation_point_clear(sap_evaluation_point* point);
 
 // Fills q and moved.
-void sap_evaluation_point_set(sap_evaluation_point* point, const sap_model* model, const double* q0,
-                              const double* v0, const sap_problem* problem);
+sap_status sap_evaluation_point_set(sap_evaluation_point* point, const sap_model* model,
+                                    const sap_step_context* step, sap_error* error);
 // Keeps the contacts found at q0.
 sap_status sap_evaluation_point_begin(sap_evaluation_point* point, const sap_contact* contacts,
                                       int32_t count, sap_error* error);
@@ -38,12 +38,12 @@ void sap_evaluation_point_restore(const sap_evaluation_point* point, sap_contact
 // Chooses those at q0, where the kinematics stand, that penetrate and did so a step ago at v0;
 // true: there are some.
 bool sap_evaluation_point_choose(sap_evaluation_point* point, const sap_assembly* assembly,
-                                 const sap_dynamics* dynamics, const double* v0,
-                                 const sap_problem* problem);
+                                 const sap_dynamics* dynamics, const sap_step_context* step);
 // Those of `found`, contacts at q, where the kinematics stand now, take the place of those chosen
 // in `contacts` (as they were at q0) when they are the same; the others are no longer chosen.
-void sap_evaluation_point_replace(sap_evaluation_point* point, const sap_assembly* assembly,
-                                  const sap_dynamics* dynamics, const sap_problem* problem,
-                                  const sap_contact_list* found, sap_contact* contacts);
+sap_status sap_evaluation_point_replace(sap_evaluation_point* point, const sap_assembly* assembly,
+                                        const sap_dynamics* dynamics, const sap_step_context* step,
+                                        const sap_contact_list* found, sap_contact* contacts,
+                                        sap_error* error);
 
 #endif

@@ -28,12 +28,10 @@ static int inverse_dynamics(void* context, double t, const double* q, const doub
   return 0;
 }
 
-static int momentum_balance(void* context, double t, const double* q0, const double* v0,
-                            const double* q, const double* v, double dt, double* residual,
-                            double* load) {
+static int momentum_balance(void* context, const sap_step_context* step, const double* q,
+                            const double* v, double* residual, double* load) {
   sap_multibody* multibody = context;
-  (void)t;
-  const sap_momentum_query query = {q0, v0, q, v, dt, multibody->input};
+  const sap_momentum_query query = {step->q0, step->v0, q, v, step->dt, multibody->input};
   sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual, load);
   return 0;
 }
@@ -75,13 +73,13 @@ static int position_difference(void* context, const double* q0, const double* q1
   return 0;
 }
 
-static int carried(void* context, sap_carry what, void* bytes, size_t* size) {
+static int memory(void* context, sap_memory_request request, void* bytes, size_t* size) {
   static const sap_archive_mode modes[] = {SAP_ARCHIVE_SIZE, SAP_ARCHIVE_SAVE, SAP_ARCHIVE_RESERVE,
                                            SAP_ARCHIVE_LOAD, SAP_ARCHIVE_FORGET};
   sap_multibody* multibody = context;
-  sap_archive archive = {.mode = modes[what], .bytes = bytes, .size = size != NULL ? *size : 0};
+  sap_archive archive = {.mode = modes[request], .bytes = bytes, .size = size != NULL ? *size : 0};
   const sap_status status = sap_collision_archive(multibody->collision, &archive, NULL);
-  if (what == SAP_CARRY_SIZE) {
+  if (request == SAP_MEMORY_SIZE) {
     *size = archive.at;
   }
   return (int)status;
@@ -99,31 +97,26 @@ static int energies(void* context, double t, const double* q, const double* v, d
 
 // Numbers that are not finite are refused by the step's own check of forces, blocks or activations.
 // Kinematics at q0, where the last step has left them, wait for the constraints.
-static int begin_step(void* context, double t, const double* q0, const double* v0) {
+static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
   multibody->detected = false;
-  multibody->looked_at = multibody->looked_at || sap_dynamics_stands_at(multibody->dynamics, q0);
-  const int code =
-      multibody->control_function == NULL
-          ? 0
-          : multibody->control_function(multibody->control_context, t, q0, v0, multibody->control);
+  multibody->looked_at =
+      multibody->looked_at || sap_dynamics_stands_at(multibody->dynamics, step->q0);
+  const int code = multibody->control_function == NULL
+                       ? 0
+                       : multibody->control_function(multibody->control_context, step->t, step->q0,
+                                                     step->v0, multibody->control);
   sap_multibody_set_input(multibody, multibody->act);
   return code;
 }
 
-static int use_threads(void* context, int32_t count) {
+static int use_threads(void* context, int32_t count, sap_threads* threads) {
   sap_multibody* multibody = context;
-  if (sap_threads_set_count(&multibody->threads, count, NULL) != SAP_STATUS_OK) {
-    return 1;
-  }
+  (void)count;
+  sap_threads_lend(&multibody->threads, threads);
   sap_collision_lend_threads(multibody->collision, multibody->threads);
   sap_dynamics_lend_threads(multibody->dynamics, multibody->threads);
   return 0;
-}
-
-sap_threads* sap_multibody_threads(const sap_system* system) {
-  return system->use_threads == use_threads ? ((const sap_multibody*)system->context)->threads
-                                            : NULL;
 }
 
 static bool has_springs_or_dampers(const sap_multibody* multibody) {
@@ -157,7 +150,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .constraints = sap_multibody_constraints,
       .closure_error = sap_multibody_closure_error,
       .energies = energies,
-      .carried = carried,
+      .memory = memory,
       .position_difference = position_difference,
       .use_threads = use_threads,
       .na = model->sizes.na,

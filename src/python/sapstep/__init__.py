@@ -21,7 +21,7 @@ from ._stepper import StepReport
 from .batch import step_all
 from .problem import Problem, ProblemView, Residuals, Solution, solvers
 from .simulation import Simulation
-from .system import Stepper, System
+from .system import Step, Stepper, System
 
 __all__ = [
     "Error",
@@ -33,6 +33,7 @@ __all__ = [
     "Residuals",
     "Simulation",
     "Solution",
+    "Step",
     "StepError",
     "StepReport",
     "Stepper",

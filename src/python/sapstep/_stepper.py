@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What both kinds of steppers share: the state, the report, memory."""
+"""Base of both kinds of steppers: the state, the report, memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._library import InputError, array, call, check, count_of, ffi, lib, number
 
 @dataclass
 class StepReport:
-    """What the last step did.
+    """Report of the last step.
 
     outcome: of the contact solver, "converged", "converged_to_roundoff", "iteration_limit", ..., or
     "no contact" when there was nothing to solve; iterations: Newton iterations of the contact
@@ -33,7 +33,7 @@ class StepReport:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver met its tolerance, or what double precision can give."""
+        """True if the solver met its tolerance, or the limit of double precision."""
         return self.outcome in ("converged", "converged_to_roundoff", "no contact")
 
 
@@ -42,10 +42,10 @@ class StateOwner(Owner):
 
     _c: OwningHandle
     _state: Any
-    _pending: Optional[BaseException] = None  # what a callback of the step raised
+    _pending: Optional[BaseException] = None  # raised by a callback of the step
 
     def _begin(self, system: Any, options: Any, state: Any) -> None:
-        """Last in the making: c.stepper and what steps need."""
+        """Creates c.stepper and the buffers of steps; called last by constructors."""
         threads = options.solver_options.threads > 1
         self._c.make("stepper", lib.sap_stepper_create, system, options, end=lib.sap_stepper_destroy, threads=threads)
         self._state = state  # only numbers: reading them takes no turn
@@ -106,7 +106,7 @@ class StateOwner(Owner):
     @property
     def state(self) -> NDArray[np.float64]:
         """All of the state as one vector [t, q, v, act] (1 + nq + nv + na), a copy; assign one to set
-        it. What steps remember beside it is in :meth:`save`."""
+        it. :meth:`save` has the memory of the steps, too."""
         with self._c:
             return self._vector()
 
@@ -147,7 +147,7 @@ class StateOwner(Owner):
             self._check(c.turn)
 
     def _check(self, turn: Any) -> None:
-        """Raises what went wrong in the last step or in recording it."""
+        """Raises the error of the last step or of recording it."""
         check(turn.status, turn.error)
 
     def __repr__(self) -> str:
@@ -159,7 +159,7 @@ class StateOwner(Owner):
 
     @property
     def report(self) -> StepReport:
-        """Of the last step."""
+        """Report of the last step."""
         with self._c as c:
             if not c.turn.stepped:
                 raise InputError("no step has been made yet, or the last one failed")
@@ -178,7 +178,7 @@ class StateOwner(Owner):
             )
 
     def forget(self) -> None:
-        """Drops what is carried from step to step: the next depends on the state alone, bit for bit."""
+        """Forgets the steps made: the next one depends on the state alone, bit for bit."""
         with self._c as c:
             lib.sap_stepper_forget(c.stepper)
 

@@ -124,12 +124,15 @@ class ProblemView(Owner):
         beta: float = 1.0,
         sigma: float = 1e-3,
         key: int = 0,
+        velocity_change: ArrayLike = (0.0, 0.0, 0.0),
+        gap_change: float = 0.0,
     ) -> None:
         """Adds a contact in physical terms.
 
         jacobians: for each tree that it acts on, J (3, tree size), rows [t1 t2 n] of the velocity of
         B relative to A; phi: signed distance at the start of the step [m]; stiffness [N/m];
-        relaxation_time [s]; key: identity across steps for warm starts, 0: none.
+        relaxation_time [s]; key: identity across steps for warm starts, 0: none; velocity_change (3),
+        gap_change: if J is that of the theta point, from :meth:`Step.contact_changes`.
         """
         rows = _Rows(jacobians, 3, self._sizes)
         block = ffi.new("sap_contact_block*")
@@ -139,6 +142,8 @@ class ProblemView(Owner):
         assign(block.material, "relaxation_time", relaxation_time)
         assign(block.material, "friction", friction)
         assign(block, "phi0", phi, "phi")
+        assign(block, "gap_change", gap_change)
+        block.velocity_change = array(velocity_change, (3,), "velocity_change").tolist()
         assign(block, "key", key)
         regularization = _regularization(beta, sigma)
         with self._c as c:

@@ -3,16 +3,94 @@
 
 from __future__ import annotations
 
-from typing import Any, List, Optional, Sequence, Tuple, Union
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ._handle import Handle, OwningHandle
-from ._library import InputError, array, call, ffi, integer, lib, number, view
+from ._library import InputError, array, call, ffi, integer, lib, number, pointer, view
 from ._options import keywords, stepper_options
 from ._stepper import StateOwner
 from .problem import ProblemView, tree_counts
+
+
+@dataclass(frozen=True)
+class Step:
+    """The step under way; the fields of sap_step_context in sapstep/system.h. Arrays are copies.
+
+    t, dt: start and length of the step [s]; theta, theta_vq: of the scheme; stage_theta,
+    stage_theta_vq: where contacts are evaluated, (1, 1) is the end of the step; rigid: rigid laws are
+    in force; q0 (nq), v0 (nv): start of the step; v0_free (nv): v0 with zeros where velocities are
+    locked; v_guess (nv): velocities expected at the end; beta, sigma: regularization of the stepper.
+    """
+
+    t: float
+    dt: float
+    theta: float
+    theta_vq: float
+    stage_theta: float
+    stage_theta_vq: float
+    rigid: bool
+    q0: NDArray[np.float64]
+    v0: NDArray[np.float64]
+    v0_free: NDArray[np.float64]
+    v_guess: NDArray[np.float64]
+    beta: float
+    sigma: float
+    _c: Any = field(repr=False, compare=False)
+
+    @property
+    def displacement(self) -> NDArray[np.float64]:
+        """The way to the expected theta point (nv): q^theta = integrate(q0, displacement, 1)."""
+        way = np.empty(len(self.v0))
+        call(lib.sap_step_displacement, self._c, len(way), pointer(way))
+        return way
+
+    def contact_is_within(self, phi0: float, vn0: float) -> bool:
+        """True if a contact of gap phi0 and normal velocity vn0 at the start is to be evaluated at the
+        theta point, for second order; else evaluate it at q0."""
+        return bool(lib.sap_step_contact_is_within(self._c, number(phi0, "phi0"), number(vn0, "vn0")))
+
+    def contact_changes(
+        self,
+        *,
+        phi0: float,
+        phi_theta: float,
+        normal0: ArrayLike,
+        frame_theta: ArrayLike,
+        velocity0: ArrayLike,
+        velocity_theta: ArrayLike,
+        normal_displacement: float,
+    ) -> Dict[str, Any]:
+        """velocity_change and gap_change of a contact evaluated at the theta point, for add_contact.
+
+        phi0, phi_theta: gaps at q0 and q^theta [m]; normal0 (3): n at q0; frame_theta (3, 3): columns
+        t1, t2, n at q^theta; velocity0 (3): J v_guess at q0 in world axes [m/s]; velocity_theta (3):
+        J v_guess at q^theta, [t1 t2 n]; normal_displacement: J_n displacement at q^theta [m].
+        """
+        move, block = ffi.new("sap_contact_move*"), ffi.new("sap_contact_block*")
+        move.phi0, move.phi_theta = number(phi0, "phi0"), number(phi_theta, "phi_theta")
+        move.normal_displacement = number(normal_displacement, "normal_displacement")
+        move.normal0 = array(normal0, (3,), "normal0").tolist()
+        move.R_WC_theta = array(frame_theta, (3, 3), "frame_theta").ravel(order="F").tolist()
+        move.velocity0 = array(velocity0, (3,), "velocity0").tolist()
+        move.velocity_theta = array(velocity_theta, (3,), "velocity_theta").tolist()
+        call(lib.sap_contact_block_move, self._c, move, block)
+        return {"velocity_change": np.array(list(block.velocity_change)), "gap_change": block.gap_change}
+
+
+def _make_step(c: Any, nq: int, nv: int) -> Step:
+    arrays = {name: view(getattr(c, name), size).copy()
+              for name, size in (("q0", nq), ("v0", nv), ("v0_free", nv), ("v_guess", nv))}
+    own = ffi.new("sap_step_context*", c[0])
+    for name, values in arrays.items():
+        setattr(own, name, pointer(values))  # alive as long as the step
+    scalars = {name: getattr(c, name) for name in
+               ("t", "dt", "theta", "theta_vq", "stage_theta", "stage_theta_vq")}
+    return Step(**scalars, **arrays, rigid=bool(c.rigid), beta=c.regularization.beta,
+                sigma=c.regularization.sigma, _c=own)
 
 
 class System:
@@ -47,10 +125,8 @@ class System:
             raise NotImplementedError(f"{type(self).__name__} must define integrate(self, q, v, dt), for nq is not nv")
         return q + dt * v
 
-    def constraints(
-        self, t: float, q: NDArray[np.float64], v: NDArray[np.float64], problem: ProblemView
-    ) -> None:
-        """Adds contacts and blocks at the start of a step: problem.add_contact(...)."""
+    def constraints(self, step: Step, problem: ProblemView) -> None:
+        """Adds the contacts and blocks of a step: problem.add_contact(...)."""
 
 
 def _pair(values: Any, name: str) -> Tuple[Any, Any]:
@@ -136,12 +212,11 @@ class Stepper(StateOwner):
                 self._fill(D, damping, "damping")
             return 0
 
-        def constraints(_: Any, t: float, q: Any, v: Any, regularization: Any, problem: Any,
-                        error: Any) -> int:
+        def constraints(_: Any, step: Any, problem: Any, error: Any) -> int:
             handle = Handle("ProblemView", problem=problem)
             added = ProblemView(handle, self._tree_sizes)
             try:
-                user.constraints(t, view(q, nq).copy(), view(v, nv).copy(), added)
+                user.constraints(_make_step(step, nq, nv), added)
             finally:
                 handle.close()  # the problem is the stepper's again
             return 0

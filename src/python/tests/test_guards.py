@@ -185,9 +185,9 @@ def test_a_callback_cannot_step_its_stepper():
 
 def test_a_view_is_over_with_its_callback():
     class Keeper(Ball):
-        def constraints(self, t, q, v, problem):
+        def constraints(self, step, problem):
             self.kept = problem
-            super().constraints(t, q, v, problem)
+            super().constraints(step, problem)
 
     keeper = Keeper()
     lone = sapstep.Stepper(keeper, np.zeros(3), np.zeros(3), 1e-3)

@@ -48,8 +48,8 @@ class Block(sapstep.System):
     def forces(self, t, q, v):
         return np.zeros(4), np.array([0, 0, -10.0, 0])
 
-    def constraints(self, t, q, v, problem):
-        problem.add_contact({0: np.eye(3)}, q[2], friction=0.5, stiffness=1e7, key=1)
+    def constraints(self, step, problem):
+        problem.add_contact({0: np.eye(3)}, step.q0[2], friction=0.5, stiffness=1e7, key=1)
 
 
 def test_coulomb_deceleration():
@@ -125,9 +125,9 @@ def test_a_callback_that_fails_once_fails_the_step(steps):
         def stiffness_damping(self, t, q, v):
             self.tick()
 
-        def constraints(self, t, q, v, problem):
+        def constraints(self, step, problem):
             self.tick()
-            super().constraints(t, q, v, problem)
+            super().constraints(step, problem)
 
     system = Failing()
     stepper = sapstep.Stepper(system, np.zeros(4), [1.0, 0, 0, 0.25], 1e-3)

@@ -24,8 +24,8 @@ class Ball(sapstep.System):
     def forces(self, t, q, v):
         return np.zeros(3), [0, 0, -10.0]
 
-    def constraints(self, t, q, v, problem):
-        problem.add_contact(EYE, q[2], stiffness=1e6)
+    def constraints(self, step, problem):
+        problem.add_contact(EYE, step.q0[2], stiffness=1e6)
 
 
 def stepper():
