@@ -143,7 +143,7 @@ static void test_cut_off_and_text(void** state) {
   static const char text[] = "sapstep_problem 1\n";
   (void)scratch_write(&s, "text.h5", text, sizeof text - 1, name);
   assert_int_equal(read_file(name, &error), SAP_STATUS_SYNTAX);
-  assert_non_null(strstr(error.message, "no HDF5 file"));
+  assert_non_null(strstr(error.message, "not an HDF5 file"));
   assert_int_equal(read_file("/nowhere/problem.hdf5", &error), SAP_STATUS_IO);
   scratch_end(&s);
 }

@@ -43,7 +43,7 @@ static const wrong_case wrong_cases[] = {
     {1,
      "\x7f"
      "ELF\x02\x01",
-     1, SAP_STATUS_SYNTAX, "byte 0x7f is no text"},
+     1, SAP_STATUS_SYNTAX, "byte 0x7f is not text"},
     {2, "0 2", 2, SAP_STATUS_SYNTAX, "dt = 0 must be > 0"},
     {2, "-0.01 2", 2, SAP_STATUS_SYNTAX, "must be > 0"},
     {2, "nan 2", 2, SAP_STATUS_NOT_FINITE, "'nan', is not finite"},
@@ -175,7 +175,7 @@ static void test_wrong_files(void** state) {
   assert_int_equal(
       read_until(scratch_write(&s, "binary", binary, sizeof binary, path), problem, &error),
       SAP_STATUS_SYNTAX);
-  assert_non_null(strstr(error.message, "is no text"));
+  assert_non_null(strstr(error.message, "is not text"));
   sap_problem_reader* reader = (sap_problem_reader*)&s;
   assert_int_equal(sap_problem_reader_open(NULL, &reader, &error), SAP_STATUS_ARGUMENT);
   assert_null(reader);

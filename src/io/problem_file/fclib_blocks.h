@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a global problem's constraint blocks are: read from /sapstep, or found in H and G.
+// Trees and constraint blocks of a global problem: read from /sapstep, or derived from M, H and G.
 #ifndef SAP_IO_PROBLEM_FILE_FCLIB_BLOCKS_H
 #define SAP_IO_PROBLEM_FILE_FCLIB_BLOCKS_H
 
@@ -10,25 +10,21 @@
 enum { SAP_FCLIB_SET, SAP_FCLIB_NROWS, SAP_FCLIB_NTREES, SAP_FCLIB_FIELDS };
 
 typedef struct sap_fclib_global {
-  int32_t nv, ncontacts, nfree, nother;  // other: rows of K
+  int32_t nv, ncontacts, nfree, nother;  // nother: rows of K
   sap_fclib_matrix M, H, G, K;
   sap_fclib_reals mu, f, w, b, R, v_star, v_guess;
   sap_fclib_reals G_R, K_R, K_v_hat, K_lower, K_upper;
-  bool exact;  // the file has /sapstep/blocks: trees and blocks are as it says
-  sap_fclib_integers tree_sizes, tree_start, tree_of;  // tree_of: of a velocity
+  bool exact;  // the file has /sapstep/blocks, which defines trees and blocks
+  sap_fclib_integers tree_sizes, tree_start, tree_of;  // tree_of: tree of each velocity
   sap_fclib_integers blocks, block_trees;              // SAP_FCLIB_FIELDS per block
   uint64_t* keys;                                      // NULL: none
 } sap_fclib_global;
 
-// tree_sizes, tree_start and tree_of.
+// Fills tree_sizes, tree_start and tree_of.
 sap_status sap_fclib_find_trees(const sap_fclib_file* file, sap_fclib_global* g, sap_error* error);
-// blocks, block_trees and keys; checks that they fit H, G and K.
+// Fills blocks, block_trees and keys; checks that they match H, G and K.
 sap_status sap_fclib_find_blocks(const sap_fclib_file* file, sap_fclib_global* g, sap_error* error);
-// A of the problem, or its inverse where M is not symmetric, and v* unless the file has it. v_star
-// holds f.
-sap_status sap_fclib_set_momentum(const sap_fclib_file* file, sap_fclib_global* g,
-                                  sap_problem* problem, sap_error* error);
-// Blocks in the order of the table.
+// Adds the blocks to the problem in the order of the table.
 sap_status sap_fclib_add_blocks(const sap_fclib_file* file, const sap_fclib_global* g,
                                 sap_problem* problem, sap_error* error);
 #endif

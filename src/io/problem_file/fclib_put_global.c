@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a problem as /fclib_global, and in /sapstep what brings it back bit by bit.
+// Writes a problem as /fclib_global, and in /sapstep the data that restore it bit by bit.
 #include "io/problem_file/fclib_file.h"
 #include "io/problem_file/fclib_output.h"
 
@@ -9,45 +9,31 @@
 
 #include "core/memory.h"
 
-typedef struct reals {
-  double* values;
-  int32_t count, capacity;
-} reals;
-
-typedef struct integers {
-  int32_t* values;
-  int32_t count, capacity;
-} integers;
-
 typedef struct output {
   const sap_problem* problem;
   int32_t* tree_start;  // (ntrees + 1)
   sap_fclib_columns M, H, G, K;
-  reals mu, w, R, b, G_R, K_R, K_v_hat, K_lower, K_upper, f;
-  integers blocks, block_trees, tree_sizes;
+  sap_fclib_reals mu, w, R, b, G_R, K_R, K_v_hat, K_lower, K_upper, f;
+  sap_fclib_integers blocks, block_trees, tree_sizes;
   uint64_t* keys;
 } output;
 
-static sap_status push(reals* a, double x, sap_error* error) {
-  const sap_status status = SAP_GROW(&a->values, &a->capacity, a->count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->values[a->count++] = x;
-  }
-  return status;
+static sap_status push(sap_fclib_reals* a, double x, sap_error* error) {
+  SAP_TRY(SAP_GROW(&a->values, &a->capacity, a->count + 1, error));
+  a->values[a->count++] = x;
+  return SAP_STATUS_OK;
 }
 
-static sap_status push_integer(integers* a, int32_t x, sap_error* error) {
-  const sap_status status = SAP_GROW(&a->values, &a->capacity, a->count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->values[a->count++] = x;
-  }
-  return status;
+static sap_status push_integer(sap_fclib_integers* a, int32_t x, sap_error* error) {
+  SAP_TRY(SAP_GROW(&a->values, &a->capacity, a->count + 1, error));
+  a->values[a->count++] = x;
+  return SAP_STATUS_OK;
 }
 
-static void clear(output* o) {
+static void clear_output(output* o) {
   sap_fclib_columns* const matrices[] = {&o->M, &o->H, &o->G, &o->K};
-  reals* const vectors[] = {&o->mu,  &o->w,       &o->R,       &o->b,       &o->G_R,
-                            &o->K_R, &o->K_v_hat, &o->K_lower, &o->K_upper, &o->f};
+  sap_fclib_reals* const vectors[] = {&o->mu,  &o->w,       &o->R,       &o->b,       &o->G_R,
+                                      &o->K_R, &o->K_v_hat, &o->K_lower, &o->K_upper, &o->f};
   for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i) {
     sap_fclib_columns_clear(matrices[i]);
   }
@@ -61,7 +47,7 @@ static void clear(output* o) {
   sap_free(o->keys);
 }
 
-static sap_status start(output* o, sap_error* error) {
+static sap_status start_output(output* o, sap_error* error) {
   const sap_problem* p = o->problem;
   const int32_t ntrees = sap_problem_tree_count(p), nblocks = sap_problem_block_count(p);
   o->tree_start = sap_allocate((size_t)ntrees + 1, sizeof *o->tree_start);
@@ -74,30 +60,24 @@ static sap_status start(output* o, sap_error* error) {
       return sap_fail(error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set", (long)t);
     }
     o->tree_start[t + 1] = o->tree_start[t] + sap_problem_tree_size(p, t);
-    const sap_status status = push_integer(&o->tree_sizes, sap_problem_tree_size(p, t), error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(push_integer(&o->tree_sizes, sap_problem_tree_size(p, t), error));
   }
   return SAP_STATUS_OK;
 }
 
-// Entry (i, j) of A's block (a, b), whichever of the two orders it is stored in.
+// Returns entry (i, j) of A's block (a, b), which is stored as (a, b) or as its transpose (b, a).
 static double entry(const double* block, const double* transpose, int32_t na, int32_t nb, int32_t i,
                     int32_t j) {
   return block != NULL ? block[(size_t)j * (size_t)na + (size_t)i]
                        : transpose[(size_t)i * (size_t)nb + (size_t)j];
 }
 
-// M by columns and f = A v*. Diagonal blocks are written whole, couplings only where they are.
+// Gathers M by columns, and f = A v*. Diagonal blocks are dense; absent couplings are omitted.
 static sap_status gather_momentum(output* o, sap_error* error) {
   const sap_problem* p = o->problem;
   const int32_t ntrees = sap_problem_tree_count(p), nv = sap_problem_velocity_count(p);
   const double* v = sap_problem_v_star(p);
-  sap_status status = SAP_GROW(&o->f.values, &o->f.capacity, nv, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&o->f.values, &o->f.capacity, nv, error));
   o->f.count = nv;
   if (nv > 0) {
     memset(o->f.values, 0, (size_t)nv * sizeof(double));
@@ -112,22 +92,16 @@ static sap_status gather_momentum(output* o, sap_error* error) {
         for (int32_t i = 0; i < na && (block != NULL || transpose != NULL); ++i) {
           const double x = entry(block, transpose, na, nb, i, j);
           o->f.values[o->tree_start[a] + i] += x * v[o->tree_start[b] + j];
-          status = sap_fclib_append(&o->M, o->tree_start[a] + i, x, error);
-          if (status != SAP_STATUS_OK) {
-            return status;
-          }
+          SAP_TRY(sap_fclib_append(&o->M, o->tree_start[a] + i, x, error));
         }
       }
-      status = sap_fclib_end_column(&o->M, error);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
+      SAP_TRY(sap_fclib_end_column(&o->M, error));
     }
   }
   return SAP_STATUS_OK;
 }
 
-// A row of the block's Jacobian becomes a column.
+// Appends a row of the block's Jacobian as a column.
 static sap_status append_row(const output* o, const sap_block* block, int32_t row,
                              sap_fclib_columns* out, sap_error* error) {
   for (int32_t t = 0; t < block->ntrees; ++t) {
@@ -135,11 +109,8 @@ static sap_status append_row(const output* o, const sap_block* block, int32_t ro
     const int32_t n = sap_problem_tree_size(o->problem, block->trees[t]);
     for (int32_t i = 0; i < n; ++i) {
       const double x = block->jacobians[t][(size_t)i * (size_t)block->nrows + (size_t)row];
-      if (x != 0.0 || signbit(x) != 0) {  // -0 comes back, too
-        const sap_status status = sap_fclib_append(out, first + i, x, error);
-        if (status != SAP_STATUS_OK) {
-          return status;
-        }
+      if (x != 0.0 || signbit(x) != 0) {  // keep -0
+        SAP_TRY(sap_fclib_append(out, first + i, x, error));
       }
     }
   }
@@ -147,67 +118,49 @@ static sap_status append_row(const output* o, const sap_block* block, int32_t ro
 }
 
 static sap_status gather_cone(output* o, const sap_block* block, sap_error* error) {
-  sap_status status = push(&o->mu, block->friction, error);
-  for (int32_t k = 0; k < 3 && status == SAP_STATUS_OK; ++k) {
+  SAP_TRY(push(&o->mu, block->friction, error));
+  for (int32_t k = 0; k < 3; ++k) {
     const int32_t row = sap_fclib_row(k);
-    status = push(&o->w, -block->v_hat[row], error);
-    if (status == SAP_STATUS_OK) {
-      status = push(&o->R, block->R[row], error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = append_row(o, block, row, &o->H, error);
-    }
+    SAP_TRY(push(&o->w, -block->v_hat[row], error));
+    SAP_TRY(push(&o->R, block->R[row], error));
+    SAP_TRY(append_row(o, block, row, &o->H, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status gather_free(output* o, const sap_block* block, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; i < block->nrows && status == SAP_STATUS_OK; ++i) {
-    status = push(&o->b, -block->v_hat[i], error);
-    if (status == SAP_STATUS_OK) {
-      status = push(&o->G_R, block->R[i], error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = append_row(o, block, i, &o->G, error);
-    }
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    SAP_TRY(push(&o->b, -block->v_hat[i], error));
+    SAP_TRY(push(&o->G_R, block->R[i], error));
+    SAP_TRY(append_row(o, block, i, &o->G, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status gather_other(output* o, const sap_block* block, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; i < block->nrows && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = 0; i < block->nrows; ++i) {
     const bool box = block->set == SAP_SET_BOX;
     const double values[4] = {block->R[i], block->v_hat[i], box ? block->lower[i] : 0.0,
                               box ? block->upper[i] : 0.0};
-    reals* const to[4] = {&o->K_R, &o->K_v_hat, &o->K_lower, &o->K_upper};
-    for (int k = 0; k < 4 && status == SAP_STATUS_OK; ++k) {
-      status = push(to[k], values[k], error);
+    sap_fclib_reals* const to[4] = {&o->K_R, &o->K_v_hat, &o->K_lower, &o->K_upper};
+    for (int k = 0; k < 4; ++k) {
+      SAP_TRY(push(to[k], values[k], error));
     }
-    if (status == SAP_STATUS_OK) {
-      status = append_row(o, block, i, &o->K, error);
-    }
+    SAP_TRY(append_row(o, block, i, &o->K, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status gather_block(output* o, int32_t index, sap_error* error) {
   sap_block block;
-  sap_status status = sap_problem_block(o->problem, index, &block, NULL, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_problem_block(o->problem, index, &block, NULL, error));
   o->keys[index] = block.key;
   const int32_t table[3] = {(int32_t)block.set, block.nrows, block.ntrees};
-  for (int i = 0; i < 3 && status == SAP_STATUS_OK; ++i) {
-    status = push_integer(&o->blocks, table[i], error);
+  for (int i = 0; i < 3; ++i) {
+    SAP_TRY(push_integer(&o->blocks, table[i], error));
   }
-  for (int32_t t = 0; t < block.ntrees && status == SAP_STATUS_OK; ++t) {
-    status = push_integer(&o->block_trees, block.trees[t], error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  for (int32_t t = 0; t < block.ntrees; ++t) {
+    SAP_TRY(push_integer(&o->block_trees, block.trees[t], error));
   }
   if (block.set == SAP_SET_FRICTION_CONE && block.nrows == 3) {
     return gather_cone(o, &block, error);
@@ -225,7 +178,7 @@ static sap_status gather_block(output* o, int32_t index, sap_error* error) {
       (long)index);
 }
 
-static bool put_reals(hid_t file, const char* name, const reals* a) {
+static bool put_reals(hid_t file, const char* name, const sap_fclib_reals* a) {
   return sap_fclib_put_reals(file, name, a->count, a->values);
 }
 
@@ -267,7 +220,7 @@ static bool put_sapstep(hid_t file, const output* o) {
 
 sap_status sap_fclib_put_global(hid_t file, const sap_problem* problem, sap_error* error) {
   output o = {.problem = problem};
-  sap_status status = start(&o, error);
+  sap_status status = start_output(&o, error);
   if (status == SAP_STATUS_OK) {
     status = gather_momentum(&o, error);
   }
@@ -275,9 +228,9 @@ sap_status sap_fclib_put_global(hid_t file, const sap_problem* problem, sap_erro
     status = gather_block(&o, b, error);
   }
   if (status == SAP_STATUS_OK && !(put_fclib(file, &o) && put_sapstep(file, &o))) {
-    status = sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 could not take the problem");
+    status = sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");
   }
-  clear(&o);
+  clear_output(&o);
   return status;
 }
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What both forms of FCLIB files share, and the choice between them.
+// Recognises FCLIB files, reads the parts that both forms share, and chooses the form.
 #include <stdio.h>
 #include <string.h>
 
@@ -20,7 +20,7 @@ bool sap_fclib_is_name(const char* path) {
 bool sap_fclib_is_file(const char* path) {
   static const unsigned char signature[8] = {0x89, 'H', 'D', 'F', '\r', '\n', 0x1a, '\n'};
   unsigned char head[8];
-  // A pipe is no HDF5 file, and would lose its first bytes.
+  // A pipe is not an HDF5 file, and reading would consume its first bytes.
   FILE* stream = sap_file_regular(path, NULL) == SAP_STATUS_OK ? fopen(path, "rb") : NULL;
   const bool read = stream != NULL && fread(head, 1, sizeof head, stream) == sizeof head;
   if (stream != NULL) {
@@ -55,22 +55,20 @@ sap_status sap_fclib_read_contacts(const sap_fclib_file* file, const char* group
   char name[NAME_SIZE];
   int32_t unused;
   (void)snprintf(name, sizeof name, "%s/spacedim", group);
-  sap_status status = sap_fclib_read_integer(file, name, 3, 3, &unused, error);
+  SAP_TRY(sap_fclib_read_integer(file, name, 3, 3, &unused, error));
   (void)snprintf(name, sizeof name, "%s/vectors/mu", group);
-  if (status == SAP_STATUS_OK) {
-    status = sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, mu, error);
-  }
-  if (status == SAP_STATUS_OK && mu->count > INT32_MAX / 9) {
+  SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, mu, error));
+  if (mu->count > INT32_MAX / 9) {
     return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%ld contacts are too many",
                           (long)mu->count);
   }
-  for (int32_t i = 0; i < mu->count && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = 0; i < mu->count; ++i) {
     if (!(mu->values[i] >= 0.0)) {
       return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "[%ld] = %g must be >= 0",
                             (long)i, mu->values[i]);
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_fclib_read_R(const sap_fclib_file* file, const char* group, int32_t ncontacts,
@@ -78,16 +76,15 @@ sap_status sap_fclib_read_R(const sap_fclib_file* file, const char* group, int32
   char name[NAME_SIZE];
   (void)snprintf(name, sizeof name, "%s/vectors/R", group);
   const int32_t n = 3 * ncontacts;
-  sap_status status;
   if (!sap_fclib_has(file, name)) {
-    status = SAP_GROW(&out->values, &out->capacity, n, error);
-    if (status == SAP_STATUS_OK && n > 0) {
+    SAP_TRY(SAP_GROW(&out->values, &out->capacity, n, error));
+    if (n > 0) {
       memset(out->values, 0, (size_t)n * sizeof(double));
     }
-    return status;
+    return SAP_STATUS_OK;
   }
-  status = sap_fclib_read_reals(file, name, n, out, error);
-  for (int32_t i = 0; i < n && status == SAP_STATUS_OK; i += 3) {
+  SAP_TRY(sap_fclib_read_reals(file, name, n, out, error));
+  for (int32_t i = 0; i < n; i += 3) {
     double* R = out->values + i;
     const double Rn = R[0];
     if (!(Rn >= 0.0) || !(R[1] >= 0.0) || R[1] != R[2]) {
@@ -98,7 +95,7 @@ sap_status sap_fclib_read_R(const sap_fclib_file* file, const char* group, int32
     R[0] = R[1];
     R[2] = Rn;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_error* error) {
@@ -110,11 +107,11 @@ sap_status sap_fclib_read_problem(const char* path, sap_problem* problem, sap_er
     status = sap_fclib_has(&file, "fclib_local")    ? sap_fclib_read_local(&file, problem, error)
              : sap_fclib_has(&file, "fclib_global") ? sap_fclib_read_global(&file, problem, error)
                                                     : sap_fail(error, SAP_STATUS_SYNTAX,
-                                                               "%s: neither group '/fclib_local' "
-                                                               "nor '/fclib_global' is there",
+                                                               "%s: no group '/fclib_local' or "
+                                                               "'/fclib_global'",
                                                                path);
   }
-  if (status != SAP_STATUS_OK && file.id >= 0) {  // what is in it may be damaged
+  if (status != SAP_STATUS_OK && file.id >= 0) {  // the file may be damaged
     sap_hdf5_silence_exit();
   }
   sap_fclib_close(&file);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solutions and guesses that stand beside a problem.
+// Reads /solution and /guesses of FCLIB files.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,22 +12,22 @@
 #ifdef SAPSTEP_HDF5
 enum { NAME_SIZE = 64 };
 
-typedef struct beside {
+typedef struct stored_solution {
   const sap_fclib_file* file;
   const sap_problem* problem;
   bool local;
   char group[NAME_SIZE];
-  int32_t rows[3];  // of friction cones, of free blocks, of others
+  int32_t rows[3];  // rows of friction cones, of free blocks, of other blocks
   sap_fclib_reals parts[3];
   sap_fclib_reals v, cost;
   int32_t* tree_start;  // first velocity of each tree
-} beside;
+} stored_solution;
 
 static int kind_of(sap_set set) {
   return set == SAP_SET_FRICTION_CONE ? 0 : set == SAP_SET_FREE ? 1 : 2;
 }
 
-static void count_rows(beside* b) {
+static void count_rows(stored_solution* b) {
   for (int32_t i = 0; i < sap_problem_block_count(b->problem); ++i) {
     sap_block block;
     (void)sap_problem_block(b->problem, i, &block, NULL, NULL);
@@ -35,7 +35,7 @@ static void count_rows(beside* b) {
   }
 }
 
-static sap_status find_tree_starts(beside* b, sap_error* error) {
+static sap_status find_tree_starts(stored_solution* b, sap_error* error) {
   const int32_t ntrees = sap_problem_tree_count(b->problem);
   b->tree_start = sap_allocate((size_t)ntrees, sizeof *b->tree_start);
   if (b->tree_start == NULL) {
@@ -47,44 +47,45 @@ static sap_status find_tree_starts(beside* b, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-static sap_status read_part(beside* b, const char* name, int64_t count, sap_fclib_reals* out,
-                            sap_error* error) {
+static sap_status read_part(stored_solution* b, const char* name, int64_t count,
+                            sap_fclib_reals* out, sap_error* error) {
   char path[2 * NAME_SIZE];
   (void)snprintf(path, sizeof path, "%s/%s", b->group, name);
   return sap_fclib_read_reals(b->file, path, count, out, error);
 }
 
-// A local problem's velocities are u of its contacts, then those of the bilateral rows: 0.
-static sap_status read_velocities(beside* b, sap_error* error) {
+// Reads the velocities. For a local problem these are u of its contacts; those of its bilateral rows
+// are zero.
+static sap_status read_velocities(stored_solution* b, sap_error* error) {
   const int32_t nv = sap_problem_velocity_count(b->problem);
   if (!b->local) {
     return read_part(b, "v", nv, &b->v, error);
   }
   return b->rows[0] <= nv ? read_part(b, "u", b->rows[0], &b->v, error)
                           : sap_fclib_fail(b->file, error, SAP_STATUS_ARGUMENT, b->group,
-                                           "the problem is not the file's");
+                                           "the problem is not the one in the file");
 }
 
-static sap_status read_all(beside* b, bool solution, sap_error* error) {
-  sap_status status = read_part(b, "r", b->rows[0], &b->parts[0], error);
-  if (status == SAP_STATUS_OK && b->rows[1] > 0) {
-    status = read_part(b, "l", b->rows[1], &b->parts[1], error);
+static sap_status read_all(stored_solution* b, bool solution, sap_error* error) {
+  SAP_TRY(read_part(b, "r", b->rows[0], &b->parts[0], error));
+  if (b->rows[1] > 0) {
+    SAP_TRY(read_part(b, "l", b->rows[1], &b->parts[1], error));
   }
-  if (status == SAP_STATUS_OK && b->rows[2] > 0) {
+  if (b->rows[2] > 0) {
     if (!solution) {
       return sap_fclib_fail(b->file, error, SAP_STATUS_UNSUPPORTED, b->group,
-                            "FCLIB's guesses have no words for limits and boxes");
+                            "FCLIB's guesses cannot store impulses of limits and boxes");
     }
-    status = sap_fclib_read_reals(b->file, "sapstep/solution_K", b->rows[2], &b->parts[2], error);
+    SAP_TRY(sap_fclib_read_reals(b->file, "sapstep/solution_K", b->rows[2], &b->parts[2], error));
   }
-  if (status == SAP_STATUS_OK && solution && sap_fclib_has(b->file, "sapstep/solution_cost")) {
-    status = sap_fclib_read_reals(b->file, "sapstep/solution_cost", 1, &b->cost, error);
+  if (solution && sap_fclib_has(b->file, "sapstep/solution_cost")) {
+    SAP_TRY(sap_fclib_read_reals(b->file, "sapstep/solution_cost", 1, &b->cost, error));
   }
-  return status == SAP_STATUS_OK ? read_velocities(b, error) : status;
+  return read_velocities(b, error);
 }
 
-// Velocities of a local problem turn from N T1 T2 as impulses do.
-static void take_velocities(const beside* b, sap_solution* s) {
+// Copies velocities; those of a local problem change from N T1 T2 to T1 T2 N, as impulses do.
+static void take_velocities(const stored_solution* b, sap_solution* s) {
   for (int32_t i = 0; i < s->nv; ++i) {
     s->v[i] = s->impulse[i] = 0.0;
   }
@@ -93,7 +94,7 @@ static void take_velocities(const beside* b, sap_solution* s) {
   }
 }
 
-static void take_impulses(const beside* b, sap_solution* s) {
+static void take_impulses(const stored_solution* b, sap_solution* s) {
   int32_t at[3] = {0, 0, 0};
   for (int32_t i = 0; i < sap_problem_block_count(b->problem); ++i) {
     sap_block block;
@@ -107,8 +108,8 @@ static void take_impulses(const beside* b, sap_solution* s) {
   }
 }
 
-// vc = J v and J' gamma
-static void multiply_jacobians(const beside* b, sap_solution* s) {
+// Computes vc = J v and impulse = J' gamma.
+static void multiply_jacobians(const stored_solution* b, sap_solution* s) {
   for (int32_t i = 0; i < sap_problem_block_count(b->problem); ++i) {
     sap_block block;
     int32_t first = 0;
@@ -129,9 +130,9 @@ static void multiply_jacobians(const beside* b, sap_solution* s) {
   }
 }
 
-static sap_status read_beside(const sap_fclib_file* file, const sap_problem* problem, int32_t index,
+static sap_status read_stored(const sap_fclib_file* file, const sap_problem* problem, int32_t index,
                               sap_solution* solution, bool* found, sap_error* error) {
-  beside b = {.file = file, .problem = problem, .group = "solution"};
+  stored_solution b = {.file = file, .problem = problem, .group = "solution"};
   b.local = sap_fclib_has(file, "fclib_local");
   if (index > 0) {
     (void)snprintf(b.group, sizeof b.group, "guesses/%ld", (long)index);
@@ -171,9 +172,9 @@ sap_status sap_fclib_read_solution(const char* path, const sap_problem* problem,
   sap_fclib_file file;
   sap_status status = sap_fclib_open(path, &file, error);
   if (status == SAP_STATUS_OK) {
-    status = read_beside(&file, problem, index, solution, found, error);
+    status = read_stored(&file, problem, index, solution, found, error);
   }
-  if (status != SAP_STATUS_OK && file.id >= 0) {  // what is in it may be damaged
+  if (status != SAP_STATUS_OK && file.id >= 0) {  // the file may be damaged
     sap_hdf5_silence_exit();
   }
   sap_fclib_close(&file);

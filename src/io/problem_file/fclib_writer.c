@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A file is made in memory and handed over as bytes, so that a full disk meets our own file code.
+// Writes FCLIB files. HDF5 builds the file in memory, and our own file code writes the bytes, so
+// that a full disk is handled there.
 
 #include "core/memory.h"
 #include "io/hdf5/hdf5_silence.h"
@@ -30,7 +31,7 @@ sap_status sap_fclib_writer_create(sap_fclib_writer** out, sap_error* error) {
   if ((*out)->file < 0) {
     sap_free(*out);
     *out = NULL;
-    return sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 cannot make a file in memory");
+    return sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 cannot create a file in memory");
   }
   return SAP_STATUS_OK;
 }
@@ -57,7 +58,7 @@ sap_status sap_fclib_write_problem(sap_fclib_writer* writer, const sap_problem* 
   return status;
 }
 
-// r and u = vc - v_hat of the friction cones, l of the free rows, K_r of the others.
+// r and u = vc - v_hat of friction cones, l of free rows, impulses of other rows.
 typedef struct parts {
   double *r, *u, *l, *other;
   int32_t nr, nl, nother;
@@ -92,7 +93,7 @@ sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem*
   if (!writer->has_problem || writer->has_solution) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED,
                     writer->has_solution ? "an HDF5 file holds one solution"
-                                         : "an HDF5 file holds a solution beside its problem only");
+                                         : "an HDF5 file needs its problem before a solution");
   }
   const size_t n = (size_t)sap_problem_row_count(problem);
   double* memory = sap_allocate(4 * n + 1, sizeof *memory);
@@ -114,7 +115,7 @@ sap_status sap_fclib_write_solution(sap_fclib_writer* writer, const sap_problem*
   sap_hdf5_silence_end(&silence);
   sap_free(memory);
   return good ? SAP_STATUS_OK
-              : sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 could not take the solution");
+              : sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 could not store the solution");
 }
 
 sap_status sap_fclib_write_bytes(sap_fclib_writer* writer, FILE* stream, sap_error* error) {
@@ -126,14 +127,15 @@ sap_status sap_fclib_write_bytes(sap_fclib_writer* writer, FILE* stream, sap_err
   const ssize_t size =
       H5Fflush(writer->file, H5F_SCOPE_GLOBAL) >= 0 ? H5Fget_file_image(writer->file, NULL, 0) : -1;
   unsigned char* bytes = size > 0 ? sap_allocate((size_t)size, 1) : NULL;
-  sap_status status = size <= 0       ? sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 made no file")
+  sap_status status = size <= 0
+                          ? sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 produced no file image")
                       : bytes == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory")
                                       : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK && H5Fget_file_image(writer->file, bytes, (size_t)size) != size) {
-    status = sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 made no file");
+    status = sap_fail(error, SAP_STATUS_INTERNAL, "HDF5 produced no file image");
   }
   if (status == SAP_STATUS_OK) {
-    (void)fwrite(bytes, 1, (size_t)size, stream);  // the caller asks the stream how it went
+    (void)fwrite(bytes, 1, (size_t)size, stream);  // the caller checks the stream
   }
   sap_free(bytes);
   sap_hdf5_silence_end(&silence);

@@ -1,13 +1,33 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads contact problems from text.
+// Reads contact problems and solutions from text; hands HDF5 files to the FCLIB reader.
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+
+#include <lapacke.h>
 
 #include <sapstep/problem_file.h>
 
 #include "core/c_locale.h"
 #include "core/memory.h"
 #include "io/problem_file/fclib.h"
-#include "io/problem_file/problem_file_reader.h"
+#include "io/problem_file/text_reader.h"
+
+enum { NAME_SIZE = 96 };  // room for "contact 2147483647 of 2147483647" and similar names
+
+struct sap_problem_reader {
+  char* hdf5_path;  // NULL: text
+  bool hdf5_done;
+  sap_text_reader text;
+  double dt;
+  int32_t ntrees;
+  int64_t nv;
+  int32_t* tree_sizes;   // (ntrees)
+  double* matrices;      // the trees' blocks of A, concatenated
+  int32_t matrix_count;  // numbers in `matrices`
+  double* scratch;       // factor of a block, or Jacobians of a contact, column-major
+  int32_t tree_capacity, matrix_capacity, scratch_capacity;
+};
 
 sap_status sap_problem_reader_open(const char* path, sap_problem_reader** out, sap_error* error) {
   if (out == NULL) {
@@ -48,12 +68,54 @@ void sap_problem_reader_close(sap_problem_reader* reader) {
   }
 }
 
+static const double SYMMETRY_TOLERANCE = 1e-10;
+
+static sap_status check_symmetric(const sap_text_reader* text, const char* name, int32_t n,
+                                  sap_error* error) {
+  const double* a = text->values + 1;
+  for (int32_t i = 0; i < n; ++i) {
+    const double* row_i = a + (size_t)i * (size_t)n;
+    if (!(row_i[i] > 0.0)) {
+      return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+                           "%s is not positive definite, A(%ld,%ld) = %.17g", name, (long)i,
+                           (long)i, row_i[i]);
+    }
+    for (int32_t j = 0; j < i; ++j) {
+      const double* row_j = a + (size_t)j * (size_t)n;
+      const double scale = sqrt(row_i[i]) * sqrt(row_j[j]);
+      if (!(fabs(row_i[j] - row_j[i]) <= SYMMETRY_TOLERANCE * scale)) {
+        return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+                             "%s is not symmetric, A(%ld,%ld) = %.17g, A(%ld,%ld) = %.17g", name,
+                             (long)i, (long)j, row_i[j], (long)j, (long)i, row_j[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Fails with NOT_SPD unless the n x n matrix in values[1 ...] is symmetric and positive definite.
+static sap_status check_spd(sap_problem_reader* reader, const char* name, int32_t n,
+                            sap_error* error) {
+  const sap_text_reader* text = &reader->text;
+  SAP_TRY(check_symmetric(text, name, n, error));
+  sap_status status = SAP_GROW(&reader->scratch, &reader->scratch_capacity, n * n, error);
+  if (status != SAP_STATUS_OK) {
+    return sap_text_pass(text, error, status);
+  }
+  memcpy(reader->scratch, text->values + 1, (size_t)n * (size_t)n * sizeof *reader->scratch);
+  // The values are in row order, so the lower triangle is LAPACK's upper one.
+  const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, reader->scratch, n);
+  if (info != 0) {
+    return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
+                         "%s is not positive definite, its leading %ld x %ld part is not", name,
+                         (long)info, (long)info);
+  }
+  return SAP_STATUS_OK;
+}
+
 static sap_status read_sizes(sap_problem_reader* reader, sap_error* error) {
   sap_text_reader* text = &reader->text;
-  sap_status status = sap_text_numbers(text, NULL, 2, "the line 'dt ntrees'", error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_text_numbers(text, NULL, 2, "the line 'dt ntrees'", error));
   reader->dt = text->values[0];
   if (!(reader->dt > 0.0)) {
     return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "dt = %.17g must be > 0 s", reader->dt);
@@ -63,18 +125,12 @@ static sap_status read_sizes(sap_problem_reader* reader, sap_error* error) {
 
 static sap_status read_tree(sap_problem_reader* reader, int32_t tree, sap_error* error) {
   sap_text_reader* text = &reader->text;
-  char name[SAP_PROBLEM_NAME_SIZE];
+  char name[NAME_SIZE];
   (void)snprintf(name, sizeof name, "A of tree %ld of %ld", (long)tree, (long)reader->ntrees);
-  sap_status status = sap_text_numbers(text, NULL, -1, name, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_text_numbers(text, NULL, -1, name, error));
   int32_t n = 0;
   (void)snprintf(name, sizeof name, "size n of tree %ld", (long)tree);
-  status = sap_text_integer(text, 0, 1, name, &n, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_text_integer(text, 0, 1, name, &n, error));
   const int64_t wanted = (int64_t)n * n;
   if (text->value_count - 1 != wanted) {
     return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
@@ -82,15 +138,12 @@ static sap_status read_tree(sap_problem_reader* reader, int32_t tree, sap_error*
                          (long)n, (long long)wanted, (long)text->value_count - 1);
   }
   (void)snprintf(name, sizeof name, "A of tree %ld", (long)tree);
-  status = sap_text_check_spd(text, name, n, &reader->scratch, &reader->scratch_capacity, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_spd(reader, name, n, error));
   const int32_t count = (int32_t)wanted;
   if (count > INT32_MAX - reader->matrix_count) {
     return sap_text_fail(text, error, SAP_STATUS_MEMORY, "A has more than 2^31 numbers");
   }
-  status = SAP_GROW(&reader->tree_sizes, &reader->tree_capacity, tree + 1, error);
+  sap_status status = SAP_GROW(&reader->tree_sizes, &reader->tree_capacity, tree + 1, error);
   if (status == SAP_STATUS_OK) {
     status =
         SAP_GROW(&reader->matrices, &reader->matrix_capacity, reader->matrix_count + count, error);
@@ -115,10 +168,7 @@ static sap_status read_trees(sap_problem_reader* reader, sap_problem* problem, s
   reader->matrix_count = 0;
   reader->nv = 0;
   for (int32_t tree = 0; tree < reader->ntrees; ++tree) {
-    const sap_status status = read_tree(reader, tree, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(read_tree(reader, tree, error));
   }
   sap_status status =
       sap_problem_reset(problem, reader->dt, reader->ntrees, reader->tree_sizes, error);
@@ -134,20 +184,120 @@ static sap_status read_trees(sap_problem_reader* reader, sap_problem* problem, s
 static sap_status read_velocities(sap_problem_reader* reader, sap_problem* problem,
                                   sap_error* error) {
   sap_text_reader* text = &reader->text;
-  sap_status status = sap_text_numbers(text, NULL, reader->nv, "v_star", error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = sap_problem_set_v_star(problem, text->values, error);
+  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_star", error));
+  sap_status status = sap_problem_set_v_star(problem, text->values, error);
   if (status != SAP_STATUS_OK) {
     return sap_text_pass(text, error, status);
   }
-  status = sap_text_numbers(text, NULL, reader->nv, "v_guess", error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_text_numbers(text, NULL, reader->nv, "v_guess", error));
   status = sap_problem_set_v_guess(problem, text->values, error);
   return status == SAP_STATUS_OK ? status : sap_text_pass(text, error, status);
+}
+
+static sap_status read_contact_trees(const sap_problem_reader* reader, const char* name,
+                                     int32_t trees[2], int32_t* ntrees, sap_error* error) {
+  const sap_text_reader* text = &reader->text;
+  for (int32_t i = 0; i < 2; ++i) {
+    char label[NAME_SIZE + 16];
+    (void)snprintf(label, sizeof label, "%s: tree%c", name, i == 0 ? 'A' : 'B');
+    SAP_TRY(sap_text_integer(text, i, i == 0 ? 0 : -1, label, &trees[i], error));
+    if (trees[i] >= reader->ntrees) {
+      return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                           "%s = %ld is out of range, there are %ld trees", label, (long)trees[i],
+                           (long)reader->ntrees);
+    }
+  }
+  if (trees[0] == trees[1]) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "%s: treeA and treeB are both %ld", name,
+                         (long)trees[0]);
+  }
+  *ntrees = trees[1] < 0 ? 1 : 2;
+  return SAP_STATUS_OK;
+}
+
+enum { CONTACT_HEAD = 3 };  // treeA treeB mu, before R, v_hat and J
+
+// Returns the number of rows of a contact whose line holds `count` numbers; 0: invalid count.
+static int32_t rows_of(int32_t count, int64_t columns) {
+  static const int32_t rows[] = {3, 4, 6};
+  for (int i = 0; i < 3; ++i) {
+    if (count == CONTACT_HEAD + rows[i] * (2 + columns)) {
+      return rows[i];
+    }
+  }
+  return 0;
+}
+
+static sap_status read_contact(sap_problem_reader* reader, sap_problem* problem, const char* name,
+                               sap_error* error) {
+  sap_text_reader* text = &reader->text;
+  SAP_TRY(sap_text_numbers(text, NULL, -1, name, error));
+  if (text->value_count < CONTACT_HEAD) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                         "%s needs %d numbers before its Jacobian, found %ld", name, CONTACT_HEAD,
+                         (long)text->value_count);
+  }
+  int32_t trees[2];
+  int32_t ntrees = 0;
+  SAP_TRY(read_contact_trees(reader, name, trees, &ntrees, error));
+  const int64_t columns =
+      (int64_t)reader->tree_sizes[trees[0]] + (ntrees == 2 ? reader->tree_sizes[trees[1]] : 0);
+  const int32_t nrows = rows_of(text->value_count, columns);
+  if (nrows == 0) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
+                         "%s needs %lld numbers for 3 rows, %lld for 4 or %lld for 6, found %ld",
+                         name, (long long)(CONTACT_HEAD + 3 * (2 + columns)),
+                         (long long)(CONTACT_HEAD + 4 * (2 + columns)),
+                         (long long)(CONTACT_HEAD + 6 * (2 + columns)), (long)text->value_count);
+  }
+  sap_status status =
+      SAP_GROW(&reader->scratch, &reader->scratch_capacity, nrows * (int32_t)columns, error);
+  if (status != SAP_STATUS_OK) {
+    return sap_text_pass(text, error, status);
+  }
+  const double* rows = text->values + CONTACT_HEAD + 2 * nrows;
+  double* jacobian = reader->scratch;
+  const double* jacobians[2] = {NULL, NULL};
+  for (int32_t i = 0; i < ntrees; ++i) {
+    const int32_t n = reader->tree_sizes[trees[i]];
+    jacobians[i] = jacobian;
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t row = 0; row < nrows; ++row) {
+        *jacobian++ = rows[(size_t)row * (size_t)n + (size_t)j];
+      }
+    }
+    rows += (size_t)nrows * (size_t)n;
+  }
+  const sap_block block = {.set = SAP_SET_FRICTION_CONE,
+                           .nrows = nrows,
+                           .ntrees = ntrees,
+                           .trees = trees,
+                           .jacobians = jacobians,
+                           .friction = text->values[2],
+                           .R = text->values + CONTACT_HEAD,
+                           .v_hat = text->values + CONTACT_HEAD + nrows};
+  status = sap_problem_add_block(problem, &block, error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "%s", name);
+    return sap_text_pass(text, error, status);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_contacts(sap_problem_reader* reader, sap_problem* problem,
+                                sap_error* error) {
+  sap_text_reader* text = &reader->text;
+  sap_status status = sap_text_numbers(text, NULL, 1, "the line 'ncontacts'", error);
+  int32_t count = 0;
+  if (status == SAP_STATUS_OK) {
+    status = sap_text_integer(text, 0, 0, "ncontacts", &count, error);
+  }
+  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+    char name[NAME_SIZE];
+    (void)snprintf(name, sizeof name, "contact %ld of %ld", (long)i, (long)count);
+    status = read_contact(reader, problem, name, error);
+  }
+  return status;
 }
 
 static sap_status read_problem(sap_problem_reader* reader, sap_problem* problem, bool* found,
@@ -156,20 +306,13 @@ static sap_status read_problem(sap_problem_reader* reader, sap_problem* problem,
   if (status != SAP_STATUS_OK || !*found) {
     return status;
   }
-  status = read_sizes(reader, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_trees(reader, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_velocities(reader, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_reader_contacts(reader, problem, error);
-  }
-  return status;
+  SAP_TRY(read_sizes(reader, error));
+  SAP_TRY(read_trees(reader, problem, error));
+  SAP_TRY(read_velocities(reader, problem, error));
+  return read_contacts(reader, problem, error);
 }
 
-// The one problem of an HDF5 file.
+// Reads the only problem of an HDF5 file.
 static sap_status next_hdf5(sap_problem_reader* reader, sap_problem* problem, bool* found,
                             sap_error* error) {
   if (reader->hdf5_done) {
@@ -200,11 +343,8 @@ sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* prob
     return sap_text_fail(&reader->text, error, SAP_STATUS_SYNTAX, "reading ended here before");
   }
   sap_c_locale guard;
-  sap_status status = sap_c_locale_begin(&guard, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = read_problem(reader, problem, found, error);
+  SAP_TRY(sap_c_locale_begin(&guard, error));
+  sap_status status = read_problem(reader, problem, found, error);
   sap_c_locale_end(&guard);
   if (status != SAP_STATUS_OK) {
     *found = false;
@@ -212,4 +352,111 @@ sap_status sap_problem_reader_next(sap_problem_reader* reader, sap_problem* prob
     (void)sap_problem_reset(problem, 1.0, 0, NULL, NULL);
   }
   return status;
+}
+
+struct sap_solution_reader {
+  sap_text_reader text;
+  double cost;
+  double* v;  // (nv)
+  int32_t nv, v_capacity;
+};
+
+sap_status sap_solution_reader_open(const char* path, sap_solution_reader** out, sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
+  }
+  *out = NULL;
+  if (path == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "path is NULL");
+  }
+  sap_solution_reader* reader = sap_allocate(1, sizeof *reader);
+  if (reader == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  const sap_status status = sap_text_open(&reader->text, path, error);
+  if (status != SAP_STATUS_OK) {
+    sap_free(reader);
+    return status;
+  }
+  *out = reader;
+  return SAP_STATUS_OK;
+}
+
+void sap_solution_reader_close(sap_solution_reader* reader) {
+  if (reader != NULL) {
+    sap_text_close(&reader->text);
+    sap_free(reader->v);
+    sap_free(reader);
+  }
+}
+
+// Reads a whole solution before the caller's is changed; leaves gamma in text.values.
+static sap_status read_solution(sap_solution_reader* reader, bool* found, sap_error* error) {
+  sap_text_reader* text = &reader->text;
+  sap_status status = sap_text_header(text, "sapstep_solution 1", found, error);
+  if (status != SAP_STATUS_OK || !*found) {
+    return status;
+  }
+  SAP_TRY(sap_text_numbers(text, "cost", 1, "the line 'cost'", error));
+  reader->cost = text->values[0];
+  SAP_TRY(sap_text_numbers(text, "v", -1, "the line 'v'", error));
+  reader->nv = text->value_count;
+  status = SAP_GROW(&reader->v, &reader->v_capacity, reader->nv, error);
+  if (status != SAP_STATUS_OK) {
+    return sap_text_pass(text, error, status);
+  }
+  if (reader->nv > 0) {
+    memcpy(reader->v, text->values, (size_t)reader->nv * sizeof *reader->v);
+  }
+  return sap_text_numbers(text, "gamma", -1, "the line 'gamma'", error);
+}
+
+sap_status sap_solution_reader_next(sap_solution_reader* reader, sap_solution* solution,
+                                    bool* found, sap_error* error) {
+  if (reader == NULL || solution == NULL || found == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "reader, solution or found is NULL");
+  }
+  *found = false;
+  sap_text_reader* text = &reader->text;
+  if (text->failed) {
+    return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "reading ended here before");
+  }
+  sap_c_locale guard;
+  SAP_TRY(sap_c_locale_begin(&guard, error));
+  sap_status status = read_solution(reader, found, error);
+  sap_c_locale_end(&guard);
+  if (status == SAP_STATUS_OK && *found) {
+    status = sap_solution_resize(solution, reader->nv, text->value_count, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    *found = false;
+    text->failed = true;
+    return status;
+  }
+  if (!*found) {
+    return SAP_STATUS_OK;
+  }
+  solution->cost = reader->cost;
+  if (reader->nv > 0) {
+    memcpy(solution->v, reader->v, (size_t)reader->nv * sizeof *reader->v);
+    memset(solution->impulse, 0, (size_t)reader->nv * sizeof *solution->impulse);
+  }
+  if (text->value_count > 0) {
+    const size_t bytes = (size_t)text->value_count * sizeof *text->values;
+    memcpy(solution->gamma, text->values, bytes);
+    memset(solution->vc, 0, bytes);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_file_solution(const char* path, const sap_problem* problem, int32_t index,
+                                     sap_solution* solution, bool* found, sap_error* error) {
+  if (path == NULL || problem == NULL || solution == NULL || found == NULL || index < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "path, problem, solution or found is NULL, or index = %ld < 0", (long)index);
+  }
+  *found = false;
+  return sap_fclib_is_file(path)
+             ? sap_fclib_read_solution(path, problem, index, solution, found, error)
+             : SAP_STATUS_OK;
 }

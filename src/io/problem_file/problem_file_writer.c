@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes contact problems and solutions as text; 17 digits bring every double back bit by bit.
+// Writes contact problems and solutions as text; 17 digits restore every double bit by bit.
 #include <math.h>
 
 #include <sapstep/problem_file.h>
@@ -12,7 +12,7 @@
 struct sap_problem_writer {
   sap_file* file;
   sap_fclib_writer* hdf5;      // NULL: text
-  const sap_problem* problem;  // written last to HDF5
+  const sap_problem* problem;  // last problem written to HDF5
 };
 
 sap_status sap_problem_writer_open(const char* path, sap_problem_writer** out, sap_error* error) {
@@ -52,20 +52,16 @@ sap_status sap_problem_writer_commit(sap_problem_writer* writer, sap_error* erro
     return sap_fail(error, SAP_STATUS_ARGUMENT, "writer is NULL");
   }
   if (writer->hdf5 != NULL) {
-    const sap_status status =
-        sap_fclib_write_bytes(writer->hdf5, sap_file_stream(writer->file), error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_fclib_write_bytes(writer->hdf5, sap_file_stream(writer->file), error));
   }
   return sap_file_commit(writer->file, error);
 }
 
-// Whether the format can hold the problem.
+// Checks that the text format can hold the problem.
 static sap_status check_problem(const sap_problem* problem, sap_error* error) {
   if (sap_problem_has_mobility(problem)) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "the problem gives the inverse of A, which only an HDF5 file can hold");
+                    "the problem stores the inverse of A, which only an HDF5 file can hold");
   }
   const int32_t ntrees = sap_problem_tree_count(problem);
   if (ntrees < 1) {
@@ -87,15 +83,13 @@ static sap_status check_problem(const sap_problem* problem, sap_error* error) {
   const int32_t count = sap_problem_block_count(problem);
   for (int32_t i = 0; i < count; ++i) {
     sap_block block;
-    const sap_status status = sap_problem_block(problem, i, &block, NULL, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_problem_block(problem, i, &block, NULL, error));
     if (block.set != SAP_SET_FRICTION_CONE || block.ntrees > 2) {
-      return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                      "block %ld is no friction cone on one or two trees, which is all that the "
-                      "file format can hold",
-                      (long)i);
+      return sap_fail(
+          error, SAP_STATUS_UNSUPPORTED,
+          "block %ld is not a friction cone on one or two trees; text files cannot hold "
+          "it",
+          (long)i);
     }
   }
   return SAP_STATUS_OK;
@@ -154,21 +148,16 @@ sap_status sap_problem_writer_problem(sap_problem_writer* writer, const sap_prob
     writer->problem = problem;
     return sap_fclib_write_problem(writer->hdf5, problem, error);
   }
-  sap_status status = check_problem(problem, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_problem(problem, error));
   sap_c_locale guard;
-  status = sap_c_locale_begin(&guard, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_c_locale_begin(&guard, error));
   FILE* stream = sap_file_stream(writer->file);
   write_trees(stream, problem);
   write_line(stream, sap_problem_v_star(problem), sap_problem_velocity_count(problem));
   write_line(stream, sap_problem_v_guess(problem), sap_problem_velocity_count(problem));
   const int32_t count = sap_problem_block_count(problem);
   (void)fprintf(stream, "%ld\n", (long)count);
+  sap_status status = SAP_STATUS_OK;
   for (int32_t i = 0; i < count; ++i) {
     sap_block block;
     status = sap_problem_block(problem, i, &block, NULL, error);
@@ -206,7 +195,7 @@ static sap_status write_hdf5_solution(sap_problem_writer* writer, const sap_solu
   if (problem != NULL && (sap_problem_velocity_count(problem) != solution->nv ||
                           sap_problem_row_count(problem) != solution->nrows)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "a solution with %ld velocities and %ld rows is none of the problem's",
+                    "a solution with %ld velocities and %ld rows does not match the problem",
                     (long)solution->nv, (long)solution->nrows);
   }
   return sap_fclib_write_solution(writer->hdf5, problem, solution, error);

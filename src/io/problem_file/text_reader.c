@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/problem_file/problem_file_text.h"
+#include "io/problem_file/text_reader.h"
 
 #include <errno.h>
 #include <math.h>
@@ -68,7 +68,7 @@ static bool is_text(unsigned char c) {
   return (c >= ' ' && c < 0x7f) || c == '\t' || c == '\r';
 }
 
-// The word at `from`, cut and made printable for a message.
+// Copies the word (or the whole line) at `from`, truncated for a message.
 static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_SIZE]) {
   int count = 0;
   while (from[count] != '\0' && (whole_line || !is_blank(from[count]))) {
@@ -84,12 +84,13 @@ static const char* excerpt(const char* from, bool whole_line, char out[EXCERPT_S
 }
 
 // Appends bytes to the current line.
-static sap_status append(sap_text_reader* text, const char* bytes, size_t count, sap_error* error) {
+static sap_status append_bytes(sap_text_reader* text, const char* bytes, size_t count,
+                               sap_error* error) {
   for (size_t i = 0; i < count; ++i) {
     const unsigned char byte = (unsigned char)bytes[i];
     if (!is_text(byte)) {
       return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
-                           "byte 0x%02x is no text: this is not a file of problems or solutions",
+                           "byte 0x%02x is not text: this is not a file of problems or solutions",
                            byte);
     }
   }
@@ -117,7 +118,7 @@ static sap_status refill(sap_text_reader* text, bool* more, sap_error* error) {
     return sap_fail_io(error, errno, "read", text->path);
   }
   if (text->line == 0 && text->chunk_count >= 3 && memcmp(text->chunk, "\xef\xbb\xbf", 3) == 0) {
-    text->chunk_position = 3;  // the mark that some editors put in front of UTF-8
+    text->chunk_position = 3;  // UTF-8 byte order mark
   }
   return SAP_STATUS_OK;
 }
@@ -130,10 +131,7 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
   while (!complete) {
     if (text->chunk_position == text->chunk_count) {
       bool more;
-      const sap_status status = refill(text, &more, error);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
+      SAP_TRY(refill(text, &more, error));
       if (!more) {
         break;
       }
@@ -147,25 +145,19 @@ static sap_status read_line(sap_text_reader* text, bool* found, sap_error* error
     const char* end = memchr(from, '\n', rest);
     complete = end != NULL;
     const size_t count = complete ? (size_t)(end - from) : rest;
-    const sap_status status = append(text, from, count, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(append_bytes(text, from, count, error));
     text->chunk_position += count + (complete ? 1 : 0);
   }
   text->ended = complete;
   return SAP_STATUS_OK;
 }
 
-// The first character of the next line that is not blank; NULL at the end of the file.
+// Finds the first character of the next non-blank line; NULL at the end of the file.
 static sap_status next_line(sap_text_reader* text, const char** start, sap_error* error) {
   *start = NULL;
   bool found = true;
   while (found) {
-    const sap_status status = read_line(text, &found, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(read_line(text, &found, error));
     if (found) {
       const char* c = text->text;
       while (is_blank(*c)) {
@@ -180,7 +172,7 @@ static sap_status next_line(sap_text_reader* text, const char** start, sap_error
   return SAP_STATUS_OK;
 }
 
-// Cuts blanks off the end of the current line.
+// Removes trailing blanks of the current line.
 static void trim(sap_text_reader* text) {
   while (text->text_length > 0 && is_blank(text->text[text->text_length - 1])) {
     text->text[--text->text_length] = '\0';
@@ -191,10 +183,7 @@ sap_status sap_text_header(sap_text_reader* text, const char* header, bool* foun
                            sap_error* error) {
   *found = false;
   const char* start;
-  const sap_status status = next_line(text, &start, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(next_line(text, &start, error));
   if (start == NULL) {
     if (text->sections == 0) {
       return sap_text_fail(text, error, SAP_STATUS_SYNTAX,
@@ -241,10 +230,7 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
                             const char* what, sap_error* error) {
   text->value_count = 0;
   const char* cursor;
-  sap_status status = next_line(text, &cursor, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(next_line(text, &cursor, error));
   if (cursor == NULL) {
     return sap_text_fail(text, error, SAP_STATUS_SYNTAX, "the file ends where %s should follow",
                          what);
@@ -259,6 +245,7 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
     }
     cursor += length;
   }
+  sap_status status = SAP_STATUS_OK;
   for (;;) {
     while (is_blank(*cursor)) {
       ++cursor;
@@ -267,10 +254,7 @@ sap_status sap_text_numbers(sap_text_reader* text, const char* keyword, int64_t 
       break;
     }
     double value = 0.0;
-    status = read_number(text, &cursor, what, &value, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(read_number(text, &cursor, what, &value, error));
     status = SAP_GROW(&text->values, &text->value_capacity, text->value_count + 1, error);
     if (status != SAP_STATUS_OK) {
       return sap_text_pass(text, error, status);
