@@ -52,6 +52,59 @@ class Block(sapstep.System):
         problem.add_contact({0: np.eye(3)}, step.q0[2], friction=0.5, stiffness=1e7, key=1)
 
 
+class RollingBall(sapstep.System):
+    """A ball rolling over a fixed sphere in the x-z plane; q = (x, z, turn about y)."""
+
+    tree_sizes = (3,)
+    radius, sphere_radius = 0.2, 1.0
+
+    def mass_matrix(self, q):
+        return np.diag([1.0, 1.0, 0.016])
+
+    def forces(self, t, q, v):
+        return np.zeros(3), [0, -9.81, 0]
+
+    def touch(self, q):
+        distance = np.hypot(q[0], q[1])
+        n = np.array([q[0], 0, q[1]]) / distance
+        t1 = np.array([n[2], 0, -n[0]])
+        frame = np.column_stack([t1, [0, 1, 0], n])
+        J = np.array([[t1[0], t1[2], -self.radius], [0, 0, 0], [n[0], n[2], 0]])
+        return distance - self.sphere_radius - self.radius, frame, J
+
+    def constraints(self, step, problem):
+        phi0, frame0, J0 = self.touch(step.q0)
+        J, changes = J0, {}
+        if step.contact_is_within(phi0, J0[2] @ step.v0_free):
+            way = step.displacement
+            phi_theta, frame, J = self.touch(self.integrate(step.q0, way, 1.0))
+            changes = step.contact_changes(
+                phi0=phi0, phi_theta=phi_theta, normal0=frame0[:, 2], frame_theta=frame,
+                velocity0=frame0 @ (J0 @ step.v_guess), velocity_theta=J @ step.v_guess,
+                normal_displacement=J[2] @ way)
+        problem.add_contact({0: J}, phi0, stiffness=1e3, relaxation_time=0.01, friction=1.0,
+                            sigma=step.sigma, beta=step.beta, key=1, **changes)
+
+
+def test_own_contact_is_second_order():
+    """As tests/physics/test_user_contact.c: midpoint is second order with the contact at the theta
+    point, first order with the contact at the end of the step."""
+
+    def roll(stage, steps):
+        a = 0.2
+        d = 1.2 - 9.81 * np.cos(a) / 1e3
+        ball = sapstep.Stepper(RollingBall(), [d * np.sin(a), d * np.cos(a), 0],
+                               [0.5 * np.cos(a), -0.5 * np.sin(a), 2.5], 0.4 / steps,
+                               scheme="midpoint", contact_stage=stage, relative_tolerance=1e-13, sigma=1e-8)
+        ball.step(steps)
+        return ball.state[1:]
+
+    exact = roll("auto", 1600)  # its error is 1/64 of the finest one: 0.03 of an order
+    for stage, order in (("auto", 2.0), ("end", 1.0)):
+        errors = [np.linalg.norm(roll(stage, steps) - exact) for steps in (100, 200)]
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1)
+
+
 def test_coulomb_deceleration():
     stepper = sapstep.Stepper(Block(), np.zeros(4), [1.0, 0, 0, 0.25], 1e-3, solver="sap-ncp")
     stepper.step(100)
