@@ -18,7 +18,7 @@ message(STATUS "MuJoCo ${MuJoCo_VERSION}: ${MuJoCo_LIBRARY}")
 
 file(GLOB SAPSTEP_MUJOCO_SOURCES CONFIGURE_DEPENDS src/mujoco/*.c)
 # Of the core what it uses, hidden in a shared library.
-set(SAPSTEP_MUJOCO_CORE archive clock error file memory run_options sealed_file)
+set(SAPSTEP_MUJOCO_CORE archive clock error file memory options sealed_file)
 # One compilation for the library and for its tests.
 add_library(sapstep_mujoco_objects OBJECT ${SAPSTEP_MUJOCO_SOURCES})
 target_include_directories(sapstep_mujoco_objects PRIVATE include src)

@@ -72,7 +72,7 @@ static sap_status assemble(sap_rounds* r, const double* v_guess, sap_error* erro
 // The solver's share of the step's time: what is left of it, or hardly any.
 static sap_status give_time(sap_rounds* r, sap_error* error) {
   static const double HARDLY_ANY = 1e-9;  // [s]
-  const double limit = r->options->time_limit;
+  const double limit = r->options->solver_options.time_limit;
   if (!(limit > 0.0)) {
     return SAP_STATUS_OK;
   }
@@ -81,7 +81,8 @@ static sap_status give_time(sap_rounds* r, sap_error* error) {
 }
 
 static bool out_of_time(const sap_rounds* r) {
-  return r->options->time_limit > 0.0 && sap_clock_seconds() - r->began > r->options->time_limit;
+  return r->options->solver_options.time_limit > 0.0 &&
+         sap_clock_seconds() - r->began > r->options->solver_options.time_limit;
 }
 
 static sap_status solve(sap_rounds* r, sap_error* error) {

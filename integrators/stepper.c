@@ -62,11 +62,10 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
     status = sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error);
   }
   if (status == SAP_STATUS_OK) {
-    // The solver's name, which is needed once only, may not live as long.
-    stepper->options.solver = options->solver;
     status = sap_rounds_create(&stepper->system, &stepper->options, &stepper->rounds, error);
     sap_rounds_lend_threads(&stepper->rounds, stepper->threads);
-    stepper->options.solver = NULL;
+    const sap_solver_info* info = sap_solver_find(options->solver);
+    stepper->options.solver = info != NULL ? info->name : NULL;  // outlives the caller's text
   }
   if (status != SAP_STATUS_OK) {
     sap_stepper_destroy(stepper);

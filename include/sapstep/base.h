@@ -56,6 +56,14 @@ typedef enum sap_status {
 // Text of a status ("invalid argument"); never NULL, also for a value that is no status.
 SAP_API const char* sap_status_text(sap_status status);
 
+// Types of the fields of options, in the lists that options structs are made from:
+//   X(type, name, default, minimum, maximum, "meaning [unit]")
+// `positive` excludes its minimum. The types of enums are declared beside them.
+typedef double sap_type_real;
+typedef double sap_type_positive;
+typedef int32_t sap_type_integer;
+typedef bool sap_type_boolean;
+
 enum { SAP_ERROR_MESSAGE_SIZE = 512 };
 
 // What went wrong, in the caller's memory. Every function that takes one accepts NULL.

@@ -37,6 +37,7 @@ typedef enum sap_contact_model {
 #undef SAP_X
       SAP_CONTACT_MODEL_COUNT
 } sap_contact_model;
+typedef sap_contact_model sap_type_contact_model;
 // "sap", "similar", "lagged"; never NULL, also for a value that is none.
 SAP_API const char* sap_contact_model_text(sap_contact_model model);
 
@@ -76,10 +77,15 @@ SAP_API sap_status sap_material_combine(const sap_material* a, const sap_materia
                                         sap_friction_rule rule, sap_material* out,
                                         sap_error* error);
 
-// The two numbers of the regularization, castro (29) and (30).
+// The two numbers of the regularization, castro (29) and (30); beta = 0 never limits the stiffness.
+#define SAP_REGULARIZATION_OPTIONS(X)                    \
+  X(real, beta, 1, 0, 1e300, "near-rigid parameter [-]") \
+  X(positive, sigma, 1e-3, 0, 1e300, "slip parameter [-]")
+
 typedef struct sap_regularization {
-  double beta;   // near-rigid parameter [-], >= 0; 0: never limit the stiffness
-  double sigma;  // slip parameter [-], > 0
+#define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
+  SAP_REGULARIZATION_OPTIONS(SAP_X)
+#undef SAP_X
 } sap_regularization;
 
 // beta 1, sigma 1e-3.

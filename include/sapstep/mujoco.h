@@ -51,23 +51,34 @@ extern "C" {
 typedef struct mjModel_ mjModel;
 typedef struct mjData_ mjData;
 
+// The one list of the adapter's own options, as SAP_SOLVER_OPTIONS:
+//   X(type, name, default, minimum, maximum, "meaning [unit]")
+#define SAP_MJ_OPTIONS(X)                                                                 \
+  X(contact_model, contact_model, SAP_CONTACT_SAP, 0, SAP_CONTACT_MODEL_COUNT - 1,        \
+    "contact model of all contacts")                                                      \
+  X(real, dissipation, 20, 0, 1e300, "Hunt-Crossley dissipation (similar, lagged) [s/m]") \
+  X(real, stiction_tolerance, 1e-4, 0, 1e300,                                             \
+    "slip speed below which contacts stick (similar, lagged) [m/s]")                      \
+  /* false: all forces are those at the start of the step */                              \
+  X(boolean, implicit, true, 0, 1, "integrate springs, dampers and servos implicitly")    \
+  /* false: a step depends on nothing but mjData */                                       \
+  X(boolean, remember, true, 0, 1, "start each step from the previous step's impulses")   \
+  /* a mocap body that moved faster since the last step was placed there and rests */     \
+  X(real, mocap_speed_limit, 20, 0, INFINITY, "fastest motion of a mocap body [m/s]")
+
+// Start with sap_mj_options_default(), which sets the cookie.
 typedef struct sap_mj_options {
-  const char* solver;                 // name of the contact solver                      ("sap")
-  sap_solver_options solver_options;  // check_input is off here
+  uint32_t cookie;
+#define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
+  SAP_MJ_OPTIONS(SAP_X)
+#undef SAP_X
   sap_regularization regularization;  // beta, sigma; NaN: the model's "sapstep:beta",
-                                      // "sapstep:sigma", else 1 and 1e-3               (NaN)
-  sap_contact_model contact_model;    // of all contacts                                    (SAP)
-  double dissipation;                 // of models other than SAP's: d [s/m]                (20)
-  double stiction_tolerance;          // and v_s [m/s]                                      (1e-4)
-  bool implicit;                      // springs, dampers and servos in A; false: all forces are
-                                      // those at the start of the step                 (true)
-  bool warm_start;  // start from the impulses of the step before; false: what a step gives depends
-                    // on nothing but mjData                                            (true)
-  double mocap_speed_limit;  // mocap bodies move as fast as they moved since the last step, unless
-                             // that is above this: then they were put there [m/s]      (20)
-  double time_limit;  // wall clock of a call that steps [s]; 0: none. The solver gets what MuJoCo
-                      // and the assembly have left over, and its best impulses make the step: its
-                      // report's outcome is then TIME_LIMIT                              (0)
+                                      // "sapstep:sigma", else 1 and 1e-3 (NaN)
+  const char* solver;                 // name of the contact solver ("sap")
+  // Options of the contact solver. check_input is off here. time_limit bounds a call that steps:
+  // the solver gets what MuJoCo and the assembly have left over, and its best impulses make the
+  // step; its report's outcome is then TIME_LIMIT.
+  sap_solver_options solver_options;
   sap_message_function warning;  // MuJoCo's warnings while stepping; NULL: MuJoCo's own way (NULL)
   void* warning_context;
 } sap_mj_options;

@@ -28,80 +28,108 @@ typedef enum sap_outcome {
 // Text of an outcome ("converged"); never NULL, also for a value that is none.
 SAP_API const char* sap_outcome_text(sap_outcome outcome);
 
+// Line search of Newton's method: X(name, text)
+#define SAP_LINE_SEARCH_LIST(X)                                                         \
+  /* primal: to round-off; primal-dual: until the slope has fallen to a tenth, or to */ \
+  /* round-off where the cost has not fallen by then                                 */ \
+  X(EXACT, "exact")                                                                     \
+  X(BACKTRACKING, "backtracking")
+
 typedef enum sap_line_search {
-  SAP_LINE_SEARCH_EXACT,  // primal: to round-off; primal-dual: until the slope is a tenth of what
-                          // it was, or to round-off where the cost has not fallen by then
-  SAP_LINE_SEARCH_BACKTRACKING
+#define SAP_X(name, text) SAP_LINE_SEARCH_##name,
+  SAP_LINE_SEARCH_LIST(SAP_X)
+#undef SAP_X
+      SAP_LINE_SEARCH_COUNT
 } sap_line_search;
 
-// How solver "sap" steps. Both find the same minimum and never let the cost rise.
+// How solver "sap" steps. Both find the same minimum and never let the cost rise. PRIMAL_DUAL
+// carries impulses along with velocities: it needs fewer steps, in particular at small sigma. A
+// solver object keeps the impulses from one solve to the next for blocks with the same key (not 0)
+// and rows, so its result depends, within the tolerance, on the solves before: the same sequence of
+// solves gives the same bits, and a fresh object, or blocks without key, start from v alone.
+#define SAP_NEWTON_LIST(X)                                \
+  X(PRIMAL, "primal") /* Castro et al. 2022            */ \
+  X(PRIMAL_DUAL, "primal-dual")
+
 typedef enum sap_newton_method {
-  SAP_NEWTON_PRIMAL,  // castro's SAP
-  // Carries impulses along with velocities: fewer steps, the more so the smaller sigma. A solver
-  // object keeps them from one solve to the next for blocks with the same key (not 0) and rows, so
-  // what it returns depends, within the tolerance, on the solves before: the same sequence of
-  // solves gives the same bits, and a fresh object, or blocks without key, start from v alone.
-  SAP_NEWTON_PRIMAL_DUAL,
+#define SAP_X(name, text) SAP_NEWTON_##name,
+  SAP_NEWTON_LIST(SAP_X)
+#undef SAP_X
+      SAP_NEWTON_COUNT
 } sap_newton_method;
 
-// Linear algebra of one island's Newton system.
+// Linear algebra of one island's Newton system: X(name, text)
+#define SAP_LINEAR_LIST(X)                                                         \
+  X(AUTO, "auto")     /* one rule on size and predicted fill                    */ \
+  X(DENSE, "dense")   /* LAPACK Cholesky                                        */ \
+  X(BLOCK, "block")   /* our block Cholesky on the tree graph, AMD ordering     */ \
+  X(SPARSE, "sparse") /* CHOLMOD supernodal, AMD ordering                       */
+
 typedef enum sap_linear_solver {
-  SAP_LINEAR_AUTO,    // one rule on size and predicted fill
-  SAP_LINEAR_DENSE,   // LAPACK Cholesky
-  SAP_LINEAR_BLOCK,   // our block Cholesky on the tree graph, AMD ordering
-  SAP_LINEAR_SPARSE,  // CHOLMOD supernodal, AMD ordering
+#define SAP_X(name, text) SAP_LINEAR_##name,
+  SAP_LINEAR_LIST(SAP_X)
+#undef SAP_X
+      SAP_LINEAR_COUNT
 } sap_linear_solver;
 
-// How ADMM chooses its penalty.
+// How ADMM chooses its penalty: X(name, text)
+#define SAP_PENALTY_LIST(X)                                                                      \
+  X(FIXED, "fixed")                                                                              \
+  X(LINEAR, "linear")     /* times or by 1.5 when the residuals differ tenfold, tsounis (171) */ \
+  X(SPECTRAL, "spectral") /* a power of the condition number, tsounis (172)                */
+
 typedef enum sap_penalty {
-  SAP_PENALTY_FIXED,
-  SAP_PENALTY_LINEAR,    // times or by 1.5 when the two residuals differ tenfold, tsounis (171)
-  SAP_PENALTY_SPECTRAL,  // a power of the condition number, tsounis (172)
+#define SAP_X(name, text) SAP_PENALTY_##name,
+  SAP_PENALTY_LIST(SAP_X)
+#undef SAP_X
+      SAP_PENALTY_COUNT
 } sap_penalty;
 
-// The one list that the struct, the defaults, the check and the command line are made from:
-//   X(type, name, default, minimum, maximum, "meaning [unit]")
-// type is real, integer, boolean, or an enum's name (newton_method, line_search, linear_solver,
-// penalty).
-#define SAP_SOLVER_OPTIONS(X)                                                                   \
-  X(real, relative_tolerance, 1e-6, 0, 1, "momentum test: eps_r of castro (26) [-]")            \
-  X(real, absolute_tolerance, 1e-14, 0, 1e300, "momentum test: eps_a of castro (26) [sqrt(J)]") \
-  X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                          \
-  X(newton_method, newton, SAP_NEWTON_PRIMAL_DUAL, 0, 1, "primal or primal-dual")               \
-  X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, 1, "exact or backtracking")             \
-  X(real, backtracking_factor, 0.8, 0.01, 0.99, "backtracking: rho [-]")                        \
-  X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")             \
-  X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")             \
-  X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, 3, "auto, dense, block or sparse")        \
-  X(integer, max_sweeps, 10000, 0, 1000000000, "iterations of first-order solvers [-]")         \
-  X(real, time_limit, 0, 0, 1e9, "give up after this time with the best found, 0: never [s]")   \
-  X(boolean, warm_start, true, 0, 1, "dual solvers: start from the same blocks' last impulses") \
-  X(penalty, penalty, SAP_PENALTY_SPECTRAL, 0, 2, "ADMM: fixed, linear or spectral")            \
-  X(real, penalty_value, 0, 0, 1e12, "ADMM: (first) penalty, 0: from the eigenvalues [-]")      \
-  X(real, over_relaxation, 1, 0.01, 1.99, "PGS and ADMM: relaxation omega [-]")                 \
-  X(integer, friction_directions, 4, 3, 64,                                                     \
-    "pyramids: edges on the cone (lemke) or facets that touch it [-]")                          \
-  X(boolean, islands, true, 0, 1, "solve independent sets of trees one by one")                 \
-  X(integer, threads, 1, 1, 256, "sap, steppers: threads that share the work, same bits [-]")   \
-  X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
-
-typedef double sap_type_real;
-typedef int32_t sap_type_integer;
-typedef bool sap_type_boolean;
 typedef sap_newton_method sap_type_newton_method;
 typedef sap_line_search sap_type_line_search;
 typedef sap_linear_solver sap_type_linear_solver;
 typedef sap_penalty sap_type_penalty;
 
-// One field per row of the list; see there for meaning, default and range.
+// The one list that makes the struct, its defaults and check, the options of the program, the
+// parameters of studies and the comparison of checkpoints:
+//   X(type, name, default, minimum, maximum, "meaning [unit]")
+#define SAP_SOLVER_OPTIONS(X)                                                                  \
+  X(real, relative_tolerance, 1e-6, 0, 1,                                                      \
+    "relative tolerance on the momentum residual (Castro et al. 2022, eq. 26) [-]")            \
+  X(real, absolute_tolerance, 1e-14, 0, 1e300,                                                 \
+    "absolute tolerance on the momentum residual (Castro et al. 2022, eq. 26) [sqrt(J)]")      \
+  X(integer, max_iterations, 300, 0, 1000000, "Newton iterations [-]")                         \
+  X(newton_method, newton, SAP_NEWTON_PRIMAL_DUAL, 0, SAP_NEWTON_COUNT - 1, "Newton's method") \
+  X(line_search, line_search, SAP_LINE_SEARCH_EXACT, 0, SAP_LINE_SEARCH_COUNT - 1,             \
+    "line search of Newton's method")                                                          \
+  X(real, backtracking_factor, 0.8, 0.01, 0.99, "backtracking: rho [-]")                       \
+  X(real, backtracking_decrease, 1e-4, 1e-12, 0.49, "backtracking: Armijo's c [-]")            \
+  X(real, backtracking_maximum, 1.25, 1, 10, "backtracking: first step length [-]")            \
+  X(linear_solver, linear_solver, SAP_LINEAR_AUTO, 0, SAP_LINEAR_COUNT - 1,                    \
+    "factorization of Newton's system")                                                        \
+  X(integer, max_sweeps, 10000, 0, 1000000000, "iterations of first-order solvers [-]")        \
+  X(real, time_limit, 0, 0, 1e9,                                                               \
+    "wall-clock limit of a solve or step; return the best iterate (0: no limit) [s]")          \
+  X(boolean, warm_start, true, 0, 1, "dual solvers: start from the previous impulses")         \
+  X(penalty, penalty, SAP_PENALTY_SPECTRAL, 0, SAP_PENALTY_COUNT - 1, "ADMM: penalty update")  \
+  X(real, penalty_value, 0, 0, 1e12, "ADMM: (first) penalty, 0: from the eigenvalues [-]")     \
+  X(real, over_relaxation, 1, 0.01, 1.99, "PGS and ADMM: relaxation omega [-]")                \
+  X(integer, friction_directions, 4, 3, 64,                                                    \
+    "pyramids: edges on the cone (lemke) or facets tangent to it [-]")                         \
+  X(boolean, islands, true, 0, 1, "solve independent sets of trees separately")                \
+  X(integer, threads, 1, 1, 256, "threads that share the work; results are bit-identical [-]") \
+  X(boolean, check_input, true, 0, 1, "check that A is SPD and all is finite before solving")
+
+// Start with sap_solver_options_default(), which sets the cookie.
 typedef struct sap_solver_options {
+  uint32_t cookie;
 #define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
   SAP_SOLVER_OPTIONS(SAP_X)
 #undef SAP_X
 } sap_solver_options;
 
 SAP_API sap_solver_options sap_solver_options_default(void);
-// Says which field, its value and what is allowed.
+// Fails with ARGUMENT or NOT_FINITE and names the field, its value and the values allowed.
 SAP_API sap_status sap_solver_options_check(const sap_solver_options* options, sap_error* error);
 
 // One iteration as seen before its step; summed over islands (an island that ended keeps its last

@@ -75,30 +75,48 @@ typedef enum sap_law {
 // Its text ("rigid"); never NULL, also for a value that is none.
 SAP_API const char* sap_law_text(sap_law law);
 
+typedef sap_stage sap_type_stage;
+typedef sap_law sap_type_law;
+
+// The one list of the stepper's own options, as SAP_SOLVER_OPTIONS:
+//   X(type, name, default, minimum, maximum, "meaning [unit]")
+#define SAP_STEPPER_OPTIONS(X)                                                                   \
+  X(positive, dt, 0.005, 0, 1e300, "time step [s]")                                              \
+  X(real, theta, 1, 0, 1, "theta of the velocity in forces [-]")                                 \
+  X(real, theta_vq, 1, 0, 1, "theta of the velocity that moves the positions [-]")               \
+  X(stage, contact_stage, SAP_STAGE_AUTO, 0, SAP_STAGE_COUNT - 1,                                \
+    "where in the step contact acts (auto: theta for midpoint)")                                 \
+  X(contact_model, contact_model, SAP_CONTACT_BY_MATERIAL, -1, SAP_CONTACT_MODEL_COUNT - 1,      \
+    "contact model of all contacts")                                                             \
+  X(law, contact_law, SAP_LAW_AUTO, 0, SAP_LAW_COUNT - 1,                                        \
+    "contact law (auto: the solver's, see 'sapstep solvers')")                                   \
+  X(real, restitution, 0, 0, 1, "rigid contacts: coefficient of restitution e [-]")              \
+  X(real, baumgarte, 0.2, 0, 1, "rigid constraints: fraction of the error removed per step [-]") \
+  /* see balance_error of sap_step_report; infinite: never linearise again */                    \
+  X(real, balance_tolerance, 1e-3, 0, INFINITY,                                                  \
+    "momentum error above which a step is solved again [-]")                                     \
+  X(integer, free_motion_max_iterations, 50, 1, 1000000000,                                      \
+    "Newton iterations of the free motion [-]")                                                  \
+  /* false: each step forgets first, and is a function of the state alone */                     \
+  X(boolean, remember, true, 0, 1, "start each step from the previous step's results")
+
+// Start with sap_stepper_options_default(), which sets the cookie.
 typedef struct sap_stepper_options {
-  double dt;        // time step [s], finite and > 0                                      (0.005)
-  double theta;     // [0, 1]                                                              (1)
-  double theta_vq;  // [0, 1]                                                              (1)
-  sap_stage contact_stage;            // see sap_problem_set_stage                       (auto)
-  sap_contact_model contact_model;    // of all contacts, or what their materials say (material)
-  sap_law contact_law;                // rigid: see sap_problem_set_rigid                (auto)
-  double restitution;                 // e of rigid contacts, [0, 1]                      (0)
-  double baumgarte;                   // b: part of a rigid constraint's error that a step (0.2)
-                                      // removes, [0, 1]
+  uint32_t cookie;
+#define SAP_X(type, name, value, low, high, meaning) sap_type_##type name;
+  SAP_STEPPER_OPTIONS(SAP_X)
+#undef SAP_X
   sap_regularization regularization;  // beta, sigma
-  double balance_tolerance;  // see balance_error of sap_step_report, >= 0; infinite: one round only
-                             // (1e-3)
-  int32_t free_motion_max_iterations;  // Newton iterations of stage 1, >= 1               (50)
-  const char* solver;                  // name of the contact solver                       ("sap")
-  bool remember;      // off: each step forgets first, and is a function of the state alone (on)
-  double time_limit;  // of a step [s], >= 0; 0: none. The contact solver gets what the free motion
-                      // and the assembly have left over, and its best impulses make the step: the
-                      // report's outcome is then TIME_LIMIT and its residual says how good   (0)
-  sap_solver_options solver_options;  // check_input is off here: the stepper checks itself
+  const char* solver;                 // name of the contact solver ("sap")
+  // Options of the contact solver. check_input is off here: the stepper checks itself. time_limit
+  // bounds a whole step: the solver gets what the free motion and the assembly have left over, and
+  // its best impulses make the step; its report's outcome is then TIME_LIMIT. threads share the
+  // work of the whole step.
+  sap_solver_options solver_options;
 } sap_stepper_options;
 
 SAP_API sap_stepper_options sap_stepper_options_default(void);
-// Says which field, its value and what is allowed.
+// Fails with ARGUMENT or NOT_FINITE and names the field, its value and the values allowed.
 SAP_API sap_status sap_stepper_options_check(const sap_stepper_options* options, sap_error* error);
 // Sets theta and theta_vq.
 SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme scheme,

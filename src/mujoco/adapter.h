@@ -7,6 +7,7 @@
 
 #include "core/archive.h"
 #include "core/error.h"
+#include "core/options.h"
 #include "mujoco/compat.h"
 #include "mujoco/guard.h"
 
@@ -94,7 +95,6 @@ struct sap_mj {
   const mjModel* model;
   mjModel shadow;  // the same arrays, options of ours
   sap_mj_options options;
-  uint64_t solver_hash;         // of its name
   sap_mj_guard_options* guard;  // MuJoCo's warnings go there
   sap_regularization regularization;
   sap_material contact_law;  // what all contacts have in common
@@ -189,8 +189,14 @@ struct sap_mj {
 // options.c
 void sap_mj_refresh(sap_mj* a);  // shadow's options from the model's
 double sap_mj_numeric(const mjModel* m, const char* name, double otherwise);  // of <custom>
-sap_status sap_mj_choose_regularization(sap_mj* a, sap_error* error);
-sap_status sap_mj_choose_contact_law(sap_mj* a, sap_error* error);  // what contacts have in common
+// Fails with ARGUMENT or NOT_FINITE and names the field, its value and the values allowed.
+sap_status sap_mj_options_check(const sap_mj_options* options, sap_error* error);
+// Replaces NaN in the regularization by the model's numbers.
+void sap_mj_complete_options(const mjModel* model, sap_mj_options* options);
+// Sets the regularization and the material parameters that all contacts share.
+void sap_mj_choose_contact_law(sap_mj* a);
+// All options of sap_mj_options: its own, those of the regularization, those of the solver.
+sap_option_table sap_mj_option_table(void);
 // materials.c
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error);
 void sap_mj_contact_material(const sap_mj* a, const mjContact* contact, sap_material* out);

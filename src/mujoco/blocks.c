@@ -6,7 +6,7 @@
 #include "mujoco/adapter.h"
 
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal) {
-  if (!a->options.warm_start) {
+  if (!a->options.remember) {
     return 0;
   }
   const uint64_t key = (uint64_t)kind << 60 | (uint64_t)(uint32_t)first << 36 |
@@ -118,7 +118,7 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     return SAP_STATUS_OK;  // nothing moves this point
   }
   uint64_t key = 0;
-  sap_status status = a->options.warm_start ? key_of(a, d, c, &key, error) : SAP_STATUS_OK;
+  sap_status status = a->options.remember ? key_of(a, d, c, &key, error) : SAP_STATUS_OK;
   if (status != SAP_STATUS_OK) {
     return status;
   }

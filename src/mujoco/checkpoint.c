@@ -2,32 +2,17 @@
 // Checkpoints of a MuJoCo run: a header, the options, mjData's state, three memories (the
 // adapter's, the problem's and the solver's) and a checksum over all of it.
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/run_options.h"
+#include "core/options.h"
 #include "core/sealed_file.h"
 #include "mujoco/adapter.h"
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";
 static const char KIND[] = "checkpoint of a MuJoCo run";
-enum { VERSION = 1 };
-
-enum { OWN_OPTIONS = 9, OPTION_COUNT = OWN_OPTIONS + SAP_RUN_SOLVER_OPTIONS };
-
-static void list_options(const sap_mj* a, sap_run_option out[OPTION_COUNT]) {
-  const sap_run_option own[OWN_OPTIONS] = {{"timestep", a->model->opt.timestep},
-                                           {"sigma", a->regularization.sigma},
-                                           {"beta", a->regularization.beta},
-                                           {"contact_model", (double)a->options.contact_model},
-                                           {"dissipation", a->options.dissipation},
-                                           {"stiction_tolerance", a->options.stiction_tolerance},
-                                           {"implicit", (double)a->options.implicit},
-                                           {"warm_start", (double)a->options.warm_start},
-                                           {"mocap_speed_limit", a->options.mocap_speed_limit}};
-  memcpy(out, own, sizeof own);
-  sap_run_list_solver(&a->options.solver_options, out + OWN_OPTIONS);
-}
+enum { VERSION = 2, NAME_SIZE = 32 };
 
 enum { MEMORIES = 3 };
 
@@ -36,7 +21,9 @@ typedef struct header {
   uint32_t version, options;
   int32_t mujoco, nstate;
   int64_t steps;
-  uint64_t model, materials, solver;
+  uint64_t model, materials;
+  double timestep;
+  char solver[NAME_SIZE];
   uint64_t memory_size[MEMORIES];  // adapter, problem, solver
 } header;
 
@@ -88,19 +75,20 @@ static uint64_t memory_size(const header* h) {
 }
 
 static size_t file_size(const header* h) {
-  return sizeof *h + (OPTION_COUNT + (size_t)h->nstate) * sizeof(double) + (size_t)memory_size(h) +
+  return sizeof *h + (h->options + (size_t)h->nstate) * sizeof(double) + (size_t)memory_size(h) +
          SAP_SEAL;
 }
 
 static header header_of(const sap_mj* a, int64_t steps) {
   header h = {.version = VERSION,
-              .options = OPTION_COUNT,
+              .options = (uint32_t)sap_mj_option_table().count,
               .mujoco = mjVERSION_HEADER,
               .nstate = sap_mj_run_state_size(a->model),
               .steps = steps,
               .model = sap_mj_model_hash(a->model),
               .materials = sap_mj_material_hash(a),
-              .solver = a->solver_hash};
+              .timestep = a->model->opt.timestep};
+  (void)snprintf(h.solver, sizeof h.solver, "%s", a->options.solver);
   memcpy(h.mark, MARK, sizeof h.mark);
   return h;
 }
@@ -142,13 +130,11 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
   if (bytes == NULL || state == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %s of %zu bytes", KIND, size);
   } else {
-    sap_run_option options[OPTION_COUNT];
-    list_options(a, options);
     sap_mj_get_run_state(a->model, d, state);
     unsigned char* at = bytes;
     memcpy(at, &h, sizeof h);
-    sap_run_put_options(options, OPTION_COUNT, at += sizeof h);
-    memcpy(at += OPTION_COUNT * sizeof(double), state, nstate * sizeof *state);
+    sap_options_save(sap_mj_option_table(), &a->options, at += sizeof h);
+    memcpy(at += h.options * sizeof(double), state, nstate * sizeof *state);
     status = save_memories(a, at + nstate * sizeof *state, h.memory_size, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -163,11 +149,11 @@ sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d,
 static sap_status check_header(const char* path, const sap_mj* a, const header* h, size_t size,
                                sap_error* error) {
   const header now = header_of(a, 0);
-  if (h->version != VERSION || h->options != OPTION_COUNT) {
+  if (h->version != now.version || h->options != now.options) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "%s: checkpoint of another version of sapstep (%u with %u options, this one "
-                    "reads %d with %d)",
-                    path, h->version, h->options, VERSION, (int)OPTION_COUNT);
+                    "%s: checkpoint of another version of sapstep: format %u with %u options, this "
+                    "version reads format %u with %u",
+                    path, h->version, h->options, now.version, now.options);
   }
   if (h->mujoco != now.mujoco) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint of MuJoCo %d, this is %d", path,
@@ -182,22 +168,22 @@ static sap_status check_header(const char* path, const sap_mj* a, const header* 
                     "%s: checkpoint is of another model, or of this one before it was changed",
                     path);
   }
-  if (h->solver != now.solver) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: checkpoint is of another contact solver",
-                    path);
-  }
   return SAP_STATUS_OK;
 }
 
 static sap_status check_options(const char* path, const sap_mj* a, const header* h,
                                 const unsigned char* bytes, sap_error* error) {
-  sap_run_option now[OPTION_COUNT];
-  list_options(a, now);
-  const sap_status status =
-      sap_run_compare_options(path, now, OPTION_COUNT, bytes + sizeof *h, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+  const header now = header_of(a, 0);
+  if (strncmp(h->solver, now.solver, sizeof now.solver) != 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: solver = %.*s in the checkpoint, %s here",
+                    path, NAME_SIZE, h->solver, now.solver);
   }
+  if (h->timestep != now.timestep) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "%s: timestep = %.12g in the checkpoint, %.12g here", path, h->timestep,
+                    now.timestep);
+  }
+  SAP_TRY(sap_options_compare(path, sap_mj_option_table(), &a->options, bytes + sizeof *h, error));
   if (h->materials != sap_mj_material_hash(a)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "%s: checkpoint was made with another stiffness or relaxation time of geoms or "
@@ -210,7 +196,7 @@ static sap_status check_options(const char* path, const sap_mj* a, const header*
 // All of it, from bytes that are whole and belong here.
 static sap_status take(sap_mj* a, const header* h, const unsigned char* bytes, mjData* d,
                        sap_error* error) {
-  const unsigned char* at = bytes + sizeof *h + OPTION_COUNT * sizeof(double);
+  const unsigned char* at = bytes + sizeof *h + h->options * sizeof(double);
   const size_t nstate = (size_t)h->nstate;
   mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
   if (state == NULL) {

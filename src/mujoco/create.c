@@ -155,12 +155,7 @@ static sap_status fill(sap_mj* a, sap_error* error) {
   }
   if (status == SAP_STATUS_OK) {
     *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
-    status = sap_mj_choose_regularization(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_choose_contact_law(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
+    sap_mj_choose_contact_law(a);
     status = sap_mj_materials_create(a, error);
   }
   if (status == SAP_STATUS_OK) {
@@ -170,9 +165,8 @@ static sap_status fill(sap_mj* a, sap_error* error) {
     status = sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error);
   }
   if (status == SAP_STATUS_OK) {
-    a->solver_hash = sap_hash(SAP_HASH_START, a->options.solver, strlen(a->options.solver));
+    a->options.solver = sap_solver_find(a->options.solver)->name;  // outlives the caller's text
   }
-  a->options.solver = NULL;  // the caller's text may not live as long
   return status;
 }
 
@@ -189,15 +183,9 @@ sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sa
     return sap_fail(error, SAP_STATUS_UNSUPPORTED, "built for MuJoCo %d, running with %d",
                     mjVERSION_HEADER, mj_version());
   }
-  const sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
-  if (!(chosen.mocap_speed_limit >= 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "mocap_speed_limit = %g must be >= 0 m/s",
-                    chosen.mocap_speed_limit);
-  }
-  if (!(chosen.time_limit >= 0.0 && chosen.time_limit < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "time_limit = %g must be finite and >= 0 s",
-                    chosen.time_limit);
-  }
+  sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
+  sap_mj_complete_options(model, &chosen);
+  SAP_TRY(sap_mj_options_check(&chosen, error));
   sap_status status = check_model(model, error);
   if (status != SAP_STATUS_OK) {
     return status;

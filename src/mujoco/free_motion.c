@@ -19,7 +19,7 @@ static const double* guess_velocity(sap_mj* a, const mjData* d) {
 
 void sap_mj_keep_velocity(sap_mj* a, const mjData* d, const double* v) {
   const size_t bytes = (size_t)a->nv * sizeof(double);
-  if (a->options.warm_start && bytes > 0) {
+  if (a->options.remember && bytes > 0) {
     memcpy(a->v_before, d->qvel, bytes);
     memcpy(a->v_after, v, bytes);
     a->has_before = true;

@@ -3,20 +3,42 @@
 // they are stepped.
 #include <math.h>
 
+#include "core/options.h"
 #include "mujoco/adapter.h"
+#include "solvers/solver_options.h"
+
+#define SAP_X(name, text) text,
+static const char* const model_words[] = {SAP_CONTACT_MODEL_LIST(SAP_X)};
+#undef SAP_X
+
+#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
+#define SAP_OPTION_WORDS_contact_model model_words
+
+sap_option_table sap_mj_option_table(void) {
+  static const sap_option OPTIONS[] = {
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, name, type, name, value, low, high, meaning)
+      SAP_MJ_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, regularization.name, type, name, value, low, high, meaning)
+          SAP_REGULARIZATION_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, solver_options.name, type, name, value, low, high, meaning)
+              SAP_SOLVER_OPTIONS(SAP_X)
+#undef SAP_X
+  };
+  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
+}
 
 sap_mj_options sap_mj_options_default(void) {
-  sap_mj_options options = {.solver = "sap",
-                            .solver_options = sap_solver_options_default(),
-                            .regularization = {(double)NAN, (double)NAN},
-                            .implicit = true,
-                            .warm_start = true,
-                            .mocap_speed_limit = 20.0};
+  sap_mj_options options = {.cookie = SAP_OPTIONS_COOKIE,
+                            .solver = "sap",
+                            .solver_options = sap_solver_options_default()};
+  sap_options_reset(sap_mj_option_table(), &options);
+  options.regularization = (sap_regularization){.beta = (double)NAN, .sigma = (double)NAN};
   options.solver_options.check_input = false;
-  const sap_material standard = sap_material_default();
-  options.contact_model = standard.model;
-  options.dissipation = standard.dissipation;
-  options.stiction_tolerance = standard.stiction_tolerance;
   return options;
 }
 
@@ -57,40 +79,23 @@ double sap_mj_numeric(const mjModel* m, const char* name, double otherwise) {
   return id >= 0 && m->numeric_size[id] > 0 ? m->numeric_data[m->numeric_adr[id]] : otherwise;
 }
 
-sap_status sap_mj_choose_regularization(sap_mj* a, sap_error* error) {
-  const sap_regularization standard = sap_regularization_default();
-  sap_regularization* r = &a->regularization;
-  *r = a->options.regularization;
-  r->beta = isnan(r->beta) ? sap_mj_numeric(a->model, "sapstep:beta", standard.beta) : r->beta;
-  r->sigma = isnan(r->sigma) ? sap_mj_numeric(a->model, "sapstep:sigma", standard.sigma) : r->sigma;
-  if (!(r->beta >= 0.0 && r->beta < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "beta = %g must be finite and >= 0", r->beta);
-  }
-  if (!(r->sigma > 0.0 && r->sigma < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sigma = %g must be finite and > 0", r->sigma);
-  }
-  return SAP_STATUS_OK;
+sap_status sap_mj_options_check(const sap_mj_options* options, sap_error* error) {
+  SAP_TRY(sap_options_check_cookie("sap_mj_options", &options->cookie, error));
+  SAP_TRY(sap_options_check_cookie("sap_solver_options", &options->solver_options.cookie, error));
+  return sap_options_check(sap_mj_option_table(), options, error);
 }
 
-// What contacts have in common.
-sap_status sap_mj_choose_contact_law(sap_mj* a, sap_error* error) {
-  const sap_mj_options* o = &a->options;
+void sap_mj_complete_options(const mjModel* m, sap_mj_options* options) {
+  const sap_regularization standard = sap_regularization_default();
+  sap_regularization* r = &options->regularization;
+  r->beta = isnan(r->beta) ? sap_mj_numeric(m, "sapstep:beta", standard.beta) : r->beta;
+  r->sigma = isnan(r->sigma) ? sap_mj_numeric(m, "sapstep:sigma", standard.sigma) : r->sigma;
+}
+
+void sap_mj_choose_contact_law(sap_mj* a) {
+  a->regularization = a->options.regularization;
   a->contact_law = sap_material_default();
-  a->contact_law.model = o->contact_model;
-  a->contact_law.dissipation = o->dissipation;
-  a->contact_law.stiction_tolerance = o->stiction_tolerance;
-  const int model = (int)o->contact_model;
-  if (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "contact_model = %d is not a sap_contact_model",
-                    model);
-  }
-  if (!(o->dissipation >= 0.0 && o->dissipation < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "dissipation = %g must be finite and >= 0 s/m",
-                    o->dissipation);
-  }
-  if (!(o->stiction_tolerance >= 0.0 && o->stiction_tolerance < HUGE_VAL)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "stiction_tolerance = %g must be finite and >= 0 m/s", o->stiction_tolerance);
-  }
-  return SAP_STATUS_OK;
+  a->contact_law.model = a->options.contact_model;
+  a->contact_law.dissipation = a->options.dissipation;
+  a->contact_law.stiction_tolerance = a->options.stiction_tolerance;
 }

@@ -29,7 +29,7 @@ static sap_status assemble(sap_mj* a, const mjData* d, sap_error* error) {
 // The solver's share of the step's time: what is left of it, or hardly any.
 static sap_status give_time(sap_mj* a, double began, sap_error* error) {
   static const double HARDLY_ANY = 1e-9;  // [s]
-  const double limit = a->options.time_limit;
+  const double limit = a->options.solver_options.time_limit;
   if (!(limit > 0.0)) {
     return SAP_STATUS_OK;
   }

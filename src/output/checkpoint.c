@@ -4,19 +4,18 @@
 #include <sapstep/checkpoint.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "core/run_options.h"
 #include "core/sealed_file.h"
+#include "integrators/step_options.h"
 #include "integrators/stepper_data.h"
 #include "integrators/tree_store.h"
 #include "math/finite.h"
 
 static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
-enum { VERSION = 2 };
-
-enum { OWN_OPTIONS = 9, OPTION_COUNT = OWN_OPTIONS + SAP_RUN_SOLVER_OPTIONS };
+enum { VERSION = 3, NAME_SIZE = 32 };
 
 typedef struct checkpoint_header {
   char magic[8];
@@ -24,24 +23,10 @@ typedef struct checkpoint_header {
   int32_t nq, nv, na, spare;
   int64_t steps;
   double t;
+  char solver[NAME_SIZE];
   double masses[2];  // see measure_masses
   uint64_t memory_size;
 } checkpoint_header;
-
-static void list_options(const sap_stepper_options* o, sap_run_option out[OPTION_COUNT]) {
-  const sap_run_option own[OWN_OPTIONS] = {
-      {"dt", o->dt},
-      {"theta", o->theta},
-      {"theta_vq", o->theta_vq},
-      {"contact_stage", (double)o->contact_stage},
-      {"contact_model", (double)o->contact_model},
-      {"sigma", o->regularization.sigma},
-      {"beta", o->regularization.beta},
-      {"remember", (double)o->remember},
-      {"free_motion_max_iterations", (double)o->free_motion_max_iterations}};
-  memcpy(out, own, sizeof own);
-  sap_run_list_solver(&o->solver_options, out + OWN_OPTIONS);
-}
 
 // Two sums over M(q) that other masses or another tree would change.
 static sap_status measure_masses(const sap_system* system, const double* q, double masses[2],
@@ -65,21 +50,23 @@ static sap_status measure_masses(const sap_system* system, const double* q, doub
 }
 
 static size_t file_size(const checkpoint_header* h) {
-  const size_t numbers = OPTION_COUNT + (size_t)h->nq + (size_t)h->nv + (size_t)h->na;
+  const size_t numbers = h->options + (size_t)h->nq + (size_t)h->nv + (size_t)h->na;
   return sizeof *h + numbers * sizeof(double) + (size_t)h->memory_size + SAP_SEAL;
 }
 
 // The whole file in memory, with room for its checksum.
 static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t steps,
                           unsigned char** out, size_t* size, sap_error* error) {
+  const sap_option_table table = sap_stepper_option_table();
   checkpoint_header header = {.version = VERSION,
-                              .options = OPTION_COUNT,
+                              .options = (uint32_t)table.count,
                               .nq = state->nq,
                               .nv = state->nv,
                               .na = state->na,
                               .steps = steps,
                               .t = state->t};
   memcpy(header.magic, MAGIC, sizeof header.magic);
+  (void)snprintf(header.solver, sizeof header.solver, "%s", stepper->options.solver);
   size_t memory_size = 0;
   sap_status status = measure_masses(&stepper->system, state->q, header.masses, error);
   if (status == SAP_STATUS_OK) {
@@ -94,17 +81,14 @@ static sap_status compose(sap_stepper* stepper, const sap_state* state, int64_t 
   if (*out == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: checkpoint of %zu bytes", *size);
   }
-  sap_run_option list[OPTION_COUNT];
-  unsigned char options[OPTION_COUNT * sizeof(double)];
-  list_options(&stepper->options, list);
-  sap_run_put_options(list, OPTION_COUNT, options);
   unsigned char* at = *out;
+  memcpy(at, &header, sizeof header);
+  sap_options_save(table, &stepper->options, at + sizeof header);
+  at += sizeof header + header.options * sizeof(double);
   const struct {
     const void* from;
     size_t bytes;
-  } parts[] = {{&header, sizeof header},
-               {options, sizeof options},
-               {state->q, (size_t)state->nq * sizeof(double)},
+  } parts[] = {{state->q, (size_t)state->nq * sizeof(double)},
                {state->v, (size_t)state->nv * sizeof(double)},
                {state->act, (size_t)state->na * sizeof(double)}};
   for (size_t i = 0; i < sizeof parts / sizeof parts[0]; ++i) {
@@ -162,11 +146,12 @@ sap_status sap_checkpoint_write(const char* path, sap_stepper* stepper, const sa
 static sap_status check_version(const char* path, const unsigned char* bytes, size_t size,
                                 checkpoint_header* header, sap_error* error) {
   memcpy(header, bytes, size < sizeof *header ? size : sizeof *header);
-  if (header->version != VERSION || header->options != OPTION_COUNT) {
+  const uint32_t count = (uint32_t)sap_stepper_option_table().count;
+  if (header->version != VERSION || header->options != count) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "%s: checkpoint of another version of sapstep (%u with %u options, this one "
-                    "reads %d with %d)",
-                    path, header->version, header->options, VERSION, (int)OPTION_COUNT);
+                    "%s: checkpoint of another version of sapstep: format %u with %u options, this "
+                    "version reads format %d with %u",
+                    path, header->version, header->options, VERSION, count);
   }
   if (header->nq < 0 || header->nv < 0 || header->steps < 0 || header->na < 0 ||
       header->memory_size > size || file_size(header) != size) {
@@ -192,6 +177,16 @@ static sap_status check_system(const char* path, const sap_stepper* stepper,
   return SAP_STATUS_OK;
 }
 
+static sap_status check_options(const char* path, const sap_stepper_options* now,
+                                const checkpoint_header* header, const unsigned char* options,
+                                sap_error* error) {
+  if (strncmp(header->solver, now->solver, NAME_SIZE) != 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s: solver = %.*s in the checkpoint, %s here",
+                    path, NAME_SIZE, header->solver, now->solver);
+  }
+  return sap_options_compare(path, sap_stepper_option_table(), now, options, error);
+}
+
 // All of it, from bytes that are whole.
 static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_header* header,
                        const unsigned char* bytes, sap_state* state, sap_error* error) {
@@ -202,7 +197,7 @@ static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_
                     path, header->nq, header->nv, header->na, state->nq, state->nv, state->na);
   }
   const unsigned char* options = bytes + sizeof *header;
-  const unsigned char* q_bytes = options + OPTION_COUNT * sizeof(double);
+  const unsigned char* q_bytes = options + header->options * sizeof(double);
   const size_t nq = (size_t)header->nq, nv = (size_t)header->nv, na = (size_t)header->na;
   const size_t count = nq + nv + na;
   double* numbers = sap_allocate(count, sizeof(double));  // aligned
@@ -215,9 +210,7 @@ static sap_status take(const char* path, sap_stepper* stepper, const checkpoint_
     status = sap_fail(error, SAP_STATUS_SYNTAX, "%s: checkpoint is damaged", path);
   }
   if (status == SAP_STATUS_OK) {
-    sap_run_option now[OPTION_COUNT];
-    list_options(&stepper->options, now);
-    status = sap_run_compare_options(path, now, OPTION_COUNT, options, error);
+    status = check_options(path, &stepper->options, header, options, error);
   }
   if (status == SAP_STATUS_OK) {
     status = check_system(path, stepper, header, numbers, error);

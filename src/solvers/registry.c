@@ -104,41 +104,6 @@ const char* sap_outcome_text(sap_outcome outcome) {
   return index >= 0 && index < (int)SAP_OUTCOME_COUNT ? texts[index] : "unknown outcome";
 }
 
-sap_solver_options sap_solver_options_default(void) {
-  return (sap_solver_options){
-#define SAP_X(type, name, value, low, high, meaning) .name = value,
-      SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  };
-}
-
-static sap_status check_option(const char* name, double value, double low, double high,
-                               sap_error* error) {
-  if (!isfinite(value)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s = %g must be in [%g, %g]", name, value, low,
-                    high);
-  }
-  if (!(value >= low && value <= high)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be in [%g, %g]", name, value, low,
-                    high);
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_solver_options_check(const sap_solver_options* options, sap_error* error) {
-  if (options == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_options_check: options is NULL");
-  }
-  sap_status status = SAP_STATUS_OK;
-#define SAP_X(type, name, value, low, high, meaning)                           \
-  if (status == SAP_STATUS_OK) {                                               \
-    status = check_option(#name, (double)options->name, (low), (high), error); \
-  }
-  SAP_SOLVER_OPTIONS(SAP_X)
-#undef SAP_X
-  return status;
-}
-
 int32_t sap_solver_count(void) {
   return (int32_t)(sizeof TABLE / sizeof TABLE[0]);
 }
@@ -182,7 +147,7 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
   if (row == NULL) {
     char names[SAP_ERROR_MESSAGE_SIZE];
     list_names(names, sizeof names);
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "solver '%s' is not known; there is: %s",
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "unknown solver '%s'; available: %s",
                     name == NULL ? "(NULL)" : name, names);
   }
   const sap_solver_options chosen = options == NULL ? sap_solver_options_default() : *options;

@@ -255,7 +255,7 @@ static void test_arguments(void** state) {
   assert_int_equal(sap_mj_create(run.model, &options, &none, &error), SAP_STATUS_ARGUMENT);
   options = sap_mj_options_default();
   options.mocap_speed_limit = (double)NAN;
-  assert_int_equal(sap_mj_create(run.model, &options, &none, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_mj_create(run.model, &options, &none, &error), SAP_STATUS_NOT_FINITE);
   options = sap_mj_options_default();
   options.contact_model = (sap_contact_model)77;
   assert_int_equal(sap_mj_create(run.model, &options, &none, &error), SAP_STATUS_ARGUMENT);

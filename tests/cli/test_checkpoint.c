@@ -63,10 +63,10 @@ static void written_on_the_way(void** state) {
 static void refused(void** state) {
   run(*state, "run " QUADRUPED " --duration 0.1 --dt 0.01 --checkpoint c.checkpoint >/dev/null");
   command_expect(*state, program, "run " QUADRUPED " --dt 0.02 --resume c.checkpoint", 3,
-                 "was made with dt = 0.01");
+                 "dt = 0.01 in the checkpoint, 0.02 here");
   command_expect(*state, program,
                  "run " QUADRUPED " --dt 0.01 --max-iterations 7 --resume c.checkpoint", 3,
-                 "was made with max_iterations = 300");
+                 "max_iterations = 300 in the checkpoint, 7 here");
   command_expect(*state, program, "run " CLUTTER " --resume c.checkpoint", 3, "nv = 18");
   command_expect(*state, program, "run " CLUTTER " --resume none", 3, "none");
   command_expect(*state, program, "run " CLUTTER " --resume " CLUTTER, 3, "no checkpoint");

@@ -155,7 +155,7 @@ static void test_refuses(void** state) {
   sap_mj_options options = sap_mj_options_default();
   options.solver = "sap-ncp";
   fresh = mujoco_run_text(SCENE, &options);
-  refuse(&fresh, path, SAP_STATUS_ARGUMENT, "another contact solver");
+  refuse(&fresh, path, SAP_STATUS_ARGUMENT, "solver = sap in the checkpoint, sap-ncp here");
   mujoco_run_end(&fresh);
   options.solver = "sap";
   options.regularization.sigma = 1e-4;

@@ -249,11 +249,11 @@ static void test_checkpoint(void** state) {
 static void test_deadline(void** state) {
   (void)state;
   sap_stepper_options options = options_of(&stages[0]);
-  options.time_limit = 1e-7;
+  options.solver_options.time_limit = 1e-7;
   simulation hurried = begin(&stages[0], &options);
-  options.time_limit = 1e3;
+  options.solver_options.time_limit = 1e3;
   simulation patient = begin(&stages[0], &options);
-  options.time_limit = 0.0;
+  options.solver_options.time_limit = 0.0;
   simulation unlimited = begin(&stages[0], &options);
   int late = 0;
   for (int k = 0; k < 60; ++k) {
@@ -271,7 +271,7 @@ static void test_deadline(void** state) {
   assert_true(late > 0);
   assert_true(same(&patient.state, &unlimited.state));
   sap_stepper* none = NULL;
-  options.time_limit = -1.0;
+  options.solver_options.time_limit = -1.0;
   assert_int_equal(
       sap_stepper_create(sap_multibody_system(patient.multibody), &options, &none, NULL),
       SAP_STATUS_ARGUMENT);

@@ -5,17 +5,19 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include <sapstep/stepper.h>
 
+#include "integrators/step_options.h"
 #include "support/toy_system.h"
 
-static void expect(const sap_stepper_options* options, const char* text) {
+static void expect_status(const sap_stepper_options* options, sap_status status, const char* text) {
   sap_error error = {0};
-  assert_int_equal(sap_stepper_options_check(options, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_options_check(options, &error), status);
   if (strstr(error.message, text) == NULL) {
     fail_msg("\"%s\" does not mention \"%s\"", error.message, text);
   }
@@ -23,8 +25,12 @@ static void expect(const sap_stepper_options* options, const char* text) {
   toy_linear toy;
   toy_linear_init(&toy, 1, 1);
   sap_stepper* stepper = NULL;
-  assert_int_equal(sap_stepper_create(&toy.system, options, &stepper, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_stepper_create(&toy.system, options, &stepper, NULL), status);
   assert_null(stepper);
+}
+
+static void expect(const sap_stepper_options* options, const char* text) {
+  expect_status(options, SAP_STATUS_ARGUMENT, text);
 }
 
 static void test_schemes(void** state) {
@@ -60,22 +66,22 @@ static void test_check(void** state) {
   bad.dt = -0.01;
   expect(&bad, "dt = -0.01 must be finite and > 0 s");
   bad.dt = (double)NAN;
-  expect(&bad, "dt = ");
+  expect_status(&bad, SAP_STATUS_NOT_FINITE, "dt = ");
   bad = good;
   bad.dt = (double)INFINITY;
-  expect(&bad, "dt = inf");
+  expect_status(&bad, SAP_STATUS_NOT_FINITE, "dt = inf");
   bad = good;
   bad.theta = 1.5;
   expect(&bad, "theta = 1.5 must be in [0, 1]");
   bad = good;
   bad.theta_vq = (double)NAN;
-  expect(&bad, "theta_vq");
+  expect_status(&bad, SAP_STATUS_NOT_FINITE, "theta_vq");
   bad = good;
   bad.regularization.beta = -1.0;
-  expect(&bad, "regularization.beta = -1");
+  expect(&bad, "beta = -1 must be finite and >= 0");
   bad = good;
   bad.regularization.sigma = 0.0;
-  expect(&bad, "regularization.sigma = 0");
+  expect(&bad, "sigma = 0 must be finite and > 0");
   bad = good;
   bad.free_motion_max_iterations = 0;
   expect(&bad, "free_motion_max_iterations = 0");
@@ -100,10 +106,84 @@ static void test_check(void** state) {
   expect(&bad, "max_iterations");
 }
 
+// Every byte of the struct is a field of the lists, the cookie, the solver's name, or padding: the
+// lists and the table agree in number, order, offset and default.
+static void test_table(void** state) {
+  (void)state;
+  const sap_option_table table = sap_stepper_option_table();
+  const sap_stepper_options defaults = sap_stepper_options_default();
+  size_t offset = sizeof defaults.cookie;
+  for (int32_t i = 0; i < table.count; ++i) {
+    const sap_option* o = &table.options[i];
+    const bool wide = o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE;
+    const size_t size = wide ? sizeof(double) : o->kind == SAP_OPTION_BOOLEAN ? 1 : sizeof(int32_t);
+    assert_true(o->offset >= offset);
+    // Between two fields there is nothing but padding, a struct's cookie or the solver's name.
+    assert_true(o->offset - offset < 2 * sizeof(double) + sizeof(char*));
+    offset = o->offset + size;
+    assert_true(o->meaning[0] != '\0' && o->minimum <= o->value && o->value <= o->maximum);
+    const bool own = strcmp(o->name, "check_input") != 0;
+    assert_true(sap_option_get(o, &defaults) == (own ? o->value : 0.0));
+  }
+  assert_true(sizeof defaults - offset < sizeof(double));
+}
+
+// A value of the option other than the default and within the range.
+static double other_value(const sap_option* o) {
+  if (o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE) {
+    const double half = 0.5 * o->value;
+    return half != o->value && half > o->minimum ? half : fmin(o->maximum, o->value + 1.0);
+  }
+  return o->value < o->maximum ? o->value + 1.0 : o->minimum;
+}
+
+// Each option off its default changes the bytes of a checkpoint, and is refused by name.
+static void test_compare(void** state) {
+  (void)state;
+  enum { MOST = 128 };
+  static const char* const free_to_differ[] = {"time_limit", "threads", "check_input"};
+  const sap_option_table table = sap_stepper_option_table();
+  const sap_stepper_options defaults = sap_stepper_options_default();
+  unsigned char saved[MOST * sizeof(double)];
+  assert_true(table.count <= MOST);
+  sap_options_save(table, &defaults, saved);
+  assert_int_equal(sap_options_compare("file", table, &defaults, saved, NULL), SAP_STATUS_OK);
+  for (int32_t i = 0; i < table.count; ++i) {
+    const sap_option* o = &table.options[i];
+    sap_stepper_options changed = defaults;
+    sap_error error = {0};
+    char start[80];
+    bool is_free = false;
+    for (size_t k = 0; k < sizeof free_to_differ / sizeof *free_to_differ; ++k) {
+      is_free = is_free || strcmp(o->name, free_to_differ[k]) == 0;
+    }
+    sap_option_set(o, &changed, other_value(o));
+    assert_int_equal(sap_options_check(table, &changed, NULL), SAP_STATUS_OK);
+    const sap_status status = sap_options_compare("file", table, &changed, saved, &error);
+    (void)snprintf(start, sizeof start, "file: %s = ", o->name);
+    if (status != (is_free ? SAP_STATUS_OK : SAP_STATUS_ARGUMENT) ||
+        (!is_free && strncmp(error.message, start, strlen(start)) != 0)) {
+      fail_msg("%s: status %d, '%s'", o->name, (int)status, error.message);
+    }
+  }
+}
+
+static void test_cookie(void** state) {
+  (void)state;
+  sap_stepper_options made_by_hand = {.dt = 0.01, .solver = "sap"};
+  expect(&made_by_hand, "sap_stepper_options was not made by sap_stepper_options_default()");
+  made_by_hand = sap_stepper_options_default();
+  made_by_hand.solver_options = (sap_solver_options){.max_iterations = 3};
+  expect(&made_by_hand, "sap_solver_options was not made by sap_solver_options_default()");
+  sap_solver* solver = NULL;
+  assert_int_equal(sap_solver_create("sap", &made_by_hand.solver_options, &solver, NULL),
+                   SAP_STATUS_ARGUMENT);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_schemes),
-      cmocka_unit_test(test_check),
+      cmocka_unit_test(test_schemes), cmocka_unit_test(test_table), cmocka_unit_test(test_compare),
+      cmocka_unit_test(test_cookie),  cmocka_unit_test(test_check),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

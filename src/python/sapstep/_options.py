@@ -14,20 +14,32 @@ import numpy as np
 from ._library import InputError, call, ffi, lib
 
 _SCHEMES = ("explicit-euler", "symplectic-euler", "implicit-euler", "midpoint")
+
+
+def _words(type: Any) -> Tuple[str, Tuple[str, ...]]:
+    """The common prefix of an enum's names, and its values as words: SAP_STAGE_, ("auto", "end", "theta")."""
+    names = [name for value, name in sorted(type.elements.items()) if value >= 0]
+    prefix = os.path.commonprefix(names).rpartition("_")[0] + "_"
+    words = (name[len(prefix):].lower().replace("_", "-") for name in names)
+    return prefix, tuple(word for word in words if not word.endswith("count"))
+
+
+def _fields(struct: str) -> Dict[str, Any]:
+    """Options of a struct, by name: those of its X-macro list."""
+    skipped = ("cookie", "solver", "solver_options", "regularization", "warning", "warning_context")
+    return {name: field.type for name, field in ffi.typeof(struct).fields if name not in skipped}
+
+
+SOLVER = _fields("sap_solver_options")
+STEPPER = _fields("sap_stepper_options")
+REGULARIZATION = _fields("sap_regularization")
 # Options that are words: prefix of the enum, words.
 _WORDS = {
-    "newton": ("SAP_NEWTON_", ("primal", "primal-dual")),
-    "line_search": ("SAP_LINE_SEARCH_", ("exact", "backtracking")),
-    "linear_solver": ("SAP_LINEAR_", ("auto", "dense", "block", "sparse")),
-    "penalty": ("SAP_PENALTY_", ("fixed", "linear", "spectral")),
-    "contact_stage": ("SAP_STAGE_", ("auto", "end", "theta")),
-    "contact_law": ("SAP_LAW_", ("auto", "compliant", "rigid")),
-    "contact_model": ("SAP_CONTACT_", ("sap", "similar", "lagged")),
+    name: _words(type) for name, type in (*SOLVER.items(), *STEPPER.items()) if type.kind == "enum"
 }
-_SOLVER = [name for name, _ in ffi.typeof("sap_solver_options").fields]
-REGULARIZATION = ("sigma", "beta")
-_STEPPER = ("contact_model", "contact_law", "restitution", "baumgarte", "balance_tolerance",
-            "free_motion_max_iterations", "remember", "time_limit")
+# Arguments of their own in stepper_options.
+_NAMED = ("dt", "theta", "theta_vq", "contact_stage")
+_STEPPER = tuple(name for name in STEPPER if name not in _NAMED)
 
 
 def enumerator(prefix: str, words: Tuple[str, ...], value: Any, name: str) -> int:
@@ -84,8 +96,8 @@ def set_options(options: Any, values: Dict[str, Any], others: Iterable[str] = ()
     """Fills fields of a ``sap_solver_options`` from keyword arguments; words for its enums.
     others: what else the caller takes, to name it where a keyword is misspelled."""
     for name, value in values.items():
-        if name not in _SOLVER:
-            known = sorted({*_SOLVER, *others})
+        if name not in SOLVER:
+            known = sorted({*SOLVER, *others})
             near = difflib.get_close_matches(name, known, 1)
             hint = f"did you mean '{near[0]}'?" if near else f"there is: {', '.join(known)}"
             raise TypeError(f"unknown option '{name}', {hint}")

@@ -52,13 +52,13 @@ class Adapter(Owner):
     """Workspace for one model: steps any of its data.
 
     solver: see :func:`sapstep.solvers`; implicit: springs, dampers and servos in A; remember:
-    start from the last step's impulses; deadline: wall-clock time of a step [s], after which the
-    best velocities found make it (0: none; report["converged"] says whether that was so); other
-    keywords: sigma, beta and the fields of sap_solver_options.
+    start from the last step's impulses. Other keywords: sigma, beta and the fields of
+    sap_solver_options; time_limit bounds a step [s], which then uses the best velocities found
+    (0: no limit; see report["converged"]).
     """
 
     def __init__(self, model: "mujoco.MjModel", solver: str = "sap", *, implicit: bool = True,
-                 remember: bool = True, deadline: float = 0.0, **options: Any) -> None:
+                 remember: bool = True, **options: Any) -> None:
         _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
@@ -66,8 +66,7 @@ class Adapter(Owner):
         self._data: Any = None  # and where they are
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = c_string(solver, "solver")
-        made.solver, made.implicit, made.warm_start = name, bool(implicit), bool(remember)
-        assign(made, "time_limit", deadline, "deadline")
+        made.solver, made.implicit, made.remember = name, bool(implicit), bool(remember)
         take(made.regularization, REGULARIZATION, options)
         set_options(made.solver_options, options, (*REGULARIZATION, *_KEYWORDS))
         self._c = OwningHandle(type(self).__name__)

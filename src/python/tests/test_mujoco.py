@@ -70,10 +70,10 @@ def test_data_that_come_and_go():
         del data
 
 
-def test_deadline_is_flagged():
+def test_time_limit_is_flagged():
     model = mujoco.MjModel.from_xml_string(BOX)
     data = mujoco.MjData(model)
-    hurried = adapter.Adapter(model, deadline=1e-9)
+    hurried = adapter.Adapter(model, time_limit=1e-9)
     late = 0
     for _ in range(60):
         hurried.step(data)
@@ -83,7 +83,7 @@ def test_deadline_is_flagged():
     assert late > 0
     assert np.isfinite(data.qvel).all()
     with pytest.raises(adapter.Error, match="time_limit"):
-        adapter.Adapter(model, deadline=-1.0)
+        adapter.Adapter(model, time_limit=-1.0)
 
 
 def test_threads_share_a_model():

@@ -97,8 +97,8 @@ static const char* take(mujoco_options* r, int id, const char* argument) {
                  ? NULL
                  : "finite and >= 0";
     case OPTION_DEADLINE:
-      return cli_read_real(argument, &r->adapter.time_limit) && r->adapter.time_limit >= 0.0 &&
-                     r->adapter.time_limit <= 1e9
+      return cli_read_real(argument, &r->adapter.solver_options.time_limit) && r->adapter.solver_options.time_limit >= 0.0 &&
+                     r->adapter.solver_options.time_limit <= 1e9
                  ? NULL
                  : "between 0 and 1e9 s";
     case OPTION_CHECKPOINT:

@@ -89,7 +89,7 @@ static const char* take(run_options* o, int id, const char* argument) {
       {OPTION_THETA_VQ, &o->stepper.theta_vq, 0.0, 1.0, false, "between 0 and 1"},
       {OPTION_RESTITUTION, &o->stepper.restitution, 0.0, 1.0, false, "between 0 and 1"},
       {OPTION_BAUMGARTE, &o->stepper.baumgarte, 0.0, 1.0, false, "between 0 and 1"},
-      {OPTION_DEADLINE, &o->stepper.time_limit, 0.0, 1e9, false, "between 0 and 1e9 s"},
+      {OPTION_DEADLINE, &o->stepper.solver_options.time_limit, 0.0, 1e9, false, "between 0 and 1e9 s"},
   };
   bool known;
   const char* allowed =
