@@ -3,15 +3,16 @@
 
 #ifdef SAPSTEP_HDF5
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "io/hdf5/hdf5_chunk.h"
 
-// An exponent or mantissa of `size` bits from bit `first` on.
+// Checks an exponent or mantissa of `size` bits from bit `first`.
 static bool lies_within(size_t first, size_t size, size_t bits) {
   return size > 0 && size < bits && first < bits && first + size <= bits;
 }
 
-// HDF5 converts between all numbers whose bits lie within them.
+// Classifies a type. HDF5 converts between all numeric types whose bit fields lie within the value.
 static sap_hdf5_kind find_kind(hid_t type, size_t size) {
   enum { INTEGER_SIZE = 8, FLOAT_SIZE = 16, EXPONENT_BITS = 32 };
   const H5T_class_t class = H5Tget_class(type);
@@ -40,7 +41,7 @@ static sap_hdf5_kind find_kind(hid_t type, size_t size) {
   return good ? SAP_HDF5_FLOATS : SAP_HDF5_OTHERS;
 }
 
-static bool measure(hid_t space, sap_hdf5_set* set) {
+static bool measure_set(hid_t space, sap_hdf5_set* set) {
   const H5S_class_t class = H5Sget_simple_extent_type(space);
   set->row_values = 1;
   if (class == H5S_NULL || class == H5S_SCALAR) {
@@ -65,7 +66,7 @@ static bool measure(hid_t space, sap_hdf5_set* set) {
   return true;
 }
 
-// Every group on the way and the end itself.
+// Checks every group on the path, then the object.
 bool sap_hdf5_exists(hid_t file, const char* name) {
   enum { NAME_SIZE = 256 };
   char part[NAME_SIZE];
@@ -80,11 +81,11 @@ bool sap_hdf5_exists(hid_t file, const char* name) {
       return true;
     }
   }
-  return false;  // none of ours is so long
+  return false;  // longer than any name in our files
 }
 
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set) {
-  // Without a cache no chunk is read whole that passes no filter: see hdf5_chunk.c.
+  // Without a cache HDF5 does not read whole unfiltered chunks; see hdf5_chunk.c.
   const hid_t access = H5Pcreate(H5P_DATASET_ACCESS);
   *set = (sap_hdf5_set){.id = -1, .type = -1};
   if (access >= 0 && H5Pset_chunk_cache(access, 0, 0, 0.0) >= 0) {
@@ -93,7 +94,7 @@ bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set) {
   (void)H5Pclose(access);
   set->type = set->id >= 0 ? H5Dget_type(set->id) : -1;
   const hid_t space = set->type >= 0 ? H5Dget_space(set->id) : -1;
-  const bool good = space >= 0 && measure(space, set);
+  const bool good = space >= 0 && measure_set(space, set);
   (void)H5Sclose(space);
   if (good) {
     set->value_size = H5Tget_size(set->type);
@@ -112,9 +113,9 @@ void sap_hdf5_set_close(sap_hdf5_set* set) {
   *set = (sap_hdf5_set){.id = -1, .type = -1};
 }
 
-// Bytes that a file can hold, compressed: zlib's best is 1032 to 1. Values that were never written
-// need none, but are allowed some.
-static hsize_t bound(hid_t set) {
+// Returns the largest number of bytes that a file can hold, compressed: zlib's best ratio is 1032.
+// Values that were never written need no space; a fixed amount of them is allowed.
+static hsize_t most_bytes(hid_t set) {
   enum { BEST = 1100, ALLOWED = 64 << 20 };
   const hid_t file = H5Iget_file_id(set);
   hsize_t size = 0;
@@ -125,7 +126,7 @@ static hsize_t bound(hid_t set) {
 
 bool sap_hdf5_set_fits(const sap_hdf5_set* set) {
   return set->rows == 0 || set->row_values == 0 || set->value_size == 0 ||
-         set->rows <= bound(set->id) / set->row_values / set->value_size;
+         set->rows <= most_bytes(set->id) / set->row_values / set->value_size;
 }
 
 sap_status sap_hdf5_rows_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
@@ -149,7 +150,7 @@ sap_status sap_hdf5_rows_read(const sap_hdf5_set* set, hsize_t first, hsize_t co
 static sap_status read_by_layout(const sap_hdf5_set* set, hid_t list, hsize_t first, hsize_t count,
                                  hid_t memory, void* out, const char** why) {
   const H5D_layout_t layout = H5Pget_layout(list);
-  const hsize_t most = bound(set->id);
+  const hsize_t most = most_bytes(set->id);
   if (count > most / set->row_values / set->value_size) {
     *why = "more values than a file of this size can hold";
     return SAP_STATUS_SYNTAX;
@@ -158,13 +159,13 @@ static sap_status read_by_layout(const sap_hdf5_set* set, hid_t list, hsize_t fi
     return sap_hdf5_chunk_read(set, list, most, first, count, memory, out, why);
   }
   if ((layout != H5D_CONTIGUOUS && layout != H5D_COMPACT) || H5Pget_external_count(list) != 0) {
-    *why = "not kept in this file";
+    *why = "not stored in this file";
     return SAP_STATUS_UNSUPPORTED;
   }
   if (layout == H5D_CONTIGUOUS && H5Dget_offset(set->id) == HADDR_UNDEF) {
     return sap_hdf5_fill(list, count * set->row_values, memory, out, why);
   }
-  // Contiguous or compact, and as long as it says.
+  // Contiguous or compact: the stored size must be at least the declared size.
   *why = "damaged";
   return H5Dget_storage_size(set->id) >= set->rows * set->row_values * set->value_size
              ? sap_hdf5_rows_read(set, first, count, memory, out, why)
@@ -174,7 +175,7 @@ static sap_status read_by_layout(const sap_hdf5_set* set, hid_t list, hsize_t fi
 sap_status sap_hdf5_set_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
                              void* out, const char** why) {
   if (set->kind == SAP_HDF5_OTHERS) {
-    *why = "neither numbers nor texts of one length";
+    *why = "neither numbers nor strings of fixed length";
     return SAP_STATUS_UNSUPPORTED;
   }
   if (count == 0 || set->row_values == 0) {
@@ -186,5 +187,24 @@ sap_status sap_hdf5_set_read(const sap_hdf5_set* set, hsize_t first, hsize_t cou
       list < 0 ? SAP_STATUS_SYNTAX : read_by_layout(set, list, first, count, memory, out, why);
   (void)H5Pclose(list);
   return status;
+}
+
+static void silence_for_good(void) {
+  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+// A function registered with atexit after HDF5's own runs before it.
+void sap_hdf5_silence_exit(void) {
+  (void)H5open();
+  (void)atexit(silence_for_good);
+}
+
+void sap_hdf5_silence_begin(sap_hdf5_silence* silence) {
+  (void)H5Eget_auto2(H5E_DEFAULT, &silence->function, &silence->data);
+  (void)H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+}
+
+void sap_hdf5_silence_end(const sap_hdf5_silence* silence) {
+  (void)H5Eset_auto2(H5E_DEFAULT, silence->function, silence->data);
 }
 #endif

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads data sets of HDF5 files without trust in what the files say of themselves. HDF5 1.10
-// believes a file about its chunks and reads beyond one that decodes to less than it should: here
-// chunks are taken as they lie in the file and are decoded by us, and whatever else has a size is
-// compared with what is there before HDF5 may read it.
-// Read are numbers and texts of one length, contiguous, compact or in chunks, chunks through any
-// of the filters deflate, shuffle and fletcher32.
+// Reads datasets of HDF5 files without trusting the sizes that the files declare. HDF5 1.10 reads
+// beyond the end of a chunk that decodes to fewer bytes than declared. Therefore hdf5_chunk.c decodes
+// chunks itself, and every other size is checked before HDF5 reads.
+// Supported: numbers and strings of fixed length; contiguous, compact and chunked layouts; the filters
+// deflate, shuffle and fletcher32.
 #ifndef SAP_IO_HDF5_HDF5_SET_H
 #define SAP_IO_HDF5_HDF5_SET_H
 
@@ -18,37 +17,48 @@ enum { SAP_HDF5_MOST_DIMENSIONS = 32 };  // H5S_MAX_RANK
 typedef enum sap_hdf5_kind {
   SAP_HDF5_INTEGERS,
   SAP_HDF5_FLOATS,
-  SAP_HDF5_TEXTS,  // of one length
-  SAP_HDF5_OTHERS  // cannot be read here
+  SAP_HDF5_TEXTS,  // strings of fixed length
+  SAP_HDF5_OTHERS  // not supported
 } sap_hdf5_kind;
 
 typedef struct sap_hdf5_set {
-  hid_t id, type;  // type: of values in the file
+  hid_t id, type;  // type: type of the values in the file
   sap_hdf5_kind kind;
-  size_t value_size;                       // in the file [bytes]
+  size_t value_size;                       // size of a value in the file [bytes]
   int32_t rank;                            // 0: one value
   hsize_t size[SAP_HDF5_MOST_DIMENSIONS];  // (rank)
   hsize_t rows, row_values;                // rows: size[0]; the product is below 2^63
 } sap_hdf5_set;
 
-// Is there an object or link of this name? True also where the file is too damaged to tell: what
-// then opens it says so.
+// Returns true if an object or link of this name exists, or if the file is too damaged to tell: then
+// opening the object fails with a message.
 bool sap_hdf5_exists(hid_t file, const char* name);
 
-// False: there is no such data set, or it is damaged. Closed by close, also after a failure.
+// Returns false if there is no such dataset or it is damaged. Must be closed, also after a failure.
 bool sap_hdf5_set_open(hid_t file, const char* name, sap_hdf5_set* set);
 void sap_hdf5_set_close(sap_hdf5_set* set);
 
-// Can a file of that size hold so many values, compressed at best? Few may be, that were never
-// written. To be asked before there is memory for all of them.
+// Returns true if a file of this size can hold all values, at the best compression. (A few values that
+// were never written are allowed.) Call it before allocating memory for all values.
 bool sap_hdf5_set_fits(const sap_hdf5_set* set);
 
-// Values of `count` rows from `first` on, all of which the set must have, as `memory`: a native
-// type of numbers for numbers, the set's own type for texts. Rows that were never written have the
-// set's fill value. *why: what is wrong. SYNTAX: damaged; UNSUPPORTED: kept in a way that is not
-// read here; MEMORY.
+// Reads rows [first, first + count), which must exist, converted to the type `memory`: a native
+// numeric type for numbers, the set's own type for strings. Rows that were never written have the
+// fill value. On failure *why describes the reason. Fails with SYNTAX (damaged), UNSUPPORTED (layout
+// or filter) or MEMORY.
 sap_status sap_hdf5_set_read(const sap_hdf5_set* set, hsize_t first, hsize_t count, hid_t memory,
                              void* out, const char** why);
+
+// Suppresses the error messages that HDF5 prints, from begin to end.
+typedef struct sap_hdf5_silence {
+  H5E_auto2_t function;
+  void* data;
+} sap_hdf5_silence;
+void sap_hdf5_silence_begin(sap_hdf5_silence* silence);
+void sap_hdf5_silence_end(const sap_hdf5_silence* silence);
+// Suppresses messages at the end of the process too. Call it after a damaged file: HDF5 1.10 then
+// leaks memory of its own and prints "infinite loop closing library" at exit.
+void sap_hdf5_silence_exit(void);
 #endif
 
 #endif

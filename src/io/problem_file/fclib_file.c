@@ -10,7 +10,6 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/hdf5/hdf5_set.h"
-#include "io/hdf5/hdf5_silence.h"
 
 #ifdef SAPSTEP_HDF5
 enum { MESSAGE_SIZE = 320 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/hdf5/hdf5_silence.h"
+#include "io/hdf5/hdf5_set.h"
 #include "io/problem_file/fclib.h"
 #include "io/problem_file/fclib_file.h"
 

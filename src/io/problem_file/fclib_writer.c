@@ -3,7 +3,7 @@
 // that a full disk is handled there.
 
 #include "core/memory.h"
-#include "io/hdf5/hdf5_silence.h"
+#include "io/hdf5/hdf5_set.h"
 #include "io/problem_file/fclib.h"
 #include "io/problem_file/fclib_file.h"
 #include "io/problem_file/fclib_output.h"

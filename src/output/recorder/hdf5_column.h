@@ -8,7 +8,7 @@
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
-#include "io/hdf5/hdf5_silence.h"
+#include "io/hdf5/hdf5_set.h"
 #include "output/recorder/chunk_packer.h"
 
 typedef enum sap_hdf5_number {
