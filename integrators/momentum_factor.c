@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "integrators/dense.h"
+#include "linalg/dense.h"
 
 static void fill_values(const sap_momentum_factor* factor, sap_sparse_group* sparse,
                         const sap_tree_store* A) {

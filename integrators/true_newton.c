@@ -10,7 +10,7 @@
 #include <math.h>
 
 #include "core/memory.h"
-#include "integrators/dense.h"
+#include "linalg/dense.h"
 #include "integrators/free_motion_data.h"
 
 enum {

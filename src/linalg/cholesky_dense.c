@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 
 void sap_cholesky_dense_clear(sap_cholesky_dense* dense) {
   sap_free(dense->factor);

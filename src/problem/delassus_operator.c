@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 #include "problem/problem_data.h"
 
 // Runs over the spans of velocities that a column of Y covers.

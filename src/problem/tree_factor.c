@@ -7,41 +7,19 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 #include "problem/tree_factor.h"
 
-// Lower Cholesky in place of an n x n matrix with ld n, reciprocals on the diagonal; false when a
-// pivot is not positive.
-static inline bool factor_small(double* L, int32_t n) {
-  for (int32_t j = 0; j < n; ++j) {
-    double* Lj = L + j * n;
-    for (int32_t k = 0; k < j; ++k) {
-      const double* Lk = L + k * n;
-      for (int32_t i = j; i < n; ++i) {
-        Lj[i] -= Lk[i] * Lk[j];
-      }
-    }
-    if (!(Lj[j] > 0.0)) {
-      return false;
-    }
-    const double inverse = 1.0 / sqrt(Lj[j]);
-    for (int32_t i = j + 1; i < n; ++i) {
-      Lj[i] *= inverse;
-    }
-    Lj[j] = inverse;
-  }
-  return true;
-}
-
-static bool factor_large(double* L, int32_t n) {
-  if (sap_dense_factorize(n, L) >= 0) {
-    return false;
-  }
-  for (int32_t j = 0; j < n; ++j) {
-    double* diagonal = L + (size_t)j * (size_t)(n + 1);
+// Replaces A by its Cholesky factor L with reciprocals on the diagonal. Returns false unless A is positive definite.
+static bool factor_tree(double* A, int32_t n) {
+  const bool done = n == SAP_SMALL_TREE  ? sap_small_cholesky(SAP_SMALL_TREE, A)
+                    : n < SAP_SMALL_TREE ? sap_small_cholesky(n, A)
+                                         : sap_dense_factorize(n, A) < 0;
+  for (int32_t j = 0; done && j < n; ++j) {
+    double* diagonal = A + (size_t)j * (size_t)(n + 1);
     *diagonal = 1.0 / *diagonal;
   }
-  return true;
+  return done;
 }
 
 static sap_status check_set(const sap_problem* p, int32_t tree, sap_error* error) {
@@ -76,10 +54,7 @@ sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const dou
   }
   *state = SAP_FACTOR_NONE;
   memcpy(L, A, bytes);
-  const bool good = n == SAP_SMALL_TREE  ? factor_small(L, SAP_SMALL_TREE)
-                    : n < SAP_SMALL_TREE ? factor_small(L, n)
-                                         : factor_large(L, n);
-  if (!good) {
+  if (!factor_tree(L, n)) {
     return not_positive(tree, error);
   }
   *state = SAP_FACTOR_VALID;

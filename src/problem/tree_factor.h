@@ -3,9 +3,10 @@
 #ifndef SAP_PROBLEM_TREE_FACTOR_H
 #define SAP_PROBLEM_TREE_FACTOR_H
 
+#include "linalg/dense.h"
 #include "problem/problem_data.h"
 
-enum { SAP_SMALL_TREE = 6 };  // up to a free body: loops of our own, along branches beyond
+enum { SAP_SMALL_TREE = SAP_SMALL };  // up to a free body: loops of our own, along branches beyond
 
 // x = L^-1 (row `row` of J)', n entries.
 static inline void sap_tree_forward_solve(const double* L, int32_t n, const double* J,

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "integrators/dense.h"
+#include "linalg/dense.h"
 #include "integrators/free_motion.h"
 #include "support/near.h"
 #include "support/toy_system.h"

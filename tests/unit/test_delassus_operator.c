@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 #include "problem/delassus_operator.h"
 #include "support/near.h"
 

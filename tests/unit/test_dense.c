@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "integrators/dense.h"
+#include "linalg/dense.h"
 #include "support/near.h"
 
 enum { MOST = 20 };

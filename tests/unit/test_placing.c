@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "math/lanes.h"
 #include "math/quaternion.h"
+#include "math/simd.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -170,14 +170,14 @@ static void test_spider(void** unused) {
 
 // 3e-16: an ulp and a half of 1, within which both libraries may round.
 static void check_sincos(double x) {
-  double v[SAP_LANES] = {x, -x, 0.0, 0.5 * x}, s[SAP_LANES], c[SAP_LANES];
-  double* const at_s[SAP_LANES] = {s, s + 1, s + 2, s + 3};
-  double* const at_c[SAP_LANES] = {c, c + 1, c + 2, c + 3};
-  lanes sine, cosine;
-  lanes_sincos(&sine, &cosine, lanes_load(v));
-  lanes_scatter(at_s, 0, sine);
-  lanes_scatter(at_c, 0, cosine);
-  for (int i = 0; i < SAP_LANES; ++i) {
+  double v[SAP_QUAD] = {x, -x, 0.0, 0.5 * x}, s[SAP_QUAD], c[SAP_QUAD];
+  double* const at_s[SAP_QUAD] = {s, s + 1, s + 2, s + 3};
+  double* const at_c[SAP_QUAD] = {c, c + 1, c + 2, c + 3};
+  quad sine, cosine;
+  quad_sincos(&sine, &cosine, quad_load(v));
+  quad_scatter(at_s, 0, sine);
+  quad_scatter(at_c, 0, cosine);
+  for (int i = 0; i < SAP_QUAD; ++i) {
     assert_true(isfinite(v[i]) || (isnan(s[i]) && isnan(c[i])));
     if (isfinite(v[i])) {
       ASSERT_NEAR(s[i], sin(v[i]), 3e-16);

@@ -10,6 +10,7 @@
 
 #include "core/memory.h"
 #include "io/problem_file/fclib_blocks.h"
+#include "linalg/dense.h"
 
 #ifdef SAPSTEP_HDF5
 // Tolerance of |M_ij - M_ji|/sqrt(M_ii M_jj) [-] for a symmetric M: far above the round-off of
@@ -66,12 +67,13 @@ static sap_status solve_tree(const sap_fclib_file* file, sap_fclib_global* g, in
                              double* block, sap_error* error) {
   const int32_t n = g->tree_sizes.values[tree];
   double* v = g->v_star.values + g->tree_start.values[tree];
-  if (LAPACKE_dposv_work(LAPACK_COL_MAJOR, 'L', n, 1, block, n, v, n) != 0) {
+  if (sap_dense_factorize(n, block) >= 0) {
     return sap_fclib_fail(file, error, SAP_STATUS_NOT_SPD, "fclib_global/M",
                           "is not positive definite in its rows %ld to %ld",
                           (long)g->tree_start.values[tree],
                           (long)g->tree_start.values[tree + 1] - 1);
   }
+  sap_dense_factor_solve(n, block, v);
   return SAP_STATUS_OK;
 }
 

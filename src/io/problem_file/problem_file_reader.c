@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <lapacke.h>
-
 #include <sapstep/problem_file.h>
 
 #include "core/c_locale.h"
 #include "core/memory.h"
 #include "io/problem_file/fclib.h"
 #include "io/problem_file/text_reader.h"
+#include "linalg/dense.h"
 
 enum { NAME_SIZE = 96 };  // room for "contact 2147483647 of 2147483647" and similar names
 
@@ -103,12 +102,11 @@ static sap_status check_spd(sap_problem_reader* reader, const char* name, int32_
     return sap_text_pass(text, error, status);
   }
   memcpy(reader->scratch, text->values + 1, (size_t)n * (size_t)n * sizeof *reader->scratch);
-  // The values are in row order, so the lower triangle is LAPACK's upper one.
-  const lapack_int info = LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'U', n, reader->scratch, n);
-  if (info != 0) {
+  const int32_t broken = sap_dense_factorize(n, reader->scratch);
+  if (broken >= 0) {
     return sap_text_fail(text, error, SAP_STATUS_NOT_SPD,
                          "%s is not positive definite, its leading %ld x %ld part is not", name,
-                         (long)info, (long)info);
+                         (long)broken + 1, (long)broken + 1);
   }
   return SAP_STATUS_OK;
 }

@@ -50,7 +50,7 @@ static int32_t list_bodies(const sap_model* model, int32_t* level, entry* entrie
 // Of the entries from `at` on, how many go together.
 static int32_t run_length(const entry* entries, int32_t at, int32_t count) {
   int32_t n = 1;
-  while (n < SAP_LANES && at + n < count && entries[at].hinges >= 0 &&
+  while (n < SAP_QUAD && at + n < count && entries[at].hinges >= 0 &&
          entries[at + n].unit == entries[at].unit && entries[at + n].level == entries[at].level &&
          entries[at + n].hinges == entries[at].hinges) {
     ++n;
@@ -96,7 +96,7 @@ static bool is_same_point(const sap_model_joint_data* a, const sap_model_joint_d
 static void fill_hinge(const sap_model* model, const sap_body_lanes* four, int32_t k,
                        sap_hinge_lanes* hinge) {
   hinge->anchored = k > 0;
-  for (int lane = 0; lane < SAP_LANES; ++lane) {
+  for (int lane = 0; lane < SAP_QUAD; ++lane) {
     const int32_t* joints = model->body_joints + model->bodies[four->body[lane]].first_joint;
     const sap_model_joint_data* joint = &model->joints[joints[k]];
     for (int i = 0; i < 3; ++i) {
@@ -115,7 +115,7 @@ static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count
                       sap_placing* placing) {
   const sap_model* model = d->model;
   sap_body_lanes* four = &placing->fours[placing->nfours++];
-  for (int lane = 0; lane < SAP_LANES; ++lane) {
+  for (int lane = 0; lane < SAP_QUAD; ++lane) {
     const int32_t id = entries[lane < count ? lane : 0].id;
     const sap_model_body* body = &model->bodies[id];
     four->body[lane] = id;
@@ -163,13 +163,13 @@ static void make_steps(const sap_dynamics* d, const entry* entries, int32_t coun
 
 // Counts only where there is no memory yet.
 static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
-  int32_t used = SAP_LANES, unit = -1;  // lanes of the last four, which is that unit's
+  int32_t used = SAP_QUAD, unit = -1;  // lanes of the last four, which is that unit's
   placing->nlinks = 0;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     const int32_t own = unit_of[link->body];
     for (; unit < own; ++unit) {
-      used = SAP_LANES;
+      used = SAP_QUAD;
       placing->units[unit + 1].four = placing->nlinks;
       placing->units[unit + 1].link = l;
       placing->units[unit + 1].tree = link->tree;
@@ -177,7 +177,7 @@ static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placin
     if (link->lone) {
       continue;
     }
-    if (used == SAP_LANES) {
+    if (used == SAP_QUAD) {
       ++placing->nlinks;
       used = 0;
     }
@@ -186,7 +186,7 @@ static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placin
       continue;
     }
     sap_link_lanes* four = &placing->links[placing->nlinks - 1];
-    for (int lane = first; lane < SAP_LANES; ++lane) {  // and for those to come
+    for (int lane = first; lane < SAP_QUAD; ++lane) {  // and for those to come
       four->link[lane] = l;
       four->body[lane] = link->body;
       four->root[lane] = d->tree_root[link->tree];

@@ -6,26 +6,26 @@
 #ifndef SAP_MULTIBODY_DYNAMICS_PLACING_H
 #define SAP_MULTIBODY_DYNAMICS_PLACING_H
 
-#include "math/lanes.h"
+#include "math/simd.h"
 #include "multibody/model/model_data.h"
 
 // A hinge of each of four bodies.
 typedef struct sap_hinge_lanes {
-  double axis[3][SAP_LANES], p_BJ[3][SAP_LANES], reference[SAP_LANES];
-  int32_t q_start[SAP_LANES], v_start[SAP_LANES];
+  double axis[3][SAP_QUAD], p_BJ[3][SAP_QUAD], reference[SAP_QUAD];
+  int32_t q_start[SAP_QUAD], v_start[SAP_QUAD];
   bool anchored;  // where the hinges before it are
 } sap_hinge_lanes;
 
 // Four bodies; where there are fewer the first stands for the rest.
 typedef struct sap_body_lanes {
-  int32_t body[SAP_LANES], parent[SAP_LANES], root[SAP_LANES], tree[SAP_LANES];
+  int32_t body[SAP_QUAD], parent[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
   int32_t first_hinge, nhinges;
-  double p_PB[3][SAP_LANES], q_PB[4][SAP_LANES];
+  double p_PB[3][SAP_QUAD], q_PB[4][SAP_QUAD];
 } sap_body_lanes;
 
 typedef struct sap_link_lanes {
-  int32_t link[SAP_LANES], body[SAP_LANES], root[SAP_LANES], tree[SAP_LANES];
-  double mass[SAP_LANES], h[3][SAP_LANES], I[6][SAP_LANES];
+  int32_t link[SAP_QUAD], body[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
+  double mass[SAP_QUAD], h[3][SAP_QUAD], I[6][SAP_QUAD];
 } sap_link_lanes;
 
 // What comes before a unit.

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "contact/cone.h"
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
 static const double IMBALANCE = 10.0;      // ratio of residuals that changes rho

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "solvers/dual/ccp_polish.h"
 
-#include <lapacke.h>
 #include <math.h>
 #include <string.h>
+
+#include "linalg/dense.h"
 
 // T = dP/dx of an item at x, symmetric. On the cone's surface, with t the tangents' direction and
 // n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
@@ -77,8 +78,7 @@ static bool step(const sap_ccp_polish* s, sap_dual* d) {
   assemble(s, d);
   d->factorizations += 1;
   memcpy(s->dz, d->map, (size_t)n * sizeof(double));
-  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, s->J, n, s->pivots) != 0 ||
-      LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, s->J, n, s->pivots, s->dz, n) != 0) {
+  if (!sap_dense_lu_solve(n, s->J, s->pivots, s->dz)) {
     return false;
   }
   for (int32_t i = 0; i < n; ++i) {

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 
 // Row of the i-th component of the second-order cone.
 static int32_t row_of(int32_t i) {

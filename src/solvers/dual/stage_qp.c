@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 #include "solvers/dual/pyramid.h"
 
 static const double ETA = 1e-6;        // proximal weight; the smallest eigenvalue may be 0

@@ -22,7 +22,7 @@
 #include <string.h>
 
 #include "core/clock.h"
-#include "linalg/dense_factor.h"
+#include "linalg/dense.h"
 #include "solvers/ncp/implicit_search.h"
 #include "solvers/ncp/local_ncp.h"
 

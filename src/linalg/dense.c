@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "linalg/dense.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include <cblas.h>
+#include <lapacke.h>
+
+int32_t sap_dense_factorize(int32_t n, double* A) {
+  const lapack_int info = n > 0 ? LAPACKE_dpotrf_work(LAPACK_COL_MAJOR, 'L', n, A, n) : 0;
+  if (info != 0) {
+    return info > 0 ? info - 1 : 0;
+  }
+  // Not every LAPACK stops at a NaN or an infinite pivot.
+  for (int32_t i = 0; i < n; ++i) {
+    const double pivot = A[(size_t)i * (size_t)n + (size_t)i];
+    if (!(pivot > 0.0 && isfinite(pivot))) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+void sap_dense_factor_solve(int32_t n, const double* L, double* x) {
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasNoTrans, CblasNonUnit, n, L, n, x, 1);
+  cblas_dtrsv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, L, n, x, 1);
+}
+
+bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
+  memcpy(L, A, (size_t)n * (size_t)n * sizeof(double));
+  return n <= SAP_SMALL ? sap_small_cholesky(n, L) : sap_dense_factorize(n, L) < 0;
+}
+
+// Solves for a free body: loops of constant length, divisions that do not wait for each other, columns instead
+// of sums.
+static void solve_six(const double* restrict L, double* restrict x) {
+  enum { SIX = 6 };
+  double inverse[SIX], y[SIX];
+  for (int j = 0; j < SIX; ++j) {
+    inverse[j] = 1.0 / L[j * SIX + j];
+    y[j] = x[j];
+  }
+  for (int j = 0; j < SIX; ++j) {
+    y[j] *= inverse[j];
+    for (int i = j + 1; i < SIX; ++i) {
+      y[i] -= L[j * SIX + i] * y[j];
+    }
+  }
+  for (int j = SIX - 1; j >= 0; --j) {
+    y[j] *= inverse[j];
+    for (int i = 0; i < j; ++i) {
+      y[i] -= L[i * SIX + j] * y[j];
+    }
+  }
+  memcpy(x, y, sizeof y);
+}
+
+static void solve_small(int32_t n, const double* L, double* x) {
+  for (int32_t j = 0; j < n; ++j) {
+    x[j] /= L[j * n + j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= x[j] * L[j * n + i];
+    }
+  }
+  for (int32_t j = n - 1; j >= 0; --j) {
+    double sum = 0.0;
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum += L[j * n + i] * x[i];
+    }
+    x[j] = (x[j] - sum) / L[j * n + j];
+  }
+}
+
+void sap_dense_cholesky_solve(int32_t n, const double* L, double* x) {
+  if (n > SAP_SMALL) {
+    sap_dense_factor_solve(n, L, x);
+  } else if (n == 6) {
+    solve_six(L, x);
+  } else {
+    solve_small(n, L, x);
+  }
+}
+
+bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x) {
+  double sum = 0.0;
+  for (size_t i = 0; i < (size_t)n * (size_t)n; ++i) {
+    sum += 0.0 * B[i];
+  }
+  return sum == 0.0 && LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, B, n, pivots) == 0 &&
+         LAPACKE_dgetrs_work(LAPACK_COL_MAJOR, 'N', n, 1, B, n, pivots, x, n) == 0;
+}
