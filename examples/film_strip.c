@@ -74,7 +74,7 @@ static sap_status capture(const sap_model* model, sap_multibody* multibody, cons
   for (int32_t i = 0; i < shapes; ++i) {
     sap_shape_def shape;
     double p_WB[3], q_WB[4], R_WB[9], R_BS[9];
-    sap_status status = sap_model_shape(model, i, &shape, error);
+    sap_status status = sap_model_get_shape(model, i, &shape, error);
     if (status == SAP_STATUS_OK) {
       status = sap_multibody_body_pose(multibody, state->q, shape.body, p_WB, q_WB, error);
     }
@@ -117,7 +117,7 @@ static sap_status film(const char* path, int count, const double* times, frame* 
     status = sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(model, &state, error);
+    status = sap_model_get_default_state(model, &state, error);
   }
   for (int i = 0; i < count && status == SAP_STATUS_OK; ++i) {
     while (status == SAP_STATUS_OK && state.t < times[i] - 0.5 * options.dt) {

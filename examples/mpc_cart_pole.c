@@ -115,7 +115,7 @@ static sap_status run(const sap_model* model, int32_t threads, int ticks, outcom
     status = sap_stepper_create(sap_multibody_system(robot), &options, &stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(model, &state, error);
+    status = sap_model_get_default_state(model, &state, error);
   }
   *out = (outcome){.late = 0};
   for (int i = 0; i < ticks && status == SAP_STATUS_OK; ++i) {

@@ -27,7 +27,7 @@ static sap_status load(const char* path, double dt, simulation* s, sap_error* er
     status = sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(s->model, &s->state, error);
+    status = sap_model_get_default_state(s->model, &s->state, error);
   }
   return status;
 }

@@ -41,17 +41,32 @@ typedef sap_contact_model sap_type_contact_model;
 // "sap", "similar", "lagged"; never NULL, also for a value that is none.
 SAP_API const char* sap_contact_model_text(sap_contact_model model);
 
-// The parameters a user gives for a surface or for a pair of them.
+// Members of a struct from a list of its fields, as in SAP_MATERIAL_FIELDS.
+#define SAP_FIELD(type, name, ...) type name;
+#define SAP_FIELD_ARRAY(type, name, count, ...) type name[count];
+
+// clang-format off
+// FIELD(type, name, default, range); the ranges are those of sapstep/model.h.
+#define SAP_MATERIAL_FIELDS(FIELD)                                                                 \
+  /* k [N/m]; INFINITY: rigid (the near-rigid limit decides) */                                    \
+  FIELD(double, stiffness, 1e6, STIFFNESS)                                                         \
+  /* tau_d [s] */                                                                                  \
+  FIELD(double, relaxation_time, 0.01, NOT_NEGATIVE)                                               \
+  /* mu [-] */                                                                                     \
+  FIELD(double, friction, 0.5, NOT_NEGATIVE)                                                       \
+  FIELD(sap_contact_model, model, SAP_CONTACT_SAP, OWN)                                            \
+  /* not for SAP's model: d [s/m]; nothing leaves a contact faster than 1/d */                     \
+  FIELD(double, dissipation, 20.0, NOT_NEGATIVE)                                                   \
+  /* not for SAP's model: v_s [m/s]; 0: 1e-4 */                                                    \
+  FIELD(double, stiction_tolerance, 1e-4, NOT_NEGATIVE)                                            \
+  /* not for SAP's model: mu of a contact that slips less than v_s at the start of a step [-]; it  \
+     falls to `friction` until 3 v_s. Below `friction`: the same as `friction` */                  \
+  FIELD(double, static_friction, 0.0, NOT_NEGATIVE)
+// clang-format on
+
+// Contact parameters of a surface or of a pair of surfaces.
 typedef struct sap_material {
-  double stiffness;        // k [N/m], > 0; INFINITY: rigid (the near-rigid limit decides)
-  double relaxation_time;  // tau_d [s], >= 0
-  double friction;         // mu [-], >= 0
-  sap_contact_model model;
-  // Not SAP's model:
-  double dissipation;         // d [s/m], >= 0; nothing leaves a contact faster than 1/d
-  double stiction_tolerance;  // v_s [m/s], > 0; 0: 1e-4
-  double static_friction;     // mu of a contact that slips less than v_s at the start of a step; it
-                              // falls to mu until 3 v_s. Below `friction`: the same as that [-]
+  SAP_MATERIAL_FIELDS(SAP_FIELD)
 } sap_material;
 
 // How mu of a pair follows from that of its two surfaces.
@@ -60,13 +75,13 @@ typedef enum sap_friction_rule {
   SAP_FRICTION_MAXIMUM,   // MuJoCo's, for equal priorities
 } sap_friction_rule;
 
-// k 1e6 N/m, tau_d 0.01 s, mu 0.5; SAP, d 20 s/m, v_s 1e-4 m/s, static mu 0.
+// Returns the defaults of the list.
 SAP_API sap_material sap_material_default(void);
 
 // mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
 SAP_API double sap_friction_combine(double a, double b, sap_friction_rule rule);
 
-// A material that overrides nothing: NaN in all fields, SAP_CONTACT_BY_MATERIAL.
+// Returns a material that overrides nothing: NaN in all fields, SAP_CONTACT_BY_MATERIAL.
 SAP_API sap_material sap_material_unset(void);
 
 // Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by compliance,

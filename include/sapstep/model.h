@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Multibody models: a builder that collects definitions and an immutable model compiled from it.
+// Multibody models: a builder collects definitions; an immutable model is compiled from it.
 //
-// Body 0 is the world. A body hangs on its parent by a sequence of joints (none: welded); joint
-// frames follow MuJoCo's rule: the body starts at its pose in the parent and each joint in turn
-// moves it, with anchor and axis fixed in the body. A tree is the set of moving bodies below one
-// root; q, v and trees are numbered depth first, in the order in which bodies and joints came.
+// Body 0 is the world. A body is attached to its parent by a sequence of joints (none: welded).
+// Joint frames follow MuJoCo: the body starts at its pose in the parent and each joint in turn
+// moves it; anchor and axis are fixed in the body. A tree is the set of moving bodies below one
+// root. q, v and trees are numbered depth first, in the order in which bodies and joints are added.
 //
 // Coordinates of a joint (same layout as MuJoCo's qpos and qvel):
 //   free   q = p_WB (3), quaternion (4)   v = velocity of B's origin in W (3), omega_WB in B (3)
 //   ball   q = quaternion (4)             v = omega in B (3)
 //   hinge  q = angle [rad]                v = rate [rad/s]
 //   slide  q = displacement [m]           v = rate [m/s]
+//
+// A definition is made by its sap_x_def_default(), which also sets `cookie`; a definition with
+// another cookie is refused, so that a field added later never has an unset value.
+// In the lists below FIELD(type, name, default, range) is one member and ARRAY(type, name, count,
+// default, range) an array; the ranges are
+//   FINITE  NOT_NEGATIVE (finite, >= 0)  POSITIVE (finite, > 0)  STIFFNESS (> 0 or infinite)
+//   OWN (the range in the comment)
 #ifndef SAPSTEP_MODEL_H
 #define SAPSTEP_MODEL_H
 
@@ -33,7 +40,7 @@ typedef enum sap_joint_type {
 } sap_joint_type;
 
 typedef enum sap_shape_type {
-  SAP_SHAPE_PLANE,      // half space z <= 0 of its frame; on the world only
+  SAP_SHAPE_PLANE,      // half space z <= 0 of its frame; only on the world or a static body
   SAP_SHAPE_SPHERE,     // size = {radius}
   SAP_SHAPE_CAPSULE,    // size = {radius, half length of the segment}, along z
   SAP_SHAPE_CYLINDER,   // size = {radius, half length}, along z
@@ -42,107 +49,152 @@ typedef enum sap_shape_type {
   SAP_SHAPE_MESH,       // the convex hull of a mesh; size is not used
 } sap_shape_type;
 
-// Names may be NULL; those given must be unique among their kind. Strings and arrays are copied.
+// clang-format off
+#define SAP_BODY_FIELDS(FIELD, ARRAY)                                                              \
+  /* id of an earlier body; 0: the world */                                                        \
+  FIELD(int32_t, parent, 0, OWN)                                                                   \
+  /* pose in the parent before its joints [m]; the quaternion is normalised, not zero */           \
+  ARRAY(double, p_PB, 3, (0.0), FINITE)                                                            \
+  ARRAY(double, q_PB, 4, (1.0), OWN)                                                               \
+  /* [kg] */                                                                                       \
+  FIELD(double, mass, 0.0, NOT_NEGATIVE)                                                           \
+  /* centre of mass in B [m] */                                                                    \
+  ARRAY(double, p_BCo, 3, (0.0), FINITE)                                                           \
+  /* inertia about the centre of mass in B's axes [kg m^2]: xx yy zz xy xz yz; positive            \
+     semidefinite, and no principal moment above the sum of the others, both to 1e-6 of the        \
+     largest moment */                                                                             \
+  ARRAY(double, I_BCo_B, 6, (0.0), OWN)                                                            \
+  /* true: principal moments may exceed the sum of the others */                                   \
+  FIELD(bool, any_inertia, false, OWN)                                                             \
+  /* fraction of the body's weight that is compensated */                                          \
+  FIELD(double, gravity_compensation, 0.0, FINITE)
+
+#define SAP_JOINT_FIELDS(FIELD, ARRAY)                                                             \
+  FIELD(sap_joint_type, type, SAP_JOINT_HINGE, OWN)                                                \
+  /* the body that the joint moves; not the world */                                               \
+  FIELD(int32_t, body, 0, OWN)                                                                     \
+  /* anchor in B [m]; hinge, ball */                                                               \
+  ARRAY(double, p_BJ, 3, (0.0), FINITE)                                                            \
+  /* in B, normalised; hinge, slide */                                                             \
+  ARRAY(double, axis, 3, (0.0, 0.0, 1.0), OWN)                                                     \
+  /* q at which the body has its defined pose [rad, m]; hinge, slide */                            \
+  FIELD(double, reference, 0.0, FINITE)                                                            \
+  /* limits [rad, m]; infinite: none. ball: only upper, the largest rotation angle, > 0 */         \
+  FIELD(double, lower, -HUGE_VAL, OWN)                                                             \
+  FIELD(double, upper, HUGE_VAL, OWN)                                                              \
+  /* [N m/rad, N/m]; INFINITY: near rigid, and a joint beyond its limit comes back at              \
+     SAP_RECOVERY_SPEED or slower */                                                               \
+  FIELD(double, limit_stiffness, HUGE_VAL, STIFFNESS)                                              \
+  /* [s] */                                                                                        \
+  FIELD(double, limit_relaxation_time, 0.01, NOT_NEGATIVE)                                         \
+  /* spring [N m/rad, N/m]; not for free */                                                        \
+  FIELD(double, stiffness, 0.0, NOT_NEGATIVE)                                                      \
+  /* q at which the spring is relaxed [rad, m]; ball: ignored, the identity */                     \
+  FIELD(double, spring_reference, 0.0, FINITE)                                                     \
+  /* per dof: damping [N m s/rad, N s/m], rotor inertia [kg m^2, kg], friction [N m, N] */         \
+  FIELD(double, damping, 0.0, NOT_NEGATIVE)                                                        \
+  FIELD(double, armature, 0.0, NOT_NEGATIVE)                                                       \
+  FIELD(double, friction_loss, 0.0, NOT_NEGATIVE)                                                  \
+  /* k3 of the force -k3 (q - spring_reference)^3 [N m/rad^3, N/m^3]; hinge, slide */              \
+  FIELD(double, stiffness_cubic, 0.0, NOT_NEGATIVE)                                                \
+  /* bounds of the sum of the joint's actuator efforts [N m, N]; infinite: none; hinge, slide */   \
+  FIELD(double, effort_lower, -HUGE_VAL, OWN)                                                      \
+  FIELD(double, effort_upper, HUGE_VAL, OWN)                                                       \
+  /* fastest speed at which motors drive the joint [rad/s, m/s] > 0; INFINITY: any; hinge, slide.  \
+     Does not bound actuators whose force falls with length or rate */                             \
+  FIELD(double, motor_speed, HUGE_VAL, OWN)                                                        \
+  /* removed from the solve: the joint's velocity is exactly zero */                               \
+  FIELD(bool, locked, false, OWN)                                                                  \
+  /* time constant T [s] and damping ratio z; both > 0: compiling sets stiffness = m/(T z)^2 and   \
+     damping = 2 m/T. m = 1/(M^-1)_ii is the inertia that the joint moves in the default pose      \
+     (ball: the mean of three). Not for free */                                                    \
+  FIELD(double, spring_time, 0.0, NOT_NEGATIVE)                                                    \
+  FIELD(double, spring_damping_ratio, 0.0, NOT_NEGATIVE)
+
+#define SAP_SHAPE_FIELDS(FIELD, ARRAY)                                                             \
+  FIELD(sap_shape_type, type, SAP_SHAPE_SPHERE, OWN)                                               \
+  FIELD(int32_t, body, 0, OWN)                                                                     \
+  /* pose in the body [m]; the quaternion is normalised */                                         \
+  ARRAY(double, p_BS, 3, (0.0), FINITE)                                                            \
+  ARRAY(double, q_BS, 4, (1.0), OWN)                                                               \
+  /* by type [m] > 0 */                                                                            \
+  ARRAY(double, size, 3, (0.0), OWN)                                                               \
+  /* stiffness 0 chooses one: INFINITY (rigid) for a shape of a static body; otherwise             \
+     max(1e6 N/m, 1e5 s^-2 m), m the mass of all bodies welded together: the body's own weight     \
+     sinks it by at most 0.1 mm. Default: 0, 0.01 s, friction 0.5 */                               \
+  FIELD(sap_material, material, SAP_SHAPE_MATERIAL, OWN)                                           \
+  /* 1 normal only; 3 and sliding; 4 and spin about the normal; 6 and rolling. A pair uses the     \
+     larger one */                                                                                 \
+  FIELD(int32_t, condim, 3, OWN)                                                                   \
+  /* bit masks: a pair collides if (typeA & affinityB) | (typeB & affinityA) */                    \
+  FIELD(int32_t, contact_type, 1, OWN)                                                             \
+  FIELD(int32_t, contact_affinity, 1, OWN)                                                         \
+  /* friction and condim of a pair are those of the shape with the higher priority */              \
+  FIELD(int32_t, priority, 0, OWN)                                                                 \
+  /* id of the mesh of a SAP_SHAPE_MESH */                                                         \
+  FIELD(int32_t, mesh, -1, OWN)                                                                    \
+  /* contacts are found at phi < margin [m]; a pair uses the larger one, and at least SAP_TOUCHING \
+     times the smaller shape's radius */                                                           \
+  FIELD(double, margin, 0.0, NOT_NEGATIVE)                                                         \
+  /* the surfaces touch at this distance from each other [m], < 0: depth. phi of a contact is the  \
+     distance minus this; a pair uses the sum */                                                   \
+  FIELD(double, rest_distance, 0.0, FINITE)                                                        \
+  /* friction moment per normal force [m]: about the normal (condim 4, 6), about the tangents      \
+     (condim 6); combined for a pair as its friction */                                            \
+  FIELD(double, friction_torsional, 0.0, NOT_NEGATIVE)                                             \
+  FIELD(double, friction_rolling, 0.0, NOT_NEGATIVE)                                               \
+  /* conveyor: velocity of the surface relative to the shape, in the shape's axes [m/s] */         \
+  ARRAY(double, surface_velocity, 3, (0.0), FINITE)                                                \
+  /* turntable: angular velocity of the surface about the shape's origin [rad/s] */                \
+  ARRAY(double, surface_rotation, 3, (0.0), FINITE)                                                \
+  /* true: the medium acts on an ellipsoid with the shape's semi-axes; on bodies without such a    \
+     shape it acts on a box with the body's inertia. Not for planes and meshes */                  \
+  FIELD(bool, fluid_ellipsoid, false, OWN)                                                         \
+  /* drag of a blunt and of a slender body, drag of rotation, Kutta and Magnus lift [-] */         \
+  ARRAY(double, fluid_coefficients, 5, (0.5, 0.25, 1.5, 1.0, 1.0), NOT_NEGATIVE)                   \
+  /* red, green, blue, opacity in [0, 1] for drawing; NaN: any */                                  \
+  ARRAY(double, color, 4, ((double)NAN, (double)NAN, (double)NAN, (double)NAN), OWN)
+// clang-format on
+
+// Names may be NULL; others must be unique among their kind. Strings and arrays are copied.
 typedef struct sap_body_def {
+  uint32_t cookie;  // set by sap_body_def_default()
   const char* name;
-  int32_t parent;     // id of an earlier body; 0: world                                (0)
-  double p_PB[3];     // pose in the parent before its joints [m]                       (0)
-  double q_PB[4];     // quaternion, normalised on entry, not zero                      (identity)
-  double mass;        // [kg] >= 0                                                      (0)
-  double p_BCo[3];    // centre of mass in B [m]                                        (0)
-  double I_BCo_B[6];  // inertia about the centre of mass in B's axes
-                      // [kg m^2]: xx yy zz xy xz yz; positive semidefinite and no
-                      // principal moment above the sum of the others, both to 1e-6
-                      // of the largest                                                 (0)
-  bool any_inertia;   // the latter is not asked for                                    (false)
-  double gravity_compensation;  // fraction of its weight that is held against gravity  (0)
+  SAP_BODY_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
 } sap_body_def;
 
 typedef struct sap_joint_def {
+  uint32_t cookie;  // set by sap_joint_def_default()
   const char* name;
-  sap_joint_type type;     //                                                            (hinge)
-  int32_t body;            // the body it moves; not the world
-  double p_BJ[3];          // anchor in B [m] (hinge, ball)                              (0)
-  double axis[3];          // in B, normalised on entry (hinge, slide)                   (0 0 1)
-  double reference;        // q at which the body sits at its defined pose [rad, m]      (0)
-  double lower, upper;     // limits [rad, m]; -INFINITY, INFINITY: none. ball: only upper,
-                           // the largest rotation angle, > 0                            (none)
-  double limit_stiffness;  // [N m/rad, N/m], > 0, may be INFINITY: near rigid, and what is
-                           // beyond comes back at SAP_RECOVERY_SPEED or slower     (INFINITY)
-  double limit_relaxation_time;  // [s] >= 0                                             (0.01)
-  double stiffness;              // spring [N m/rad, N/m] >= 0; not for free                   (0)
-  double spring_reference;       // q where the spring is relaxed; ball: ignored, identity     (0)
-  double damping;                // [N m s/rad, N s/m] >= 0; on every dof                      (0)
-  double armature;               // rotor inertia [kg m^2, kg] >= 0; on every dof              (0)
-  double friction_loss;          // dry friction [N m, N] >= 0; on every dof                   (0)
-  double stiffness_cubic;        // force -k3 (q - spring_reference)^3 [N m/rad^3, N/m^3] >= 0;
-                                 // hinge and slide                                            (0)
-  double effort_lower, effort_upper;  // bounds of the sum of its actuators' efforts [N m, N];
-                                      // hinge and slide                                    (none)
-  double motor_speed;  // fastest that motors drive it [rad/s, m/s] > 0, INFINITY: any; hinge and
-                       // slide. Actuators whose force falls with length or rate are not bound (any)
-  bool locked;  // removed from the solve: its velocity is exactly zero                    (false)
-  // Both > 0: compiling sets stiffness m/(T z)^2 and damping 2 m/T, of time constant T and damping
-  // ratio z, m the inertia that the joint moves in the default pose, 1/(M^-1)_ii (ball: the mean of
-  // the three (M^-1)_ii). Not for free.
-  double spring_time;           // T [s] >= 0                                              (0)
-  double spring_damping_ratio;  // z >= 0                                                  (0)
+  SAP_JOINT_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
 } sap_joint_def;
 
 typedef struct sap_shape_def {
+  uint32_t cookie;  // set by sap_shape_def_default()
   const char* name;
-  sap_shape_type type;
-  int32_t body;    //                                                           (0)
-  double p_BS[3];  // pose in the body [m]                                      (0)
-  double q_BS[4];  // normalised on entry                                       (identity)
-  double size[3];  // by type, > 0 [m]
-  // material.stiffness 0 chooses one: a static body's shape is rigid (INFINITY), a moving body's
-  // has max(1e6 N/m, 1e5 s^-2 m), m the mass of what it is welded to: its own weight sinks it by
-  // at most 0.1 mm, whatever its mass.
-  sap_material material;     //                                                 (0, 0.01 s, 0.5)
-  int32_t condim;            // 1 normal only; 3 and sliding; 4 and spin about the normal;
-                             // 6 and rolling. a pair has the larger one                  (3)
-  int32_t contact_type;      // bit masks: a pair collides if (typeA & affB) | (typeB & affA)  (1)
-  int32_t contact_affinity;  //                                                           (1)
-  int32_t priority;          // the higher one's friction and condim rule the pair        (0)
-  int32_t mesh;              // id, of SAP_SHAPE_MESH                                     (-1)
-  double margin;  // contacts are found at phi < margin [m] >= 0; a pair has the larger one, and at
-                  // least SAP_TOUCHING of the smaller's radius                              (0)
-  double rest_distance;  // the surfaces touch at this distance from each other, < 0: depth; phi of
-                         // a contact is the distance less it; a pair has the sum [m]     (0)
-  double friction_torsional;   // condim 4, 6: friction moment about the normal per normal force
-                               // [m] >= 0; a pair's as its friction                      (0)
-  double friction_rolling;     // condim 6: the same about the tangents [m] >= 0          (0)
-  double surface_velocity[3];  // of a conveyor: velocity of its surface relative to the shape,
-                               // in the shape's axes [m/s]                               (0)
-  double surface_rotation[3];  // of a turntable: the same about the shape's origin [rad/s] (0)
-  // The medium acts on the shape as on an ellipsoid with its semi-axes; on bodies none of whose
-  // shapes have this, as on a box with the body's inertia. Not for planes and meshes.     (false)
-  bool fluid_ellipsoid;
-  // Drag of a blunt and of a slender body, drag of turning, Kutta and Magnus lift
-  // [-] >= 0                                                              (0.5 0.25 1.5 1 1)
-  double fluid_coefficients[5];
-  double color[4];  // red, green, blue, opacity in [0, 1] to draw it with; NaN: any       (NaN)
+  SAP_SHAPE_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
 } sap_shape_def;
 
-// A pair of shapes whose contacts are ruled by this, whatever the shapes and filters say.
+// A pair of shapes with contact parameters of its own, whatever the shapes and filters say.
 typedef struct sap_pair_def {
+  uint32_t cookie;            // set by sap_pair_def_default()
   int32_t shape_a, shape_b;   // two shapes of different bodies
-  sap_material material;      // stiffness 0: k, tau_d and d are those of the shapes, and so are
-                              // model, v_s and static mu if later or larger than here (default)
+  sap_material material;      // stiffness 0: k, tau_d and d are those of the shapes; model, v_s and
+                              // static mu too if later or larger than here            (default)
   int32_t condim;             // 1, 3, 4 or 6                                              (3)
   double margin;              // [m] >= 0                                                  (0)
   double rest_distance;       // [m]                                                       (0)
   double friction_torsional;  // [m] >= 0                                                  (0)
   double friction_rolling;    // [m] >= 0                                                  (0)
-  // Where friction depends on the direction: t1 is the world's y, or z if the normal is nearer y,
-  // without its part along the normal.
+  // Anisotropic friction: t1 is the world's y (z if the normal is nearer y), projected onto the
+  // tangent plane.
   double friction_t2;         // along t2 [-]; < 0: material.friction, as along t1           (-1)
   double friction_rolling_2;  // about t2 [m]; < 0: friction_rolling, as about t1           (-1)
 } sap_pair_def;
 
-// Triangle mesh; its convex hull is what collides.
+// Triangle mesh; its convex hull collides.
 typedef struct sap_mesh_def {
+  uint32_t cookie;  // set by sap_mesh_def_default()
   const char* name;
   int32_t vertex_count;
   const double* vertices;  // in the frame of the shapes that use it [m]       (3 vertex_count)
@@ -150,13 +202,13 @@ typedef struct sap_mesh_def {
   const int32_t* faces;    // vertex numbers, counter-clockwise from outside     (3 face_count)
 } sap_mesh_def;
 
-// How the mass of a mesh is spread.
+// Distribution of the mass of a mesh.
 typedef enum sap_mesh_solid {
-  SAP_MESH_CONVEX,  // evenly in its convex hull
-  SAP_MESH_EXACT,   // evenly in what its faces enclose; they must be closed
-  SAP_MESH_LEGACY,  // as MuJoCo does by default: in the cones from its middle to each face, where
-                    // also those count that lie outside
-  SAP_MESH_SHELL,   // evenly on its faces
+  SAP_MESH_CONVEX,  // uniform in its convex hull
+  SAP_MESH_EXACT,   // uniform in the volume that its faces enclose; they must be closed
+  SAP_MESH_LEGACY,  // MuJoCo's default: uniform in the cones from the middle to each face; cones
+                    // outside the volume count too
+  SAP_MESH_SHELL,   // uniform on its faces
 } sap_mesh_solid;
 
 typedef struct sap_mesh_mass {
@@ -165,151 +217,198 @@ typedef struct sap_mesh_mass {
   double inertia[6];  // about it, per density [m^5, m^4]: xx yy zz xy xz yz
 } sap_mesh_mass;
 
-// What a spatial tendon meets on its way.
+// Element of the path of a spatial tendon.
 typedef enum sap_tendon_way {
-  SAP_TENDON_POINT,     // goes through the point
-  SAP_TENDON_SPHERE,    // goes round a sphere about the point
-  SAP_TENDON_CYLINDER,  // goes round an endless cylinder whose axis runs through the point
-  SAP_TENDON_PULLEY,    // what follows begins at a new point and counts 1/divisor of its length
+  SAP_TENDON_POINT,     // passes through the point
+  SAP_TENDON_SPHERE,    // wraps a sphere about the point
+  SAP_TENDON_CYLINDER,  // wraps an endless cylinder whose axis runs through the point
+  SAP_TENDON_PULLEY,    // the path continues at a new point; lengths count 1/divisor from here on
 } sap_tendon_way;
 
-// Between two points the tendon goes round a sphere or cylinder if that is in its way, by the
-// shorter way; with a side point: also if it is not between them, on the side where that point is;
-// with a side point inside: through it, bent by its edge as by a ring.
+// An obstacle stays between two points of the path. The tendon wraps it, by the shorter way, if it
+// obstructs the straight line. With a side point the tendon wraps it on the side of that point,
+// even if it does not obstruct. With a side point inside, the tendon passes through it as through a
+// ring and bends over the edge.
 typedef struct sap_tendon_wrap {
   sap_tendon_way way;
   double radius;         // of sphere and cylinder [m] > 0
-  double axis[3];        // of the cylinder in its body, normalised on entry
+  double axis[3];        // of the cylinder in its body, normalised
   int32_t side_body;     // -1: no side point
   double side_point[3];  // in that body [m]
   double divisor;        // of the pulley > 0
 } sap_tendon_wrap;
 
-// Tendon: fixed, length = sum coefficients[i] q(joints[i]) of hinge and slide joints; or spatial,
-// the length of a string through points of bodies, and round what `wraps` says. Every part between
-// pulleys begins and ends with a point and has two or more; obstacles stand between two points.
+// clang-format off
+#define SAP_TENDON_FIELDS(FIELD, ARRAY)                                                            \
+  /* limits of the length [m]; infinite: none */                                                   \
+  FIELD(double, lower, -HUGE_VAL, OWN)                                                             \
+  FIELD(double, upper, HUGE_VAL, OWN)                                                              \
+  /* [N/m], [s] */                                                                                 \
+  FIELD(double, limit_stiffness, HUGE_VAL, STIFFNESS)                                              \
+  FIELD(double, limit_relaxation_time, 0.01, NOT_NEGATIVE)                                         \
+  /* spring [N/m], damping [N s/m], dry friction [N] */                                            \
+  FIELD(double, stiffness, 0.0, NOT_NEGATIVE)                                                      \
+  FIELD(double, damping, 0.0, NOT_NEGATIVE)                                                        \
+  FIELD(double, friction_loss, 0.0, NOT_NEGATIVE)                                                  \
+  /* the spring is relaxed between these lengths [m]; NaN, NaN: at that of the default pose */     \
+  FIELD(double, spring_lower, (double)NAN, OWN)                                                    \
+  FIELD(double, spring_upper, (double)NAN, OWN)                                                    \
+  /* bounds of the sum of its actuators' forces before their gears [N]; infinite: none */          \
+  FIELD(double, effort_lower, -HUGE_VAL, OWN)                                                      \
+  FIELD(double, effort_upper, HUGE_VAL, OWN)
+// clang-format on
+
+// Tendon. Fixed: length = sum coefficients[i] q(joints[i]) of hinge and slide joints. Spatial:
+// length of a string through points of bodies and around obstacles; every part between pulleys
+// begins and ends with a point and has at least two.
 typedef struct sap_tendon_def {
+  uint32_t cookie;  // set by sap_tendon_def_default()
   const char* name;
-  int32_t njoints;             // 0: spatial
-  const int32_t* joints;       // ids, each once                                           (njoints)
-  const double* coefficients;  // [-, m/rad]                                             (njoints)
-  double lower, upper;         // limits of the length; infinite: none
-  double limit_stiffness;      //                                                      (INFINITY)
-  double limit_relaxation_time;  //                                                      (0.01)
-  int32_t npoints;               // 0: fixed; otherwise >= 2                               (0)
-  const int32_t* point_bodies;   // ids                                                    (npoints)
+  int32_t njoints;               // 0: spatial
+  const int32_t* joints;         // ids, each once                                       (njoints)
+  const double* coefficients;    // [-, m/rad]                                           (njoints)
+  int32_t npoints;               // 0: fixed; otherwise >= 2                             (0)
+  const int32_t* point_bodies;   // ids                                                  (npoints)
   const double* points;          // p_BP, in their bodies [m]                            (3 npoints)
-  const sap_tendon_wrap* wraps;  // NULL: all are points                                   (npoints)
-  double stiffness;              // [N/m] >= 0                                             (0)
-  double damping;                // [N s/m] >= 0                                           (0)
-  double friction_loss;          // dry friction [N] >= 0                                  (0)
-  double spring_lower, spring_upper;  // the spring is relaxed between them [m]; NaN, NaN: at
-                                      // the length in the default pose                   (NaN)
-  double effort_lower, effort_upper;  // bounds of the sum of its actuators' forces before their
-                                      // gears [N]                                        (none)
+  const sap_tendon_wrap* wraps;  // NULL: all are points                                 (npoints)
+  SAP_TENDON_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
 } sap_tendon_def;
 
 typedef enum sap_transmission {
-  // hinge or slide: length = gear q. ball: its rotation vector r, length = gear r .
-  // direction[0..2],
-  // a moment along that in the body's axes, or the parent's with `in_parent`. free: length 0, force
-  // direction[0..2] in the world's axes, moment direction[3..5] as of a ball; all times gear
+  // hinge, slide  length = gear q
+  // ball          length = gear r . direction[0..2], r the joint's rotation vector; a moment along
+  //               direction in the body's axes, or the parent's with `in_parent`
+  // free          length = 0; force direction[0..2] in the world's axes, moment direction[3..5] as
+  //               of a ball; all times gear
   SAP_TRANSMISSION_JOINT,
   SAP_TRANSMISSION_TENDON,  // length = gear times the tendon's length
   // A rod of length r joins a slider on a line (point P, unit axis a) to the crank's point C:
-  // length = gear (a . d - sqrt((a . d)^2 + r^2 - d^2)), d = C - P; gear a . d where r is too short
+  //   length = gear (a . d - sqrt((a . d)^2 + r^2 - d^2)),  d = C - P
+  //   length = gear a . d                                   where r is too short
   SAP_TRANSMISSION_SLIDER_CRANK,
-  // Force direction[0..2] and moment direction[3..5] in a site's axes, a frame fixed in a body;
-  // length 0. With a reference site: in the reference's axes, and the opposite on the reference's
-  // body, but not on joints that move both; length = gear (direction[0..2] . p + direction[3..5] .
-  // r),
-  // p and r the site's position and rotation vector in the reference.
+  // Force direction[0..2] and moment direction[3..5] in the axes of a site, a frame fixed in a
+  // body; length = 0. With a reference site: in the axes of the reference, the opposite on the
+  // body of the reference, nothing on joints that move both;
+  //   length = gear (direction[0..2] . p + direction[3..5] . r)
+  // p, r: position and rotation vector of the site in the reference.
   SAP_TRANSMISSION_SITE,
-  // Pulls the body `target` and what touches it together: gear * force is shared evenly by the
-  // contacts of the body's own shapes that are found, along their normals; length 0. The force
-  // depends on control or activation alone.
+  // Pulls the body `target` and the bodies that touch it together: gear * force is shared evenly
+  // by the contacts of the body's own shapes, along their normals; length 0. The force depends
+  // only on control or activation.
   SAP_TRANSMISSION_ADHESION,
 } sap_transmission;
 
 // How an actuator's activation a follows its control u, da/dt =
 typedef enum sap_activation {
-  SAP_ACTIVATION_NONE,          // there is none: the control itself acts
+  SAP_ACTIVATION_NONE,          // no activation: the control acts
   SAP_ACTIVATION_INTEGRATOR,    // u
-  SAP_ACTIVATION_FILTER,        // (u - a)/activation_time[0], a step of Euler, at most up to u
+  SAP_ACTIVATION_FILTER,        // (u - a)/activation_time[0], an Euler step, at most up to u
   SAP_ACTIVATION_FILTER_EXACT,  // the same, solved exactly
-  // (u - a)/tau, u in [0, 1], c = clamp(a, 0, 1), tau = activation_time[0] (0.5 + 1.5 c) as a
-  // rises, activation_time[1]/(0.5 + 1.5 c) as it falls; over the width activation_time[2] about
-  // u = a a smooth passage of the one to the other (Millard et al. 2013)
+  // (u - a)/tau (Millard et al. 2013), u in [0, 1], c = clamp(a, 0, 1)
+  //   tau = activation_time[0] (0.5 + 1.5 c)  rising
+  //   tau = activation_time[1]/(0.5 + 1.5 c)  falling
+  // with a smooth transition of the width activation_time[2] about u = a
   SAP_ACTIVATION_MUSCLE,
 } sap_activation;
 
 // Muscle of optimum length L0 = (length_upper - length_lower)/(range[1] - range[0]), in
-//   L = range[0] + (length - length_lower)/L0,  V = rate/(L0 vmax):
-// active force -F0 FL(L) FV(V) a, passive force -F0 FP(L), as MuJoCo has them: FL rises in
-// parabolas from 0 at lmin to 1 at L = 1 and falls to 0 at lmax; FV is 0 at V <= -1, 1 at 0, fvmax
-// beyond V = fvmax - 1; FP is 0 up to 1, fpmax/2 at (1 + lmax)/2, and goes on as a straight line.
+//   L = range[0] + (length - length_lower)/L0,  V = rate/(L0 vmax)
+// Active force -F0 FL(L) FV(V) a and passive force -F0 FP(L), as in MuJoCo:
+//   FL  0 at lmin, 1 at L = 1, 0 at lmax; parabolas between
+//   FV  0 for V <= -1, 1 at V = 0, fvmax for V >= fvmax - 1
+//   FP  0 for L <= 1, fpmax/2 at (1 + lmax)/2, then a straight line
 typedef struct sap_muscle {
   double range[2];  // of L over the range of lengths                          (0.75, 1.05)
-  double force;     // F0 [N]; < 0: scale over the acceleration per force, |M^-1 J'| in the default
-                    // pose                                                            (-1)
+  double force;     // F0 [N]; < 0: scale / (acceleration per force, |M^-1 J'| in the default
+                    // pose)                                                           (-1)
   double scale;     //                                                                (200)
   double lmin, lmax, vmax, fpmax, fvmax;  //                        (0.5, 1.6, 1.5, 1.3, 1.2)
 } sap_muscle;
 
-// Actuator: force = clamp((gain + gain_slope . (length, rate)) u + bias . (1, length, rate)) to the
-// force's range, u = clamp(control) or the activation; generalized force gear * force on the joint
-// or tendon, gear times whose length and rate are meant. A muscle's active force per activation
-// takes the place of the first bracket, its passive force that of the bias. An actuator whose force
-// falls with length and rate is a servo: its law holds at the end of the step.
+// clang-format off
+#define SAP_ACTUATOR_FIELDS(FIELD, ARRAY)                                                          \
+  FIELD(sap_transmission, transmission, SAP_TRANSMISSION_JOINT, OWN)                               \
+  /* id of the joint, the tendon or (adhesion) the body */                                         \
+  FIELD(int32_t, target, 0, OWN)                                                                   \
+  /* slider-crank: the bodies, C and P in them [m], a in the slider's body (normalised), r [m] */  \
+  FIELD(int32_t, crank_body, 0, OWN)                                                               \
+  FIELD(int32_t, slider_body, 0, OWN)                                                              \
+  ARRAY(double, crank_point, 3, (0.0), OWN)                                                        \
+  ARRAY(double, slider_point, 3, (0.0), OWN)                                                       \
+  ARRAY(double, slider_axis, 3, (0.0, 0.0, 1.0), OWN)                                              \
+  FIELD(double, crank_length, 1.0, OWN)                                                            \
+  /* ball (3), free and site (6) */                                                                \
+  ARRAY(double, direction, 6, (0.0), OWN)                                                          \
+  /* ball, free */                                                                                 \
+  FIELD(bool, in_parent, false, OWN)                                                               \
+  /* site and its reference (-1: none): the body, and the frame in it [m], normalised */           \
+  FIELD(int32_t, site_body, 0, OWN)                                                                \
+  FIELD(int32_t, reference_body, -1, OWN)                                                          \
+  ARRAY(double, site_point, 3, (0.0), OWN)                                                         \
+  ARRAY(double, site_q, 4, (1.0), OWN)                                                             \
+  ARRAY(double, reference_point, 3, (0.0), OWN)                                                    \
+  ARRAY(double, reference_q, 4, (1.0), OWN)                                                        \
+  /* not 0 */                                                                                      \
+  FIELD(double, gear, 1.0, OWN)                                                                    \
+  /* ranges; infinite: none */                                                                     \
+  FIELD(double, control_lower, -HUGE_VAL, OWN)                                                     \
+  FIELD(double, control_upper, HUGE_VAL, OWN)                                                      \
+  FIELD(double, force_lower, -HUGE_VAL, OWN)                                                       \
+  FIELD(double, force_upper, HUGE_VAL, OWN)                                                        \
+  /* gain; gain_slope [1/m, s/m] times the gain's unit; bias [N, N/m, N s/m] */                    \
+  FIELD(double, gain, 1.0, FINITE)                                                                 \
+  ARRAY(double, gain_slope, 2, (0.0), FINITE)                                                      \
+  ARRAY(double, bias, 3, (0.0), FINITE)                                                            \
+  /* z > 0: compiling sets bias[2] = -2 z sqrt(-bias[1] m), m = 1/(J M^-1 J') the inertia of the   \
+     actuator's length in the default pose */                                                      \
+  FIELD(double, damping_ratio, 0.0, NOT_NEGATIVE)                                                  \
+  FIELD(sap_activation, activation, SAP_ACTIVATION_NONE, OWN)                                      \
+  /* see sap_activation [s, s, -] >= 0 */                                                          \
+  ARRAY(double, activation_time, 3, (0.0), OWN)                                                    \
+  /* the activation is clamped to this range; infinite: none */                                    \
+  FIELD(double, activation_lower, -HUGE_VAL, OWN)                                                  \
+  FIELD(double, activation_upper, HUGE_VAL, OWN)                                                   \
+  /* true: the force uses the activation at the end of the step */                                 \
+  FIELD(bool, activation_early, false, OWN)                                                        \
+  /* has a muscle's active force, passive force */                                                 \
+  FIELD(bool, muscle_gain, false, OWN)                                                             \
+  FIELD(bool, muscle_bias, false, OWN)                                                             \
+  FIELD(sap_muscle, muscle, sap_muscle_default(), OWN)                                             \
+  /* gear * length at the ends of the muscle's `range`; NaN: compiling finds them from the ranges  \
+     of the joints */                                                                              \
+  FIELD(double, length_lower, (double)NAN, OWN)                                                    \
+  FIELD(double, length_upper, (double)NAN, OWN)
+// clang-format on
+
+// Actuator:
+//   force = clamp((gain + gain_slope . (length, rate)) u + bias . (1, length, rate))
+//           to [force_lower, force_upper];  u = clamp(control) or the activation
+// and the generalized force gear * force on the joint or tendon; length and rate include the gear.
+// A muscle's active force per activation replaces the bracket, its passive force the bias. An
+// actuator whose force falls with length and rate is a servo: its law holds at the end of the step.
 typedef struct sap_actuator_def {
+  uint32_t cookie;  // set by sap_actuator_def_default()
   const char* name;
-  sap_transmission transmission;      //                                               (joint)
-  int32_t target;                     // id of the joint or tendon, or the body        (0)
-  int32_t crank_body, slider_body;    // slider-crank                                  (0)
-  double crank_point[3];              // C in its body [m]                             (0)
-  double slider_point[3];             // P in its body [m]                             (0)
-  double slider_axis[3];              // a in its body, normalised on entry        (0 0 1)
-  double crank_length;                // r [m] > 0                                     (1)
-  double direction[6];                // ball (3), free and site (6)                   (0)
-  bool in_parent;                     // ball and free                                 (false)
-  int32_t site_body, reference_body;  // site; -1: no reference                        (0, -1)
-  double site_point[3], site_q[4];    // frame in its body; normalised on entry        (identity)
-  double reference_point[3], reference_q[4];  // the same of the reference               (identity)
-  double gear;                                // not 0                                         (1)
-  double control_lower, control_upper;  // infinite: none                                (none)
-  double force_lower, force_upper;      // infinite: none                                (none)
-  double gain;                          //                                               (1)
-  double gain_slope[2];                 // [1/m, s/m] times the gain's unit              (0)
-  double bias[3];                       // [N, N/m, N s/m]                               (0)
-  double damping_ratio;  // > 0: compiling sets bias[2] = -2 damping_ratio sqrt(-bias[1] m), m the
-                         // inertia 1/(J M^-1 J') of its length in the default pose         (0)
-  sap_activation activation;  //                                                         (none)
-  double activation_time[3];  // see sap_activation [s, s, -] >= 0                       (0)
-  double activation_lower, activation_upper;  // the activation stays between            (none)
-  bool activation_early;  // the force is that of the activation at the end of the step  (false)
-  bool muscle_gain, muscle_bias;  // has a muscle's active, passive force                (false)
-  sap_muscle muscle;              //                                                     (default)
-  // Range of gear * length that the muscle's `range` stands for; NaN: what its joints' ranges
-  // allow, found when the model is compiled.                                            (NaN)
-  double length_lower, length_upper;
+  SAP_ACTUATOR_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
 } sap_actuator_def;
 
 typedef enum sap_equality_type {
   SAP_EQUALITY_CONNECT,   // anchor_A of body a and anchor_B of body b coincide
-  SAP_EQUALITY_WELD,      // so do they, and b's rotation in a is q_AB
+  SAP_EQUALITY_WELD,      // the anchors coincide and b's rotation in a is q_AB
   SAP_EQUALITY_JOINT,     // q_a - ref_a = polynomial(q_b - ref_b) of hinge or slide joints
   SAP_EQUALITY_TENDON,    // length_a - length0_a = polynomial(length_b - length0_b)
   SAP_EQUALITY_DISTANCE,  // the anchors of bodies a and b are `distance` apart
 } sap_equality_type;
 
 typedef struct sap_equality_def {
+  uint32_t cookie;  // set by sap_equality_def_default()
   const char* name;
   sap_equality_type type;  //                                                        (connect)
   int32_t a, b;            // bodies, joints or tendons; b = -1: the world, or a constant  (0, -1)
   double anchor_A[3];      // in a [m]                                                     (0)
   double anchor_B[3];      // in b [m]                                                     (0)
   double q_AB[4];          // weld                                                  (identity)
-  double polynomial[5];    // a0 + a1 x + ... + a4 x^4; of x only a0 with b = -1   (0 1 0 0 0)
+  double polynomial[5];    // a0 + a1 x + ... + a4 x^4; with b = -1 only a0        (0 1 0 0 0)
   double distance;         // [m] > 0                                                      (1)
   double torque_scale;     // weld: the length that makes angles comparable [m] > 0        (1)
   double stiffness;        // > 0 [N/m, N m/rad], INFINITY: near rigid              (INFINITY)
@@ -319,6 +418,7 @@ typedef struct sap_equality_def {
 
 // Spring and damper between two points: force k (length - rest_length) + d rate along the line.
 typedef struct sap_spring_def {
+  uint32_t cookie;  // set by sap_spring_def_default()
   const char* name;
   int32_t body_a, body_b;  // two different bodies                                         (0)
   double point_A[3];       // in a [m]                                                     (0)
@@ -330,6 +430,7 @@ typedef struct sap_spring_def {
 
 // Bushing: a spring and damper for all six motions of frame G of b in frame F of a.
 typedef struct sap_bushing_def {
+  uint32_t cookie;  // set by sap_bushing_def_default()
   const char* name;
   int32_t body_a, body_b;   // two different bodies                                         (0)
   double p_AF[3], q_AF[4];  // frame F in a; the quaternion is normalised          (0, identity)
@@ -339,6 +440,7 @@ typedef struct sap_bushing_def {
 } sap_bushing_def;
 
 typedef struct sap_keyframe_def {
+  uint32_t cookie;  // set by sap_keyframe_def_default()
   const char* name;
   double t;
   const double* q;        // (nq), NULL: the default pose; quaternions are normalised
@@ -348,6 +450,7 @@ typedef struct sap_keyframe_def {
 } sap_keyframe_def;
 
 typedef struct sap_model_options {
+  uint32_t cookie;  // set by sap_model_options_default()
   const char* name;
   double gravity[3];       // [m/s^2]                                   (0 0 -9.81)
   double fluid_density;    // of the medium [kg/m^3] >= 0; drag and lift, no buoyancy    (0)
@@ -358,7 +461,7 @@ typedef struct sap_model_options {
   sap_regularization regularization;  // suggested beta, sigma                     (default)
 } sap_model_options;
 
-// The defaults that stand beside the fields, in parentheses.
+// Definitions with the defaults of the lists, or those in parentheses beside the fields.
 SAP_API sap_body_def sap_body_def_default(void);
 SAP_API sap_joint_def sap_joint_def_default(void);
 SAP_API sap_shape_def sap_shape_def_default(void);
@@ -369,13 +472,15 @@ SAP_API sap_equality_def sap_equality_def_default(void);
 SAP_API sap_spring_def sap_spring_def_default(void);
 SAP_API sap_bushing_def sap_bushing_def_default(void);
 SAP_API sap_pair_def sap_pair_def_default(void);
+SAP_API sap_mesh_def sap_mesh_def_default(void);
+SAP_API sap_keyframe_def sap_keyframe_def_default(void);
 SAP_API sap_model_options sap_model_options_default(void);
 
-// Mass properties of a mesh at density 1. Without faces those of the hull are meant.
+// Computes the mass properties of a mesh at density 1; without faces, of its hull.
 SAP_API sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid,
                                      sap_mesh_mass* out, sap_error* error);
 
-// An empty model: the world alone. options NULL: the defaults.
+// Creates an empty model: the world alone. options NULL: the defaults.
 SAP_API sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
                                       sap_error* error);
 SAP_API void sap_builder_destroy(sap_builder* builder);
@@ -391,7 +496,7 @@ SAP_API sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon
                                           int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def,
                                             int32_t* id, sap_error* error);
-// Builds the convex hull: vertices that are NaN, too few or in a plane are refused.
+// Builds the convex hull; fails for vertices that are NaN, too few or in a plane.
 SAP_API sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, int32_t* id,
                                         sap_error* error);
 SAP_API sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def* def,
@@ -402,23 +507,22 @@ SAP_API sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushi
                                            int32_t* id, sap_error* error);
 SAP_API sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, int32_t* id,
                                         sap_error* error);
-// The sizes of q, v, control and the quaternions in q are checked against the model when it is
-// compiled; the arrays given here must hold nq, nv, nu, na values of the model as it stands: add
-// keyframes last.
+// Add keyframes last: the arrays must hold nq, nv, nu, na values of the model built so far.
+// Compiling fails if the model has grown since, or a quaternion in q is zero.
 SAP_API sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def,
                                             int32_t* id, sap_error* error);
-// No contact between two bodies.
+// Prevents contact between two bodies.
 SAP_API sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                        sap_error* error);
-// Sizes of what has been added so far; each may be NULL.
+// Returns the sizes of the model built so far; each may be NULL.
 SAP_API void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, int32_t* nu);
-// Builds the model; the builder stays as it is. Checks the whole: the mass matrix must be SPD
-// in the default pose (names the joint whose bodies have no inertia).
+// Builds the model; the builder is unchanged. Fails with NOT_SPD, naming the joint, if the mass
+// matrix is not positive definite in the default pose.
 SAP_API sap_status sap_builder_compile(const sap_builder* builder, sap_model** out,
                                        sap_error* error);
 SAP_API void sap_model_destroy(sap_model* model);
 
-// What a model is made of.
+// Numbers of elements and coordinates.
 typedef struct sap_model_sizes {
   int32_t bodies;  // with the world
   int32_t joints, shapes, tendons, actuators, keyframes;
@@ -442,42 +546,44 @@ typedef enum sap_element {
   SAP_ELEMENT_BUSHING,
   SAP_ELEMENT_COUNT,
 } sap_element;
-// Name of an element, "" when it has none or the id is out of range; and back: -1 when unknown.
-SAP_API const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id);
+// Returns an element's name, "" if it has none or the id is out of range.
+SAP_API const char* sap_model_get_name(const sap_model* model, sap_element kind, int32_t id);
+// Returns the id of the element with that name, -1 if there is none.
 SAP_API int32_t sap_model_find(const sap_model* model, sap_element kind, const char* name);
-// Where a joint's coordinates start; -1 when out of range. Any of the outputs may be NULL.
-SAP_API sap_status sap_model_joint(const sap_model* model, int32_t joint, sap_joint_type* type,
-                                   int32_t* body, int32_t* q_start, int32_t* v_start,
-                                   sap_error* error);
-SAP_API sap_status sap_model_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
-                                   sap_error* error);
-// Definitions as compiled: names, arrays belong to the model and live as long as it does.
+// Returns where a joint's coordinates start in q and v; -1 when out of range. Any of the outputs
+// may be NULL.
+SAP_API sap_status sap_model_joint_address(const sap_model* model, int32_t joint,
+                                           sap_joint_type* type, int32_t* body, int32_t* q_start,
+                                           int32_t* v_start, sap_error* error);
+// Returns where an actuator's activation is in a state's act; -1: it has none, or out of range.
+SAP_API int32_t sap_model_actuator_address(const sap_model* model, int32_t actuator);
+// Return definitions as compiled: names and arrays belong to the model and live as long as it does.
 SAP_API sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out,
                                       sap_error* error);
 SAP_API sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
+                                       sap_error* error);
+SAP_API sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
                                        sap_error* error);
 SAP_API sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
                                         sap_error* error);
 SAP_API sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator,
                                           sap_actuator_def* out, sap_error* error);
-// Where an actuator's activation stands in a state's act; -1: it has none, or out of range.
-SAP_API int32_t sap_model_actuator_activation(const sap_model* model, int32_t actuator);
 SAP_API sap_status sap_model_get_equality(const sap_model* model, int32_t equality,
                                           sap_equality_def* out, sap_error* error);
 // The hull's vertices; no faces.
 SAP_API sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
                                       sap_error* error);
-// The tree that a body belongs to; -1: it does not move, or out of range.
-SAP_API int32_t sap_model_body_tree(const sap_model* model, int32_t body);
-SAP_API int32_t sap_model_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range
-SAP_API double sap_model_body_mass(const sap_model* model, int32_t body);   // NaN out of range
+// Returns the tree of a body; -1: the body does not move, or out of range.
+SAP_API int32_t sap_model_get_body_tree(const sap_model* model, int32_t body);
+SAP_API int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree);  // 0 out of range
+SAP_API double sap_model_get_body_mass(const sap_model* model, int32_t body);   // NaN out of range
 
-// Default pose at rest, t = 0; resizes the state.
-SAP_API sap_status sap_model_default_state(const sap_model* model, sap_state* state,
-                                           sap_error* error);
-// A keyframe's state; control (nu) may be NULL.
-SAP_API sap_status sap_model_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
-                                      double* control, sap_error* error);
+// Sets the default pose at rest, t = 0; resizes the state.
+SAP_API sap_status sap_model_get_default_state(const sap_model* model, sap_state* state,
+                                               sap_error* error);
+// Sets the state of a keyframe and its control (nu), which may be NULL.
+SAP_API sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyframe,
+                                          sap_state* state, double* control, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -139,7 +139,7 @@ sap_status cli_find_keyframe(const sap_model* model, const char* path, const cha
     return SAP_STATUS_OK;
   }
   for (int32_t i = 0; i < count && named < NAMES; ++i) {
-    const char* name = sap_model_name(model, SAP_ELEMENT_KEYFRAME, i);
+    const char* name = sap_model_get_name(model, SAP_ELEMENT_KEYFRAME, i);
     if (name[0] != '\0') {
       names[named++] = name;
     }
@@ -160,14 +160,15 @@ sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_s
   const char* name = scene->keyframe;
   if (name == NULL) {
     const sap_status status = check_moves(scene, model, error);
-    return status == SAP_STATUS_OK ? sap_model_default_state(model, state, error) : status;
+    return status == SAP_STATUS_OK ? sap_model_get_default_state(model, state, error) : status;
   }
   int32_t index;
   sap_status status = cli_find_keyframe(model, scene->path, name, &index, error);
   if (status == SAP_STATUS_OK) {
     status = check_moves(scene, model, error);
   }
-  return status == SAP_STATUS_OK ? sap_model_keyframe(model, index, state, control, error) : status;
+  return status == SAP_STATUS_OK ? sap_model_get_keyframe(model, index, state, control, error)
+                                 : status;
 }
 
 void cli_scene_stepper(const cli_scene* scene, const sap_model* model,

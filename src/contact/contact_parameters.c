@@ -13,17 +13,25 @@
 static const double FOUR_PI_SQUARED = 39.478417604357434;  // 4 pi^2 of castro (29)
 
 sap_material sap_material_default(void) {
-  return (sap_material){.stiffness = 1e6,
-                        .relaxation_time = 0.01,
-                        .friction = 0.5,
-                        .model = SAP_CONTACT_SAP,
-                        .dissipation = 20.0,
-                        .stiction_tolerance = SAP_STICTION_TOLERANCE};
+  return (sap_material){
+#define SAP_X(type, name, value, range) .name = value,
+      SAP_MATERIAL_FIELDS(SAP_X)
+#undef SAP_X
+  };
 }
 
 sap_material sap_material_unset(void) {
-  const double nan = (double)NAN;
-  return (sap_material){nan, nan, nan, SAP_CONTACT_BY_MATERIAL, nan, nan, nan};
+  return (sap_material){
+#define SAP_X_STIFFNESS(name) .name = (double)NAN,
+#define SAP_X_NOT_NEGATIVE(name) .name = (double)NAN,
+#define SAP_X_OWN(name)
+#define SAP_X(type, name, value, range) SAP_X_##range(name)
+      SAP_MATERIAL_FIELDS(SAP_X)
+#undef SAP_X
+#undef SAP_X_OWN
+#undef SAP_X_NOT_NEGATIVE
+#undef SAP_X_STIFFNESS
+          .model = SAP_CONTACT_BY_MATERIAL};
 }
 
 const char* sap_contact_model_text(sap_contact_model model) {
@@ -57,42 +65,35 @@ static bool is_size(double value) {
   return value >= 0.0 && value <= DBL_MAX;
 }
 
-// Asked for every contact: is there nothing to complain of?
+#define SAP_X_STIFFNESS(name)
+#define SAP_X_OWN(name)
+#define SAP_X(type, name, value, range) SAP_X_##range(name)
+
+// Hot path: called for every contact.
 static bool is_sound(const sap_material* m) {
-  return m->stiffness > 0.0 && is_size(m->relaxation_time) && is_size(m->friction) &&
-         is_size(m->dissipation) && is_size(m->stiction_tolerance) && is_size(m->static_friction) &&
-         (int)m->model >= 0 && (int)m->model < (int)SAP_CONTACT_MODEL_COUNT;
+#define SAP_X_NOT_NEGATIVE(name) &&is_size(m->name)
+  return m->stiffness > 0.0 && (int)m->model >= 0 &&
+         (int)m->model < (int)SAP_CONTACT_MODEL_COUNT SAP_MATERIAL_FIELDS(SAP_X);
+#undef SAP_X_NOT_NEGATIVE
 }
 
 static sap_status check_material(const sap_material* m, sap_error* error) {
   if (is_sound(m)) {
     return SAP_STATUS_OK;
   }
-  if (isnan(m->stiffness)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "stiffness = %g must be > 0 N/m", m->stiffness);
-  }
   if (!(m->stiffness > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "stiffness = %g must be > 0 N/m", m->stiffness);
+    return sap_fail(error, isnan(m->stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+                    "stiffness = %g must be > 0 N/m", m->stiffness);
   }
-  sap_status status = check_number("relaxation_time", m->relaxation_time, false, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_number("friction", m->friction, false, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("dissipation", m->dissipation, false, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("stiction_tolerance", m->stiction_tolerance, false, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("static_friction", m->static_friction, false, error);
-  }
-  const int model = (int)m->model;
-  if (status == SAP_STATUS_OK && (model < 0 || model >= (int)SAP_CONTACT_MODEL_COUNT)) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model", model);
-  }
-  return status;
+#define SAP_X_NOT_NEGATIVE(name) SAP_TRY(check_number(#name, m->name, false, error));
+  SAP_MATERIAL_FIELDS(SAP_X)
+#undef SAP_X_NOT_NEGATIVE
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
+                  (int)m->model);
 }
+#undef SAP_X
+#undef SAP_X_OWN
+#undef SAP_X_STIFFNESS
 
 static double larger_of(double a, double b) {
   return a > b ? a : b;

@@ -25,18 +25,20 @@ static sap_status check_material(const sap_material* m, const char* name, bool o
                     "%s.stiffness = %g must be > 0 N/m, or 0 to choose by mass", name,
                     m->stiffness);
   }
-  if (!(m->relaxation_time >= 0.0 && isfinite(m->relaxation_time)) &&
-      !(optional && isnan(m->relaxation_time))) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s.relaxation_time = %g must be finite and >= 0 s",
-                    name, m->relaxation_time);
-  }
   const struct {
     const char* field;
     double value;
-  } others[] = {{"friction", m->friction},
-                {"dissipation", m->dissipation},
-                {"stiction_tolerance", m->stiction_tolerance},
-                {"static_friction", m->static_friction}};
+  } others[] = {
+#define SAP_X_STIFFNESS(name)
+#define SAP_X_NOT_NEGATIVE(name) {#name, m->name},
+#define SAP_X_OWN(name)
+#define SAP_X(type, name, value, range) SAP_X_##range(name)
+      SAP_MATERIAL_FIELDS(SAP_X)
+#undef SAP_X
+#undef SAP_X_OWN
+#undef SAP_X_NOT_NEGATIVE
+#undef SAP_X_STIFFNESS
+  };
   for (size_t i = 0; i < sizeof others / sizeof others[0]; ++i) {
     const double value = others[i].value;
     if (!(value >= 0.0 && isfinite(value)) && !(optional && isnan(value))) {

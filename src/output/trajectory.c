@@ -38,9 +38,9 @@ static const joint_columns columns_of[] = {
 // is printed into `number`.
 static const char* joint_label(const sap_model* model, int32_t joint, sap_joint_type type,
                                int32_t body, char number[NUMBER_SIZE]) {
-  const char* name = sap_model_name(model, SAP_ELEMENT_JOINT, joint);
+  const char* name = sap_model_get_name(model, SAP_ELEMENT_JOINT, joint);
   if (name[0] == '\0' && type == SAP_JOINT_FREE) {
-    name = sap_model_name(model, SAP_ELEMENT_BODY, body);
+    name = sap_model_get_name(model, SAP_ELEMENT_BODY, body);
     if (sap_model_find(model, SAP_ELEMENT_JOINT, name) >= 0) {
       name = "";
     }
@@ -70,7 +70,8 @@ static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool
     }
     sap_joint_type type;
     int32_t body;
-    const sap_status status = sap_model_joint(model, joint_at[i], &type, &body, NULL, NULL, error);
+    const sap_status status =
+        sap_model_joint_address(model, joint_at[i], &type, &body, NULL, NULL, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -88,12 +89,12 @@ static sap_status print_joint_columns(FILE* stream, const sap_model* model, bool
 
 static void print_activation_columns(FILE* stream, const sap_model* model, int32_t nu) {
   for (int32_t i = 0; i < nu; ++i) {
-    if (sap_model_actuator_activation(model, i) < 0) {
+    if (sap_model_actuator_address(model, i) < 0) {
       continue;
     }
     char number[NUMBER_SIZE];
     (void)snprintf(number, sizeof number, "actuator_%ld", (long)i);
-    const char* name = sap_model_name(model, SAP_ELEMENT_ACTUATOR, i);
+    const char* name = sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, i);
     print_column(stream, "act", name[0] != '\0' ? name : number, "");
   }
 }
@@ -115,7 +116,7 @@ static sap_status print_header(FILE* stream, const sap_model* model, sap_error* 
   }
   for (int32_t joint = 0; joint < sizes.joints; ++joint) {
     int32_t q_start, v_start;
-    status = sap_model_joint(model, joint, NULL, NULL, &q_start, &v_start, error);
+    status = sap_model_joint_address(model, joint, NULL, NULL, &q_start, &v_start, error);
     if (status != SAP_STATUS_OK) {
       goto done;
     }

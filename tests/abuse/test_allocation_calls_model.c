@@ -40,7 +40,7 @@ static sap_spring_def spring;
 static sap_bushing_def bushing;
 static sap_pair_def pair;
 static sap_keyframe_def keyframe;
-static const sap_mesh_def mesh = {.vertex_count = 4, .vertices = corners};
+static sap_mesh_def mesh;
 // What calls make.
 static struct made {
   sap_model* model;
@@ -78,8 +78,9 @@ static union {
     sap_builder_add_keyframe(P(1, builder), P(2, &keyframe), NULL, error))                         \
   X(sap_builder_exclude, 3, sap_builder_exclude(P(1, builder), I(2, 0), I(3, 1), error))           \
   X(sap_builder_compile, 2, sap_builder_compile(P(1, builder), P(2, &made.model), error))          \
-  X(sap_model_joint, 2, sap_model_joint(P(1, model), I(2, 0), NULL, NULL, NULL, NULL, error))      \
-  X(sap_model_shape, 3, sap_model_shape(P(1, model), I(2, 0), P(3, &out.shape), error))            \
+  X(sap_model_joint_address, 2,                                                                    \
+    sap_model_joint_address(P(1, model), I(2, 0), NULL, NULL, NULL, NULL, error))                  \
+  X(sap_model_get_shape, 3, sap_model_get_shape(P(1, model), I(2, 0), P(3, &out.shape), error))    \
   X(sap_model_get_body, 3, sap_model_get_body(P(1, model), I(2, 0), P(3, &out.body), error))       \
   X(sap_model_get_joint, 3, sap_model_get_joint(P(1, model), I(2, 0), P(3, &out.joint), error))    \
   X(sap_model_get_tendon, 3, sap_model_get_tendon(P(1, model), I(2, 0), P(3, &out.tendon), error)) \
@@ -88,8 +89,9 @@ static union {
   X(sap_model_get_equality, 3,                                                                     \
     sap_model_get_equality(P(1, model), I(2, 0), P(3, &out.equality), error))                      \
   X(sap_model_get_mesh, 3, sap_model_get_mesh(P(1, model), I(2, 0), P(3, &out.mesh), error))       \
-  X(sap_model_default_state, 2, sap_model_default_state(P(1, model), P(2, &copy), error))          \
-  X(sap_model_keyframe, 3, sap_model_keyframe(P(1, model), I(2, 0), P(3, &copy), NULL, error))     \
+  X(sap_model_get_default_state, 2, sap_model_get_default_state(P(1, model), P(2, &copy), error))  \
+  X(sap_model_get_keyframe, 3,                                                                     \
+    sap_model_get_keyframe(P(1, model), I(2, 0), P(3, &copy), NULL, error))                        \
   X(sap_state_resize, 3, sap_state_resize(P(1, &copy), N(2, 9), N(3, 8), error))                   \
   X(sap_state_resize_with, 4,                                                                      \
     sap_state_resize_with(P(1, &copy), N(2, 9), N(3, 8), N(4, 0), error))                          \
@@ -99,41 +101,43 @@ CALLS(CALL_FUNCTION)
 static const call calls[] = {CALLS(CALL_ROW)};
 
 // Functions that have nothing to say but their result: X(name, what must hold).
-#define PLAIN(X)                                                                              \
-  X(sap_version, sap_version()[0] != '\0')                                                    \
-  X(sap_status_text, sap_status_text((sap_status)999) != NULL)                                \
-  X(sap_law_text, sap_law_text((sap_law)999) != NULL)                                         \
-  X(sap_model_name, sap_model_name(model, (sap_element)999, 0)[0] == '\0' &&                  \
-                        sap_model_name(model, SAP_ELEMENT_BODY, -1)[0] == '\0' &&             \
-                        sap_model_name(model, SAP_ELEMENT_BODY, INT32_MAX)[0] == '\0')        \
-  X(sap_model_find, sap_model_find(model, (sap_element)999, "b") == -1 &&                     \
-                        sap_model_find(model, SAP_ELEMENT_BODY, NULL) == -1 &&                \
-                        sap_model_find(model, SAP_ELEMENT_BODY, "b") == 1)                    \
-  X(sap_model_actuator_activation, sap_model_actuator_activation(model, -1) == -1 &&          \
-                                       sap_model_actuator_activation(model, INT32_MAX) == -1) \
-  X(sap_model_body_tree,                                                                      \
-    sap_model_body_tree(model, -1) == -1 && sap_model_body_tree(model, INT32_MAX) == -1)      \
-  X(sap_model_tree_dofs,                                                                      \
-    sap_model_tree_dofs(model, -1) == 0 && sap_model_tree_dofs(model, INT32_MAX) == 0)        \
-  X(sap_model_body_mass,                                                                      \
-    isnan(sap_model_body_mass(model, -1)) && isnan(sap_model_body_mass(model, INT32_MAX)))    \
-  X(sap_model_get_sizes, sap_model_get_sizes(model).bodies == 4)                              \
-  X(sap_model_get_options, sap_model_get_options(model) != NULL)                              \
-  X(sap_builder_counts, (sap_builder_counts(builder, NULL, NULL, NULL), true))                \
-  X(sap_body_def_default, sap_body_def_default().q_PB[0] == 1.0)                              \
-  X(sap_joint_def_default, sap_joint_def_default().axis[2] == 1.0)                            \
-  X(sap_shape_def_default, sap_shape_def_default().mesh == -1)                                \
-  X(sap_tendon_def_default, isnan(sap_tendon_def_default().spring_lower))                     \
-  X(sap_muscle_default, sap_muscle_default().lmin == 0.5)                                     \
-  X(sap_actuator_def_default, sap_actuator_def_default().gear == 1.0)                         \
-  X(sap_equality_def_default, sap_equality_def_default().active)                              \
-  X(sap_spring_def_default, sap_spring_def_default().stiffness == 0.0)                        \
-  X(sap_bushing_def_default, sap_bushing_def_default().q_AF[0] == 1.0)                        \
-  X(sap_pair_def_default, sap_pair_def_default().condim == 3)                                 \
-  X(sap_model_options_default, sap_model_options_default().timestep == 0.002)                 \
-  X(sap_scene_options_default, isnan(sap_scene_options_default().floor))                      \
-  X(sap_builder_destroy, (sap_builder_destroy(NULL), true))                                   \
-  X(sap_model_destroy, (sap_model_destroy(NULL), true))                                       \
+#define PLAIN(X)                                                                                   \
+  X(sap_version, sap_version()[0] != '\0')                                                         \
+  X(sap_status_text, sap_status_text((sap_status)999) != NULL)                                     \
+  X(sap_law_text, sap_law_text((sap_law)999) != NULL)                                              \
+  X(sap_model_get_name, sap_model_get_name(model, (sap_element)999, 0)[0] == '\0' &&               \
+                            sap_model_get_name(model, SAP_ELEMENT_BODY, -1)[0] == '\0' &&          \
+                            sap_model_get_name(model, SAP_ELEMENT_BODY, INT32_MAX)[0] == '\0')     \
+  X(sap_model_find, sap_model_find(model, (sap_element)999, "b") == -1 &&                          \
+                        sap_model_find(model, SAP_ELEMENT_BODY, NULL) == -1 &&                     \
+                        sap_model_find(model, SAP_ELEMENT_BODY, "b") == 1)                         \
+  X(sap_model_actuator_address, sap_model_actuator_address(model, -1) == -1 &&                     \
+                                    sap_model_actuator_address(model, INT32_MAX) == -1)            \
+  X(sap_model_get_body_tree,                                                                       \
+    sap_model_get_body_tree(model, -1) == -1 && sap_model_get_body_tree(model, INT32_MAX) == -1)   \
+  X(sap_model_get_tree_dofs,                                                                       \
+    sap_model_get_tree_dofs(model, -1) == 0 && sap_model_get_tree_dofs(model, INT32_MAX) == 0)     \
+  X(sap_model_get_body_mass,                                                                       \
+    isnan(sap_model_get_body_mass(model, -1)) && isnan(sap_model_get_body_mass(model, INT32_MAX))) \
+  X(sap_model_get_sizes, sap_model_get_sizes(model).bodies == 4)                                   \
+  X(sap_model_get_options, sap_model_get_options(model) != NULL)                                   \
+  X(sap_builder_counts, (sap_builder_counts(builder, NULL, NULL, NULL), true))                     \
+  X(sap_body_def_default, sap_body_def_default().q_PB[0] == 1.0)                                   \
+  X(sap_joint_def_default, sap_joint_def_default().axis[2] == 1.0)                                 \
+  X(sap_shape_def_default, sap_shape_def_default().mesh == -1)                                     \
+  X(sap_mesh_def_default, sap_mesh_def_default().vertex_count == 0)                                \
+  X(sap_keyframe_def_default, sap_keyframe_def_default().q == NULL)                                \
+  X(sap_tendon_def_default, isnan(sap_tendon_def_default().spring_lower))                          \
+  X(sap_muscle_default, sap_muscle_default().lmin == 0.5)                                          \
+  X(sap_actuator_def_default, sap_actuator_def_default().gear == 1.0)                              \
+  X(sap_equality_def_default, sap_equality_def_default().active)                                   \
+  X(sap_spring_def_default, sap_spring_def_default().stiffness == 0.0)                             \
+  X(sap_bushing_def_default, sap_bushing_def_default().q_AF[0] == 1.0)                             \
+  X(sap_pair_def_default, sap_pair_def_default().condim == 3)                                      \
+  X(sap_model_options_default, sap_model_options_default().timestep == 0.002)                      \
+  X(sap_scene_options_default, isnan(sap_scene_options_default().floor))                           \
+  X(sap_builder_destroy, (sap_builder_destroy(NULL), true))                                        \
+  X(sap_model_destroy, (sap_model_destroy(NULL), true))                                            \
   X(sap_state_clear, (sap_state_clear(&(sap_state){0}), true))
 
 static void check_plain(void) {
@@ -167,6 +171,10 @@ static int setup(void** unused) {
   static const int32_t joints[] = {0};
   static const double one[] = {1.0};
   body = sap_body_def_default();
+  mesh = sap_mesh_def_default();
+  mesh.vertex_count = 4;
+  mesh.vertices = corners;
+  keyframe = sap_keyframe_def_default();
   body.mass = body.I_BCo_B[0] = body.I_BCo_B[1] = body.I_BCo_B[2] = 1.0;
   joint = sap_joint_def_default();
   joint.type = SAP_JOINT_HINGE;
@@ -191,7 +199,7 @@ static int setup(void** unused) {
   scratch_begin(&files);
   (void)scratch_write(&files, "a.xml", scene, sizeof scene - 1, path);
   assert_int_equal(sap_scene_read(path, NULL, &model, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
   return 0;
 }
 

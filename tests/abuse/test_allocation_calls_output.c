@@ -184,7 +184,7 @@ static int setup(void** unused) {
   assert_int_equal(sap_scene_read(scene_path, NULL, &model, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), NULL, &stepper, NULL), 0);
-  assert_int_equal(sap_model_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_step(stepper, &state, NULL, NULL), SAP_STATUS_OK);
   trajectory_row.state = &state;
   assert_int_equal(sap_checkpoint_write(checkpoint, stepper, &state, 1, NULL), SAP_STATUS_OK);

@@ -164,10 +164,10 @@ static int setup(void** unused) {
   assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), NULL, &stepper, NULL), 0);
   assert_int_equal(sap_batch_create(model, NULL, 2, 1, &batch, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(model, &state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &state, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_save_memory(stepper, bytes, sizeof bytes, &size, NULL), 0);
   for (int i = 0; i < 2; ++i) {
-    assert_int_equal(sap_model_default_state(model, &states[i], NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_default_state(model, &states[i], NULL), SAP_STATUS_OK);
   }
   return 0;
 }

@@ -43,7 +43,11 @@ static void adding(void** state) {
   sap_shape_def shape = sap_shape_def_default();
   sap_tendon_def tendon = sap_tendon_def_default();
   sap_actuator_def actuator = sap_actuator_def_default();
-  const sap_keyframe_def key = {.name = "k", .q = mixed_q, .v = mixed_v, .control = mixed_control};
+  const sap_keyframe_def key = {.cookie = sap_keyframe_def_default().cookie,
+                                .name = "k",
+                                .q = mixed_q,
+                                .v = mixed_v,
+                                .control = mixed_control};
   body.name = joint.name = shape.name = tendon.name = actuator.name = "x";
   joint.body = 2;
   shape.size[0] = 1.0;
@@ -55,7 +59,8 @@ static void adding(void** state) {
   sap_bushing_def bushing = sap_bushing_def_default();
   sap_pair_def pair = sap_pair_def_default();
   const double corners[] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 1, 1, 1};
-  const sap_mesh_def mesh = {.name = "x", .vertex_count = 5, .vertices = corners};
+  const sap_mesh_def mesh = {
+      .cookie = sap_mesh_def_default().cookie, .name = "x", .vertex_count = 5, .vertices = corners};
   equality.name = spring.name = bushing.name = "x";
   equality.a = spring.body_b = bushing.body_b = 1;
   pair.shape_b = 1;
@@ -123,7 +128,8 @@ static void adding(void** state) {
 static void compiling(void** state) {
   (void)state;
   sap_builder* builder = mixed_builder();
-  const sap_keyframe_def key = {.name = "k", .q = mixed_q};
+  const sap_keyframe_def key = {
+      .cookie = sap_keyframe_def_default().cookie, .name = "k", .q = mixed_q};
   assert_int_equal(sap_builder_add_keyframe(builder, &key, NULL, NULL), SAP_STATUS_OK);
   const int64_t live = heap_live();
   int64_t n = 0;
@@ -163,12 +169,12 @@ static void workspaces_and_states(void** state) {
   }
   for (int64_t n = 0; n < 2; ++n) {
     heap_fail_at(n);
-    assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_MEMORY);
+    assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_MEMORY);
     heap_fail_at(-1);
     assert_int_equal(heap_live(), live);
     assert_null(x.q);
   }
-  assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_OK);
   sap_state_clear(&x);
   sap_model_destroy(model);
   assert_int_equal(heap_live(), before);

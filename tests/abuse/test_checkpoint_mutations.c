@@ -78,7 +78,7 @@ static void go_on(void* context) {
   (void)sap_stepper_step(run->stepper, &run->state, NULL, &error);
   (void)sap_stepper_step(run->stepper, &run->state, NULL, &error);
   sap_state_clear(&run->state);
-  assert_int_equal(sap_model_default_state(run->model, &run->state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(run->model, &run->state, NULL), SAP_STATUS_OK);
   sap_stepper_forget(run->stepper);
 }
 

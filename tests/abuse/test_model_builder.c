@@ -68,7 +68,10 @@ static sap_actuator_def good_actuator(void) {
 }
 
 static sap_keyframe_def good_keyframe(void) {
-  return (sap_keyframe_def){.name = "new keyframe", .q = mixed_q, .v = mixed_v};
+  return (sap_keyframe_def){.cookie = sap_keyframe_def_default().cookie,
+                            .name = "new keyframe",
+                            .q = mixed_q,
+                            .v = mixed_v};
 }
 
 // Refuses the good definition of `kind` after `change` (of def).
@@ -166,7 +169,7 @@ static void tendons(void** state) {
   REJECT(tendon, def.njoints = 0, ARGUMENT, "njoints = 0 must be >= 1");
   REJECT(tendon, def.joints = NULL, ARGUMENT, "njoints = 3 must be >= 1, with joints");
   REJECT(tendon, def.joints = ball, ARGUMENT, "joints = 3 must be a hinge or slide joint");
-  REJECT(tendon, def.joints = twice, ARGUMENT, "joints: 0 stands twice");
+  REJECT(tendon, def.joints = twice, ARGUMENT, "joints: 0 is listed twice");
   REJECT(tendon, def.joints = unknown, ARGUMENT, "joints = 99 must be in [0, ");
   REJECT(tendon, def.coefficients = bad, NOT_FINITE, "coefficients[1] = inf");
   REJECT(tendon, (def.lower = 1.0, def.upper = 0.0), ARGUMENT, "lower = 1 must be <= upper = 0");

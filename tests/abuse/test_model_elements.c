@@ -170,7 +170,7 @@ static void pairs(void** state) {
   ACCEPT(pair, def.condim = 6);
   assert_int_equal(builder->pairs[0].shape_a, 0);
   REJECT(pair, (def.shape_a = 0, def.shape_b = 1), ARGUMENT,
-         "1: shape_a = 0, shape_b = 1 stand in");
+         "1: shape_a = 0, shape_b = 1 are already in");
 }
 
 int main(void) {

@@ -27,10 +27,10 @@ static void null_arguments(void** state) {
   sap_builder_destroy(builder);
   sap_builder_destroy(NULL);
   sap_model_destroy(NULL);
-  assert_string_equal(sap_model_name(NULL, SAP_ELEMENT_BODY, 0), "");
+  assert_string_equal(sap_model_get_name(NULL, SAP_ELEMENT_BODY, 0), "");
   assert_int_equal(sap_model_find(NULL, SAP_ELEMENT_BODY, "x"), -1);
   assert_int_equal(sap_model_get_sizes(NULL).nq, 0);
-  assert_true(isnan(sap_model_body_mass(NULL, 0)));
+  assert_true(isnan(sap_model_get_body_mass(NULL, 0)));
 }
 
 static void options(void** state) {
@@ -61,7 +61,11 @@ static sap_builder* two_static_bodies(void) {
   sap_builder* b = NULL;
   assert_int_equal(sap_builder_create(NULL, &b, NULL), SAP_STATUS_OK);
   for (int32_t i = 0; i < 2; ++i) {
-    const sap_body_def def = {.parent = i, .mass = 1.0, .q_PB = {1.0}, .I_BCo_B = {1.0, 1.0, 1.0}};
+    const sap_body_def def = {.cookie = sap_body_def_default().cookie,
+                              .parent = i,
+                              .mass = 1.0,
+                              .q_PB = {1.0},
+                              .I_BCo_B = {1.0, 1.0, 1.0}};
     assert_int_equal(sap_builder_add_body(b, &def, NULL, NULL), SAP_STATUS_OK);
   }
   return b;
@@ -111,7 +115,8 @@ static void keyframe_before_a_joint(void** state) {
   const double q = 0.5;
   sap_builder* b = two_static_bodies();
   add_joint(b, "turn", 2, SAP_JOINT_HINGE);
-  const sap_keyframe_def key = {.name = "pose", .q = &q};
+  const sap_keyframe_def key = {
+      .cookie = sap_keyframe_def_default().cookie, .name = "pose", .q = &q};
   assert_int_equal(sap_builder_add_keyframe(b, &key, NULL, NULL), SAP_STATUS_OK);
   add_joint(b, "late", 1, SAP_JOINT_HINGE);
   expect_no_model(b, "keyframe 'pose': has nq = 1, nv = 1, nu = 0, but the model has 2, 2, 0");
@@ -122,7 +127,8 @@ static void keyframe_without_rotation(void** state) {
   const double zeros[7] = {0.0};
   sap_builder* b = two_static_bodies();
   add_joint(b, "loose", 2, SAP_JOINT_FREE);
-  const sap_keyframe_def key = {.name = "pose", .q = zeros};
+  const sap_keyframe_def key = {
+      .cookie = sap_keyframe_def_default().cookie, .name = "pose", .q = zeros};
   assert_int_equal(sap_builder_add_keyframe(b, &key, NULL, NULL), SAP_STATUS_OK);
   expect_no_model(b, "keyframe 'pose': q: quaternion = 0 must not be zero");
 }

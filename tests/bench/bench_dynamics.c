@@ -14,7 +14,8 @@
 enum { BATCHES = 101, REPEATS = 200, MAX_NV = 256 };
 
 static sap_body_def some_body(int32_t parent, int i) {
-  return (sap_body_def){.parent = parent,
+  return (sap_body_def){.cookie = sap_body_def_default().cookie,
+                        .parent = parent,
                         .p_PB = {0.1, 0.05 * (i % 3), -0.2},
                         .q_PB = {1.0, 0.0, 0.0, 0.0},
                         .mass = 1.0 + 0.1 * i,

@@ -32,7 +32,7 @@ static sap_status disturb(const sap_model* model, int start, sap_state* state, s
   for (int32_t j = 0; j < joints && start > 0; ++j) {
     sap_joint_type type;
     int32_t q;
-    const sap_status status = sap_model_joint(model, j, &type, NULL, &q, NULL, error);
+    const sap_status status = sap_model_joint_address(model, j, &type, NULL, &q, NULL, error);
     if (status != SAP_STATUS_OK) {
       return status;
     }
@@ -79,7 +79,7 @@ static sap_status try_start(const sap_model* model, const sap_stepper_options* o
     status = sap_stepper_create(sap_multibody_system(multibody), options, &stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(model, &state, error);
+    status = sap_model_get_default_state(model, &state, error);
   }
   if (status == SAP_STATUS_OK) {
     status = disturb(model, start, &state, error);

@@ -75,7 +75,7 @@ static sap_status create(bench* b, const char* scene, const char* path,
     status = sap_stepper_create(sap_multibody_system(b->multibody), &options, &b->stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(b->model, &b->state, error);
+    status = sap_model_get_default_state(b->model, &b->state, error);
   }
   return status == SAP_STATUS_OK
              ? sap_recorder_create(path, b->model, recording, &b->recorder, error)

@@ -64,7 +64,7 @@ static void create(side* s, const sap_model* model, bool batch, int32_t threads)
     }
   }
   for (int32_t i = 0; status == SAP_STATUS_OK && i < s->nstates; ++i) {
-    status = sap_model_default_state(model, &s->states[i], &error);
+    status = sap_model_get_default_state(model, &s->states[i], &error);
     if (status == SAP_STATUS_OK && s->states[i].nv > 0) {
       s->states[i].v[0] += 0.01 * i;  // states of their own
     }

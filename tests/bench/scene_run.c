@@ -17,7 +17,7 @@ sap_status scene_run_open(const char* path, scene_run* run, sap_error* error) {
         sap_stepper_create(sap_multibody_system(run->multibody), &options, &run->stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(run->model, &run->state, error);
+    status = sap_model_get_default_state(run->model, &run->state, error);
   }
   return status;
 }

@@ -161,7 +161,7 @@ static void run(const stepping* of, uint64_t hashes[HASHES]) {
   assert_int_equal(sap_multibody_set_control_function(multibody, control, &c, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error),
                    SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(of->model, &state, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(of->model, &state, &error), SAP_STATUS_OK);
   assert_true(of->steps < HASHES);
   for (int32_t k = 0; k < of->steps; ++k) {
     if (sap_stepper_step(stepper, &state, &report, &error) != SAP_STATUS_OK) {
@@ -240,7 +240,7 @@ static void test_two_steppers(void** state) {
   sap_stepper* steppers[2] = {NULL, NULL};
   sap_state q = {0};
   assert_int_equal(sap_multibody_create(model, &multibody, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(model, &q, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &q, NULL), SAP_STATUS_OK);
   for (int i = 0; i < 2; ++i) {
     sap_stepper_options options = sap_stepper_options_default();
     options.solver_options.threads = 3 - 2 * i;

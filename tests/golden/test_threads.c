@@ -54,7 +54,7 @@ static void run(const sap_model* model, int32_t threads, trace* out) {
   assert_int_equal(sap_multibody_create(model, &multibody, &error), SAP_STATUS_OK);
   assert_int_equal(sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error),
                    SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(model, &state, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &state, &error), SAP_STATUS_OK);
   memset(out, 0, sizeof *out);
   for (int k = 0; k < STEPS; ++k) {
     if (sap_stepper_step(stepper, &state, &report, &error) != SAP_STATUS_OK) {
@@ -93,7 +93,7 @@ static void test_islands(void** state) {
 static void begin_states(const sap_model* model, sap_state states[STATES]) {
   memset(states, 0, STATES * sizeof *states);
   for (int i = 0; i < STATES; ++i) {
-    assert_int_equal(sap_model_default_state(model, &states[i], NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_default_state(model, &states[i], NULL), SAP_STATUS_OK);
     states[i].v[0] = 0.1 * i;
   }
 }

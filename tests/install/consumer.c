@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
       sap_multibody_create(model, &multibody, &error) != SAP_STATUS_OK ||
       sap_stepper_create(sap_multibody_system(multibody), &options, &stepper, &error) !=
           SAP_STATUS_OK ||
-      sap_model_default_state(model, &state, &error) != SAP_STATUS_OK) {
+      sap_model_get_default_state(model, &state, &error) != SAP_STATUS_OK) {
     fprintf(stderr, "%s\n", error.message);
     return 1;
   }

@@ -35,8 +35,12 @@ static void solid_box(void** state) {
   (void)state;
   double vertices[24];
   fill_box(vertices, corner, sizes);
-  const sap_mesh_def def = {
-      .name = "box", .vertex_count = 8, .vertices = vertices, .face_count = 12, .faces = box_faces};
+  const sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie,
+                            .name = "box",
+                            .vertex_count = 8,
+                            .vertices = vertices,
+                            .face_count = 12,
+                            .faces = box_faces};
   static const sap_mesh_solid kinds[] = {SAP_MESH_CONVEX, SAP_MESH_EXACT, SAP_MESH_LEGACY};
   for (int k = 0; k < 3; ++k) {
     sap_mesh_mass mass;
@@ -66,8 +70,11 @@ static void shell_of_a_box(void** state) {
     inertia[u] += plates * (nn + ww);
     inertia[w] += plates * (nn + uu);
   }
-  const sap_mesh_def def = {
-      .vertex_count = 8, .vertices = vertices, .face_count = 12, .faces = box_faces};
+  const sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie,
+                            .vertex_count = 8,
+                            .vertices = vertices,
+                            .face_count = 12,
+                            .faces = box_faces};
   sap_mesh_mass mass;
   assert_int_equal(sap_mesh_def_mass(&def, SAP_MESH_SHELL, &mass, NULL), SAP_STATUS_OK);
   expect_near(mass.volume, area);
@@ -90,8 +97,11 @@ static void two_boxes(void** state) {
       faces[36 * k + i] = box_faces[i] + 8 * k;
     }
   }
-  const sap_mesh_def def = {
-      .vertex_count = 16, .vertices = vertices, .face_count = 24, .faces = faces};
+  const sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie,
+                            .vertex_count = 16,
+                            .vertices = vertices,
+                            .face_count = 24,
+                            .faces = faces};
   sap_mesh_mass exact, convex, legacy;
   assert_int_equal(sap_mesh_def_mass(&def, SAP_MESH_EXACT, &exact, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_mesh_def_mass(&def, SAP_MESH_CONVEX, &convex, NULL), SAP_STATUS_OK);
@@ -114,8 +124,12 @@ static void refused(void** state) {
   sap_mesh_mass mass = {.volume = -7.0};
   fill_box(vertices, corner, sizes);
   memcpy(faces, box_faces, sizeof faces);
-  sap_mesh_def def = {
-      .name = "box", .vertex_count = 8, .vertices = vertices, .face_count = 11, .faces = faces};
+  sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie,
+                      .name = "box",
+                      .vertex_count = 8,
+                      .vertices = vertices,
+                      .face_count = 11,
+                      .faces = faces};
   assert_int_equal(sap_mesh_def_mass(&def, SAP_MESH_EXACT, &mass, &error), SAP_STATUS_ARGUMENT);
   assert_non_null(strstr(error.message, "mesh 'box': its faces are not closed: the edge between"));
   def.face_count = 12;

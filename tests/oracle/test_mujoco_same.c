@@ -33,7 +33,7 @@ static own_run own_run_text(const char* text, double dt) {
       sap_multibody_create(run.model, &run.multibody, &error) != SAP_STATUS_OK ||
       sap_stepper_create(sap_multibody_system(run.multibody), &options, &run.stepper, &error) !=
           SAP_STATUS_OK ||
-      sap_model_default_state(run.model, &run.state, &error) != SAP_STATUS_OK) {
+      sap_model_get_default_state(run.model, &run.state, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
   scratch_end(&s);

@@ -84,11 +84,11 @@ static void test_torture_settings(void** state) {
   sap_model* model = read_scene(SAPSTEP_SOURCE_DIR "/tests/oracle/scene/torture.xml");
   sap_shape_def shape;
   int32_t id = sap_model_find(model, SAP_ELEMENT_SHAPE, "ball");
-  assert_int_equal(sap_model_shape(model, id, &shape, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_shape(model, id, &shape, NULL), SAP_STATUS_OK);
   ASSERT_NEAR(shape.material.stiffness, 3e4, 0.0);              // by its name
   ASSERT_NEAR(shape.material.relaxation_time, 100.0 / 5e4, 0);  // solref = -k, -d
   id = sap_model_find(model, SAP_ELEMENT_SHAPE, "k2_wg");
-  assert_int_equal(sap_model_shape(model, id, &shape, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_shape(model, id, &shape, NULL), SAP_STATUS_OK);
   ASSERT_NEAR(shape.material.stiffness, 2e5, 0.0);
   ASSERT_NEAR(shape.material.relaxation_time, sap_material_default().relaxation_time, 0.0);
   const sap_model_options* options = sap_model_get_options(model);

@@ -16,7 +16,7 @@
 #include "math/vector3.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/tendon.h"
-#include "multibody/model/wrap.h"
+#include "multibody/model/path.h"
 #include "support/near.h"
 
 static uint64_t seed = 12345;

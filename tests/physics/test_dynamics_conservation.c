@@ -114,7 +114,8 @@ static sap_model* floating_model(void) {
   bool done = sap_builder_create(&options, &b, NULL) == SAP_STATUS_OK;
   const int32_t parents[] = {0, 1, 2, 0};
   for (int i = 0; i < 4; ++i) {
-    const sap_body_def def = {.parent = parents[i],
+    const sap_body_def def = {.cookie = sap_body_def_default().cookie,
+                              .parent = parents[i],
                               .p_PB = {0.2 * i, 0.3, -0.1},
                               .q_PB = {0.8, 0.1 * i, -0.5, 0.2},
                               .mass = 3.0 - 0.6 * i,
@@ -193,7 +194,7 @@ static void floating_trees_keep_energy_and_momenta(void** state) {
   sap_dynamics* dynamics = NULL;
   sap_state x = {0};
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_OK);
   for (int i = 0; i < x.nv; ++i) {
     x.v[i] = 1.5 * sin(1.0 + 2.0 * i);
   }
@@ -223,7 +224,7 @@ static void quaternions_stay_unit(void** state) {
   sap_model* model = floating_model();
   sap_state x = {0};
   assert_non_null(model);
-  assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_OK);
   double* q = x.q;
   double next[MAX_N];
   const double rest[MAX_N] = {0.0};

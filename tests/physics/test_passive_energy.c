@@ -94,7 +94,8 @@ static void add_ties(scene* x, dice* d) {
     sap_v3_sub(half, x->p_root[t + 1], x->p_root[t]);
     sap_v3_scale(half, half, 0.5);
     if (kind == 0) {
-      const sap_spring_def spring = {.body_a = x->tip[t],
+      const sap_spring_def spring = {.cookie = sap_spring_def_default().cookie,
+                                     .body_a = x->tip[t],
                                      .body_b = x->tip[t + 1],
                                      .stiffness = k,
                                      .damping = between(d, 0.0, 1.0),

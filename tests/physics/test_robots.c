@@ -29,7 +29,7 @@ static simulation start(const char* path, double dt, bool keyframe) {
   if (keyframe) {
     double control[64];
     assert_true(s.model->sizes.nu <= 64);
-    assert_int_equal(sap_model_keyframe(s.model, 0, &s.state, control, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_keyframe(s.model, 0, &s.state, control, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
   }
   return s;
@@ -180,9 +180,10 @@ static simulation start_text(const char* text, double dt) {
 // Where the coordinates of a joint start.
 static int32_t at(const simulation* s, const char* joint) {
   int32_t q = -1;
-  assert_int_equal(sap_model_joint(s->model, sap_model_find(s->model, SAP_ELEMENT_JOINT, joint),
-                                   NULL, NULL, &q, NULL, NULL),
-                   SAP_STATUS_OK);
+  assert_int_equal(
+      sap_model_joint_address(s->model, sap_model_find(s->model, SAP_ELEMENT_JOINT, joint), NULL,
+                              NULL, &q, NULL, NULL),
+      SAP_STATUS_OK);
   return q;
 }
 

@@ -70,7 +70,8 @@ int32_t scene_add_random_mesh(collision_scene* scene, int32_t count, double radi
                oracle_random(&seed) - 0.5);
     sap_v3_scale(x, x, radius / sap_v3_norm(x));
   }
-  const sap_mesh_def mesh = {.vertex_count = count, .vertices = points};
+  const sap_mesh_def mesh = {
+      .cookie = sap_mesh_def_default().cookie, .vertex_count = count, .vertices = points};
   require(sap_builder_add_mesh(scene->builder, &mesh, &id, &error), &error);
   return id;
 }

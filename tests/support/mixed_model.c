@@ -15,7 +15,7 @@ const double mixed_a[MIXED_NV] = {2.083,  0.838, 1.451,  -2.451, 0.247,  0.047, 
 const double mixed_control[MIXED_NU] = {1.5, 2.0, -0.4};
 
 static bool add_bodies(sap_builder* b) {
-  const sap_body_def bodies[] = {
+  sap_body_def bodies[] = {
       {.name = "base", .parent = 0, .p_PB = {0.1, 0.2, 0.3}, .q_PB = {0.9, 0.1, -0.2, 0.3}},
       {.name = "arm",
        .parent = 1,
@@ -69,6 +69,7 @@ static bool add_bodies(sap_builder* b) {
   };
   bool done = true;
   for (size_t i = 0; i < sizeof bodies / sizeof *bodies; ++i) {
+    bodies[i].cookie = sap_body_def_default().cookie;
     done = done && sap_builder_add_body(b, &bodies[i], NULL, NULL) == SAP_STATUS_OK;
   }
   return done;

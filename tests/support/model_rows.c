@@ -114,7 +114,7 @@ void model_rows(const sap_model* m, model_row_function* function, void* context)
   }
   for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; ++k) {
     for (int32_t i = kinds[k].first; i < kinds[k].end; ++i) {
-      begin(row, kinds[k].kind, sap_model_name(m, kinds[k].element, i));
+      begin(row, kinds[k].kind, sap_model_get_name(m, kinds[k].element, i));
       kinds[k].fill(m, i, row);
       function(context, row);
     }

@@ -44,7 +44,7 @@ static void complete(simulation* s, sap_scheme scheme, sap_stage stage, double d
   require(sap_multibody_create(s->model, &s->multibody, &error), &error);
   require(sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, &error),
           &error);
-  require(sap_model_default_state(s->model, &s->state, &error), &error);
+  require(sap_model_get_default_state(s->model, &s->state, &error), &error);
 }
 
 sap_model* simulation_compile(sap_builder* builder) {

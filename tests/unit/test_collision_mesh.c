@@ -20,7 +20,10 @@ static int32_t add_box_mesh(collision_scene* s) {
     sap_v3_set(vertices + 3 * i, offset[0] + (i & 1 ? half[0] : -half[0]),
                offset[1] + (i & 2 ? half[1] : -half[1]), offset[2] + (i & 4 ? half[2] : -half[2]));
   }
-  const sap_mesh_def mesh = {.name = "box", .vertex_count = 8, .vertices = vertices};
+  const sap_mesh_def mesh = {.cookie = sap_mesh_def_default().cookie,
+                             .name = "box",
+                             .vertex_count = 8,
+                             .vertices = vertices};
   sap_error error;
   int32_t id = -1;
   assert_int_equal(sap_builder_add_mesh(s->builder, &mesh, &id, &error), SAP_STATUS_OK);

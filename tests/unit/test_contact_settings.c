@@ -19,7 +19,7 @@
 
 static sap_material shape_material(const sap_model* model, int32_t shape) {
   sap_shape_def def;
-  assert_int_equal(sap_model_shape(model, shape, &def, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_shape(model, shape, &def, NULL), SAP_STATUS_OK);
   return def.material;
 }
 

@@ -169,7 +169,7 @@ static void bad_meshes_are_refused(void** state) {
   (void)state;
   double flat[12] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0};
   const int32_t faces[3] = {0, 1, 4};
-  sap_mesh_def def = {.name = "plate", .vertices = flat};
+  sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie, .name = "plate", .vertices = flat};
   refuse(&def, SAP_STATUS_ARGUMENT, "mesh 'plate': has no vertices");
   def.vertex_count = 3;
   refuse(&def, SAP_STATUS_ARGUMENT, "mesh 'plate': has 3 vertices, but a hull needs at least 4");
@@ -204,8 +204,10 @@ static void model_holds_all_hulls(void** state) {
     for (int32_t i = 0; i < 3 * count; ++i) {
       points[m][i] = uniform() + (double)m;
     }
-    const sap_mesh_def def = {
-        .name = m == 0 ? "first" : "second", .vertices = points[m], .vertex_count = count};
+    const sap_mesh_def def = {.cookie = sap_mesh_def_default().cookie,
+                              .name = m == 0 ? "first" : "second",
+                              .vertices = points[m],
+                              .vertex_count = count};
     assert_int_equal(sap_builder_add_mesh(builder, &def, NULL, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_hull_create(points[m], count, &hulls[m], NULL), SAP_STATUS_OK);
   }

@@ -29,7 +29,7 @@ static void shapes_come_back(void** state) {
   assert_int_equal(sap_builder_add_shape(builder, &def, &id, NULL), SAP_STATUS_OK);
   sap_model* model = simulation_compile(builder);
   sap_shape_def out;
-  assert_int_equal(sap_model_shape(model, id, &out, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_shape(model, id, &out, NULL), SAP_STATUS_OK);
   assert_string_equal(out.name, "skin");
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_SHAPE, "skin"), id);
   assert_int_equal(out.type, SAP_SHAPE_CAPSULE);
@@ -37,8 +37,8 @@ static void shapes_come_back(void** state) {
   assert_int_equal(out.priority, 2);
   assert_true(out.size[0] == 0.1 && out.size[1] == 0.2 && out.size[2] == 0.0);
   assert_true(out.q_BS[0] == 0.0 && out.q_BS[2] == 1.0);
-  assert_int_equal(sap_model_shape(model, 1, &out, NULL), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_model_shape(model, -1, &out, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_model_get_shape(model, 1, &out, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_model_get_shape(model, -1, &out, NULL), SAP_STATUS_ARGUMENT);
   sap_model_destroy(model);
 }
 
@@ -48,19 +48,20 @@ static void unknown_ids_are_refused(void** state) {
   sap_joint_type type = SAP_JOINT_SLIDE;
   int32_t body = 5, q = 5, v = 5;
   sap_error error = {0};
-  assert_int_equal(sap_model_joint(model, 8, &type, &body, &q, &v, &error), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_model_joint_address(model, 8, &type, &body, &q, &v, &error),
+                   SAP_STATUS_ARGUMENT);
   assert_string_equal(error.message, "joint 8: the model has 8");
   assert_true(body == -1 && q == -1 && v == -1);
-  assert_int_equal(sap_model_joint(model, 3, &type, &body, &q, &v, &error), SAP_STATUS_OK);
+  assert_int_equal(sap_model_joint_address(model, 3, &type, &body, &q, &v, &error), SAP_STATUS_OK);
   assert_true(type == SAP_JOINT_BALL && body == 4 && q == 3 && v == 3);
-  assert_string_equal(sap_model_name(model, SAP_ELEMENT_JOINT, 3), "wrist");
-  assert_string_equal(sap_model_name(model, SAP_ELEMENT_JOINT, 8), "");
-  assert_string_equal(sap_model_name(model, SAP_ELEMENT_ACTUATOR, 0), "");
+  assert_string_equal(sap_model_get_name(model, SAP_ELEMENT_JOINT, 3), "wrist");
+  assert_string_equal(sap_model_get_name(model, SAP_ELEMENT_JOINT, 8), "");
+  assert_string_equal(sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, 0), "");
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_BODY, "wrist"), -1);
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_BODY, ""), -1);
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_BODY, NULL), -1);
-  assert_true(sap_model_body_mass(model, 6) == 3.0);
-  assert_true(isnan(sap_model_body_mass(model, 9)));
+  assert_true(sap_model_get_body_mass(model, 6) == 3.0);
+  assert_true(isnan(sap_model_get_body_mass(model, 9)));
   sap_model_destroy(model);
 }
 
@@ -83,7 +84,10 @@ static void actuators_clamp(void** state) {
   (void)state;
   sap_builder* builder = NULL;
   assert_int_equal(sap_builder_create(NULL, &builder, NULL), SAP_STATUS_OK);
-  const sap_body_def body = {.mass = 1.0, .q_PB = {1.0}, .I_BCo_B = {1.0, 1.0, 1.0}};
+  const sap_body_def body = {.cookie = sap_body_def_default().cookie,
+                             .mass = 1.0,
+                             .q_PB = {1.0},
+                             .I_BCo_B = {1.0, 1.0, 1.0}};
   sap_joint_def joint = sap_joint_def_default();
   sap_actuator_def motor = sap_actuator_def_default();
   assert_int_equal(sap_builder_add_body(builder, &body, &joint.body, NULL), SAP_STATUS_OK);

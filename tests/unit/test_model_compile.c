@@ -92,14 +92,15 @@ static void numbers_depth_first(void** state) {
   assert_int_equal(sizes.trees, 3);
   const char* const order[] = {"world", "base", "arm", "hand", "finger", "box", "other"};
   for (int i = 0; i < 7; ++i) {
-    assert_string_equal(sap_model_name(model, SAP_ELEMENT_BODY, model->body_order[i]), order[i]);
+    assert_string_equal(sap_model_get_name(model, SAP_ELEMENT_BODY, model->body_order[i]),
+                        order[i]);
   }
   const char* const names[] = {"elbow", "rail", "wrist", "float", "turn"};
   const int32_t q_start[] = {0, 1, 2, 6, 13}, v_start[] = {0, 1, 2, 5, 11};
   for (int i = 0; i < 5; ++i) {
     int32_t q = -1, v = -1;
     const int32_t id = sap_model_find(model, SAP_ELEMENT_JOINT, names[i]);
-    assert_int_equal(sap_model_joint(model, id, NULL, NULL, &q, &v, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_joint_address(model, id, NULL, NULL, &q, &v, NULL), SAP_STATUS_OK);
     assert_int_equal(q, q_start[i]);
     assert_int_equal(v, v_start[i]);
   }
@@ -126,7 +127,7 @@ static void groups_welded_bodies(void** state) {
   const int32_t tree[] = {-1, -1, 0, 0, 0, 1, 2};
   for (int i = 0; i < 7; ++i) {
     const sap_model_body* b = &model->bodies[sap_model_find(model, SAP_ELEMENT_BODY, body[i])];
-    assert_string_equal(sap_model_name(model, SAP_ELEMENT_BODY, b->weld), weld[i]);
+    assert_string_equal(sap_model_get_name(model, SAP_ELEMENT_BODY, b->weld), weld[i]);
     assert_int_equal(b->last_dof, last_dof[i]);
     assert_int_equal(b->tree, tree[i]);
   }
@@ -139,7 +140,7 @@ static void starts_in_the_default_pose(void** state) {
   sap_builder* builder = mixed();
   sap_model* model = compile(builder);
   sap_state x = {0};
-  assert_int_equal(sap_model_default_state(model, &x, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_OK);
   const double expected[] = {0.5, -0.5, 1, 0, 0, 0, 4.0, 0, 0, 1, 0, 0, 0, 0.25};
   for (int i = 0; i < 14; ++i) {
     assert_true(x.q[i] == expected[i]);
@@ -173,22 +174,27 @@ static void keyframes_are_normalised(void** state) {
   double q[14] = {0.1, 0.2, 0, 3, 0, 4, 1, 2, 3, 2, 0, 0, 0, 0.3};
   double v[12] = {0};
   v[3] = 7.0;
-  const sap_keyframe_def keys[] = {{.name = "bent", .t = 1.5, .q = q, .v = v}, {.name = "rest"}};
+  sap_keyframe_def keys[] = {sap_keyframe_def_default(), sap_keyframe_def_default()};
+  keys[0].name = "bent";
+  keys[0].t = 1.5;
+  keys[0].q = q;
+  keys[0].v = v;
+  keys[1].name = "rest";
   int32_t id = -1;
   assert_int_equal(sap_builder_add_keyframe(builder, &keys[0], &id, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_builder_add_keyframe(builder, &keys[1], &id, NULL), SAP_STATUS_OK);
   assert_int_equal(id, 1);
   sap_model* model = compile(builder);
   sap_state x = {0};
-  assert_int_equal(sap_model_keyframe(model, 0, &x, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(model, 0, &x, NULL, NULL), SAP_STATUS_OK);
   assert_true(x.t == 1.5 && x.v[3] == 7.0);
   const double expected[] = {0.1, 0.2, 0, 0.6, 0, 0.8, 1, 2, 3, 1, 0, 0, 0, 0.3};
   for (int i = 0; i < 14; ++i) {
     assert_true(fabs(x.q[i] - expected[i]) < 1e-15);
   }
-  assert_int_equal(sap_model_keyframe(model, 1, &x, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(model, 1, &x, NULL, NULL), SAP_STATUS_OK);
   assert_true(x.t == 0.0 && x.v[3] == 0.0 && x.q[0] == 0.5);
-  assert_int_equal(sap_model_keyframe(model, 2, &x, NULL, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_model_get_keyframe(model, 2, &x, NULL, NULL), SAP_STATUS_ARGUMENT);
   assert_true(x.q[0] == 0.5);
   sap_state_clear(&x);
   sap_model_destroy(model);
@@ -296,7 +302,7 @@ static void chooses_stiffness_by_mass(void** state) {
   sap_model* model = compile(builder);
   for (size_t i = 0; i < sizeof rows / sizeof rows[0]; ++i) {
     sap_shape_def shape;
-    assert_int_equal(sap_model_shape(model, (int32_t)i, &shape, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_shape(model, (int32_t)i, &shape, NULL), SAP_STATUS_OK);
     assert_true(shape.material.stiffness == rows[i].expected);
   }
   sap_model_destroy(model);

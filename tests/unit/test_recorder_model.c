@@ -31,7 +31,8 @@ static void test_efforts_and_model(void** unused) {
   joint.lower = 0.0;
   sap_actuator_def motor = sap_actuator_def_default();
   motor.name = "lift";
-  const sap_mesh_def mesh = {.vertex_count = 4, .vertices = tetrahedron};
+  const sap_mesh_def mesh = {
+      .cookie = sap_mesh_def_default().cookie, .vertex_count = 4, .vertices = tetrahedron};
   sap_shape_def shape = sap_shape_def_default();
   shape.type = SAP_SHAPE_MESH;
   shape.mesh = 0;

@@ -43,7 +43,7 @@ static void compare(bool span, const double sizes[5][3], const double p[3]) {
   for (int32_t i = 0; i < 5; ++i) {
     sap_shape_def shape;
     double ours[9];
-    assert_int_equal(sap_model_shape(model, i, &shape, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_model_get_shape(model, i, &shape, NULL), SAP_STATUS_OK);
     for (int k = 0; k < 3; ++k) {
       ASSERT_NEAR(shape.size[k], sizes[i][k], tolerance);
       ASSERT_NEAR(shape.p_BS[k], p[k], tolerance);

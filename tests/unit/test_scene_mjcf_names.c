@@ -74,7 +74,7 @@ static void test_zero_key(void** state) {
                        NULL);
   static const double expected[11] = {1, 2, 3, 1, 0, 0, 0, 1, 0, 0, 0};
   sap_state start = {0};
-  assert_int_equal(sap_model_keyframe(m, 0, &start, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(m, 0, &start, NULL, NULL), SAP_STATUS_OK);
   for (int i = 0; i < 11; ++i) {
     ASSERT_NEAR(start.q[i], expected[i], 0.0);
   }
@@ -91,7 +91,7 @@ static void test_key_without_coordinates(void** state) {
                                   NULL);
   sap_state start = {0};
   assert_int_equal(m->sizes.nq, 0);
-  assert_int_equal(sap_model_keyframe(m, 0, &start, NULL, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(m, 0, &start, NULL, NULL), SAP_STATUS_OK);
   ASSERT_NEAR(start.t, 2.0, 0.0);
   sap_state_clear(&start);
   sap_model_destroy(m);

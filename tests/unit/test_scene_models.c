@@ -124,10 +124,10 @@ static void test_lenient(void** state) {
   assert_int_equal(sap_model_get_sizes(model).nu, 1);
   sap_state at = {0};
   double control = 0.0;
-  assert_int_equal(sap_model_keyframe(model, 0, &at, &control, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_keyframe(model, 0, &at, &control, NULL), SAP_STATUS_OK);
   ASSERT_NEAR(control, 7.0, 0.0);
   sap_shape_def shape;
-  assert_int_equal(sap_model_shape(model, 0, &shape, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_shape(model, 0, &shape, NULL), SAP_STATUS_OK);
   assert_int_equal(shape.condim, 4);
   ASSERT_NEAR(shape.rest_distance, 0.1, 0.0);
   sap_state_clear(&at);

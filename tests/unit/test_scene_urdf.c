@@ -69,7 +69,7 @@ static void test_tree(void** state) {
   static const char* const names[] = {"world", "base", "upper", "slider", "tip", "wheel"};
   static const int32_t parents[] = {-1, 0, 1, 2, 3, 2};
   for (int32_t i = 0; i < 6; ++i) {
-    assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, i), names[i]);
+    assert_string_equal(sap_model_get_name(m, SAP_ELEMENT_BODY, i), names[i]);
     assert_int_equal(m->bodies[i].parent, parents[i]);
   }
   assert_int_equal(m->bodies[1].tree, -1);  // welded to the world
@@ -124,7 +124,7 @@ static void test_shapes(void** state) {
   sap_model* m = scene_text_model("a.urdf", robot, NULL);
   assert_int_equal(m->sizes.shapes, 5);
   const sap_shape_def* s = m->shapes;
-  assert_string_equal(sap_model_name(m, SAP_ELEMENT_SHAPE, 0), "upper/c");
+  assert_string_equal(sap_model_get_name(m, SAP_ELEMENT_SHAPE, 0), "upper/c");
   assert_int_equal(s[0].type, SAP_SHAPE_CYLINDER);
   ASSERT_NEAR(s[0].size[0], 0.1, 0.0);
   ASSERT_NEAR(s[0].size[1], 0.5, 0.0);  // half of the length
@@ -193,8 +193,8 @@ static void test_double_pendulum(void** state) {
   assert_int_equal(m->sizes.nv, 2);
   ASSERT_NEAR(m->joints[0].lower, 0.0, 0.0);
   ASSERT_NEAR(m->joints[0].upper, 0.0, 0.0);
-  ASSERT_NEAR(sap_model_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link2")), 0.3, 0.0);
-  ASSERT_NEAR(sap_model_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link3")), 0.0, 0.0);
+  ASSERT_NEAR(sap_model_get_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link2")), 0.3, 0.0);
+  ASSERT_NEAR(sap_model_get_body_mass(m, sap_model_find(m, SAP_ELEMENT_BODY, "link3")), 0.0, 0.0);
   sap_model_destroy(m);
   (void)snprintf(path, sizeof path, "%s/double_pendulum_continuous.urdf", folder);
   assert_int_equal(sap_scene_read(path, NULL, &m, &error), SAP_STATUS_OK);
@@ -202,8 +202,8 @@ static void test_double_pendulum(void** state) {
   assert_int_equal(m->sizes.shapes, 3);  // package://.../meshes/*.stl
   assert_int_equal(m->sizes.meshes, 3);
   assert_int_equal(m->exclusion_count, 1);  // the base, which does not move, and the first link
-  assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, m->exclusions[0][0]), "base_link");
-  assert_string_equal(sap_model_name(m, SAP_ELEMENT_BODY, m->exclusions[0][1]), "link1");
+  assert_string_equal(sap_model_get_name(m, SAP_ELEMENT_BODY, m->exclusions[0][0]), "base_link");
+  assert_string_equal(sap_model_get_name(m, SAP_ELEMENT_BODY, m->exclusions[0][1]), "link1");
   sap_model_destroy(m);
 }
 

@@ -51,7 +51,7 @@ static int setup(void** out) {
   }
   assert_int_equal(sap_builder_compile(builder, &f.model, NULL), SAP_STATUS_OK);
   sap_builder_destroy(builder);
-  assert_int_equal(sap_model_default_state(f.model, &f.state, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_model_get_default_state(f.model, &f.state, NULL), SAP_STATUS_OK);
   (void)snprintf(f.path, sizeof f.path, "%s/trajectory_test.csv", folder);
   (void)remove(f.path);
   *out = &f;

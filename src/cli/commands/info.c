@@ -94,7 +94,7 @@ static void print_sizes(const sap_model* model, cli_format format) {
                {"keyframes", n.keyframes}};
   double mass = 0.0;
   for (int32_t b = 0; b < n.bodies; ++b) {
-    mass += sap_model_body_mass(model, b);
+    mass += sap_model_get_body_mass(model, b);
   }
   const char* name = o->name != NULL ? o->name : "";
   const size_t count = sizeof sizes / sizeof *sizes;

@@ -6,7 +6,7 @@
 
 // An element's name, or its number where it has none.
 static void add_reference(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
-  const char* name = sap_model_name(model, kind, id);
+  const char* name = sap_model_get_name(model, kind, id);
   char number[16];
   (void)snprintf(number, sizeof number, "%d", (int)id);
   cli_table_text(table, name[0] != '\0' ? name : number);
@@ -14,7 +14,7 @@ static void add_reference(cli_table* table, const sap_model* model, sap_element 
 
 static void add_id(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
   cli_table_integer(table, id);
-  cli_table_text(table, sap_model_name(model, kind, id));
+  cli_table_text(table, sap_model_get_name(model, kind, id));
 }
 
 static void add_reals(cli_table* table, const double* values, int count) {
@@ -52,7 +52,7 @@ static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   } else {
     add_reference(table, model, SAP_ELEMENT_BODY, def.parent);
   }
-  cli_table_integer(table, sap_model_body_tree(model, id));
+  cli_table_integer(table, sap_model_get_body_tree(model, id));
   cli_table_real(table, def.mass);
   add_reals(table, def.I_BCo_B, 3);
 }
@@ -68,16 +68,16 @@ static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   int32_t root = -1, count = 0;
   double mass = 0.0;
   for (int32_t b = 0; b < bodies; ++b) {
-    if (sap_model_body_tree(model, b) == id) {
+    if (sap_model_get_body_tree(model, b) == id) {
       root = root < 0 ? b : root;
       ++count;
-      mass += sap_model_body_mass(model, b);
+      mass += sap_model_get_body_mass(model, b);
     }
   }
   cli_table_integer(table, id);
   add_reference(table, model, SAP_ELEMENT_BODY, root);
   cli_table_integer(table, count);
-  cli_table_integer(table, sap_model_tree_dofs(model, id));
+  cli_table_integer(table, sap_model_get_tree_dofs(model, id));
   cli_table_real(table, mass);
 }
 
@@ -94,7 +94,7 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   sap_joint_def def = {0};
   int32_t dof = -1;
   (void)sap_model_get_joint(model, id, &def, NULL);
-  (void)sap_model_joint(model, id, NULL, NULL, NULL, &dof, NULL);
+  (void)sap_model_joint_address(model, id, NULL, NULL, NULL, &dof, NULL);
   add_id(table, model, SAP_ELEMENT_JOINT, id);
   cli_table_text(table, types[def.type]);
   add_reference(table, model, SAP_ELEMENT_BODY, def.body);
@@ -117,7 +117,7 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"plane", "sphere",    "capsule", "cylinder",
                                       "box",   "ellipsoid", "mesh"};
   sap_shape_def def = {0};
-  (void)sap_model_shape(model, id, &def, NULL);
+  (void)sap_model_get_shape(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_SHAPE, id);
   cli_table_text(table, types[def.type]);
   add_reference(table, model, SAP_ELEMENT_BODY, def.body);

@@ -147,8 +147,11 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   memset(arrays->v, 0, (size_t)arrays->nv * sizeof *arrays->v);
   memset(arrays->control, 0, (size_t)arrays->nu * sizeof *arrays->control);
   memset(arrays->act, 0, (size_t)arrays->na * sizeof *arrays->act);
-  sap_keyframe_def def = {
-      .q = arrays->q, .v = arrays->v, .control = arrays->control, .act = arrays->act};
+  sap_keyframe_def def = sap_keyframe_def_default();
+  def.q = arrays->q;
+  def.v = arrays->v;
+  def.control = arrays->control;
+  def.act = arrays->act;
   const char* name = sap_xml_get(node, "name");
   if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
     def.name = sap_xml_join(r->store, r->spaces[space].prefix, name, NULL);

@@ -232,7 +232,7 @@ sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
     return status;
   }
   sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];  // cleared with the reader, whatever comes
-  *mesh = (sap_mjcf_mesh){.asset = asset, .id = -1};
+  *mesh = (sap_mjcf_mesh){.asset = asset, .id = -1, .def = sap_mesh_def_default()};
   int32_t space = scope->space;
   while (!r->spaces[space].is_model) {
     space = r->spaces[space].parent;

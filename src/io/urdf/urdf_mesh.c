@@ -91,7 +91,9 @@ static sap_status add_mesh(sap_urdf_reader* r, const sap_mesh_data* data, const 
   for (int32_t i = 0; i < 3 * data->vertex_count; ++i) {
     vertices[i] = scale[i % 3] * data->vertices[i];
   }
-  const sap_mesh_def def = {.vertex_count = data->vertex_count, .vertices = vertices};
+  sap_mesh_def def = sap_mesh_def_default();
+  def.vertex_count = data->vertex_count;
+  def.vertices = vertices;
   const sap_status status = sap_builder_add_mesh(r->builder, &def, id, r->error);
   sap_free(vertices);
   return status;

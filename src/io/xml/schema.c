@@ -25,21 +25,20 @@ sap_status sap_scene_unsupported(const sap_scene_options* options, const sap_xml
   return sap_xml_fail(node, attribute, SAP_STATUS_UNSUPPORTED, error, "%s", why);
 }
 
-static void replace(double* value, double by) {
-  *value = isnan(by) ? *value : by;
-}
-
 void sap_scene_override(const sap_scene_options* options, sap_material* material) {
   const sap_material* m = options->override_material;
   if (m == NULL) {
     return;
   }
-  replace(&material->stiffness, m->stiffness);
-  replace(&material->relaxation_time, m->relaxation_time);
-  replace(&material->friction, m->friction);
-  replace(&material->dissipation, m->dissipation);
-  replace(&material->stiction_tolerance, m->stiction_tolerance);
-  replace(&material->static_friction, m->static_friction);
+#define SAP_X_STIFFNESS(name) material->name = isnan(m->name) ? material->name : m->name;
+#define SAP_X_NOT_NEGATIVE(name) SAP_X_STIFFNESS(name)
+#define SAP_X_OWN(name)
+#define SAP_X(type, name, value, range) SAP_X_##range(name)
+  SAP_MATERIAL_FIELDS(SAP_X)
+#undef SAP_X
+#undef SAP_X_OWN
+#undef SAP_X_NOT_NEGATIVE
+#undef SAP_X_STIFFNESS
   material->model = m->model == SAP_CONTACT_BY_MATERIAL ? material->model : m->model;
 }
 

@@ -64,7 +64,7 @@ sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_
     const sap_status status = force != 0.0 ? add_pull(&call, id, force, contacts) : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "actuator %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_ACTUATOR, id));
+                       sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, id));
       return status;
     }
   }

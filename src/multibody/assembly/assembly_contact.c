@@ -104,8 +104,9 @@ static sap_status add_contacts(const sap_assembly* assembly, const sap_contact_c
     if (status != SAP_STATUS_OK) {
       const sap_model* model = assembly->model;
       sap_error_prefix(error, "contact %d of shapes %d '%s' and %d '%s'", i, contact->shape_A,
-                       sap_model_name(model, SAP_ELEMENT_SHAPE, contact->shape_A), contact->shape_B,
-                       sap_model_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
+                       sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_A),
+                       contact->shape_B,
+                       sap_model_get_name(model, SAP_ELEMENT_SHAPE, contact->shape_B));
       return status;
     }
     call->contacts[kept++] = *contact;

@@ -163,7 +163,7 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
         assembly->on[SAP_ASSEMBLY_EQUALITY][id] ? add_equality(&call, id) : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "equality %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_EQUALITY, id));
+                       sap_model_get_name(model, SAP_ELEMENT_EQUALITY, id));
       return status;
     }
   }

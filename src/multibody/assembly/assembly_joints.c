@@ -222,7 +222,7 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
     status = add_joint_limits(&to, id, q0, v0);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "limit of joint %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_JOINT, id));
+                       sap_model_get_name(model, SAP_ELEMENT_JOINT, id));
     }
   }
   for (int32_t id = 0; status == SAP_STATUS_OK && id < model->sizes.joints; ++id) {
@@ -231,7 +231,7 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, con
       status = add_friction(&to, id);
       if (status != SAP_STATUS_OK) {
         sap_error_prefix(error, "friction of joint %d '%s'", id,
-                         sap_model_name(model, SAP_ELEMENT_JOINT, id));
+                         sap_model_get_name(model, SAP_ELEMENT_JOINT, id));
       }
     }
   }

@@ -125,7 +125,7 @@ static sap_status add_all_joined(const sap_assembly_call* call) {
       const sap_element kind = bound < joints ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON;
       const int32_t id = bound < joints ? bound : bound - joints;
       sap_error_prefix(call->error, "servos of %s %d '%s'", bound < joints ? "joint" : "tendon", id,
-                       sap_model_name(model, kind, id));
+                       sap_model_get_name(model, kind, id));
       return status;
     }
   }
@@ -159,7 +159,7 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
     const sap_status status = add_single(&call, id);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "actuator %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_ACTUATOR, id));
+                       sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, id));
       return status;
     }
   }

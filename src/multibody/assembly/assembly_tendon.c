@@ -89,7 +89,7 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
     const sap_status status = add_limits(&call, id);
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "limit of tendon %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_TENDON, id));
+                       sap_model_get_name(model, SAP_ELEMENT_TENDON, id));
       return status;
     }
   }
@@ -99,7 +99,7 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
         on && model->tendons[id].friction_loss > 0.0 ? add_friction(&call, id) : SAP_STATUS_OK;
     if (status != SAP_STATUS_OK) {
       sap_error_prefix(error, "friction of tendon %d '%s'", id,
-                       sap_model_name(model, SAP_ELEMENT_TENDON, id));
+                       sap_model_get_name(model, SAP_ELEMENT_TENDON, id));
       return status;
     }
   }

@@ -3,7 +3,6 @@
 
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/tendon.h"
-#include "multibody/model/crank.h"
 #include "multibody/model/drive.h"
 
 static void find_crank(const sap_dynamics* d, const sap_model_actuator* actuator, sap_crank* out) {

@@ -151,10 +151,7 @@ static cell_range cells_of(const sap_broadphase* bp, const sap_aabb* box) {
 static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
   choose_cells(bp);
   const int32_t cells = bp->cells[0] * bp->cells[1] + 1;
-  sap_status status = SAP_GROW(&bp->cell_start, &bp->cell_capacity, cells + 2, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&bp->cell_start, &bp->cell_capacity, cells + 2, error));
   int32_t* start = bp->cell_start;
   memset(start, 0, (size_t)(cells + 2) * sizeof *start);
   // First pass counts into start[cell + 2], second fills and leaves start[cell] right.
@@ -181,10 +178,7 @@ static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
       for (int32_t c = 2; c < cells + 2; ++c) {
         start[c] += start[c - 1];
       }
-      status = SAP_GROW(&bp->entries, &bp->entry_capacity, start[cells + 1], error);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
+      SAP_TRY(SAP_GROW(&bp->entries, &bp->entry_capacity, start[cells + 1], error));
     }
   }
   return SAP_STATUS_OK;
@@ -204,10 +198,7 @@ static sap_status add_pair(const sweep* s, int32_t a, int32_t b) {
   sap_broadphase* bp = s->bp;
   if (bp->pair_count >= bp->pair_capacity) {
     const int32_t needed = bp->pair_count < INT32_MAX ? bp->pair_count + 1 : -1;
-    const sap_status status = SAP_GROW(&bp->pairs, &bp->pair_capacity, needed, s->error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(SAP_GROW(&bp->pairs, &bp->pair_capacity, needed, s->error));
   }
   const uint64_t low = (uint64_t)(a < b ? a : b), high = (uint64_t)(a < b ? b : a);
   bp->pairs[bp->pair_count++] = low << 32 | high;
@@ -230,10 +221,7 @@ static sap_status sweep_cell(const sweep* s, int32_t cell) {
       const int32_t y = cell_of(bp, 0, sap_most(box_a->lower[1], box_b->lower[1]));
       const int32_t z = cell_of(bp, 1, sap_most(box_a->lower[2], box_b->lower[2]));
       if (only || z * bp->cells[0] + y == cell) {
-        const sap_status status = add_pair(s, a, b);
-        if (status != SAP_STATUS_OK) {
-          return status;
-        }
+        SAP_TRY(add_pair(s, a, b));
       }
     }
   }
@@ -253,10 +241,7 @@ static sap_status sweep_wide(const sweep* s) {
           (r < rank && cells_of(bp, &bp->boxes[b]).wide)) {
         continue;
       }
-      const sap_status status = add_pair(s, a, b);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
+      SAP_TRY(add_pair(s, a, b));
     }
   }
   return SAP_STATUS_OK;

@@ -47,8 +47,8 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
   }
   const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
   const sap_friction_rule combine = c->model->options.friction_rule;
-  const sap_status status =
-      sap_material_combine(&shape_a->material, &shape_b->material, combine, &rule->material, error);
+  SAP_TRY(sap_material_combine(&shape_a->material, &shape_b->material, combine, &rule->material,
+                               error));
   rule->anisotropic = false;
   rule->rest_distance = shape_a->rest_distance + shape_b->rest_distance;
   if (shape_a->priority != shape_b->priority) {
@@ -58,14 +58,14 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
     rule->material.static_friction = ruler->material.static_friction;
     spread_friction(ruler->material.friction, ruler->friction_torsional, ruler->friction_rolling,
                     rule);
-    return status;
+    return SAP_STATUS_OK;
   }
   rule->condim = shape_a->condim > shape_b->condim ? shape_a->condim : shape_b->condim;
   spread_friction(
       rule->material.friction,
       sap_friction_combine(shape_a->friction_torsional, shape_b->friction_torsional, combine),
       sap_friction_combine(shape_a->friction_rolling, shape_b->friction_rolling, combine), rule);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // t1 of anisotropic friction: the world's y, or z if the normal is nearer y, across the normal.
@@ -163,10 +163,7 @@ sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place*
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
   const int32_t next = 1 - c->last, first = place->first;
   pair_rule rule;
-  const sap_status status = find_rule(c, a, b, &rule, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(find_rule(c, a, b, &rule, error));
   const sap_placed_shape *shape_a = &c->shapes[a].placed, *shape_b = &c->shapes[b].placed;
   const double share =
       share_of_A(c->model->shapes[a].material.stiffness, c->model->shapes[b].material.stiffness);

@@ -19,7 +19,7 @@ static sap_status check_poses(const sap_model* model, const sap_collision_query*
     if (!(zero == 0.0)) {
       return sap_fail(error, SAP_STATUS_NOT_FINITE,
                       "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
-                      sap_model_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
+                      sap_model_get_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
                       p_WB[3 * b + 2]);
     }
   }
@@ -88,23 +88,13 @@ static void look_at_statics(sap_collision* c, const sap_collision_query* query) 
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error) {
   sap_collision* c = collision;
-  sap_status status = check_poses(c->model, query, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_collision_find_glides(c, query, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_poses(c->model, query, error));
+  SAP_TRY(sap_collision_find_glides(c, query, error));
   look_at_statics(c, query);
   placing of = {c, query};
   sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
-  status = sap_collision_find_pairs(c, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_collision_collide(c, query, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_collision_find_pairs(c, error));
+  SAP_TRY(sap_collision_collide(c, query, error));
   if (query->remember) {
     c->last = 1 - c->last;
     c->last_count = c->contact_count;

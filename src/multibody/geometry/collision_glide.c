@@ -44,15 +44,14 @@ sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query
     c->shapes[i].glide = 0.0;
   }
   c->glide_count = 0;
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && query->dt > 0.0 && i < c->last_count; ++i) {
+  for (int32_t i = 0; query->dt > 0.0 && i < c->last_count; ++i) {
     const sap_identity* point = &c->identities[c->last][i];
     const int32_t a = (int32_t)(point->pair >> 32), b = (int32_t)(point->pair & UINT32_MAX);
     const double slip = slip_of(query, point, c->shapes[a].filter.body, c->shapes[b].filter.body);
     const double height = (1.0 + point->relaxation_time / query->dt) * point->friction * slip;
     if (height > floor_height) {
-      status = add_glide(c, point->pair, height, error);
+      SAP_TRY(add_glide(c, point->pair, height, error));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }

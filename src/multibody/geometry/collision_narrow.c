@@ -102,11 +102,8 @@ static sap_status make_room(sap_collision* c, int32_t njobs, sap_error* error) {
     }
     contacts += job->npoints;
   }
-  sap_status status = SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error));
+  return SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
 }
 
 static sap_status collide_block(sap_collision* c, const sap_collision_query* query, int32_t njobs,
@@ -134,9 +131,9 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
                                  sap_error* error) {
   const int32_t needed = (c->pair_count - 1) / SAP_JOB_PAIRS + 1;
   const int32_t most = c->threads != NULL ? THREADED_BLOCK_JOBS : BLOCK_JOBS;
-  sap_status status = SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error);
+  SAP_TRY(SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error));
   c->contact_count = 0;
-  for (int32_t at = 0; status == SAP_STATUS_OK && at < c->pair_count;) {
+  for (int32_t at = 0; at < c->pair_count;) {
     int32_t njobs = 0;
     for (; njobs < most && at < c->pair_count; ++njobs) {
       const int32_t left = c->pair_count - at;
@@ -144,7 +141,7 @@ sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* qu
       c->jobs[njobs].count = left < SAP_JOB_PAIRS ? left : (int32_t)SAP_JOB_PAIRS;
       at += c->jobs[njobs].count;
     }
-    status = collide_block(c, query, njobs, error);
+    SAP_TRY(collide_block(c, query, njobs, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }

@@ -88,31 +88,30 @@ static sap_status find_all(sap_collision* c, sap_error* error) {
     make_roomy(c, i);
   }
   sap_broadphase* bp = &c->broadphase;
-  sap_status status = sap_broadphase_find(bp, accept_boxes, c, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < bp->pair_count; ++i) {
+  SAP_TRY(sap_broadphase_find(bp, accept_boxes, c, error));
+  for (int32_t i = 0; i < bp->pair_count; ++i) {
     const uint64_t pair = bp->pairs[i];
-    status = sap_collision_add_key(c, c->boxed[pair >> 32], c->boxed[pair & UINT32_MAX], error);
+    SAP_TRY(sap_collision_add_key(c, c->boxed[pair >> 32], c->boxed[pair & UINT32_MAX], error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Roomy boxes for the movers, and their pairs; of two movers once.
 static sap_status find_movers(sap_collision* c, sap_error* error) {
   const sap_aabb* boxes = c->broadphase.boxes;
-  sap_status status = SAP_STATUS_OK;
   for (int32_t m = 0; m < c->mover_count; ++m) {
     make_roomy(c, c->movers[m]);
   }
   for (int32_t m = 0; m < c->mover_count; ++m) {
     const int32_t a = c->movers[m];
-    for (int32_t b = 0; status == SAP_STATUS_OK && b < c->box_count; ++b) {
+    for (int32_t b = 0; b < c->box_count; ++b) {
       if (sap_aabb_overlap(&boxes[a], &boxes[b]) && !(c->outside[b] && b <= a) &&
           accept_boxes(c, a, b)) {
-        status = sap_collision_add_key(c, c->boxed[a], c->boxed[b], error);
+        SAP_TRY(sap_collision_add_key(c, c->boxed[a], c->boxed[b], error));
       }
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static bool has_mover(const sap_collision* c, uint64_t pair) {
@@ -121,31 +120,21 @@ static bool has_mover(const sap_collision* c, uint64_t pair) {
 
 // Room for the next list, and for the one after it.
 static sap_status make_room(sap_collision* c, int32_t needed, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int k = 0; status == SAP_STATUS_OK && k < 2; ++k) {
-    status = SAP_GROW(&c->near[k], &c->near_capacity[k], needed, error);
+  for (int k = 0; k < 2; ++k) {
+    SAP_TRY(SAP_GROW(&c->near[k], &c->near_capacity[k], needed, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
   const int64_t n = c->box_count, all = n * (n - 1) / 2;
   const int64_t wanted = all < NEAR_PER_BOX * n ? all : NEAR_PER_BOX * n;
   const int32_t count = (int32_t)(wanted < INT32_MAX ? wanted : INT32_MAX);
-  sap_status status = make_room(c, count, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->keys, &c->key_capacity, count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->key_scratch, &c->scratch_capacity, count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->pairs, &c->pair_capacity, count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
-  }
-  return status;
+  SAP_TRY(make_room(c, count, error));
+  SAP_TRY(SAP_GROW(&c->keys, &c->key_capacity, count, error));
+  SAP_TRY(SAP_GROW(&c->key_scratch, &c->scratch_capacity, count, error));
+  SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, count, error));
+  return SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
 }
 
 // The next list: the present one's pairs without movers (`all`: none), and those of `keys`, of
@@ -155,10 +144,7 @@ static sap_status renew(sap_collision* c, bool all, sap_error* error) {
   if (kept > INT32_MAX - c->key_count) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
   }
-  const sap_status status = make_room(c, kept + c->key_count, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(make_room(c, kept + c->key_count, error));
   const sap_near_pair* old = c->near[c->near_now];
   sap_near_pair* list = c->near[next];
   int32_t count = 0, at = 0;

@@ -73,10 +73,7 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
         !sap_filter_collides(c->model, &ground->filter, &shape->filter)) {
       continue;
     }
-    const sap_status status = sap_collision_add_key(c, plane, c->boxed[i], error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_collision_add_key(c, plane, c->boxed[i], error));
   }
   return SAP_STATUS_OK;
 }
@@ -87,11 +84,7 @@ static sap_status merge(sap_collision* c, sap_error* error) {
   if (c->near_count > INT32_MAX - c->key_count) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
   }
-  const sap_status status =
-      SAP_GROW(&c->pairs, &c->pair_capacity, c->near_count + c->key_count, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, c->near_count + c->key_count, error));
   int32_t count = 0, key = 0;
   for (int32_t i = 0; i < c->near_count; ++i) {
     const uint64_t pair = near[i].pair;
@@ -113,13 +106,11 @@ static sap_status merge(sap_collision* c, sap_error* error) {
 }
 
 sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error) {
-  sap_status status = sap_collision_find_near(c, error);
+  SAP_TRY(sap_collision_find_near(c, error));
   c->key_count = 0;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < c->plane_count; ++i) {
-    status = add_plane_keys(c, c->planes[i], error);
+  for (int32_t i = 0; i < c->plane_count; ++i) {
+    SAP_TRY(add_plane_keys(c, c->planes[i], error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_collision_sort_keys(c, error);
-  }
-  return status == SAP_STATUS_OK ? merge(c, error) : status;
+  SAP_TRY(sap_collision_sort_keys(c, error));
+  return merge(c, error);
 }

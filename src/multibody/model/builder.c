@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builder's life, and bodies and exclusions.
+// The builder: creation, defaults of definitions, bodies, joints, exclusions, keyframes.
 #include "multibody/model/builder.h"
 
 #include <math.h>
@@ -7,13 +7,88 @@
 
 #include "core/memory.h"
 #include "math/vector3.h"
-#include "multibody/model/names.h"
 
-const char* sap_element_text(sap_element kind) {
-  static const char* const texts[SAP_ELEMENT_COUNT] = {"body",     "joint",    "shape", "tendon",
-                                                       "actuator", "keyframe", "mesh",  "equality",
-                                                       "spring",   "bushing"};
-  return texts[kind];
+// clang-format off
+#define SAP_DEFAULT(type, FIELDS) \
+  (type){.cookie = SAP_COOKIE, FIELDS(SAP_FIELD_DEFAULT, SAP_FIELD_ARRAY_DEFAULT)}
+#define SAP_SHAPE_MATERIAL {.relaxation_time = 0.01, .friction = 0.5}
+// clang-format on
+
+sap_body_def sap_body_def_default(void) {
+  return SAP_DEFAULT(sap_body_def, SAP_BODY_FIELDS);
+}
+
+sap_joint_def sap_joint_def_default(void) {
+  return SAP_DEFAULT(sap_joint_def, SAP_JOINT_FIELDS);
+}
+
+sap_shape_def sap_shape_def_default(void) {
+  return SAP_DEFAULT(sap_shape_def, SAP_SHAPE_FIELDS);
+}
+
+sap_tendon_def sap_tendon_def_default(void) {
+  return SAP_DEFAULT(sap_tendon_def, SAP_TENDON_FIELDS);
+}
+
+sap_muscle sap_muscle_default(void) {
+  return (sap_muscle){.range = {0.75, 1.05},
+                      .force = -1.0,
+                      .scale = 200.0,
+                      .lmin = 0.5,
+                      .lmax = 1.6,
+                      .vmax = 1.5,
+                      .fpmax = 1.3,
+                      .fvmax = 1.2};
+}
+
+sap_actuator_def sap_actuator_def_default(void) {
+  return SAP_DEFAULT(sap_actuator_def, SAP_ACTUATOR_FIELDS);
+}
+
+sap_equality_def sap_equality_def_default(void) {
+  return (sap_equality_def){.cookie = SAP_COOKIE,
+                            .type = SAP_EQUALITY_CONNECT,
+                            .b = -1,
+                            .q_AB = {1.0, 0.0, 0.0, 0.0},
+                            .polynomial = {0.0, 1.0, 0.0, 0.0, 0.0},
+                            .distance = 1.0,
+                            .torque_scale = 1.0,
+                            .stiffness = (double)INFINITY,
+                            .relaxation_time = 0.01,
+                            .active = true};
+}
+
+sap_spring_def sap_spring_def_default(void) {
+  return (sap_spring_def){.cookie = SAP_COOKIE};
+}
+
+sap_bushing_def sap_bushing_def_default(void) {
+  return (sap_bushing_def){
+      .cookie = SAP_COOKIE, .q_AF = {1.0, 0.0, 0.0, 0.0}, .q_BG = {1.0, 0.0, 0.0, 0.0}};
+}
+
+sap_pair_def sap_pair_def_default(void) {
+  return (sap_pair_def){.cookie = SAP_COOKIE,
+                        .material = sap_material_default(),
+                        .condim = 3,
+                        .friction_t2 = -1.0,
+                        .friction_rolling_2 = -1.0};
+}
+
+sap_mesh_def sap_mesh_def_default(void) {
+  return (sap_mesh_def){.cookie = SAP_COOKIE};
+}
+
+sap_keyframe_def sap_keyframe_def_default(void) {
+  return (sap_keyframe_def){.cookie = SAP_COOKIE};
+}
+
+sap_model_options sap_model_options_default(void) {
+  return (sap_model_options){.cookie = SAP_COOKIE,
+                             .gravity = {0.0, 0.0, -9.81},
+                             .timestep = 0.002,
+                             .friction_rule = SAP_FRICTION_HARMONIC,
+                             .regularization = sap_regularization_default()};
 }
 
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
@@ -42,33 +117,37 @@ bool sap_builder_is_static(const sap_builder* builder, int32_t body) {
 }
 
 static sap_status check_options(const sap_model_options* options, sap_error* error) {
+  SAP_TRY(sap_check_cookie(options->cookie, "sap_model_options", error));
   const sap_checker checker = {"model", options->name, 0, error};
-  sap_status status = sap_check_vector(&checker, "gravity", options->gravity, 3);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(&checker, "fluid_density", options->fluid_density);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(&checker, "fluid_viscosity", options->fluid_viscosity);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_vector(&checker, "wind", options->wind, 3);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_positive(&checker, "timestep", options->timestep);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(&checker, "regularization.beta", options->regularization.beta);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_positive(&checker, "regularization.sigma", options->regularization.sigma);
-  }
-  if (status == SAP_STATUS_OK && options->friction_rule != SAP_FRICTION_HARMONIC &&
+  SAP_TRY(sap_check_vector(&checker, "gravity", options->gravity, 3));
+  SAP_TRY(sap_check_nonnegative(&checker, "fluid_density", options->fluid_density));
+  SAP_TRY(sap_check_nonnegative(&checker, "fluid_viscosity", options->fluid_viscosity));
+  SAP_TRY(sap_check_vector(&checker, "wind", options->wind, 3));
+  SAP_TRY(sap_check_positive(&checker, "timestep", options->timestep));
+  SAP_TRY(sap_check_nonnegative(&checker, "regularization.beta", options->regularization.beta));
+  SAP_TRY(sap_check_positive(&checker, "regularization.sigma", options->regularization.sigma));
+  if (options->friction_rule != SAP_FRICTION_HARMONIC &&
       options->friction_rule != SAP_FRICTION_MAXIMUM) {
-    status = sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                            "friction_rule = %d must be harmonic (0) or maximum (1)",
-                            (int)options->friction_rule);
+    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
+                          "friction_rule = %d must be harmonic (0) or maximum (1)",
+                          (int)options->friction_rule);
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// Sets the options and adds the world.
+static sap_status init_builder(sap_builder* builder, const sap_model_options* options,
+                               sap_error* error) {
+  builder->options = *options;
+  builder->options.name = sap_duplicate_string(options->name);
+  if (options->name != NULL && builder->options.name == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", options->name);
+  }
+  SAP_TRY(SAP_GROW(&builder->bodies, &builder->body_capacity, 1, error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BODY, "world", error));
+  builder->bodies[0] = (sap_model_body){.parent = -1, .q_PB = {1.0, 0.0, 0.0, 0.0}};
+  builder->nbodies = 1;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_builder_create(const sap_model_options* options, sap_builder** out,
@@ -78,33 +157,26 @@ sap_status sap_builder_create(const sap_model_options* options, sap_builder** ou
   }
   *out = NULL;
   const sap_model_options chosen = options != NULL ? *options : sap_model_options_default();
-  sap_status status = check_options(&chosen, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_options(&chosen, error));
   sap_builder* builder = sap_allocate(1, sizeof *builder);
   if (builder == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: builder");
   }
-  builder->options = chosen;
-  builder->options.name = sap_duplicate_string(chosen.name);
-  if (chosen.name != NULL && builder->options.name == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", chosen.name);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&builder->bodies, &builder->body_capacity, 1, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_name(builder, SAP_ELEMENT_BODY, "world", error);
-  }
+  const sap_status status = init_builder(builder, &chosen, error);
   if (status != SAP_STATUS_OK) {
     sap_builder_destroy(builder);
     return status;
   }
-  builder->bodies[0] = (sap_model_body){.parent = -1, .q_PB = {1.0, 0.0, 0.0, 0.0}};
-  builder->nbodies = 1;
   *out = builder;
   return SAP_STATUS_OK;
+}
+
+static void clear_key(sap_builder_key* key) {
+  sap_free(key->q);
+  sap_free(key->v);
+  sap_free(key->control);
+  sap_free(key->act);
+  *key = (sap_builder_key){0};
 }
 
 void sap_builder_destroy(sap_builder* builder) {
@@ -112,10 +184,13 @@ void sap_builder_destroy(sap_builder* builder) {
     return;
   }
   for (int32_t i = 0; i < builder->nkeys; ++i) {
-    sap_builder_clear_key(&builder->keys[i]);
+    clear_key(&builder->keys[i]);
   }
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     sap_names_clear(&builder->names[kind]);
+  }
+  for (int32_t i = 0; i < builder->nmeshes; ++i) {
+    sap_hull_clear(&builder->hulls[i]);
   }
   sap_free((char*)builder->options.name);
   sap_free(builder->bodies);
@@ -132,9 +207,6 @@ void sap_builder_destroy(sap_builder* builder) {
   sap_free(builder->springs);
   sap_free(builder->bushings);
   sap_free(builder->pairs);
-  for (int32_t i = 0; i < builder->nmeshes; ++i) {
-    sap_hull_clear(&builder->hulls[i]);
-  }
   sap_free(builder->hulls);
   sap_free(builder->exclusions);
   sap_free(builder->keys);
@@ -153,28 +225,33 @@ void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, in
   }
 }
 
-static sap_status check_body(const sap_checker* checker, const sap_builder* builder,
-                             const sap_body_def* def, sap_model_body* body) {
-  sap_status status = sap_check_id(checker, "parent", def->parent, 0, builder->nbodies);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_vector(checker, "p_PB", def->p_PB, 3);
+// --- bodies ---
+
+#define SAP_ROW_OWNER sap_body_def
+static const sap_field body_fields[] = {SAP_BODY_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
+#undef SAP_ROW_OWNER
+
+static void copy_body(const sap_body_def* from,
+                      sap_model_body* to){SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+
+sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
+                                sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_body_def, "body", error);
+  const sap_checker checker = {"body", def->name, builder->nbodies, error};
+  sap_model_body body = {.first_joint = -1};
+  copy_body(def, &body);
+  SAP_TRY(sap_check_id(&checker, "parent", def->parent, 0, builder->nbodies));
+  SAP_TRY(SAP_CHECK_FIELDS(&checker, "", def, body_fields));
+  SAP_TRY(sap_check_quaternion(&checker, "q_PB", def->q_PB, body.q_PB));
+  SAP_TRY(sap_check_inertia(&checker, "I_BCo_B", def->I_BCo_B, def->any_inertia));
+  SAP_TRY(SAP_GROW(&builder->bodies, &builder->body_capacity, builder->nbodies + 1, error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BODY, def->name, error));
+  builder->bodies[builder->nbodies] = body;
+  if (id != NULL) {
+    *id = builder->nbodies;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_quaternion(checker, "q_PB", def->q_PB, body->q_PB);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_nonnegative(checker, "mass", def->mass);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_vector(checker, "p_BCo", def->p_BCo, 3);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_inertia(checker, "I_BCo_B", def->I_BCo_B, def->any_inertia);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_finite(checker, "gravity_compensation", def->gravity_compensation);
-  }
-  return status;
+  ++builder->nbodies;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error) {
@@ -197,61 +274,228 @@ sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_erro
                          "masses and inertias overflow when %g kg are scaled to %g kg", sum, total);
 }
 
-sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
-                                sap_error* error) {
-  if (builder == NULL || def == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "body: builder or definition is NULL");
-  }
-  const sap_checker checker = {"body", def->name, builder->nbodies, error};
-  sap_model_body body = {.parent = def->parent,
-                         .mass = def->mass,
-                         .first_joint = -1,
-                         .gravity_compensation = def->gravity_compensation};
-  sap_status status = check_body(&checker, builder, def, &body);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&builder->bodies, &builder->body_capacity, builder->nbodies + 1, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_name(builder, SAP_ELEMENT_BODY, def->name, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_v3_copy(body.p_PB, def->p_PB);
-  sap_v3_copy(body.p_BCo, def->p_BCo);
-  memcpy(body.I_BCo_B, def->I_BCo_B, sizeof body.I_BCo_B);
-  body.any_inertia = def->any_inertia;
-  builder->bodies[builder->nbodies] = body;
-  if (id != NULL) {
-    *id = builder->nbodies;
-  }
-  ++builder->nbodies;
-  return SAP_STATUS_OK;
-}
-
 sap_status sap_builder_exclude(sap_builder* builder, int32_t body_a, int32_t body_b,
                                sap_error* error) {
   if (builder == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "exclusion: builder is NULL");
   }
   const sap_checker checker = {"exclusion", NULL, builder->nexclusions, error};
-  sap_status status = sap_check_id(&checker, "body_a", body_a, 0, builder->nbodies);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_id(&checker, "body_b", body_b, 0, builder->nbodies);
+  SAP_TRY(sap_check_id(&checker, "body_a", body_a, 0, builder->nbodies));
+  SAP_TRY(sap_check_id(&checker, "body_b", body_b, 0, builder->nbodies));
+  if (body_a == body_b) {
+    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
+                          "body_a = body_b = %d must be two different bodies", (int)body_a);
   }
-  if (status == SAP_STATUS_OK && body_a == body_b) {
-    status = sap_check_fail(&checker, SAP_STATUS_ARGUMENT,
-                            "body_a = body_b = %d must be two different bodies", (int)body_a);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&builder->exclusions, &builder->exclusion_capacity, builder->nexclusions + 1,
-                      error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&builder->exclusions, &builder->exclusion_capacity, builder->nexclusions + 1,
+                   error));
   builder->exclusions[builder->nexclusions][0] = body_a < body_b ? body_a : body_b;
   builder->exclusions[builder->nexclusions][1] = body_a < body_b ? body_b : body_a;
   ++builder->nexclusions;
+  return SAP_STATUS_OK;
+}
+
+// --- joints ---
+
+#define SAP_ROW_OWNER sap_joint_def
+static const sap_field joint_fields[] = {SAP_JOINT_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
+#undef SAP_ROW_OWNER
+
+// Copies a definition; fields that the type does not use get their defaults.
+static void copy_joint(const sap_joint_def* from, sap_model_joint_data* to) {
+  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)
+  to->nq = from->type == SAP_JOINT_FREE ? 7 : from->type == SAP_JOINT_BALL ? 4 : 1;
+  to->nv = from->type == SAP_JOINT_FREE ? 6 : from->type == SAP_JOINT_BALL ? 3 : 1;
+  if (from->type == SAP_JOINT_FREE) {
+    sap_v3_set(to->p_BJ, 0.0, 0.0, 0.0);
+  }
+  if (from->type == SAP_JOINT_BALL) {
+    to->lower = -(double)INFINITY;
+  }
+  if (!sap_joint_is_scalar(from->type)) {
+    sap_v3_set(to->axis, 0.0, 0.0, 1.0);
+    to->reference = to->spring_reference = 0.0;
+  }
+}
+
+// A free joint must be alone on its body, and the parent must be static.
+static sap_status check_free(const sap_checker* checker, const sap_builder* builder,
+                             const sap_joint_def* def) {
+  const sap_model_body* body = &builder->bodies[def->body];
+  if (body->njoints > 0 && builder->joints[body->first_joint].type == SAP_JOINT_FREE) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "body = %d has a free joint, which must be its only one", (int)def->body);
+  }
+  if (def->type != SAP_JOINT_FREE) {
+    return SAP_STATUS_OK;
+  }
+  if (body->njoints > 0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "body = %d has joints, but a free joint must be the only one",
+                          (int)def->body);
+  }
+  if (!sap_builder_is_static(builder, body->parent)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "body = %d hangs on a moving body, but a free joint must connect to the "
+                          "world or to a static body",
+                          (int)def->body);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_joint_limits(const sap_checker* checker, const sap_joint_def* def) {
+  SAP_TRY(sap_check_limits(checker, "", def->lower, def->upper));
+  if (def->type == SAP_JOINT_FREE &&
+      (def->lower > -(double)INFINITY || def->upper < (double)INFINITY)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "lower = %g, upper = %g: a free joint has no limits", def->lower,
+                          def->upper);
+  }
+  if (def->type == SAP_JOINT_BALL && !(def->upper > 0.0 && def->lower <= 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "upper = %g must be > 0 (a ball joint's largest angle) and lower = %g "
+                          "must be 0 or -inf",
+                          def->upper, def->lower);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Checks springs and motors against the joint's type.
+static sap_status check_joint_forces(const sap_checker* checker, const sap_joint_def* def) {
+  if (def->type == SAP_JOINT_FREE && def->stiffness > 0.0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "stiffness = %g: a free joint has no spring", def->stiffness);
+  }
+  if (def->type == SAP_JOINT_FREE && def->spring_time > 0.0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "spring_time = %g: a free joint has no spring", def->spring_time);
+  }
+  SAP_TRY(sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper));
+  if (!(def->motor_speed > 0.0)) {
+    return sap_check_fail(checker,
+                          isnan(def->motor_speed) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
+                          "motor_speed = %g must be > 0", def->motor_speed);
+  }
+  if (sap_joint_is_scalar(def->type)) {
+    return SAP_STATUS_OK;
+  }
+  if (def->stiffness_cubic > 0.0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "stiffness_cubic = %g: only a hinge or slide joint has a cubic spring",
+                          def->stiffness_cubic);
+  }
+  if (def->effort_lower > -(double)INFINITY || def->effort_upper < (double)INFINITY) {
+    return sap_check_fail(
+        checker, SAP_STATUS_ARGUMENT,
+        "effort_lower = %g, effort_upper = %g: only a hinge or slide joint has bounds",
+        def->effort_lower, def->effort_upper);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_joint(const sap_checker* checker, const sap_builder* builder,
+                              const sap_joint_def* def, sap_model_joint_data* joint) {
+  if ((int)def->type < SAP_JOINT_FREE || (int)def->type > SAP_JOINT_SLIDE) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "type = %d must be free (0), ball (1), hinge (2) or slide (3)",
+                          (int)def->type);
+  }
+  SAP_TRY(sap_check_id(checker, "body", def->body, 1, builder->nbodies));
+  SAP_TRY(check_free(checker, builder, def));
+  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, joint_fields));
+  if (sap_joint_is_scalar(def->type)) {
+    SAP_TRY(sap_check_axis(checker, "axis", def->axis, joint->axis));
+  }
+  SAP_TRY(check_joint_limits(checker, def));
+  return check_joint_forces(checker, def);
+}
+
+sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def, int32_t* id,
+                                 sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_joint_def, "joint", error);
+  const sap_checker checker = {"joint", def->name, builder->njoints, error};
+  sap_model_joint_data joint = {0};
+  copy_joint(def, &joint);
+  SAP_TRY(check_joint(&checker, builder, def, &joint));
+  if (builder->nq > INT32_MAX - joint.nq || builder->nv > INT32_MAX - joint.nv) {
+    return sap_check_fail(&checker, SAP_STATUS_MEMORY, "too many coordinates");
+  }
+  SAP_TRY(SAP_GROW(&builder->joints, &builder->joint_capacity, builder->njoints + 1, error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_JOINT, def->name, error));
+  sap_model_body* body = &builder->bodies[def->body];
+  if (body->njoints == 0) {
+    body->first_joint = builder->njoints;
+  }
+  ++body->njoints;
+  builder->nq += joint.nq;
+  builder->nv += joint.nv;
+  builder->joints[builder->njoints] = joint;
+  if (id != NULL) {
+    *id = builder->njoints;
+  }
+  ++builder->njoints;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
+                                          const char* field, int32_t joint) {
+  SAP_TRY(sap_check_id(checker, field, joint, 0, builder->njoints));
+  return sap_joint_is_scalar(builder->joints[joint].type)
+             ? SAP_STATUS_OK
+             : sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "%s = %d must be a hinge or slide joint", field, (int)joint);
+}
+
+void sap_builder_spare_armature(sap_builder* builder, double armature) {
+  builder->spare_armature = armature;
+}
+
+// --- keyframes ---
+
+// Copies `values`; NULL stays NULL.
+static sap_status copy_values(const sap_checker* checker, const char* field, const double* values,
+                              int32_t count, double** copy) {
+  *copy = NULL;
+  if (values == NULL) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_check_vector(checker, field, values, count));
+  *copy = sap_allocate((size_t)count, sizeof **copy);
+  if (*copy == NULL) {
+    return sap_check_fail(checker, SAP_STATUS_MEMORY, "out of memory");
+  }
+  memcpy(*copy, values, (size_t)count * sizeof **copy);
+  return SAP_STATUS_OK;
+}
+
+static sap_status append_key(sap_builder* builder, const sap_checker* checker,
+                             const sap_keyframe_def* def, sap_builder_key* key) {
+  SAP_TRY(sap_check_finite(checker, "t", def->t));
+  SAP_TRY(copy_values(checker, "q", def->q, key->nq, &key->q));
+  SAP_TRY(copy_values(checker, "v", def->v, key->nv, &key->v));
+  SAP_TRY(copy_values(checker, "control", def->control, key->nu, &key->control));
+  SAP_TRY(copy_values(checker, "act", def->act, key->na, &key->act));
+  SAP_TRY(SAP_GROW(&builder->keys, &builder->key_capacity, builder->nkeys + 1, checker->error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_KEYFRAME, def->name, checker->error));
+  builder->keys[builder->nkeys++] = *key;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_builder_add_keyframe(sap_builder* builder, const sap_keyframe_def* def, int32_t* id,
+                                    sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_keyframe_def, "keyframe", error);
+  const sap_checker checker = {"keyframe", def->name, builder->nkeys, error};
+  sap_builder_key key = {.t = def->t,
+                         .nq = builder->nq,
+                         .nv = builder->nv,
+                         .nu = builder->nactuators,
+                         .na = builder->na};
+  const sap_status status = append_key(builder, &checker, def, &key);
+  if (status != SAP_STATUS_OK) {
+    clear_key(&key);
+    return status;
+  }
+  if (id != NULL) {
+    *id = builder->nkeys - 1;
+  }
   return SAP_STATUS_OK;
 }

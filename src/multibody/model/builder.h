@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The builder's records: those of the compiled model before numbering.
+// Records of the builder, and the steps that compile them to a model.
 #ifndef SAP_MULTIBODY_MODEL_BUILDER_H
 #define SAP_MULTIBODY_MODEL_BUILDER_H
 
@@ -18,8 +18,8 @@ typedef struct sap_builder_key {
 
 struct sap_builder {
   sap_model_options options;  // options.name is owned
-  // Of a body only parent, pose, inertia, njoints and first_joint (here: the id of its first joint)
-  // are set; of a joint all but the numbering.
+  // Records of the model before numbering. A body has only the fields of its definition, njoints
+  // and first_joint (here: the id of its first joint).
   sap_model_body* bodies;
   sap_model_joint_data* joints;
   sap_shape_def* shapes;
@@ -44,49 +44,53 @@ struct sap_builder {
   int32_t tendon_point_body_capacity, tendon_point_capacity, tendon_wrap_capacity,
       equality_capacity, spring_capacity, bushing_capacity, pair_capacity, hull_capacity;
   int32_t nq, nv, na;
-  double spare_armature;  // of joints that move nothing with inertia; 0: they are refused
+  double spare_armature;  // see sap_builder_spare_armature
   sap_model_names names[SAP_ELEMENT_COUNT];
 };
 
-// Scales masses and inertias so that all bodies together have the mass `total`, if they have any.
-// NOT_FINITE: they overflow.
+// Scales masses and inertias so that the sum of all masses is `total`, if there is any mass. Fails
+// with NOT_FINITE if they overflow.
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error);
-// Joints whose bodies have no inertia in their direction get this armature [kg m^2, kg] when the
-// model is compiled, instead of being refused: but for the displacements of free joints.
+// Sets the armature [kg m^2, kg] that joints without inertia in their direction get when the model
+// is compiled; with 0, the default, compiling fails. Not for massless bodies with free joints.
 void sap_builder_spare_armature(sap_builder* builder, double armature);
-void sap_builder_clear_key(sap_builder_key* key);
-// check_actuator.c: a definition that is about to be added.
-sap_status sap_builder_check_actuator(const sap_checker* checker, const sap_builder* builder,
-                                      const sap_actuator_def* def);
-// Text of an element's kind: "body", "joint", ...
-const char* sap_element_text(sap_element kind);
-// A checker for the next element of a kind, or for an existing one.
+
+// Fails with ARGUMENT for a NULL builder or definition, or a wrong cookie.
+#define SAP_BUILDER_BEGIN(builder, def, type, text, error)                                   \
+  do {                                                                                       \
+    if ((builder) == NULL || (def) == NULL) {                                                \
+      return sap_fail((error), SAP_STATUS_ARGUMENT, text ": builder or definition is NULL"); \
+    }                                                                                        \
+    SAP_TRY(sap_check_cookie((def)->cookie, #type, (error)));                                \
+  } while (0)
+
+// Returns a checker for the next element of a kind, or for an existing one.
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
                                 sap_error* error);
-// Registers the next id's name; tells the kind when the name is taken.
+// Registers the next id's name; fails with the kind in the message when the name is taken.
 sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const char* name,
                                 sap_error* error);
-// `field` names an existing hinge or slide joint.
+// Requires that `field` is the id of a hinge or slide joint.
 sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
                                           const char* field, int32_t joint);
-// Material and condim of a shape or a pair, and the rest that they share.
-typedef struct sap_contact_fields {
-  const sap_material* material;
-  int32_t condim;
-  double margin, rest_distance, friction_torsional, friction_rolling;
-} sap_contact_fields;
-sap_status sap_builder_check_contact(const sap_checker* checker, const sap_contact_fields* fields);
-// No joint on the path from the world to the body, the body itself included.
+// True if there is no joint on the path from the world to the body, the body itself included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
-static inline bool sap_joint_is_scalar(sap_joint_type type) {
-  return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
-}
-static inline int32_t sap_joint_nq(sap_joint_type type) {
-  return type == SAP_JOINT_FREE ? 7 : type == SAP_JOINT_BALL ? 4 : 1;
-}
-static inline int32_t sap_joint_nv(sap_joint_type type) {
-  return type == SAP_JOINT_FREE ? 6 : type == SAP_JOINT_BALL ? 3 : 1;
-}
+// Steps of sap_builder_compile. Each fills its part of a zeroed model; sap_model_destroy frees the
+// model at any stage.
+
+// The hulls of all meshes, one after the other.
+sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
+// Stiffness of shapes and pairs that define none.
+sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
+// The tendons' lengths in the default pose; springs without a length are relaxed there.
+sap_status sap_compile_tendons(sap_model* model, sap_error* error);
+// Fails with NOT_SPD unless the mass matrix is positive definite in the default pose.
+sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
+                                     sap_error* error);
+// Stiffness and damping of joints from time constants and damping ratios.
+sap_status sap_compile_springs(const sap_builder* builder, sap_model* model, sap_error* error);
+// Damping from damping ratios, forces and ranges of muscles; after sap_compile_check_inertia.
+sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
 
 #endif

@@ -1,78 +1,406 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Actuators of the builder.
+// Tendons and actuators of the builder.
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "multibody/model/builder.h"
 
-static sap_model_actuator law_of(const sap_actuator_def* def) {
-  sap_model_actuator actuator = {.gear = def->gear,
-                                 .control_lower = def->control_lower,
-                                 .control_upper = def->control_upper,
-                                 .force_lower = def->force_lower,
-                                 .force_upper = def->force_upper,
-                                 .gain = def->gain,
-                                 .damping_ratio = def->damping_ratio,
-                                 .act = -1,
-                                 .activation = def->activation,
-                                 .activation_lower = def->activation_lower,
-                                 .activation_upper = def->activation_upper,
-                                 .activation_early = def->activation_early,
-                                 .muscle_gain = def->muscle_gain,
-                                 .muscle_bias = def->muscle_bias,
-                                 .muscle = def->muscle,
-                                 .length_lower = def->length_lower,
-                                 .length_upper = def->length_upper};
-  memcpy(actuator.gain_slope, def->gain_slope, sizeof actuator.gain_slope);
-  memcpy(actuator.bias, def->bias, sizeof actuator.bias);
-  memcpy(actuator.activation_time, def->activation_time, sizeof actuator.activation_time);
-  return actuator;
+#define SAP_ROW_OWNER sap_tendon_def
+static const sap_field tendon_fields[] = {SAP_TENDON_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
+#undef SAP_ROW_OWNER
+#define SAP_ROW_OWNER sap_actuator_def
+static const sap_field actuator_fields[] = {
+    SAP_ACTUATOR_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
+#undef SAP_ROW_OWNER
+
+// --- tendons ---
+
+static sap_status check_fixed(const sap_checker* checker, const sap_builder* builder,
+                              const sap_tendon_def* def) {
+  if (def->njoints < 1 || def->joints == NULL || def->coefficients == NULL) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "njoints = %d must be >= 1, with joints and coefficients",
+                          (int)def->njoints);
+  }
+  SAP_TRY(sap_check_vector(checker, "coefficients", def->coefficients, def->njoints));
+  for (int32_t i = 0; i < def->njoints; ++i) {
+    SAP_TRY(sap_builder_check_scalar_joint(checker, builder, "joints", def->joints[i]));
+    for (int32_t j = 0; j < i; ++j) {
+      if (def->joints[i] == def->joints[j]) {
+        return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "joints: %d is listed twice",
+                              (int)def->joints[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
 }
 
-// What it acts on; the definition has been checked.
-static void set_target(const sap_checker* checker, const sap_actuator_def* def,
-                       sap_model_actuator* actuator) {
-  actuator->transmission = def->transmission;
-  actuator->target = def->target;
-  actuator->in_parent = def->in_parent;
-  memcpy(actuator->direction, def->direction, sizeof actuator->direction);
-  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
-    actuator->crank_body = def->crank_body;
-    actuator->slider_body = def->slider_body;
-    actuator->crank_length = def->crank_length;
-    memcpy(actuator->crank_point, def->crank_point, sizeof actuator->crank_point);
-    memcpy(actuator->slider_point, def->slider_point, sizeof actuator->slider_point);
-    (void)sap_check_axis(checker, "slider_axis", def->slider_axis, actuator->slider_axis);
+static sap_status check_wrap(const sap_checker* checker, const sap_builder* builder,
+                             const sap_tendon_wrap* wrap) {
+  double axis[3];
+  switch (wrap->way) {
+    case SAP_TENDON_POINT:
+      return SAP_STATUS_OK;
+    case SAP_TENDON_PULLEY:
+      return sap_check_positive(checker, "divisor", wrap->divisor);
+    case SAP_TENDON_CYLINDER:
+      SAP_TRY(sap_check_axis(checker, "axis", wrap->axis, axis));
+      break;
+    case SAP_TENDON_SPHERE:
+      break;
+    default:
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "way = %d must be point (0), sphere (1), cylinder (2) or pulley (3)",
+                            (int)wrap->way);
   }
-  if (def->transmission == SAP_TRANSMISSION_SITE) {
-    actuator->site_body = def->site_body;
-    actuator->reference_body = def->reference_body;
-    memcpy(actuator->site_point, def->site_point, sizeof actuator->site_point);
-    memcpy(actuator->reference_point, def->reference_point, sizeof actuator->reference_point);
-    (void)sap_check_quaternion(checker, "site_q", def->site_q, actuator->site_q);
-    (void)sap_check_quaternion(checker, "reference_q", def->reference_q, actuator->reference_q);
+  SAP_TRY(sap_check_positive(checker, "radius", wrap->radius));
+  SAP_TRY(sap_check_id(checker, "side_body", wrap->side_body, -1, builder->nbodies));
+  return wrap->side_body >= 0 ? sap_check_vector(checker, "side_point", wrap->side_point, 3)
+                              : SAP_STATUS_OK;
+}
+
+static sap_tendon_way way_at(const sap_tendon_def* def, int32_t i) {
+  return def->wraps == NULL ? SAP_TENDON_POINT : def->wraps[i].way;
+}
+
+// Requires that each part between pulleys begins and ends with a point and has two or more, and
+// that each obstacle follows a point.
+static sap_status check_order(const sap_checker* checker, const sap_tendon_def* def) {
+  int32_t points = 0;
+  for (int32_t i = 0; i <= def->npoints; ++i) {
+    const bool end = i == def->npoints || way_at(def, i) == SAP_TENDON_PULLEY;
+    const bool after_point = i > 0 && way_at(def, i - 1) == SAP_TENDON_POINT;
+    if (i == 0 && end) {
+      continue;  // a pulley may come first
+    }
+    if (!end && way_at(def, i) == SAP_TENDON_POINT) {
+      ++points;
+    } else if (!after_point) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "element %d of its path must follow a point", (int)i);
+    } else if (end && points < 2) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "the part of its path that ends at element %d has %d points, but must "
+                            "have 2 or more",
+                            (int)i, (int)points);
+    }
+    points = end ? 0 : points;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_spatial(const sap_checker* checker, const sap_builder* builder,
+                                const sap_tendon_def* def) {
+  if (def->npoints < 2 || def->point_bodies == NULL || def->points == NULL) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "npoints = %d must be >= 2, with point_bodies and points",
+                          (int)def->npoints);
+  }
+  if (def->njoints != 0) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "njoints = %d must be 0: a tendon goes through points or joints",
+                          (int)def->njoints);
+  }
+  if (def->npoints > INT32_MAX / 3) {
+    return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many points");
+  }
+  SAP_TRY(sap_check_vector(checker, "points", def->points, 3 * def->npoints));
+  for (int32_t i = 0; i < def->npoints; ++i) {
+    SAP_TRY(sap_check_id(checker, "point_bodies", def->point_bodies[i], 0, builder->nbodies));
+    if (def->wraps != NULL) {
+      SAP_TRY(check_wrap(checker, builder, &def->wraps[i]));
+    }
+  }
+  return check_order(checker, def);
+}
+
+// Requires NaN, NaN or a range.
+static sap_status check_tendon_spring(const sap_checker* checker, const sap_tendon_def* def) {
+  if (isnan(def->spring_lower) && isnan(def->spring_upper)) {
+    return SAP_STATUS_OK;
+  }
+  if (!isfinite(def->spring_lower) || !isfinite(def->spring_upper)) {
+    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
+                          "spring_lower = %g, spring_upper = %g must be finite, or both NaN",
+                          def->spring_lower, def->spring_upper);
+  }
+  return sap_check_limits(checker, "spring_", def->spring_lower, def->spring_upper);
+}
+
+static sap_status check_tendon(const sap_checker* checker, const sap_builder* builder,
+                               const sap_tendon_def* def) {
+  SAP_TRY(def->npoints != 0 ? check_spatial(checker, builder, def)
+                            : check_fixed(checker, builder, def));
+  SAP_TRY(sap_check_limits(checker, "", def->lower, def->upper));
+  SAP_TRY(sap_check_limits(checker, "effort_", def->effort_lower, def->effort_upper));
+  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, tendon_fields));
+  return check_tendon_spring(checker, def);
+}
+
+static sap_status reserve_tendon(sap_builder* builder, const sap_tendon_def* def,
+                                 sap_error* error) {
+  if (def->njoints > INT32_MAX - builder->ntendon_joints ||
+      def->npoints > INT32_MAX / 3 - builder->ntendon_points) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "too many tendon joints or points");
+  }
+  const int32_t joints = builder->ntendon_joints + def->njoints;
+  const int32_t points = builder->ntendon_points + def->npoints;
+  SAP_TRY(SAP_GROW(&builder->tendons, &builder->tendon_capacity, builder->ntendons + 1, error));
+  SAP_TRY(SAP_GROW(&builder->tendon_joints, &builder->tendon_joint_capacity, joints, error));
+  SAP_TRY(SAP_GROW(&builder->tendon_coefficients, &builder->tendon_coefficient_capacity, joints,
+                   error));
+  SAP_TRY(
+      SAP_GROW(&builder->tendon_point_bodies, &builder->tendon_point_body_capacity, points, error));
+  SAP_TRY(SAP_GROW(&builder->tendon_points, &builder->tendon_point_capacity, 3 * points, error));
+  return SAP_GROW(&builder->tendon_wraps, &builder->tendon_wrap_capacity, points, error);
+}
+
+static void copy_tendon(const sap_tendon_def* from, sap_model_tendon* to) {
+  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)
+}
+
+static void copy_path(const sap_checker* checker, sap_builder* builder, const sap_tendon_def* def) {
+  if (def->npoints > 0) {
+    memcpy(builder->tendon_point_bodies + builder->ntendon_points, def->point_bodies,
+           (size_t)def->npoints * sizeof *def->point_bodies);
+    memcpy(builder->tendon_points + 3 * (size_t)builder->ntendon_points, def->points,
+           3 * (size_t)def->npoints * sizeof *def->points);
+    for (int32_t i = 0; i < def->npoints; ++i) {
+      sap_tendon_wrap* wrap = &builder->tendon_wraps[builder->ntendon_points + i];
+      *wrap = (sap_tendon_wrap){.way = SAP_TENDON_POINT, .side_body = -1};
+      if (def->wraps != NULL) {
+        *wrap = def->wraps[i];
+      }
+      if (wrap->way == SAP_TENDON_CYLINDER) {
+        (void)sap_check_axis(checker, "axis", wrap->axis, wrap->axis);
+      }
+    }
+  } else {
+    memcpy(builder->tendon_joints + builder->ntendon_joints, def->joints,
+           (size_t)def->njoints * sizeof *def->joints);
+    memcpy(builder->tendon_coefficients + builder->ntendon_joints, def->coefficients,
+           (size_t)def->njoints * sizeof *def->coefficients);
   }
 }
+
+sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* def, int32_t* id,
+                                  sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_tendon_def, "tendon", error);
+  const sap_checker checker = {"tendon", def->name, builder->ntendons, error};
+  SAP_TRY(check_tendon(&checker, builder, def));
+  SAP_TRY(reserve_tendon(builder, def, error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_TENDON, def->name, error));
+  copy_path(&checker, builder, def);
+  sap_model_tendon* tendon = &builder->tendons[builder->ntendons];
+  *tendon = (sap_model_tendon){.first = builder->ntendon_joints,
+                               .count = def->njoints,
+                               .first_point = builder->ntendon_points,
+                               .npoints = def->npoints};
+  copy_tendon(def, tendon);
+  builder->ntendon_joints += def->njoints;
+  builder->ntendon_points += def->npoints;
+  if (id != NULL) {
+    *id = builder->ntendons;
+  }
+  ++builder->ntendons;
+  return SAP_STATUS_OK;
+}
+
+// --- actuators ---
+
+static sap_status check_slider_crank(const sap_checker* checker, const sap_builder* builder,
+                                     const sap_actuator_def* def) {
+  double axis[3];
+  SAP_TRY(sap_check_id(checker, "crank_body", def->crank_body, 0, builder->nbodies));
+  SAP_TRY(sap_check_id(checker, "slider_body", def->slider_body, 0, builder->nbodies));
+  SAP_TRY(sap_check_vector(checker, "crank_point", def->crank_point, 3));
+  SAP_TRY(sap_check_vector(checker, "slider_point", def->slider_point, 3));
+  SAP_TRY(sap_check_axis(checker, "slider_axis", def->slider_axis, axis));
+  return sap_check_positive(checker, "crank_length", def->crank_length);
+}
+
+// Requires that the first `count` numbers of the direction are not all zero.
+static sap_status check_direction(const sap_checker* checker, const sap_actuator_def* def,
+                                  int32_t count) {
+  SAP_TRY(sap_check_vector(checker, "direction", def->direction, 6));
+  for (int32_t i = 0; i < count; ++i) {
+    if (def->direction[i] != 0.0) {
+      return SAP_STATUS_OK;
+    }
+  }
+  return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "direction must not be zero");
+}
+
+static sap_status check_ball(const sap_checker* checker, const sap_builder* builder,
+                             const sap_actuator_def* def) {
+  const int32_t body = builder->joints[def->target].body;
+  int32_t joints = 0;
+  for (int32_t j = 0; j < builder->njoints; ++j) {
+    joints += builder->joints[j].body == body ? 1 : 0;
+  }
+  return def->in_parent && joints > 1
+             ? sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "in_parent needs a ball joint that is alone on its body")
+             : check_direction(checker, def, 3);
+}
+
+static sap_status check_joint(const sap_checker* checker, const sap_builder* builder,
+                              const sap_actuator_def* def) {
+  SAP_TRY(sap_check_id(checker, "target", def->target, 0, builder->njoints));
+  switch (builder->joints[def->target].type) {
+    case SAP_JOINT_FREE:
+      return check_direction(checker, def, 6);
+    case SAP_JOINT_BALL:
+      return check_ball(checker, builder, def);
+    case SAP_JOINT_HINGE:
+    case SAP_JOINT_SLIDE:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_site(const sap_checker* checker, const sap_builder* builder,
+                             const sap_actuator_def* def) {
+  double q[4];
+  SAP_TRY(sap_check_id(checker, "site_body", def->site_body, 0, builder->nbodies));
+  SAP_TRY(sap_check_id(checker, "reference_body", def->reference_body, -1, builder->nbodies));
+  SAP_TRY(sap_check_vector(checker, "site_point", def->site_point, 3));
+  SAP_TRY(sap_check_quaternion(checker, "site_q", def->site_q, q));
+  SAP_TRY(sap_check_vector(checker, "reference_point", def->reference_point, 3));
+  SAP_TRY(sap_check_quaternion(checker, "reference_q", def->reference_q, q));
+  return check_direction(checker, def, 6);
+}
+
+// Adhesion has no length on which its force could depend.
+static sap_status check_adhesion(const sap_checker* checker, const sap_builder* builder,
+                                 const sap_actuator_def* def) {
+  SAP_TRY(sap_check_id(checker, "target", def->target, 0, builder->nbodies));
+  const bool constant = def->gain_slope[0] == 0.0 && def->gain_slope[1] == 0.0 &&
+                        def->bias[1] == 0.0 && def->bias[2] == 0.0 && def->damping_ratio == 0.0 &&
+                        !def->muscle_gain && !def->muscle_bias;
+  return constant ? SAP_STATUS_OK
+                  : sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                                   "adhesion has no length: gain_slope, bias[1], bias[2] and "
+                                   "damping_ratio must be 0, and it is no muscle");
+}
+
+static sap_status check_target(const sap_checker* checker, const sap_builder* builder,
+                               const sap_actuator_def* def) {
+  switch (def->transmission) {
+    case SAP_TRANSMISSION_JOINT:
+      return check_joint(checker, builder, def);
+    case SAP_TRANSMISSION_TENDON:
+      return sap_check_id(checker, "target", def->target, 0, builder->ntendons);
+    case SAP_TRANSMISSION_SLIDER_CRANK:
+      return check_slider_crank(checker, builder, def);
+    case SAP_TRANSMISSION_SITE:
+      return check_site(checker, builder, def);
+    case SAP_TRANSMISSION_ADHESION:
+      return check_adhesion(checker, builder, def);
+  }
+  return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                        "transmission = %d must be 0 (joint) to %d (adhesion)",
+                        (int)def->transmission, (int)SAP_TRANSMISSION_ADHESION);
+}
+
+// Refuses positive feedback of length or rate: it has no stable implicit law. damping_ratio > 0
+// replaces bias[2], which compiling computes.
+static sap_status check_law(const sap_checker* checker, const sap_actuator_def* def) {
+  SAP_TRY(sap_check_finite(checker, "gear", def->gear));
+  if (!(def->gear != 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "gear = 0 must not be zero");
+  }
+  SAP_TRY(SAP_CHECK_FIELDS(checker, "", def, actuator_fields));
+  for (int i = 1; i < 3; ++i) {
+    if (!(def->bias[i] <= 0.0)) {
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "bias[%d] = %g must be <= 0", i,
+                            def->bias[i]);
+    }
+  }
+  if (def->damping_ratio > 0.0 && (!(def->bias[1] < 0.0) || def->bias[2] != 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "damping_ratio = %g needs bias[1] = %g < 0 and bias[2] = %g = 0",
+                          def->damping_ratio, def->bias[1], def->bias[2]);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_activation(const sap_checker* checker, const sap_actuator_def* def) {
+  if (!(def->activation >= SAP_ACTIVATION_NONE && def->activation <= SAP_ACTIVATION_MUSCLE)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "activation = %d must be 0 to %d",
+                          (int)def->activation, (int)SAP_ACTIVATION_MUSCLE);
+  }
+  for (int i = 0; i < 3; ++i) {
+    SAP_TRY(sap_check_nonnegative(checker, "activation_time", def->activation_time[i]));
+  }
+  return sap_check_limits(checker, "activation_", def->activation_lower, def->activation_upper);
+}
+
+// Requires finite numbers and ordered intervals of a muscle.
+static sap_status check_muscle(const sap_checker* checker, const sap_actuator_def* def) {
+  const sap_muscle* m = &def->muscle;
+  if (!def->muscle_gain && !def->muscle_bias) {
+    return SAP_STATUS_OK;
+  }
+  const double numbers[] = {m->range[0], m->range[1], m->force, m->scale, m->lmin,
+                            m->lmax,     m->vmax,     m->fpmax, m->fvmax};
+  SAP_TRY(sap_check_vector(checker, "muscle", numbers, 9));
+  if (!(m->range[0] < m->range[1])) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: range = %g, %g must rise",
+                          m->range[0], m->range[1]);
+  }
+  if (!(m->lmin < 1.0 && 1.0 < m->lmax)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "muscle: 1 must lie between lmin = %g and lmax = %g", m->lmin, m->lmax);
+  }
+  if (!(m->fvmax >= 1.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "muscle: fvmax = %g must be >= 1",
+                          m->fvmax);
+  }
+  SAP_TRY(sap_check_positive(checker, "muscle.vmax", m->vmax));
+  SAP_TRY(sap_check_positive(checker, "muscle.scale", m->scale));
+  SAP_TRY(sap_check_nonnegative(checker, "muscle.fpmax", m->fpmax));
+  if (!(isnan(def->length_lower) && isnan(def->length_upper)) &&
+      !(isfinite(def->length_lower) && isfinite(def->length_upper) &&
+        def->length_lower < def->length_upper)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "length_lower = %g must be < length_upper = %g, or both NaN",
+                          def->length_lower, def->length_upper);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_actuator(const sap_checker* checker, const sap_builder* builder,
+                                 const sap_actuator_def* def) {
+  SAP_TRY(check_target(checker, builder, def));
+  SAP_TRY(check_law(checker, def));
+  SAP_TRY(check_activation(checker, def));
+  SAP_TRY(check_muscle(checker, def));
+  SAP_TRY(sap_check_limits(checker, "control_", def->control_lower, def->control_upper));
+  return sap_check_limits(checker, "force_", def->force_lower, def->force_upper);
+}
+
+static void copy_actuator(const sap_actuator_def* from, sap_model_actuator* to){
+    SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
 
 sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def* def, int32_t* id,
                                     sap_error* error) {
-  if (builder == NULL || def == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "actuator: builder or definition is NULL");
-  }
+  SAP_BUILDER_BEGIN(builder, def, sap_actuator_def, "actuator", error);
   const sap_checker checker = {"actuator", def->name, builder->nactuators, error};
-  sap_status status = sap_builder_check_actuator(&checker, builder, def);
-  if (status == SAP_STATUS_OK) {
-    status =
-        SAP_GROW(&builder->actuators, &builder->actuator_capacity, builder->nactuators + 1, error);
+  SAP_TRY(check_actuator(&checker, builder, def));
+  SAP_TRY(
+      SAP_GROW(&builder->actuators, &builder->actuator_capacity, builder->nactuators + 1, error));
+  SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_ACTUATOR, def->name, error));
+  sap_model_actuator actuator = {.act = -1};
+  copy_actuator(def, &actuator);
+  if (def->transmission == SAP_TRANSMISSION_SLIDER_CRANK) {
+    (void)sap_check_axis(&checker, "slider_axis", def->slider_axis, actuator.slider_axis);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_add_name(builder, SAP_ELEMENT_ACTUATOR, def->name, error);
+  if (def->transmission == SAP_TRANSMISSION_SITE) {
+    (void)sap_check_quaternion(&checker, "site_q", def->site_q, actuator.site_q);
+    (void)sap_check_quaternion(&checker, "reference_q", def->reference_q, actuator.reference_q);
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_model_actuator actuator = law_of(def);
-  set_target(&checker, def, &actuator);
   if (def->activation != SAP_ACTIVATION_NONE) {
     actuator.act = builder->na++;
   }

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "linalg/symmetric3.h"
 
@@ -71,16 +72,16 @@ sap_status sap_check_stiffness(const sap_checker* checker, const char* field, do
   return SAP_STATUS_OK;
 }
 
-sap_status sap_check_limits(const sap_checker* checker, const char* what, double lower,
+sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
                             double upper) {
   if (isnan(lower) || isnan(upper)) {
     return sap_check_fail(checker, SAP_STATUS_NOT_FINITE,
-                          "%slower = %g, %supper = %g must be numbers (-inf, inf: none)", what,
-                          lower, what, upper);
+                          "%slower = %g, %supper = %g must be numbers (-inf, inf: none)", prefix,
+                          lower, prefix, upper);
   }
   if (!(lower <= upper) || lower == (double)INFINITY || upper == -(double)INFINITY) {
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%slower = %g must be <= %supper = %g",
-                          what, lower, what, upper);
+                          prefix, lower, prefix, upper);
   }
   return SAP_STATUS_OK;
 }
@@ -89,8 +90,8 @@ sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t v
                         int32_t end) {
   if (value < first || value >= end) {
     if (end <= first) {
-      return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %d: there is none yet", field,
-                            (int)value);
+      return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                            "%s = %d does not exist: there are none yet", field, (int)value);
     }
     return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %d must be in [%d, %d]", field,
                           (int)value, (int)first, (int)(end - 1));
@@ -98,13 +99,10 @@ sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t v
   return SAP_STATUS_OK;
 }
 
-// Scales by the largest entry first, so that neither tiny nor huge entries under- or overflow.
+// Normalises; scales by the largest entry first, so that no entry under- or overflows.
 static sap_status check_direction(const sap_checker* checker, const char* field, const double* in,
                                   int count, double* out) {
-  const sap_status status = sap_check_vector(checker, field, in, count);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_check_vector(checker, field, in, count));
   double largest = 0.0, sum = 0.0;
   for (int i = 0; i < count; ++i) {
     largest = fmax(largest, fabs(in[i]));
@@ -136,10 +134,7 @@ sap_status sap_check_axis(const sap_checker* checker, const char* field, const d
 
 sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],
                              bool any) {
-  const sap_status status = sap_check_vector(checker, field, I, 6);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_check_vector(checker, field, I, 6));
   double largest = 0.0, scaled[6], l[3];
   for (int i = 0; i < 6; ++i) {
     largest = fmax(largest, fabs(I[i]));
@@ -148,7 +143,7 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
     return SAP_STATUS_OK;
   }
   for (int i = 0; i < 6; ++i) {
-    scaled[i] = I[i] / largest;  // neither under- nor overflows in the rotations
+    scaled[i] = I[i] / largest;  // no under- or overflow in the rotations
   }
   sap_symmetric3_eigen(scaled, l, NULL);
   const double slack = SAP_INERTIA_TOLERANCE * fabs(l[2]);
@@ -167,4 +162,44 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
                           field, l[0], l[1], l[2]);
   }
   return SAP_STATUS_OK;
+}
+
+static sap_status check_range(const sap_checker* checker, const char* name, sap_range range,
+                              double value) {
+  switch (range) {
+    case SAP_RANGE_FINITE:
+      return sap_check_finite(checker, name, value);
+    case SAP_RANGE_NOT_NEGATIVE:
+      return sap_check_nonnegative(checker, name, value);
+    case SAP_RANGE_POSITIVE:
+      return sap_check_positive(checker, name, value);
+    case SAP_RANGE_STIFFNESS:
+      return sap_check_stiffness(checker, name, value);
+    case SAP_RANGE_OWN:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_fields(const sap_checker* checker, const char* prefix, const void* def,
+                            const sap_field* fields, size_t nfields) {
+  for (size_t i = 0; i < nfields; ++i) {
+    const sap_field* f = &fields[i];
+    const int32_t count = f->count > 0 ? f->count : 1;
+    for (int32_t k = 0; k < count && f->range != SAP_RANGE_OWN; ++k) {
+      double value;
+      char name[64];
+      memcpy(&value, (const char*)def + f->offset + (size_t)k * sizeof value, sizeof value);
+      (void)snprintf(name, sizeof name, f->count > 0 ? "%s%s[%d]" : "%s%s", prefix, f->name,
+                     (int)k);
+      SAP_TRY(check_range(checker, name, f->range, value));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_check_cookie(uint32_t cookie, const char* type, sap_error* error) {
+  return cookie == SAP_COOKIE
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s was not made by %s_default()", type, type);
 }

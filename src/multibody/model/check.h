@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checks of one definition. Every message reads "joint 'elbow': damping = -1 must be ...".
+// All return NOT_FINITE for NaN and for an infinity that is not allowed, else ARGUMENT.
 #ifndef SAP_MULTIBODY_MODEL_CHECK_H
 #define SAP_MULTIBODY_MODEL_CHECK_H
+
+#include <stddef.h>
 
 #include "core/error.h"
 
 typedef struct sap_checker {
   const char* kind;  // "joint"
-  const char* name;  // NULL or "": the id is told
+  const char* name;  // NULL or "": messages name the id
   int32_t id;
   sap_error* error;
 } sap_checker;
@@ -16,30 +19,70 @@ typedef struct sap_checker {
 sap_status sap_check_fail(const sap_checker* checker, sap_status status, const char* format, ...)
     SAP_PRINTF(3, 4);
 
-// NOT_FINITE for NaN and infinity.
 sap_status sap_check_finite(const sap_checker* checker, const char* field, double value);
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
                             int count);
 sap_status sap_check_nonnegative(const sap_checker* checker, const char* field, double value);
 sap_status sap_check_positive(const sap_checker* checker, const char* field, double value);
-// > 0, infinity allowed.
+// Allows values > 0 and infinity.
 sap_status sap_check_stiffness(const sap_checker* checker, const char* field, double value);
-// lower <= upper, each may be infinite outwards. `what` = "", "control_", "force_".
-sap_status sap_check_limits(const sap_checker* checker, const char* what, double lower,
+// Requires lower <= upper, each possibly infinite outwards. prefix: "", "control_", "force_".
+sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
                             double upper);
+// Requires first <= value < end.
 sap_status sap_check_id(const sap_checker* checker, const char* field, int32_t value, int32_t first,
                         int32_t end);
-// Finite and not zero; out is the unit one.
+// Normalises a vector that is finite and not zero.
 sap_status sap_check_quaternion(const sap_checker* checker, const char* field, const double in[4],
                                 double out[4]);
 sap_status sap_check_axis(const sap_checker* checker, const char* field, const double in[3],
                           double out[3]);
-// Symmetric 3x3 {xx yy zz xy xz yz}: principal moments >= 0 and none larger than the sum of the
-// others unless `any`, both up to SAP_INERTIA_TOLERANCE times the largest.
+// Requires of a symmetric 3x3 {xx yy zz xy xz yz} principal moments >= 0 and, unless `any`, none
+// above the sum of the others; both up to SAP_INERTIA_TOLERANCE times the largest.
 sap_status sap_check_inertia(const sap_checker* checker, const char* field, const double I[6],
                              bool any);
 
 // Relative; files give inertias with few digits.
 #define SAP_INERTIA_TOLERANCE 1e-6
+
+// Ranges in the lists of fields (sapstep/model.h).
+typedef enum sap_range {
+  SAP_RANGE_OWN,  // checked by the element's own function
+  SAP_RANGE_FINITE,
+  SAP_RANGE_NOT_NEGATIVE,
+  SAP_RANGE_POSITIVE,
+  SAP_RANGE_STIFFNESS,
+} sap_range;
+
+typedef struct sap_field {
+  const char* name;
+  size_t offset, size;  // of the member [bytes]
+  int32_t count;        // of an array; 0: not an array
+  sap_range range;
+} sap_field;
+
+// Rows of a static const sap_field table; SAP_ROW_OWNER is the struct's type.
+#define SAP_FIELD_ROW(type, name, value, range) \
+  {#name, offsetof(SAP_ROW_OWNER, name), sizeof(type), 0, SAP_RANGE_##range},
+#define SAP_FIELD_ARRAY_ROW(type, name, count, value, range) \
+  {#name, offsetof(SAP_ROW_OWNER, name), (count) * sizeof(type), count, SAP_RANGE_##range},
+// Copies every field of a list from the struct at `from` to the one at `to`.
+#define SAP_FIELD_COPY(type, name, ...) to->name = from->name;
+#define SAP_FIELD_ARRAY_COPY(type, name, ...) memcpy(to->name, from->name, sizeof to->name);
+// Initializers of every field of a list.
+#define SAP_FIELD_DEFAULT(type, name, value, range) .name = value,
+#define SAP_FIELD_ARRAY_DEFAULT(type, name, count, value, range) .name = SAP_BRACES value,
+#define SAP_BRACES(...) \
+  { __VA_ARGS__ }
+
+// Checks the fields of a definition against their ranges; `prefix` comes before the names.
+sap_status sap_check_fields(const sap_checker* checker, const char* prefix, const void* def,
+                            const sap_field* fields, size_t nfields);
+#define SAP_CHECK_FIELDS(checker, prefix, def, fields) \
+  sap_check_fields((checker), (prefix), (def), (fields), sizeof(fields) / sizeof *(fields))
+
+#define SAP_COOKIE 0x73617064u
+// Fails with ARGUMENT unless sap_x_default() has made the definition of the type sap_x.
+sap_status sap_check_cookie(uint32_t cookie, const char* type, sap_error* error);
 
 #endif

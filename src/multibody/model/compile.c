@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a builder to a model: copies, keyframes and checks of the whole.
-#include "multibody/model/compile.h"
+// From a builder to a model: copies, numbering, keyframes and checks of the whole.
+// Numbering is depth first: bodies (children in the order of their ids), their joints in the order
+// in which they were added, coordinates and trees in the order of that walk. cost: O(bodies + dofs)
+#include "multibody/model/builder.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/quaternion.h"
-#include "multibody/model/names.h"
 
 // Stores a copy of `count` elements at the address `out` of a pointer.
 static bool copy_array(const void* from, int32_t count, size_t size, void* out) {
@@ -38,7 +39,7 @@ static int compare_pair_defs(const void* a, const void* b) {
   return compare_pairs(pair_p, pair_q);
 }
 
-// Sorted, each pair once.
+// Sorts the exclusions and drops duplicates.
 static void sort_exclusions(sap_model* model, int32_t count) {
   qsort(model->exclusions, (size_t)count, sizeof *model->exclusions, compare_pairs);
   int32_t kept = 0;
@@ -52,7 +53,7 @@ static void sort_exclusions(sap_model* model, int32_t count) {
 }
 
 // Copies all records that need no numbering.
-static sap_status copy(const sap_builder* builder, sap_model* model, sap_error* error) {
+static sap_status copy_records(const sap_builder* builder, sap_model* model, sap_error* error) {
   model->options = builder->options;
   model->options.name = sap_duplicate_string(builder->options.name);
   model->sizes = (sap_model_sizes){.bodies = builder->nbodies,
@@ -92,16 +93,14 @@ static sap_status copy(const sap_builder* builder, sap_model* model, sap_error* 
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, compare_pair_defs);
   model->sizes.pairs = builder->npairs;
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
-    const sap_status status = sap_names_copy(&builder->names[kind], &model->names[kind], error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_names_copy(&builder->names[kind], &model->names[kind], error));
   }
   return SAP_STATUS_OK;
 }
 
-// What later additions to the builder may have broken: free joints and planes need static bodies.
-static sap_status check(const sap_builder* builder, const sap_model* model, sap_error* error) {
+// Checks again that free joints and planes have static bodies: later joints may have moved these.
+static sap_status check_static(const sap_builder* builder, const sap_model* model,
+                               sap_error* error) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const int32_t parent = model->bodies[joint->body].parent;
@@ -125,7 +124,7 @@ static sap_status check(const sap_builder* builder, const sap_model* model, sap_
   return SAP_STATUS_OK;
 }
 
-// Makes the quaternions of a keyframe's q unit.
+// Normalises the quaternions of a keyframe's q.
 static sap_status normalize_key(const sap_checker* checker, const sap_model* model, double* q) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
@@ -134,10 +133,7 @@ static sap_status normalize_key(const sap_checker* checker, const sap_model* mod
     }
     const int32_t start = joint->q_start + joint->nq - 4;
     double unit[4];
-    const sap_status status = sap_check_quaternion(checker, "q: quaternion", q + start, unit);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_check_quaternion(checker, "q: quaternion", q + start, unit));
     memcpy(q + start, unit, sizeof unit);
   }
   return SAP_STATUS_OK;
@@ -186,12 +182,169 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
     if (key->act != NULL) {
       memcpy(model->key_act + k * na, key->act, na * sizeof *key->act);
     }
-    const sap_status status = normalize_key(&checker, model, q);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(normalize_key(&checker, model, q));
   }
   return SAP_STATUS_OK;
+}
+
+static sap_status allocate_tables(sap_model* model, sap_error* error) {
+  const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
+  model->body_order = sap_allocate(bodies, sizeof *model->body_order);
+  model->body_joints = sap_allocate((size_t)model->sizes.joints, sizeof *model->body_joints);
+  model->tree_sizes = sap_allocate(bodies, sizeof *model->tree_sizes);
+  model->tree_dofs = sap_allocate(bodies + 1, sizeof *model->tree_dofs);
+  model->dof_body = sap_allocate(nv, sizeof *model->dof_body);
+  model->dof_joint = sap_allocate(nv, sizeof *model->dof_joint);
+  model->dof_parent = sap_allocate(nv, sizeof *model->dof_parent);
+  model->dof_inertia = sap_allocate(nv, sizeof *model->dof_inertia);
+  model->dof_tree = sap_allocate(nv, sizeof *model->dof_tree);
+  model->q_default = sap_allocate((size_t)model->sizes.nq, sizeof *model->q_default);
+  if (model->body_order == NULL || model->body_joints == NULL || model->tree_sizes == NULL ||
+      model->tree_dofs == NULL || model->dof_body == NULL || model->dof_joint == NULL ||
+      model->dof_parent == NULL || model->dof_inertia == NULL || model->dof_tree == NULL ||
+      model->q_default == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
+  }
+  return SAP_STATUS_OK;
+}
+
+// Fills body_order. The scratch array links children and siblings.
+static sap_status order_bodies(sap_model* model, sap_error* error) {
+  const int32_t bodies = model->sizes.bodies;
+  int32_t* first_child = sap_allocate(2 * (size_t)bodies, sizeof *first_child);
+  if (first_child == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)bodies);
+  }
+  int32_t* next_sibling = first_child + bodies;  // 0 (the world, never a child) ends a list
+  for (int32_t b = bodies - 1; b > 0; --b) {
+    const int32_t parent = model->bodies[b].parent;
+    next_sibling[b] = first_child[parent];
+    first_child[parent] = b;
+  }
+  int32_t count = 0;
+  int32_t body = 0;
+  model->body_order[count++] = body;
+  while (body >= 0) {
+    int32_t next = first_child[body];
+    while (next == 0 && body > 0) {
+      next = next_sibling[body];
+      body = next == 0 ? model->bodies[body].parent : body;
+    }
+    if (next == 0) {
+      break;
+    }
+    model->body_order[count++] = next;
+    body = next;
+  }
+  sap_free(first_child);
+  return SAP_STATUS_OK;
+}
+
+// Groups joint ids by body, each group in the order of ids.
+static void group_joints(sap_model* model) {
+  int32_t start = 0;
+  for (int32_t b = 0; b < model->sizes.bodies; ++b) {
+    model->bodies[b].first_joint = start;
+    start += model->bodies[b].njoints;
+    model->bodies[b].njoints = 0;
+  }
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    sap_model_body* body = &model->bodies[model->joints[j].body];
+    model->body_joints[body->first_joint + body->njoints++] = j;
+  }
+}
+
+// Sets tree, weld group and dofs of a body whose parent is done.
+static void number_body(sap_model* model, int32_t id, int32_t* nq, int32_t* nv) {
+  sap_model_body* body = &model->bodies[id];
+  const sap_model_body* parent = &model->bodies[body->parent];
+  body->tree = parent->tree;
+  if (body->njoints > 0 && parent->tree < 0) {
+    body->tree = model->sizes.trees++;
+    model->tree_dofs[body->tree] = *nv;
+  }
+  body->weld = body->njoints > 0 ? id : parent->weld;
+  body->first_dof = body->njoints > 0 ? *nv : -1;
+  body->ndofs = 0;
+  body->last_dof = parent->last_dof;
+  for (int32_t k = 0; k < body->njoints; ++k) {
+    const int32_t j = model->body_joints[body->first_joint + k];
+    sap_model_joint_data* joint = &model->joints[j];
+    joint->tree = body->tree;
+    joint->q_start = *nq;
+    joint->v_start = *nv;
+    for (int32_t i = 0; i < joint->nv; ++i) {
+      model->dof_body[*nv] = id;
+      model->dof_joint[*nv] = j;
+      model->dof_parent[*nv] = body->last_dof;
+      model->dof_tree[*nv] = body->tree;
+      body->last_dof = (*nv)++;
+    }
+    *nq += joint->nq;
+    body->ndofs += joint->nv;
+  }
+  if (body->tree >= 0) {
+    model->tree_sizes[body->tree] += body->ndofs;
+  }
+}
+
+// Computes the world pose of a body whose ancestors are static.
+static void static_pose(const sap_model* model, int32_t id, double p[3], double q[4]) {
+  sap_v3_copy(p, model->bodies[id].p_PB);
+  memcpy(q, model->bodies[id].q_PB, 4 * sizeof *q);
+  for (int32_t b = model->bodies[id].parent; b > 0; b = model->bodies[b].parent) {
+    const sap_model_body* body = &model->bodies[b];
+    sap_quaternion_place(p, body->p_PB, body->q_PB, p);
+    sap_quaternion_multiply(q, body->q_PB, q);
+  }
+  (void)sap_quaternion_normalize(q);
+}
+
+static void set_default_pose(sap_model* model) {
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    const sap_model_joint_data* joint = &model->joints[j];
+    double* q = model->q_default + joint->q_start;
+    switch (joint->type) {
+      case SAP_JOINT_FREE:
+        static_pose(model, joint->body, q, q + 3);
+        break;
+      case SAP_JOINT_BALL:
+        q[0] = 1.0;
+        break;
+      case SAP_JOINT_HINGE:
+      case SAP_JOINT_SLIDE:
+        q[0] = joint->reference;
+        break;
+    }
+  }
+}
+
+static sap_status number_model(sap_model* model, sap_error* error) {
+  SAP_TRY(allocate_tables(model, error));
+  SAP_TRY(order_bodies(model, error));
+  group_joints(model);
+  sap_model_body* world = &model->bodies[0];
+  world->tree = world->first_dof = world->last_dof = -1;
+  int32_t nq = 0, nv = 0;
+  for (int32_t i = 1; i < model->sizes.bodies; ++i) {
+    number_body(model, model->body_order[i], &nq, &nv);
+  }
+  model->tree_dofs[model->sizes.trees] = nv;
+  set_default_pose(model);
+  return SAP_STATUS_OK;
+}
+
+static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_error* error) {
+  SAP_TRY(copy_records(builder, model, error));
+  SAP_TRY(number_model(model, error));
+  SAP_TRY(check_static(builder, model, error));
+  SAP_TRY(sap_compile_stiffness(model, error));
+  SAP_TRY(sap_compile_meshes(builder, model, error));
+  SAP_TRY(sap_compile_tendons(model, error));
+  SAP_TRY(set_keyframes(builder, model, error));
+  SAP_TRY(sap_compile_check_inertia(builder, model, error));
+  SAP_TRY(sap_compile_springs(builder, model, error));
+  return sap_compile_actuators(builder, model, error);
 }
 
 sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_error* error) {
@@ -203,34 +356,7 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
   if (model == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
-  sap_status status = copy(builder, model, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_number(model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_stiffness(model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_meshes(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_tendons(model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = set_keyframes(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_check_inertia(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_springs(builder, model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_compile_actuators(builder, model, error);
-  }
+  const sap_status status = fill_model(builder, model, error);
   if (status != SAP_STATUS_OK) {
     sap_model_destroy(model);
     return status;

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is the mass matrix positive definite in the default pose?
-//   The articulated-body recursion, leaves to root, without forming M: with the articulated inertia
-//   IA of a body (6x6, about its origin, in its axes) and a dof's direction S, the pivot of M's
-//   L' D L factorization is  D = S' IA S + armature;  then  IA -= (IA S) (IA S)' / D.
-//   A pivot at round-off of S' Ic S + armature, Ic the rigid inertia of all bodies below, is none.
-// In the default pose every joint is at its reference, so a body sits at its defined pose and its
-// joints' directions are those of their definition. cost: O(bodies + dofs)
+// Checks that the mass matrix is positive definite in the default pose.
+//   Articulated-body recursion, leaves to root, without forming M. With the articulated inertia IA
+//   of a body (6x6, about its origin, in its axes) and a dof's direction S, the pivot of M's
+//   L' D L factorization is
+//     D = S' IA S + armature;  then  IA -= (IA S) (IA S)'/D
+//   A pivot at the round-off of S' Ic S + armature counts as zero; Ic is the rigid inertia of all
+//   bodies below.
+// In the default pose every joint is at its reference, so a body has its defined pose and its
+// joints have their defined directions. cost: O(bodies + dofs)
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/quaternion.h"
-#include "multibody/model/compile.h"
+#include "multibody/model/builder.h"
 
-// Relative; what double precision loses in IA at mass ratios up to 1e12.
+// Relative; the loss of double precision in IA at mass ratios up to 1e12.
 #define PIVOT_TOLERANCE 1e-13
 
 typedef struct inertias {
@@ -20,7 +22,7 @@ typedef struct inertias {
   double composite[36];    // Ic
 } inertias;
 
-// I += the body's own inertia about its origin: [I_Bo, m c~; -m c~, m 1].
+// Adds the body's own inertia about its origin: I += [I_Bo, m c~; -m c~, m 1].
 static void add_body(double I[36], const sap_model_body* body) {
   const double* c = body->p_BCo;
   const double* s = body->I_BCo_B;
@@ -38,7 +40,7 @@ static void add_body(double I[36], const sap_model_body* body) {
   }
 }
 
-// out += X' I X, X the motion transform from the parent's axes and origin to the body's.
+// Adds X' I X to out; X transforms motions from the parent's axes and origin to the body's.
 static void add_to_parent(double out[36], const double I[36], const sap_model_body* body) {
   double R[9];
   sap_quaternion_to_matrix(R, body->q_PB);
@@ -66,8 +68,8 @@ static void add_to_parent(double out[36], const double I[36], const sap_model_bo
   }
 }
 
-// Direction of a joint's i-th dof in its body's axes, about its origin. Those of a free joint span
-// the same space in body axes as in the world's.
+// Sets the direction of a joint's i-th dof in its body's axes, about its origin. The directions of a
+// free joint span the same space in body axes as in the world's.
 static void dof_direction(const sap_model_joint_data* joint, int32_t i, double S[6]) {
   memset(S, 0, 6 * sizeof *S);
   switch (joint->type) {
@@ -88,7 +90,7 @@ static void dof_direction(const sap_model_joint_data* joint, int32_t i, double S
   }
 }
 
-// out = I S; returns S' I S.
+// Sets out = I S; returns S' I S.
 static double apply(const double I[36], const double S[6], double out[6]) {
   double energy = 0.0;
   for (int i = 0; i < 6; ++i) {
@@ -101,7 +103,7 @@ static double apply(const double I[36], const double S[6], double out[6]) {
   return energy;
 }
 
-// Takes one dof out of IA; *diagonal: of the mass matrix. False: no inertia in its direction.
+// Eliminates one dof from IA; sets *diagonal of the mass matrix. False: no inertia in its direction.
 static bool eliminate_dof(inertias* I, const double S[6], double armature, double* diagonal) {
   double U[6], unused[6];
   const double pivot = apply(I->articulated, S, U) + armature;
@@ -134,7 +136,7 @@ static int32_t eliminate_body(const sap_model* model, const sap_model_body* body
   return -1;
 }
 
-// The joint of all bodies that has no inertia, -1: none.
+// Returns a joint without inertia, -1: none.
 static int32_t eliminate_all(const sap_model* model, inertias* all) {
   int32_t bad = -1;
   memset(all, 0, (size_t)model->sizes.bodies * sizeof *all);
@@ -153,7 +155,7 @@ static int32_t eliminate_all(const sap_model* model, inertias* all) {
   return bad;
 }
 
-// A free body without mass has no weight either: it stays refused.
+// A free body without mass is refused: it has no weight either.
 static bool can_be_spared(const sap_model* model, const sap_builder* builder, int32_t j) {
   const sap_model_joint_data* joint = &model->joints[j];
   return builder->spare_armature > 0.0 && joint->armature < builder->spare_armature &&

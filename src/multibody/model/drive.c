@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/model/drive.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "math/quaternion.h"
+#include "math/vector3.h"
 
 double sap_joint_drive_length(const sap_model* model, const sap_model_actuator* actuator,
                               const double* q) {
@@ -17,8 +19,8 @@ double sap_joint_drive_length(const sap_model* model, const sap_model_actuator* 
   return joint->type == SAP_JOINT_FREE ? 0.0 : x[0];
 }
 
-// A vector in the axes that the body would have were its joint's rotation none, in the body's axes.
-// The joint is alone on its body.
+// Rotates v to the body's axes from the axes that the body has without its joint's rotation. The
+// joint is alone on its body.
 static void from_parent(const sap_model* model, const sap_model_joint_data* joint,
                         const double* q_WB, double v[3]) {
   const sap_model_body* body = &model->bodies[joint->body];
@@ -52,9 +54,10 @@ void sap_find_joint_drive(const sap_model* model, const sap_model_actuator* actu
   }
 }
 
+// Returns the last dof that moves both bodies, -1: none.
 static int32_t shared_dof(const sap_model* model, int32_t a, int32_t b) {
   int32_t i = model->bodies[a].last_dof, k = model->bodies[b].last_dof;
-  while (i != k) {  // dofs are numbered after those that they hang on
+  while (i != k) {  // a dof has a larger number than its parent
     if (i > k) {
       i = model->dof_parent[i];
     } else {
@@ -89,4 +92,26 @@ void sap_find_site_drive(const sap_model* model, const sap_model_actuator* a, co
   sap_v3_sub(arm, out->p[0], out->p[1]);
   out->length = sap_v3_dot(arm, out->force) + sap_v3_dot(r, a->direction + 3);
   out->shared = shared_dof(model, a->site_body, a->reference_body);
+}
+
+void sap_find_crank(const sap_model_actuator* actuator, const double* p_WB, const double* R_WB,
+                    sap_crank* out) {
+  const size_t crank = (size_t)actuator->crank_body, slider = (size_t)actuator->slider_body;
+  double a[3], arm[3], g_a[3];
+  sap_v3_place(out->p_C, p_WB + 3 * crank, R_WB + 9 * crank, actuator->crank_point);
+  sap_v3_place(out->p_P, p_WB + 3 * slider, R_WB + 9 * slider, actuator->slider_point);
+  sap_m3_mul_v3(a, R_WB + 9 * slider, actuator->slider_axis);
+  sap_v3_sub(arm, out->p_C, out->p_P);
+  const double s = sap_v3_dot(a, arm), r = actuator->crank_length;
+  const double e_2 = s * s + r * r - sap_v3_dot(arm, arm);
+  const bool closed = e_2 > 0.0;
+  const double e = closed ? sqrt(e_2) : 0.0;
+  const double share = closed ? 1.0 - s / e : 1.0;
+  sap_v3_scale(out->g_d, a, share);
+  sap_v3_scale(g_a, arm, share);
+  if (closed) {
+    sap_v3_add_scaled(out->g_d, arm, 1.0 / e);
+  }
+  sap_v3_cross(out->moment, a, g_a);
+  out->length = s - e;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a joint moves its body, and the directions of its dofs.
-//   Anchor and axis are fixed in the body. For the dofs, in world axes about the tree's point O:
+// Motion of a body by its joint, and the directions of the joint's dofs.
+//   Anchor and axis are fixed in the body. Directions in world axes about the tree's point O:
 //   hinge  S = [a; (p_WJ - O) x a]      slide  S = [0; a]
 //   ball   S_k = [b_k; (p_WJ - O) x b_k],  b_k the axes of the body after this joint
 //   free   S = [0; e_k], [b_k; 0]          (its body's origin is O)
@@ -19,8 +19,8 @@ static inline void sap_joint_turn(double p[3], double q[4], const double step[4]
   sap_v3_sub(p, p_WJ, arm);
 }
 
-// Moves (p, q) by one joint at x, its coordinates. Leaves in S (nv) the axes and, in the last
-// three, the anchor in the world.
+// Moves (p, q) by one joint at its coordinates x. Sets S (nv) to the axes and, in the last three
+// components, the anchor in the world.
 static inline void sap_joint_move(const sap_model_joint_data* joint, const double* x, double p[3],
                                   double q[4], double (*S)[6]) {
   double axis[3], anchor[3], step[4], R[9];
@@ -60,7 +60,7 @@ static inline void sap_joint_move(const sap_model_joint_data* joint, const doubl
   }
 }
 
-// From axes and anchors to the spatial directions about O, once the body stands with axes R.
+// Converts axes and anchors to spatial directions about O; R: axes of the body after all joints.
 static inline void sap_joint_finish(const sap_model_joint_data* joint, const double O[3],
                                     const double R[9], double (*S)[6]) {
   switch (joint->type) {

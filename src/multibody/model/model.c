@@ -1,13 +1,72 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a compiled model tells about itself, its states, and its end.
+// The compiled model: names, end, definitions and states out of it.
+#include "multibody/model/model_data.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "multibody/model/builder.h"
-#include "multibody/model/names.h"
+#include "multibody/model/check.h"
 
-// A model that lives does not change but for its holders, which any thread may count.
+const char* sap_element_text(sap_element kind) {
+  static const char* const texts[SAP_ELEMENT_COUNT] = {"body",     "joint",    "shape", "tendon",
+                                                       "actuator", "keyframe", "mesh",  "equality",
+                                                       "spring",   "bushing"};
+  return texts[kind];
+}
+
+sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* error) {
+  SAP_TRY(SAP_GROW(&names->text, &names->capacity, names->count + 1, error));
+  const int32_t id = names->count;
+  if (text == NULL || text[0] == '\0') {
+    names->text[id] = NULL;
+    names->count = id + 1;
+    return SAP_STATUS_OK;
+  }
+  const int32_t same = sap_name_map_find(&names->ids, text);
+  if (same >= 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "name '%s' is already that of %d", text, (int)same);
+  }
+  char* copy = sap_duplicate_string(text);
+  if (copy == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: name '%s'", text);
+  }
+  const sap_status status = sap_name_map_add(&names->ids, copy, id, NULL, error);
+  if (status != SAP_STATUS_OK) {
+    sap_free(copy);
+    return status;
+  }
+  names->text[id] = copy;
+  names->count = id + 1;
+  return SAP_STATUS_OK;
+}
+
+int32_t sap_names_find(const sap_model_names* names, const char* text) {
+  return text != NULL && text[0] != '\0' ? sap_name_map_find(&names->ids, text) : -1;
+}
+
+sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error) {
+  *to = (sap_model_names){0};
+  for (int32_t id = 0; id < from->count; ++id) {
+    const sap_status status = sap_names_add(to, from->text[id], error);
+    if (status != SAP_STATUS_OK) {
+      sap_names_clear(to);
+      return status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_names_clear(sap_model_names* names) {
+  for (int32_t id = 0; id < names->count; ++id) {
+    sap_free(names->text[id]);
+  }
+  sap_free(names->text);
+  sap_name_map_clear(&names->ids);
+  *names = (sap_model_names){0};
+}
+
+// The count of holders is the only part of a model that changes; any thread may change it.
 static sap_model* countable(const sap_model* model) {
   return (sap_model*)(uintptr_t)model;
 }
@@ -80,7 +139,7 @@ const sap_model_options* sap_model_get_options(const sap_model* model) {
   return model != NULL ? &model->options : NULL;
 }
 
-const char* sap_model_name(const sap_model* model, sap_element kind, int32_t id) {
+const char* sap_model_get_name(const sap_model* model, sap_element kind, int32_t id) {
   if (model == NULL || (int)kind < 0 || (int)kind >= SAP_ELEMENT_COUNT || id < 0 ||
       id >= model->names[kind].count || model->names[kind].text[id] == NULL) {
     return "";
@@ -95,77 +154,175 @@ int32_t sap_model_find(const sap_model* model, sap_element kind, const char* nam
   return sap_names_find(&model->names[kind], name);
 }
 
-// ARGUMENT unless 0 <= id < count.
-static sap_status check_id(const sap_model* model, sap_element kind, int32_t id, int32_t count,
-                           sap_error* error) {
+double sap_model_get_body_mass(const sap_model* model, int32_t body) {
+  return model != NULL && body >= 0 && body < model->sizes.bodies ? model->bodies[body].mass
+                                                                  : (double)NAN;
+}
+
+// Fails with ARGUMENT for a NULL model or an id out of range.
+static sap_status check_id(const sap_model* model, sap_element kind, int32_t id, sap_error* error) {
+  const char* text = sap_element_text(kind);
   if (model == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: model is NULL", sap_element_text(kind),
-                    (int)id);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: model is NULL", text, (int)id);
   }
+  const int32_t count = model->names[kind].count;
   if (id < 0 || id >= count) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: the model has %d", sap_element_text(kind),
-                    (int)id, (int)count);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: the model has %d", text, (int)id,
+                    (int)count);
   }
   return SAP_STATUS_OK;
 }
 
-static void store(int32_t* out, int32_t value) {
+// Checks the arguments of a getter and sets *name to the element's.
+static sap_status check_getter(const sap_model* model, sap_element kind, int32_t id,
+                               const void* out, const char** name, sap_error* error) {
+  if (out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s %d: out is NULL", sap_element_text(kind),
+                    (int)id);
+  }
+  SAP_TRY(check_id(model, kind, id, error));
+  *name = model->names[kind].text[id];
+  return SAP_STATUS_OK;
+}
+
+static void store_index(int32_t* out, int32_t value) {
   if (out != NULL) {
     *out = value;
   }
 }
 
-sap_status sap_model_joint(const sap_model* model, int32_t joint, sap_joint_type* type,
-                           int32_t* body, int32_t* q_start, int32_t* v_start, sap_error* error) {
-  const sap_status status =
-      check_id(model, SAP_ELEMENT_JOINT, joint, sap_model_get_sizes(model).joints, error);
+sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_joint_type* type,
+                                   int32_t* body, int32_t* q_start, int32_t* v_start,
+                                   sap_error* error) {
+  const sap_status status = check_id(model, SAP_ELEMENT_JOINT, joint, error);
   const bool known = status == SAP_STATUS_OK;
   if (known && type != NULL) {
     *type = model->joints[joint].type;
   }
-  store(body, known ? model->joints[joint].body : -1);
-  store(q_start, known ? model->joints[joint].q_start : -1);
-  store(v_start, known ? model->joints[joint].v_start : -1);
+  store_index(body, known ? model->joints[joint].body : -1);
+  store_index(q_start, known ? model->joints[joint].q_start : -1);
+  store_index(v_start, known ? model->joints[joint].v_start : -1);
   return status;
 }
 
-sap_status sap_model_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
-                           sap_error* error) {
-  const sap_status status =
-      check_id(model, SAP_ELEMENT_SHAPE, shape, sap_model_get_sizes(model).shapes, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  if (out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "shape %d: out is NULL", (int)shape);
-  }
-  *out = model->shapes[shape];
-  out->name = model->names[SAP_ELEMENT_SHAPE].text[shape];
+static void copy_body(const sap_model_body* from,
+                      sap_body_def* to){SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+
+sap_status
+    sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out, sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, out, &name, error));
+  *out = sap_body_def_default();
+  out->name = name;
+  copy_body(&model->bodies[body], out);
   return SAP_STATUS_OK;
 }
 
-double sap_model_body_mass(const sap_model* model, int32_t body) {
-  return model != NULL && body >= 0 && body < model->sizes.bodies ? model->bodies[body].mass
-                                                                  : (double)NAN;
+static void copy_joint(const sap_model_joint_data* from,
+                       sap_joint_def* to){SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+
+sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
+                               sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_JOINT, joint, out, &name, error));
+  *out = sap_joint_def_default();
+  out->name = name;
+  copy_joint(&model->joints[joint], out);
+  return SAP_STATUS_OK;
 }
 
-static void fill(double* to, const double* from, int32_t count) {
+sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_def* out,
+                               sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_SHAPE, shape, out, &name, error));
+  *out = model->shapes[shape];
+  out->name = name;
+  return SAP_STATUS_OK;
+}
+
+static void copy_tendon(const sap_model_tendon* from,
+                        sap_tendon_def* to){SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+
+sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
+                                sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_TENDON, tendon, out, &name, error));
+  const sap_model_tendon* t = &model->tendons[tendon];
+  *out = sap_tendon_def_default();
+  out->name = name;
+  out->njoints = t->count;
+  out->joints = model->tendon_joints + t->first;
+  out->coefficients = model->tendon_coefficients + t->first;
+  out->npoints = t->npoints;
+  out->point_bodies = model->tendon_point_bodies + t->first_point;
+  out->points = model->tendon_points + 3 * (size_t)t->first_point;
+  out->wraps = model->tendon_wraps + t->first_point;
+  copy_tendon(t, out);
+  return SAP_STATUS_OK;
+}
+
+static void copy_actuator(const sap_model_actuator* from, sap_actuator_def* to){
+    SAP_ACTUATOR_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+
+sap_status sap_model_get_actuator(const sap_model* model, int32_t actuator, sap_actuator_def* out,
+                                  sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_ACTUATOR, actuator, out, &name, error));
+  *out = sap_actuator_def_default();
+  out->name = name;
+  copy_actuator(&model->actuators[actuator], out);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_model_get_equality(const sap_model* model, int32_t equality, sap_equality_def* out,
+                                  sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_EQUALITY, equality, out, &name, error));
+  *out = model->equalities[equality];
+  out->name = name;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def* out,
+                              sap_error* error) {
+  const char* name = NULL;
+  SAP_TRY(check_getter(model, SAP_ELEMENT_MESH, mesh, out, &name, error));
+  const sap_model_mesh* m = &model->meshes[mesh];
+  *out = sap_mesh_def_default();
+  out->name = name;
+  out->vertex_count = m->nvertices;
+  out->vertices = model->mesh_vertices + 3 * (size_t)m->first_vertex;
+  return SAP_STATUS_OK;
+}
+
+int32_t sap_model_actuator_address(const sap_model* model, int32_t actuator) {
+  return model != NULL && actuator >= 0 && actuator < model->sizes.actuators
+             ? model->actuators[actuator].act
+             : -1;
+}
+
+int32_t sap_model_get_body_tree(const sap_model* model, int32_t body) {
+  return model != NULL && body >= 0 && body < model->sizes.bodies ? model->bodies[body].tree : -1;
+}
+
+int32_t sap_model_get_tree_dofs(const sap_model* model, int32_t tree) {
+  return model != NULL && tree >= 0 && tree < model->sizes.trees ? model->tree_sizes[tree] : 0;
+}
+
+static void copy_values(double* to, const double* from, int32_t count) {
   if (count > 0) {
     memcpy(to, from, (size_t)count * sizeof *to);
   }
 }
 
-sap_status sap_model_default_state(const sap_model* model, sap_state* state, sap_error* error) {
+sap_status sap_model_get_default_state(const sap_model* model, sap_state* state, sap_error* error) {
   if (model == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "default state: model or state is NULL");
   }
   const sap_model_sizes* n = &model->sizes;
-  const sap_status status = sap_state_resize_with(state, n->nq, n->nv, n->na, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
   state->t = 0.0;
-  fill(state->q, model->q_default, model->sizes.nq);
+  copy_values(state->q, model->q_default, model->sizes.nq);
   for (int32_t i = 0; i < model->sizes.nv; ++i) {
     state->v[i] = 0.0;
   }
@@ -175,27 +332,21 @@ sap_status sap_model_default_state(const sap_model* model, sap_state* state, sap
   return SAP_STATUS_OK;
 }
 
-sap_status sap_model_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
-                              double* control, sap_error* error) {
-  sap_status status =
-      check_id(model, SAP_ELEMENT_KEYFRAME, keyframe, sap_model_get_sizes(model).keyframes, error);
-  if (status == SAP_STATUS_OK && state == NULL) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL", (int)keyframe);
+sap_status sap_model_get_keyframe(const sap_model* model, int32_t keyframe, sap_state* state,
+                                  double* control, sap_error* error) {
+  SAP_TRY(check_id(model, SAP_ELEMENT_KEYFRAME, keyframe, error));
+  if (state == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "keyframe %d: state is NULL", (int)keyframe);
   }
-  if (status == SAP_STATUS_OK) {
-    const sap_model_sizes* n = &model->sizes;
-    status = sap_state_resize_with(state, n->nq, n->nv, n->na, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  const sap_model_sizes* n = &model->sizes;
+  SAP_TRY(sap_state_resize_with(state, n->nq, n->nv, n->na, error));
   const size_t k = (size_t)keyframe;
   state->t = model->key_t[k];
-  fill(state->q, model->key_q + k * (size_t)model->sizes.nq, model->sizes.nq);
-  fill(state->v, model->key_v + k * (size_t)model->sizes.nv, model->sizes.nv);
-  fill(state->act, model->key_act + k * (size_t)model->sizes.na, model->sizes.na);
+  copy_values(state->q, model->key_q + k * (size_t)model->sizes.nq, model->sizes.nq);
+  copy_values(state->v, model->key_v + k * (size_t)model->sizes.nv, model->sizes.nv);
+  copy_values(state->act, model->key_act + k * (size_t)model->sizes.na, model->sizes.na);
   if (control != NULL) {
-    fill(control, model->key_control + k * (size_t)model->sizes.nu, model->sizes.nu);
+    copy_values(control, model->key_control + k * (size_t)model->sizes.nu, model->sizes.nu);
   }
   return SAP_STATUS_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The compiled model: flat arrays that dynamics, geometry and the contact assembly read.
+// The compiled model: flat arrays for dynamics, geometry and the contact assembly.
 #ifndef SAP_MULTIBODY_MODEL_MODEL_DATA_H
 #define SAP_MULTIBODY_MODEL_MODEL_DATA_H
 
@@ -7,11 +7,10 @@
 
 #include <sapstep/model.h>
 
-#include "core/error.h"
 #include "core/name_map.h"
 
 typedef struct sap_model_body {
-  int32_t parent;
+  SAP_BODY_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
   int32_t tree;         // -1: does not move
   int32_t first_joint;  // its joints are body_joints[first_joint ...], in the order of motion
   int32_t njoints;
@@ -19,61 +18,32 @@ typedef struct sap_model_body {
   int32_t ndofs;
   int32_t last_dof;  // the last dof at or above it on the path to the root; -1: does not move
   int32_t weld;      // the body whose motion it shares: itself, or an ancestor (0: the world)
-  double p_PB[3], q_PB[4];
-  double mass;
-  double p_BCo[3];
-  double I_BCo_B[6];  // about the centre of mass, body axes: xx yy zz xy xz yz
-  bool any_inertia;
-  double gravity_compensation;
 } sap_model_body;
 
+// Fields that a joint's type does not use have their defaults; once compiled, spring_time and
+// spring_damping_ratio are 0: they have become stiffness and damping.
 typedef struct sap_model_joint_data {
-  sap_joint_type type;
-  int32_t body, tree;
+  SAP_JOINT_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
+  int32_t tree;
   int32_t q_start, v_start, nq, nv;
-  double p_BJ[3], axis[3];
-  double reference;
-  double lower, upper;
-  double limit_stiffness, limit_relaxation_time;
-  double stiffness, spring_reference, damping, armature, friction_loss;
-  double stiffness_cubic;
-  double effort_lower, effort_upper;         // infinite: none
-  double motor_speed;                        // infinite: none
-  double spring_time, spring_damping_ratio;  // have gone into stiffness and damping
-  bool locked;
 } sap_model_joint_data;
 
+// Once compiled, spring_lower and spring_upper are numbers.
 typedef struct sap_model_tendon {
+  SAP_TENDON_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
   int32_t first, count;          // into tendon_joints, tendon_coefficients; count 0: spatial
   int32_t first_point, npoints;  // into tendon_point_bodies, tendon_points; npoints 0: fixed
-  double lower, upper, limit_stiffness, limit_relaxation_time;
-  double stiffness, damping, friction_loss;
-  double spring_lower, spring_upper;  // numbers, once compiled
-  double effort_lower, effort_upper;  // infinite: none
-  double length0;                     // in the default pose (compiled)
+  double length0;                // in the default pose (compiled)
 } sap_model_tendon;
 
+// Once compiled, damping_ratio has become bias[2], muscle.force is > 0 and the lengths of muscles
+// are numbers.
 typedef struct sap_model_actuator {
-  sap_transmission transmission;
-  int32_t target;  // joint or tendon
-  int32_t crank_body, slider_body;
-  double crank_point[3], slider_point[3], slider_axis[3], crank_length;
-  double direction[6];
-  bool in_parent;
-  int32_t site_body, reference_body;
-  double site_point[3], site_q[4], reference_point[3], reference_q[4];
-  double gear, control_lower, control_upper, force_lower, force_upper;
-  double gain, gain_slope[2], bias[3];
-  double damping_ratio;  // has gone into bias[2], once compiled
-  int32_t act;           // index of its activation, -1: none
-  sap_activation activation;
-  double activation_time[3], activation_lower, activation_upper;
-  bool activation_early, muscle_gain, muscle_bias;
-  sap_muscle muscle;                  // force > 0, once compiled
-  double length_lower, length_upper;  // numbers of muscles, once compiled
+  SAP_ACTUATOR_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
+  int32_t act;  // index of its activation, -1: none
 } sap_model_actuator;
 
-// Convex hull of a mesh. Its numbers count from its own first vertex and face.
+// Convex hull of a mesh; vertices and faces are numbered from its own first ones.
 typedef struct sap_model_mesh {
   int32_t first_vertex, nvertices;  // into mesh_vertices, mesh_neighbor_start
   int32_t first_face, nfaces;       // into mesh_planes, mesh_face_start
@@ -90,7 +60,7 @@ typedef struct sap_model_names {
 } sap_model_names;
 
 struct sap_model {
-  atomic_int holders;         // beside the one that created it
+  atomic_int holders;         // besides the creator
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
 
@@ -139,9 +109,22 @@ struct sap_model {
   sap_model_names names[SAP_ELEMENT_COUNT];  // by sap_element
 };
 
-// One more that needs the model: it ends when its creator has destroyed it and all others
-// have released it. Release takes NULL.
+// Adds a holder: the model ends when its creator has destroyed it and all holders have released it.
 const sap_model* sap_model_hold(const sap_model* model);
-void sap_model_release(const sap_model* model);
+void sap_model_release(const sap_model* model);  // NULL allowed
+
+// Appends the next id's name (NULL or "": none); fails if the name is in use. A failed call changes
+// nothing.
+sap_status sap_names_add(sap_model_names* names, const char* text, sap_error* error);
+int32_t sap_names_find(const sap_model_names* names, const char* text);  // -1: unknown
+sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error);
+void sap_names_clear(sap_model_names* names);
+
+// Text of an element's kind: "body", "joint", ...
+const char* sap_element_text(sap_element kind);
+
+static inline bool sap_joint_is_scalar(sap_joint_type type) {
+  return type == SAP_JOINT_HINGE || type == SAP_JOINT_SLIDE;
+}
 
 #endif

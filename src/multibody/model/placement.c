@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//   With all spatial vectors of a tree about
-//   one point O, of a body's articulated inertia IA = I + sum IA_child, for its dofs, last first:
-//     U = IA S,  D = S.U + armature,  u = tau - S.f,  IA -= U U'/D,  f += U u/D
-//   outwards again, first dof first:  a_i = (u - U.A)/D,  A += S a_i.
+// Articulated-body recursion; all spatial vectors of a tree are about one point O.
+//   inwards, for the dofs of a body, last first, from IA = I + sum IA_child:
+//     U = IA S,  D = S . U + armature,  u = tau - S . f
+//     IA -= U U'/D,  f += U u/D
+//   outwards, first dof first:
+//     a_i = (u - U . A)/D,  A += S a_i
 #include "multibody/model/placement.h"
 
 #include <string.h>
 
 #include "core/memory.h"
-#include "multibody/model/crank.h"
 #include "multibody/model/drive.h"
 #include "multibody/model/joint_motion.h"
 #include "multibody/model/path.h"
@@ -126,8 +127,8 @@ double sap_placed_length(const sap_placed* placed, const sap_model_actuator* act
   return actuator->gear * target_length(placed, actuator);
 }
 
-// The generalized force of a force and a moment at a point of a body on the dofs behind `stop`,
-// added to the gradient.
+// Adds to the gradient the generalized force of a force and a moment at a point of a body, on the
+// dofs behind `stop`.
 static void push_behind(const sap_placed* placed, int32_t body, int32_t stop, const double point[3],
                         const double force[3], const double moment[3]) {
   const sap_model* model = placed->model;

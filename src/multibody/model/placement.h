@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where bodies are, for what is computed while a model is compiled: lengths of transmissions in any
-// configuration, their gradients, and accelerations that forces cause.
+// Poses of bodies while a model is compiled: lengths of transmissions in any configuration, their
+// gradients, and the accelerations that forces cause.
 #ifndef SAP_MULTIBODY_MODEL_PLACEMENT_H
 #define SAP_MULTIBODY_MODEL_PLACEMENT_H
 
@@ -24,16 +24,22 @@ typedef struct sap_placed {
   double *D, *u;          //                                                            (nv)
 } sap_placed;
 
-// In the default pose.
+// Places all bodies in the default pose.
 sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error);
 void sap_placed_clear(sap_placed* placed);
 // Places the wanted bodies at placed->q.
 void sap_placed_move(sap_placed* placed);
-// Length of what an actuator acts on, times its gear; where the bodies have been moved to.
+// Returns gear times the length of an actuator's transmission in the current pose.
 double sap_placed_length(const sap_placed* placed, const sap_model_actuator* actuator);
-// Fills placed->gradient, of the same; all bodies must stand where they belong.
+// Fills placed->gradient of that length; all bodies must be placed.
 void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator);
 // Fills placed->response from the gradient, by the articulated-body recursion.
 void sap_placed_respond(sap_placed* placed);
+
+// Finds the least and the largest of gear times the length over the ranges of the joints that move
+// it, with equalities between joints; infinite if a joint without range lets it grow without bound.
+// Leaves `placed` in another pose. In reach.c.
+sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator, double range[2],
+                          sap_error* error);
 
 #endif

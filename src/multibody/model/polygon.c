@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Andrew's monotone chain, then the corners that are none are taken out. cost: O(n log n)
+// Andrew's monotone chain; then flat corners are removed. cost: O(n log n)
 #include "multibody/model/polygon.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static int compare_points(const void* a, const void* b) {
   return (p->id > q->id) - (p->id < q->id);
 }
 
-// Twice the area of the triangle; > 0: counter-clockwise.
+// Returns twice the area of the triangle; > 0: counter-clockwise.
 static double turn(const sap_polygon_point* a, const sap_polygon_point* b,
                    const sap_polygon_point* c) {
   return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
@@ -62,10 +62,10 @@ static int32_t make_chain(sap_polygon* polygon, int32_t count) {
     }
     chain[n++] = p[i];
   }
-  return n - 1;  // the first stands at the end again
+  return n - 1;  // the first point is also the last
 }
 
-// Takes out corners that lie on the line through their neighbours until none does.
+// Removes corners on the line through their neighbours until there is none.
 static int32_t thin_out(sap_polygon_point* chain, int32_t n) {
   for (int32_t i = 0, kept = 0; n >= 3 && kept < n;) {
     const sap_polygon_point* a = &chain[(i + n - 1) % n];

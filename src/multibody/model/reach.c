@@ -1,20 +1,117 @@
 // SPDX-License-Identifier: BSD-3-Clause
-//   Of the box of the joints' ranges (a hinge without one: a whole turn; a ball: rotation vectors
-//   of its angle) the corners, if they are few, and points spread evenly (Weyl's sequence of the
-//   generalised golden ratio) are looked at; from the best of them a compass search goes on,
-//   halving its steps. Lengths may jump where a string slips off an obstacle: no gradients.
-#include "multibody/model/reach.h"
-
+// Range of the length of a transmission over the ranges of the joints that move it.
+//   The box of the joints' ranges (a hinge without range: a whole turn; a ball: rotation vectors of
+//   its angle) is sampled at its corners, if they are few, and at points spread evenly (Weyl's
+//   sequence of the generalised golden ratio). A compass search continues from the best of them,
+//   halving its steps. It uses no gradients: lengths may jump where a string slips off an obstacle.
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/quaternion.h"
+#include "multibody/model/placement.h"
+
+// Marks the joints above a body.
+static void mark_above(const sap_model* model, int32_t body, bool* moves) {
+  for (int32_t b = body; b > 0; b = model->bodies[b].parent) {
+    for (int32_t k = 0; k < model->bodies[b].njoints; ++k) {
+      moves[model->body_joints[model->bodies[b].first_joint + k]] = true;
+    }
+  }
+}
+
+// Marks joints that move at least one of the bodies but not all of them alike.
+static void mark_between(const sap_model* model, const int32_t* bodies, int32_t count, bool* moves,
+                         bool* scratch) {
+  for (int32_t i = 0; i < count; ++i) {
+    mark_above(model, bodies[i], moves);
+  }
+  // A joint above all of them moves nothing.
+  for (int32_t j = 0; j < model->sizes.joints; ++j) {
+    bool all = moves[j];
+    for (int32_t i = 0; i < count && all; ++i) {
+      memset(scratch, 0, (size_t)model->sizes.joints * sizeof *scratch);
+      mark_above(model, bodies[i], scratch);
+      all = scratch[j];
+    }
+    moves[j] = moves[j] && !all;
+  }
+}
+
+// Marks the joints that change the length. bodies: room for the bodies of a tendon's points, or of
+// both ends of another transmission.
+static void mark_joints(const sap_model* model, const sap_model_actuator* a, int32_t* bodies,
+                        bool* moves, bool* scratch) {
+  if (a->transmission == SAP_TRANSMISSION_JOINT) {
+    moves[a->target] = true;
+    return;
+  }
+  if (a->transmission == SAP_TRANSMISSION_SLIDER_CRANK ||
+      (a->transmission == SAP_TRANSMISSION_SITE && a->reference_body >= 0)) {
+    const bool crank = a->transmission == SAP_TRANSMISSION_SLIDER_CRANK;
+    bodies[0] = crank ? a->crank_body : a->site_body;
+    bodies[1] = crank ? a->slider_body : a->reference_body;
+    mark_between(model, bodies, 2, moves, scratch);
+    return;
+  }
+  if (a->transmission == SAP_TRANSMISSION_SITE || a->transmission == SAP_TRANSMISSION_ADHESION) {
+    return;  // its length is always zero
+  }
+  const sap_model_tendon* t = &model->tendons[a->target];
+  for (int32_t k = t->first; k < t->first + t->count; ++k) {
+    moves[model->tendon_joints[k]] = true;
+  }
+  int32_t count = 0;
+  for (int32_t k = t->first_point; k < t->first_point + t->npoints; ++k) {
+    const sap_tendon_wrap* wrap = &model->tendon_wraps[k];
+    if (wrap->way != SAP_TENDON_PULLEY) {
+      bodies[count++] = model->tendon_point_bodies[k];
+      if (wrap->way != SAP_TENDON_POINT && wrap->side_body >= 0) {
+        bodies[count++] = wrap->side_body;
+      }
+    }
+  }
+  mark_between(model, bodies, count, moves, scratch);
+}
+
+// Marks the joint that leads a marked coupled joint.
+static void follow_couplings(const sap_model* model, bool* moves) {
+  for (int32_t pass = 0; pass < model->sizes.equalities; ++pass) {
+    for (int32_t e = 0; e < model->sizes.equalities; ++e) {
+      const sap_equality_def* equality = &model->equalities[e];
+      if (equality->type == SAP_EQUALITY_JOINT && equality->active && moves[equality->a] &&
+          equality->b >= 0) {
+        moves[equality->b] = true;
+      }
+    }
+  }
+}
+
+// Finds the joints (joints) that change the length; a coupled joint counts as the joint that leads
+// it.
+static sap_status find_joints(const sap_model* model, const sap_model_actuator* actuator,
+                              bool* moves, sap_error* error) {
+  const int32_t npoints = actuator->transmission == SAP_TRANSMISSION_TENDON
+                              ? model->tendons[actuator->target].npoints
+                              : 0;
+  bool* scratch = sap_allocate((size_t)model->sizes.joints, sizeof *scratch);
+  int32_t* bodies = sap_allocate(2 * (size_t)npoints + 2, sizeof *bodies);
+  sap_status status = SAP_STATUS_OK;
+  if (scratch == NULL || bodies == NULL) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: range of an actuator");
+  } else {
+    mark_joints(model, actuator, bodies, moves, scratch);
+    follow_couplings(model, moves);
+  }
+  sap_free(scratch);
+  sap_free(bodies);
+  return status;
+}
 
 enum {
   CORNER_DIMENSIONS = 6,  // up to 64 corners
   SPREAD = 256,           // points
-  STARTS = 6,             // that are searched from
+  STARTS = 6,             // of the compass search
   HALVINGS = 26           // of steps, from half the range to 1e-8 of it
 };
 
@@ -49,7 +146,7 @@ static void add_variable(search* s, int32_t joint, double lower, double upper) {
   s->variables[s->count++] = (variable){joint, lower, upper};
 }
 
-// The box; false: the length has no bound.
+// Lists the box of variables; false: the length has no bound.
 static bool list_variables(search* s, const bool* moves) {
   const sap_model* model = s->placed->model;
   const bool angles_close = s->actuator->transmission != SAP_TRANSMISSION_JOINT &&
@@ -85,7 +182,7 @@ static bool list_variables(search* s, const bool* moves) {
 
 static void apply_couplings(sap_placed* placed) {
   const sap_model* model = placed->model;
-  // As often as couplings may hang on couplings.
+  // Couplings may depend on couplings.
   for (int32_t pass = 0; pass < model->sizes.equalities; ++pass) {
     for (int32_t e = 0; e < model->sizes.equalities; ++e) {
       const sap_equality_def* c = &model->equalities[e];
@@ -121,8 +218,8 @@ static double evaluate(const search* s, const double* x) {
   return s->sign * sap_placed_length(s->placed, s->actuator);
 }
 
-// Keeps the best places, best first.
-static void look(search* s) {
+// Evaluates s->x and inserts it into the best starts, best first.
+static void try_point(search* s) {
   const double value = evaluate(s, s->x);
   const size_t bytes = (size_t)s->count * sizeof *s->x;
   int32_t at = STARTS;
@@ -140,7 +237,7 @@ static void look(search* s) {
   memcpy(s->starts + (size_t)(at * s->count), s->x, bytes);
 }
 
-// The root of g^(n+1) = g + 1.
+// Returns the root of g^(n+1) = g + 1.
 static double golden(int32_t n) {
   double g = 1.5;
   for (int i = 0; i < 60; ++i) {
@@ -149,7 +246,7 @@ static double golden(int32_t n) {
   return g;
 }
 
-static void look_around(search* s) {
+static void sample_box(search* s) {
   for (int32_t k = 0; k < STARTS; ++k) {
     s->best[k] = -(double)INFINITY;
   }
@@ -157,7 +254,7 @@ static void look_around(search* s) {
     for (int32_t i = 0; i < s->count; ++i) {
       s->x[i] = (c >> i & 1) != 0 ? s->variables[i].upper : s->variables[i].lower;
     }
-    look(s);
+    try_point(s);
   }
   const double g = golden(s->count);
   for (int32_t n = 0; n < SPREAD; ++n) {
@@ -167,11 +264,11 @@ static void look_around(search* s) {
       const double share = fmod(0.5 + (double)n * step, 1.0);
       s->x[i] = s->variables[i].lower + share * (s->variables[i].upper - s->variables[i].lower);
     }
-    look(s);
+    try_point(s);
   }
 }
 
-// The best that a compass search finds from a start.
+// Returns the best value of a compass search from x.
 static double climb(search* s, double* x, double value) {
   double share = 0.25;
   for (int32_t h = 0; h < HALVINGS; share *= 0.5, ++h) {
@@ -200,7 +297,7 @@ static double climb(search* s, double* x, double value) {
 
 static double extreme(search* s, double sign) {
   s->sign = sign;
-  look_around(s);
+  sample_box(s);
   double best = -(double)INFINITY;
   for (int32_t k = 0; k < STARTS; ++k) {
     if (isfinite(s->best[k])) {
@@ -211,7 +308,7 @@ static double extreme(search* s, double sign) {
 }
 
 // Only bodies that the joints move, and those above them, need placing.
-static void want(sap_placed* placed, const sap_model_actuator* a) {
+static void set_wanted(sap_placed* placed, const sap_model_actuator* a) {
   const sap_model* model = placed->model;
   if (a->transmission != SAP_TRANSMISSION_TENDON || model->tendons[a->target].npoints == 0) {
     return;
@@ -238,7 +335,7 @@ static void measure(search* s, const bool* moves, double range[2]) {
     range[1] = (double)INFINITY;
     return;
   }
-  want(placed, s->actuator);
+  set_wanted(placed, s->actuator);
   range[0] = extreme(s, -1.0);
   range[1] = extreme(s, 1.0);
   memcpy(placed->q, model->q_default, (size_t)model->sizes.nq * sizeof(double));
@@ -259,7 +356,7 @@ sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: range of an actuator");
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_find_reach_joints(model, actuator, moves, error);
+    status = find_joints(model, actuator, moves, error);
   }
   if (status == SAP_STATUS_OK) {
     measure(&s, moves, range);

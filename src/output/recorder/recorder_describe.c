@@ -20,7 +20,7 @@ typedef struct description {
 } description;
 
 static const char* element_name(const void* model, sap_element kind, int32_t id) {
-  return sap_model_name(model, kind, id);
+  return sap_model_get_name(model, kind, id);
 }
 
 static void fill_elements(const sap_model* model, description* d) {
@@ -33,13 +33,13 @@ static void fill_elements(const sap_model* model, description* d) {
   }
   for (int32_t i = 0; i < model->sizes.joints; ++i) {
     sap_recorded_joint* joint = &d->joints[i];
-    (void)sap_model_joint(model, i, &joint->type, &joint->body, &joint->first_q, &joint->first_v,
-                          NULL);
+    (void)sap_model_joint_address(model, i, &joint->type, &joint->body, &joint->first_q,
+                                  &joint->first_v, NULL);
   }
   for (int32_t i = 0; i < model->sizes.shapes; ++i) {
     sap_shape_def shape;
     sap_recorded_shape* to = &d->shapes[i];
-    if (sap_model_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
+    if (sap_model_get_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
       *to = (sap_recorded_shape){
           .type = shape.type, .body = shape.body, .mesh = shape.mesh, .collides = true};
       memcpy(to->size, shape.size, sizeof to->size);

@@ -128,7 +128,7 @@ class Scene:
         return [self._name(element, i) for i in range(getattr(self._sizes, _COUNTS[kind]))]
 
     def _name(self, element: int, index: int) -> str:
-        return str(ffi.string(lib.sap_model_name(self._model, element, index)).decode(errors="replace"))
+        return str(ffi.string(lib.sap_model_get_name(self._model, element, index)).decode(errors="replace"))
 
     def find(self, kind: str, name: str) -> int:
         """The id of a named element."""
@@ -146,7 +146,7 @@ class Scene:
         index = self._index("joint", which)
         joint, q, v = ffi.new("sap_joint_def*"), ffi.new("int32_t*"), ffi.new("int32_t*")
         call(lib.sap_model_get_joint, self._model, index, joint)
-        call(lib.sap_model_joint, self._model, index, ffi.NULL, ffi.NULL, q, v)
+        call(lib.sap_model_joint_address, self._model, index, ffi.NULL, ffi.NULL, q, v)
         kind = ffi.string(ffi.cast("sap_joint_type", joint.type)).rsplit("_", 1)[1].lower()
         nq, nv = _COORDINATES.get(kind, (1, 1))
         name = self._name(lib.SAP_ELEMENT_JOINT, index)

@@ -109,7 +109,7 @@ class Simulation(Scene, StateOwner):
         self._c = OwningHandle(type(self).__name__)
         self._c.make("multibody", lib.sap_multibody_create, self._model, end=lib.sap_multibody_destroy)
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
-        call(lib.sap_model_default_state, self._model, state)
+        call(lib.sap_model_get_default_state, self._model, state)
         with self._c as c:
             c.model, c.applied, c.pushes = self._model, None, {}
             system = lib.sap_multibody_system(c.multibody)
@@ -149,9 +149,9 @@ class Simulation(Scene, StateOwner):
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
         control = np.zeros(self.nu)
         if keyframe is None:
-            call(lib.sap_model_default_state, self._model, state)
+            call(lib.sap_model_get_default_state, self._model, state)
         else:
-            call(lib.sap_model_keyframe, self._model, self._index("keyframe", keyframe), state, pointer(control))
+            call(lib.sap_model_get_keyframe, self._model, self._index("keyframe", keyframe), state, pointer(control))
         with self._c as c:
             if keyframe is not None:
                 self._control[:] = control

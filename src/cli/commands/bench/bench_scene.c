@@ -27,9 +27,9 @@ sap_status bench_scene_open(bench_scene* s, const cli_scene* from,
     status = sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_model_default_state(s->model, &s->start, error);
+    status = sap_model_get_default_state(s->model, &s->start, error);
   }
-  return status == SAP_STATUS_OK ? sap_model_default_state(s->model, &s->state, error) : status;
+  return status == SAP_STATUS_OK ? sap_model_get_default_state(s->model, &s->state, error) : status;
 }
 
 void bench_scene_close(bench_scene* s) {

@@ -155,7 +155,8 @@ sap_status compare_probe_find(const compare_quantity* q, const sap_model* model,
       sap_joint_type type;
       int32_t at, v;
       const int32_t joint = sap_model_find(model, SAP_ELEMENT_JOINT, q->name + 6);
-      if (joint < 0 || sap_model_joint(model, joint, &type, NULL, &at, &v, NULL) != SAP_STATUS_OK ||
+      if (joint < 0 ||
+          sap_model_joint_address(model, joint, &type, NULL, &at, &v, NULL) != SAP_STATUS_OK ||
           type != SAP_JOINT_FREE) {
         return refuse(q->name, "the scene has no free joint of that name", error);
       }

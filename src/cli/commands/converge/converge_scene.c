@@ -25,7 +25,7 @@ static sap_status find_joint(const converge_study* s, const char* name, int32_t*
   if (joint < 0) {
     return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
   }
-  const sap_status status = sap_model_joint(s->model, joint, &type, NULL, q, v, error);
+  const sap_status status = sap_model_joint_address(s->model, joint, &type, NULL, q, v, error);
   if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
     return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
                   s->options.scene.path, name);

@@ -110,7 +110,7 @@ bool run_controls_of_keyframe(const char* name, const sap_model* model, double* 
     return false;
   }
   sap_state unused = {0};
-  *status = sap_model_keyframe(model, keyframe, &unused, control, error);
+  *status = sap_model_get_keyframe(model, keyframe, &unused, control, error);
   sap_state_clear(&unused);
   return true;
 }

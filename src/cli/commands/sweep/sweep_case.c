@@ -71,12 +71,12 @@ static sap_status set_start(const char* keyframe, const sweep_setup* setup, cons
                             sap_state* state, double* control, sap_error* error) {
   sap_status status;
   if (keyframe == NULL || keyframe[0] == '\0') {
-    status = sap_model_default_state(model, state, error);
+    status = sap_model_get_default_state(model, state, error);
   } else {
     int32_t id;
     status = cli_find_keyframe(model, "the scene", keyframe, &id, error);
     if (status == SAP_STATUS_OK) {
-      status = sap_model_keyframe(model, id, state, control, error);
+      status = sap_model_get_keyframe(model, id, state, control, error);
     }
   }
   for (int i = 0; status == SAP_STATUS_OK && i < setup->state_count; ++i) {

@@ -187,7 +187,7 @@ bool sweep_find_coordinate(const sap_model* model, const char* name, sweep_coord
   }
   sap_joint_type type;
   const int32_t id = sap_model_find(model, SAP_ELEMENT_JOINT, joint);
-  if (id < 0 || sap_model_joint(model, id, &type, NULL, &q, &v, NULL) != SAP_STATUS_OK) {
+  if (id < 0 || sap_model_joint_address(model, id, &type, NULL, &q, &v, NULL) != SAP_STATUS_OK) {
     return false;
   }
   out->velocity = name[0] == 'v';

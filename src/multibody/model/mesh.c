@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Meshes: checks, mass properties from triangles at density 1, convex hulls of the model.
+//   solid  each triangle (a, b, c) and a point o make a tetrahedron; with r from o,
+//            e = (a - o, b - o, c - o),  s = a + b + c - 3 o
+//            V = (a - o) . ((b - o) x (c - o))/6,  < 0 if the triangle faces o
+//            integral r dV    = V s/4
+//            integral r r' dV = V (s s' + sum e e')/20
+//   shell  area A with its centroid s/3
+//            integral r r' dA = A (s s' + sum e e')/12
+// o is the area-weighted mean of the triangles' centroids. MuJoCo's legacy way counts all V
+// positive, and repeats the sum with o in the centre of mass found. cost: O(faces)
+#include "multibody/model/hull.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "math/vector3.h"
+#include "multibody/model/builder.h"
+
+// Checks counts, vertices and the vertex numbers of the faces.
+static sap_status check_mesh(const sap_checker* checker, const sap_mesh_def* def) {
+  if (def->vertex_count < 1 || def->vertices == NULL) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "has no vertices");
+  }
+  if (def->vertex_count > INT32_MAX / 12 || def->face_count > INT32_MAX / 12) {
+    return sap_check_fail(checker, SAP_STATUS_MEMORY, "too many vertices or faces");
+  }
+  if (def->face_count < 0 || (def->face_count > 0 && def->faces == NULL)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "face_count = %d must be >= 0, with faces",
+                          (int)def->face_count);
+  }
+  SAP_TRY(sap_check_vector(checker, "vertices", def->vertices, 3 * def->vertex_count));
+  for (int32_t i = 0; i < 3 * def->face_count; ++i) {
+    SAP_TRY(sap_check_id(checker, "faces", def->faces[i], 0, def->vertex_count));
+  }
+  return SAP_STATUS_OK;
+}
+
+typedef struct directed_edge {
+  int32_t low, high;
+  int32_t sign;  // +1: from low to high
+} directed_edge;
+
+static int compare_edges(const void* a, const void* b) {
+  const directed_edge* p = a;
+  const directed_edge* q = b;
+  if (p->low != q->low) {
+    return p->low < q->low ? -1 : 1;
+  }
+  if (p->high != q->high) {
+    return p->high < q->high ? -1 : 1;
+  }
+  return (p->sign > q->sign) - (p->sign < q->sign);
+}
+
+// Fails with ARGUMENT unless every directed edge occurs once, and once in the other direction.
+static sap_status check_closed(const sap_checker* checker, const int32_t* faces, int32_t count) {
+  const size_t total = 3 * (size_t)count;
+  directed_edge* edges = sap_allocate(total, sizeof *edges);
+  if (edges == NULL) {
+    return sap_check_fail(checker, SAP_STATUS_MEMORY, "out of memory");
+  }
+  for (size_t i = 0; i < total; ++i) {
+    const int32_t a = faces[i], b = faces[i % 3 == 2 ? i - 2 : i + 1];
+    edges[i] = (directed_edge){a < b ? a : b, a < b ? b : a, a < b ? 1 : -1};
+  }
+  qsort(edges, total, sizeof *edges, compare_edges);
+  sap_status status = SAP_STATUS_OK;
+  for (size_t i = 0; i < total && status == SAP_STATUS_OK; i += 2) {
+    const directed_edge* e = &edges[i];
+    const bool paired = i + 1 < total && e[1].low == e->low && e[1].high == e->high &&
+                        e->sign == -1 && e[1].sign == 1;
+    const bool again = i + 2 < total && e[2].low == e->low && e[2].high == e->high;
+    if (!paired || again) {
+      status = sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                              "its faces are not closed: the edge between vertices %d and %d does "
+                              "not belong to two faces of the same orientation",
+                              (int)e->low, (int)e->high);
+    }
+  }
+  sap_free(edges);
+  return status;
+}
+
+typedef struct triangles {
+  const double* vertices;
+  const int32_t* faces;
+  int32_t count;
+  int32_t* owned;  // faces if made here
+} triangles;
+
+typedef struct moments {
+  double zeroth, first[3], second[6];  // of r from o; second: xx yy zz xy xz yz
+} moments;
+
+static void get_edges(const triangles* t, int32_t i, const double o[3], double e[3][3]) {
+  for (int k = 0; k < 3; ++k) {
+    sap_v3_sub(e[k], t->vertices + 3 * (size_t)t->faces[3 * (size_t)i + (size_t)k], o);
+  }
+}
+
+// Returns twice the area times the normal in `out`.
+static void area_vector(double e[3][3], double out[3]) {
+  double u[3], v[3];
+  sap_v3_sub(u, e[1], e[0]);
+  sap_v3_sub(v, e[2], e[0]);
+  sap_v3_cross(out, u, v);
+}
+
+// Sets o to the mean of the triangles' centroids, weighted by area; returns the total area.
+static double area_center(const triangles* t, double o[3]) {
+  double total = 0.0, sum[3] = {0.0, 0.0, 0.0};
+  const double* origin = t->vertices;
+  for (int32_t i = 0; i < t->count; ++i) {
+    double e[3][3], n[3];
+    get_edges(t, i, origin, e);
+    area_vector(e, n);
+    const double area = 0.5 * sap_v3_norm(n);
+    total += area;
+    for (int k = 0; k < 3; ++k) {
+      sap_v3_add_scaled(sum, e[k], area / 3.0);
+    }
+  }
+  sap_v3_copy(o, origin);
+  if (total > 0.0) {
+    sap_v3_add_scaled(o, sum, 1.0 / total);
+  }
+  return total;
+}
+
+static void add_triangle(moments* m, double e[3][3], sap_mesh_solid solid) {
+  static const int row[6] = {0, 1, 2, 0, 0, 1}, column[6] = {0, 1, 2, 1, 2, 2};
+  double n[3], s[3];
+  area_vector(e, n);
+  sap_v3_add(s, e[0], e[1]);
+  sap_v3_add(s, s, e[2]);
+  double weight = sap_v3_dot(e[0], n) / 6.0, mean = 0.25, square = 1.0 / 20.0;
+  if (solid == SAP_MESH_LEGACY) {
+    weight = fabs(weight);
+  } else if (solid == SAP_MESH_SHELL) {
+    weight = 0.5 * sap_v3_norm(n);
+    mean = 1.0 / 3.0;
+    square = 1.0 / 12.0;
+  }
+  m->zeroth += weight;
+  sap_v3_add_scaled(m->first, s, mean * weight);
+  for (int k = 0; k < 6; ++k) {
+    const int i = row[k], j = column[k];
+    double sum = s[i] * s[j];
+    for (int c = 0; c < 3; ++c) {
+      sum += e[c][i] * e[c][j];
+    }
+    m->second[k] += weight * square * sum;
+  }
+}
+
+// Converts moments about o to the centre of mass and the inertia about it.
+static void set_mass(const moments* m, const double o[3], sap_mesh_mass* out) {
+  double c[3], p[6];
+  sap_v3_scale(c, m->first, 1.0 / m->zeroth);
+  sap_v3_add(out->center, o, c);
+  const double cc[6] = {c[0] * c[0], c[1] * c[1], c[2] * c[2],
+                        c[0] * c[1], c[0] * c[2], c[1] * c[2]};
+  for (int k = 0; k < 6; ++k) {
+    p[k] = m->second[k] - m->zeroth * cc[k];
+  }
+  out->volume = m->zeroth;
+  for (int k = 0; k < 3; ++k) {
+    out->inertia[k] = p[0] + p[1] + p[2] - p[k];
+    out->inertia[3 + k] = -p[3 + k];
+  }
+}
+
+// Makes triangles of the hull: each face is a fan.
+static sap_status hull_triangles(const sap_hull* hull, triangles* t, sap_error* error) {
+  const int32_t count = hull->face_start[hull->nfaces] - 2 * hull->nfaces;
+  t->owned = sap_allocate(3 * (size_t)count, sizeof *t->owned);
+  if (t->owned == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  }
+  int32_t* out = t->owned;
+  for (int32_t f = 0; f < hull->nfaces; ++f) {
+    const int32_t first = hull->face_start[f];
+    for (int32_t i = first + 1; i + 1 < hull->face_start[f + 1]; ++i) {
+      *out++ = hull->face_vertices[first];
+      *out++ = hull->face_vertices[i];
+      *out++ = hull->face_vertices[i + 1];
+    }
+  }
+  t->vertices = hull->vertices;
+  t->faces = t->owned;
+  t->count = count;
+  return SAP_STATUS_OK;
+}
+
+static void sum_moments(const triangles* t, const double o[3], sap_mesh_solid solid, moments* m) {
+  *m = (moments){0};
+  for (int32_t i = 0; i < t->count; ++i) {
+    double e[3][3];
+    get_edges(t, i, o, e);
+    add_triangle(m, e, solid);
+  }
+}
+
+static sap_status compute_mass(const sap_checker* checker, const triangles* t, sap_mesh_solid solid,
+                               sap_mesh_mass* out) {
+  double o[3];
+  const double area = area_center(t, o);
+  if (!(area > 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "its faces have no area");
+  }
+  moments m;
+  sum_moments(t, o, solid, &m);
+  if (solid == SAP_MESH_EXACT) {
+    SAP_TRY(check_closed(checker, t->faces, t->count));
+  }
+  if (!(m.zeroth > 0.0)) {
+    return sap_check_fail(checker, SAP_STATUS_ARGUMENT,
+                          "its volume is %g, but must be > 0: are its faces counter-clockwise "
+                          "from outside?",
+                          m.zeroth);
+  }
+  if (solid == SAP_MESH_LEGACY) {
+    sap_v3_add_scaled(o, m.first, 1.0 / m.zeroth);
+    sum_moments(t, o, solid, &m);
+    sap_v3_set(m.first, 0.0, 0.0, 0.0);
+  }
+  set_mass(&m, o, out);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mesh_def_mass(const sap_mesh_def* def, sap_mesh_solid solid, sap_mesh_mass* out,
+                             sap_error* error) {
+  if (def == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "mesh: definition or out is NULL");
+  }
+  SAP_TRY(sap_check_cookie(def->cookie, "sap_mesh_def", error));
+  const sap_checker checker = {"mesh", def->name, 0, error};
+  if ((int)solid < SAP_MESH_CONVEX || (int)solid > SAP_MESH_SHELL) {
+    return sap_check_fail(&checker, SAP_STATUS_ARGUMENT, "solid = %d must be 0 to 3", (int)solid);
+  }
+  sap_status status = check_mesh(&checker, def);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  triangles t = {def->vertices, def->faces, def->face_count, NULL};
+  sap_hull hull = {0};
+  if (def->face_count == 0 || solid == SAP_MESH_CONVEX) {
+    sap_error reason = {0};
+    status = sap_hull_create(def->vertices, def->vertex_count, &hull, &reason);
+    if (status == SAP_STATUS_OK) {
+      status = hull_triangles(&hull, &t, &reason);
+    }
+    if (status != SAP_STATUS_OK) {
+      status = sap_check_fail(&checker, status, "%s", reason.message);
+    }
+    solid = solid == SAP_MESH_SHELL ? solid : SAP_MESH_CONVEX;
+  }
+  if (status == SAP_STATUS_OK) {
+    status = compute_mass(&checker, &t, solid, out);
+  }
+  sap_free(t.owned);
+  sap_hull_clear(&hull);
+  return status;
+}
+
+sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, int32_t* id,
+                                sap_error* error) {
+  SAP_BUILDER_BEGIN(builder, def, sap_mesh_def, "mesh", error);
+  const sap_checker checker = {"mesh", def->name, builder->nmeshes, error};
+  sap_hull hull = {0};
+  sap_error reason = {0};
+  SAP_TRY(check_mesh(&checker, def));
+  sap_status status = sap_hull_create(def->vertices, def->vertex_count, &hull, &reason);
+  if (status != SAP_STATUS_OK) {
+    return sap_check_fail(&checker, status, "%s", reason.message);
+  }
+  status = SAP_GROW(&builder->hulls, &builder->hull_capacity, builder->nmeshes + 1, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_builder_add_name(builder, SAP_ELEMENT_MESH, def->name, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    sap_hull_clear(&hull);
+    return status;
+  }
+  builder->hulls[builder->nmeshes] = hull;
+  if (id != NULL) {
+    *id = builder->nmeshes;
+  }
+  ++builder->nmeshes;
+  return SAP_STATUS_OK;
+}
+
+static sap_status allocate_hulls(const sap_builder* builder, sap_model* model, sap_error* error) {
+  size_t vertices = 0, neighbors = 0, faces = 0, corners = 0;
+  for (int32_t i = 0; i < builder->nmeshes; ++i) {
+    const sap_hull* hull = &builder->hulls[i];
+    vertices += (size_t)hull->nvertices;
+    neighbors += (size_t)hull->neighbor_start[hull->nvertices];
+    faces += (size_t)hull->nfaces;
+    corners += (size_t)hull->face_start[hull->nfaces];
+  }
+  if (neighbors > INT32_MAX || corners > INT32_MAX || vertices > INT32_MAX / 3) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");
+  }
+  model->meshes = sap_allocate((size_t)builder->nmeshes, sizeof *model->meshes);
+  model->mesh_vertices = sap_allocate(3 * vertices, sizeof *model->mesh_vertices);
+  model->mesh_neighbor_start = sap_allocate(vertices + 1, sizeof *model->mesh_neighbor_start);
+  model->mesh_neighbors = sap_allocate(neighbors, sizeof *model->mesh_neighbors);
+  model->mesh_planes = sap_allocate(4 * faces, sizeof *model->mesh_planes);
+  model->mesh_face_start = sap_allocate(faces + 1, sizeof *model->mesh_face_start);
+  model->mesh_face_vertices = sap_allocate(corners, sizeof *model->mesh_face_vertices);
+  if (model->meshes == NULL || model->mesh_vertices == NULL || model->mesh_neighbor_start == NULL ||
+      model->mesh_neighbors == NULL || model->mesh_planes == NULL ||
+      model->mesh_face_start == NULL || model->mesh_face_vertices == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: meshes");
+  }
+  return SAP_STATUS_OK;
+}
+
+static void set_bounds(const sap_hull* hull, sap_model_mesh* mesh) {
+  double lower[3], upper[3], arm[3];
+  sap_v3_copy(lower, hull->vertices);
+  sap_v3_copy(upper, hull->vertices);
+  for (int32_t i = 0; i < 3 * hull->nvertices; ++i) {
+    lower[i % 3] = fmin(lower[i % 3], hull->vertices[i]);
+    upper[i % 3] = fmax(upper[i % 3], hull->vertices[i]);
+  }
+  for (int k = 0; k < 3; ++k) {
+    mesh->center[k] = 0.5 * lower[k] + 0.5 * upper[k];
+    mesh->half[k] = 0.5 * upper[k] - 0.5 * lower[k];
+  }
+  for (int32_t i = 0; i < hull->nvertices; ++i) {
+    sap_v3_sub(arm, hull->vertices + 3 * (size_t)i, mesh->center);
+    mesh->radius = fmax(mesh->radius, sap_v3_norm(arm));
+  }
+}
+
+// Appends the row starts of a table, shifted by `offset`.
+static void append_starts(int32_t* out, const int32_t* in, int32_t count, int32_t offset) {
+  for (int32_t i = 0; i <= count; ++i) {
+    out[i] = in[i] + offset;
+  }
+}
+
+sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error) {
+  SAP_TRY(allocate_hulls(builder, model, error));
+  model->sizes.meshes = builder->nmeshes;
+  int32_t vertex = 0, face = 0;
+  for (int32_t i = 0; i < builder->nmeshes; ++i) {
+    const sap_hull* hull = &builder->hulls[i];
+    sap_model_mesh* mesh = &model->meshes[i];
+    const int32_t neighbor = model->mesh_neighbor_start[vertex];
+    const int32_t corner = model->mesh_face_start[face];
+    mesh->first_vertex = vertex;
+    mesh->nvertices = hull->nvertices;
+    mesh->first_face = face;
+    mesh->nfaces = hull->nfaces;
+    set_bounds(hull, mesh);
+    memcpy(model->mesh_vertices + 3 * (size_t)vertex, hull->vertices,
+           3 * (size_t)hull->nvertices * sizeof *hull->vertices);
+    memcpy(model->mesh_planes + 4 * (size_t)face, hull->planes,
+           4 * (size_t)hull->nfaces * sizeof *hull->planes);
+    memcpy(model->mesh_neighbors + neighbor, hull->neighbors,
+           (size_t)hull->neighbor_start[hull->nvertices] * sizeof *hull->neighbors);
+    memcpy(model->mesh_face_vertices + corner, hull->face_vertices,
+           (size_t)hull->face_start[hull->nfaces] * sizeof *hull->face_vertices);
+    append_starts(model->mesh_neighbor_start + vertex, hull->neighbor_start, hull->nvertices,
+                  neighbor);
+    append_starts(model->mesh_face_start + face, hull->face_start, hull->nfaces, corner);
+    vertex += hull->nvertices;
+    face += hull->nfaces;
+  }
+  return SAP_STATUS_OK;
+}
