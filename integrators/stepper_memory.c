@@ -7,7 +7,7 @@
 #include "core/archive.h"
 #include "integrators/stepper_data.h"
 #include "problem/problem_data.h"
-#include "solvers/solver_table.h"
+#include "solvers/registry.h"
 
 // Before the memory itself. A change of any memory's fields is a new version.
 typedef struct memory_header {

@@ -3,9 +3,8 @@
 
 #include "core/memory.h"
 
-// An entry that was not used for this many solves may be given to another pattern. Piles rarely
-// come back to an old one: with 16, a pile of 160 bodies is analysed 4 % less often and takes 1.5
-// times the memory.
+// An entry unused for this many solves is reused for another pattern. Measured on a pile of 160
+// bodies: 16 gives 4 % fewer analyses and takes 1.5 times the memory.
 static const uint64_t IDLE_SOLVES = 8;
 
 // FNV-1a over words.
@@ -28,7 +27,8 @@ void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool) {
   pool->solve += 1;
 }
 
-// The entry of this hash, else the one idle for longest, else a new one (NULL: no memory).
+// Returns the entry of this hash, else the one unused for longest if that is long enough, else a new
+// one. NULL: no memory.
 static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, sap_error* error) {
   sap_pool_entry* oldest = NULL;
   for (int32_t i = 0; i < pool->count; ++i) {

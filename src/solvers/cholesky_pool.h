@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Symbolic analyses kept by pattern. Islands appear, vanish and change places between steps, but
-// their patterns come back: equal patterns share one object whatever trees they stand for, since
-// islands are solved one after the other. What was not used for some solves is reused first.
+// Symbolic analyses, cached by pattern. Islands appear, vanish and change places between steps, but
+// their patterns come back. Islands of equal pattern share one object: they are solved one after the
+// other. The entry unused for longest is reused first.
 #ifndef SAP_SOLVERS_CHOLESKY_POOL_H
 #define SAP_SOLVERS_CHOLESKY_POOL_H
 
@@ -9,18 +9,18 @@
 
 typedef struct sap_pool_entry {
   sap_cholesky* cholesky;
-  uint64_t hash;       // of the pattern
-  uint64_t last_used;  // solve that used it last
+  uint64_t hash;       // of the pattern, 0: none
+  uint64_t last_used;  // number of the solve
 } sap_pool_entry;
 
 typedef struct sap_cholesky_pool {
   sap_pool_entry* entries;
   int32_t count, capacity;
-  uint64_t solve;  // counts solves
+  uint64_t solve;  // number of the current solve
 } sap_cholesky_pool;
 
 void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool);
-// An object analysed for the pattern; *analysed tells whether work was done.
+// Returns an object analysed for the pattern. *analysed: false if it was in the cache.
 sap_status sap_cholesky_pool_get(sap_cholesky_pool* pool, const sap_block_pattern* pattern,
                                  sap_linear_solver choice, sap_cholesky** out, bool* analysed,
                                  sap_error* error);

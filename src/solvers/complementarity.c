@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Natural map gamma - P_C(gamma - rho g), dual distance and complementarity of one block.
 //   g = J v - v_hat + R gamma;  NCP: g_n + mu |g_t|          tsounis (156)-(164), lelidec Sec. II
-// The distance of g from the dual cone of K_mu is |P_K(-g)| (Moreau). An interval's row wants
-// g >= 0 at its lower bound, g <= 0 at its upper one, g = 0 between them.
+// The distance of g from the dual cone of K_mu is |P_K(-g)| (Moreau). A row of an interval requires
+// g >= 0 at its lower bound, g <= 0 at its upper bound, g = 0 between them.
 #include "solvers/complementarity.h"
 
 #include <float.h>
@@ -25,17 +25,14 @@ static void forward_solve(const double* L, int32_t n, const double* J, int32_t n
   }
 }
 
-// W of `count` rows from `row` on, by the diagonal tree blocks of A.
+// Computes W of `count` rows from `row` on, by the diagonal tree blocks of A.
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
   if (p->has_mobility) {
     sap_block view;
-    const sap_status status =
-        sap_problem_block(p, (int32_t)(block - p->blocks), &view, NULL, error);
-    if (status == SAP_STATUS_OK) {
-      sap_mobility_delassus(p, &view, row, count, work, W);
-    }
-    return status;
+    SAP_TRY(sap_problem_block(p, (int32_t)(block - p->blocks), &view, NULL, error));
+    sap_mobility_delassus(p, &view, row, count, work, W);
+    return SAP_STATUS_OK;
   }
   for (int32_t i = 0; i < count * count; ++i) {
     W[i] = 0.0;
@@ -43,10 +40,7 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
   for (int32_t t = 0; t < block->ntrees; ++t) {
     const int32_t tree = p->block_trees[block->first_tree + t], n = p->tree_size[tree];
     const double* L;
-    const sap_status status = sap_problem_tree_factor(p, tree, &L, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
     for (int32_t r = 0; r < count; ++r) {
       forward_solve(L, n, p->jacobians[block->first_tree + t] + row + r, block->nrows,
                     work + r * n);
@@ -77,7 +71,8 @@ static void project_cone(double mu, int32_t nrows, double* x) {
   x[2] = normal;
 }
 
-// |gamma - P(x)|^2 with x = gamma - rho g, as rho g + (x - P(x)): exact inside the set.
+// Returns |gamma - P(x)|^2 with x = gamma - rho g, computed as |rho g + (x - P(x))|^2: no
+// cancellation inside the set.
 static double cone_map_2(double mu, int32_t nrows, const double* gamma, const double* g,
                          double rho) {
   double x[SAP_CONE_ROWS_MAX], projected[SAP_CONE_ROWS_MAX], sum = 0.0;
@@ -128,8 +123,12 @@ static void add_row(double lower, double upper, double gamma, double g, double r
   }
 }
 
-static double inverse(double x) {
-  return x > 0.0 ? 1.0 / x : 1.0;  // a row that moves nothing and has R = 0
+int64_t sap_complementarity_work(const sap_problem* p) {
+  int32_t largest = 0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
+  }
+  return 6 * (int64_t)largest;
 }
 
 sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double* work, double* rho,
@@ -140,16 +139,13 @@ sap_status sap_complementarity_steps(const sap_problem* p, int32_t index, double
   const int32_t count = cone ? block->nrows : 1;
   for (int32_t r = 0; r < block->nrows; r += count) {
     double W[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], largest;
-    const sap_status status = delassus_rows(p, block, r, count, work, W, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(delassus_rows(p, block, r, count, work, W, error));
     for (int32_t i = 0; i < count; ++i) {
       W[i * (count + 1)] += R[r + i];
     }
     largest = sap_largest_eigenvalue(W, count);
     for (int32_t i = 0; i < count; ++i) {
-      rho[r + i] = inverse(largest);
+      rho[r + i] = largest > 0.0 ? 1.0 / largest : 1.0;  // else: moves nothing, R = 0
     }
   }
   return SAP_STATUS_OK;
@@ -169,7 +165,7 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
   add_cone(block, gamma, g, rho, &sums->ncp);
 }
 
-// A potential's law in the place of the cone's: map = rho R (gamma - gamma(vc)), which is a cone's
+// A potential has a law in place of the cone: map = rho R (gamma - gamma(vc)), equal to a cone's map
 // in stiction.
 static void add_potential(const sap_problem* p, int32_t index, const double* vc,
                           const double* gamma, double rho, sap_complementarity* sums) {

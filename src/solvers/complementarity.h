@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How well (gamma, g) of blocks satisfy C contains gamma _|_ g in C*, as CCP and as NCP.
+// Violation of  C contains gamma _|_ g in C*  by (gamma, g) of blocks, for CCP and NCP.
 #ifndef SAP_SOLVERS_COMPLEMENTARITY_H
 #define SAP_SOLVERS_COMPLEMENTARITY_H
 
@@ -19,15 +19,18 @@ typedef struct sap_complementarity {
   double dissipation;
 } sap_complementarity;
 
-// rho = 1/lambda_max(W_ii + R_ii) of a friction cone, in each of its rows; 1/(W_rr + R_r) of the
-// rows of an interval set. W by the diagonal tree blocks of A. work: 6 times the velocities of the
-// block's largest tree.  fails: NOT_SPD names a tree.
+// Returns the numbers of work of sap_complementarity_steps: 6 times the velocities of the largest
+// tree.
+int64_t sap_complementarity_work(const sap_problem* problem);
+// Sets the steps of the natural map: rho = 1/lambda_max(W_ii + R_ii) in each row of a friction cone,
+// 1/(W_rr + R_r) in the rows of an interval set. W by the diagonal tree blocks of A.
+// fails: NOT_SPD names a tree.
 sap_status sap_complementarity_steps(const sap_problem* problem, int32_t index, double* work,
                                      double* rho, sap_error* error);
 // Adds one block. vc, gamma, rho: its rows.
 void sap_complementarity_add(const sap_problem* problem, int32_t index, const double* vc,
                              const double* gamma, const double* rho, sap_complementarity* sums);
-// |map|/|gamma| from sums of squares; 0 when the map is.
+// Returns |map|/|gamma| from sums of squares; 0 if the map is 0.
 double sap_relative_map(double map_2, double gamma_2);
 
 #endif

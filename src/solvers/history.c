@@ -5,8 +5,8 @@
 
 #include "core/memory.h"
 
-// into += row; step lengths do not add up, the largest counts.
-static void add(sap_history_row* into, const sap_history_row* row) {
+// into += row, but for the step length: the largest counts.
+static void add_row(sap_history_row* into, const sap_history_row* row) {
   into->cost += row->cost;
   into->gradient_2 += row->gradient_2;
   into->momentum_2 += row->momentum_2;
@@ -17,10 +17,7 @@ static void add(sap_history_row* into, const sap_history_row* row) {
 
 sap_status sap_history_begin(sap_history* history, int32_t reserve, double momentum_2,
                              sap_error* error) {
-  const sap_status status = SAP_GROW(&history->rows, &history->capacity, reserve, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&history->rows, &history->capacity, reserve, error));
   history->ended = (sap_history_row){.momentum_2 = momentum_2};
   history->rows[0] = history->ended;
   history->count = 1;
@@ -30,26 +27,22 @@ sap_status sap_history_begin(sap_history* history, int32_t reserve, double momen
 
 sap_status sap_history_add(sap_history* history, const sap_history_row* row, sap_error* error) {
   if (history->next == history->count) {
-    const sap_status status =
-        SAP_GROW(&history->rows, &history->capacity, history->count + 1, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(SAP_GROW(&history->rows, &history->capacity, history->count + 1, error));
     history->rows[history->count++] = history->ended;
   }
-  add(&history->rows[history->next++], row);
+  add_row(&history->rows[history->next++], row);
   history->last = *row;
   return SAP_STATUS_OK;
 }
 
 void sap_history_end_island(sap_history* history) {
-  sap_history_row kept = history->last;  // values stay, steps and evaluations do not
-  kept.step_length = 0.0;
-  kept.evaluations = 0;
+  sap_history_row last = history->last;  // its values count on, its step and evaluations do not
+  last.step_length = 0.0;
+  last.evaluations = 0;
   for (int32_t i = history->next; i < history->count; ++i) {
-    add(&history->rows[i], &kept);
+    add_row(&history->rows[i], &last);
   }
-  add(&history->ended, &kept);
+  add_row(&history->ended, &last);
   history->next = 0;
 }
 
@@ -58,8 +51,7 @@ double sap_history_error(const sap_history_row* row) {
   return row->gradient_2 > 0.0 ? sqrt(row->gradient_2) / scale : 0.0;
 }
 
-sap_iteration sap_history_iteration(const sap_history* history, int32_t index) {
-  const sap_history_row* row = &history->rows[index];
+sap_iteration sap_history_iteration(const sap_history_row* row) {
   return (sap_iteration){.cost = row->cost,
                          .momentum_error = sap_history_error(row),
                          .step_length = row->step_length,

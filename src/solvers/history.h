@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Per-iteration history summed over islands that are solved one after the other.
+// History of a solve, iteration by iteration, summed over islands that are solved one after the
+// other. An island that has ended keeps adding its last values.
 #ifndef SAP_SOLVERS_HISTORY_H
 #define SAP_SOLVERS_HISTORY_H
 
@@ -14,24 +15,24 @@ typedef struct sap_history_row {
 
 typedef struct sap_history {
   sap_history_row* rows;
-  sap_history_row ended;  // sum of the last rows of islands that have ended
-  sap_history_row last;   // of the running island
+  sap_history_row ended;  // sum of the last rows of ended islands
+  sap_history_row last;   // last row of the current island
   int32_t count, capacity;
-  int32_t next;  // row that the running island writes next
+  int32_t next;  // the current island's next row
 } sap_history;
 
-// Row 0 alone, for trees in no island: they carry |D A v|^2 = momentum_2. Room for `reserve` >= 1
-// rows.
+// Starts a history with row 0: |D A v|^2 = momentum_2 of the trees in no island. Makes room for
+// `reserve` >= 1 rows.
 sap_status sap_history_begin(sap_history* history, int32_t reserve, double momentum_2,
                              sap_error* error);
-// Adds the running island's next iterate.
+// Adds the current island's next iterate.
 sap_status sap_history_add(sap_history* history, const sap_history_row* row, sap_error* error);
-// The running island has ended.
+// Ends the current island.
 void sap_history_end_island(sap_history* history);
-// castro (32) of a row.
+// Returns the momentum error of a row.                                               castro (32)
 double sap_history_error(const sap_history_row* row);
-// Rows as the report shows them.
-sap_iteration sap_history_iteration(const sap_history* history, int32_t index);
+// Returns a row as the report shows it.
+sap_iteration sap_history_iteration(const sap_history_row* row);
 void sap_history_clear(sap_history* history);
 
 #endif

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Union-find over trees; the root of a set is its smallest tree.  cost: near O(trees + blocks)
+// Islands by union-find over trees; the root of a set is its smallest tree.
+// cost: near O(trees + blocks)
 #include "solvers/islands.h"
+
+#include <string.h>
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
 
-static int32_t find(int32_t* parent, int32_t tree) {
+static int32_t find_root(int32_t* parent, int32_t tree) {
   while (parent[tree] != tree) {
     parent[tree] = parent[parent[tree]];
     tree = parent[tree];
@@ -13,8 +16,8 @@ static int32_t find(int32_t* parent, int32_t tree) {
   return tree;
 }
 
-static void join(int32_t* parent, int32_t a, int32_t b) {
-  const int32_t root_a = find(parent, a), root_b = find(parent, b);
+static void join_trees(int32_t* parent, int32_t a, int32_t b) {
+  const int32_t root_a = find_root(parent, a), root_b = find_root(parent, b);
   if (root_a < root_b) {
     parent[root_b] = root_a;
   } else {
@@ -29,18 +32,18 @@ static void join_all(const sap_problem* p, bool merge, int32_t* parent) {
   for (int32_t b = 0; b < p->nblocks; ++b) {
     const int32_t* trees = p->block_trees + p->blocks[b].first_tree;
     for (int32_t i = 1; i < p->blocks[b].ntrees; ++i) {
-      join(parent, trees[0], trees[i]);
+      join_trees(parent, trees[0], trees[i]);
     }
     if (merge) {
-      join(parent, trees[0], p->block_trees[0]);
+      join_trees(parent, trees[0], p->block_trees[0]);
     }
   }
   for (int32_t c = 0; c < p->ncouplings; ++c) {
-    join(parent, p->couplings[c].tree_a, p->couplings[c].tree_b);
+    join_trees(parent, p->couplings[c].tree_a, p->couplings[c].tree_b);
   }
 }
 
-// start[i + 1] holds counts; afterwards start[i] is where group i begins.
+// Turns counts in start[i + 1] into starts: group i begins at start[i].
 static void accumulate(int32_t* start, int32_t count) {
   start[0] = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -51,13 +54,10 @@ static void accumulate(int32_t* start, int32_t count) {
 sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool merge,
                             sap_error* error) {
   const int32_t n = p->ntrees;
-  const sap_status status = SAP_RESERVE(&islands->memory, &islands->memory_capacity,
-                                        6 * (int64_t)n + p->nblocks + 2, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_RESERVE(&islands->memory, &islands->memory_capacity, 6 * (int64_t)n + p->nblocks + 2,
+                      error));
   int32_t* parent = islands->memory;
-  int32_t* island = parent + n;  // of a tree, -1: none
+  int32_t* island = parent + n;  // of each tree, -1: none
   int32_t* local = island + n;
   int32_t* trees = local + n;
   int32_t* tree_start = trees + n;
@@ -68,11 +68,11 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
     island[t] = -1;
   }
   for (int32_t b = 0; b < p->nblocks; ++b) {
-    island[find(parent, p->block_trees[p->blocks[b].first_tree])] = 0;
+    island[find_root(parent, p->block_trees[p->blocks[b].first_tree])] = 0;
   }
   int32_t count = 0;
   for (int32_t t = 0; t < n; ++t) {  // a root comes before the other trees of its set
-    const int32_t root = find(parent, t);
+    const int32_t root = find_root(parent, t);
     if (root == t && island[t] == 0) {
       tree_start[count + 1] = 0;
       block_start[count + 1] = 0;
@@ -92,10 +92,8 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
       trees[tree_start[island[t]] + local[t]] = t;
     }
   }
-  int32_t* next = parent;  // the sets are known: reuse as fill positions of the islands
-  for (int32_t i = 0; i < count; ++i) {
-    next[i] = block_start[i];
-  }
+  int32_t* next = parent;  // no longer needed: fill positions of the islands
+  memcpy(next, block_start, (size_t)count * sizeof *next);
   for (int32_t b = 0; b < p->nblocks; ++b) {
     blocks[next[island[p->block_trees[p->blocks[b].first_tree]]]++] = b;
   }
@@ -111,4 +109,38 @@ sap_status sap_islands_find(sap_islands* islands, const sap_problem* p, bool mer
 void sap_islands_clear(sap_islands* islands) {
   sap_free(islands->memory);
   *islands = (sap_islands){0};
+}
+
+sap_island sap_islands_get(const sap_islands* s, int32_t index) {
+  const int32_t tree = s->tree_start[index], block = s->block_start[index];
+  return (sap_island){.trees = s->trees + tree,
+                      .blocks = s->blocks + block,
+                      .local = s->local,
+                      .ntrees = s->tree_start[index + 1] - tree,
+                      .nblocks = s->block_start[index + 1] - block};
+}
+
+void sap_merge_sort(sap_sort_key* keys, sap_sort_key* scratch, int32_t count) {
+  bool sorted = true;
+  for (int32_t i = 1; i < count; ++i) {
+    sorted = sorted && keys[i - 1].key <= keys[i].key;
+  }
+  sap_sort_key *from = keys, *to = scratch;
+  for (int64_t width = 1; !sorted && width < count; width *= 2) {
+    for (int64_t low = 0; low < count; low += 2 * width) {
+      const int64_t middle = low + width < count ? low + width : count;
+      const int64_t high = middle + width < count ? middle + width : count;
+      int64_t i = low, j = middle;
+      for (int64_t k = low; k < high; ++k) {
+        const bool left = j >= high || (i < middle && from[i].key <= from[j].key);
+        to[k] = left ? from[i++] : from[j++];
+      }
+    }
+    sap_sort_key* swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != keys) {
+    memcpy(keys, from, (size_t)count * sizeof *keys);
+  }
 }

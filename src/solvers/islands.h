@@ -5,21 +5,38 @@
 
 #include <sapstep/problem.h>
 
-// Islands are ordered by their smallest tree; trees and blocks inside one ascend.
+// All islands of a problem, ordered by their smallest tree. Trees and blocks of one island ascend.
 typedef struct sap_islands {
   int32_t count;
   const int32_t* tree_start;   // (count + 1)
-  const int32_t* trees;        // those of island i: trees[tree_start[i] ...]
+  const int32_t* trees;        // trees of island i: trees[tree_start[i] ...]
   const int32_t* block_start;  // (count + 1)
-  const int32_t* blocks;       // likewise
-  const int32_t* local;        // index of a tree inside its island, -1: in none      (ntrees)
+  const int32_t* blocks;       // blocks of island i: blocks[block_start[i] ...]
+  const int32_t* local;        // index of a tree inside its island, -1: in no island  (ntrees)
   int32_t* memory;
   int32_t memory_capacity;
 } sap_islands;
 
-// merge: all islands are made one. Start with {0}.
+// One island; the indices in `trees` and `blocks` are the problem's.
+typedef struct sap_island {
+  const int32_t *trees, *blocks;
+  const int32_t* local;  // as in sap_islands
+  int32_t ntrees, nblocks;
+} sap_island;
+
+// Finds the islands. merge: all of them count as one. Start with {0}.  fails: MEMORY
 sap_status sap_islands_find(sap_islands* islands, const sap_problem* problem, bool merge,
                             sap_error* error);
+sap_island sap_islands_get(const sap_islands* islands, int32_t index);
 void sap_islands_clear(sap_islands* islands);
+
+// An index with the number to sort it by.
+typedef struct sap_sort_key {
+  uint64_t key;
+  int32_t index, data;
+} sap_sort_key;
+
+// Sorts by key, stable: merge sort without a heap call. Sorted keys cost one pass. scratch: (count)
+void sap_merge_sort(sap_sort_key* keys, sap_sort_key* scratch, int32_t count);
 
 #endif

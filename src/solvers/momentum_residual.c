@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Balance of momentum:  D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                  castro (32)
-// With a mobility B = A^-1 instead of A the same of v - v* - B J' gamma.
+// With a mobility B = A^-1 instead of A:  D (v - v* - B J' gamma),  D = diag(B)^-1/2
 // cost: one pass over A and J.  fails: NOT_SPD (no positive diagonal).
 #include <math.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "core/memory.h"
 #include "linalg/square.h"
 #include "problem/problem_data.h"
-#include "solvers/residuals.h"
+#include "solvers/momentum_residual.h"
 
-enum { FREE_BODY = 6 };  // velocities: loops of fixed length
+enum { FREE_BODY = 6 };  // velocities, for loops of fixed length
 
 static inline void add_free_body(const double* A, const double* x, double* restrict y) {
   for (int32_t j = 0; j < FREE_BODY; ++j) {
@@ -20,24 +20,24 @@ static inline void add_free_body(const double* A, const double* x, double* restr
   }
 }
 
-// out += A x, product by product.
+// out += A x, twice.
 typedef struct products {
   const sap_problem* problem;
   const double* x[2];
   double* out[2];
 } products;
 
-static void add_trees(void* context, int32_t first, int32_t end) {
-  const products* of = context;
-  const sap_problem* p = of->problem;
+static void add_momentum_of_trees(void* context, int32_t first, int32_t end) {
+  const products* job = context;
+  const sap_problem* p = job->problem;
   for (int32_t t = first; t < end; ++t) {
     const int32_t n = p->tree_size[t], start = p->tree_start[t];
     const double* A = p->diagonal + p->diagonal_start[t];
     for (int k = 0; k < 2; ++k) {
       if (n == FREE_BODY) {
-        add_free_body(A, of->x[k] + start, of->out[k] + start);
+        add_free_body(A, job->x[k] + start, job->out[k] + start);
       } else {
-        sap_square_add(n, A, of->x[k] + start, of->out[k] + start);
+        sap_square_add(n, A, job->x[k] + start, job->out[k] + start);
       }
     }
   }
@@ -69,7 +69,7 @@ static inline void add_three_rows(int32_t n, const double* J, const double gamma
   }
 }
 
-// The same of one row.
+// out += J' gamma of one row.
 static inline void add_row(int32_t n, const double* restrict J, double gamma,
                            double* restrict out) {
   for (int32_t i = 0; gamma != 0.0 && i < n; ++i) {
@@ -131,8 +131,14 @@ static void add_mobility(const sap_problem* p, const double* x, double* out) {
   }
 }
 
-// With B = A^-1: v - v* - B J' gamma, every entry by B_ii^-1/2, against the larger of v, B J'
-// gamma.
+static sap_momentum make_momentum(double gradient_2, double momentum_2, double impulse_2,
+                                  double energy) {
+  const double absolute = sqrt(gradient_2);
+  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
+  return (sap_momentum){absolute, absolute > 0.0 ? absolute / scale : 0.0, energy};
+}
+
+// With B = A^-1: D (v - v* - B J' gamma), relative to the larger of |D v| and |D B J' gamma|.
 static void mobility_residual(const sap_problem* p, const double* v, const double* impulse,
                               double* velocity, sap_momentum* out) {
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
@@ -151,20 +157,13 @@ static void mobility_residual(const sap_problem* p, const double* v, const doubl
       energy += 0.5 * step * impulse[at];
     }
   }
-  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
-  out->absolute = sqrt(gradient_2);
-  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
-  out->energy = energy;
+  *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
 }
 
 sap_status sap_momentum_residual(const sap_problem* p, const double* v, const double* gamma,
                                  sap_momentum* out, sap_error* error) {
   const size_t nv = (size_t)p->nv;
-  const sap_status status =
-      SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error));
   double* step = p->cache->scratch;  // v - v*
   double* momentum = step + nv;      // A (v - v*)
   double* absolute = momentum + nv;  // A v
@@ -178,9 +177,9 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
     mobility_residual(p, v, impulse, momentum, out);
     return SAP_STATUS_OK;
   }
-  products of = {p, {step, v}, {momentum, absolute}};
-  sap_threads_run_parts(p->threads, p->ntrees, 2 * (int64_t)p->diagonal_start[p->ntrees], add_trees,
-                        &of);
+  products job = {p, {step, v}, {momentum, absolute}};
+  sap_threads_run_parts(p->threads, p->ntrees, 2 * (int64_t)p->diagonal_start[p->ntrees],
+                        add_momentum_of_trees, &job);
   add_couplings(p, step, momentum);
   add_couplings(p, v, absolute);
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
@@ -200,9 +199,6 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
       energy += 0.5 * step[at] * momentum[at];
     }
   }
-  const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
-  out->absolute = sqrt(gradient_2);
-  out->relative = out->absolute > 0.0 ? out->absolute / scale : 0.0;
-  out->energy = energy;
+  *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
   return SAP_STATUS_OK;
 }

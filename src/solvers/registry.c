@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of solvers, their options, and the calls that go through the table.
-#include <math.h>
+// The table of solvers, and the public calls that use it.
 #include <stdio.h>
 #include <string.h>
 
@@ -9,28 +8,18 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/dual/admm.h"
-#include "solvers/dual/apgd.h"
-#include "solvers/dual/gauss_seidel.h"
-#include "solvers/dual/ipm.h"
-#include "solvers/dual/lemke.h"
-#include "solvers/dual/proximal.h"
-#include "solvers/ncp/implicit_complementarity.h"
-#include "solvers/ncp/local_ncp.h"
-#include "solvers/ncp/newton_ncp.h"
-#include "solvers/ncp/raisim.h"
+#include "solvers/dual/methods.h"
 #include "solvers/ncp/sap_ncp.h"
-#include "solvers/ncp/staggered.h"
 #include "solvers/primal/sap.h"
-#include "solvers/solver_table.h"
+#include "solvers/registry.h"
 
 #define CONVEX "Coulomb, maximum dissipation"
 #define NONLINEAR "Signorini, Coulomb, maximum dissipation"
 #define ALL_BLOCKS "cone, nonnegative, box, free"
-#define NARROW_BLOCKS "cone of 3 rows, nonnegative, box, free"
-#define ALL_SETS (SAP_TAKES_ALL | SAP_TAKES_WIDE_CONES)
+#define BLOCKS_3_ROWS "cone of 3 rows, nonnegative, box, free"
+#define ALL_SETS (SAP_TAKES_ALL | SAP_TAKES_CONES_N)
 
-// Of sap_solver_info: needs_R, signorini, rigid.
+// needs_R, signorini, rigid of sap_solver_info.
 #define REGULARIZED true, false, false
 #define REGULARIZED_NCP true, true, false
 #define RELAXED false, false, false
@@ -43,49 +32,52 @@ static const sap_solver_row TABLE[] = {
      sap_primal_create,
      sap_primal_destroy,
      sap_primal_solve,
-     sap_primal_archive},
+     sap_primal_archive,
+     NULL,
+     true},
     {{"sap-ncp", "NCP", "De Saxce, Feng 1998, around SAP", NONLINEAR, ALL_BLOCKS, REGULARIZED_NCP},
      ALL_SETS,
      sap_ncp_create,
      sap_ncp_destroy,
      sap_ncp_solve,
-     sap_ncp_archive},
-#define DUAL(name, model, reference, principles, blocks, sets, flags, solve)                      \
+     sap_ncp_archive,
+     NULL,
+     true},
+#define DUAL(name, model, reference, principles, blocks, sets, flags, method, ncp)                \
   {                                                                                               \
     {name, model, reference, principles, blocks, flags}, sets, sap_dual_create, sap_dual_destroy, \
-        solve, sap_dual_archive                                                                   \
+        sap_dual_solve, sap_dual_archive, method, ncp                                             \
   }
-#define DUAL_CCP(name, reference, solve) \
-  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, ALL_SETS, RELAXED, solve)
-#define DUAL_NCP(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, ALL_SETS, STRICT, solve)
-#define DUAL_NCP_NARROW(name, reference, solve) \
-  DUAL(name, "NCP", reference, NONLINEAR, NARROW_BLOCKS, SAP_TAKES_ALL, STRICT, solve)
-#define DUAL_LCP(name, reference, blocks, sets, solve) \
-  DUAL(name, "LCP pyramid", reference, "Signorini", blocks, sets, STRICT, solve)
-    DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp_solve),
-    DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd_solve),
-    DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_ccp_solve),
-    DUAL_CCP("ipm", "Castro et al. 2022, Sec. VI; Vandenberghe 2010", sap_ipm_solve),
+#define DUAL_CCP(name, reference, method) \
+  DUAL(name, "convex (CCP)", reference, CONVEX, ALL_BLOCKS, ALL_SETS, RELAXED, method, false)
+#define DUAL_NCP(name, reference, method) \
+  DUAL(name, "NCP", reference, NONLINEAR, ALL_BLOCKS, ALL_SETS, STRICT, method, true)
+#define DUAL_NCP_3_ROWS(name, reference, method) \
+  DUAL(name, "NCP", reference, NONLINEAR, BLOCKS_3_ROWS, SAP_TAKES_ALL, STRICT, method, true)
+#define DUAL_LCP(name, reference, blocks, sets, method) \
+  DUAL(name, "LCP pyramid", reference, "Signorini", blocks, sets, STRICT, method, true)
+    DUAL_CCP("pgs-ccp", "Anitescu, Tasora 2010; Le Lidec et al. 2024", sap_pgs_ccp),
+    DUAL_CCP("apgd", "Mazhar et al. 2015", sap_apgd),
+    DUAL_CCP("admm-ccp", "Tsounis et al. 2025", sap_admm_solve),
+    DUAL_CCP("ipm", "Castro et al. 2022, Sec. VI; Vandenberghe 2010", sap_ipm),
     DUAL("proximal", "bilateral", "Carpentier, Budhiraja, Mansard 2021", "", "free", SAP_TAKES_FREE,
-         RELAXED, sap_proximal_solve),
-    DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp_solve),
-    DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs_solve),
-    DUAL_LCP("pgs-lcp", "Le Lidec et al. 2024", NARROW_BLOCKS, SAP_TAKES_ALL, sap_pgs_lcp_solve),
+         RELAXED, sap_proximal, false),
+    DUAL_NCP("pgs-ncp", "Le Lidec et al. 2024", sap_pgs_ncp),
+    DUAL_NCP("nbgs", "Bonnefon, Daviet 2011; Tsounis et al. 2025", sap_nbgs),
+    DUAL_LCP("pgs-lcp", "Le Lidec et al. 2024", BLOCKS_3_ROWS, SAP_TAKES_ALL, sap_pgs_lcp),
     DUAL_LCP("lemke", "Lemke 1965; Stewart, Trinkle 1996", "cone of 3 rows, nonnegative",
              SAP_TAKES_CONES | SAP_TAKES_NONNEGATIVE, sap_lemke_solve),
-    DUAL_LCP("staggered-lcp", "Kaufman et al. 2008; Le Lidec et al. 2024", NARROW_BLOCKS,
-             SAP_TAKES_ALL, sap_staggered_lcp_solve),
-    DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered_solve),
+    DUAL_LCP("staggered-lcp", "Kaufman et al. 2008; Le Lidec et al. 2024", BLOCKS_3_ROWS,
+             SAP_TAKES_ALL, sap_staggered_lcp),
+    DUAL_NCP("staggered", "Kaufman et al. 2008; Le Lidec et al. 2024", sap_staggered),
     DUAL("raisim", "Signorini, Coulomb", "Hwangbo, Lee, Hutter 2018", "Signorini, Coulomb",
-         NARROW_BLOCKS, SAP_TAKES_ALL, STRICT, sap_raisim_solve),
-    DUAL_NCP_NARROW("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds_solve),
-    DUAL_NCP_NARROW("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)",
-                    sap_raisim_ds_es_solve),
-    DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_ncp_solve),
-    DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp_solve),
-    DUAL_NCP("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity_solve),
-    DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton_solve),
+         BLOCKS_3_ROWS, SAP_TAKES_ALL, STRICT, sap_raisim, true),
+    DUAL_NCP_3_ROWS("raisim-ds", "Le Lidec et al. 2024; Tsounis et al. 2025", sap_raisim_ds),
+    DUAL_NCP_3_ROWS("raisim-ds-es", "Tsounis et al. 2025, ends early, (160)", sap_raisim_ds_es),
+    DUAL_NCP("admm-ncp", "Tsounis et al. 2025", sap_admm_solve),
+    DUAL_NCP("newton-ncp", "Alart, Curnier 1991", sap_newton_ncp),
+    DUAL_NCP("implicit-complementarity", "Todorov 2010", sap_implicit_complementarity),
+    DUAL_NCP("proximal-newton", "Acary, Bremond, Huber 2018", sap_proximal_newton),
 };
 
 struct sap_solver {
@@ -126,7 +118,7 @@ const sap_solver_info* sap_solver_find(const char* name) {
   return row == NULL ? NULL : &row->info;
 }
 
-// "sap, pgs-ccp, ..."
+// Writes "sap, sap-ncp, ...".
 static void list_names(char* out, size_t size) {
   size_t length = 0;
   out[0] = '\0';
@@ -151,17 +143,14 @@ sap_status sap_solver_create(const char* name, const sap_solver_options* options
                     name == NULL ? "(NULL)" : name, names);
   }
   const sap_solver_options chosen = options == NULL ? sap_solver_options_default() : *options;
-  sap_status status = sap_solver_options_check(&chosen, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_solver_options_check(&chosen, error));
   sap_solver* solver = sap_allocate(1, sizeof *solver);
   if (solver == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for solver '%s'", name);
   }
   solver->row = row;
   solver->options = chosen;
-  status = row->create(&solver->workspace, error);
+  const sap_status status = row->create(&solver->workspace, error);
   if (status != SAP_STATUS_OK) {
     sap_free(solver);
     return status;
@@ -176,15 +165,35 @@ sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_err
   }
   sap_solver_options options = solver->options;
   options.time_limit = seconds;
-  const sap_status status = sap_solver_options_check(&options, error);
-  if (status == SAP_STATUS_OK) {
-    solver->options = options;
-  }
-  return status;
+  SAP_TRY(sap_solver_options_check(&options, error));
+  solver->options = options;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_solver_archive(sap_solver* solver, sap_archive* archive, sap_error* error) {
   return solver->row->archive(solver->workspace, archive, error);
+}
+
+static sap_status archive_solver(void* solver, sap_archive* archive, sap_error* error) {
+  return sap_solver_archive(solver, archive, error);
+}
+
+sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity, size_t* size,
+                                  sap_error* error) {
+  if (solver == NULL || size == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_save_memory: %s is NULL",
+                    solver == NULL ? "solver" : "size");
+  }
+  return sap_archive_to_bytes(archive_solver, solver, bytes, capacity, size, error);
+}
+
+sap_status sap_solver_load_memory(sap_solver* solver, const void* bytes, size_t size,
+                                  sap_error* error) {
+  if (solver == NULL || bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_solver_load_memory: %s is NULL",
+                    solver == NULL ? "solver" : "bytes");
+  }
+  return sap_archive_from_bytes(archive_solver, solver, bytes, size, error);
 }
 
 void sap_solver_forget(sap_solver* solver) {
@@ -202,11 +211,11 @@ void sap_solver_destroy(sap_solver* solver) {
   sap_free(solver);
 }
 
-// UNSUPPORTED names the first block that the solver does not take.
+// Fails with UNSUPPORTED and the first block that the solver does not accept.
 static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, sap_error* error) {
   if (row->info.needs_R && p->has_mobility) {
     return sap_fail(error, SAP_STATUS_UNSUPPORTED,
-                    "the problem gives the inverse of A, solver '%s' needs A", row->info.name);
+                    "the problem stores the inverse of A, solver '%s' needs A", row->info.name);
   }
   static const char* const names[] = {"friction cone", "nonnegative",     "box",
                                       "free",          "similar contact", "lagged contact"};
@@ -217,7 +226,7 @@ static sap_status check_blocks(const sap_solver_row* row, const sap_problem* p, 
                       row->info.name, row->info.blocks, names[(int)block->set]);
     }
     if (block->set == SAP_SET_FRICTION_CONE && block->nrows > 3 &&
-        (row->sets & SAP_TAKES_WIDE_CONES) == 0) {
+        (row->sets & SAP_TAKES_CONES_N) == 0) {
       return sap_fail(error, SAP_STATUS_UNSUPPORTED,
                       "block %d: solver '%s' takes friction cones of 3 rows, not %d (spin or "
                       "rolling friction)",
@@ -242,20 +251,14 @@ sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem, sap_
                     : problem == NULL ? "problem"
                                       : "solution");
   }
-  sap_status status = check_blocks(solver->row, problem, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_blocks(solver->row, problem, error));
   if (solver->options.check_input) {
-    status = sap_problem_check(problem, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_problem_check(problem, error));
   }
-  status =
-      solver->row->solve(solver->workspace, &solver->options, problem, solution, report, error);
-  if (status == SAP_STATUS_OK && report != NULL) {
+  const sap_solve_call call = {&solver->options, problem, solution, report, NULL};
+  SAP_TRY(solver->row->solve(solver->workspace, solver->row, &call, error));
+  if (report != NULL) {
     report->time = sap_clock_seconds() - start;
   }
-  return status;
+  return SAP_STATUS_OK;
 }

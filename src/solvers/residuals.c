@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judge: residuals of (v, gamma) on a problem, everything computed anew.
+// The judge: residuals of (v, gamma) on a problem, all computed from (v, gamma) alone.
 //   momentum     D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                         castro (32)
 //   slackness    mean |g . gamma|/l over cones,  g = J v - v_hat + R gamma            castro (33)
 //   projection   gamma against P_C(y(J v)), or a potential's law, in the R norm       castro (23)
-// Cost and projection leave out blocks that have an R = 0: theirs is 0 or infinite.
+// Blocks with an R = 0 count neither in cost nor in projection: theirs is 0 or infinite.
 // cost: one pass over A and J.  fails: ARGUMENT, NOT_FINITE, NOT_SPD (no positive diagonal).
-#include "solvers/residuals.h"
-
 #include <math.h>
+
+#include <sapstep/solver.h>
 
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/complementarity.h"
+#include "solvers/momentum_residual.h"
 
-// Sums over blocks.
 typedef struct block_sums {
   double cost;           // sum of l_i
   double projection;     // max |gamma - P|_R
@@ -65,25 +65,12 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
                     p == NULL ? "problem" : "out");
   }
-  sap_status status = sap_check_numbers("v", v, p->nv, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("gamma", gamma, p->nrows, error);
-  }
   sap_momentum momentum;
-  if (status == SAP_STATUS_OK) {
-    status = sap_momentum_residual(p, v, gamma, &momentum, error);
-  }
-  int32_t largest = 0;
-  for (int32_t t = 0; t < p->ntrees; ++t) {
-    largest = p->tree_size[t] > largest ? p->tree_size[t] : largest;
-  }
-  if (status == SAP_STATUS_OK) {
-    const int64_t needed = 3 * (int64_t)p->nrows + 6 * (int64_t)largest;
-    status = SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
+  SAP_TRY(sap_momentum_residual(p, v, gamma, &momentum, error));
+  const int64_t needed = 3 * (int64_t)p->nrows + sap_complementarity_work(p);
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
   block_sums sums = {0};
   sap_complementarity models = {0};
   for (int32_t b = 0; b < p->nblocks; ++b) {
@@ -95,10 +82,7 @@ sap_status sap_residuals(const sap_problem* p, const double* v, const double* ga
     sap_problem_block_velocity(p, &p->blocks[b], v, vc);
     judge_block(&block, vc, gamma + first_row, projected, &sums);
     double* rho = projected + p->blocks[b].nrows;
-    status = sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error));
     sap_complementarity_add(p, b, vc, gamma + first_row, rho, &models);
   }
   const double cost = momentum.energy + sums.cost;

@@ -230,19 +230,21 @@ static void test_lent(void** state) {
   sap_solver_options options = sap_solver_options_default();
   options.threads = 3;
   sap_problem *with = masses(3), *without = masses(1);
+  const sap_solve_call call_with = {&options, with, &one, NULL, NULL};
+  const sap_solve_call call_without = {&options, without, &other, NULL, NULL};
   assert_int_equal(sap_primal_create(&workspace, NULL), SAP_STATUS_OK);
   const sap_primal* primal = workspace;
   for (int round = 0; round < 2; ++round) {
-    assert_int_equal(sap_primal_solve(workspace, &options, with, &one, NULL, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_primal_solve(workspace, NULL, &call_with, NULL), SAP_STATUS_OK);
     assert_null(primal->threads);
-    assert_int_equal(sap_primal_solve(workspace, &options, without, &other, NULL, NULL),
+    assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL),
                      SAP_STATUS_OK);
     assert_int_equal(sap_threads_count(primal->threads), 3);
     assert_ptr_not_equal(primal->threads, with->threads);
     assert_memory_equal(one.v, other.v, (size_t)one.nv * sizeof(double));
   }
   sap_problem_destroy(with);
-  assert_int_equal(sap_primal_solve(workspace, &options, without, &other, NULL, NULL),
+  assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL),
                    SAP_STATUS_OK);
   sap_primal_destroy(workspace);
   sap_solution_clear(&one);

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Accelerated projected gradient descent on 1/2 z' D z + q' z over the cones, with adaptive
-// restart.
-//   z+ = P(y - g(y)/L),  y+ = z+ + beta (z+ - z)      Nesterov; restart where g(y) . (z+ - z) > 0
-//                                                     (O'Donoghue, Candes 2015; Mazhar et al. 2015)
-// L starts at the power iteration's estimate, which is from below: it grows where the quadratic
-// upper bound of a step fails.  cost: one product with D per iteration.
-#include "solvers/dual/apgd.h"
-
+// Accelerated projected gradient descent (APGD) on 1/2 z' D z + q' z over the cones.
+//   z+ = P(y - g(y)/L)
+//   y+ = z+ + beta (z+ - z)                                                          Nesterov
+//   beta = 0 where g(y) . (z+ - z) > 0   O'Donoghue, Candes 2015; Mazhar et al. 2015
+// L starts at the estimate of the power iteration, which is a lower bound, and grows where the
+// quadratic upper bound of a step fails.
+// cost: one product with D per iteration.
 #include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-// z+ from y and g(y); false when (z+ - y)' D (z+ - y) > L |z+ - y|^2. product: D z+ (n).
+#include "solvers/dual/methods.h"
+
+// Sets next = z+ from y and g(y), product = D z+. Returns false if L is too small for the step:
+//   (z+ - y)' D (z+ - y) > L |z+ - y|^2
 static bool try_step(sap_dual* d, const double* y, const double* g, double L, double* next,
                      double* product, double* scratch) {
   const int32_t n = d->op.n;
@@ -32,7 +34,7 @@ static bool try_step(sap_dual* d, const double* y, const double* g, double L, do
   return curvature <= L * length_2 * (1.0 + 1e-9) + 1e-14 * noise;  // round-off of the sums
 }
 
-// z+ and whether the momentum is to be dropped.
+// Moves to z+ and extrapolates y and g(y), or restarts the acceleration.
 static void extrapolate(sap_dual* d, double* theta, double* next, double* product, double* y,
                         double* g, double* last_product) {
   const int32_t n = d->op.n;
@@ -43,7 +45,7 @@ static void extrapolate(sap_dual* d, double* theta, double* next, double* produc
   }
   const double t = *theta;
   double t_next = 0.5 * (1.0 + sqrt(1.0 + 4.0 * t * t)), beta = (t - 1.0) / t_next;
-  if (turn > noise) {  // restarts for round-off alone would end the acceleration
+  if (turn > noise) {  // round-off must not restart
     t_next = 1.0;
     beta = 0.0;
   }
@@ -56,15 +58,12 @@ static void extrapolate(sap_dual* d, double* theta, double* next, double* produc
   memcpy(last_product, product, (size_t)n * sizeof(double));
 }
 
-static sap_status apgd(sap_dual* d, sap_error* error) {
+sap_status sap_apgd(sap_dual* d, sap_error* error) {
   enum { MAXIMUM_RAISES = 100 };
   static const double RAISE = 1.1;
   const size_t n = (size_t)d->op.n;
   double* y;
-  sap_status status = sap_dual_reals(d, 6 * (int64_t)n, &y, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_dual_reals(d, 6 * (int64_t)n, &y, error));
   double *g = y + n, *next = g + n, *product = next + n, *last = product + n, *scratch = last + n;
   double L = sap_delassus_largest_eigenvalue(&d->op, next), theta = 1.0;
   L = L > 0.0 ? L : 1.0;
@@ -75,10 +74,10 @@ static sap_status apgd(sap_dual* d, sap_error* error) {
   }
   for (;;) {
     bool done = false;
-    status =
-        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? 1.0 / L : 0.0, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    SAP_TRY(
+        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? 1.0 / L : 0.0, &done, error));
+    if (done) {
+      return SAP_STATUS_OK;
     }
     for (int i = 0; i < MAXIMUM_RAISES && !try_step(d, y, g, L, next, product, scratch); ++i) {
       L *= RAISE;
@@ -88,5 +87,3 @@ static sap_status apgd(sap_dual* d, sap_error* error) {
     d->iterations += 1;
   }
 }
-
-SAP_DUAL_ROW(sap_apgd_solve, false, apgd)

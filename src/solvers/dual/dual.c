@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Projections, the natural map and the stopping test of solvers in impulse space.
+// Projections, natural map and stopping test of the solvers in impulse space, and the loop over the
+// islands of a problem. Results are collected in the workspace and handed over only after the last
+// island is solved.
 #include "solvers/dual/dual.h"
 
 #include <float.h>
@@ -8,21 +10,26 @@
 
 #include "contact/cone.h"
 #include "core/clock.h"
+#include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/islands.h"
+#include "solvers/momentum_residual.h"
+#include "solvers/report.h"
+#include "solvers/warm_start.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
-  const sap_status status = SAP_RESERVE(&d->work, &d->work_capacity, count, error);
+  SAP_TRY(SAP_RESERVE(&d->work, &d->work_capacity, count, error));
   *out = d->work;
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_error* error) {
-  const sap_status status = SAP_RESERVE(&d->integers, &d->integers_capacity, count, error);
+  SAP_TRY(SAP_RESERVE(&d->integers, &d->integers_capacity, count, error));
   *out = d->integers;
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// |x_t| <= mu x_n: inside; the polar cone mu |x_t| <= -x_n: 0; else the nearest ray of the surface.
+// Inside |x_t| <= mu x_n: x. In the polar cone mu |x_t| <= -x_n: 0. Else: on the surface.
 static void project_cone(double mu, int32_t nrows, const double* x, double* out) {
   const double xt = sqrt(sap_cone_n_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
   double tangent = 1.0, normal = xn;
@@ -46,6 +53,22 @@ void sap_dual_project(const sap_delassus_item* item, const double* x, double* ou
   }
 }
 
+// The facet k whose sector contains x: x is projected on the edge of this facet alone.
+void sap_dual_project_polygon(double radius, int32_t sides, const double x[2], double out[2]) {
+  const double half = 3.14159265358979323846 / sides;
+  const double angle = 2.0 * half * floor(atan2(x[1], x[0]) / (2.0 * half) + 0.5);
+  const double c = cos(angle), s = sin(angle);
+  const double along = c * x[0] + s * x[1], across = c * x[1] - s * x[0];
+  out[0] = x[0];
+  out[1] = x[1];
+  if (along > radius) {
+    const double corner = radius * tan(half);
+    const double t = fmax(-corner, fmin(corner, across));
+    out[0] = c * radius - s * t;
+    out[1] = s * radius + c * t;
+  }
+}
+
 void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -53,8 +76,8 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out) {
   }
 }
 
-// z - P(z - g) of one item, as g + (x - P(x)) with x = z - g: exact inside the set, however large
-// z.
+// out = z - P(z - g) of one item, computed as g + (x - P(x)) with x = z - g: no cancellation inside
+// the set, however large z is.
 static void item_map(const sap_delassus_item* item, const double* z, const double* g, bool ncp,
                      double* out) {
   double x[SAP_CONE_ROWS_MAX] = {0.0}, step[SAP_CONE_ROWS_MAX] = {0.0};
@@ -73,12 +96,12 @@ static void item_map(const sap_delassus_item* item, const double* z, const doubl
   }
 }
 
-// Squares of |map|, |gamma| in impulses and of |map| in scaled impulses.
 typedef struct map_sums {
-  double map_2, gamma_2, scaled_2;
+  double map_2, gamma_2;  // |map|^2, |gamma|^2 in impulses
+  double scaled_2;        // |map|^2 in scaled impulses
 } map_sums;
 
-// Of d->z and d->g, with De Saxce's correction where d->ncp says so.
+// Sets d->map from d->z and d->g, with De Saxce's correction for the NCP.
 static map_sums natural_map(sap_dual* d) {
   const double *z = d->z, *g = d->g;
   map_sums sums = {0};
@@ -98,15 +121,14 @@ static map_sums natural_map(sap_dual* d) {
   return sums;
 }
 
-static double relative(const map_sums* sums) {
+static double relative_map(const map_sums* sums) {
   const double ratio = sqrt(sums->map_2) / sqrt(fmax(sums->gamma_2, DBL_MIN));
   return ratio <= DBL_MAX ? ratio : DBL_MAX;
 }
 
-// The natural map is near the precision of its sums and does not halve any more.
+// True if the natural map is near the precision of its sums and no longer halves.
 static bool at_roundoff(sap_dual* d) {
-  static const double NEAR_ROUNDOFF =
-      1e-12;  // some thousand eps: sums over a block and its neighbours
+  static const double NEAR_ROUNDOFF = 1e-12;  // sums over a block and its neighbours: 1000s of eps
   enum { PATIENCE = 500 };
   d->idle += 1;
   if (d->residual <= 0.5 * d->mark) {
@@ -116,7 +138,7 @@ static bool at_roundoff(sap_dual* d) {
   return d->idle >= PATIENCE && d->best <= NEAR_ROUNDOFF;
 }
 
-// Dual value -(1/2 z' D z + q' z), the cost at a convex solution.
+// Returns the dual value -(1/2 z' D z + q' z): the cost l at a solution of the CCP.
 static double dual_value(const sap_dual* d) {
   double sum = 0.0;
   for (int32_t i = 0; i < d->op.n; ++i) {
@@ -125,24 +147,27 @@ static double dual_value(const sap_dual* d) {
   return sum;
 }
 
-sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* done,
-                          sap_error* error) {
+void sap_dual_evaluate(sap_dual* d) {
   sap_delassus_velocity(&d->op, d->z, d->v);
   sap_delassus_gradient(&d->op, d->v, d->z, d->g);
+}
+
+sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* done,
+                          sap_error* error) {
+  sap_dual_evaluate(d);
   const map_sums sums = natural_map(d);
-  d->residual = relative(&sums);
+  d->residual = relative_map(&sums);
   if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
     d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite
     *done = true;
     return SAP_STATUS_OK;
   }
-  // Without a solution impulses grow for ever, and the relative map falls: what is left of q
-  // decides.
+  // impulses of a problem without solution grow and make the relative map small: test against q too
   const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
   const double least = d->options->absolute_tolerance * d->options->absolute_tolerance;
   const bool solved =
       sums.scaled_2 <= least || (d->residual <= d->options->relative_tolerance && meaningful);
-  // nothing but round-off is left: impulses that are round-off themselves never come to rest
+  // impulses that are round-off themselves never stop changing: accept a map below eps_a as well
   const bool still =
       d->iterations > 0 && (d->change <= d->options->relative_tolerance || sums.scaled_2 <= least);
   const bool converged = d->fixed_point ? still : solved;
@@ -171,4 +196,211 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
                                .impulse_2 = sums.gamma_2,
                                .step_length = step_length};
   return sap_history_add(d->history, &row, error);
+}
+
+enum { HISTORY_RESERVE = 512 };
+
+typedef struct dual_workspace {
+  sap_islands islands;
+  sap_dual dual;
+  sap_history history;
+  sap_warm_start warm;  // impulses of the previous solve
+  sap_sort_key* order;  // of islands
+  double *v, *gamma, *vc;
+  int32_t v_capacity, gamma_capacity, vc_capacity, order_capacity;
+} dual_workspace;
+
+sap_status sap_dual_create(void** workspace, sap_error* error) {
+  *workspace = NULL;
+  dual_workspace* w = sap_allocate(1, sizeof *w);
+  if (w == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
+  }
+  const sap_status status = sap_delassus_create(&w->dual.op, error);
+  if (status != SAP_STATUS_OK) {
+    sap_free(w);
+  } else {
+    *workspace = w;
+  }
+  return status;
+}
+
+void sap_dual_destroy(void* workspace) {
+  dual_workspace* w = workspace;
+  if (w == NULL) {
+    return;
+  }
+  sap_islands_clear(&w->islands);
+  sap_delassus_clear(&w->dual.op);
+  sap_delassus_sparse_clear(&w->dual.sparse);
+  sap_block_lu_clear(&w->dual.lu);
+  sap_free(w->dual.reduced_start);
+  sap_free(w->dual.vectors);
+  sap_free(w->dual.work);
+  sap_free(w->dual.integers);
+  sap_history_clear(&w->history);
+  sap_warm_start_clear(&w->warm);
+  sap_free(w->order);
+  sap_free(w->v);
+  sap_free(w->gamma);
+  sap_free(w->vc);
+  sap_free(w);
+}
+
+sap_status sap_dual_archive(void* workspace, sap_archive* archive, sap_error* error) {
+  return sap_warm_start_archive(&((dual_workspace*)workspace)->warm, archive, error);
+}
+
+// Sets d->z to the given guess, else the problem's, else the impulses that the same blocks had in
+// the previous solve, else zero.
+static void set_guess(dual_workspace* w, const double* given) {
+  sap_dual* d = &w->dual;
+  const sap_problem* p = d->op.problem;
+  given = given == NULL && p->guess_rows == p->nrows ? p->gamma_guess : given;
+  memset(d->z, 0, (size_t)d->op.n * sizeof(double));
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const sap_block_data* block = &d->op.problem->blocks[item->block];
+    const double* gamma = given != NULL ? given + block->first_row
+                          : d->options->warm_start
+                              ? sap_warm_start_find(&w->warm, block->key, block->nrows)
+                              : NULL;
+    for (int32_t r = 0; gamma != NULL && r < item->nrows; ++r) {
+      d->z[item->first + r] = gamma[item->problem_row - block->first_row + r] / item->scale;
+    }
+  }
+  sap_dual_project_all(d, d->z, d->z);
+}
+
+static sap_status start_island(dual_workspace* w, const double* given, sap_error* error) {
+  sap_dual* d = &w->dual;
+  const int64_t n = d->op.n;
+  SAP_TRY(SAP_RESERVE(&d->vectors, &d->vectors_capacity, 4 * n + d->op.nv, error));
+  d->z = d->vectors;
+  d->g = d->z + n;
+  d->z_best = d->g + n;
+  d->map = d->z_best + n;
+  d->v = d->map + n;
+  set_guess(w, given);
+  d->outcome = SAP_OUTCOME_ITERATION_LIMIT;
+  d->iterations = d->factorizations = d->evaluations = 0;
+  d->best = d->mark = (double)INFINITY;
+  d->idle = 0;
+  d->fixed_point = false;
+  d->q_2 = 0.0;
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    d->q_2 += d->op.q[i] * d->op.q[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// Copies the best impulses and their velocities to the problem's rows and trees.
+static void finish_island(dual_workspace* w, const sap_problem* p) {
+  sap_dual* d = &w->dual;
+  sap_delassus_velocity(&d->op, d->z_best, d->v);
+  for (int32_t t = 0; t < d->op.ntrees; ++t) {
+    const int32_t tree = d->op.trees[t];
+    memcpy(w->v + p->tree_start[tree], d->v + d->op.start[t],
+           (size_t)p->tree_size[tree] * sizeof(double));
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      w->gamma[item->problem_row + r] = item->scale * d->z_best[item->first + r];
+    }
+  }
+}
+
+static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, int32_t index,
+                               sap_dual_method method, sap_totals* sum, sap_error* error) {
+  const sap_island island = sap_islands_get(&w->islands, index);
+  const sap_delassus_island part = {.trees = island.trees,
+                                    .blocks = island.blocks,
+                                    .local = island.local,
+                                    .ntrees = island.ntrees,
+                                    .nblocks = island.nblocks};
+  sap_dual* d = &w->dual;
+  SAP_TRY(sap_delassus_gather(&d->op, call->problem, &part, error));
+  SAP_TRY(start_island(w, call->gamma_guess, error));
+  SAP_TRY(method(d, error));
+  if (!isfinite(d->best)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                    "impulses overflow in the island of tree %d: v_star, v_hat or A is too large",
+                    island.trees[0]);
+  }
+  if (d->history != NULL) {
+    sap_history_end_island(d->history);
+  }
+  finish_island(w, call->problem);
+  const sap_totals one = {.outcome = d->outcome,
+                          .iterations = d->iterations,
+                          .total_iterations = d->iterations,
+                          .factorizations = d->factorizations,
+                          .evaluations = d->evaluations,
+                          .islands = 1,
+                          .largest = d->op.nv};
+  sap_totals_add(sum, &one);
+  return SAP_STATUS_OK;
+}
+
+// Judges the impulses and writes solution and report. Fails before it writes any of them.
+static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_totals* sum,
+                            sap_error* error) {
+  const sap_problem* p = call->problem;
+  sap_residual residual;
+  SAP_TRY(sap_residuals(p, w->v, w->gamma, &residual, error));
+  SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
+  SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
+  sap_contact_velocity(p, w->v, w->vc);
+  sap_warm_start_store(&w->warm, p, w->gamma);
+  const sap_answer answer = {w->v, w->gamma, w->vc, NULL, residual.momentum};
+  sum->cost = residual.cost;
+  sap_report_write(call, &answer, sum, &w->history);
+  return SAP_STATUS_OK;
+}
+
+// Orders the islands by their numbers of blocks where time is limited, so that a large one does not
+// keep small ones from being solved. Stable. The second half of `keys` is scratch.
+static sap_status order_islands(dual_workspace* w, bool by_size, sap_error* error) {
+  const int32_t count = w->islands.count;
+  SAP_TRY(SAP_RESERVE(&w->order, &w->order_capacity, 2 * (int64_t)count + 1, error));
+  for (int32_t i = 0; i < count; ++i) {
+    const uint64_t key = by_size ? (uint64_t)sap_islands_get(&w->islands, i).nblocks : 0;
+    w->order[i] = (sap_sort_key){.key = key, .index = i};
+  }
+  sap_merge_sort(w->order, w->order + count, count);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
+                        sap_dual_method method, sap_error* error) {
+  dual_workspace* w = workspace;
+  const sap_problem* p = call->problem;
+  sap_dual* d = &w->dual;
+  const double limit = call->options->time_limit;
+  SAP_TRY(SAP_GROW(&w->v, &w->v_capacity, p->nv, error));
+  SAP_TRY(SAP_GROW(&w->gamma, &w->gamma_capacity, p->nrows, error));
+  SAP_TRY(SAP_GROW(&w->vc, &w->vc_capacity, p->nrows, error));
+  SAP_TRY(sap_islands_find(&w->islands, p, !call->options->islands, error));
+  SAP_TRY(order_islands(w, limit > 0.0, error));
+  if (call->report != NULL) {
+    SAP_TRY(sap_history_begin(&w->history, HISTORY_RESERVE, 0.0, error));
+  }
+  d->options = call->options;
+  d->ncp = ncp;
+  d->history = call->report != NULL ? &w->history : NULL;
+  d->deadline = limit > 0.0 ? sap_clock_seconds() + limit : (double)INFINITY;
+  if (p->nv > 0) {
+    memcpy(w->v, p->v_star, (size_t)p->nv * sizeof(double));
+  }
+  sap_totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
+  for (int32_t i = 0; i < w->islands.count; ++i) {
+    SAP_TRY(solve_island(w, call, w->order[i].index, method, &sum, error));
+  }
+  return hand_over(w, call, &sum, error);
+}
+
+sap_status sap_dual_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
+                          sap_error* error) {
+  return sap_dual_run(workspace, call, row->ncp, row->method, error);
 }

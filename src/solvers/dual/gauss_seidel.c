@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Projected Gauss-Seidel, matrix-free: v = v* + Y z is kept up to date, so that an item costs two
-// products with its own rows.                                            lelidec Alg. 2, tsounis
-// Alg. 5 fails: with R = 0 and redundant contacts, or large mass ratios, it converges slowly or not
-// at all.
+// Projected Gauss-Seidel, matrix-free.                          lelidec Alg. 2; tsounis Alg. 5
+// v = v* + Y z is kept up to date, so that an item costs two products with its own rows.
+// fails: with R = 0 and redundant contacts, or large mass ratios, convergence is slow or missing.
 #include "solvers/dual/gauss_seidel.h"
 
 #include <float.h>
 #include <math.h>
 
-// Exact minimum of a scalar row, then the interval. D_ii is 1 after scaling, or 0.
+#include "solvers/dual/methods.h"
+
+// Solves a scalar row exactly and clamps it to its interval. D_ii is 1 after scaling, or 0.
 static void solve_row(const sap_delassus_item* item, const double* z, const double* g,
                       double* next) {
   const double x = z[0] - g[0];
   sap_dual_project(item, &x, next);
 }
 
-// g . change + 1/2 change' D_ii change
+// Returns g . change + 1/2 change' D_ii change.
 static double cost_change(const sap_delassus_item* item, const double* g, const double* change) {
   const int32_t n = item->nrows;
   double sum = 0.0;
@@ -49,7 +50,7 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       next[r] = z[r] + omega * (next[r] - z[r]);
     }
-    if (omega > 1.0) {  // outside the set, maybe
+    if (omega > 1.0) {  // may have left the set
       sap_dual_project(item, next, next);
     }
     for (int32_t r = 0; r < item->nrows; ++r) {
@@ -66,13 +67,12 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
 }
 
 sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) {
-  bool done = false;
   double step = 0.0;
   for (;;) {
-    const sap_status status =
-        sap_dual_check(d, d->options->max_sweeps, step, &done, error);  // v anew: no drift
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    bool done = false;
+    SAP_TRY(sap_dual_check(d, d->options->max_sweeps, step, &done, error));  // v anew: no drift
+    if (done) {
+      return SAP_STATUS_OK;
     }
     (void)sap_gauss_seidel_sweep(d, rule);
     step = d->options->over_relaxation;
@@ -80,7 +80,7 @@ sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) 
   }
 }
 
-// A projected gradient step with the block's largest eigenvalue, which is 1.   tsounis Alg. 2
+// Takes a projected gradient step; the block's largest eigenvalue is 1.       tsounis Alg. 2
 static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
                         const double* g, double* next) {
   double x[SAP_EIGEN_MAX] = {0.0};
@@ -91,8 +91,42 @@ static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const 
   sap_dual_project(item, x, next);
 }
 
-static sap_status pgs_ccp(sap_dual* d, sap_error* error) {
+sap_status sap_pgs_ccp(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, convex_rule, error);
 }
 
-SAP_DUAL_ROW(sap_pgs_ccp_solve, false, pgs_ccp)
+// A gradient step of a scalar row.
+static double step_row(double z, double g, double diagonal) {
+  return diagonal > 0.0 ? z - g / diagonal : z;
+}
+
+// Friction pyramid that touches the cone.                                       lelidec Alg. 1
+// With four facets, |gamma_t1| <= mu gamma_n and |gamma_t2| <= mu gamma_n, each row is solved
+// exactly; with more the tangents take a projected gradient step. The pyramid pulls friction towards
+// its corners.
+static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
+                         const double g[3], double next[3]) {
+  const double* D = item->diagonal;
+  next[2] = fmax(0.0, step_row(z[2], g[2], D[8]));
+  const double limit = item->mu * next[2];
+  double change[3] = {0.0, 0.0, next[2] - z[2]};
+  if (d->options->friction_directions != 4) {
+    const double top = sap_tangent_eigenvalue(D);
+    const double x[2] = {step_row(z[0], g[0] + D[2] * change[2], top),
+                         step_row(z[1], g[1] + D[5] * change[2], top)};
+    sap_dual_project_polygon(limit, d->options->friction_directions, x, next);
+    return;
+  }
+  for (int t = 0; t < 2; ++t) {
+    const double gt =
+        g[t] + D[3 * t] * change[0] + D[3 * t + 1] * change[1] + D[3 * t + 2] * change[2];
+    next[t] = fmin(limit, fmax(-limit, step_row(z[t], gt, D[4 * t])));
+    change[t] = next[t] - z[t];
+  }
+}
+
+// The pyramid's solution solves neither CCP nor NCP: ends at a fixed point.
+sap_status sap_pgs_lcp(sap_dual* d, sap_error* error) {
+  d->fixed_point = true;
+  return sap_gauss_seidel(d, pyramid_rule, error);
+}

@@ -1,31 +1,380 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Primal-dual interior point method, min 1/2 z' D z + q' z over the cones and intervals, with the
-// scaling of Nesterov and Todd and Mehrotra's predictor and corrector.
+// Primal-dual interior point method for the CCP: min 1/2 z' D z + q' z over cones and intervals, with
+// the scaling of Nesterov and Todd and Mehrotra's predictor and corrector.
+//                                                   Castro et al. 2022, Sec. VI; Vandenberghe 2010
 //   D z + q = g;  cones x^ = T z, g = T s^ with T = (mu normal, tangents): both second-order cones
 //   (D + T W^-2 T + a/(z - l) + b/(u - z)) dz = ...
-// A cone of mu = 0 keeps z_t = 0; a row with equal bounds keeps its value.
-// cost: a dense Cholesky of the island's rows per iteration, 5 to 20 iterations. Cold start only.
+// A cone of mu = 0 keeps z_t = 0; a row with equal bounds keeps its value. Cold start only.
 // W^-2 spans the square of the distance to the cones' boundary, so that relative natural maps below
-// 1e-9 are often out of its reach: where it stalls, Newton on the natural map goes on.
-#include "solvers/dual/ipm.h"
-
+// 1e-9 are often out of reach: where the method stalls, Newton on the natural map polishes.
+// cost: a dense Cholesky of the island's rows per iteration, 5 to 20 iterations.
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
-#include "solvers/dual/ccp_polish.h"
-#include "solvers/dual/ipm_system.h"
+#include "contact/second_order_cone.h"
+#include "linalg/dense.h"
+#include "solvers/dual/methods.h"
 
-static const double BOUNDARY = 0.99;  // of the way to the boundary
+// Items are second-order cones, or rows with bounds (a frictionless cone: its normal).
+typedef struct ipm {
+  double *D, *K;           // (n n)
+  double *x, *dx, *rd;     // (n)
+  double *s, *ds;          // cones: s^ (head first); rows: multiplier of the lower bound   (n)
+  double *b, *db;          // rows: multiplier of the upper bound                           (n)
+  double* r;               // complementarity: cones lambda \ r; rows r of the lower bound  (n)
+  double* rb;              // rows: r of the upper bound                                    (n)
+  sap_soc_scaling* cones;  // one per item, unused for rows
+  int32_t* pivots;         // of the polish                                                (n)
+  double mu;               // mean complementarity
+  double rank;             // number of products that mu averages
+} ipm;
 
-static sap_status reserve(sap_dual* d, sap_ipm* m, sap_error* error) {
+static bool is_soc(const sap_delassus_item* item) {
+  return item->is_cone && item->mu > 0.0;
+}
+static bool is_fixed(const sap_delassus_item* item) {
+  return !item->is_cone && item->lower == item->upper;
+}
+static bool has_lower(const sap_delassus_item* item) {
+  return (item->is_cone || isfinite(item->lower)) && !is_fixed(item);
+}
+static bool has_upper(const sap_delassus_item* item) {
+  return !item->is_cone && isfinite(item->upper) && !is_fixed(item);
+}
+// Returns the row of an item that has bounds: the only row, or the normal of a frictionless cone.
+static int32_t bounded_row(const sap_delassus_item* item) {
+  return item->first + (item->is_cone ? SAP_NORMAL_ROW : 0);
+}
+static double lower_bound(const sap_delassus_item* item) {
+  return item->is_cone ? 0.0 : item->lower;
+}
+
+// Returns the row of the i-th component of the second-order cone.
+static int32_t cone_row(int32_t i) {
+  return i == 0 ? SAP_NORMAL_ROW : i <= SAP_NORMAL_ROW ? i - 1 : i;
+}
+// x^ = T z
+static void to_cone(const sap_delassus_item* item, const double* z, double* out) {
+  for (int32_t i = 0; i < item->nrows; ++i) {
+    out[i] = z[item->first + cone_row(i)] * (i == 0 ? item->mu : 1.0);
+  }
+}
+
+// out += T' s^
+static void add_from_cone(const sap_delassus_item* item, const double* s, double sign,
+                          double* out) {
+  for (int32_t i = 0; i < item->nrows; ++i) {
+    out[item->first + cone_row(i)] += sign * s[i] * (i == 0 ? item->mu : 1.0);
+  }
+}
+
+// Computes the dual residual, the scalings and mu at m->x with d->g.
+static void evaluate_system(sap_dual* d, ipm* m) {
+  double sum = 0.0;
+  memcpy(m->rd, d->g, (size_t)d->op.n * sizeof(double));
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[SAP_CONE_ROWS_MAX];
+      to_cone(item, m->x, x);
+      sap_soc_make(&m->cones[k], item->nrows, x, m->s + f);
+      add_from_cone(item, m->s + f, -1.0, m->rd);
+      sum += x[0] * m->s[f] + sap_soc_tail(item->nrows, x, m->s + f);
+      continue;
+    }
+    if (has_lower(item)) {
+      m->rd[row] -= m->s[row];
+      sum += m->s[row] * (m->x[row] - lower_bound(item));
+    }
+    if (has_upper(item)) {
+      m->rd[row] += m->b[row];
+      sum += m->b[row] * (item->upper - m->x[row]);
+    }
+  }
+  m->mu = m->rank > 0.0 ? sum / m->rank : 0.0;
+}
+
+static void fix_row(ipm* m, size_t n, int32_t row) {
+  for (size_t i = 0; i < n; ++i) {
+    m->K[(size_t)row * n + i] = m->K[i * n + (size_t)row] = 0.0;
+  }
+  m->K[(size_t)row * (n + 1)] = 1.0;
+}
+
+// Factorizes K = D + scalings; false if K is not positive definite. A shift at round-off keeps a
+// singular D definite.
+static bool factorize_system(sap_dual* d, ipm* m) {
+  const size_t n = (size_t)d->op.n;
+  memcpy(m->K, m->D, n * n * sizeof(double));
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const size_t f = (size_t)item->first, row = (size_t)bounded_row(item);
+    if (is_soc(item)) {
+      const sap_soc_scaling* c = &m->cones[k];
+      const double factor = 1.0 / (c->beta * c->beta);
+      for (int32_t b = 0; b < item->nrows; ++b) {  // 2 T J w (T J w)' - T J T
+        const size_t j = f + (size_t)cone_row(b);
+        const double wj = b == 0 ? c->w[0] * item->mu : -c->w[b];
+        for (int32_t a = 0; a < item->nrows; ++a) {
+          const double wi = a == 0 ? c->w[0] * item->mu : -c->w[a];
+          m->K[j * n + f + (size_t)cone_row(a)] += factor * 2.0 * wi * wj;
+        }
+        m->K[j * (n + 1)] += b > 0 ? factor : -factor * item->mu * item->mu;
+      }
+      continue;
+    }
+    if (has_lower(item)) {
+      m->K[row * (n + 1)] += m->s[row] / (m->x[row] - lower_bound(item));
+    }
+    if (has_upper(item)) {
+      m->K[row * (n + 1)] += m->b[row] / (item->upper - m->x[row]);
+    }
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    if (is_fixed(item)) {
+      fix_row(m, n, item->first);
+    } else if (item->is_cone && !is_soc(item)) {
+      for (int32_t i = 1; i < item->nrows; ++i) {
+        fix_row(m, n, item->first + cone_row(i));
+      }
+    }
+  }
+  d->factorizations += 1;
+  return sap_delassus_factorize(m->K, d->op.n, 16.0 * DBL_EPSILON);
+}
+
+// Sets the right-hand sides of complementarity: sigma mu - products, less the predictor's second
+// order.
+static void set_targets(sap_dual* d, ipm* m, double sigma, bool corrector) {
+  const double target = sigma * m->mu;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      const sap_soc_scaling* c = &m->cones[k];
+      const int32_t n = item->nrows;
+      double r[SAP_CONE_ROWS_MAX], second[SAP_CONE_ROWS_MAX] = {0.0};
+      if (corrector) {
+        double dx[SAP_CONE_ROWS_MAX], scaled_x[SAP_CONE_ROWS_MAX], scaled_s[SAP_CONE_ROWS_MAX];
+        to_cone(item, m->dx, dx);
+        sap_soc_scale(c, n, true, dx, scaled_x);
+        sap_soc_scale(c, n, false, m->ds + f, scaled_s);
+        sap_soc_product(n, scaled_x, scaled_s, second);
+      }
+      sap_soc_product(n, c->lambda, c->lambda, r);
+      for (int32_t i = 0; i < n; ++i) {
+        r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
+      }
+      sap_soc_divide(n, c->lambda, r, m->r + f);
+      continue;
+    }
+    const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
+    const double upper = corrector ? -m->dx[row] * m->db[row] : 0.0;
+    m->r[row] = target - m->s[row] * (m->x[row] - lower_bound(item)) - lower;
+    m->rb[row] = target - m->b[row] * (item->upper - m->x[row]) - upper;
+  }
+}
+
+// Computes dx, ds, db.
+static void find_step(sap_dual* d, ipm* m) {
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    m->dx[i] = -m->rd[i];
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      sap_soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
+      add_from_cone(item, m->ds + f, 1.0, m->dx);
+      continue;
+    }
+    m->dx[row] += has_lower(item) ? m->r[row] / (m->x[row] - lower_bound(item)) : 0.0;
+    m->dx[row] -= has_upper(item) ? m->rb[row] / (item->upper - m->x[row]) : 0.0;
+    if (is_fixed(item)) {
+      m->dx[f] = 0.0;
+    }
+    for (int32_t i = 1; item->is_cone && i < item->nrows; ++i) {
+      m->dx[f + cone_row(i)] = 0.0;
+    }
+  }
+  sap_dense_factor_solve(d->op.n, m->K, m->dx);
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[SAP_CONE_ROWS_MAX] = {0.0}, half[SAP_CONE_ROWS_MAX] = {0.0},
+             change[SAP_CONE_ROWS_MAX];
+      to_cone(item, m->dx, x);
+      sap_soc_scale(&m->cones[k], item->nrows, true, x, half);
+      sap_soc_scale(&m->cones[k], item->nrows, true, half, change);
+      for (int32_t i = 0; i < item->nrows; ++i) {
+        m->ds[f + i] -= change[i];
+      }
+      continue;
+    }
+    m->ds[row] = has_lower(item)
+                     ? (m->r[row] - m->s[row] * m->dx[row]) / (m->x[row] - lower_bound(item))
+                     : 0.0;
+    m->db[row] =
+        has_upper(item) ? (m->rb[row] + m->b[row] * m->dx[row]) / (item->upper - m->x[row]) : 0.0;
+  }
+}
+
+static double shorten_step(double alpha, double value, double change) {
+  return value + alpha * change < 0.0 ? -value / change : alpha;
+}
+
+// Returns the largest step <= 1 that stays in all cones.
+static double longest_step(const sap_dual* d, const ipm* m) {
+  double alpha = 1.0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t row = bounded_row(item), f = item->first;
+    if (is_soc(item)) {
+      double x[SAP_CONE_ROWS_MAX], dx[SAP_CONE_ROWS_MAX];
+      to_cone(item, m->x, x);
+      to_cone(item, m->dx, dx);
+      alpha = fmin(alpha, fmin(sap_soc_step(item->nrows, x, dx),
+                               sap_soc_step(item->nrows, m->s + f, m->ds + f)));
+      continue;
+    }
+    if (has_lower(item)) {
+      alpha = shorten_step(alpha, m->x[row] - lower_bound(item), m->dx[row]);
+      alpha = shorten_step(alpha, m->s[row], m->ds[row]);
+    }
+    if (has_upper(item)) {
+      alpha = shorten_step(alpha, item->upper - m->x[row], -m->dx[row]);
+      alpha = shorten_step(alpha, m->b[row], m->db[row]);
+    }
+  }
+  return alpha;
+}
+
+// T = dP/dx of an item at x, symmetric. On the cone's surface, with t the tangents' direction and
+// n = (x_n + mu |x_t|)/(1 + mu^2):  (mu t, 1)(mu t, 1)'/(1 + mu^2) + mu n/|x_t| (I - t t')
+static void projection_jacobian(const sap_delassus_item* item, const double* x, double* T) {
+  const size_t rows = (size_t)item->nrows;
+  memset(T, 0, rows * rows * sizeof(double));
+  if (!item->is_cone) {
+    T[0] = x[0] >= item->lower && x[0] <= item->upper ? 1.0 : 0.0;
+    return;
+  }
+  double length_2 = 0.0;
+  for (size_t r = 0; r < rows; ++r) {
+    length_2 += r == SAP_NORMAL_ROW ? 0.0 : x[r] * x[r];
+  }
+  const double length = sqrt(length_2), mu = item->mu, scale = 1.0 / (1.0 + mu * mu);
+  if (sap_cone_holds(mu, length, x[SAP_NORMAL_ROW])) {
+    for (size_t r = 0; r < rows; ++r) {
+      T[r * (rows + 1)] = 1.0;
+    }
+    return;
+  }
+  if (mu * length <= -x[SAP_NORMAL_ROW]) {
+    return;
+  }
+  const double across = mu * (x[SAP_NORMAL_ROW] + mu * length) * scale / length;
+  for (size_t c = 0; c < rows; ++c) {
+    const double tc = c == SAP_NORMAL_ROW ? 1.0 : mu * x[c] / length;
+    for (size_t r = 0; r < rows; ++r) {
+      const double tr = r == SAP_NORMAL_ROW ? 1.0 : mu * x[r] / length;
+      T[c * rows + r] = scale * tr * tc;
+      if (r != SAP_NORMAL_ROW && c != SAP_NORMAL_ROW) {
+        T[c * rows + r] += across * ((r == c ? 1.0 : 0.0) - x[r] * x[c] / (length * length));
+      }
+    }
+  }
+}
+
+// K = I - T + T D, row block by row block, at d->z with d->g.
+static void assemble_polish(ipm* m, const sap_dual* d) {
+  const size_t n = (size_t)d->op.n;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const size_t first = (size_t)item->first, rows = (size_t)item->nrows;
+    double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX] = {0.0};
+    for (size_t r = 0; r < rows; ++r) {
+      x[r] = d->z[first + r] - d->g[first + r];
+    }
+    projection_jacobian(item, x, T);
+    for (size_t j = 0; j < n; ++j) {
+      const double* from = m->D + j * n + first;
+      double* to = m->K + j * n + first;
+      for (size_t r = 0; r < rows; ++r) {
+        double sum = 0.0;
+        for (size_t c = 0; c < rows; ++c) {
+          sum += T[c * rows + r] * from[c];
+        }
+        to[r] = sum;
+      }
+    }
+    for (size_t c = 0; c < rows; ++c) {
+      for (size_t r = 0; r < rows; ++r) {
+        m->K[(first + c) * n + first + r] += (r == c ? 1.0 : 0.0) - T[c * rows + r];
+      }
+    }
+  }
+}
+
+// d->z += dz with K dz = -F, F = d->map; false if K is singular.
+static bool polish_step(ipm* m, sap_dual* d) {
+  const int32_t n = d->op.n;
+  assemble_polish(m, d);
+  d->factorizations += 1;
+  memcpy(m->dx, d->map, (size_t)n * sizeof(double));
+  if (!sap_dense_lu_solve(n, m->K, m->pivots, m->dx)) {
+    return false;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    d->z[i] -= m->dx[i];
+  }
+  return true;
+}
+
+// Steps from d->z until the test holds (*done), the natural map grows, or K is singular.
+static sap_status descend(ipm* m, sap_dual* d, bool* done, sap_error* error) {
+  enum { MAXIMUM = 20 };
+  double last = (double)INFINITY;
+  for (int i = 0; i < MAXIMUM; ++i) {
+    SAP_TRY(sap_dual_check(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0, done, error));
+    if (*done) {
+      return SAP_STATUS_OK;
+    }
+    if (!(d->residual <= last) || !polish_step(m, d)) {
+      break;
+    }
+    last = d->residual;
+    d->iterations += 1;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Newton on the natural map of the CCP,
+//   F(z) = z - P(z - D z - q) = 0,   (I - T + T D) dz = -F,  T = dP
+// from d->z, then from d->z_best, while the map falls. Semismooth: converges quadratically where
+// I - T + T D is regular, always for D > 0. The outcome is STALLED if neither converges.
+// cost: 2/3 n^3 per step.
+static sap_status polish(ipm* m, sap_dual* d, sap_error* error) {
+  bool done = false;
+  SAP_TRY(descend(m, d, &done, error));
+  if (!done) {
+    memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
+    SAP_TRY(descend(m, d, &done, error));
+  }
+  d->outcome = done ? d->outcome : SAP_OUTCOME_STALLED;
+  return SAP_STATUS_OK;
+}
+
+static const double BOUNDARY = 0.99;  // part of the way to the boundary
+
+static sap_status reserve_ipm(sap_dual* d, ipm* m, sap_error* error) {
   const int64_t n = d->op.n;
   const int64_t cones = (int64_t)(sizeof(sap_soc_scaling) / sizeof(double)) * d->op.nitems;
-  sap_status status = sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_integers(d, n, &m->pivots, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error));
+  SAP_TRY(sap_dual_integers(d, n, &m->pivots, error));
   m->K = m->D + n * n;
   double** vectors[] = {&m->x, &m->dx, &m->rd, &m->s, &m->ds, &m->b, &m->db, &m->r, &m->rb};
   double* next = m->K + n * n;
@@ -36,8 +385,8 @@ static sap_status reserve(sap_dual* d, sap_ipm* m, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Every item in the middle of its set, at the size of the impulse that stops it.
-static void start(sap_dual* d, sap_ipm* m) {
+// Starts every item in the middle of its set, at the size of the impulse that stops it.
+static void set_start(sap_dual* d, ipm* m) {
   double largest = 0.0;
   for (int32_t i = 0; i < d->op.n; ++i) {
     largest = fmax(largest, fabs(d->op.q[i]));
@@ -46,13 +395,13 @@ static void start(sap_dual* d, sap_ipm* m) {
   m->rank = 0.0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    const int32_t row = sap_ipm_bounded_row(item);
+    const int32_t row = bounded_row(item);
     double size = 1e-3 * largest;
     for (int32_t r = 0; r < item->nrows; ++r) {
       size = fmax(size, fabs(d->op.q[item->first + r]));
     }
     size = size > 0.0 ? size : 1.0;
-    if (sap_ipm_is_soc(item)) {
+    if (is_soc(item)) {
       m->x[row] = size / fmin(item->mu, 1.0);
       m->s[item->first] = size;
       for (int32_t i = 1; i < item->nrows; ++i) {
@@ -61,50 +410,46 @@ static void start(sap_dual* d, sap_ipm* m) {
       m->rank += 1.0;
       continue;
     }
-    const bool lower = sap_ipm_has_lower(item), upper = sap_ipm_has_upper(item);
+    const bool lower = has_lower(item), upper = has_upper(item);
     m->s[row] = m->b[row] = size;
-    m->x[row] = sap_ipm_is_fixed(item) ? item->lower
-                : lower && upper       ? 0.5 * (item->lower + item->upper)
-                : lower                ? sap_ipm_lower(item) + size
-                : upper                ? item->upper - size
-                                       : 0.0;
+    m->x[row] = is_fixed(item)   ? item->lower
+                : lower && upper ? 0.5 * (item->lower + item->upper)
+                : lower          ? lower_bound(item) + size
+                : upper          ? item->upper - size
+                                 : 0.0;
     m->rank += (lower ? 1.0 : 0.0) + (upper ? 1.0 : 0.0);
   }
 }
 
-static sap_status run_ipm(sap_dual* d, sap_error* error) {
+sap_status sap_ipm(sap_dual* d, sap_error* error) {
   static const double LEAST_STEP = 1e-8;
   const size_t n = (size_t)d->op.n;
-  sap_ipm m;
-  sap_status status = reserve(d, &m, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  ipm m;
+  SAP_TRY(reserve_ipm(d, &m, error));
   memset(m.s, 0, 4 * n * sizeof(double));
   sap_delassus_dense(&d->op, m.D);
-  start(d, &m);
-  const sap_ccp_polish polish = {m.D, m.K, m.dx, m.pivots};
+  set_start(d, &m);
   double alpha = 0.0;
   for (;;) {
     bool done = false;
     memcpy(d->z, m.x, n * sizeof(double));
-    status = sap_dual_check(d, d->options->max_iterations, alpha, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    SAP_TRY(sap_dual_check(d, d->options->max_iterations, alpha, &done, error));
+    if (done) {
+      return SAP_STATUS_OK;
     }
-    sap_ipm_evaluate(d, &m);
-    if (!sap_ipm_factorize(d, &m)) {
-      return sap_ccp_polish_run(&polish, d, error);
+    evaluate_system(d, &m);
+    if (!factorize_system(d, &m)) {
+      return polish(&m, d, error);
     }
-    sap_ipm_aim(d, &m, 0.0, false);
-    sap_ipm_find_step(d, &m);
-    const double affine = sap_ipm_longest_step(d, &m);
-    sap_ipm_aim(d, &m, (1.0 - affine) * (1.0 - affine) * (1.0 - affine), true);
-    sap_ipm_find_step(d, &m);
-    const double longest = sap_ipm_longest_step(d, &m);
+    set_targets(d, &m, 0.0, false);
+    find_step(d, &m);
+    const double affine = longest_step(d, &m);
+    set_targets(d, &m, (1.0 - affine) * (1.0 - affine) * (1.0 - affine), true);
+    find_step(d, &m);
+    const double longest = longest_step(d, &m);
     alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
     if (!(alpha >= LEAST_STEP)) {
-      return sap_ccp_polish_run(&polish, d, error);
+      return polish(&m, d, error);
     }
     for (size_t i = 0; i < n; ++i) {
       m.x[i] += alpha * m.dx[i];
@@ -114,5 +459,3 @@ static sap_status run_ipm(sap_dual* d, sap_error* error) {
     d->iterations += 1;
   }
 }
-
-SAP_DUAL_ROW(sap_ipm_solve, false, run_ipm)

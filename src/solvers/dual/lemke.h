@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lemke's method for linear complementarity, and the friction pyramid as such a problem: a row of
-// the solver table.
+// Lemke's method for linear complementarity problems.
 #ifndef SAP_SOLVERS_DUAL_LEMKE_H
 #define SAP_SOLVERS_DUAL_LEMKE_H
 
-#include "solvers/dual/dual.h"
+#include <stdint.h>
 
 typedef enum sap_lcp_end {
   SAP_LCP_SOLVED,
-  SAP_LCP_RAY,        // ended on a ray: no solution was found
-  SAP_LCP_LIMIT,      // of pivots
-  SAP_LCP_INACCURATE  // round-off has spoilt z
+  SAP_LCP_RAY,        // ended on a ray: no solution found
+  SAP_LCP_LIMIT,      // pivots used up
+  SAP_LCP_INACCURATE  // z spoilt by round-off
 } sap_lcp_end;
 
 // A linear complementarity problem w = M z + q, w >= 0, z >= 0, w . z = 0.
@@ -23,11 +22,7 @@ typedef struct sap_lcp {
   int32_t* basis;   // work                                      (n)
 } sap_lcp;
 
-// *pivots: allowed, then done.
+// Solves the problem. *pivots: the limit; afterwards the number of pivots.
 sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots);
-
-sap_status sap_lemke_solve(void* workspace, const sap_solver_options* options,
-                           const sap_problem* problem, sap_solution* solution, sap_report* report,
-                           sap_error* error);
 
 #endif

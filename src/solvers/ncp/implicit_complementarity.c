@@ -1,45 +1,188 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Implicit complementarity.                                                       Todorov 2010
-// Impulses and velocities are functions of one vector p that are complementary whatever p is
-// (implicit_edges.h); what is left is  r(p) = D z + q - g = (D - I) z(p) + p + q = 0        (15)
-// Least squares l = 1/2 r' r by Gauss-Newton with H = J' J + lambda I,
-// J = (D - I) T + I, T = dz/dp:
-//   - the Newton point is taken when l falls by half of what the model says, lambda falls then;
-//   - else the best point of the dogleg p - Cauchy - Newton, whose segments are cut where they
-//     cross edges, by a cubic in each piece; so that p may come to lie on an edge;          III-C
-//   - on an edge that l rises from on both sides J is the mean (26), and steps stay in its tangent
+// Implicit complementarity.                                                        Todorov 2010
+// Impulses and velocities are functions of one vector p that are complementary for every p
+// (implicit_edges.h). The equation of motion is left:
+//   r(p) = D z + q - g = (D - I) z(p) + p + q = 0                                            (15)
+// Least squares l = 1/2 r' r by Gauss-Newton with
+//   H = J' J + lambda I,  J = (D - I) T + I,  T = dz/dp
+//   - The Newton point is taken if l falls by half of the model's decrease; lambda falls then.
+//   - Else the best point of the dogleg p - Cauchy - Newton is taken. Its segments are cut where they
+//     cross edges, with a cubic in each piece, so that p may come to lie on an edge.         III-C
+//   - On an edge from which l rises to both sides J is the mean (26) and steps stay in its tangent
 //     space: H and the gradient are projected by I - d d', d the edge's normal; then points are
 //     projected on the edge, a plane or a cone.                                              III-D
-// Start: p of the impulses kept, or that all stick, p = -D^-1 q.                             III-F
-// Where no better point is found, or l creeps along the valleys that many contacts of few bodies
-// make, the minimisation starts again elsewhere (V-A): at the best impulses after sweeps of exact
-// contacts, twice as many every time.
+// Start: p of the guess, or of sticking everywhere, p = -D^-1 q.                             III-F
+// If no better point is found, or l creeps along the valleys that many contacts of few bodies make,
+// the minimisation restarts elsewhere (V-A): at the best impulses after sweeps of exact contacts,
+// twice as many every time.
 // cost: 4/3 n^3 per iteration.  fails: local minima of l, where J is singular: STALLED.
-#include "solvers/ncp/implicit_complementarity.h"
-
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
 #include "core/clock.h"
 #include "linalg/dense.h"
-#include "solvers/ncp/implicit_search.h"
+#include "solvers/dual/methods.h"
+#include "solvers/ncp/implicit_edges.h"
 #include "solvers/ncp/local_ncp.h"
 
 static const double LEAST_LAMBDA = 1e-14, MOST_LAMBDA = 1e3;  // D's blocks are scaled to 1
 static const double FIRST_LAMBDA = 1e-10, FALL = 0.1, RISE = 10.0;
-static const double WELL = 0.5;       // part of the model's decrease that is good enough
+static const double WELL = 0.5;       // sufficient part of the model's decrease
 static const double STICKING = 1e-9;  // shift of D for the first guess
 
-static sap_status reserve(sap_dual* d, sap_implicit* m, sap_error* error) {
+typedef struct implicit {
+  double *D, *J, *H;                                                 // (n n)
+  double *p, *r, *h, *gradient;                                      // h = (D - I) r
+  double *newton, *cauchy, *z, *trial, *r_trial, *direction, *best;  // (n)
+  int32_t* edge;         // sap_edge on which each item lies (nitems)
+  double lambda, value;  // l(p)
+  double best_value;     // least l of the search
+  int32_t best_item;     // item whose crossing is the best point, -1: none
+  sap_edge best_edge;
+} implicit;
+
+// Returns l at p and sets r and m->z; items on an edge are first projected on it.
+static double evaluate_map(sap_dual* d, implicit* m, double* p, double* r) {
+  const int32_t n = d->op.n;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    if (m->edge[k] != SAP_EDGE_NONE) {
+      (void)sap_edge_project(item, (sap_edge)m->edge[k], p + item->first);
+    }
+    sap_implicit_impulse(item, p + item->first, m->z + item->first);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    r[i] = d->op.q[i] + p[i] - m->z[i];
+  }
+  cblas_dgemv(CblasColMajor, CblasNoTrans, n, n, 1.0, m->D, n, m->z, 1, 1.0, r, 1);
+  return 0.5 * cblas_ddot(n, r, 1, r, 1);
+}
+
+// h = (D - I) r
+static void find_h(const sap_dual* d, const implicit* m, const double* r, double* h) {
+  memcpy(h, r, (size_t)d->op.n * sizeof(double));
+  cblas_dgemv(CblasColMajor, CblasTrans, d->op.n, d->op.n, 1.0, m->D, d->op.n, r, 1, -1.0, h, 1);
+}
+
+// Returns r' J u of one item's u: h' T u + r' u.
+static double item_slope(const sap_delassus_item* item, const double* T, const double* h,
+                         const double* r, const double* u) {
+  const int32_t n = item->nrows;
+  double sum = 0.0;
+  for (int32_t c = 0; c < n; ++c) {
+    double column = r[c];
+    for (int32_t i = 0; i < n; ++i) {
+      column += h[i] * T[c * n + i];
+    }
+    sum += column * u[c];
+  }
+  return sum;
+}
+
+static void keep_if_better(implicit* m, int32_t n, double value, int32_t item, sap_edge edge) {
+  if (value < m->best_value) {
+    m->best_value = value;
+    m->best_item = item;
+    m->best_edge = edge;
+    memcpy(m->best, m->trial, (size_t)n * sizeof(double));
+  }
+}
+
+// Returns l at m->trial = from + alpha (to - from).
+static double value_at(sap_dual* d, implicit* m, const double* from, double alpha) {
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    m->trial[i] = from[i] + alpha * m->direction[i];
+  }
+  d->evaluations += 1;
+  return evaluate_map(d, m, m->trial, m->r_trial);
+}
+
+// Returns l' along the direction at m->trial, in the smooth piece that contains the point `inside`.
+// m->r_trial must be that of m->trial.
+static double derivative(sap_dual* d, implicit* m, const double* from, double inside) {
+  double T[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX], x[SAP_CONE_ROWS_MAX], sum = 0.0;
+  find_h(d, m, m->r_trial, m->z);
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const int32_t f = item->first;
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      x[r] = from[f + r] + inside * m->direction[f + r];
+    }
+    sap_implicit_jacobian(item, m->trial + f, sap_implicit_region(item, x), T);
+    sum += item_slope(item, T, m->z + f, m->r_trial + f, m->direction + f);
+  }
+  return sum;
+}
+
+// Returns the minimum of the cubic through two values with slopes; NaN: none.
+static double cubic_minimum(double a, double b, const double value[2], const double rise[2]) {
+  const double d1 = rise[0] + rise[1] - 3.0 * (value[0] - value[1]) / (a - b);
+  const double d2 = sqrt(d1 * d1 - rise[0] * rise[1]);
+  return b - (b - a) * (rise[1] + d2 - d1) / (rise[1] - rise[0] + 2.0 * d2);
+}
+
+// Returns the first crossing after `alpha`; 1 and no item if there is none. Items on an edge move
+// along it.
+static double next_crossing(const sap_dual* d, const implicit* m, const double* from, double alpha,
+                            int32_t* item, sap_edge* edge) {
+  double next = 1.0;
+  *item = -1;
+  *edge = SAP_EDGE_NONE;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const int32_t f = d->op.items[k].first;
+    double crossings[3];
+    sap_edge kinds[3];
+    const int32_t count =
+        m->edge[k] != SAP_EDGE_NONE
+            ? 0
+            : sap_edge_crossings(&d->op.items[k], from + f, m->direction + f, crossings, kinds);
+    for (int32_t i = 0; i < count; ++i) {
+      if (crossings[i] > alpha && crossings[i] < next) {
+        next = crossings[i];
+        *item = k;
+        *edge = kinds[i];
+      }
+    }
+  }
+  return next;
+}
+
+// Cuts from - to at the edges and minimises l in every piece. A value below m->best_value becomes
+// the best.                                                                    todorov III-C
+static void search_segment(sap_dual* d, implicit* m, const double* from, const double* to) {
+  static const double SHORT = 1e-12;  // pieces shorter than this have no inner minimum
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    m->direction[i] = to[i] - from[i];
+  }
+  double a = 0.0, value[2], rise[2];
+  value[0] = value_at(d, m, from, a);
+  while (a < 1.0) {
+    int32_t item;
+    sap_edge edge;
+    const double b = next_crossing(d, m, from, a, &item, &edge), middle = 0.5 * (a + b);
+    const bool search = b - a > SHORT;
+    if (search) {
+      value[0] = value_at(d, m, from, a);
+      rise[0] = derivative(d, m, from, middle);
+    }
+    value[1] = value_at(d, m, from, b);
+    keep_if_better(m, d->op.n, value[1], item, edge);
+    if (search) {
+      rise[1] = derivative(d, m, from, middle);
+      const double least = cubic_minimum(a, b, value, rise);
+      if (least > a && least < b) {
+        keep_if_better(m, d->op.n, value_at(d, m, from, least), -1, SAP_EDGE_NONE);
+      }
+    }
+    a = b;
+  }
+}
+
+static sap_status reserve_implicit(sap_dual* d, implicit* m, sap_error* error) {
   const int64_t n = d->op.n;
-  sap_status status = sap_dual_reals(d, 3 * n * n + 11 * n, &m->D, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_integers(d, d->op.nitems, &m->edge, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_dual_reals(d, 3 * n * n + 11 * n, &m->D, error));
+  SAP_TRY(sap_dual_integers(d, d->op.nitems, &m->edge, error));
   m->J = m->D + n * n;
   m->H = m->J + n * n;
   double** const vectors[] = {&m->p, &m->r,     &m->h,       &m->gradient,  &m->newton, &m->cauchy,
@@ -52,8 +195,8 @@ static sap_status reserve(sap_dual* d, sap_implicit* m, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// T of an item; one on an edge is left there when the edge is active, else the tag goes. (25)-(26)
-static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* T) {
+// Sets T of an item. An item on an edge stays there if the edge is active.              (25)-(26)
+static void choose_slope(const sap_dual* d, implicit* m, int32_t k, double* T) {
   const sap_delassus_item* item = &d->op.items[k];
   const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
   double normal[SAP_CONE_ROWS_MAX], T2[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
@@ -66,8 +209,8 @@ static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* 
   }
   sap_implicit_jacobian(item, p, sides[0], T);
   sap_implicit_jacobian(item, p, sides[1], T2);
-  const double rise1 = sap_implicit_slope(item, T, h, r, normal),
-               rise2 = -sap_implicit_slope(item, T2, h, r, normal);
+  const double rise1 = item_slope(item, T, h, r, normal),
+               rise2 = -item_slope(item, T2, h, r, normal);
   const bool active = rise1 >= 0.0 && rise2 >= 0.0;
   const double sum = rise1 + rise2;
   const double first = active ? (sum > 0.0 ? rise2 / sum : 0.5) : (rise1 < rise2 ? 1.0 : 0.0);
@@ -78,7 +221,7 @@ static void choose_slope(const sap_dual* d, sap_implicit* m, int32_t k, double* 
 }
 
 // J = (D - I) T + I, column block by column block.
-static void assemble(const sap_dual* d, sap_implicit* m) {
+static void assemble(const sap_dual* d, implicit* m) {
   const size_t n = (size_t)d->op.n;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -98,7 +241,7 @@ static void assemble(const sap_dual* d, sap_implicit* m) {
 }
 
 // x = (I - d d') x for every item on an edge.
-static void project_tangent(const sap_dual* d, const sap_implicit* m, double* x) {
+static void project_tangent(const sap_dual* d, const implicit* m, double* x) {
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     double normal[SAP_CONE_ROWS_MAX], dot = 0.0;
@@ -116,11 +259,11 @@ static void project_tangent(const sap_dual* d, const sap_implicit* m, double* x)
   }
 }
 
-// H <- (I - d d') H (I - d d') + d d' + lambda I with J's columns projected, factored.
-static bool factorize(sap_dual* d, sap_implicit* m) {
+// Factorizes H = (I - d d') J' J (I - d d') + d d' + lambda I.
+static bool factorize(sap_dual* d, implicit* m) {
   const int32_t n = d->op.n;
   const size_t size = (size_t)n;
-  for (size_t row = 0; row < size; ++row) {  // J (I - d d'): row by row
+  for (size_t row = 0; row < size; ++row) {  // J (I - d d'), row by row
     double* x = m->trial;
     cblas_dcopy(n, m->J + row, n, x, 1);
     project_tangent(d, m, x);
@@ -146,14 +289,14 @@ static bool factorize(sap_dual* d, sap_implicit* m) {
   return sap_delassus_factorize(m->H, n, m->lambda);
 }
 
-static void move_to(sap_dual* d, sap_implicit* m, const double* p) {
+static void move_to(sap_dual* d, implicit* m, const double* p) {
   memcpy(m->p, p, (size_t)d->op.n * sizeof(double));
-  m->value = sap_implicit_evaluate(d, m, m->p, m->r);
+  m->value = evaluate_map(d, m, m->p, m->r);
   memcpy(d->z, m->z, (size_t)d->op.n * sizeof(double));
 }
 
-// p - (g' g/g' H g) g from the factor of H, after the Newton step in m->newton was made.
-static void find_cauchy(const sap_dual* d, sap_implicit* m) {
+// Sets the Cauchy point p - (g' g/g' H g) g from the factor of H.
+static void find_cauchy(const sap_dual* d, implicit* m) {
   const int32_t n = d->op.n;
   memcpy(m->trial, m->gradient, (size_t)n * sizeof(double));
   cblas_dtrmv(CblasColMajor, CblasLower, CblasTrans, CblasNonUnit, n, m->H, n, m->trial, 1);
@@ -163,10 +306,10 @@ static void find_cauchy(const sap_dual* d, sap_implicit* m) {
   cblas_daxpy(n, bend > 0.0 ? -length_2 / bend : 0.0, m->gradient, 1, m->cauchy, 1);
 }
 
-// One iteration; false when no better point was found.
-static bool improve(sap_dual* d, sap_implicit* m) {
+// Does one iteration; false if no better point was found.
+static bool improve(sap_dual* d, implicit* m) {
   const int32_t n = d->op.n;
-  sap_implicit_find_h(d, m, m->r, m->h);
+  find_h(d, m, m->r, m->h);
   assemble(d, m);
   while (!factorize(d, m)) {
     m->lambda = fmax(RISE * m->lambda, FIRST_LAMBDA);
@@ -181,8 +324,7 @@ static bool improve(sap_dual* d, sap_implicit* m) {
   cblas_daxpy(n, 1.0, m->p, 1, m->newton, 1);
   memcpy(m->trial, m->newton, (size_t)n * sizeof(double));
   d->evaluations += 1;
-  if (m->value - sap_implicit_evaluate(d, m, m->trial, m->r_trial) >= WELL * predicted &&
-      predicted > 0.0) {
+  if (m->value - evaluate_map(d, m, m->trial, m->r_trial) >= WELL * predicted && predicted > 0.0) {
     m->lambda = fmax(FALL * m->lambda, LEAST_LAMBDA);
     move_to(d, m, m->trial);
     return true;
@@ -191,8 +333,8 @@ static bool improve(sap_dual* d, sap_implicit* m) {
   find_cauchy(d, m);
   m->best_value = m->value;
   m->best_item = -1;
-  sap_implicit_search(d, m, m->p, m->cauchy);
-  sap_implicit_search(d, m, m->cauchy, m->newton);
+  search_segment(d, m, m->p, m->cauchy);
+  search_segment(d, m, m->cauchy, m->newton);
   if (!(m->best_value < m->value)) {
     return false;
   }
@@ -203,8 +345,8 @@ static bool improve(sap_dual* d, sap_implicit* m) {
   return true;
 }
 
-// p = z - g of the impulses in d->z.
-static void start_from_impulses(sap_dual* d, sap_implicit* m) {
+// Starts from p = z - g of the impulses in d->z.
+static void start_from_impulses(sap_dual* d, implicit* m) {
   for (int32_t i = 0; i < d->op.n; ++i) {
     m->trial[i] = d->z[i] - d->op.q[i];
   }
@@ -213,14 +355,14 @@ static void start_from_impulses(sap_dual* d, sap_implicit* m) {
   move_to(d, m, m->trial);
 }
 
-// p of impulses kept, or sticking everywhere.
-static void start(sap_dual* d, sap_implicit* m) {
+// Starts from the guess, or from sticking everywhere if the guess is zero.
+static void set_start(sap_dual* d, implicit* m) {
   const size_t n = (size_t)d->op.n;
   sap_delassus_dense(&d->op, m->D);
   m->lambda = FIRST_LAMBDA;
   memcpy(m->H, m->D, n * n * sizeof(double));
-  const bool kept = cblas_dasum(d->op.n, d->z, 1) > 0.0;
-  if (kept || !sap_delassus_factorize(m->H, d->op.n, STICKING)) {
+  const bool guessed = cblas_dasum(d->op.n, d->z, 1) > 0.0;
+  if (guessed || !sap_delassus_factorize(m->H, d->op.n, STICKING)) {
     start_from_impulses(d, m);
     return;
   }
@@ -230,12 +372,12 @@ static void start(sap_dual* d, sap_implicit* m) {
   move_to(d, m, m->trial);
 }
 
-static void forget_edges(const sap_dual* d, sap_implicit* m) {
+static void forget_edges(const sap_dual* d, implicit* m) {
   memset(m->edge, 0, (size_t)d->op.nitems * sizeof *m->edge);
 }
 
-// Elsewhere: the best impulses after FIRST_SWEEPS 2^index sweeps.
-static void restart(sap_dual* d, sap_implicit* m, int index) {
+// Restarts from the best impulses after FIRST_SWEEPS 2^index sweeps.
+static void restart(sap_dual* d, implicit* m, int index) {
   enum { FIRST_SWEEPS = 50 };
   memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
   for (int i = 0; i < 1 << index && sap_clock_seconds() < d->deadline; ++i) {
@@ -246,26 +388,22 @@ static void restart(sap_dual* d, sap_implicit* m, int index) {
   start_from_impulses(d, m);
 }
 
-static sap_status run(sap_dual* d, sap_error* error) {
+sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error) {
   enum {
-    PATIENCE = 8,  // iterations in a row without a better point, each with a larger lambda, or
-                   // without l falling to a half
+    PATIENCE = 8,  // iterations in a row without a better point, or without l falling to a half
     RESTARTS = 8
   };
-  sap_implicit m;
-  sap_status status = reserve(d, &m, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  start(d, &m);
+  implicit m;
+  SAP_TRY(reserve_implicit(d, &m, error));
+  set_start(d, &m);
   int failures = 0, idle = 0, restarts = 0;
   double mark = m.value;
   for (;;) {
     bool done = false;
-    status =
-        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    SAP_TRY(
+        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error));
+    if (done) {
+      return SAP_STATUS_OK;
     }
     failures = improve(d, &m) ? 0 : failures + 1;
     d->iterations += 1;
@@ -285,5 +423,3 @@ static sap_status run(sap_dual* d, sap_error* error) {
     }
   }
 }
-
-SAP_DUAL_ROW(sap_implicit_complementarity_solve, true, run)

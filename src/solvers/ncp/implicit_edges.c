@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Pieces and edges of implicit complementarity for one item.
 #include "solvers/ncp/implicit_edges.h"
 
 #include <math.h>
@@ -73,7 +74,7 @@ bool sap_edge_normal(const sap_delassus_item* item, const double* p, sap_edge ed
   const double length = tangent_length(item, p);
   if (edge == SAP_EDGE_PLANE) {
     normal[SAP_NORMAL_ROW] = 1.0;
-    sides[0] = SAP_REGION_SLIP;  // next to the plane the cone is narrow
+    sides[0] = SAP_REGION_SLIP;  // close to the plane the cone is narrow
     return length > 0.0;
   }
   sides[1] = SAP_REGION_SLIP;
@@ -107,7 +108,9 @@ bool sap_edge_project(const sap_delassus_item* item, sap_edge edge, double* p) {
   return true;
 }
 
-static int32_t add(double alpha, sap_edge kind, int32_t count, double out[3], sap_edge edge[3]) {
+// Adds a crossing if it lies on the segment; returns the number of crossings.
+static int32_t add_crossing(double alpha, sap_edge kind, int32_t count, double out[3],
+                            sap_edge edge[3]) {
   if (alpha > 0.0 && alpha < 1.0) {
     out[count] = alpha;
     edge[count] = kind;
@@ -121,13 +124,14 @@ int32_t sap_edge_crossings(const sap_delassus_item* item, const double* p, const
   int32_t count = 0;
   if (!item->is_cone) {
     if (u[0] != 0.0) {
-      count = add((item->lower - p[0]) / u[0], SAP_EDGE_PLANE, count, alpha, edge);
-      count = add((item->upper - p[0]) / u[0], SAP_EDGE_CONE, count, alpha, edge);
+      count = add_crossing((item->lower - p[0]) / u[0], SAP_EDGE_PLANE, count, alpha, edge);
+      count = add_crossing((item->upper - p[0]) / u[0], SAP_EDGE_CONE, count, alpha, edge);
     }
     return count;
   }
   if (u[SAP_NORMAL_ROW] != 0.0) {
-    count = add(-p[SAP_NORMAL_ROW] / u[SAP_NORMAL_ROW], SAP_EDGE_PLANE, count, alpha, edge);
+    count =
+        add_crossing(-p[SAP_NORMAL_ROW] / u[SAP_NORMAL_ROW], SAP_EDGE_PLANE, count, alpha, edge);
   }
   if (!(item->mu > 0.0)) {
     return count;
@@ -151,7 +155,7 @@ int32_t sap_edge_crossings(const sap_delassus_item* item, const double* p, const
   const double solutions[2] = {a != 0.0 ? t / a : -1.0, t != 0.0 ? c / t : -1.0};
   for (int i = 0; i < 2; ++i) {
     if (p[SAP_NORMAL_ROW] + solutions[i] * u[SAP_NORMAL_ROW] > 0.0) {
-      count = add(solutions[i], SAP_EDGE_CONE, count, alpha, edge);
+      count = add_crossing(solutions[i], SAP_EDGE_CONE, count, alpha, edge);
     }
   }
   return count;

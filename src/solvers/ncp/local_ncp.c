@@ -2,72 +2,114 @@
 // One contact of the NCP exactly, and the Gauss-Seidel solvers built on single contacts.
 //   open      b_n >= 0: gamma = 0
 //   sticking  gamma = -D^-1 b inside the cone
-//   sliding   g_n = 0, g_t = -lambda gamma_t, |gamma_t| = mu gamma_n: with the Schur complement
-//             S = D_tt - D_tn D_nt/D_nn,  c = b_t - D_tn b_n/D_nn:
-//             gamma_t(lambda) = -(S + lambda I)^-1 c,  gamma_n = (-b_n - D_nt gamma_t)/D_nn
-//   h(lambda) = |gamma_t| - mu gamma_n is > 0 at 0 (not sticking) and < 0 at infinity, so that a
-//   root can be bracketed; cleared of roots and denominators it is the quartic of Bonnefon, Daviet
-//   (2011). In the eigenvectors of S, gamma_t costs two divisions.
+//   sliding   g_n = 0, g_t = -lambda gamma_t, |gamma_t| = mu gamma_n. With the Schur complement
+//               S = D_tt - D_tn D_nt/D_nn
+//               c = b_t - D_tn b_n/D_nn:
+//               gamma_t(lambda) = -(S + lambda I)^-1 c
+//               gamma_n(lambda) = (-b_n - D_nt gamma_t)/D_nn
+//               h(lambda)       = |gamma_t| - mu gamma_n = 0
+// h > 0 at lambda = 0 (not sticking) and h < 0 at infinity: a root can be bracketed. Cleared of roots
+// and denominators h = 0 is the quartic of Bonnefon, Daviet (2011). In the eigenvectors of S gamma_t
+// costs one division per row.
 #include "solvers/ncp/local_ncp.h"
 
 #include <float.h>
 #include <math.h>
 
 #include "contact/cone.h"
+#include "contact/eigenvalues.h"
 #include "solvers/dual/gauss_seidel.h"
+#include "solvers/dual/methods.h"
 
-// Eigenvectors of the 2x2 Schur complement, and b's parts in them.
+enum { TANGENTS = SAP_CONE_ROWS_MAX - 1 };
+
+// A sliding contact in the eigenvectors of S.
 typedef struct slide {
-  double c[2], coupling[2], s[2];  // c, D_nt and eigenvalues along the eigenvectors
-  double cosine, sine;
+  int32_t m;                                            // tangential rows
+  double c[TANGENTS], coupling[TANGENTS], s[TANGENTS];  // c, D_nt and eigenvalues
+  double V[TANGENTS * TANGENTS];                        // eigenvectors, columns
   double D_nn, b_n, mu;
 } slide;
 
-static slide make_slide(const double D[9], const double b[3], double mu) {
-  const double inverse = 1.0 / D[8];
-  const double a00 = D[0] - D[2] * D[2] * inverse, a11 = D[4] - D[5] * D[5] * inverse;
-  const double a01 = D[1] - D[2] * D[5] * inverse;
-  const double c0 = b[0] - D[2] * b[2] * inverse, c1 = b[1] - D[5] * b[2] * inverse;
-  const double angle = 0.5 * atan2(2.0 * a01, a00 - a11);
-  const double cosine = cos(angle), sine = sin(angle);
-  const double mean = 0.5 * (a00 + a11);
-  const double radius = hypot(0.5 * (a00 - a11), a01);
-  return (slide){.c = {cosine * c0 + sine * c1, cosine * c1 - sine * c0},
-                 .coupling = {cosine * D[2] + sine * D[5], cosine * D[5] - sine * D[2]},
-                 .s = {mean + radius, fmax(mean - radius, 0.0)},
-                 .cosine = cosine,
-                 .sine = sine,
-                 .D_nn = D[8],
-                 .b_n = b[2],
-                 .mu = mu};
+// Returns the row of the i-th tangent.
+static int32_t tangent(int32_t i) {
+  return i < SAP_NORMAL_ROW ? i : i + 1;
 }
 
-// gamma_t along the eigenvectors and gamma_n; returns h. lambda = mean scale times t/(1 - t).
-static double evaluate(const slide* f, double lambda, double gamma[3]) {
-  gamma[0] = -f->c[0] / (f->s[0] + lambda);
-  gamma[1] = f->s[1] + lambda > 0.0 ? -f->c[1] / (f->s[1] + lambda) : 0.0;
-  gamma[2] = (-f->b_n - f->coupling[0] * gamma[0] - f->coupling[1] * gamma[1]) / f->D_nn;
-  return sqrt(gamma[0] * gamma[0] + gamma[1] * gamma[1]) - f->mu * gamma[2];
+// Replaces S (2 x 2) by its eigenvalues on the diagonal, the larger one first.
+static void find_eigenvectors_2(double S[4], double V[4]) {
+  const double angle = 0.5 * atan2(2.0 * S[1], S[0] - S[3]);
+  const double mean = 0.5 * (S[0] + S[3]), radius = hypot(0.5 * (S[0] - S[3]), S[1]);
+  V[0] = V[3] = cos(angle);
+  V[1] = sin(angle);
+  V[2] = -V[1];
+  S[0] = mean + radius;
+  S[3] = mean - radius;
 }
 
-// Root of h by bisection with the false position of Illinois, to the precision of lambda.
-static void solve_slide(const slide* f, double gamma[3]) {
-  enum { MAXIMUM = 200 };
-  double low = 0.0, high = f->s[0] > 0.0 ? f->s[0] : 1.0;
-  double h_low = evaluate(f, low, gamma), h_high = evaluate(f, high, gamma);
+static void make_slide(const double* D, const double* b, int32_t n, double mu, slide* f) {
+  const int32_t m = n - 1;
+  double S[TANGENTS * TANGENTS], c[TANGENTS], D_nt[TANGENTS];
+  *f = (slide){.m = m, .D_nn = D[SAP_NORMAL_ROW * (n + 1)], .b_n = b[SAP_NORMAL_ROW], .mu = mu};
+  const double inverse = 1.0 / f->D_nn;
+  for (int32_t j = 0; j < m; ++j) {
+    D_nt[j] = D[tangent(j) * n + SAP_NORMAL_ROW];
+    c[j] = b[tangent(j)] - D_nt[j] * f->b_n * inverse;
+  }
+  for (int32_t j = 0; j < m; ++j) {
+    for (int32_t i = 0; i < m; ++i) {
+      S[j * m + i] = D[tangent(j) * n + tangent(i)] - D_nt[j] * D_nt[i] * inverse;
+    }
+  }
+  if (m == 2) {
+    find_eigenvectors_2(S, f->V);
+  } else {
+    sap_eigen_small(S, m, f->V);
+  }
+  for (int32_t k = 0; k < m; ++k) {
+    f->s[k] = fmax(S[k * (m + 1)], 0.0);
+    for (int32_t i = 0; i < m; ++i) {
+      f->c[k] += f->V[k * m + i] * c[i];
+      f->coupling[k] += f->V[k * m + i] * D_nt[i];
+    }
+  }
+}
+
+// Computes gamma_t(lambda) along the eigenvectors and gamma_n; returns h.
+static double evaluate_slide(const slide* f, double lambda, double* local, double* normal) {
+  double size_2 = 0.0, push = -f->b_n;
+  for (int32_t k = 0; k < f->m; ++k) {
+    local[k] = f->s[k] + lambda > 0.0 ? -f->c[k] / (f->s[k] + lambda) : 0.0;
+    size_2 += local[k] * local[k];
+    push -= f->coupling[k] * local[k];
+  }
+  *normal = push / f->D_nn;
+  return sqrt(size_2) - f->mu * *normal;
+}
+
+// Finds the root of h by false position (Illinois) and bisection, to the precision of lambda.
+static void solve_slide(const slide* f, double* local, double* normal) {
+  enum { MAXIMUM = 200, BISECT_EVERY = 8 };
+  double low = 0.0, high = 0.0;
+  for (int32_t k = 0; k < f->m; ++k) {
+    high = fmax(high, f->s[k]);
+  }
+  high = high > 0.0 ? high : 1.0;
+  double h_low = evaluate_slide(f, low, local, normal);
+  double h_high = evaluate_slide(f, high, local, normal);
   for (int i = 0; i < MAXIMUM && h_high > 0.0; ++i) {
     low = high;
     h_low = h_high;
     high *= 4.0;
-    h_high = evaluate(f, high, gamma);
+    h_high = evaluate_slide(f, high, local, normal);
   }
   int side = 0;
   for (int i = 0; i < MAXIMUM && high - low > 2.0 * DBL_EPSILON * high; ++i) {
     double middle = (low * h_high - high * h_low) / (h_high - h_low);
-    if (!(middle > low && middle < high) || i % 8 == 7) {
+    if (!(middle > low && middle < high) || i % BISECT_EVERY == BISECT_EVERY - 1) {
       middle = 0.5 * (low + high);
     }
-    const double h = evaluate(f, middle, gamma);
+    const double h = evaluate_slide(f, middle, local, normal);
     if (h == 0.0) {
       break;
     }
@@ -85,76 +127,92 @@ static void solve_slide(const slide* f, double gamma[3]) {
   }
 }
 
-// Exact Coulomb contact alone, of 3 rows. Sticking is tried first: -D^-1 b by elimination of the
-// normal, then of the first eigenvector.
-static void solve_three(const double D[9], const double b[3], double mu, double gamma[3]) {
-  gamma[0] = gamma[1] = gamma[2] = 0.0;
-  if (b[2] >= 0.0 || !(D[8] > 0.0)) {
+void sap_local_ncp_solve(const double* D, const double* b, int32_t n, double mu, double* gamma) {
+  const double D_nn = D[SAP_NORMAL_ROW * (n + 1)];
+  for (int32_t i = 0; i < n; ++i) {
+    gamma[i] = 0.0;
+  }
+  if (b[SAP_NORMAL_ROW] >= 0.0 || !(D_nn > 0.0)) {
     return;
   }
   if (mu == 0.0) {
-    gamma[2] = -b[2] / D[8];
+    gamma[SAP_NORMAL_ROW] = -b[SAP_NORMAL_ROW] / D_nn;
     return;
   }
-  const slide f = make_slide(D, b, mu);
-  double local[3];
-  if (f.s[1] > 0.0 && evaluate(&f, 0.0, local) <= 0.0) {
-    gamma[2] = local[2];
-  } else {
-    solve_slide(&f, local);
-    gamma[2] = fmax(local[2], 0.0);
+  slide f;
+  make_slide(D, b, n, mu, &f);
+  double local[TANGENTS], normal = 0.0, least = f.s[0];
+  for (int32_t k = 1; k < f.m; ++k) {
+    least = fmin(least, f.s[k] > 0.0 || f.c[k] != 0.0 ? f.s[k] : least);
   }
-  gamma[0] = f.cosine * local[0] - f.sine * local[1];
-  gamma[1] = f.sine * local[0] + f.cosine * local[1];
+  if (!(least > 0.0) || evaluate_slide(&f, 0.0, local, &normal) > 0.0) {
+    solve_slide(&f, local, &normal);
+  }
+  gamma[SAP_NORMAL_ROW] = fmax(normal, 0.0);
+  for (int32_t i = 0; i < f.m; ++i) {
+    for (int32_t k = 0; k < f.m; ++k) {
+      gamma[tangent(i)] += f.V[k * f.m + i] * local[k];
+    }
+  }
+}
+
+// Returns the largest eigenvalue of D_tt. The smallest entry, as in Alg. 6, cycles when D_tt is
+// anisotropic.
+static double tangent_eigenvalue(const double* D, int32_t n) {
+  double tangents[TANGENTS * TANGENTS] = {0.0};
+  for (int32_t j = 0; j < n - 1; ++j) {
+    for (int32_t i = 0; i < n - 1; ++i) {
+      tangents[j * (n - 1) + i] = D[tangent(j) * n + tangent(i)];
+    }
+  }
+  return sap_largest_eigenvalue(tangents, n - 1);
+}
+
+void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const double* g,
+                           double* next) {
+  const int32_t n = item->nrows;
+  const double* D = item->diagonal;
+  const double D_nn = D[SAP_NORMAL_ROW * (n + 1)], zn = z[SAP_NORMAL_ROW];
+  const double normal = D_nn > 0.0 ? fmax(0.0, zn - g[SAP_NORMAL_ROW] / D_nn) : zn;
+  const double top = n == 3 ? sap_tangent_eigenvalue(D) : tangent_eigenvalue(D, n);
+  const double step = top > 0.0 ? 1.0 / top : 1.0, change = normal - zn;
+  double x[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = z[i] - step * (g[i] + D[i * n + SAP_NORMAL_ROW] * change);
+  }
+  const double length = sqrt(sap_cone_n_dot(n, x, x)), limit = item->mu * normal;
+  const double shrink = length > limit ? limit / length : 1.0;
+  for (int32_t i = 0; i < n; ++i) {
+    next[i] = shrink * x[i];
+  }
+  next[SAP_NORMAL_ROW] = normal;
 }
 
 static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
                        const double* g, double* next) {
   (void)d;
-  const double* D = item->diagonal;
   const int32_t n = item->nrows;
   double b[SAP_CONE_ROWS_MAX];
   for (int32_t i = 0; i < n; ++i) {
     b[i] = g[i];
     for (int32_t j = 0; j < n; ++j) {
-      b[i] -= D[n * j + i] * z[j];
+      b[i] -= item->diagonal[n * j + i] * z[j];
     }
   }
-  if (n == 3) {
-    solve_three(D, b, item->mu, next);
-  } else {
-    sap_local_ncp_wide(D, b, n, item->mu, next);
-  }
+  sap_local_ncp_solve(item->diagonal, b, n, item->mu, next);
 }
 
-// Normal first, then the tangents against the new disk.                           lelidec Alg. 6
 static void projection_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
                             const double* g, double* next) {
   (void)d;
-  const double* D = item->diagonal;
-  if (item->nrows > 3) {
-    sap_project_ncp_wide(item, z, g, next);
-    return;
-  }
-  const double normal = D[8] > 0.0 ? fmax(0.0, z[2] - g[2] / D[8]) : z[2];
-  const double change = normal - z[2];
-  const double g0 = g[0] + D[2] * change, g1 = g[1] + D[5] * change;
-  // the largest eigenvalue: the smallest entry, as in Alg. 6, cycles when D_tt is anisotropic
-  const double top = 0.5 * (D[0] + D[4]) + hypot(0.5 * (D[0] - D[4]), D[1]);
-  const double step = top > 0.0 ? 1.0 / top : 1.0;
-  const double x0 = z[0] - step * g0, x1 = z[1] - step * g1;
-  const double length = sqrt(x0 * x0 + x1 * x1), limit = item->mu * normal;
-  const double shrink = length > limit ? limit / length : 1.0;
-  next[0] = shrink * x0;
-  next[1] = shrink * x1;
-  next[2] = normal;
+  sap_local_ncp_project(item, z, g, next);
 }
 
-static sap_status nbgs(sap_dual* d, sap_error* error) {
+sap_status sap_nbgs(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, exact_rule, error);
 }
 
-static sap_status pgs_ncp(sap_dual* d, sap_error* error) {
+sap_status sap_pgs_ncp(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, projection_rule, error);
 }
 
@@ -163,9 +221,5 @@ void sap_nbgs_sweeps(sap_dual* d, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     (void)sap_gauss_seidel_sweep(d, exact_rule);
   }
-  sap_delassus_velocity(&d->op, d->z, d->v);
-  sap_delassus_gradient(&d->op, d->v, d->z, d->g);
+  sap_dual_evaluate(d);
 }
-
-SAP_DUAL_ROW(sap_nbgs_solve, true, nbgs)
-SAP_DUAL_ROW(sap_pgs_ncp_solve, true, pgs_ncp)

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gauss-Seidel with RaiSim's rule for one contact.
-// Hwangbo, Lee, Hutter 2018; lelidec Alg. 5; tsounis Alg. 4-5, Table I
-//   open      b_n > 0: 0;   sticking  -D^-1 b inside the cone
-//   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve g_n = 0, |gamma_t| = mu
-//             gamma_n, by bisection over the angle of gamma_t
+//                              Hwangbo, Lee, Hutter 2018; lelidec Alg. 5; tsounis Alg. 4-5, Table I
+//   open      b_n > 0: gamma = 0
+//   sticking  gamma = -D^-1 b inside the cone
+//   sliding   the least energy 1/2 gamma' D gamma + b' gamma on the curve
+//             g_n = 0, |gamma_t| = mu gamma_n, by bisection over the angle of gamma_t
 // Where D couples normal and tangents, friction does not oppose slip exactly: Signorini and Coulomb
-// hold, maximum dissipation does not, lelidec (24). So the natural map is no test: it ends at a
-// fixed point.
-// raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. On the curve its slope is
-// g_t . gamma_t' + s gamma_n' with gamma_n' = gamma_t . gamma_t'/(mu |gamma_t|), zero for g_t =
-// -(s/(mu^2 gamma_n)) gamma_t: friction opposes slip, the fixed point is the NCP's. s by successive
-// approximation. raisim-ds-es ends when a sweep changes the dual cost by too little, tsounis (160).
-#include "solvers/ncp/raisim.h"
-
+// hold, maximum dissipation does not, lelidec (24). The natural map is no test then: the method ends
+// at a fixed point.
+// raisim-ds adds De Saxce's s gamma_n, s = mu |g_t|, to the energy. Along the curve
+//   slope    = g_t . gamma_t' + s gamma_n'
+//   gamma_n' = gamma_t . gamma_t'/(mu |gamma_t|)
+// The slope is zero for g_t = -(s/(mu^2 gamma_n)) gamma_t: friction opposes slip, and the fixed point
+// solves the NCP. s is found by successive approximation.
+// raisim-ds-es ends when a sweep changes the dual cost by too little.               tsounis (160)
 #include <math.h>
 
 #include "problem/problem_data.h"
 #include "solvers/dual/gauss_seidel.h"
+#include "solvers/dual/methods.h"
 
 // One sliding contact: energy 1/2 gamma' D gamma + b' gamma + shift gamma_n.
 typedef struct ellipse {
@@ -24,8 +26,8 @@ typedef struct ellipse {
   double mu, shift;
 } ellipse;
 
-// gamma on the curve at an angle, and the slope of the energy along it. False where the curve has
-// no point: the normal that would be needed is not positive. g (2): tangential velocities.
+// Computes gamma on the curve at an angle, the slope of the energy there, and the tangential
+// velocities g (2). Returns false if the curve has no point: gamma_n would not be positive.
 static bool on_curve(const ellipse* e, double angle, double gamma[3], double* slope, double g[2]) {
   const double *D = e->D, mu = e->mu;
   const double c = cos(angle), s = sin(angle);
@@ -44,9 +46,9 @@ static bool on_curve(const ellipse* e, double angle, double gamma[3], double* sl
   return true;
 }
 
-// Least energy from `start` downhill; returns its angle and sets gamma and g. gamma is 0 where the
-// curve has no point at `start`.
-static double slide(const ellipse* e, double start, double gamma[3], double g[2]) {
+// Finds the least energy downhill from the angle `start`; returns its angle and sets gamma and g.
+// gamma is 0 if the curve has no point at `start`.
+static double find_slide(const ellipse* e, double start, double gamma[3], double g[2]) {
   enum { MAXIMUM = 60 };
   static const double FIRST = 0.05, PI = 3.14159265358979323846;
   double low = start, slope = 0.0, other[3], other_g[2], other_slope = 0.0;
@@ -74,7 +76,7 @@ static double slide(const ellipse* e, double start, double gamma[3], double g[2]
   return low;
 }
 
-// x = -D^-1 b by cofactors; false when D is singular.
+// Computes x = -D^-1 b by cofactors; false if D is singular.
 static bool stick(const double D[9], const double b[3], double x[3]) {
   double cofactor[9];
   for (int i = 0; i < 3; ++i) {
@@ -91,8 +93,8 @@ static bool stick(const double D[9], const double b[3], double x[3]) {
   return determinant > 0.0;
 }
 
-// False when the contact slides: then b is what it would do without impulses and *start an angle to
-// begin at.
+// Solves an open or sticking contact. Returns false if the contact slides: then b is the velocity
+// without its impulse and *start the angle to begin at.
 static bool open_or_stick(const sap_delassus_item* item, const double z[3], const double g[3],
                           double next[3], double b[3], double* start) {
   const double* D = item->diagonal;
@@ -124,12 +126,12 @@ static void bisection_rule(const sap_dual* d, const sap_delassus_item* item, con
   (void)d;
   double b[3], slip[2], start;
   if (!open_or_stick(item, z, g, next, b, &start)) {
-    (void)slide(&(ellipse){item->diagonal, b, item->mu, 0.0}, start, next, slip);
+    (void)find_slide(&(ellipse){item->diagonal, b, item->mu, 0.0}, start, next, slip);
   }
 }
 
-// Successive approximations of s, starting with that of the present impulses. Halved steps once
-// they turn back: with strong coupling the plain ones overshoot.
+// Approximates s successively, starting with the current impulses. Steps that turn back are halved:
+// with strong coupling full steps overshoot.
 static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
                            const double g[3], double next[3]) {
   (void)d;
@@ -142,7 +144,7 @@ static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, con
   ellipse e = {item->diagonal, b, item->mu, item->mu * hypot(g[0], g[1])};
   double step = 1.0, last = 0.0;
   for (int i = 0; i < MAXIMUM; ++i) {
-    angle = slide(&e, angle, next, slip);
+    angle = find_slide(&e, angle, next, slip);
     const double change = item->mu * hypot(slip[0], slip[1]) - e.shift;
     if (next[2] == 0.0 || !(fabs(change) > SMALL * e.shift)) {
       return;
@@ -153,17 +155,18 @@ static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, con
   }
 }
 
-static sap_status raisim(sap_dual* d, sap_error* error) {
+sap_status sap_raisim(sap_dual* d, sap_error* error) {
   d->fixed_point = true;
   return sap_gauss_seidel(d, bisection_rule, error);
 }
 
-static sap_status raisim_ds(sap_dual* d, sap_error* error) {
+sap_status sap_raisim_ds(sap_dual* d, sap_error* error) {
   return sap_gauss_seidel(d, corrected_rule, error);
 }
 
-// tsounis (160): the rise of the dual cost over the island's total inertia, here the trace of A.
-static sap_status raisim_ds_es(sap_dual* d, sap_error* error) {
+// Stops on the rise of the dual cost over the island's total inertia, here the trace of A.
+//                                                                                  tsounis (160)
+sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error) {
   double inertia = 0.0, step = 0.0;
   for (int32_t t = 0; t < d->op.ntrees; ++t) {
     const sap_problem* p = d->op.problem;
@@ -175,16 +178,12 @@ static sap_status raisim_ds_es(sap_dual* d, sap_error* error) {
   d->fixed_point = true;
   for (;;) {
     bool done = false;
-    const sap_status status = sap_dual_check(d, d->options->max_sweeps, step, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    SAP_TRY(sap_dual_check(d, d->options->max_sweeps, step, &done, error));
+    if (done) {
+      return SAP_STATUS_OK;
     }
     d->change = fabs(sap_gauss_seidel_sweep(d, corrected_rule)) / inertia;
     step = d->options->over_relaxation;
     d->iterations += 1;
   }
 }
-
-SAP_DUAL_ROW(sap_raisim_solve, true, raisim)
-SAP_DUAL_ROW(sap_raisim_ds_solve, true, raisim_ds)
-SAP_DUAL_ROW(sap_raisim_ds_es_solve, true, raisim_ds_es)

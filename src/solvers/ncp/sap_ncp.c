@@ -1,35 +1,175 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The NCP with compliance as a fixed point around SAP's convex problem.
+// The NCP with compliance as a fixed point around SAP's convex problem.      De Saxce, Feng 1998
 //   s_i = mu |g_t|,  g = J v - v_hat + R gamma        De Saxce's shift of contact i, >= 0 [m/s]
-//   (v, gamma) = SAP with v_hat_n - s_i: its g_n + s_i is complementary to gamma, which is the NCP
-// when s is its own image T(s). Anderson acceleration of s; the inner tolerance follows the natural
-// map; s is kept between solves by block identity. Two safeguards: a natural map far above the best
-// restarts from there with half a plain step, and when the solves run out a proximal Newton on the
-// NCP polishes the best impulses.
+//   (v, gamma) = SAP with v_hat_n - s_i
+// Then g_n + s_i is complementary to gamma_n: the NCP, if s is its own image T(s). Anderson
+// acceleration finds s; the tolerance of the inner solves follows the natural map. s is kept between
+// solves by block key. Two safeguards: an error far above the least one restarts from the best shifts
+// with half a plain step; when the solves are used up, proximal Newton on the NCP polishes the best
+// impulses.
 #include "solvers/ncp/sap_ncp.h"
 
 #include <math.h>
 #include <string.h>
 
+#include "contact/cone.h"
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/answer.h"
-#include "solvers/dual/dual.h"
-#include "solvers/ncp/newton_ncp.h"
-#include "solvers/ncp/sap_ncp_shift.h"
+#include "solvers/complementarity.h"
+#include "solvers/dual/methods.h"
 #include "solvers/primal/sap.h"
-#include "solvers/solver_table.h"
+#include "solvers/report.h"
+#include "solvers/warm_start.h"
 
+enum {
+  SOLVES = 40,  // inner solves
+  DEPTH = 5     // differences of Anderson's method
+};
 static const double LOOSEST = 0.1;   // inner tolerance of the first solve
-static const double TIGHTER = 0.2;   // inner tolerance as a part of the natural map
-static const double TOO_FAR = 10.0;  // natural map over the best one that restarts
+static const double TIGHTER = 0.2;   // inner tolerance relative to the error
+static const double TOO_FAR = 10.0;  // ratio to the least error that restarts
 
-// Totals over the solves, and how far the best solution is.
-typedef struct progress {
-  sap_totals totals;
-  double error;  // of the best: the larger of natural map and momentum error
-} progress;
+// Anderson acceleration, type II (Walker, Ni 2011), of a fixed point s = T(s); f = T - s. The last
+// differences are in a ring.
+typedef struct anderson {
+  double* memory;  // differences of f and of T, then the last f and T
+  int32_t capacity, n;
+  int32_t count;  // differences in the ring, at most DEPTH
+  int32_t next;   // place of the next difference
+  bool has_last;
+} anderson;
+
+typedef struct sap_ncp {
+  void *primal, *polish;  // workspaces of the inner solvers
+  anderson anderson;
+  sap_warm_start warm;       // shifts of the previous solve, in the rows of normals
+  sap_solution inner, best;  // of the last inner solve, of the least error
+  sap_report report;         // of the last inner solve
+  sap_totals totals;         // over the inner solves
+  sap_history history;       // one row per inner solve
+  double least_error;        // of `best`: the larger of natural map and momentum error
+  double deadline;           // clock of the time limit [s]
+  int32_t ncones;
+  int32_t* cone;  // block of each cone                                    (ncones)
+  double *shift, *image, *best_shift, *best_image, *weight;  // s, T(s)    (ncones)
+  double* cones;                                             // memory of these
+  double* rows;        // shifted v_hat                                    (nrows)
+  double* shift_rows;  // shifts by rows, for the warm start               (nrows)
+  double* rho;         // steps of the natural map                         (nrows)
+  int32_t cone_capacity, cones_capacity, rows_capacity;
+} sap_ncp;
+
+static double* column_f(const anderson* a, int32_t i) {
+  return a->memory + (size_t)i * (size_t)a->n;
+}
+
+static double* column_T(const anderson* a, int32_t i) {
+  return a->memory + (size_t)(DEPTH + i) * (size_t)a->n;
+}
+
+static double* last_f(const anderson* a) {
+  return a->memory + (size_t)(2 * DEPTH) * (size_t)a->n;
+}
+
+// Drops the differences.
+static void anderson_restart(anderson* a) {
+  a->count = a->next = 0;
+  a->has_last = false;
+}
+
+// Starts anew for n unknowns.  fails: MEMORY
+static sap_status anderson_begin(anderson* a, int32_t n, sap_error* error) {
+  const int64_t needed = (int64_t)n * (2 * DEPTH + 2);
+  if (needed > INT32_MAX) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d contacts", n);
+  }
+  SAP_TRY(SAP_GROW(&a->memory, &a->capacity, (int32_t)needed, error));
+  a->n = n;
+  anderson_restart(a);
+  return SAP_STATUS_OK;
+}
+
+// Solves the normal equations for theta by Cholesky. Dependent directions get 0.
+static void solve_normal(double N[DEPTH][DEPTH], double* theta, int32_t count) {
+  static const double LEAST_PIVOT = 1e-12;  // relative to the diagonal: dependent differences
+  bool used[DEPTH];
+  for (int32_t j = 0; j < count; ++j) {
+    const double diagonal = N[j][j];
+    for (int32_t k = 0; k < j; ++k) {
+      N[j][j] -= N[j][k] * N[j][k];
+    }
+    used[j] = N[j][j] > LEAST_PIVOT * diagonal;
+    N[j][j] = used[j] ? sqrt(N[j][j]) : 1.0;
+    for (int32_t i = j + 1; i < count; ++i) {
+      for (int32_t k = 0; k < j; ++k) {
+        N[i][j] -= N[i][k] * N[j][k];
+      }
+      N[i][j] = used[j] ? N[i][j] / N[j][j] : 0.0;
+    }
+    if (!used[j]) {
+      theta[j] = 0.0;
+      for (int32_t k = 0; k < j; ++k) {
+        N[j][k] = 0.0;
+      }
+    }
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    for (int32_t k = 0; k < i; ++k) {
+      theta[i] -= N[i][k] * theta[k];
+    }
+    theta[i] /= N[i][i];
+  }
+  for (int32_t i = count - 1; i >= 0; --i) {
+    for (int32_t k = i + 1; k < count; ++k) {
+      theta[i] -= N[k][i] * theta[k];
+    }
+    theta[i] /= N[i][i];
+  }
+}
+
+// Sets next = T - dT theta, with theta the least squares solution of f = dF theta, f = T - s.
+// weights (n): weights of the unknowns in the least squares. next may be s.
+static void anderson_next(anderson* a, const double* s, const double* T, const double* weights,
+                          double* next) {
+  const int32_t n = a->n;
+  double *f = last_f(a), *T_last = f + n;
+  if (a->has_last) {
+    double *df = column_f(a, a->next), *dT = column_T(a, a->next);
+    for (int32_t i = 0; i < n; ++i) {
+      df[i] = T[i] - s[i] - f[i];
+      dT[i] = T[i] - T_last[i];
+    }
+    a->next = (a->next + 1) % DEPTH;
+    a->count = a->count < DEPTH ? a->count + 1 : a->count;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    f[i] = T[i] - s[i];
+    T_last[i] = T[i];
+  }
+  a->has_last = true;
+  double N[DEPTH][DEPTH] = {{0}}, theta[DEPTH] = {0};
+  for (int32_t j = 0; j < a->count; ++j) {
+    const double* fj = column_f(a, j);
+    for (int32_t k = 0; k < n; ++k) {
+      theta[j] += weights[k] * weights[k] * fj[k] * f[k];
+    }
+    for (int32_t i = j; i < a->count; ++i) {
+      const double* fi = column_f(a, i);
+      for (int32_t k = 0; k < n; ++k) {
+        N[i][j] += weights[k] * weights[k] * fj[k] * fi[k];
+      }
+    }
+  }
+  solve_normal(N, theta, a->count);
+  for (int32_t k = 0; k < n; ++k) {
+    double value = T_last[k];
+    for (int32_t j = 0; j < a->count; ++j) {
+      value -= theta[j] * column_T(a, j)[k];
+    }
+    next[k] = value;
+  }
+}
 
 sap_status sap_ncp_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -56,12 +196,12 @@ void sap_ncp_destroy(void* workspace) {
   }
   sap_primal_destroy(w->primal);
   sap_dual_destroy(w->polish);
-  sap_anderson_clear(&w->anderson);
-  sap_key_map_clear(&w->last);
+  sap_free(w->anderson.memory);
+  sap_warm_start_clear(&w->warm);
   sap_solution_clear(&w->inner);
   sap_solution_clear(&w->best);
   sap_report_clear(&w->report);
-  sap_free(w->history.rows);
+  sap_history_clear(&w->history);
   sap_free(w->cone);
   sap_free(w->cones);
   sap_free(w->rows);
@@ -70,163 +210,232 @@ void sap_ncp_destroy(void* workspace) {
 
 sap_status sap_ncp_archive(void* workspace, sap_archive* archive, sap_error* error) {
   sap_ncp* w = workspace;
-  sap_status status = sap_primal_archive(w->primal, archive, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_archive(w->polish, archive, error);
-  }
-  return status == SAP_STATUS_OK ? sap_key_map_archive(&w->last, archive, error) : status;
+  SAP_TRY(sap_primal_archive(w->primal, archive, error));
+  SAP_TRY(sap_dual_archive(w->polish, archive, error));
+  return sap_warm_start_archive(&w->warm, archive, error);
 }
 
-// What is left of the time limit [s]: a solve whose time is over still ends after its start.
+// Returns the rest of the time limit [s], never 0, which would mean no limit.
 static double time_left(const sap_solver_options* options, double deadline) {
   return options->time_limit > 0.0 ? fmax(deadline - sap_clock_seconds(), 1e-9) : 0.0;
 }
 
-// SAP on the shifted problem from velocities `guess`.
-static sap_status solve_shifted(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
-                                const double* guess, double tolerance, sap_error* error) {
+// Makes room, lists the cones, computes the steps of the natural map, and recalls the shifts that the
+// blocks had in the previous solve (warm).  fails: MEMORY, NOT_SPD
+static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_error* error) {
+  const int64_t nrows = p->nrows;
+  SAP_TRY(SAP_GROW(&w->cone, &w->cone_capacity, p->nblocks, error));
+  SAP_TRY(SAP_RESERVE(&w->cones, &w->cones_capacity, 5 * (int64_t)p->nblocks, error));
+  SAP_TRY(SAP_RESERVE(&w->rows, &w->rows_capacity, 3 * nrows + sap_complementarity_work(p), error));
+  SAP_TRY(sap_history_begin(&w->history, SOLVES + 1, 0.0, error));
+  w->ncones = 0;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    if (p->blocks[b].set == SAP_SET_FRICTION_CONE && p->blocks[b].friction > 0.0) {
+      w->cone[w->ncones++] = b;
+    }
+  }
+  double** const per_cone[] = {&w->shift, &w->image, &w->best_shift, &w->best_image, &w->weight};
+  for (size_t i = 0; i < sizeof per_cone / sizeof per_cone[0]; ++i) {
+    *per_cone[i] = w->cones + i * (size_t)w->ncones;
+  }
+  w->shift_rows = w->rows + nrows;
+  w->rho = w->shift_rows + nrows;
+  for (int32_t k = 0; k < w->ncones; ++k) {
+    const sap_block_data* block = &p->blocks[w->cone[k]];
+    const double* stored = warm ? sap_warm_start_find(&w->warm, block->key, block->nrows) : NULL;
+    w->shift[k] = stored != NULL ? stored[SAP_NORMAL_ROW] : 0.0;
+  }
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    SAP_TRY(
+        sap_complementarity_steps(p, b, w->rho + nrows, w->rho + p->blocks[b].first_row, error));
+  }
+  return anderson_begin(&w->anderson, w->ncones, error);
+}
+
+// Returns the relative natural map of the inner solution on the NCP, each block with its step.
+static double natural_map(const sap_ncp* w, const sap_problem* p) {
+  sap_complementarity sums = {0};
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const int32_t row = p->blocks[b].first_row;
+    sap_complementarity_add(p, b, w->inner.vc + row, w->inner.gamma + row, w->rho + row, &sums);
+  }
+  return sap_relative_map(sums.ncp.scaled_map_2, sums.gamma_2);
+}
+
+// Sets the images T of the inner solution, and weights 1 for contacts that press.
+static void find_images(sap_ncp* w, const sap_problem* p) {
+  for (int32_t k = 0; k < w->ncones; ++k) {
+    const sap_block_data* block = &p->blocks[w->cone[k]];
+    const int32_t row = block->first_row;
+    double g[SAP_CONE_ROWS_MAX] = {0.0};
+    for (int32_t r = 0; r < block->nrows; ++r) {
+      g[r] = w->inner.vc[row + r] - p->v_hat[row + r] + p->R[row + r] * w->inner.gamma[row + r];
+    }
+    w->image[k] = block->friction * sqrt(sap_cone_n_dot(block->nrows, g, g));
+    w->weight[k] = w->inner.gamma[row + 2] > 0.0 ? 1.0 : 0.0;
+  }
+}
+
+// Makes the inner solution, its shifts and images the best.  fails: MEMORY
+static sap_status keep_best(sap_ncp* w, const sap_problem* p, sap_error* error) {
+  const size_t nv = (size_t)p->nv, nrows = (size_t)p->nrows, nc = (size_t)w->ncones;
+  SAP_TRY(sap_solution_resize(&w->best, p->nv, p->nrows, error));
+  if (nv > 0) {
+    memcpy(w->best.v, w->inner.v, nv * sizeof(double));
+  }
+  if (nrows > 0) {
+    memcpy(w->best.gamma, w->inner.gamma, nrows * sizeof(double));
+    memcpy(w->best.vc, w->inner.vc, nrows * sizeof(double));
+  }
+  if (nc > 0) {
+    memcpy(w->best_shift, w->shift, nc * sizeof(double));
+    memcpy(w->best_image, w->image, nc * sizeof(double));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Sets the next shifts: accelerated or, if too_far, half a plain step from the best.
+static void next_shifts(sap_ncp* w, bool too_far) {
+  if (too_far) {
+    anderson_restart(&w->anderson);
+    for (int32_t k = 0; k < w->ncones; ++k) {
+      w->shift[k] = 0.5 * (w->best_shift[k] + w->best_image[k]);
+      w->best_shift[k] = w->shift[k];  // if again too far: another half
+    }
+    return;
+  }
+  anderson_next(&w->anderson, w->shift, w->image, w->weight, w->shift);
+  for (int32_t k = 0; k < w->ncones; ++k) {
+    const double s = w->weight[k] > 0.0 ? w->shift[k] : w->image[k];
+    w->shift[k] = s > 0.0 ? s : 0.0;
+  }
+}
+
+// Solves SAP on the shifted problem, from the velocities of the previous inner solve if `continues`.
+static sap_status solve_shifted(sap_ncp* w, const sap_solve_call* call, bool continues,
+                                double tolerance, sap_error* error) {
+  const sap_problem* p = call->problem;
   sap_problem shifted = *p;  // a view: all but v_hat and the guess is the caller's
-  sap_solver_options inner = *options;
+  sap_solver_options inner = *call->options;
   inner.relative_tolerance = tolerance;
-  inner.time_limit = time_left(options, w->deadline);
+  inner.time_limit = time_left(call->options, w->deadline);
   if (p->nrows > 0) {
     memcpy(w->rows, p->v_hat, (size_t)p->nrows * sizeof(double));
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
-    w->rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] -= sap_ncp_shift(w)[k];
+    w->rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] -= w->shift[k];
   }
   shifted.v_hat = w->rows;
-  if (guess != NULL) {
+  if (continues) {
     shifted.v_guess = w->inner.v;
     shifted.has_guess = true;
   }
-  return sap_primal_solve(w->primal, &inner, &shifted, &w->inner, &w->report, error);
+  const sap_solve_call one = {&inner, &shifted, &w->inner, &w->report, NULL};
+  return sap_primal_solve(w->primal, NULL, &one, error);
 }
 
-static void record(sap_ncp* w, double map) {
-  w->history.rows[w->history.count++] = (sap_iteration){.cost = w->inner.cost,
-                                                        .momentum_error = map,
-                                                        .step_length = 1.0,
-                                                        .evaluations = w->report.evaluations};
-}
-
-// Solves follow one another: their iterations add up, their islands are the same.
-static void add_totals(sap_totals* sum, const sap_report* report) {
-  const sap_totals one = {.iterations = sum->iterations + report->iterations,
+// Adds an inner solve to the totals and to the history: iterations of successive solves add up, their
+// islands are the same.
+static void add_solve(sap_ncp* w, double map) {
+  const sap_report* report = &w->report;
+  const sap_totals one = {.iterations = w->totals.iterations + report->iterations,
                           .total_iterations = report->total_iterations,
                           .factorizations = report->factorizations,
                           .analyses = report->symbolic_analyses,
                           .evaluations = report->evaluations,
                           .largest = report->largest_island};
-  sap_totals_add(sum, &one);
-  sum->islands = report->islands;
+  sap_totals_add(&w->totals, &one);
+  w->totals.islands = report->islands;
+  // rows were reserved; a relative error has scale 1
+  (void)sap_history_add(&w->history,
+                        &(sap_history_row){.cost = w->inner.cost,
+                                           .gradient_2 = map * map,
+                                           .momentum_2 = 1.0,
+                                           .step_length = 1.0,
+                                           .evaluations = report->evaluations},
+                        NULL);
 }
 
-static sap_status fixed_point(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
-                              progress* sum, sap_error* error) {
-  const double wanted = options->relative_tolerance;
+static sap_status iterate_shifts(sap_ncp* w, const sap_solve_call* call, sap_error* error) {
+  const sap_problem* p = call->problem;
+  const double wanted = call->options->relative_tolerance;
   double tolerance = w->ncones > 0 ? fmax(wanted, LOOSEST) : wanted;
-  for (int k = 0; k < SAP_NCP_SOLVES; ++k) {
-    sap_status status = solve_shifted(w, options, p, k > 0 ? w->inner.v : NULL, tolerance, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    const double map = sap_ncp_natural_map(w, p), momentum = w->report.momentum_error;
+  for (int k = 0; k < SOLVES; ++k) {
+    SAP_TRY(solve_shifted(w, call, k > 0, tolerance, error));
+    const double map = natural_map(w, p), momentum = w->report.momentum_error;
     const double error_now = fmax(map, momentum);
-    add_totals(&sum->totals, &w->report);
-    record(w, map);
-    sap_ncp_find_image(w, p);
-    if (k == 0 || error_now < sum->error) {
-      sum->error = error_now;
-      status = sap_ncp_keep_best(w, p, error);
-      if (status != SAP_STATUS_OK) {
-        return status;
-      }
+    add_solve(w, map);
+    find_images(w, p);
+    if (k == 0 || error_now < w->least_error) {
+      w->least_error = error_now;
+      SAP_TRY(keep_best(w, p, error));
     }
     if (map <= wanted && (momentum <= wanted || tolerance <= wanted)) {
-      sum->totals.outcome = momentum <= wanted ? SAP_OUTCOME_CONVERGED : w->report.outcome;
+      w->totals.outcome = momentum <= wanted ? SAP_OUTCOME_CONVERGED : w->report.outcome;
       return SAP_STATUS_OK;
     }
-    if (options->time_limit > 0.0 && sap_clock_seconds() >= w->deadline) {
-      sum->totals.outcome = SAP_OUTCOME_TIME_LIMIT;
+    if (call->options->time_limit > 0.0 && sap_clock_seconds() >= w->deadline) {
+      w->totals.outcome = SAP_OUTCOME_TIME_LIMIT;
       return SAP_STATUS_OK;
     }
     const bool idle = k > 0 && w->report.total_iterations == 0;
     tolerance = fmax(wanted, fmin(idle ? 0.1 * tolerance : tolerance, TIGHTER * error_now));
     if (map > wanted) {
-      sap_ncp_next_shift(w, error_now > TOO_FAR * sum->error);
+      next_shifts(w, error_now > TOO_FAR * w->least_error);
     }
   }
-  sum->totals.outcome = SAP_OUTCOME_ITERATION_LIMIT;
+  w->totals.outcome = SAP_OUTCOME_ITERATION_LIMIT;
   return SAP_STATUS_OK;
 }
 
-// Proximal Newton on the NCP from the best impulses.
-static sap_status polish(sap_ncp* w, const sap_solver_options* options, const sap_problem* p,
-                         progress* sum, sap_error* error) {
-  sap_solver_options inner = *options;
-  inner.time_limit = time_left(options, w->deadline);
-  const sap_dual_call call = {&inner, p, &w->inner, &w->report, w->best.gamma};
-  const sap_status status =
-      sap_dual_solve(w->polish, &call, true, sap_proximal_newton_method, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const double map = sap_ncp_natural_map(w, p);
-  add_totals(&sum->totals, &w->report);
-  record(w, map);
-  sum->totals.outcome = w->report.outcome;
-  if (fmax(map, w->report.momentum_error) < sum->error) {
-    sap_ncp_find_image(w, p);
-    memcpy(sap_ncp_shift(w), sap_ncp_image(w), (size_t)w->ncones * sizeof(double));
-    return sap_ncp_keep_best(w, p, error);
+// Runs proximal Newton on the NCP from the best impulses.
+static sap_status polish(sap_ncp* w, const sap_solve_call* call, sap_error* error) {
+  sap_solver_options inner = *call->options;
+  inner.time_limit = time_left(call->options, w->deadline);
+  const sap_solve_call one = {&inner, call->problem, &w->inner, &w->report, w->best.gamma};
+  SAP_TRY(sap_dual_run(w->polish, &one, true, sap_proximal_newton, error));
+  const double map = natural_map(w, call->problem);
+  add_solve(w, map);
+  w->totals.outcome = w->report.outcome;
+  if (fmax(map, w->report.momentum_error) < w->least_error) {
+    find_images(w, call->problem);
+    memcpy(w->shift, w->image, (size_t)w->ncones * sizeof(double));
+    return keep_best(w, call->problem, error);
   }
   return SAP_STATUS_OK;
 }
 
-// Fails before it writes anything that the caller sees.
-static sap_status hand_over(sap_ncp* w, const sap_problem* p, progress* sum, sap_solution* solution,
-                            sap_report* report, sap_error* error) {
-  double* rows = w->rows + p->nrows;
+// Writes solution and report. Fails before it writes any of them.
+static sap_status hand_over(sap_ncp* w, const sap_solve_call* call, sap_error* error) {
+  const sap_problem* p = call->problem;
   for (int32_t i = 0; i < p->nrows; ++i) {
-    rows[i] = 0.0;
+    w->shift_rows[i] = 0.0;
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
-    rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] = sap_ncp_best_image(w)[k];
+    w->shift_rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] = w->best_image[k];
   }
   sap_residual residual;
-  sap_status status = sap_residuals(p, w->best.v, w->best.gamma, &residual, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_answer_reserve(p, w->history.capacity, solution, report, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_key_map_reserve(&w->last, p, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_key_map_store(&w->last, p, rows);
-  const sap_answer answer = {p, w->best.v, w->best.gamma, w->best.vc, NULL, residual.momentum};
-  sum->totals.cost = residual.cost;
-  sap_answer_hand_over(&answer, &sum->totals, solution, report);
-  if (report != NULL) {
-    report->history_count = w->history.count;
-    memcpy(report->history, w->history.rows, (size_t)w->history.count * sizeof(sap_iteration));
-  }
+  SAP_TRY(sap_residuals(p, w->best.v, w->best.gamma, &residual, error));
+  SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
+  SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
+  sap_warm_start_store(&w->warm, p, w->shift_rows);
+  const sap_answer answer = {w->best.v, w->best.gamma, w->best.vc, NULL, residual.momentum};
+  w->totals.cost = residual.cost;
+  sap_report_write(call, &answer, &w->totals, &w->history);
   return SAP_STATUS_OK;
 }
 
-sap_status sap_ncp_solve(void* workspace, const sap_solver_options* options, const sap_problem* p,
-                         sap_solution* solution, sap_report* report, sap_error* error) {
+sap_status sap_ncp_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
+                         sap_error* error) {
+  (void)row;
   sap_ncp* w = workspace;
-  progress sum = {0};
-  w->deadline = sap_clock_seconds() + options->time_limit;
-  sap_status status = sap_ncp_start(w, p, options->warm_start, error);
-  if (status == SAP_STATUS_OK) {
-    status = fixed_point(w, options, p, &sum, error);
+  w->totals = (sap_totals){0};
+  w->least_error = 0.0;
+  w->deadline = sap_clock_seconds() + call->options->time_limit;
+  SAP_TRY(begin_shifts(w, call->problem, call->options->warm_start, error));
+  SAP_TRY(iterate_shifts(w, call, error));
+  if (w->totals.outcome == SAP_OUTCOME_ITERATION_LIMIT) {
+    SAP_TRY(polish(w, call, error));
   }
-  if (status == SAP_STATUS_OK && sum.totals.outcome == SAP_OUTCOME_ITERATION_LIMIT) {
-    status = polish(w, options, p, &sum, error);
-  }
-  return status == SAP_STATUS_OK ? hand_over(w, p, &sum, solution, report, error) : status;
+  return hand_over(w, call, error);
 }

@@ -1,28 +1,163 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Staggered projections.             Kaufman, Sueda, James, Pai 2008; lelidec Alg. 7
-//   normals   min 1/2 z' D z + q' z over normals >= 0, tangents held
-//   friction  the same over |z_t| <= mu z_n, normals held
-// in turn; where neither changes anything the NCP holds: g_n >= 0 complementary to z_n, and
-// friction dissipates most for the normals that there are. With the pyramid's polygon in place of
-// the disk the fixed point solves the LCP, the same as pgs-lcp's. fails: no theorem says that it
-// converges; strong coupling of normals and tangents makes it cycle.
-#include "solvers/ncp/staggered.h"
-
+// Staggered projections.                    Kaufman, Sueda, James, Pai 2008; lelidec Alg. 7
+// Two quadratic programs in turn, each on a part of the rows of D:
+//   normals   min 1/2 z' D z + q' z  over normals >= 0, tangents fixed
+//   friction  the same               over |z_t| <= mu z_n, normals fixed
+// Interval rows belong to both programs, so that joints and limits hold in each. A fixed point of
+// the two solves the NCP: g_n >= 0 is complementary to z_n, and friction dissipates most for the
+// given normals. With a pyramid's polygon in place of the disk it solves the LCP of pgs-lcp.
+// fails: convergence is not proven; strong coupling of normals and tangents makes it cycle.
+#include <cblas.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-#include "solvers/dual/stage_qp.h"
+#include "solvers/dual/admm.h"
+#include "solvers/dual/methods.h"
 
-enum { INNER = 500 };                // iterations of ADMM per stage
+enum { INNER = 500 };                // ADMM iterations per stage
 static const double LOOSEST = 1e-2;  // tolerance of the first stages
-static const double TIGHTER = 1e-2;  // tolerance of a stage as a part of the error
+static const double TIGHTER = 1e-2;  // tolerance of a stage relative to the error
 static const double TIGHTEST = 1e-15;
 
-// |z - P(z - g)|/|z| of impulses with normals and tangents projected one after the other; 0 at the
-// solution of either model. Without a solution impulses grow for ever and this falls, so that what
-// is left of q counts as well, as in sap_dual_check.
-static double own_map(const sap_dual* d, int32_t sides) {
+// One of the two programs.
+typedef struct stage {
+  sap_dual* d;
+  bool friction;
+  int32_t sides;  // of the polygon, 0: the disk
+  int32_t* rows;  // the stage's rows of D, item by item                 (admm.n)
+  sap_admm admm;  // D: symmetric; started where the stage ended before
+} stage;
+
+static bool stage_has(const sap_delassus_item* item, int32_t row, bool friction) {
+  return !item->is_cone ||
+         (friction ? row != SAP_NORMAL_ROW && item->mu > 0.0 : row == SAP_NORMAL_ROW);
+}
+
+// Counts the stage's rows, and lists them if `rows` is not NULL.
+static int32_t list_rows(const sap_dual* d, bool friction, int32_t* rows) {
+  int32_t n = 0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    for (int32_t r = 0; r < item->nrows; ++r) {
+      if (stage_has(item, r, friction)) {
+        if (rows != NULL) {
+          rows[n] = item->first + r;
+        }
+        ++n;
+      }
+    }
+  }
+  return n;
+}
+
+static void gather_rows(const stage* s, const double* z, double* out) {
+  for (int32_t i = 0; i < s->admm.n; ++i) {
+    out[i] = z[s->rows[i]];
+  }
+}
+
+// Takes the stage's part of D (n n of the island) and of d->z. largest: eigenvalue of D.
+static sap_status begin_stage(stage* s, const double* D, double largest, sap_error* error) {
+  const size_t n = (size_t)s->admm.n, all = (size_t)s->d->op.n;
+  (void)list_rows(s->d, s->friction, s->rows);
+  for (size_t j = 0; j < n; ++j) {
+    for (size_t i = 0; i < n; ++i) {
+      const size_t a = (size_t)s->rows[i], b = (size_t)s->rows[j];
+      s->admm.D[j * n + i] = 0.5 * (D[b * all + a] + D[a * all + b]);
+    }
+  }
+  gather_rows(s, s->d->z, s->admm.x);
+  memset(s->admm.w, 0, n * sizeof(double));
+  return sap_admm_begin(&s->admm, s->d, largest, error);
+}
+
+// Projects a cone's tangents for its normal impulse; x, out: the item's rows.
+static void project_tangents(const sap_delassus_item* item, int32_t sides, double normal,
+                             const double* x, double* out) {
+  const double radius = item->mu * fmax(normal, 0.0);
+  if (sides > 0) {
+    sap_dual_project_polygon(radius, sides, x, out);
+    for (int32_t r = SAP_NORMAL_ROW + 1; r < item->nrows; ++r) {
+      out[r] = fmax(-radius, fmin(radius, x[r]));
+    }
+    return;
+  }
+  const double length = sqrt(sap_cone_n_dot(item->nrows, x, x));
+  const double shrink = length > radius ? radius / length : 1.0;
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    out[r] = r == SAP_NORMAL_ROW ? out[r] : shrink * x[r];
+  }
+}
+
+// Projects the stage's rows y, item by item.
+static void project_stage(const void* context, double* y) {
+  const stage* s = context;
+  const sap_dual* d = s->d;
+  int32_t at = 0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    if (!item->is_cone) {
+      sap_dual_project(item, y + at, y + at);
+      at += 1;
+    } else if (!s->friction) {
+      y[at] = fmax(y[at], 0.0);
+      at += 1;
+    } else if (item->mu > 0.0) {
+      double x[SAP_CONE_ROWS_MAX] = {0.0}, out[SAP_CONE_ROWS_MAX] = {0.0};
+      for (int32_t r = 0; r < item->nrows; ++r) {
+        x[r] = r == SAP_NORMAL_ROW ? 0.0 : y[at + r - (r > SAP_NORMAL_ROW ? 1 : 0)];
+      }
+      project_tangents(item, s->sides, d->z[item->first + SAP_NORMAL_ROW], x, out);
+      for (int32_t r = 0; r < item->nrows; ++r) {
+        if (r != SAP_NORMAL_ROW) {
+          y[at++] = out[r];
+        }
+      }
+    }
+  }
+}
+
+// Minimises over the stage's rows of d->z until both residuals of ADMM are below `tolerance` of the
+// impulses, or INNER iterations are done.  D: (n n) of the island.
+static sap_status solve_stage(stage* s, const double* D, double tolerance, sap_error* error) {
+  sap_admm* a = &s->admm;
+  sap_dual* d = s->d;
+  const int32_t n = a->n;
+  if (n == 0) {
+    return SAP_STATUS_OK;
+  }
+  // q of the stage: D z + q less D_stage z_stage, so that the fixed rows act through D as it is
+  for (int32_t i = 0; i < n; ++i) {
+    a->q[i] = d->op.q[s->rows[i]] + cblas_ddot(d->op.n, D + s->rows[i], d->op.n, d->z, 1);
+  }
+  gather_rows(s, d->z, a->y);
+  cblas_dsymv(CblasColMajor, CblasLower, n, -1.0, a->D, n, a->y, 1, 1.0, a->q, 1);
+  project_stage(s, a->y);
+  for (int32_t i = 1; i <= INNER; ++i) {
+    double primal_2, dual_2;
+    sap_admm_start_iteration(a);
+    sap_admm_end_iteration(a, 1.0, project_stage, s);
+    sap_admm_residuals(a, &primal_2, &dual_2);
+    d->evaluations += 1;
+    const double size_2 = cblas_ddot(n, a->y, 1, a->y, 1) + DBL_MIN;
+    if (fmax(primal_2, dual_2) <= tolerance * tolerance * size_2) {
+      break;
+    }
+    if (sap_admm_may_adapt(d, i)) {
+      SAP_TRY(sap_admm_adapt(a, d, primal_2, dual_2, error));
+    }
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    d->z[s->rows[i]] = a->y[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+// Returns |z - P(z - g)|/|z| with normals and tangents projected one after the other: 0 at the
+// solution of either model. Impulses of a problem without solution grow and make it small: the rest
+// of q counts as well, as in sap_dual_check.
+static double staggered_map(const sap_dual* d, int32_t sides) {
   double map_2 = 0.0, z_2 = DBL_MIN, scaled_2 = 0.0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
@@ -32,7 +167,7 @@ static double own_map(const sap_dual* d, int32_t sides) {
       x[r] = z[r] - g[r];
     }
     if (item->is_cone) {
-      sap_stage_project_tangents(item, sides, z[SAP_NORMAL_ROW], x, out);
+      project_tangents(item, sides, z[SAP_NORMAL_ROW], x, out);
       out[SAP_NORMAL_ROW] = fmax(x[SAP_NORMAL_ROW], 0.0);
     } else {
       sap_dual_project(item, x, out);
@@ -45,69 +180,53 @@ static double own_map(const sap_dual* d, int32_t sides) {
     map_2 += item->scale * item->scale * sum;
     z_2 += item->scale * item->scale * size;
   }
-  const double left = d->q_2 > 0.0 ? sqrt(d->options->relative_tolerance * scaled_2 / d->q_2) : 0.0;
-  return fmax(left, sqrt(map_2 / z_2));
+  const double rest = d->q_2 > 0.0 ? sqrt(d->options->relative_tolerance * scaled_2 / d->q_2) : 0.0;
+  return fmax(rest, sqrt(map_2 / z_2));
 }
 
-// Both stages' parts of the memory.
-static sap_status begin(sap_dual* d, sap_stage_qp stages[2], double** D, sap_error* error) {
+static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
   const int64_t n = d->op.n;
-  const int64_t first = sap_stage_qp_reals(stages[0].n), second = sap_stage_qp_reals(stages[1].n);
-  int32_t* rows;
-  sap_status status = sap_dual_reals(d, n * n + 2 * n + first + second, D, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_integers(d, (int64_t)stages[0].n + stages[1].n, &rows, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  double* scratch = *D + n * n;
-  double* reals = scratch + 2 * n;
-  sap_delassus_dense(&d->op, *D);
-  const double largest = sap_delassus_largest_eigenvalue(&d->op, scratch);
-  status = sap_stage_qp_begin(&stages[0], d, *D, largest, rows, reals, error);
-  return status == SAP_STATUS_OK ? sap_stage_qp_begin(&stages[1], d, *D, largest,
-                                                      rows + stages[0].n, reals + first, error)
-                                 : status;
-}
-
-static sap_status run(sap_dual* d, int32_t sides, sap_error* error) {
-  sap_stage_qp stages[2] = {{.n = sap_stage_qp_rows(d, false)},
-                            {.friction = true, .sides = sides, .n = sap_stage_qp_rows(d, true)}};
+  stage stages[2] = {{.d = d}, {.d = d, .friction = true, .sides = sides}};
+  const int32_t counts[2] = {list_rows(d, false, NULL), list_rows(d, true, NULL)};
+  const int64_t sizes[2] = {sap_admm_reals(counts[0]), sap_admm_reals(counts[1])};
   double* D;
-  sap_status status = begin(d, stages, &D, error);
+  SAP_TRY(sap_dual_reals(d, n * n + 2 * n + sizes[0] + sizes[1], &D, error));
+  SAP_TRY(sap_dual_integers(d, (int64_t)counts[0] + counts[1], &stages[0].rows, error));
+  stages[1].rows = stages[0].rows + counts[0];
+  double *scratch = D + n * n, *reals = scratch + 2 * n;
+  sap_delassus_dense(&d->op, D);
+  const double largest = sap_delassus_largest_eigenvalue(&d->op, scratch);
+  for (int k = 0; k < 2; ++k, reals += sizes[0]) {
+    sap_admm_carve(&stages[k].admm, counts[k], reals);
+    SAP_TRY(begin_stage(&stages[k], D, largest, error));
+  }
   const double omega = d->options->over_relaxation;
-  while (status == SAP_STATUS_OK) {
+  for (;;) {
     bool done = false;
-    sap_delassus_velocity(&d->op, d->z, d->v);
-    sap_delassus_gradient(&d->op, d->v, d->z, d->g);
-    d->change = own_map(d, sides);
-    status =
-        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? omega : 0.0, &done, error);
-    if (status != SAP_STATUS_OK || done) {
-      return status;
+    sap_dual_evaluate(d);
+    d->change = staggered_map(d, sides);
+    SAP_TRY(
+        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? omega : 0.0, &done, error));
+    if (done) {
+      return SAP_STATUS_OK;
     }
     const double tolerance = fmax(TIGHTEST, fmin(LOOSEST, TIGHTER * d->change));
-    memcpy(d->map, d->z, (size_t)d->op.n * sizeof(double));
-    for (int k = 0; k < 2 && status == SAP_STATUS_OK; ++k) {
-      status = sap_stage_qp_solve(&stages[k], d, D, tolerance, INNER, error);
+    memcpy(d->map, d->z, (size_t)n * sizeof(double));
+    for (int k = 0; k < 2; ++k) {
+      SAP_TRY(solve_stage(&stages[k], D, tolerance, error));
     }
     for (int32_t i = 0; omega != 1.0 && i < d->op.n; ++i) {
       d->z[i] = d->map[i] + omega * (d->z[i] - d->map[i]);
     }
     d->iterations += 1;
   }
-  return status;
 }
 
-static sap_status staggered(sap_dual* d, sap_error* error) {
-  return run(d, 0, error);
+sap_status sap_staggered(sap_dual* d, sap_error* error) {
+  return run_stages(d, 0, error);
 }
 
-static sap_status staggered_lcp(sap_dual* d, sap_error* error) {
+sap_status sap_staggered_lcp(sap_dual* d, sap_error* error) {
   d->fixed_point = true;
-  return run(d, d->options->friction_directions, error);
+  return run_stages(d, d->options->friction_directions, error);
 }
-
-SAP_DUAL_ROW(sap_staggered_solve, true, staggered)
-SAP_DUAL_ROW(sap_staggered_lcp_solve, true, staggered_lcp)

@@ -86,35 +86,6 @@ static uint64_t sort_key(const sap_newton* n, const sap_block_data* block, const
   return (uint64_t)sap_newton_patch_kind(block) << 62 | first << 31 | second;
 }
 
-// Stable bottom-up merge sort; blocks mostly come in order already.
-static void sort_keys(sap_block_key* keys, sap_block_key* other, int32_t count_of) {
-  bool sorted = true;
-  for (int32_t i = 1; i < count_of; ++i) {
-    sorted = sorted && keys[i - 1].key <= keys[i].key;
-  }
-  if (sorted) {
-    return;
-  }
-  sap_block_key *from = keys, *to = other;
-  for (int64_t width = 1; width < count_of; width *= 2) {
-    for (int64_t low = 0; low < count_of; low += 2 * width) {
-      const int64_t middle = low + width < count_of ? low + width : count_of;
-      const int64_t high = middle + width < count_of ? middle + width : count_of;
-      int64_t i = low, j = middle;
-      for (int64_t k = low; k < high; ++k) {
-        const bool left = j >= high || (i < middle && from[i].key <= from[j].key);
-        to[k] = left ? from[i++] : from[j++];
-      }
-    }
-    sap_block_key* swap = from;
-    from = to;
-    to = swap;
-  }
-  if (from != keys) {
-    memcpy(keys, from, (size_t)count_of * sizeof *keys);
-  }
-}
-
 // Sorts each block's trees, then the blocks.
 static void sort_blocks(sap_newton* n) {
   const sap_problem* p = n->problem;
@@ -130,10 +101,10 @@ static void sort_blocks(sap_newton* n) {
       order[k] = i;
     }
     n->memory->keys[b] =
-        (sap_block_key){sort_key(n, block, order), n->blocks[b], (int32_t)(order - n->tree_order)};
+        (sap_sort_key){sort_key(n, block, order), n->blocks[b], (int32_t)(order - n->tree_order)};
     order += block->ntrees;
   }
-  sort_keys(n->memory->keys, n->memory->keys + n->nblocks, n->nblocks);
+  sap_merge_sort(n->memory->keys, n->memory->keys + n->nblocks, n->nblocks);
 }
 
 sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,

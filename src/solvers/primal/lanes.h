@@ -5,10 +5,10 @@
 #define SAP_SOLVERS_PRIMAL_LANES_H
 
 #include "core/threads.h"
-#include "solvers/answer.h"
 #include "solvers/cholesky_pool.h"
-#include "solvers/key_map.h"
 #include "solvers/primal/iterate.h"
+#include "solvers/report.h"
+#include "solvers/warm_start.h"
 
 enum {
   SAP_HISTORY_RESERVE = 512,  // rows kept ready, so that a longer solve allocates nothing
@@ -43,7 +43,7 @@ typedef struct sap_primal {
   sap_threads* threads;        // own ones, for problems that have none; NULL: one
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
-  sap_key_map last;        // duals of the solve before
+  sap_warm_start last;     // duals of the solve before
   double *v, *gamma, *vc;  // of the whole problem
   double* impulse;         // J' gamma
   double* dual;            // impulses that the primal-dual steps carry along

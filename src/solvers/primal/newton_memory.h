@@ -5,12 +5,6 @@
 
 #include "solvers/primal/newton.h"
 
-typedef struct sap_block_key {
-  uint64_t key;   // blocks of a patch are equal in it
-  int32_t block;  // the problem's index
-  int32_t order;  // start of the block's trees in tree_order
-} sap_block_key;
-
 // Two trees of the island that H links, and where that was said.
 typedef struct sap_tree_pair {
   int32_t row, column;  // row >= column
@@ -20,7 +14,7 @@ typedef struct sap_tree_pair {
 struct sap_newton_memory {
   int32_t* integers;
   double* reals;
-  sap_block_key* keys;  // twice the blocks: the second half is for sorting
+  sap_sort_key* keys;  // block and start of its trees in tree_order; twice, for sorting
   sap_patch* patches;
   sap_run* runs;
   sap_cone* cones;

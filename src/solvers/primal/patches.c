@@ -268,9 +268,9 @@ void sap_newton_gather_blocks(sap_newton* n) {
   int32_t runs = 0;
   n->npatches = n->ncone_patches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
-    const sap_block_key* key = &n->memory->keys[b];
-    const sap_block_data* block = &n->problem->blocks[key->block];
-    const int32_t* order = n->tree_order + key->order;
+    const sap_sort_key* key = &n->memory->keys[b];
+    const sap_block_data* block = &n->problem->blocks[key->index];
+    const int32_t* order = n->tree_order + key->data;
     const sap_patch_kind kind = sap_newton_patch_kind(block);
     const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;

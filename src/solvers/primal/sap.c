@@ -40,30 +40,23 @@ void sap_primal_destroy(void* workspace) {
   sap_free(s->gamma);
   sap_free(s->vc);
   sap_free(s->dual);
-  sap_key_map_clear(&s->last);
+  sap_warm_start_clear(&s->last);
   sap_free(s);
 }
 
 sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* error) {
   sap_primal* s = workspace;
-  return sap_key_map_archive(&s->last, archive, error);
+  return sap_warm_start_archive(&s->last, archive, error);
 }
 
-static sap_status reserve(sap_primal* s, const sap_problem* p, sap_error* error) {
-  sap_status status = SAP_GROW(&s->v, &s->v_capacity, p->nv, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&s->impulse, &s->impulse_capacity, p->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&s->dual, &s->dual_capacity, p->nrows, error);
-  }
-  return status == SAP_STATUS_OK ? sap_key_map_reserve(&s->last, p, error) : status;
+static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* error) {
+  SAP_TRY(SAP_GROW(&s->v, &s->v_capacity, p->nv, error));
+  SAP_TRY(SAP_GROW(&s->impulse, &s->impulse_capacity, p->nv, error));
+  SAP_TRY(SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error));
+  SAP_TRY(SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error));
+  SAP_TRY(SAP_GROW(&s->dual, &s->dual_capacity, p->nrows, error));
+  SAP_TRY(SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error));
+  return sap_warm_start_reserve(&s->last, p, error);
 }
 
 // |D A v*|^2 of the trees in no island.
@@ -98,66 +91,41 @@ static double momentum_error(const sap_primal* s, double free_2) {
   return sap_history_error(&sum);
 }
 
-// Fails before it writes anything that the caller sees.
-static sap_status hand_over(const sap_primal* s, const sap_answer* answer, const sap_totals* sum,
-                            sap_solution* solution, sap_report* report, sap_error* error) {
-  const sap_status status =
-      sap_answer_reserve(answer->problem, s->history.capacity, solution, report, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_answer_hand_over(answer, sum, solution, report);
-  if (report != NULL) {
-    sap_answer_history(&s->history, report);
-  }
-  return SAP_STATUS_OK;
-}
-
-sap_status sap_primal_solve(void* workspace, const sap_solver_options* options,
-                            const sap_problem* p, sap_solution* solution, sap_report* report,
+sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sap_solve_call* call,
                             sap_error* error) {
+  (void)row;
   sap_primal* s = workspace;
-  sap_status status = reserve(s, p, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_islands_find(&s->islands, p, !options->islands, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_lanes_set(s, options->threads, p->threads == NULL, error);
-  }
+  const sap_problem* p = call->problem;
+  const sap_solver_options* options = call->options;
   double free_2 = 0.0;
-  if (status == SAP_STATUS_OK && report != NULL) {
+  SAP_TRY(reserve_solve(s, p, error));
+  SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
+  SAP_TRY(sap_lanes_set(s, options->threads, p->threads == NULL, error));
+  if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;
     free_2 = free_momentum(s, p);
-    status = sap_history_begin(&s->history, rows, free_2, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+    SAP_TRY(sap_history_begin(&s->history, rows, free_2, error));
   }
   if (p->nv > 0) {
     memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
     memset(s->impulse, 0, (size_t)p->nv * sizeof(double));
   }
-  sap_key_map_recall(&s->last, p, s->dual);
+  sap_warm_start_recall(&s->last, p, s->dual);
   const sap_primal_call of = {.primal = s,
                               .options = options,
                               .problem = p,
-                              .keep_history = report != NULL,
+                              .keep_history = call->report != NULL,
                               .deadline = options->time_limit > 0.0
                                               ? sap_clock_seconds() + options->time_limit
                                               : (double)INFINITY};
   sap_totals sum;
-  status = sap_lanes_solve(&of, &sum, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(sap_lanes_solve(&of, &sum, error));
+  SAP_TRY(sap_report_reserve(call, s->history.capacity, error));
+  const sap_answer answer = {s->v, s->gamma, s->vc, s->impulse, momentum_error(s, free_2)};
+  sap_report_write(call, &answer, &sum, &s->history);
+  if (options->newton == SAP_NEWTON_PRIMAL_DUAL) {
+    sap_warm_start_store(&s->last, p, s->dual);
   }
-  const sap_answer answer = {p, s->v, s->gamma, s->vc, s->impulse, momentum_error(s, free_2)};
-  status = hand_over(s, &answer, &sum, solution, report, error);
-  if (status == SAP_STATUS_OK && options->newton == SAP_NEWTON_PRIMAL_DUAL) {
-    sap_key_map_store(&s->last, p, s->dual);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }

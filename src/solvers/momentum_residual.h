@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parts of sap_residuals that a solver's report needs.
-#ifndef SAP_SOLVERS_RESIDUALS_H
-#define SAP_SOLVERS_RESIDUALS_H
+// Balance of momentum, and products with J over all blocks of a problem.
+#ifndef SAP_SOLVERS_MOMENTUM_RESIDUAL_H
+#define SAP_SOLVERS_MOMENTUM_RESIDUAL_H
 
 #include <sapstep/solver.h>
 
@@ -11,11 +11,12 @@ typedef struct sap_momentum {
   double energy;    // 1/2 |v - v*|_A^2 [J]
 } sap_momentum;
 
+// Computes the residual of the balance of momentum.  fails: NOT_SPD, MEMORY
 sap_status sap_momentum_residual(const sap_problem* problem, const double* v, const double* gamma,
                                  sap_momentum* out, sap_error* error);
-// impulse = J' gamma (nv).
+// Sets impulse = J' gamma (nv).
 void sap_generalized_impulse(const sap_problem* problem, const double* gamma, double* impulse);
-// vc = J v of all blocks (nrows).
+// Sets vc = J v of all blocks (nrows).
 void sap_contact_velocity(const sap_problem* problem, const double* v, double* vc);
 
 #endif

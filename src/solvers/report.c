@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of solutions and reports, and the way from a solver's workspace into them.
+#include "solvers/report.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/momentum_residual.h"
+
+void sap_report_clear(sap_report* report) {
+  if (report != NULL) {
+    sap_free(report->history);
+    *report = (sap_report){0};
+  }
+}
+
+void sap_solution_clear(sap_solution* solution) {
+  if (solution != NULL) {
+    sap_free(solution->v);
+    sap_free(solution->gamma);
+    sap_free(solution->vc);
+    sap_free(solution->impulse);
+    *solution = (sap_solution){0};
+  }
+}
+
+// Grows two arrays of one capacity. After a failure the capacity is that of the smaller array.
+static sap_status grow_pair(double** a, double** b, int32_t* capacity, int32_t count,
+                            sap_error* error) {
+  int32_t capacity_a = *a == NULL ? 0 : *capacity, capacity_b = *b == NULL ? 0 : *capacity;
+  sap_status status = SAP_GROW(a, &capacity_a, count, error);
+  if (status == SAP_STATUS_OK) {
+    status = SAP_GROW(b, &capacity_b, count, error);
+  }
+  *capacity = capacity_a < capacity_b ? capacity_a : capacity_b;
+  return status;
+}
+
+static sap_status reserve_solution(sap_solution* s, int32_t nv, int32_t nrows, sap_error* error) {
+  SAP_TRY(grow_pair(&s->v, &s->impulse, &s->v_capacity, nv, error));
+  return grow_pair(&s->gamma, &s->vc, &s->rows_capacity, nrows, error);
+}
+
+sap_status sap_solution_resize(sap_solution* solution, int32_t nv, int32_t nrows,
+                               sap_error* error) {
+  if (solution == NULL || nv < 0 || nrows < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "sap_solution_resize: solution must be given, nv = %d and nrows = %d >= 0", nv,
+                    nrows);
+  }
+  SAP_TRY(reserve_solution(solution, nv, nrows, error));
+  solution->nv = nv;
+  solution->nrows = nrows;
+  return SAP_STATUS_OK;
+}
+
+void sap_totals_add(sap_totals* sum, const sap_totals* island) {
+  sum->outcome = island->outcome > sum->outcome ? island->outcome : sum->outcome;
+  sum->iterations = island->iterations > sum->iterations ? island->iterations : sum->iterations;
+  sum->total_iterations += island->total_iterations;
+  sum->factorizations += island->factorizations;
+  sum->evaluations += island->evaluations;
+  sum->analyses += island->analyses;
+  sum->islands += island->islands;
+  sum->largest = island->largest > sum->largest ? island->largest : sum->largest;
+  sum->cost += island->cost;
+}
+
+sap_status sap_report_reserve(const sap_solve_call* call, int32_t history_rows, sap_error* error) {
+  sap_report* report = call->report;
+  SAP_TRY(reserve_solution(call->solution, call->problem->nv, call->problem->nrows, error));
+  return report == NULL
+             ? SAP_STATUS_OK
+             : SAP_GROW(&report->history, &report->history_capacity, history_rows, error);
+}
+
+static void copy_numbers(double* to, const double* from, int32_t count) {
+  if (count > 0) {
+    memcpy(to, from, (size_t)count * sizeof(double));
+  }
+}
+
+void sap_report_write(const sap_solve_call* call, const sap_answer* answer, const sap_totals* sum,
+                      const sap_history* history) {
+  const sap_problem* p = call->problem;
+  sap_solution* solution = call->solution;
+  solution->nv = p->nv;
+  solution->nrows = p->nrows;
+  solution->cost = sum->cost;
+  copy_numbers(solution->v, answer->v, p->nv);
+  copy_numbers(solution->gamma, answer->gamma, p->nrows);
+  copy_numbers(solution->vc, answer->vc, p->nrows);
+  if (answer->impulse != NULL) {
+    copy_numbers(solution->impulse, answer->impulse, p->nv);
+  } else {
+    sap_generalized_impulse(p, answer->gamma, solution->impulse);
+  }
+  sap_report* report = call->report;
+  if (report == NULL) {
+    return;
+  }
+  report->outcome = sum->outcome;
+  report->iterations = sum->iterations;
+  report->total_iterations = sum->total_iterations;
+  report->factorizations = sum->factorizations;
+  report->symbolic_analyses = sum->analyses;
+  report->evaluations = sum->evaluations;
+  report->islands = sum->islands;
+  report->largest_island = sum->largest;
+  report->cost = sum->cost;
+  report->momentum_error = answer->momentum_error;
+  report->history_count = history->count;
+  for (int32_t i = 0; i < history->count; ++i) {
+    report->history[i] = sap_history_iteration(&history->rows[i]);
+  }
+}

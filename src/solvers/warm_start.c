@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Values of the rows of blocks between solves.
+#include "solvers/warm_start.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+enum { RECALL_WORK = 50 };  // instructions per block, roughly
+
+sap_status sap_warm_start_reserve(sap_warm_start* m, const sap_problem* p, sap_error* error) {
+  SAP_TRY(sap_hash_map_reserve(&m->keys, p->nblocks, error));
+  SAP_TRY(SAP_GROW(&m->rows, &m->rows_capacity, p->nblocks, error));
+  return SAP_GROW(&m->values, &m->values_capacity, p->nrows, error);
+}
+
+const double* sap_warm_start_find(const sap_warm_start* m, uint64_t key, int32_t nrows) {
+  const int32_t i = key != 0 ? sap_hash_map_find(&m->keys, key) : -1;
+  return i >= 0 && i < m->nrows && m->rows[i].count == nrows ? m->values + m->rows[i].first : NULL;
+}
+
+typedef struct recall_job {
+  const sap_warm_start* memory;
+  const sap_problem* problem;
+  double* values;
+} recall_job;
+
+static void recall_blocks(void* context, int32_t first, int32_t end) {
+  const recall_job* job = context;
+  for (int32_t b = first; b < end; ++b) {
+    const sap_block_data* block = &job->problem->blocks[b];
+    const double* stored = sap_warm_start_find(job->memory, block->key, block->nrows);
+    for (int32_t i = 0; i < block->nrows; ++i) {
+      job->values[block->first_row + i] = stored != NULL ? stored[i] : (double)NAN;
+    }
+  }
+}
+
+void sap_warm_start_recall(const sap_warm_start* m, const sap_problem* p, double* values) {
+  recall_job job = {m, p, values};
+  sap_threads_run_parts(p->threads, p->nblocks, (int64_t)RECALL_WORK * p->nblocks, recall_blocks,
+                        &job);
+}
+
+void sap_warm_start_store(sap_warm_start* m, const sap_problem* p, const double* values) {
+  sap_hash_map_clear(&m->keys);
+  m->nrows = 0;
+  m->nvalues = p->nrows;
+  if (p->nrows > 0) {
+    memcpy(m->values, values, (size_t)p->nrows * sizeof(double));
+  }
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if (block->key != 0 && sap_hash_map_add(&m->keys, block->key) == m->nrows) {
+      m->rows[m->nrows++] = (sap_warm_rows){block->first_row, block->nrows};
+    }
+  }
+}
+
+sap_status sap_warm_start_archive(sap_warm_start* m, sap_archive* archive, sap_error* error) {
+  SAP_TRY(sap_hash_map_archive(&m->keys, archive, error));
+  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &m->rows, &m->nrows, &m->rows_capacity, error));
+  return SAP_ARCHIVE_ARRAY(archive, &m->values, &m->nvalues, &m->values_capacity, error);
+}
+
+void sap_warm_start_clear(sap_warm_start* m) {
+  sap_hash_map_free(&m->keys);
+  sap_free(m->rows);
+  sap_free(m->values);
+  *m = (sap_warm_start){0};
+}
