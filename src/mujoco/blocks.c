@@ -16,12 +16,10 @@ uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second
 
 sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t count,
                            sap_error* error) {
-  const sap_status status = SAP_GROW(&a->slots, &a->slot_capacity, a->slot_count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->slots[a->slot_count++] =
-        (sap_mj_slot){contact, first, count, sap_problem_row_count(a->problem)};
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&a->slots, &a->slot_capacity, a->slot_count + 1, error));
+  a->slots[a->slot_count++] =
+      (sap_mj_slot){contact, first, count, sap_problem_row_count(a->problem)};
+  return SAP_STATUS_OK;
 }
 
 static bool is_zero(const double* J, int32_t count) {
@@ -51,15 +49,11 @@ static sap_status add_adhesion(sap_mj* a, const mjContact* c, const sap_material
                                int32_t ntrees, double* phi, sap_error* error) {
   const double h = a->model->opt.timestep;
   double w = 0.0, R[3], v_hat[3];
-  sap_status status = sap_problem_delassus_scale(a->problem, c->dim < 3 ? 1 : 3, ntrees,
-                                                 a->block_trees, a->block_parts, &w, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_contact_regularize(material, &a->regularization, h, *phi, w, R, v_hat, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    *phi -= (h + material->relaxation_time) * R[2] * h * c->adhesion;
-  }
-  return status;
+  SAP_TRY(sap_problem_delassus_scale(a->problem, c->dim < 3 ? 1 : 3, ntrees, a->block_trees,
+                                     a->block_parts, &w, error));
+  SAP_TRY(sap_contact_regularize(material, &a->regularization, h, *phi, w, R, v_hat, error));
+  *phi -= (h + material->relaxation_time) * R[2] * h * c->adhesion;
+  return SAP_STATUS_OK;
 }
 #endif
 
@@ -118,17 +112,14 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     return SAP_STATUS_OK;  // nothing moves this point
   }
   uint64_t key = 0;
-  sap_status status = a->options.remember ? key_of(a, d, c, &key, error) : SAP_STATUS_OK;
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(a->options.remember ? key_of(a, d, c, &key, error) : SAP_STATUS_OK);
   sap_contact_block block = {.ntrees = ntrees,
                              .trees = a->block_trees,
                              .jacobians = a->block_parts,
                              .phi0 = c->dist - c->includemargin,
                              .key = key};
   sap_mj_contact_material(a, c, &block.material);
-  status =
+  sap_status status =
       sap_mj_add_slot(a, index, c->efc_address, sap_mj_contact_row_count(&a->shadow, c), error);
   if (a->model->nmocap > 0) {
     block.phi0 += (a->model->opt.timestep + block.material.relaxation_time) *

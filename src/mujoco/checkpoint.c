@@ -106,24 +106,15 @@ static sap_status check_arguments(const char* path, const sap_mj* a, const mjDat
 
 sap_status sap_mj_checkpoint_write(const char* path, sap_mj* a, const mjData* d, int64_t steps,
                                    sap_error* error) {
-  sap_status status = check_arguments(path, a, d, &steps, error);
-  if (status == SAP_STATUS_OK && steps < 0) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps);
+  sap_status status = SAP_STATUS_OK;
+  SAP_TRY(check_arguments(path, a, d, &steps, error));
+  if (steps < 0) {
+    SAP_TRY(sap_fail(error, SAP_STATUS_ARGUMENT, "steps = %lld must be >= 0", (long long)steps));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_check_state(a->model, d, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_remember_contacts(a, d, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_check_state(a->model, d, error));
+  SAP_TRY(sap_mj_remember_contacts(a, d, error));
   header h = header_of(a, steps);
-  status = save_memories(a, NULL, h.memory_size, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(save_memories(a, NULL, h.memory_size, error));
   const size_t size = file_size(&h), nstate = (size_t)h.nstate;
   unsigned char* bytes = sap_allocate(size, 1);
   mjtNum* state = sap_allocate(nstate, sizeof *state);  // aligned
@@ -213,14 +204,11 @@ static sap_status take(sap_mj* a, const header* h, const unsigned char* bytes, m
 
 sap_status sap_mj_checkpoint_read(const char* path, sap_mj* a, mjData* d, int64_t* steps,
                                   sap_error* error) {
-  sap_status status = check_arguments(path, a, d, steps, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_arguments(path, a, d, steps, error));
   unsigned char* bytes = NULL;
   size_t size = 0;
   header h = {.version = 0};
-  status = sap_sealed_read(path, MARK, KIND, &bytes, &size, error);
+  sap_status status = sap_sealed_read(path, MARK, KIND, &bytes, &size, error);
   if (status == SAP_STATUS_OK) {
     memcpy(&h, bytes, size < sizeof h ? size : sizeof h);
     status = check_header(path, a, &h, size, error);

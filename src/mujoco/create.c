@@ -36,10 +36,7 @@ static sap_status find_trees(sap_mj* a, sap_error* error) {
   const array sized_by_velocities[] = {ARRAY(dof_tree, m->nv), ARRAY(tree_size, m->nv),
                                        ARRAY(tree_start, m->nv + 1), ARRAY(A_start, m->nv + 1),
                                        ARRAY(body_tree, m->nbody)};
-  const sap_status status = allocate(sized_by_velocities, 5, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(allocate(sized_by_velocities, 5, error));
   for (int32_t i = 0; i < a->nv; ++i) {
     const int32_t parent = m->dof_parentid[i];
     if (parent < 0) {
@@ -122,14 +119,14 @@ static sap_status allocate_all(sap_mj* a, sap_error* error) {
       ARRAY(guard, 1),
       ARRAY(no_flexes, sap_mj_flex_count(m)),
   };
-  const sap_status status = allocate(arrays, sizeof arrays / sizeof *arrays, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
+  SAP_TRY(allocate(arrays, sizeof arrays / sizeof *arrays, error));
+  for (int32_t i = 0; i < a->nv; ++i) {
     a->unit_columns[i] = i;
   }
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < a->ntrees; ++t) {
+  for (int32_t t = 0; t < a->ntrees; ++t) {
     a->tree_seen[t] = -1;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_model(const mjModel* m, sap_error* error) {
@@ -143,31 +140,19 @@ static sap_status check_model(const mjModel* m, sap_error* error) {
 static sap_status fill(sap_mj* a, sap_error* error) {
   a->shadow = *a->model;
   sap_mj_refresh(a);
-  sap_status status = find_trees(a, error);
-  if (status == SAP_STATUS_OK) {
-    a->has_few_geoms = has_few_geoms(a);
-    a->finds_touch = sap_mj_finds_touch(a->model);
-    status = allocate_all(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    sap_mj_place_mass(a);
-    status = sap_mj_find_elastics(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
-    sap_mj_choose_contact_law(a);
-    status = sap_mj_materials_create(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_create(&a->problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    a->options.solver = sap_solver_find(a->options.solver)->name;  // outlives the caller's text
-  }
-  return status;
+  SAP_TRY(find_trees(a, error));
+  a->has_few_geoms = has_few_geoms(a);
+  a->finds_touch = sap_mj_finds_touch(a->model);
+  SAP_TRY(allocate_all(a, error));
+  sap_mj_place_mass(a);
+  SAP_TRY(sap_mj_find_elastics(a, error));
+  *a->guard = (sap_mj_guard_options){a->options.warning, a->options.warning_context};
+  sap_mj_choose_contact_law(a);
+  SAP_TRY(sap_mj_materials_create(a, error));
+  SAP_TRY(sap_problem_create(&a->problem, error));
+  SAP_TRY(sap_solver_create(a->options.solver, &a->options.solver_options, &a->solver, error));
+  a->options.solver = sap_solver_find(a->options.solver)->name;  // outlives the caller's text
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sap_mj** out,
@@ -186,17 +171,14 @@ sap_status sap_mj_create(const mjModel* model, const sap_mj_options* options, sa
   sap_mj_options chosen = options != NULL ? *options : sap_mj_options_default();
   sap_mj_complete_options(model, &chosen);
   SAP_TRY(sap_mj_options_check(&chosen, error));
-  sap_status status = check_model(model, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_model(model, error));
   sap_mj* a = sap_allocate(1, sizeof *a);
   if (a == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: MuJoCo adapter");
   }
   a->model = model;
   a->options = chosen;
-  status = fill(a, error);
+  sap_status status = fill(a, error);
   if (status != SAP_STATUS_OK) {
     sap_mj_destroy(a);
     return status;

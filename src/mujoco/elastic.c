@@ -39,12 +39,9 @@ static sap_status add(sap_mj* a, sap_mj_elastic element, int32_t body_i, int32_t
   element.tree_a = a->dof_tree[element.a];
   element.tree_b = a->dof_tree[element.b];
   element.order = a->elastic_count;
-  const sap_status status =
-      SAP_GROW(&a->elastics, &a->elastic_capacity, a->elastic_count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->elastics[a->elastic_count++] = element;
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&a->elastics, &a->elastic_capacity, a->elastic_count + 1, error));
+  a->elastics[a->elastic_count++] = element;
+  return SAP_STATUS_OK;
 }
 
 // Springs along an edge and its stretch.

@@ -33,8 +33,7 @@ static void find_law(const sap_mj* a, const mjData* d, int32_t row, sap_soft_row
 
 sap_status sap_mj_add_flex_equality(sap_mj* a, const mjData* d, int32_t first, int32_t count,
                                     sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t r = first; status == SAP_STATUS_OK && r < first + count; ++r) {
+  for (int32_t r = first; r < first + count; ++r) {
     const sap_mj_row row = sap_mj_constraint_row(&a->shadow, d, r);
     const int32_t ntrees = sap_mj_gather(a, &row, 1, error);
     if (ntrees < 0) {
@@ -45,11 +44,9 @@ sap_status sap_mj_add_flex_equality(sap_mj* a, const mjData* d, int32_t first, i
     }
     sap_soft_row soft = {.g0 = d->efc_pos[r]};
     find_law(a, d, r, &soft);
-    status = sap_mj_add_slot(a, -1, r, 1, error);
-    if (status == SAP_STATUS_OK) {
-      const uint64_t key = sap_mj_key(a, SAP_MJ_KEY_FLEX_EQUALITY, d->efc_id[r], r - first, 0);
-      status = sap_mj_add_soft_row(a, ntrees, &soft, key, error);
-    }
+    SAP_TRY(sap_mj_add_slot(a, -1, r, 1, error));
+    const uint64_t key = sap_mj_key(a, SAP_MJ_KEY_FLEX_EQUALITY, d->efc_id[r], r - first, 0);
+    SAP_TRY(sap_mj_add_soft_row(a, ntrees, &soft, key, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }

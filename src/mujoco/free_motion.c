@@ -34,37 +34,30 @@ static sap_status find_v_star(sap_mj* a, const mjData* d, sap_error* error) {
     }
     return SAP_STATUS_OK;
   }
-  const sap_status status = sap_problem_solve_momentum(a->problem, a->rhs, a->v_star, error);
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < a->nv; ++i) {
+  SAP_TRY(sap_problem_solve_momentum(a->problem, a->rhs, a->v_star, error));
+  for (int32_t i = 0; i < a->nv; ++i) {
     a->v_star[i] += d->qvel[i];
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
   sap_problem* p = a->problem;
-  sap_status status = sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error);
-  for (int32_t t = 0; status == SAP_STATUS_OK && t < a->ntrees; ++t) {
-    status = sap_problem_set_momentum_block(p, t, t, a->A + a->A_start[t], a->tree_size[t], error);
+  SAP_TRY(sap_problem_reset(p, a->model->opt.timestep, a->ntrees, a->tree_size, error));
+  for (int32_t t = 0; t < a->ntrees; ++t) {
+    SAP_TRY(sap_problem_set_momentum_block(p, t, t, a->A + a->A_start[t], a->tree_size[t], error));
   }
-  for (int32_t c = 0; status == SAP_STATUS_OK && c < a->coupling_count; ++c) {
+  for (int32_t c = 0; c < a->coupling_count; ++c) {
     const sap_mj_coupling* coupling = &a->couplings[c];
-    status = sap_problem_set_momentum_block(p, coupling->tree_a, coupling->tree_b,
-                                            a->coupling_values + coupling->start,
-                                            a->tree_size[coupling->tree_a], error);
+    SAP_TRY(sap_problem_set_momentum_block(p, coupling->tree_a, coupling->tree_b,
+                                           a->coupling_values + coupling->start,
+                                           a->tree_size[coupling->tree_a], error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = find_v_star(a, d, error);
+  SAP_TRY(find_v_star(a, d, error));
+  SAP_TRY(sap_problem_set_v_star(p, a->v_star, error));
+  SAP_TRY(sap_problem_set_v_guess(p, guess_velocity(a, d), error));
+  if (a->options.contact_model != SAP_CONTACT_SAP) {
+    SAP_TRY(sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error));
   }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = sap_problem_set_v_star(p, a->v_star, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(p, guess_velocity(a, d), error);
-  }
-  if (status == SAP_STATUS_OK && a->options.contact_model != SAP_CONTACT_SAP) {
-    status = sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }

@@ -97,10 +97,7 @@ sap_status sap_mj_remember_contacts(sap_mj* a, const mjData* d, sap_error* error
     if (c->dim < 3 || !has_rows(a, d, c)) {
       continue;
     }
-    const sap_status status = SAP_GROW(&a->glides, &a->glide_capacity, a->glide_count + 1, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(SAP_GROW(&a->glides, &a->glide_capacity, a->glide_count + 1, error));
     sap_mj_glide* glide = &a->glides[a->glide_count++];
     const double tau_d = sap_mj_contact_relaxation_time(a, c);
     glide->geom1 = c->geom1;

@@ -62,11 +62,7 @@ static int32_t find_pair(const sap_mj* a, const mjContact* c) {
 sap_status sap_mj_identify(sap_mj* a, const mjData* d, const mjContact* c, int32_t* id,
                            sap_error* error) {
   const mjModel* m = a->model;
-  const sap_status status =
-      SAP_GROW(&a->identities[1], &a->identity_capacity[1], a->identity_count + 1, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&a->identities[1], &a->identity_capacity[1], a->identity_count + 1, error));
   sap_mj_identity* now = &a->identities[1][a->identity_count];
   *now = (sap_mj_identity){.geom1 = c->geom1, .geom2 = c->geom2};
   const int32_t body = m->geom_bodyid[c->geom1];

@@ -70,12 +70,9 @@ static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row, const sap_
 }
 
 static sap_status leave_out(sap_mj* a, int32_t row, double bound, sap_error* error) {
-  const sap_status status =
-      SAP_GROW(&a->far_limits, &a->far_limit_capacity, a->far_limit_count + 1, error);
-  if (status == SAP_STATUS_OK) {
-    a->far_limits[a->far_limit_count++] = (sap_mj_far_limit){row, bound};
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&a->far_limits, &a->far_limit_capacity, a->far_limit_count + 1, error));
+  a->far_limits[a->far_limit_count++] = (sap_mj_far_limit){row, bound};
+  return SAP_STATUS_OK;
 }
 
 bool sap_mj_check_limits(sap_mj* a, const mjData* d, const double* v) {
@@ -107,10 +104,7 @@ sap_status sap_mj_add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   if (ntrees < 1) {
     return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
   }
-  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_add_slot(a, -1, row, 1, error));
   // Both limits of one joint: told apart by the sign of the row.
   int32_t side = 0;
   for (int32_t i = 0; i < source.count && side == 0; ++i) {
@@ -127,14 +121,9 @@ sap_status sap_mj_add_friction(sap_mj* a, const mjData* d, int32_t row, sap_erro
     return ntrees < 0 ? SAP_STATUS_MEMORY : SAP_STATUS_OK;
   }
   double w = 0.0;
-  sap_status status = sap_mj_add_slot(a, -1, row, 1, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees, a->block_parts, &w,
-                                        error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_add_slot(a, -1, row, 1, error));
+  SAP_TRY(
+      sap_problem_delassus_scale(a->problem, 1, ntrees, a->block_trees, a->block_parts, &w, error));
   const double most = a->model->opt.timestep * d->efc_frictionloss[row];
   const int32_t tendon = d->efc_type[row] == mjCNSTR_FRICTION_TENDON;
   const sap_mj_box box = {.R = a->regularization.sigma * w, .lower = -most, .upper = most};

@@ -29,13 +29,8 @@ sap_status sap_mj_load(const char* path, mjModel** out, sap_error* error) {
   }
   *out = NULL;
   load l = {.path = path};
-  sap_status status = sap_file_readable(path, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_call(load_model, &l, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_file_readable(path, error));
+  SAP_TRY(sap_mj_call(load_model, &l, error));
   if (l.model == NULL) {
     for (char* c = l.text; *c != '\0'; ++c) {
       *c = *c == '\n' ? ' ' : *c;

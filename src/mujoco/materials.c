@@ -60,11 +60,7 @@ static sap_status fill_geoms(sap_mj* a, const double* mass, sap_error* error) {
     const char* name = mj_id2name(m, mjOBJ_GEOM, g);
     a->geom_stiffness[g] = named_number(m, "sapstep:stiffness", name, k);
     a->geom_relaxation_time[g] = named_number(m, "sapstep:relaxation_time", name, tau_d);
-    const sap_status status =
-        check_law("geom", g, a->geom_stiffness[g], a->geom_relaxation_time[g], error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(check_law("geom", g, a->geom_stiffness[g], a->geom_relaxation_time[g], error));
   }
   for (int32_t i = 0; i < (int32_t)m->npair; ++i) {
     a->pair_stiffness[i] = a->pair_relaxation_time[i] = 0.0;
@@ -105,11 +101,10 @@ static void fill_laws(const mjModel* m, const mjtNum* solrefs, int32_t count, bo
 
 static sap_status check_laws(const char* what, const double* laws, int32_t count,
                              sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < count; ++i) {
-    status = check_law(what, i, laws[2 * i], laws[2 * i + 1], error);
+  for (int32_t i = 0; i < count; ++i) {
+    SAP_TRY(check_law(what, i, laws[2 * i], laws[2 * i + 1], error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_materials_create(sap_mj* a, sap_error* error) {

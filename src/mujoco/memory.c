@@ -23,15 +23,13 @@ sap_status sap_mj_archive(void* adapter, sap_archive* archive, sap_error* error)
       {a->mocap_quat, 4 * mocaps},
       {a->pose_before, 12 * (size_t)a->model->nbody * sizeof(double)},
   };
-  sap_status status = SAP_ARCHIVE_ARRAY(archive, &a->identities[1], &a->identity_count,
-                                        &a->identity_capacity[1], error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_ARCHIVE_ARRAY(archive, &a->glides, &a->glide_count, &a->glide_capacity, error);
+  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->identities[1], &a->identity_count,
+                            &a->identity_capacity[1], error));
+  SAP_TRY(SAP_ARCHIVE_ARRAY(archive, &a->glides, &a->glide_count, &a->glide_capacity, error));
+  for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+    SAP_TRY(sap_archive_value(archive, values[i].value, values[i].size, error));
   }
-  for (size_t i = 0; status == SAP_STATUS_OK && i < sizeof values / sizeof *values; ++i) {
-    status = sap_archive_value(archive, values[i].value, values[i].size, error);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static bool is_flag(const bool* flag) {

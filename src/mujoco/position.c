@@ -258,10 +258,7 @@ static void kinematics(const mjModel* m, mjData* d) {
 
 sap_status sap_mj_position(sap_mj* a, mjData* d, sap_error* error) {
   const mjModel* s = &a->shadow;
-  const sap_status status = sap_mj_remember_contacts(a, d, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_remember_contacts(a, d, error));
   kinematics(s, d);
   sap_mj_find_glides(a, d);
   widen_contacts(a);

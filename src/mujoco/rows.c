@@ -40,10 +40,7 @@ sap_status sap_mj_make_parts(sap_mj* a, int32_t ntrees, int32_t rows, sap_error*
   if (((int64_t)rows + 3) * columns > INT32_MAX) {
     return sap_fail(error, SAP_STATUS_MEMORY, "Jacobian of %d rows is too large", rows);
   }
-  const sap_status status = SAP_GROW(&a->J, &a->J_capacity, (rows + 3) * columns, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_GROW(&a->J, &a->J_capacity, (rows + 3) * columns, error));
   memset(a->J, 0, (size_t)rows * (size_t)columns * sizeof(double));
   double* J = a->J;
   for (int32_t i = 0; i < ntrees; ++i) {

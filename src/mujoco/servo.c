@@ -207,11 +207,7 @@ sap_status sap_mj_add_servo_blocks(sap_mj* a, sap_error* error) {
                             .lower = h * s->lower,
                             .upper = h * s->upper};
     s->block = sap_problem_block_count(a->problem);
-    const sap_status status =
-        sap_mj_add_box(a, ntrees, &box, sap_mj_key(a, SAP_MJ_KEY_SERVO, i, 0, 0), error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_mj_add_box(a, ntrees, &box, sap_mj_key(a, SAP_MJ_KEY_SERVO, i, 0, 0), error));
   }
   return SAP_STATUS_OK;
 }

@@ -13,17 +13,11 @@
 // A, v* and blocks, for the servos as they are divided now.
 static sap_status assemble(sap_mj* a, const mjData* d, sap_error* error) {
   sap_mj_add_mass(a, d);
-  sap_status status = sap_mj_add_elements(a, d, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_add_servos(a, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_set_problem(a, d, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_add_servo_blocks(a, error);
-  }
-  return status == SAP_STATUS_OK ? sap_mj_add_blocks(a, d, error) : status;
+  SAP_TRY(sap_mj_add_elements(a, d, error));
+  SAP_TRY(sap_mj_add_servos(a, error));
+  SAP_TRY(sap_mj_set_problem(a, d, error));
+  SAP_TRY(sap_mj_add_servo_blocks(a, error));
+  return sap_mj_add_blocks(a, d, error);
 }
 
 // The solver's share of the step's time: what is left of it, or hardly any.
@@ -38,13 +32,8 @@ static sap_status give_time(sap_mj* a, double began, sap_error* error) {
 }
 
 static sap_status solve(sap_mj* a, double began, sap_error* error) {
-  sap_status status = give_time(a, began, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(give_time(a, began, error));
+  SAP_TRY(sap_solver_solve(a->solver, a->problem, &a->solution, &a->report, error));
   const sap_report* r = &a->report;
   const double error_accepted =
       fmax(ACCEPTED_MOMENTUM_ERROR, a->options.solver_options.relative_tolerance);

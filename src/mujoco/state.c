@@ -39,22 +39,16 @@ sap_status sap_mj_check_state(const mjModel* m, const mjData* d, sap_error* erro
     return sap_fail(error, SAP_STATUS_ARGUMENT, "timestep = %g must be finite and > 0 s",
                     m->opt.timestep);
   }
-  sap_status status = SAP_STATUS_OK;
-  for (size_t i = 0; status == SAP_STATUS_OK && i < sizeof arrays / sizeof *arrays; ++i) {
-    status = sap_mj_check_numbers(arrays[i].name, arrays[i].values, arrays[i].count, error);
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; ++i) {
+    SAP_TRY(sap_mj_check_numbers(arrays[i].name, arrays[i].values, arrays[i].count, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mj_check_inputs(const mjModel* m, const mjData* d, sap_error* error) {
-  sap_status status = sap_mj_check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
-  }
-  return status;
+  SAP_TRY(sap_mj_check_numbers("ctrl", d->ctrl, (int64_t)m->nu, error));
+  SAP_TRY(sap_mj_check_numbers("qfrc_applied", d->qfrc_applied, (int64_t)m->nv, error));
+  return sap_mj_check_numbers("xfrc_applied", d->xfrc_applied, 6 * (int64_t)m->nbody, error);
 }
 
 // Arrays that the motion writes.

@@ -88,18 +88,10 @@ static void velocity(call* c) {
 static sap_status first_half(call* c) {
   sap_mj* a = c->a;
   mjData* d = c->d;
-  sap_status status = sap_mj_check_state(a->model, d, c->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_check_state(a->model, d, c->error));
   const int lost = lost_count(d);
-  status = sap_mj_position(a, d, c->error);
-  if (status == SAP_STATUS_OK) {
-    status = check_room(d, lost, c->error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_position(a, d, c->error));
+  SAP_TRY(check_room(d, lost, c->error));
   sensors(&a->shadow, d, mjSTAGE_POS);
   velocity(c);
   sensors(&a->shadow, d, mjSTAGE_VEL);
@@ -151,10 +143,7 @@ static void fill_report(const call* c, const sap_mj_solved* result) {
 static sap_status accelerate(call* c) {
   sap_mj* a = c->a;
   mjData* d = c->d;
-  sap_status status = sap_mj_check_inputs(a->model, d, c->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_check_inputs(a->model, d, c->error));
   mj_fwdActuation(&a->shadow, d);
   mj_fwdAcceleration(&a->shadow, d);
   c->times[1] = sap_clock_seconds();
@@ -163,21 +152,12 @@ static sap_status accelerate(call* c) {
     sap_mj_bias_accelerations(a, d);
   }
   sap_mj_solved result;
-  status = sap_mj_solve(a, d, c->times[0], &result, c->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_solve(a, d, c->times[0], &result, c->error));
   const bool solved = result.solved;
   const double* v = solved ? a->solution.v : a->v_star;
-  status = sap_mj_check_numbers("the step's qvel", v, a->nv, c->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_check_numbers("the step's qvel", v, a->nv, c->error));
   if (a->options.contact_model == SAP_CONTACT_LAGGED) {
-    status = sap_problem_keep_impulses(a->problem, solved ? a->solution.gamma : NULL, c->error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(sap_problem_keep_impulses(a->problem, solved ? a->solution.gamma : NULL, c->error));
   }
   sap_mj_keep_velocity(a, d, v);
   sap_mj_write_outputs(a, d, v, solved);
@@ -225,16 +205,13 @@ static sap_status advance(sap_mj* a, mjData* d, int stages, sap_mj_report* repor
   call c = {.a = a, .d = d, .stages = stages, .report = report, .error = error};
   c.times[0] = sap_clock_seconds();
   sap_mj_refresh(a);
-  sap_status status = sap_mj_keep_state(a, d, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_keep_state(a, d, error));
 #if SAP_MJ_SINCE(3, 0, 0)
   const size_t stack = d->pstack, base = d->pbase;
 #else
   const int stack = d->pstack;
 #endif
-  status = sap_mj_guard(run, &c, a->guard, error);
+  sap_status status = sap_mj_guard(run, &c, a->guard, error);
   if (status != SAP_STATUS_OK) {
     d->pstack = stack;
 #if SAP_MJ_SINCE(3, 0, 0)
