@@ -107,7 +107,7 @@ static sap_status run(const sap_model* model, int32_t threads, int ticks, outcom
   for (int i = 0; i < ROLLOUTS && status == SAP_STATUS_OK; ++i) {
     status = sap_state_resize(&c.states[i], 2, 2, error);
   }
-  options.time_limit = deadline;
+  options.solver_options.time_limit = deadline;
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_create(model, &robot, error);
   }
