@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Inputs as shells and editors make them: pipes, other ends of lines, marks of UTF-8 and UTF-16;
-// what is no text, or no file; and outputs whose names are made from others.
+// what is not text, or no file; and outputs whose names are made from others.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,12 +126,12 @@ static void no_texts(void** state) {
   static const struct {
     const char *before, *arguments, *message;
   } cases[] = {
-      {"head -c 99 /dev/zero > x;", "solve x", "x:1: byte 0x00 is no text"},
-      {"head -c 99 /dev/zero > x;", "sweep x", "x: this is no text"},
-      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: this is no text"},
-      {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: this is no text"},
+      {"head -c 99 /dev/zero > x;", "solve x", "x:1: byte 0x00 is not text"},
+      {"head -c 99 /dev/zero > x;", "sweep x", "x: this is not text"},
+      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: this is not text"},
+      {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: this is not text"},
       {"head -c 99 /dev/zero > x;", "run x", "x:1: XML"},
-      {"", "solve /dev/zero", "/dev/zero:1: byte 0x00 is no text"},
+      {"", "solve /dev/zero", "/dev/zero:1: byte 0x00 is not text"},
       {"", "sweep .", "cannot read '.': Is a directory"},
       {"mkdir y.study;", "compare y.study", "cannot read 'y.study': Is a directory"},
       {"", "compare --self .", "cannot read '.': Is a directory"},

@@ -176,7 +176,7 @@ static const wrong_file wrong_files[] = {
     {"", "x.problem:1: the file is empty"},
     {"\x7f"
      "ELF\x01\x02\x03\n",
-     "is no text"},
+     "is not text"},
     {"rubbish\n", "x.problem:1: expected 'sapstep_problem 1', found 'rubbish'"},
     {HEAD "3 2 0 0 0 2 0 0 0\n" VELOCITIES "0\n", "x.problem:3: tree 0 of size 3 needs 9 numbers"},
     {HEAD MASS VELOCITIES "2\n" CONTACT, "the file ends where contact 1 of 2"},
