@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include <sapstep/diagnostics.h>
+#include <sapstep/multibody.h>
 #include <sapstep/scene.h>
 
 typedef struct simulation {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built-in multibody engine: a model made into a sap_system that the stepper steps.
+// The built-in multibody engine: makes a model into a sap_system for the stepper, and gives access
+// to contacts, forces, energies and poses between steps.
 #ifndef SAPSTEP_MULTIBODY_H
 #define SAPSTEP_MULTIBODY_H
 
@@ -15,43 +16,46 @@ extern "C" {
 
 typedef struct sap_multibody sap_multibody;  // workspace; one per thread
 
-// The model must outlive it.
+// The model must outlive the multibody.
 SAP_API sap_status sap_multibody_create(const sap_model* model, sap_multibody** out,
                                         sap_error* error);
 SAP_API void sap_multibody_destroy(sap_multibody* multibody);
-// The table to hand to sap_stepper_create; lives as long as the multibody.
+// Returns the table to pass to sap_stepper_create; valid as long as the multibody.
 SAP_API const sap_system* sap_multibody_system(const sap_multibody* multibody);
 
-// Actuator controls, held until changed (nu); zero at first.
+// --- inputs, held until changed ---
+
+// Sets the actuator controls (nu); zero at first.
 SAP_API sap_status sap_multibody_set_control(sap_multibody* multibody, const double* control,
                                              sap_error* error);
 
-// Fills control (nu), which holds the last ones, from where a step begins; not 0: the step fails
-// with SAP_STATUS_CALLBACK. Controls that are not finite make it fail as well.
+// Sets control (nu), which holds the last controls, from the state at the start of a step. Returns 0;
+// otherwise the step fails with SAP_STATUS_CALLBACK. Controls that are not finite make the step fail
+// too.
 typedef int (*sap_control_function)(void* context, double t, const double* q, const double* v,
                                     double* control);
-// Asked at the beginning of every step; NULL: controls are held.
+// Calls `function` at the start of every step; NULL: controls are held.
 SAP_API sap_status sap_multibody_set_control_function(sap_multibody* multibody,
                                                       sap_control_function function, void* context,
                                                       sap_error* error);
 
-// Forces from outside, held until changed, also by a control function; zero at first. They act in
-// addition to everything else and count as none of the outputs below.
-// Generalized forces [N, N m]; NULL: none. (nv)
+// Forces that the user applies, also from a control function; zero at first. They act in addition
+// to all other forces and appear in none of the outputs below.
+// Sets the applied generalized forces [N, N m] (nv); NULL: none.
 SAP_API sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const double* tau,
                                                     sap_error* error);
-// A force [N] at a point of a body that moves with it (NULL: the body's origin) and a moment [N m],
-// in world axes; NULL: none. One wrench per body.
+// Sets the one applied wrench of a body: a force [N] at a point that moves with the body (NULL: the
+// body's origin) and a moment [N m], in world axes; NULL: none.
 SAP_API sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t body,
                                                     const double p_BP[3], const double force[3],
                                                     const double moment[3], sap_error* error);
 
-// Locks a joint or lets it go: the velocities of a locked joint are exactly zero, as if its body
-// were welded to the parent. One that moves when it is locked stops in the next step as in a blow.
+// Locks or unlocks a joint. The velocities of a locked joint are exactly zero, as if its body were
+// welded to the parent. A moving joint that is locked stops in the next step as in a blow.
 SAP_API sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
                                       sap_error* error);
-// What can be switched on and off between steps, by id. At first all is on but the equalities that
-// the model has inactive.
+// Features that can be switched on and off between steps, by id. At first all are on except the
+// equalities that are inactive in the model.
 typedef enum sap_switch {
   SAP_SWITCH_EQUALITY,
   SAP_SWITCH_SPRING,
@@ -65,68 +69,92 @@ typedef enum sap_switch {
 } sap_switch;
 SAP_API sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id,
                                         bool enabled, sap_error* error);
-// The contacts of two shapes with each other. Those that filters leave out stay out.
+// Switches the contacts between two shapes. Pairs excluded by filters stay excluded.
 SAP_API sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a,
                                                  int32_t shape_b, bool enabled, sap_error* error);
 
-// Contacts of the last step that was made with this multibody, sorted by shapes and feature.
-// After sap_multibody_collect they carry R, vc and gamma of that step's solution.
+// --- contacts of the last step, sorted by shapes and feature ---
+
 SAP_API int32_t sap_multibody_contact_count(const sap_multibody* multibody);
+// Returns the contacts; R, vc and gamma are zero until sap_multibody_collect. Valid until the next
+// step or detection.
 SAP_API const sap_contact* sap_multibody_contacts(const sap_multibody* multibody);
+// Sets R, vc and gamma of the contacts from the step's report. ARGUMENT: another step's report, or
+// the contacts were replaced by sap_multibody_detect.
 SAP_API sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
                                          sap_error* error);
+// Replaces the contacts by those at q, by collision detection alone.
+SAP_API sap_status sap_multibody_detect(sap_multibody* multibody, const double* q,
+                                        sap_error* error);
 
-// What the last step made with this multibody exerted; `report` is that step's. Forces are means
-// over the step, impulses divided by dt.
-// Generalized forces J' gamma/dt of all constraints, servos included, or of contacts alone. (nv)
+// --- forces of the last step: means over the step (impulse/dt); `report` is that step's ---
+
+// Sets tau (nv) to the generalized forces J' gamma/dt of all constraints, servos included.
 SAP_API sap_status sap_multibody_constraint_forces(sap_multibody* multibody,
                                                    const sap_step_report* report, double* tau,
                                                    sap_error* error);
+// Same, of contacts only.
 SAP_API sap_status sap_multibody_contact_forces(sap_multibody* multibody,
                                                 const sap_step_report* report, double* tau,
                                                 sap_error* error);
-// Of the limits of a joint: along its coordinate, > 0 raises it; of a ball, about its rotation.
+// Sets the force of a joint's limits along its coordinate, > 0 if it raises the coordinate; for a
+// ball about the axis of its rotation.
 SAP_API sap_status sap_multibody_limit_force(sap_multibody* multibody,
                                              const sap_step_report* report, int32_t joint,
                                              double* force, sap_error* error);
-// Of an equality, one number per row, the rest zero: connect, the force on b in the world; weld,
-// that and the moment about the axes that b should have, times 1/torque_scale; distance, joint,
-// tendon: along the length or coordinate of a.
+// Sets the forces of an equality, one per row, all others zero:
+//   connect                  force on b in the world's axes
+//   weld                     that, and the moment about the axes that b should have, times
+//                            1/torque_scale
+//   distance, joint, tendon  force along the length or coordinate of a
 SAP_API sap_status sap_multibody_equality_force(sap_multibody* multibody,
                                                 const sap_step_report* report, int32_t equality,
                                                 double force[6], sap_error* error);
-// Forces of the actuators, before the gear. Where a joint's range has cut their sum, each gives way
-// in proportion. (nu)
+// Sets the forces of the actuators before the gear (nu). If an effort range has cut the sum of
+// several, each is reduced in proportion.
 SAP_API sap_status sap_multibody_actuator_forces(sap_multibody* multibody,
                                                  const sap_step_report* report, double* force,
                                                  sap_error* error);
-// What a joint transmits to the bodies behind it, efforts, springs, limits and friction of the
-// joint included: force [N] and moment [N m] about its anchor, world axes; `end` is where the step
-// ended. Right to first order in dt; zero for a free joint. UNSUPPORTED in models with springs or
-// bushings between bodies, tendons through points, actuators on sites, or a medium.
+// Sets the force [N] and the moment [N m] about the anchor, in world axes, that a joint transmits to
+// the bodies behind it, including efforts, springs, limits and friction of the joint. `end`: state
+// at the end of the step. First order in dt; zero for a free joint. UNSUPPORTED in models with
+// springs or bushings between bodies, tendons through points, actuators on sites, or a medium.
 SAP_API sap_status sap_multibody_joint_reaction(sap_multibody* multibody,
                                                 const sap_step_report* report, const sap_state* end,
                                                 int32_t joint, double force[3], double moment[3],
                                                 sap_error* error);
-// (v - v0)/dt of the step that ended with velocities v. (nv)
+// Sets acceleration = (v - v0)/dt (nv) of the step that ended with velocities v.
 SAP_API sap_status sap_multibody_accelerations(sap_multibody* multibody,
                                                const sap_step_report* report, const double* v,
                                                double* acceleration, sap_error* error);
-// Jacobian of a point p_BP of a body at q: 6 x nv, column-major, ld 6; J v = [omega; velocity of
-// the point] in the world's axes.
+
+// --- kinematics and energies of a given state ---
+
+// Sets J (6 x nv, column-major, ld 6) of a point p_BP of a body at q: J v = [omega; velocity of the
+// point] in the world's axes.
 SAP_API sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* q,
                                                 int32_t body, const double p_BP[3], double* J,
                                                 sap_error* error);
-
-// Pose of a body at q: p_WB (3) and quaternion (4).
+// Sets position p_WB (3) and quaternion q_WB (4) of a body at q.
 SAP_API sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
                                            double p_WB[3], double q_WB[4], sap_error* error);
-// The largest |g| of the equalities that are switched on, at q: what loops hang open by [m, rad].
+// Sets the largest |g| [m, rad] at q of the equalities that are switched on: the gap of open loops.
 SAP_API sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
                                          sap_error* error);
-// Collision detection alone, at q; the contacts are then what sap_multibody_contacts returns.
-SAP_API sap_status sap_multibody_detect(sap_multibody* multibody, const double* q,
-                                        sap_error* error);
+
+typedef struct sap_diagnostics {
+  double kinetic;              // 1/2 v' M v, armature included [J]
+  double potential_gravity;    // -sum m g . p_Co [J]
+  double potential_springs;    // springs of joints, tendons and bodies, bushings [J]
+  double mass;                 // of all moving bodies [kg]
+  double p_WCm[3];             // their centre of mass [m]
+  double linear_momentum[3];   // [kg m/s], armature not included
+  double angular_momentum[3];  // about the world's origin [kg m^2/s], armature not included
+} sap_diagnostics;
+
+// Sets energies and momenta of a state with the model's sizes. ARGUMENT, NOT_FINITE.
+SAP_API sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* state,
+                                          sap_diagnostics* out, sap_error* error);
 
 #ifdef __cplusplus
 }

@@ -4,7 +4,7 @@
 #define SAPSTEP_OUTPUT_H
 
 #include <sapstep/base.h>
-#include <sapstep/diagnostics.h>
+#include <sapstep/multibody.h>
 #include <sapstep/model.h>
 #include <sapstep/stepper.h>
 

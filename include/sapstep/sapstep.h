@@ -8,7 +8,6 @@
 #include <sapstep/chart.h>
 #include <sapstep/checkpoint.h>
 #include <sapstep/contact.h>
-#include <sapstep/diagnostics.h>
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/output.h>

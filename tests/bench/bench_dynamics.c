@@ -10,6 +10,8 @@
 
 #include "core/clock.h"
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 
 enum { BATCHES = 101, REPEATS = 200, MAX_NV = 256 };
 
@@ -81,35 +83,36 @@ static sap_model* free_bodies(int count) {
 typedef struct bench {
   const sap_model* model;
   sap_dynamics* dynamics;
+  sap_kinematics kin;
   double *q, *q1, *v, *a, *k1, *k2, *J;
   double** M;
   sap_diagnostics diagnostics;
 } bench;
 
 static void run_positions(bench* x) {
-  sap_dynamics_set_positions(x->dynamics, x->q);
+  sap_kinematics_set(&x->kin, x->q);
 }
 static void run_mass_matrix(bench* x) {
-  sap_dynamics_mass_matrix(x->dynamics, x->M);
+  sap_dynamics_mass_matrix(x->dynamics, &x->kin, x->M);
 }
 static void run_forces(bench* x) {
-  sap_dynamics_forces(x->dynamics, x->q, x->v, NULL, x->k1, x->k2);
+  sap_dynamics_forces(x->dynamics, &(sap_dynamics_state){&x->kin, x->v, NULL}, x->k1, x->k2);
 }
 static void run_inverse(bench* x) {
-  sap_dynamics_inverse(x->dynamics, x->q, x->v, NULL, x->a, x->k1);
+  sap_dynamics_inverse(x->dynamics, &(sap_dynamics_state){&x->kin, x->v, NULL}, x->a, x->k1);
 }
 static void run_stiffness(bench* x) {
-  sap_dynamics_stiffness_damping(x->dynamics, x->q, x->v, x->M, x->M);
+  sap_dynamics_add_joint_matrices(x->dynamics, x->q, 1.0, 1.0, x->M, x->M);
 }
 static void run_integrate(bench* x) {
-  sap_dynamics_integrate(x->model, x->q, x->v, 1e-3, x->q1);
+  sap_manifold_integrate(x->model, x->q, x->v, 1e-3, x->q1);
 }
 static void run_diagnose(bench* x) {
-  sap_dynamics_diagnose(x->dynamics, x->q, x->v, &x->diagnostics);
+  sap_dynamics_diagnose(x->dynamics, &x->kin, x->v, &x->diagnostics);
 }
 static void run_jacobian(bench* x) {
   static const double R[9] = {0.6, 0.8, 0.0, -0.8, 0.6, 0.0, 0.0, 0.0, 1.0};
-  sap_dynamics_add_point_jacobian(x->dynamics, x->model->sizes.bodies - 1, x->q, R, 1.0, x->J);
+  sap_kinematics_add_point_jacobian(&x->kin, x->model->sizes.bodies - 1, x->q, R, 1.0, x->J);
 }
 
 static int compare(const void* a, const void* b) {
@@ -144,7 +147,8 @@ static bool bench_model(const char* scene, const sap_model* model) {
              .k2 = numbers[5],
              .J = J};
   if (model == NULL || model->sizes.nv > MAX_NV ||
-      sap_dynamics_create(model, &x.dynamics, NULL) != SAP_STATUS_OK) {
+      sap_dynamics_create(model, &x.dynamics, NULL) != SAP_STATUS_OK ||
+      sap_kinematics_create(&x.kin, x.dynamics, NULL) != SAP_STATUS_OK) {
     return false;
   }
   double* blocks[MAX_NV];
@@ -157,7 +161,7 @@ static bool bench_model(const char* scene, const sap_model* model) {
     x.v[i] = sin(1.0 + i);
     x.a[i] = cos(2.0 * i);
   }
-  sap_dynamics_integrate(model, model->q_default, x.v, 0.3, x.q);
+  sap_manifold_integrate(model, model->q_default, x.v, 0.3, x.q);
   measure(scene, "set_positions", run_positions, &x);
   measure(scene, "mass_matrix", run_mass_matrix, &x);
   measure(scene, "forces", run_forces, &x);
@@ -169,6 +173,7 @@ static bool bench_model(const char* scene, const sap_model* model) {
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
     free(blocks[t]);
   }
+  sap_kinematics_clear(&x.kin);
   sap_dynamics_destroy(x.dynamics);
   return true;
 }

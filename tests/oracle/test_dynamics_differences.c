@@ -12,6 +12,8 @@
 
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 
 // Central differences with step 1e-5 of functions of size 1: truncation 1e-10, round-off 1e-11.
@@ -20,15 +22,20 @@
 
 static sap_model* model;
 static sap_dynamics* dynamics;
+static sap_kinematics kin;
 
 static int setup(void** state) {
   (void)state;
   model = mixed_model();
-  return model == NULL || sap_dynamics_create(model, &dynamics, NULL) != SAP_STATUS_OK ? -1 : 0;
+  return model == NULL || sap_dynamics_create(model, &dynamics, NULL) != SAP_STATUS_OK ||
+                 sap_kinematics_create(&kin, dynamics, NULL) != SAP_STATUS_OK
+             ? -1
+             : 0;
 }
 
 static int teardown(void** state) {
   (void)state;
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
   return 0;
@@ -43,12 +50,12 @@ static void assert_close(double a, double b, double tolerance, const char* what,
 // Poses at q (+) s v: centres of mass and rotations.
 static void poses(const double* v, double s, double c[MIXED_BODIES][3], double R[MIXED_BODIES][9]) {
   double q[MIXED_NQ];
-  sap_dynamics_integrate(model, mixed_q, v, s, q);
-  sap_dynamics_set_positions(dynamics, q);
+  sap_manifold_integrate(model, mixed_q, v, s, q);
+  sap_kinematics_set(&kin, q);
   for (int b = 0; b < MIXED_BODIES; ++b) {
-    memcpy(R[b], sap_dynamics_R_WB(dynamics) + 9 * b, 9 * sizeof(double));
+    memcpy(R[b], kin.R_WB + 9 * b, 9 * sizeof(double));
     sap_m3_mul_v3(c[b], R[b], model->bodies[b].p_BCo);
-    sap_v3_add(c[b], c[b], sap_dynamics_p_WB(dynamics) + 3 * b);
+    sap_v3_add(c[b], c[b], kin.p_WB + 3 * b);
   }
 }
 
@@ -111,8 +118,8 @@ static void mass_matrix_from_kinetic_energy(void** state) {
   double M[3][49];
   double* const blocks[] = {M[0], M[1], M[2]};
   memset(M, 0xff, sizeof M);  // NaN: every entry must be written
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  sap_dynamics_mass_matrix(dynamics, blocks);
+  sap_kinematics_set(&kin, mixed_q);
+  sap_dynamics_mass_matrix(dynamics, &kin, blocks);
   for (int i = 0; i < MIXED_NV; ++i) {
     for (int j = 0; j <= i; ++j) {
       const double armature = i == j ? model->joints[model->dof_joint[i]].armature : 0.0;
@@ -127,9 +134,9 @@ static void kinetic_energy_is_half_vMv(void** state) {
   double M[3][49], sum = 0.0;
   double* const blocks[] = {M[0], M[1], M[2]};
   sap_diagnostics out;
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  sap_dynamics_mass_matrix(dynamics, blocks);
-  sap_dynamics_diagnose(dynamics, mixed_q, mixed_v, &out);
+  sap_kinematics_set(&kin, mixed_q);
+  sap_dynamics_mass_matrix(dynamics, &kin, blocks);
+  sap_dynamics_diagnose(dynamics, &kin, mixed_v, &out);
   for (int i = 0; i < MIXED_NV; ++i) {
     for (int j = 0; j < MIXED_NV; ++j) {
       sum += 0.5 * mixed_v[i] * entry(blocks, i, j) * mixed_v[j];
@@ -148,19 +155,19 @@ static void jacobians_from_positions(void** state) {
     double p_W[3], J[3 * MIXED_NV] = {0.0};
     const int32_t tree = model->bodies[body].tree;
     const int first = tree >= 0 ? model->tree_dofs[tree] : 0;
-    sap_dynamics_set_positions(dynamics, mixed_q);
-    sap_m3_mul_v3(p_W, sap_dynamics_R_WB(dynamics) + 9 * body, p_B);
-    sap_v3_add(p_W, p_W, sap_dynamics_p_WB(dynamics) + 3 * body);
-    sap_dynamics_add_point_jacobian(dynamics, body, p_W, R_WC, 1.0, J + 3 * first);
-    sap_dynamics_add_point_jacobian(dynamics, body, p_W, R_WC, -3.0, J + 3 * first);
+    sap_kinematics_set(&kin, mixed_q);
+    sap_m3_mul_v3(p_W, kin.R_WB + 9 * body, p_B);
+    sap_v3_add(p_W, p_W, kin.p_WB + 3 * body);
+    sap_kinematics_add_point_jacobian(&kin, body, p_W, R_WC, 1.0, J + 3 * first);
+    sap_kinematics_add_point_jacobian(&kin, body, p_W, R_WC, -3.0, J + 3 * first);
     for (int i = 0; i < MIXED_NV; ++i) {
       double p[2][3], v[MIXED_NV] = {0.0}, q[MIXED_NQ], rate[3];
       v[i] = 1.0;
       for (int side = 0; side < 2; ++side) {
-        sap_dynamics_integrate(model, mixed_q, v, side == 0 ? STEP : -STEP, q);
-        sap_dynamics_set_positions(dynamics, q);
-        sap_m3_mul_v3(p[side], sap_dynamics_R_WB(dynamics) + 9 * body, p_B);
-        sap_v3_add(p[side], p[side], sap_dynamics_p_WB(dynamics) + 3 * body);
+        sap_manifold_integrate(model, mixed_q, v, side == 0 ? STEP : -STEP, q);
+        sap_kinematics_set(&kin, q);
+        sap_m3_mul_v3(p[side], kin.R_WB + 9 * body, p_B);
+        sap_v3_add(p[side], p[side], kin.p_WB + 3 * body);
       }
       sap_v3_sub(rate, p[0], p[1]);
       sap_v3_scale(rate, rate, -2.0 / (2.0 * STEP));
@@ -174,7 +181,8 @@ static void jacobians_from_positions(void** state) {
 
 static void spring_forces(const double* q, const double* v, double* k1) {
   double k2[MIXED_NV];
-  sap_dynamics_forces(dynamics, q, v, NULL, k1, k2);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_forces(dynamics, &(sap_dynamics_state){&kin, v, NULL}, k1, k2);
 }
 
 static void stiffness_and_damping_from_forces(void** state) {
@@ -183,14 +191,14 @@ static void stiffness_and_damping_from_forces(void** state) {
   double* const K_blocks[] = {K[0], K[1], K[2]};
   double* const D_blocks[] = {D[0], D[1], D[2]};
   double dq[MIXED_NV][MIXED_NV], dv[MIXED_NV][MIXED_NV];
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  sap_dynamics_stiffness_damping(dynamics, mixed_q, mixed_v, K_blocks, D_blocks);
+  sap_kinematics_set(&kin, mixed_q);
+  sap_dynamics_add_joint_matrices(dynamics, mixed_q, 1.0, 1.0, K_blocks, D_blocks);
   for (int j = 0; j < MIXED_NV; ++j) {
     double e[MIXED_NV] = {0.0}, plus[MIXED_NV], minus[MIXED_NV], q[MIXED_NQ], v[MIXED_NV];
     e[j] = 1.0;
-    sap_dynamics_integrate(model, mixed_q, e, STEP, q);
+    sap_manifold_integrate(model, mixed_q, e, STEP, q);
     spring_forces(q, mixed_v, plus);
-    sap_dynamics_integrate(model, mixed_q, e, -STEP, q);
+    sap_manifold_integrate(model, mixed_q, e, -STEP, q);
     spring_forces(q, mixed_v, minus);
     for (int i = 0; i < MIXED_NV; ++i) {
       dq[i][j] = -(plus[i] - minus[i]) / (2.0 * STEP);
@@ -225,7 +233,7 @@ static void ball_stiffness_is_semidefinite(void** state) {
     const double axis[3] = {0.6, 0.0, 0.8}, across[3] = {0.8, 0.0, -0.6};
     memcpy(q, mixed_q, sizeof q);
     sap_quaternion_from_axis_angle(q + 3, axis, angle);
-    sap_dynamics_stiffness_damping(dynamics, q, mixed_v, K_blocks, D_blocks);
+    sap_dynamics_add_joint_matrices(dynamics, q, 1.0, 1.0, K_blocks, D_blocks);
     double along = 0.0, side = 0.0;
     for (int i = 0; i < 3; ++i) {
       for (int j = 0; j < 3; ++j) {
@@ -244,10 +252,11 @@ static void inverse_dynamics_is_Ma_minus_k(void** state) {
   (void)state;
   double M[3][49], k1[MIXED_NV], k2[MIXED_NV], residual[MIXED_NV];
   double* const blocks[] = {M[0], M[1], M[2]};
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  sap_dynamics_mass_matrix(dynamics, blocks);
-  sap_dynamics_forces(dynamics, mixed_q, mixed_v, mixed_control, k1, k2);
-  sap_dynamics_inverse(dynamics, mixed_q, mixed_v, mixed_control, mixed_a, residual);
+  sap_kinematics_set(&kin, mixed_q);
+  sap_dynamics_mass_matrix(dynamics, &kin, blocks);
+  sap_dynamics_forces(dynamics, &(sap_dynamics_state){&kin, mixed_v, mixed_control}, k1, k2);
+  sap_dynamics_inverse(dynamics, &(sap_dynamics_state){&kin, mixed_v, mixed_control}, mixed_a,
+                       residual);
   for (int i = 0; i < MIXED_NV; ++i) {
     double sum = -k1[i] - k2[i], scale = fabs(k1[i]) + fabs(k2[i]);
     for (int j = 0; j < MIXED_NV; ++j) {
@@ -263,14 +272,14 @@ static void far_trees_lose_no_digits(void** state) {
   (void)state;
   double near_by[MIXED_NV], far_away[MIXED_NV], q[MIXED_NQ];
   memcpy(q, mixed_q, sizeof q);
-  sap_dynamics_set_positions(dynamics, q);
-  sap_dynamics_inverse(dynamics, q, mixed_v, NULL, mixed_a, near_by);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_inverse(dynamics, &(sap_dynamics_state){&kin, mixed_v, NULL}, mixed_a, near_by);
   for (int i = 0; i < 3; ++i) {
     q[8 + i] += 4096.0;   // the drone, with a rotor
     q[16 + i] += 4096.0;  // the box
   }
-  sap_dynamics_set_positions(dynamics, q);
-  sap_dynamics_inverse(dynamics, q, mixed_v, NULL, mixed_a, far_away);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_inverse(dynamics, &(sap_dynamics_state){&kin, mixed_v, NULL}, mixed_a, far_away);
   for (int i = 0; i < MIXED_NV; ++i) {
     // the rotor's offset is a difference of positions of 4096 m: 1e-12 m
     assert_close(far_away[i], near_by[i], 1e-11, "far", i, 0);
@@ -280,13 +289,13 @@ static void far_trees_lose_no_digits(void** state) {
 static void difference_undoes_integration(void** state) {
   (void)state;
   double q[MIXED_NQ], delta[MIXED_NV];
-  sap_dynamics_integrate(model, mixed_q, mixed_v, 0.7, q);
-  sap_dynamics_difference(model, mixed_q, q, delta);
+  sap_manifold_integrate(model, mixed_q, mixed_v, 0.7, q);
+  sap_manifold_difference(model, mixed_q, q, delta);
   for (int i = 0; i < MIXED_NV; ++i) {
     assert_close(delta[i], 0.7 * mixed_v[i], 1e-14, "delta", i, 0);
   }
   const double zero[MIXED_NV] = {0.0};
-  sap_dynamics_integrate(model, mixed_q, zero, 0.7, q);
+  sap_manifold_integrate(model, mixed_q, zero, 0.7, q);
   assert_memory_equal(q, mixed_q, sizeof q);
 }
 

@@ -59,6 +59,8 @@
 
 #include "math/vector3.h"
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 
 static const double ref_p[] = {0.0,
@@ -238,19 +240,22 @@ static void assert_near(const double* a, const double* b, int count) {
 
 static sap_model* model;
 static sap_dynamics* dynamics;
+static sap_kinematics kin;
 
 static int setup(void** state) {
   (void)state;
   model = mixed_model();
-  if (model == NULL || sap_dynamics_create(model, &dynamics, NULL) != SAP_STATUS_OK) {
+  if (model == NULL || sap_dynamics_create(model, &dynamics, NULL) != SAP_STATUS_OK ||
+      sap_kinematics_create(&kin, dynamics, NULL) != SAP_STATUS_OK) {
     return -1;
   }
-  sap_dynamics_set_positions(dynamics, mixed_q);
+  sap_kinematics_set(&kin, mixed_q);
   return 0;
 }
 
 static int teardown(void** state) {
   (void)state;
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
   return 0;
@@ -258,8 +263,8 @@ static int teardown(void** state) {
 
 static void poses(void** state) {
   (void)state;
-  assert_near(sap_dynamics_p_WB(dynamics), ref_p, 3 * MIXED_BODIES);
-  const double* q = sap_dynamics_q_WB(dynamics);
+  assert_near(kin.p_WB, ref_p, 3 * MIXED_BODIES);
+  const double* q = kin.q_WB;
   for (int b = 0; b < MIXED_BODIES; ++b) {
     double same[4];  // q and -q are one rotation
     double dot = 0.0;
@@ -279,7 +284,7 @@ static void mass_matrix(void** state) {
   const int sizes[] = {7, 7, 6};
   double M[3][49];
   double* const blocks[] = {M[0], M[1], M[2]};
-  sap_dynamics_mass_matrix(dynamics, blocks);
+  sap_dynamics_mass_matrix(dynamics, &kin, blocks);
   for (int t = 0; t < 3; ++t) {
     double packed[28];
     int count = 0;
@@ -295,7 +300,7 @@ static void mass_matrix(void** state) {
 static void forces(void** state) {
   (void)state;
   double k1[MIXED_NV], k2[MIXED_NV], expected[MIXED_NV];
-  sap_dynamics_forces(dynamics, mixed_q, mixed_v, mixed_control, k1, k2);
+  sap_dynamics_forces(dynamics, &(sap_dynamics_state){&kin, mixed_v, mixed_control}, k1, k2);
   for (int i = 0; i < MIXED_NV; ++i) {
     expected[i] = ref_actuators[i] - ref_bias[i];
   }
@@ -306,14 +311,15 @@ static void forces(void** state) {
 static void inverse_dynamics(void** state) {
   (void)state;
   double residual[MIXED_NV];
-  sap_dynamics_inverse(dynamics, mixed_q, mixed_v, mixed_control, mixed_a, residual);
+  sap_dynamics_inverse(dynamics, &(sap_dynamics_state){&kin, mixed_v, mixed_control}, mixed_a,
+                       residual);
   assert_near(residual, ref_residual, MIXED_NV);
 }
 
 static void diagnostics(void** state) {
   (void)state;
   sap_diagnostics out;
-  sap_dynamics_diagnose(dynamics, mixed_q, mixed_v, &out);
+  sap_dynamics_diagnose(dynamics, &kin, mixed_v, &out);
   const double energy[] = {out.potential_gravity + out.potential_springs, out.kinetic};
   double spin[3];  // MuJoCo's is about the centre of mass
   sap_v3_cross(spin, ref_com, ref_momentum);

@@ -12,6 +12,8 @@
 
 #include "math/vector3.h"
 #include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -99,6 +101,7 @@ static sap_model* elastic_model(void) {
 typedef struct fixture {
   sap_model* model;
   sap_dynamics* dynamics;
+  sap_kinematics kin;
   int32_t nv;
   double q[MAX_NV], v[MAX_NV];
 } fixture;
@@ -107,15 +110,17 @@ static fixture make(int32_t seed) {
   fixture f = {.model = elastic_model()};
   f.nv = sap_model_get_sizes(f.model).nv;
   assert_int_equal(sap_dynamics_create(f.model, &f.dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&f.kin, f.dynamics, NULL), SAP_STATUS_OK);
   for (int32_t i = 0; i < f.nv; ++i) {
     f.v[i] = scatter(i + 77 * seed);
   }
-  sap_dynamics_integrate(f.model, f.model->q_default, f.v, 0.8, f.q);
-  sap_dynamics_set_positions(f.dynamics, f.q);
+  sap_manifold_integrate(f.model, f.model->q_default, f.v, 0.8, f.q);
+  sap_kinematics_set(&f.kin, f.q);
   return f;
 }
 
 static void end(fixture* f) {
+  sap_kinematics_clear(&f->kin);
   sap_dynamics_destroy(f->dynamics);
   sap_model_destroy(f->model);
 }
@@ -124,9 +129,9 @@ static double potential(fixture* f, const double* direction, double step) {
   double q[MAX_NV];
   const double rest[MAX_NV] = {0.0};
   sap_diagnostics out;
-  sap_dynamics_integrate(f->model, f->q, direction, step, q);
-  sap_dynamics_set_positions(f->dynamics, q);
-  sap_dynamics_diagnose(f->dynamics, q, rest, &out);
+  sap_manifold_integrate(f->model, f->q, direction, step, q);
+  sap_kinematics_set(&f->kin, q);
+  sap_dynamics_diagnose(f->dynamics, &f->kin, rest, &out);
   return out.potential_gravity + out.potential_springs;
 }
 
@@ -137,8 +142,8 @@ static void test_forces(void** unused) {
     fixture f = make(seed);
     const double rest[MAX_NV] = {0.0};
     double k1[MAX_NV], k2[MAX_NV], residual[MAX_NV];
-    sap_dynamics_forces(f.dynamics, f.q, rest, NULL, k1, k2);
-    sap_dynamics_inverse(f.dynamics, f.q, rest, NULL, rest, residual);
+    sap_dynamics_forces(f.dynamics, &(sap_dynamics_state){&f.kin, rest, NULL}, k1, k2);
+    sap_dynamics_inverse(f.dynamics, &(sap_dynamics_state){&f.kin, rest, NULL}, rest, residual);
     const double scale = 1e3;  // forces are of the order 1e2 to 1e3
     for (int32_t i = 0; i < f.nv; ++i) {
       double direction[MAX_NV] = {0.0};
@@ -169,8 +174,8 @@ static void matrices(fixture* f, double* K, double* D) {
   }
   assert_in_range(count, 1, 40);
   const sap_tree_matrix view[2] = {{blocks[0][0], blocks[0][1]}, {blocks[1][0], blocks[1][1]}};
-  sap_dynamics_stiffness_damping(f->dynamics, f->q, f->v, view[0].diagonal, view[1].diagonal);
-  const sap_element_point at = {f->q, f->v, NULL};
+  sap_dynamics_add_joint_matrices(f->dynamics, f->q, 1.0, 1.0, view[0].diagonal, view[1].diagonal);
+  const sap_dynamics_state at = {&f->kin, f->v, NULL};
   sap_dynamics_element_matrices(f->dynamics, &at, &view[0], &view[1]);
   for (int m = 0; m < 2; ++m) {
     double* out = m == 0 ? K : D;
@@ -221,8 +226,8 @@ static void test_damping_and_signs(void** unused) {
     matrices(&f, K, D);
     const double rest[MAX_NV] = {0.0};
     double with[MAX_NV], without[MAX_NV], k2[MAX_NV];
-    sap_dynamics_forces(f.dynamics, f.q, f.v, NULL, with, k2);
-    sap_dynamics_forces(f.dynamics, f.q, rest, NULL, without, k2);
+    sap_dynamics_forces(f.dynamics, &(sap_dynamics_state){&f.kin, f.v, NULL}, with, k2);
+    sap_dynamics_forces(f.dynamics, &(sap_dynamics_state){&f.kin, rest, NULL}, without, k2);
     for (int32_t i = 0; i < f.nv; ++i) {
       double force = 0.0;
       for (int32_t j = 0; j < f.nv; ++j) {
@@ -256,6 +261,7 @@ static void test_spring_stiffness(void** unused) {
     assert_int_equal(sap_builder_compile(builder, &f.model, NULL), SAP_STATUS_OK);
     sap_builder_destroy(builder);
     assert_int_equal(sap_dynamics_create(f.model, &f.dynamics, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_kinematics_create(&f.kin, f.dynamics, NULL), SAP_STATUS_OK);
     memcpy(f.q, f.model->q_default, 14 * sizeof(double));
     static double K[MAX_NV * MAX_NV], D[MAX_NV * MAX_NV];
     matrices(&f, K, D);
@@ -270,9 +276,10 @@ static void test_spring_stiffness(void** unused) {
       double direction[MAX_NV] = {0.0};
       direction[j] = 1.0;
       for (int side = 0; side < 2; ++side) {
-        sap_dynamics_integrate(f.model, f.q, direction, side == 0 ? -1e-6 : 1e-6, q);
-        sap_dynamics_set_positions(f.dynamics, q);
-        sap_dynamics_forces(f.dynamics, q, direction + 12, NULL, k1[side], k2);
+        sap_manifold_integrate(f.model, f.q, direction, side == 0 ? -1e-6 : 1e-6, q);
+        sap_kinematics_set(&f.kin, q);
+        sap_dynamics_forces(f.dynamics, &(sap_dynamics_state){&f.kin, direction + 12, NULL},
+                            k1[side], k2);
       }
       const double exact = -(k1[1][i] - k1[0][i]) / 2e-6;
       const double sign = (i < 3) == (j < 3) ? 1.0 : -1.0;
@@ -305,6 +312,7 @@ static void test_bushing_stiffness(void** unused) {
   assert_int_equal(sap_builder_compile(builder, &f.model, NULL), SAP_STATUS_OK);
   sap_builder_destroy(builder);
   assert_int_equal(sap_dynamics_create(f.model, &f.dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&f.kin, f.dynamics, NULL), SAP_STATUS_OK);
   memcpy(f.q, f.model->q_default, 14 * sizeof(double));
   static double K[MAX_NV * MAX_NV], D[MAX_NV * MAX_NV];
   matrices(&f, K, D);
@@ -314,9 +322,9 @@ static void test_bushing_stiffness(void** unused) {
     double direction[12] = {0.0};
     direction[j] = 1.0;
     for (int side = 0; side < 2; ++side) {
-      sap_dynamics_integrate(f.model, f.q, direction, side == 0 ? -1e-5 : 1e-5, q);
-      sap_dynamics_set_positions(f.dynamics, q);
-      sap_dynamics_forces(f.dynamics, q, rest, NULL, k1[side], k2);
+      sap_manifold_integrate(f.model, f.q, direction, side == 0 ? -1e-5 : 1e-5, q);
+      sap_kinematics_set(&f.kin, q);
+      sap_dynamics_forces(f.dynamics, &(sap_dynamics_state){&f.kin, rest, NULL}, k1[side], k2);
     }
     for (int32_t i = 0; i < 12; ++i) {
       ASSERT_NEAR(K[j * MAX_NV + i], -(k1[1][i] - k1[0][i]) / 2e-5, 1e-7);

@@ -83,13 +83,16 @@ static void test_mujoco(void** unused) {
     set_quaternion(q + 8 + 7 * b, 0.6, -0.3 + 0.1 * b, 0.5, 0.2 * b);
   }
   sap_dynamics* dynamics = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
-  sap_dynamics_set_positions(dynamics, q);
-  sap_dynamics_add_fluid(dynamics, velocities, 1.0, k);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_add_fluid(dynamics, &(sap_dynamics_state){&kin, velocities, NULL}, 1.0, k);
   for (int i = 0; i < NV; ++i) {
     // MuJoCo integrates the virtual masses by a quadrature of 15 points.
     ASSERT_NEAR(k[i], expected[i], 2e-5 * fmax(1.0, fabs(expected[i])));
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
 }

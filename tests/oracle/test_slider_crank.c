@@ -34,25 +34,28 @@ static void test_mujoco(void** state) {
   (void)state;
   simulation s = begin();
   sap_dynamics* d = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(s.model, &d, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, d, NULL), SAP_STATUS_OK);
   for (int32_t i = 0; i < 3; ++i) {
     double tau[3] = {0.0};
-    sap_dynamics_set_positions(d, q);
-    ASSERT_NEAR(sap_dynamics_transmission_length(d, q, i), lengths[i], 1e-15);
-    sap_dynamics_add_transmission_force(d, i, 2.0, tau);
+    sap_kinematics_set(&kin, q);
+    ASSERT_NEAR(sap_transmission_length(&kin, i), lengths[i], 1e-15);
+    sap_transmission_add_force(&kin, i, 2.0, tau);
     for (int32_t j = 0; j < 3; ++j) {
       ASSERT_NEAR(tau[j], i == j ? 2.0 * moments[i] : 0.0, 1e-14);
       const double h = 1e-6;
       double moved[3] = {q[0], q[1], q[2]};
       moved[j] += h;
-      sap_dynamics_set_positions(d, moved);
-      const double high = sap_dynamics_transmission_length(d, moved, i);
+      sap_kinematics_set(&kin, moved);
+      const double high = sap_transmission_length(&kin, i);
       moved[j] -= 2.0 * h;
-      sap_dynamics_set_positions(d, moved);
-      const double low = sap_dynamics_transmission_length(d, moved, i);
+      sap_kinematics_set(&kin, moved);
+      const double low = sap_transmission_length(&kin, i);
       ASSERT_NEAR((high - low) / (2.0 * h), 0.5 * tau[j], 1e-9);  // h^2 l'''
     }
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(d);
   simulation_end(&s);
 }
@@ -62,7 +65,9 @@ static void test_servo(void** state) {
   (void)state;
   simulation s = begin();
   sap_dynamics* d = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(s.model, &d, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, d, NULL), SAP_STATUS_OK);
   memcpy(s.state.q, q, sizeof q);
   const double control[3] = {0.10, 0.05, 0.0};
   assert_int_equal(sap_multibody_set_control(s.multibody, control, NULL), SAP_STATUS_OK);
@@ -70,12 +75,13 @@ static void test_servo(void** state) {
   double force[3] = {0.0};
   assert_int_equal(sap_multibody_actuator_forces(s.multibody, &s.report, force, NULL),
                    SAP_STATUS_OK);
-  sap_dynamics_set_positions(d, s.state.q);
+  sap_kinematics_set(&kin, s.state.q);
   for (int32_t i = 0; i < 3; ++i) {
-    const double length = sap_dynamics_transmission_length(d, s.state.q, i);
+    const double length = sap_transmission_length(&kin, i);
     ASSERT_NEAR(s.state.v[i], 0.0, 1e-6);
     ASSERT_NEAR(force[i], 30.0 * (control[i] - length), 1e-6);
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(d);
   simulation_end(&s);
 }

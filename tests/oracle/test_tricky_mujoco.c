@@ -19,7 +19,8 @@
 
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/dynamics/tendon.h"
+#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/forces.h"
 #include "multibody/dynamics/transmission.h"
 
 #define FOLDER SAPSTEP_SOURCE_DIR "/tests/oracle/scene/"
@@ -32,6 +33,7 @@ typedef struct check {
   int state;
   sap_model* model;
   sap_dynamics* dynamics;
+  sap_kinematics kin;
   double q[64], v[64], control[64], act[64], input[64];
 } check;
 
@@ -83,7 +85,7 @@ static void compare_mass_matrix(check* c) {
     diagonal[t] = blocks + at;
     at += m->tree_sizes[t] * m->tree_sizes[t];
   }
-  sap_dynamics_mass_matrix(c->dynamics, diagonal);
+  sap_dynamics_mass_matrix(c->dynamics, &c->kin, diagonal);
   for (int i = 0; i < m->sizes.nv; ++i) {
     for (int j = 0; j <= i; ++j) {
       const int t = m->dof_tree[i], first = m->tree_dofs[t];
@@ -96,10 +98,10 @@ static void compare_mass_matrix(check* c) {
 
 static void compare_forces(check* c) {
   double k1[64], k2[64];
-  bool* on = sap_dynamics_actuator_switches(c->dynamics);
+  bool* on = sap_dynamics_element_switches(c->dynamics, SAP_FORCE_ACTUATOR);
   const size_t bytes = (size_t)c->model->sizes.actuators * sizeof *on;
   memset(on, 0, bytes);
-  sap_dynamics_forces(c->dynamics, c->q, c->v, c->input, k1, k2);
+  sap_dynamics_forces(c->dynamics, &(sap_dynamics_state){&c->kin, c->v, c->input}, k1, k2);
   memset(on, 1, bytes);
   for (int i = 0; i < c->model->sizes.nv; ++i) {
     k1[i] += k2[i];
@@ -113,8 +115,8 @@ static void compare_tendons(check* c) {
   const int nv = c->model->sizes.nv, row = 1 + nv;
   memset(values, 0, sizeof values);
   for (int t = 0; t < c->model->sizes.tendons; ++t) {
-    values[row * t] = sap_dynamics_tendon_length(c->dynamics, c->q, t);
-    sap_dynamics_add_tendon_force(c->dynamics, t, 1.0, values + row * t + 1);
+    values[row * t] = sap_tendon_length(&c->kin, t);
+    sap_tendon_add_force(&c->kin, t, 1.0, values + row * t + 1);
   }
   compare(c, "tendons", values, row * c->model->sizes.tendons, wrapped);
 }
@@ -126,10 +128,10 @@ static void compare_actuators(check* c) {
   for (int i = 0; i < c->model->sizes.nu; ++i) {
     const double gear = c->model->actuators[i].gear;
     double* out = values + row * i;
-    out[0] = gear * sap_dynamics_transmission_length(c->dynamics, c->q, i);
-    out[1] = gear * sap_dynamics_transmission_rate(c->dynamics, c->v, i);
+    out[0] = gear * sap_transmission_length(&c->kin, i);
+    out[1] = gear * sap_transmission_rate(c->dynamics, &c->kin, c->v, i);
     out[2] = sap_dynamics_actuator_force(c->model, i, c->input, out[0], out[1]).force;
-    sap_dynamics_add_transmission_force(c->dynamics, i, gear, out + 3);
+    sap_transmission_add_force(&c->kin, i, gear, out + 3);
   }
   compare(c, "actuators", values, row * c->model->sizes.nu,
           strcmp(c->name, "wrap") == 0 ? wrapped : usual);
@@ -147,7 +149,7 @@ static void check_state(check* c) {
     const sap_model_actuator* a = &m->actuators[i];
     c->input[i] = a->act < 0 ? c->control[i] : a->activation_early ? next[a->act] : c->act[a->act];
   }
-  sap_dynamics_set_positions(c->dynamics, c->q);
+  sap_kinematics_set(&c->kin, c->q);
   compare_mass_matrix(c);
   compare_forces(c);
   compare_tendons(c);
@@ -170,9 +172,11 @@ static void check_file(check* c) {
   const int ours[5] = {n->nq, n->nv, n->nu, n->na, n->tendons};
   assert_memory_equal(ours, sizes, sizeof ours);
   assert_int_equal(sap_dynamics_create(c->model, &c->dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&c->kin, c->dynamics, NULL), SAP_STATUS_OK);
   for (c->state = 0; c->state < states; ++c->state) {
     check_state(c);
   }
+  sap_kinematics_clear(&c->kin);
   sap_dynamics_destroy(c->dynamics);
   sap_model_destroy(c->model);
 }

@@ -15,7 +15,7 @@
 
 #include "math/vector3.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/dynamics/tendon.h"
+#include "multibody/dynamics/transmission.h"
 #include "multibody/model/path.h"
 #include "support/near.h"
 
@@ -149,18 +149,20 @@ static void test_ring(void** state) {
 static void check_gradients(const char* path, double speed) {
   sap_model* model = NULL;
   sap_dynamics* d = NULL;
+  sap_kinematics kin;
   sap_error error = {0};
   if (sap_scene_read(path, NULL, &model, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
   assert_int_equal(sap_dynamics_create(model, &d, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, d, NULL), SAP_STATUS_OK);
   double q0[64], q[64], v[64], J[64];
   int compared = 0, kinks = 0;
   for (int n = 0; n < 300; ++n) {
     for (int i = 0; i < model->sizes.nv; ++i) {
       v[i] = speed * uniform();
     }
-    sap_dynamics_integrate(model, model->q_default, v, 1.0, q0);
+    sap_manifold_integrate(model, model->q_default, v, 1.0, q0);
     for (int i = 0; i < model->sizes.nv; ++i) {
       v[i] = uniform();
     }
@@ -168,13 +170,13 @@ static void check_gradients(const char* path, double speed) {
       const double h = 1e-5;
       double lengths[3], rate = 0.0;
       for (int side = 0; side < 3; ++side) {
-        sap_dynamics_integrate(model, q0, v, (double)(side - 1) * h, q);
-        sap_dynamics_set_positions(d, q);
-        lengths[side] = sap_dynamics_tendon_length(d, q, t);
+        sap_manifold_integrate(model, q0, v, (double)(side - 1) * h, q);
+        sap_kinematics_set(&kin, q);
+        lengths[side] = sap_tendon_length(&kin, t);
       }
-      sap_dynamics_set_positions(d, q0);
+      sap_kinematics_set(&kin, q0);
       memset(J, 0, sizeof J);
-      sap_dynamics_add_tendon_force(d, t, 1.0, J);
+      sap_tendon_add_force(&kin, t, 1.0, J);
       for (int i = 0; i < model->sizes.nv; ++i) {
         rate += J[i] * v[i];
       }
@@ -188,6 +190,7 @@ static void check_gradients(const char* path, double speed) {
     }
   }
   assert_true(compared > 50 * kinks);
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(d);
   sap_model_destroy(model);
 }

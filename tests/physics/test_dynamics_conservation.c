@@ -12,6 +12,8 @@
 
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -45,14 +47,17 @@ static void solve_spd(int n, double* M, double* b) {
   }
 }
 
+// Of the model under test.
+static sap_kinematics kin;
+
 // a = M^-1 (k1 + k2); sets the positions.
 static void accelerate(const sap_model* model, sap_dynamics* dynamics, const double* q,
                        const double* v, const double* control, double* a) {
   double blocks[4][MAX_N * MAX_N], k1[MAX_N];
   double* const pointers[] = {blocks[0], blocks[1], blocks[2], blocks[3]};
-  sap_dynamics_set_positions(dynamics, q);
-  sap_dynamics_mass_matrix(dynamics, pointers);
-  sap_dynamics_forces(dynamics, q, v, control, k1, a);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_mass_matrix(dynamics, &kin, pointers);
+  sap_dynamics_forces(dynamics, &(sap_dynamics_state){&kin, v, control}, k1, a);
   for (int i = 0; i < model->sizes.nv; ++i) {
     a[i] += k1[i];
   }
@@ -63,8 +68,8 @@ static void accelerate(const sap_model* model, sap_dynamics* dynamics, const dou
 
 static double energy(sap_dynamics* dynamics, const double* q, const double* v) {
   sap_diagnostics out;
-  sap_dynamics_set_positions(dynamics, q);
-  sap_dynamics_diagnose(dynamics, q, v, &out);
+  sap_kinematics_set(&kin, q);
+  sap_dynamics_diagnose(dynamics, &kin, v, &out);
   return out.kinetic + out.potential_gravity + out.potential_springs;
 }
 
@@ -76,6 +81,7 @@ static void energy_changes_by_power_only(void** state) {
   sap_model* model = mixed_model();
   sap_dynamics* dynamics = NULL;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
   const double motors[] = {2.5, -6.0, -0.4};  // gear times control, clamped
   const int dofs[] = {0, 1, 13};
   for (int driven = 0; driven < 2; ++driven) {
@@ -89,7 +95,7 @@ static void energy_changes_by_power_only(void** state) {
         v[side][i] = mixed_v[i] + s * a[i];
         middle[i] = mixed_v[i] + 0.5 * s * a[i];
       }
-      sap_dynamics_integrate(model, mixed_q, middle, s, q[side]);
+      sap_manifold_integrate(model, mixed_q, middle, s, q[side]);
     }
     const double rate = (energy(dynamics, q[0], v[0]) - energy(dynamics, q[1], v[1])) / (2.0 * h);
     for (int i = 0; i < MIXED_NV; ++i) {
@@ -100,6 +106,7 @@ static void energy_changes_by_power_only(void** state) {
     }
     ASSERT_NEAR(rate, power, 1e-6);
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
 }
@@ -194,19 +201,20 @@ static void floating_trees_keep_energy_and_momenta(void** state) {
   sap_dynamics* dynamics = NULL;
   sap_state x = {0};
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_model_get_default_state(model, &x, NULL), SAP_STATUS_OK);
   for (int i = 0; i < x.nv; ++i) {
     x.v[i] = 1.5 * sin(1.0 + 2.0 * i);
   }
   sap_diagnostics first, last;
-  sap_dynamics_set_positions(dynamics, x.q);
-  sap_dynamics_diagnose(dynamics, x.q, x.v, &first);
+  sap_kinematics_set(&kin, x.q);
+  sap_dynamics_diagnose(dynamics, &kin, x.v, &first);
   const double dt = 1e-3;
   for (int n = 0; n < 1000; ++n) {
     rk4_step(model, dynamics, dt, x.q, x.v);
   }
-  sap_dynamics_set_positions(dynamics, x.q);
-  sap_dynamics_diagnose(dynamics, x.q, x.v, &last);
+  sap_kinematics_set(&kin, x.q);
+  sap_dynamics_diagnose(dynamics, &kin, x.v, &last);
   // dt^4 = 1e-12, times rates of up to 5/s to the fifth power.
   ASSERT_NEAR(last.kinetic, first.kinetic, 1e-9);
   for (int i = 0; i < 3; ++i) {
@@ -215,6 +223,7 @@ static void floating_trees_keep_energy_and_momenta(void** state) {
     ASSERT_NEAR(last.p_WCm[i], first.p_WCm[i] + first.linear_momentum[i] / first.mass, 1e-9);
   }
   sap_state_clear(&x);
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
 }
@@ -232,9 +241,9 @@ static void quaternions_stay_unit(void** state) {
     for (int i = 0; i < x.nv; ++i) {
       x.v[i] = 10.0 * sin(0.37 * n + i);
     }
-    sap_dynamics_integrate(model, q, x.v, 0.01, next);
+    sap_manifold_integrate(model, q, x.v, 0.01, next);
     memcpy(q, next, (size_t)x.nq * sizeof *q);
-    sap_dynamics_integrate(model, q, rest, 0.01, next);  // exact: no rounding creeps in at rest
+    sap_manifold_integrate(model, q, rest, 0.01, next);  // exact: no rounding creeps in at rest
     assert_memory_equal(next, q, (size_t)x.nq * sizeof *q);
     for (int j = 0; j < model->sizes.joints; ++j) {
       const sap_model_joint_data* joint = &model->joints[j];

@@ -3,7 +3,6 @@
 #ifndef SAP_TESTS_SUPPORT_SIMULATION_H
 #define SAP_TESTS_SUPPORT_SIMULATION_H
 
-#include <sapstep/diagnostics.h>
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/stepper.h>

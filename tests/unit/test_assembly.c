@@ -23,6 +23,8 @@ typedef struct fixture {
   sap_model* model;
   sap_assembly* assembly;
   sap_problem* problem;
+  sap_dynamics* dynamics;
+  sap_kinematics kin;
 } fixture;
 
 // A = diag(2, 3, 4, ...) on every tree: w of a unit row is 1/A_ii.
@@ -36,6 +38,8 @@ static fixture make(sap_model* model) {
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   assert_int_equal(sap_assembly_create(model, &f.assembly, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_create(&f.problem, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_dynamics_create(model, &f.dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&f.kin, f.dynamics, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_reset(f.problem, dt, sizes.trees, model->tree_sizes, NULL),
                    SAP_STATUS_OK);
   for (int32_t t = 0; t < sizes.trees; ++t) {
@@ -50,6 +54,8 @@ static fixture make(sap_model* model) {
 }
 
 static void end(fixture* f) {
+  sap_kinematics_clear(&f->kin);
+  sap_dynamics_destroy(f->dynamics);
   sap_problem_destroy(f->problem);
   sap_assembly_destroy(f->assembly);
   sap_model_destroy(f->model);
@@ -75,16 +81,15 @@ static void multiply(const fixture* f, const sap_block* block, const double* v, 
 }
 
 // Where the point that sits at p_W at mixed_q is after moving along mixed_v for h.
-static void moved_point(sap_dynamics* dynamics, const sap_model* model, int32_t body,
-                        const double p_W[3], double h, double out[3]) {
+static void moved_point(fixture* f, int32_t body, const double p_W[3], double h, double out[3]) {
   double q[MIXED_NQ], p_B[3], d[3];
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  sap_v3_sub(d, p_W, sap_dynamics_p_WB(dynamics) + 3 * body);
-  sap_m3_tmul_v3(p_B, sap_dynamics_R_WB(dynamics) + 9 * body, d);
-  sap_dynamics_integrate(model, mixed_q, mixed_v, h, q);
-  sap_dynamics_set_positions(dynamics, q);
-  sap_m3_mul_v3(d, sap_dynamics_R_WB(dynamics) + 9 * body, p_B);
-  sap_v3_add(out, d, sap_dynamics_p_WB(dynamics) + 3 * body);
+  sap_kinematics_set(&f->kin, mixed_q);
+  sap_v3_sub(d, p_W, f->kin.p_WB + 3 * body);
+  sap_m3_tmul_v3(p_B, f->kin.R_WB + 9 * body, d);
+  sap_manifold_integrate(f->model, mixed_q, mixed_v, h, q);
+  sap_kinematics_set(&f->kin, q);
+  sap_m3_mul_v3(d, f->kin.R_WB + 9 * body, p_B);
+  sap_v3_add(out, d, f->kin.p_WB + 3 * body);
 }
 
 // Pairs: in one tree, in two, with the world on either side, and condim 1.
@@ -92,8 +97,6 @@ static void test_contacts(void** state) {
   (void)state;
   const int32_t pairs[4][2] = {{2, 4}, {4, 6}, {0, 5}, {7, 1}};
   fixture f = make(mixed_model());
-  sap_dynamics* dynamics = NULL;
-  assert_int_equal(sap_dynamics_create(f.model, &dynamics, NULL), SAP_STATUS_OK);
   sap_contact contacts[4];
   for (int32_t i = 0; i < 4; ++i) {
     const double n[3] = {0.36, -0.48, 0.8};
@@ -110,12 +113,16 @@ static void test_contacts(void** state) {
     contacts[i].friction[0] = contacts[i].friction[1] = i == 3 ? 0.0 : 0.7;
     sap_m3_from_normal(contacts[i].R_WC, n);
   }
-  sap_dynamics_set_positions(dynamics, mixed_q);
-  int32_t count = 4;
-  assert_int_equal(sap_assembly_add_contacts(f.assembly, dynamics, contacts, &count,
-                                             &regularization, f.problem, NULL),
+  sap_kinematics_set(&f.kin, mixed_q);
+  const sap_assembly_start start = {
+      .dynamics = f.dynamics, .kin = &f.kin, .regularization = &regularization};
+  sap_contact_list list = {contacts, 4, NULL};
+  sap_assembly_begin(f.assembly);
+  assert_int_equal(sap_assembly_add_contacts(f.assembly, &start, &list, f.problem, NULL),
                    SAP_STATUS_OK);
-  assert_int_equal(count, 4);
+  assert_int_equal(list.count, 4);
+  const sap_block_range range = sap_assembly_blocks(f.assembly, SAP_BLOCKS_CONTACT);
+  assert_true(range.first == 0 && range.end == 4);
   assert_int_equal(sap_problem_block_count(f.problem), 4);
   for (int32_t i = 0; i < 4; ++i) {
     const sap_block block = get(&f, i);
@@ -127,8 +134,8 @@ static void test_contacts(void** state) {
     for (int32_t side = 0; side < 2; ++side) {
       const double h = 1e-5;
       double plus[3], minus[3];
-      moved_point(dynamics, f.model, pairs[i][side], contacts[i].point, h, plus);
-      moved_point(dynamics, f.model, pairs[i][side], contacts[i].point, -h, minus);
+      moved_point(&f, pairs[i][side], contacts[i].point, h, plus);
+      moved_point(&f, pairs[i][side], contacts[i].point, -h, minus);
       for (int32_t k = 0; k < 3; ++k) {
         velocity[k] += (side == 0 ? -1.0 : 1.0) * (plus[k] - minus[k]) / (2.0 * h);
       }
@@ -141,7 +148,6 @@ static void test_contacts(void** state) {
       assert_true(get(&f, j).key != block.key);
     }
   }
-  sap_dynamics_destroy(dynamics);
   end(&f);
 }
 
@@ -185,8 +191,10 @@ static fixture compile(sap_builder* builder) {
 
 static void add_joints(fixture* f, const double* q, const double* v) {
   sap_error error = {0};
-  if (sap_assembly_add_joints(f->assembly, q, v, &regularization, f->problem, &error) !=
-      SAP_STATUS_OK) {
+  sap_kinematics_set(&f->kin, q);
+  const sap_assembly_start start = {
+      .dynamics = f->dynamics, .kin = &f->kin, .q0 = q, .v0 = v, .regularization = &regularization};
+  if (sap_assembly_add_joints(f->assembly, &start, f->problem, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
 }
@@ -253,8 +261,8 @@ static void test_ball_limit(void** state) {
   assert_int_equal(sap_problem_block_count(f.problem), 1);
   const sap_block block = get(&f, 0);
   multiply(&f, &block, v, &vc);
-  sap_dynamics_integrate(f.model, q, v, h, plus);
-  sap_dynamics_integrate(f.model, q, v, -h, minus);
+  sap_manifold_integrate(f.model, q, v, h, plus);
+  sap_manifold_integrate(f.model, q, v, -h, minus);
   sap_quaternion_log(r_plus, plus);
   sap_quaternion_log(r_minus, minus);
   ASSERT_NEAR(vc, -(sap_v3_norm(r_plus) - sap_v3_norm(r_minus)) / (2.0 * h), 1e-8);

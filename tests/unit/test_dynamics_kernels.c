@@ -20,8 +20,11 @@ typedef struct results {
 
 static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels, results* out) {
   sap_dynamics* d = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(model, &d, NULL), SAP_STATUS_OK);
   d->kernels = kernels;
+  assert_int_equal(sap_kinematics_create(&kin, d, NULL), SAP_STATUS_OK);
+  const sap_dynamics_state at = {.kin = &kin, .v = mixed_v};
   const double* v = mixed_v;
   double q_end[MIXED_NQ], *blocks[MIXED_TREES], *block = out->M;
   for (int32_t t = 0; t < model->sizes.trees; ++t) {
@@ -30,20 +33,21 @@ static void evaluate(const sap_model* model, const sap_dynamics_kernels* kernels
   }
   const sap_dynamics_range units = {0, d->placing.nunits}, links = {0, d->nlinks};
   memset(out, 0, sizeof *out);
-  kernels->set_positions(d, units, mixed_q);
-  kernels->momenta(d, links, v, NULL, out->start);
-  sap_dynamics_integrate(model, mixed_q, v, 0.01, q_end);
-  kernels->set_positions(d, units, q_end);
-  kernels->mass_matrix(d, links, blocks);
+  kernels->set_positions(&kin, units, mixed_q);
+  kernels->momenta(d, &at, links, NULL, out->start);
+  sap_manifold_integrate(model, mixed_q, v, 0.01, q_end);
+  kernels->set_positions(&kin, units, q_end);
+  kernels->mass_matrix(d, &kin, links, blocks);
   const sap_momentum_step step = {.dt = 0.01, .v0 = v, .start = out->start, .end = out->end};
-  kernels->momentum_forces(d, links, v, &step, out->tau);
+  kernels->momentum_forces(d, &at, links, &step, out->tau);
   const double p[3] = {0.1, -0.2, 0.3};
   for (int32_t b = 1; b < MIXED_BODIES; ++b) {
-    kernels->add_point_jacobian(d, b, p, d->now.R_WB + 9 * b, 1.0, out->J);
+    kernels->add_point_jacobian(&kin, b, p, kin.R_WB + 9 * b, 1.0, out->J);
   }
-  memcpy(out->p, d->now.p_WB, sizeof out->p);
-  memcpy(out->R, d->now.R_WB, sizeof out->R);
-  memcpy(out->q, d->now.q_WB, sizeof out->q);
+  memcpy(out->p, kin.p_WB, sizeof out->p);
+  memcpy(out->R, kin.R_WB, sizeof out->R);
+  memcpy(out->q, kin.q_WB, sizeof out->q);
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(d);
 }
 

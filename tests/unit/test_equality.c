@@ -118,7 +118,7 @@ static simulation mixed(const sap_equality_def* def, double* q0, double* v0) {
   for (int32_t i = 0; i < s.state.nv; ++i) {
     v[i] = scatter(i);
   }
-  sap_dynamics_integrate(s.model, s.model->q_default, v, 0.7, q0);
+  sap_manifold_integrate(s.model, s.model->q_default, v, 0.7, q0);
   if (def->type == SAP_EQUALITY_WELD) {
     double p[3], q_a[4], q_b[4], wanted[4];
     pose(&s, q0, def->a, p, q_a);
@@ -155,16 +155,16 @@ static void test_blocks(void** unused) {
       double v[64] = {0.0};
       v[k] = 1.0;
       multiply(&s, &block, v, Jv);
-      sap_dynamics_integrate(s.model, q0, v, 1e-6, q);
+      sap_manifold_integrate(s.model, q0, v, 1e-6, q);
       constraint(&s, e, q, g_plus);
-      sap_dynamics_integrate(s.model, q0, v, -1e-6, q);
+      sap_manifold_integrate(s.model, q0, v, -1e-6, q);
       constraint(&s, e, q, g_minus);
       for (int32_t r = 0; r < nrows; ++r) {
         ASSERT_NEAR(Jv[r], (g_plus[r] - g_minus[r]) / 2e-6, 1e-6);  // the weld is 1e-7 off
       }
     }
     constraint(&s, e, q0, g);
-    sap_dynamics_integrate(s.model, q0, v0, dt, q);
+    sap_manifold_integrate(s.model, q0, v0, dt, q);
     constraint(&s, e, q, g_plus);
     multiply(&s, &block, v0, Jv);
     for (int32_t r = 0; r < nrows; ++r) {

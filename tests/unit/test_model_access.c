@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "multibody/dynamics/dynamics.h"
+#include "multibody/dynamics/forces.h"
 #include "support/mixed_model.h"
 #include "support/simulation.h"
 
@@ -105,16 +106,20 @@ static void actuators_clamp(void** state) {
   assert_int_equal(sap_builder_add_actuator(builder, &motor, NULL, NULL), SAP_STATUS_OK);
   sap_model* model = simulation_compile(builder);
   sap_dynamics* dynamics = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
   // {control 0, control 1, force}: within, below, above the control range, beyond the force range.
   // The second: max(0.5 max(u, 10) + 5, 10).
   const double cases[][3] = {{1, 12, 9}, {-3, 14, 14}, {2.25, 0, 5.5}, {9, 10, 5}};
   const double q = 0.3, v = 0.0;
+  sap_kinematics_set(&kin, &q);
   for (size_t i = 0; i < 4; ++i) {
     double k1, k2;
-    sap_dynamics_forces(dynamics, &q, &v, cases[i], &k1, &k2);
+    sap_dynamics_forces(dynamics, &(sap_dynamics_state){&kin, &v, cases[i]}, &k1, &k2);
     assert_true(fabs(k2 - cases[i][2]) < 1e-15 && k1 == 0.0);
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
 }

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "multibody/dynamics/muscle.h"
+#include "multibody/dynamics/actuators.h"
 #include "support/near.h"
 
 // L0 = 0.5 m and L = 0.75 + (length - 0.2)/L0, so that L runs from 0.35 to 1.95 over the lengths.

@@ -93,56 +93,58 @@ static void go_to_child(const sap_model_body* body, double p[3], double R[9]) {
   sap_m3_mul(R, old, fixed);
 }
 
-static void assert_pose(const sap_dynamics* d, int32_t id, const double p[3], const double R[9]) {
+static void assert_pose(const sap_kinematics* kin, int32_t id, const double p[3],
+                        const double R[9]) {
   double of_q[9];
-  sap_quaternion_to_matrix(of_q, d->now.q_WB + 4 * id);
+  sap_quaternion_to_matrix(of_q, kin->q_WB + 4 * id);
   for (int i = 0; i < 9; ++i) {
-    ASSERT_NEAR(d->now.R_WB[9 * id + i], R[i], 1e-13);
+    ASSERT_NEAR(kin->R_WB[9 * id + i], R[i], 1e-13);
     ASSERT_NEAR(of_q[i], R[i], 1e-13);
   }
   for (int i = 0; i < 3; ++i) {
-    ASSERT_NEAR(d->now.p_WB[3 * id + i], p[i], 1e-13);
+    ASSERT_NEAR(kin->p_WB[3 * id + i], p[i], 1e-13);
   }
 }
 
-static void check_leg(const sap_dynamics* d, int32_t leg, const double* q) {
-  const sap_model* model = d->model;
+static void check_leg(const sap_kinematics* kin, int32_t leg, const double* q) {
+  const sap_model* model = kin->dynamics->model;
   const int32_t id = 2 + 2 * leg;
   double p[3], R[9], anchor[3], arm[3], axis[3], moment[3];
-  sap_v3_copy(p, d->now.p_WB + 3);
-  memcpy(R, d->now.R_WB + 9, sizeof R);
+  sap_v3_copy(p, kin->p_WB + 3);
+  memcpy(R, kin->R_WB + 9, sizeof R);
   go_to_child(&model->bodies[id], p, R);
   for (int32_t k = 0; k < hinges_of(leg); ++k) {
     const sap_model_joint_data* joint =
         &model->joints[model->body_joints[model->bodies[id].first_joint + k]];
     sap_v3_place(anchor, p, R, joint->p_BJ);
     sap_m3_mul_v3(axis, R, joint->axis);
-    sap_v3_sub(arm, anchor, d->now.p_WB + 3);
+    sap_v3_sub(arm, anchor, kin->p_WB + 3);
     sap_v3_cross(moment, arm, axis);
     for (int i = 0; i < 3; ++i) {
-      ASSERT_NEAR(d->now.S[joint->v_start][i], axis[i], 1e-13);
-      ASSERT_NEAR(d->now.S[joint->v_start][i + 3], moment[i], 1e-13);
+      ASSERT_NEAR(kin->S[joint->v_start][i], axis[i], 1e-13);
+      ASSERT_NEAR(kin->S[joint->v_start][i + 3], moment[i], 1e-13);
     }
     turn(R, joint->axis, q[joint->q_start] - joint->reference);
     sap_m3_mul_v3(arm, R, joint->p_BJ);
     sap_v3_sub(p, anchor, arm);
   }
-  assert_pose(d, id, p, R);
+  assert_pose(kin, id, p, R);
   go_to_child(&model->bodies[id + 1], p, R);
-  assert_pose(d, id + 1, p, R);
+  assert_pose(kin, id + 1, p, R);
 }
 
-static void check_inertias(const sap_dynamics* d) {
+static void check_inertias(const sap_kinematics* kin) {
+  const sap_dynamics* d = kin->dynamics;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     sap_inertia expected;
     double r[3];
-    sap_v3_sub(r, d->now.p_WB + 3 * link->body, d->now.p_WB + 3);
-    sap_inertia_move(&expected, &link->body_inertia, d->now.R_WB + 9 * link->body, r);
-    ASSERT_NEAR(d->now.inertia[l].mass, expected.mass, 0.0);
+    sap_v3_sub(r, kin->p_WB + 3 * link->body, kin->p_WB + 3);
+    sap_inertia_move(&expected, &link->body_inertia, kin->R_WB + 9 * link->body, r);
+    ASSERT_NEAR(kin->inertia[l].mass, expected.mass, 0.0);
     for (int i = 0; i < 6; ++i) {
-      ASSERT_NEAR(d->now.inertia[l].I[i], expected.I[i], 1e-13);
-      ASSERT_NEAR(d->now.inertia[l].h[i % 3], expected.h[i % 3], 1e-13);
+      ASSERT_NEAR(kin->inertia[l].I[i], expected.I[i], 1e-13);
+      ASSERT_NEAR(kin->inertia[l].h[i % 3], expected.h[i % 3], 1e-13);
     }
   }
 }
@@ -151,19 +153,22 @@ static void test_spider(void** unused) {
   (void)unused;
   sap_model* model = make_spider();
   sap_dynamics* d = NULL;
+  sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(model, &d, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, d, NULL), SAP_STATUS_OK);
   assert_true(d->placing.nfours == 3 && d->placing.nsteps == 6 && d->placing.nlinks == 2);
   double q[NQ] = {0.3, -0.2, 1.0, 0.5, -0.5, 0.5, 0.5};
   for (int32_t pose = 0; pose < 4; ++pose) {
     for (int32_t i = 7; i < NQ; ++i) {
       q[i] = (pose < 2 ? 1.0 : 2.0) * sin(3.0 * i + pose) * (pose == 3 ? 100.0 : 1.0);
     }
-    sap_dynamics_set_positions(d, q);
+    sap_kinematics_set(&kin, q);
     for (int32_t leg = 0; leg < LEGS; ++leg) {
-      check_leg(d, leg, q);
+      check_leg(&kin, leg, q);
     }
-    check_inertias(d);
+    check_inertias(&kin);
   }
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(d);
   sap_model_destroy(model);
 }

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/diagnostics.h>
+#include <sapstep/multibody.h>
 #include <sapstep/recorder.h>
 
 #include "support/near.h"

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/diagnostics.h>
+#include <sapstep/multibody.h>
 #include <sapstep/recorder.h>
 
 #include "output/recorder/recorder_data.h"

@@ -227,7 +227,7 @@ static void test_jacobian(void** unused) {
   for (int32_t i = 0; i < s.state.nv; ++i) {
     v[i] = sin(12.9898 * (double)(i + 1));
   }
-  sap_dynamics_integrate(s.model, s.model->q_default, v, 0.7, q0);
+  sap_manifold_integrate(s.model, s.model->q_default, v, 0.7, q0);
   for (int32_t body = 0; body < s.model->sizes.bodies; ++body) {
     assert_int_equal(sap_multibody_point_jacobian(s.multibody, q0, body, p_BP, J, NULL),
                      SAP_STATUS_OK);
@@ -235,7 +235,7 @@ static void test_jacobian(void** unused) {
     const double h = 1e-6;
     for (int side = 0; side < 2; ++side) {
       double arm[3];
-      sap_dynamics_integrate(s.model, q0, v, side == 0 ? -h : h, q);
+      sap_manifold_integrate(s.model, q0, v, side == 0 ? -h : h, q);
       assert_int_equal(sap_multibody_body_pose(s.multibody, q, body, p[side], turn[side], NULL),
                        SAP_STATUS_OK);
       sap_quaternion_rotate(arm, turn[side], p_BP);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "multibody/dynamics/tendon.h"
+#include "multibody/dynamics/transmission.h"
 #include "support/mixed_model.h"
 #include "support/near.h"
 #include "support/simulation.h"
@@ -45,19 +45,20 @@ static void test_gradient(void** unused) {
   sap_model* model = model_with_path();
   const sap_model_sizes sizes = sap_model_get_sizes(model);
   sap_dynamics* dynamics = NULL;
+  sap_kinematics kin;
   sap_rows rows = {0};
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_rows_create(model, &rows, NULL), SAP_STATUS_OK);
   double q0[64], q[64], v[64];
-  ASSERT_NEAR(sap_dynamics_tendon_length(dynamics, model->q_default, 0), model->tendons[0].length0,
-              1e-14);
+  ASSERT_NEAR(sap_tendon_length(&kin, 0), model->tendons[0].length0, 1e-14);
   for (int32_t i = 0; i < sizes.nv; ++i) {
     v[i] = scatter(i);
   }
-  sap_dynamics_integrate(model, model->q_default, v, 0.7, q0);
-  sap_dynamics_set_positions(dynamics, q0);
+  sap_manifold_integrate(model, model->q_default, v, 0.7, q0);
+  sap_kinematics_set(&kin, q0);
   sap_rows_begin(&rows, 1);
-  sap_dynamics_add_tendon_row(dynamics, 0, -2.0, &rows, 0);
+  sap_tendon_add_row(&kin, 0, -2.0, &rows, 0);
   for (int32_t k = 0; k < sizes.nv; ++k) {
     double length[2];
     for (int32_t i = 0; i < sizes.nv; ++i) {
@@ -65,13 +66,14 @@ static void test_gradient(void** unused) {
     }
     const double row = sap_rows_times(&rows, 0, v);
     for (int side = 0; side < 2; ++side) {
-      sap_dynamics_integrate(model, q0, v, side == 0 ? -1e-6 : 1e-6, q);
-      sap_dynamics_set_positions(dynamics, q);
-      length[side] = sap_dynamics_tendon_length(dynamics, q, 0);
+      sap_manifold_integrate(model, q0, v, side == 0 ? -1e-6 : 1e-6, q);
+      sap_kinematics_set(&kin, q);
+      length[side] = sap_tendon_length(&kin, 0);
     }
     ASSERT_NEAR(row, -2.0 * (length[1] - length[0]) / 2e-6, 1e-8);  // differences at 1e-6
   }
   sap_rows_clear(&rows);
+  sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);
 }

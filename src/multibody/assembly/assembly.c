@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Scratch memory and switches of the assembly.
+// Memory, switches and block ranges of the assembly; rows to a block of the problem.
 #include "multibody/assembly/assembly.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "core/memory.h"
 #include "multibody/assembly/assembly_data.h"
@@ -58,9 +59,6 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
     assembly->jacobians[1] = sap_allocate(3 * (size_t)largest, sizeof(double));
     assembly->angular[0] = sap_allocate(3 * (size_t)largest, sizeof(double));
     assembly->angular[1] = sap_allocate(3 * (size_t)largest, sizeof(double));
-    assembly->row = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-    assembly->trees = sap_allocate((size_t)model->sizes.trees, sizeof(int32_t));
-    assembly->parts = sap_allocate((size_t)model->sizes.trees, sizeof(double*));
     assembly->bound_servos = sap_allocate(
         (size_t)model->sizes.joints + (size_t)model->sizes.tendons, sizeof *assembly->bound_servos);
     assembly->predicted =
@@ -69,10 +67,9 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
         sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
   }
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
-      assembly->angular[0] == NULL || assembly->angular[1] == NULL || assembly->row == NULL ||
-      assembly->trees == NULL || assembly->parts == NULL || assembly->bound_servos == NULL ||
-      assembly->predicted == NULL || assembly->rate_end == NULL || !create_switches(assembly) ||
-      !create_limit_tests(assembly) ||
+      assembly->angular[0] == NULL || assembly->angular[1] == NULL ||
+      assembly->bound_servos == NULL || assembly->predicted == NULL || assembly->rate_end == NULL ||
+      !create_switches(assembly) || !create_limit_tests(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
@@ -89,10 +86,7 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->jacobians[1]);
   sap_free(assembly->angular[0]);
   sap_free(assembly->angular[1]);
-  sap_free(assembly->row);
   sap_free(assembly->limits);
-  sap_free(assembly->trees);
-  sap_free(assembly->parts);
   sap_free(assembly->bound_servos);
   sap_free(assembly->predicted);
   sap_free(assembly->made_parts);
@@ -110,13 +104,52 @@ void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked) {
   assembly->locked = locked;
 }
 
-void sap_assembly_set_point(sap_assembly* assembly, const double* q, const double* moved) {
-  assembly->q_point = q;
-  assembly->moved = moved;
+void sap_assembly_begin(sap_assembly* assembly) {
+  memset(assembly->ranges, 0, sizeof assembly->ranges);
 }
 
-void sap_assembly_set_change(sap_assembly* assembly, const double change[4]) {
-  assembly->change = change;
+sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind) {
+  return assembly->ranges[kind];
+}
+
+void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
+                         const sap_problem* problem) {
+  sap_block_range* range = &assembly->ranges[kind];
+  const int32_t end = sap_problem_block_count(problem);
+  if (end > first) {
+    *range = (sap_block_range){range->end > range->first ? range->first : first, end};
+  }
+}
+
+sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
+                                   double* w) {
+  sap_rows* rows = &call->assembly->rows;
+  sap_rows_pack(rows, first, count);
+  *w = 0.0;
+  return rows->nparts == 0
+             ? SAP_STATUS_OK
+             : sap_problem_delassus_scale(call->problem, count, rows->nparts, rows->part_trees,
+                                          rows->parts, w, call->error);
+}
+
+sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law) {
+  const sap_rows* rows = &call->assembly->rows;
+  const sap_block block = {.set = law->set,
+                           .nrows = rows->nrows,
+                           .ntrees = rows->nparts,
+                           .trees = rows->part_trees,
+                           .jacobians = rows->parts,
+                           .R = law->R,
+                           .v_hat = law->v_hat,
+                           .lower = law->lower,
+                           .upper = law->upper,
+                           .key = law->key};
+  return sap_problem_add_block(call->problem, &block, call->error);
+}
+
+sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law) {
+  sap_rows_pack(&call->assembly->rows, 0, call->assembly->rows.nrows);
+  return sap_assembly_add_packed_rows(call, law);
 }
 
 bool* sap_assembly_switches(sap_assembly* assembly, sap_assembly_switch kind) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a model's contacts, joints, tendons, actuators and equalities to blocks of the contact
-// problem.
+// Turns a model's contacts, limits, dry friction, servos, adhesion and equalities into blocks of
+// the contact problem. All Jacobians are taken at kinematics that the caller hands over.
 #ifndef SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_H
 #define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_H
 
@@ -14,76 +14,88 @@ typedef struct sap_assembly sap_assembly;  // scratch memory for one model
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error);
 void sap_assembly_destroy(sap_assembly* assembly);
 
-// One friction cone per contact, in their order; the kinematics set last in `dynamics` are those of
-// the contacts. A contact of two bodies that cannot move is refused (ARGUMENT); one at a point that
-// no joint moves is taken out of the list.
-sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_dynamics* dynamics,
-                                     sap_contact* contacts, int32_t* count,
-                                     const sap_regularization* regularization, sap_problem* problem,
-                                     sap_error* error);
-// For the contacts that are added next: velocity_change, then gap_change of sap_contact_block;
-// NULL: zero.
-void sap_assembly_set_change(sap_assembly* assembly, const double change[4]);
-// A contact's part of a solution, scaled rows of its block, as R, vc and gamma in its own units.
-// False: velocities along rows without friction are not known from it, and are zero.
-bool sap_assembly_collect_contact(const sap_block* block, const double* vc, const double* gamma,
-                                  sap_contact* contact);
-// vc = J v of all rows that condim has; the kinematics set last are those of the contact.
-void sap_assembly_contact_velocity(const sap_assembly* assembly, const sap_dynamics* dynamics,
-                                   const double* v, sap_contact* contact);
-// Limits of joints at (q0, v0) that may act within the step, then dry friction of joints. The
-// problem holds A and v*.
-sap_status sap_assembly_add_joints(sap_assembly* assembly, const double* q0, const double* v0,
-                                   const sap_regularization* regularization, sap_problem* problem,
-                                   sap_error* error);
+// Kinds of blocks, in the order in which a step adds them.
+typedef enum sap_block_kind {
+  SAP_BLOCKS_CONTACT,
+  SAP_BLOCKS_JOINT_LIMIT,
+  SAP_BLOCKS_JOINT_FRICTION,
+  SAP_BLOCKS_TENDON_LIMIT,
+  SAP_BLOCKS_TENDON_FRICTION,
+  SAP_BLOCKS_SERVO,
+  SAP_BLOCKS_ADHESION,
+  SAP_BLOCKS_EQUALITY,
+  SAP_BLOCK_KINDS,
+} sap_block_kind;
+// Indices of blocks in the problem: first <= i < end.
+typedef struct sap_block_range {
+  int32_t first, end;
+} sap_block_range;
+// Returns where the blocks of a kind are in the problem of the last step; empty if there are none.
+sap_block_range sap_assembly_blocks(const sap_assembly* assembly, sap_block_kind kind);
+// Empties all ranges. Called before the first block of a problem is added.
+void sap_assembly_begin(sap_assembly* assembly);
 
-// For a step whose constraints are evaluated within it: J and gaps are those at `q`, where the
-// kinematics stand when joints, tendons, servos and equalities are added, and `moved` (nv) led
-// there from q0; g0 is then g(q) - J moved. NULL, NULL: at q0 again. Both stay the caller's.
-void sap_assembly_set_point(sap_assembly* assembly, const double* q, const double* moved);
-
-// Where a step begins.
+// Where a step evaluates its constraints: at q0, or at a point q = q0 (+) moved within the step.
 typedef struct sap_assembly_start {
-  sap_dynamics* dynamics;  // with kinematics at q0, or at the point of evaluation
+  sap_dynamics* dynamics;
+  const sap_kinematics* kin;  // of q: J and gaps are taken here
   const double *q0, *v0;
+  const double* moved;  // gaps become g(q) - J moved (nv); NULL: kin is of q0
   const double* input;  // see multibody/dynamics/actuators.h (nu)
   const sap_regularization* regularization;
 } sap_assembly_start;
 
-// Limits of tendons that may act within the step, then their dry friction.
+typedef struct sap_contact_list {
+  sap_contact* contacts;
+  int32_t count;
+  // Of all these contacts: velocity_change, then gap_change of sap_contact_block; NULL: zero. (4)
+  const double* change;
+} sap_contact_list;
+
+// Adds one friction cone per contact, in their order. Fails with ARGUMENT for a contact of two
+// static bodies. Removes contacts at points that no joint moves from the list.
+sap_status sap_assembly_add_contacts(sap_assembly* assembly, const sap_assembly_start* start,
+                                     sap_contact_list* list, sap_problem* problem,
+                                     sap_error* error);
+// Sets R, vc and gamma of a contact, in its own units, from its block and the block's rows of a
+// solution. False: the velocities along rows without friction do not follow from it and are zero.
+bool sap_assembly_collect_contact(const sap_block* block, const double* vc, const double* gamma,
+                                  sap_contact* contact);
+// contact->vc = J v of all rows of its condim.
+void sap_assembly_contact_velocity(const sap_assembly* assembly, const sap_kinematics* kin,
+                                   const double* v, sap_contact* contact);
+
+// The problem holds A and v* already. Limits that cannot act within the step are left out.
+sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_start* start,
+                                   sap_problem* problem, sap_error* error);
 sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_start* start,
                                     sap_problem* problem, sap_error* error);
-// Servos.
 sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error);
-typedef struct sap_contact_list {
-  const sap_contact* contacts;
-  int32_t count;
-} sap_contact_list;
-// Actuators of adhesion that pull at one of these contacts, those of the problem.
+// Adds the actuators of adhesion that pull at one of the problem's contacts.
 sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_start* start,
                                      const sap_contact_list* contacts, sap_problem* problem,
                                      sap_error* error);
-// Equalities that are switched on. Before, sap_assembly_predict was called with the kinematics at
-// q = q0 (+) dt v_guess, the velocities that the problem's guess expects.
-void sap_assembly_predict(sap_assembly* assembly, const sap_dynamics* dynamics, const double* q);
-// The largest |g| of the equalities that are switched on, at q, at which the kinematics stand.
-double sap_assembly_closure(const sap_assembly* assembly, sap_dynamics* dynamics, const double* q);
-// With a point of evaluation, instead of that: first with kinematics at q = q0 (+) dt v_guess, v
-// being v_guess, then with kinematics at q0.
-void sap_assembly_predict_rates(sap_assembly* assembly, const sap_dynamics* dynamics,
-                                const double* q, const double* v);
-void sap_assembly_start_gaps(sap_assembly* assembly, const sap_dynamics* dynamics,
-                             const double* q0);
-// The largest |g(q)| by which a rigid equality in the problem misses what its rows say, at q, at
-// which the kinematics stand; vc: of the problem's rows. [m, rad]
-double sap_assembly_closure_error(const sap_assembly* assembly, const sap_dynamics* dynamics,
-                                  const double* q, const sap_problem* problem, const double* vc);
+
+// Adds the equalities that are switched on. Called before it:
+//   without `moved`: sap_assembly_predict at q0 (+) dt v_guess
+//   with `moved`:    sap_assembly_predict at q0, sap_assembly_predict_rates at q0 (+) dt v_guess
 sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembly_start* start,
                                        sap_problem* problem, sap_error* error);
-// Velocities that are held at zero: joints without motion have no blocks. NULL: none. (nv)
+// Stores the equalities' g.
+void sap_assembly_predict(sap_assembly* assembly, const sap_kinematics* kin);
+// Stores the equalities' J v.
+void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* kin, const double* v);
+// Largest |g| of the equalities that are switched on.
+double sap_assembly_closure(const sap_assembly* assembly, const sap_kinematics* kin);
+// Largest |g(q) - g predicted by its rows| of a rigid equality in the problem; vc: of the problem's
+// rows. [m, rad]
+double sap_assembly_closure_error(const sap_assembly* assembly, const sap_kinematics* kin,
+                                  const sap_problem* problem, const double* vc);
+
+// Velocities held at zero: joints without motion get no blocks. NULL: none. (nv)
 void sap_assembly_set_locked(sap_assembly* assembly, const bool* locked);
-// The switches of a kind, by id; at first equalities are as the model has them, the rest is on.
+// Switches of a kind, by id. At first equalities are as in the model, all others are on.
 typedef enum sap_assembly_switch {
   SAP_ASSEMBLY_EQUALITY,
   SAP_ASSEMBLY_JOINT_LIMIT,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of the assembly share.
+// Data and helpers shared by the files of the assembly.
 #ifndef SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
 #define SAP_MULTIBODY_ASSEMBLY_ASSEMBLY_DATA_H
 
@@ -8,12 +8,12 @@
 
 // 4 pi^2 of the near-rigid limit, castro (29).
 #define SAP_FOUR_PI_SQUARED 39.478417604357434475
-// A limit nearer than this share of its range is always there.
+// A limit always gets a block if it is nearer than this share of its range,
 #define SAP_LIMIT_RANGE_SHARE 0.1
-// And so is one that the faster of v0 and v* reaches within so many times dt + tau_d.
+// or if the faster of v0 and v* reaches it within this many times dt + tau_d.
 #define SAP_LIMIT_HORIZONS 4.0
 
-// Kinds of block identities, the top four bits of a key; the ids follow, 20 bits each.
+// Kinds of block identities: the top four bits of a key; three ids of 20 bits each follow.
 enum sap_key_kind {
   SAP_KEY_CONTACT = 1,
   SAP_KEY_LOWER,
@@ -48,18 +48,18 @@ static inline int32_t sap_assembly_key_id(uint64_t key, int which) {
 typedef struct sap_servo_law {
   double offset, kp, kd, lower, upper;
   double gears;   // sum of the gears
-  int32_t count;  // servos in it
+  int32_t count;  // number of servos
 } sap_servo_law;
 
-// When a limit of a hinge or slide is too far to act, at a glance.
+// Data to skip the limit of a joint that is too far to act.
 typedef struct sap_limit_test {
   int32_t joint, q_start, v_start;
-  bool scalar;  // else the limit has to be looked at
+  bool scalar;  // hinge or slide; other joints are never skipped
   double lower, upper, relaxation_time;
   double near;  // SAP_LIMIT_RANGE_SHARE of the range
 } sap_limit_test;
 
-// Memory for a contact on its way to a block: of its first and second tree.
+// Jacobians of a contact on its one or two trees.
 typedef struct sap_contact_parts {
   int32_t trees[2];
   double* jacobians[2];  // 3 x tree size
@@ -69,32 +69,27 @@ typedef struct sap_contact_parts {
 
 struct sap_assembly {
   const sap_model* model;
+  sap_block_range ranges[SAP_BLOCK_KINDS];
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
   double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
-  double* row;           // one row, zero between calls      (nv)
-  int32_t* trees;        // of one row                       (ntrees)
-  const double** parts;  // of the row, tree by tree         (ntrees)
   sap_rows rows;         // of any other block
   int32_t nlimits;
   sap_limit_test* limits;  // of all joints that may have one  (joints)
   const bool* locked;      // velocities held at zero; NULL: none (nv)
-  // Of the equalities, first g at q0 (+) dt v_guess, then the part of g after the step that does
-  // not depend on its v, g0 + curvature.                        (SAP_ROWS_MAX equalities)
-  double* predicted;
-  double* rate_end;  // of the equalities, J v at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
-  // Where a step evaluates J within itself (sap_assembly_set_point), else NULL.
-  const double *q_point, *moved;
-  const double* change;             // of the contacts added next: sap_assembly_set_change
+  // Of each equality: g where sap_assembly_predict took it. sap_assembly_add_equalities adds the
+  // curvature, which gives the part of g after the step that does not depend on the step's v.
+  double* predicted;                // (SAP_ROWS_MAX equalities)
+  double* rate_end;                 // J v_guess at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
-  sap_servo_law* bound_servos;      // all that a bound sums up    (joints + tendons)
-  // Of contacts that are added at once.
+  sap_servo_law* bound_servos;      // sums over the servos of a bound (joints + tendons)
+  // Contacts made side by side in threads.
   sap_contact_parts* made_parts;
   sap_contact_block* made;
   double* made_values;
   int32_t parts_capacity, made_capacity, values_capacity;
 };
 
-// What all blocks of one call share.
+// Arguments shared by all blocks of one call.
 typedef struct sap_assembly_call {
   sap_assembly* assembly;
   const sap_assembly_start* start;
@@ -103,22 +98,8 @@ typedef struct sap_assembly_call {
   sap_error* error;
 } sap_assembly_call;
 
-// Contacts and where their blocks go.
-typedef struct sap_contact_call {
-  const sap_dynamics* dynamics;
-  sap_contact* contacts;
-  const sap_regularization* regularization;
-  sap_problem* problem;
-} sap_contact_call;
-// Friction rows of a contact: what stands in condim, less spin and rolling that have no friction.
+// Rows of a contact's block: those of its condim, less spin and rolling rows without friction.
 int32_t sap_assembly_contact_rows(const sap_contact* contact);
-// The contact as a block that points to it and to the parts. False: nothing moves it.
-bool sap_assembly_make_contact(const sap_assembly* assembly, const sap_dynamics* dynamics,
-                               const sap_contact* contact, sap_contact_parts* parts,
-                               sap_contact_block* block);
-// sap_assembly_add_contacts in the problem's threads. False: has not been done, because it is not
-// worth it or would fail.
-bool sap_assembly_add_at_once(sap_assembly* assembly, const sap_contact_call* call, int32_t* count);
 
 // R, v_hat and bounds (box) of the block made of assembly->rows.
 typedef struct sap_row_law {
@@ -127,22 +108,23 @@ typedef struct sap_row_law {
   uint64_t key;
 } sap_row_law;
 
-// w = |W|_F/count of rows first ... first + count - 1; 0 when nothing can move along them.
+// Packs rows first ... first + count - 1 and returns their w = |W|_F/count; 0 if nothing can move
+// along them.
 sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first, int32_t count,
                                    double* w);
-// Adds the block of all rows.
+// Adds the block of all rows, which the last call of sap_assembly_rows_scale has packed.
+sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law);
+// Packs all rows and adds their block.
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law);
-// The part of a gap g(q) at the point of evaluation that does not depend on the step's velocity:
-// g less the row times the way from q0.
+// Extends the range of a kind to the blocks from `first` to the end of the problem.
+void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
+                         const sap_problem* problem);
+// Part of a gap g(q) that does not depend on the step's velocity: g - row . moved.
 static inline double sap_assembly_gap0(const sap_assembly_call* call, int32_t row, double g) {
-  const sap_assembly* assembly = call->assembly;
-  return assembly->moved == NULL ? g : g - sap_rows_times(&assembly->rows, row, assembly->moved);
+  const double* moved = call->start->moved;
+  return moved == NULL ? g : g - sap_rows_times(&call->assembly->rows, row, moved);
 }
-// The positions at which the kinematics stand.
-static inline const double* sap_assembly_positions(const sap_assembly_call* call) {
-  return call->assembly->q_point != NULL ? call->assembly->q_point : call->start->q0;
-}
-// The smallest R that a block of scale w may have: beta^2/(4 pi^2) w.
+// Smallest R of a block of scale w: beta^2/(4 pi^2) w.
 static inline double sap_assembly_near_rigid(const sap_assembly_call* call, double w) {
   const double beta = call->start->regularization->beta;
   return beta * beta / SAP_FOUR_PI_SQUARED * w;

@@ -1,22 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Servos: the force follows its law at the end of the step, up to its bounds.
-//   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper),  l the transmission's
-//   length is a box block with  R = 1/(dt (dt kp + kd)),  v_hat = (offset - kp l0)/(dt kp + kd),
-//   bounds dt lower, dt upper.
-// At the theta point of a step that resolves it (problem/stage.c), of the length and speed there:
-//   c = dt theta theta_vq kp + theta kd,  R = 1/(dt c),
+//   gamma/dt = clamp(offset - kp (l0 + dt J v) - kd J v, lower, upper)   l: transmission length
+// is a box block with
+//   R     = 1/(dt (dt kp + kd))
+//   v_hat = (offset - kp l0)/(dt kp + kd)
+//   bounds  dt lower, dt upper
+// At the theta point of a step that resolves it (problem/stage.c), with length and speed there:
+//   c     = dt theta theta_vq kp + theta kd
+//   R     = 1/(dt c)
 //   v_hat = (offset - kp (l0 + dt theta (1 - theta_vq) dl0/dt) - kd (1 - theta) dl0/dt)/c
-// Gains beyond what the near-rigid limit R >= beta^2/(4 pi^2) w allows are scaled down together
-// with the offset: v_hat, and with it the place where the servo is at rest, stays; the bounds do
-// too. The servos of a joint or tendon with an effort range act as one, whose bounds are the sums
-// of theirs, cut to what its motors leave of the range.
+// Gains beyond the near-rigid limit R >= beta^2/(4 pi^2) w are scaled down together with the offset:
+// v_hat, and with it the rest position of the servo, and the bounds stay the same. The servos of a
+// joint or tendon with an effort range act as one, whose bounds are the sums of theirs, clamped to
+// the part of the range that its motors leave.
+//
+// Adhesion: a force f pulls a body and the bodies it touches together, shared evenly by the contacts
+// of the body along their normals, independent of the contacts' own forces:
+//   J v = mean of the normal velocities,  gamma = -dt f
+// is a box block of one impulse, which R and v_hat do not change.
 #include <math.h>
 #include <string.h>
 
 #include "math/clamp.h"
+#include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
-#include "multibody/dynamics/tendon.h"
 #include "multibody/dynamics/transmission.h"
 #include "problem/problem_data.h"
 
@@ -24,9 +32,9 @@
 static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* law, double length,
                             uint64_t key) {
   double w = 0.0;
-  const sap_status status = sap_assembly_rows_scale(call, 0, 1, &w);
-  if (status != SAP_STATUS_OK || !(w > 0.0)) {
-    return status;
+  SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
+  if (!(w > 0.0)) {
+    return SAP_STATUS_OK;
   }
   const sap_stage_servo stage = {.offset = law->offset,
                                  .kp = law->kp,
@@ -44,10 +52,10 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
                            .lower = {call->dt * law->lower},
                            .upper = {call->dt * law->upper},
                            .key = key};
-  return sap_assembly_add_rows(call, &row);
+  return sap_assembly_add_packed_rows(call, &row);
 }
 
-static sap_servo_law law_of(const sap_assembly_call* call, int32_t id) {
+static sap_servo_law make_law(const sap_assembly_call* call, int32_t id) {
   const sap_actuator_line line =
       sap_dynamics_actuator_line(call->assembly->model, id, call->start->input);
   return (sap_servo_law){
@@ -64,18 +72,17 @@ static sap_status add_single(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   sap_rows* rows = &call->assembly->rows;
   sap_rows_begin(rows, 1);
-  sap_dynamics_add_transmission_row(start->dynamics, id, actuator->gear, rows, 0);
-  const double length =
-      sap_dynamics_transmission_length(start->dynamics, sap_assembly_positions(call), id);
-  const sap_servo_law law = law_of(call, id);
+  sap_transmission_add_row(start->kin, id, actuator->gear, rows, 0);
+  const double length = sap_transmission_length(start->kin, id);
+  const sap_servo_law law = make_law(call, id);
   return add_servo(call, &law, actuator->gear * length, sap_assembly_key(SAP_KEY_SERVO, id, 0, 0));
 }
 
-// Adds a servo to those of its bound, in terms of the joint's coordinate and effort, or of the
+// Adds a servo to the sum of its bound, in terms of the joint's coordinate and effort, or of the
 // tendon's length and tension.
-static void join(const sap_assembly_call* call, int32_t id, int32_t bound) {
+static void join_servo(const sap_assembly_call* call, int32_t id, int32_t bound) {
   sap_servo_law* sum = &call->assembly->bound_servos[bound];
-  const sap_servo_law law = law_of(call, id);
+  const sap_servo_law law = make_law(call, id);
   const double gear = call->assembly->model->actuators[id].gear;
   sum->offset += gear * law.offset;
   sum->kp += gear * gear * law.kp;
@@ -89,22 +96,22 @@ static void join(const sap_assembly_call* call, int32_t id, int32_t bound) {
 static sap_status add_joined(const sap_assembly_call* call, int32_t bound, double motors) {
   sap_assembly* assembly = call->assembly;
   const int32_t tendon = bound - assembly->model->sizes.joints;
-  sap_dynamics* dynamics = call->start->dynamics;
+  const sap_kinematics* kin = call->start->kin;
   sap_servo_law law = assembly->bound_servos[bound];
   double lower, upper, length;
   sap_model_effort_range(assembly->model, bound, &lower, &upper);
   sap_rows_begin(&assembly->rows, 1);
   if (tendon < 0) {
-    sap_dynamics_add_joint_row(dynamics, bound, 1.0, &assembly->rows, 0);
-    length = sap_assembly_positions(call)[assembly->model->joints[bound].q_start];
+    sap_kinematics_add_joint_row(kin, bound, 1.0, &assembly->rows, 0);
+    length = kin->q[assembly->model->joints[bound].q_start];
   } else {
-    // The range is that of forces before the gear: with unequal gears their mean must do.
+    // The range is that of forces before the gear: the mean of the gears, if they differ.
     const double gear = law.gears / (double)law.count;
     const double ends[2] = {gear * lower, gear * upper};
     lower = fmin(ends[0], ends[1]);
     upper = fmax(ends[0], ends[1]);
-    sap_dynamics_add_tendon_row(dynamics, tendon, 1.0, &assembly->rows, 0);
-    length = sap_dynamics_tendon_length(dynamics, sap_assembly_positions(call), tendon);
+    sap_tendon_add_row(kin, tendon, 1.0, &assembly->rows, 0);
+    length = sap_tendon_length(kin, tendon);
   }
   law.lower = sap_clamp(law.lower, lower - motors, upper - motors);
   law.upper = sap_clamp(law.upper, lower - motors, upper - motors);
@@ -114,8 +121,8 @@ static sap_status add_joined(const sap_assembly_call* call, int32_t bound, doubl
 static sap_status add_all_joined(const sap_assembly_call* call) {
   const sap_model* model = call->assembly->model;
   const sap_assembly_start* start = call->start;
-  const double* motors = sap_dynamics_motor_efforts(start->dynamics, sap_assembly_positions(call),
-                                                    start->v0, start->input);
+  const sap_dynamics_state at = {start->kin, start->v0, start->input};
+  const double* motors = sap_dynamics_motor_efforts(start->dynamics, &at);
   const int32_t joints = model->sizes.joints;
   for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
     const sap_status status = call->assembly->bound_servos[bound].count > 0
@@ -136,6 +143,7 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
                                    sap_problem* problem, sap_error* error) {
   const sap_model* model = assembly->model;
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  const int32_t first = sap_problem_block_count(problem);
   bool joined = false;
   int32_t count = 0;
   const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
@@ -152,7 +160,7 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
                ((size_t)model->sizes.joints + (size_t)model->sizes.tendons) *
                    sizeof *assembly->bound_servos);
       }
-      join(&call, id, bound);
+      join_servo(&call, id, bound);
       joined = true;
       continue;
     }
@@ -163,5 +171,74 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
       return status;
     }
   }
-  return joined ? add_all_joined(&call) : SAP_STATUS_OK;
+  if (joined) {
+    SAP_TRY(add_all_joined(&call));
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_SERVO, first, problem);
+  return SAP_STATUS_OK;
+}
+
+static bool involves(const sap_contact* contact, int32_t body) {
+  return contact->body_A == body || contact->body_B == body;
+}
+
+static sap_status add_pull(const sap_assembly_call* call, int32_t id, double force,
+                           const sap_contact_list* contacts) {
+  const sap_kinematics* kin = call->start->kin;
+  const int32_t body = call->assembly->model->actuators[id].target;
+  sap_rows* rows = &call->assembly->rows;
+  int32_t touching = 0;
+  for (int32_t i = 0; i < contacts->count; ++i) {
+    touching += involves(&contacts->contacts[i], body) ? 1 : 0;
+  }
+  sap_rows_begin(rows, 1);
+  for (int32_t i = 0; i < contacts->count; ++i) {
+    const sap_contact* contact = &contacts->contacts[i];
+    if (involves(contact, body)) {
+      double n[3];
+      sap_v3_scale(n, contact->R_WC + 6, 1.0 / (double)touching);
+      sap_kinematics_add_wrench_row(kin, contact->body_B, contact->point, n, NULL, rows, 0);
+      sap_v3_scale(n, n, -1.0);
+      sap_kinematics_add_wrench_row(kin, contact->body_A, contact->point, n, NULL, rows, 0);
+    }
+  }
+  double w = 0.0;
+  SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
+  if (!(w > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  const sap_row_law row = {.set = SAP_SET_BOX,
+                           .R = {w},
+                           .lower = {-call->dt * force},
+                           .upper = {-call->dt * force},
+                           .key = sap_assembly_key(SAP_KEY_ADHESION, id, 0, 0)};
+  return sap_assembly_add_packed_rows(call, &row);
+}
+
+sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_start* start,
+                                     const sap_contact_list* contacts, sap_problem* problem,
+                                     sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  const int32_t first = sap_problem_block_count(problem);
+  int32_t count = 0;
+  const int32_t* others = sap_dynamics_other_actuators(start->dynamics, &count);
+  for (int32_t n = 0; n < count && contacts->count > 0; ++n) {
+    const int32_t id = others[n];
+    const sap_model_actuator* a = &model->actuators[id];
+    if (a->transmission != SAP_TRANSMISSION_ADHESION ||
+        !sap_dynamics_actuator_is_on(start->dynamics, id)) {
+      continue;
+    }
+    const double force =
+        a->gear * sap_dynamics_actuator_force(model, id, start->input, 0.0, 0.0).force;
+    const sap_status status = force != 0.0 ? add_pull(&call, id, force, contacts) : SAP_STATUS_OK;
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "actuator %d '%s'", id,
+                       sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, id));
+      return status;
+    }
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_ADHESION, first, problem);
+  return SAP_STATUS_OK;
 }

@@ -6,26 +6,102 @@
 
 #include "math/clamp.h"
 #include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/muscle.h"
-#include "multibody/dynamics/tendon.h"
 #include "multibody/dynamics/transmission.h"
 
-// Of a motor at its highest speed [N s/m, N m s/rad]: near rigid, which the block's R sees to.
+typedef struct muscle_curve {
+  double value, slope;
+} muscle_curve;
+
+// 1/2 (x/width)^2 and its slope
+static muscle_curve rising(double x, double width) {
+  const double s = x / width;
+  return (muscle_curve){0.5 * s * s, s / width};
+}
+
+// FL: parabolas, convex from lmin, concave around 1, convex up to lmax.
+static muscle_curve active_length(const sap_muscle* m, double L) {
+  const double a = 0.5 * (m->lmin + 1.0), b = 0.5 * (1.0 + m->lmax);
+  if (!(L >= m->lmin && L <= m->lmax)) {
+    return (muscle_curve){0.0, 0.0};
+  }
+  if (L <= a) {
+    return rising(L - m->lmin, a - m->lmin);
+  }
+  if (L > b) {
+    const muscle_curve c = rising(m->lmax - L, m->lmax - b);
+    return (muscle_curve){c.value, -c.slope};
+  }
+  const muscle_curve c = L <= 1.0 ? rising(1.0 - L, 1.0 - a) : rising(L - 1.0, b - 1.0);
+  return (muscle_curve){1.0 - c.value, L <= 1.0 ? c.slope : -c.slope};
+}
+
+// FV
+static muscle_curve active_rate(const sap_muscle* m, double V) {
+  const double y = m->fvmax - 1.0;
+  if (V <= -1.0) {
+    return (muscle_curve){0.0, 0.0};
+  }
+  if (V <= 0.0) {
+    return (muscle_curve){(V + 1.0) * (V + 1.0), 2.0 * (V + 1.0)};
+  }
+  if (V <= y) {
+    return (muscle_curve){m->fvmax - (y - V) * (y - V) / y, 2.0 * (y - V) / y};
+  }
+  return (muscle_curve){m->fvmax, 0.0};
+}
+
+// FP
+static muscle_curve passive_length(const sap_muscle* m, double L) {
+  const double b = 0.5 * (1.0 + m->lmax);
+  if (L <= 1.0) {
+    return (muscle_curve){0.0, 0.0};
+  }
+  if (L <= b) {
+    const muscle_curve c = rising(L - 1.0, b - 1.0);
+    return (muscle_curve){m->fpmax * c.value, m->fpmax * c.slope};
+  }
+  return (muscle_curve){m->fpmax * (0.5 + (L - b) / (b - 1.0)), m->fpmax / (b - 1.0)};
+}
+
+// Returns the normalised length L; L0 is the length at L = 1.
+static double normal_length(const sap_model_actuator* a, double length, double* L0) {
+  const double* range = a->muscle.range;
+  *L0 = (a->length_upper - a->length_lower) / (range[1] - range[0]);
+  return range[0] + (length - a->length_lower) / *L0;
+}
+
+sap_muscle_force sap_muscle_active(const sap_model_actuator* actuator, double length, double rate) {
+  const sap_muscle* m = &actuator->muscle;
+  double L0;
+  const double L = normal_length(actuator, length, &L0);
+  const muscle_curve fl = active_length(m, L), fv = active_rate(m, rate / (L0 * m->vmax));
+  return (sap_muscle_force){-m->force * fl.value * fv.value, -m->force * fl.slope * fv.value / L0,
+                            -m->force * fl.value * fv.slope / (L0 * m->vmax)};
+}
+
+sap_muscle_force sap_muscle_passive(const sap_model_actuator* actuator, double length) {
+  const sap_muscle* m = &actuator->muscle;
+  double L0;
+  const muscle_curve fp = passive_length(m, normal_length(actuator, length, &L0));
+  return (sap_muscle_force){-m->force * fp.value, -m->force * fp.slope / L0, 0.0};
+}
+
+// Damping of a motor at its highest speed [N s/m, N m s/rad]: rigid; the block's R limits it.
 static const double MOTOR_DAMPING = 1e12;
 
 static bool has_muscle(const sap_model_actuator* a) {
   return a->muscle_gain || a->muscle_bias;
 }
 
-static double input_of(const sap_model* model, int32_t id, const double* input) {
+static double actuator_input(const sap_model* model, int32_t id, const double* input) {
   const sap_model_actuator* a = &model->actuators[id];
   const double u = input != NULL ? input[id] : 0.0;
   return a->act < 0 ? sap_clamp(u, a->control_lower, a->control_upper) : u;
 }
 
-static sap_actuator_line line_of(const sap_model* model, int32_t id, const double* input) {
+static sap_actuator_line make_line(const sap_model* model, int32_t id, const double* input) {
   const sap_model_actuator* a = &model->actuators[id];
-  const double u = input_of(model, id, input);
+  const double u = actuator_input(model, id, input);
   return (sap_actuator_line){
       .offset = a->gain * u + a->bias[0],
       .kp = -(a->gain_slope[0] * u + a->bias[1]),
@@ -35,7 +111,7 @@ static sap_actuator_line line_of(const sap_model* model, int32_t id, const doubl
   };
 }
 
-// The speed of gear times the length that a motor goes no further than; infinite: none.
+// Speed limit of a motor, of gear times the length; infinite: none.
 static double motor_speed(const sap_model* model, int32_t id, const sap_actuator_line* line) {
   const sap_model_actuator* a = &model->actuators[id];
   return a->transmission == SAP_TRANSMISSION_JOINT && line->kp == 0.0 && line->kd == 0.0
@@ -45,7 +121,7 @@ static double motor_speed(const sap_model* model, int32_t id, const sap_actuator
 
 sap_actuator_line sap_dynamics_actuator_line(const sap_model* model, int32_t id,
                                              const double* input) {
-  sap_actuator_line line = line_of(model, id, input);
+  sap_actuator_line line = make_line(model, id, input);
   const double speed = motor_speed(model, id, &line);
   if (isfinite(speed)) {
     const double force = sap_clamp(line.offset, line.lower, line.upper);
@@ -61,7 +137,7 @@ bool sap_dynamics_actuator_is_servo(const sap_model* model, int32_t id, const do
   if (has_muscle(&model->actuators[id])) {
     return false;
   }
-  const sap_actuator_line line = line_of(model, id, input);
+  const sap_actuator_line line = make_line(model, id, input);
   return (line.kp >= 0.0 && line.kd >= 0.0 && (line.kp > 0.0 || line.kd > 0.0)) ||
          (line.offset != 0.0 && isfinite(motor_speed(model, id, &line)));
 }
@@ -74,7 +150,7 @@ bool sap_dynamics_actuator_is_elastic(const sap_model* model, int32_t id) {
 sap_actuator_force sap_dynamics_actuator_force(const sap_model* model, int32_t id,
                                                const double* input, double length, double rate) {
   const sap_model_actuator* a = &model->actuators[id];
-  const double u = input_of(model, id, input);
+  const double u = actuator_input(model, id, input);
   sap_muscle_force gain = {a->gain + a->gain_slope[0] * length + a->gain_slope[1] * rate,
                            a->gain_slope[0], a->gain_slope[1]};
   sap_muscle_force bias = {a->bias[0] + a->bias[1] * length + a->bias[2] * rate, a->bias[1],
@@ -151,34 +227,30 @@ void sap_model_effort_range(const sap_model* model, int32_t bound, double* lower
       on_joint ? model->joints[bound].effort_upper : model->tendons[bound - joints].effort_upper;
 }
 
-bool* sap_dynamics_actuator_switches(sap_dynamics* d) {
-  return d->actuator_active;
-}
-
 bool sap_dynamics_actuator_is_on(const sap_dynamics* d, int32_t id) {
   return d->actuator_active[id];
 }
 
-// Force of one that is no servo. Length and rate are looked at only if it depends on them.
-static double force_now(sap_dynamics* d, const double* q, const double* v, int32_t id,
-                        const double* input) {
+// Force of an actuator that is not a servo. Evaluates length and rate only if it depends on them.
+static double explicit_force(sap_dynamics* d, const sap_dynamics_state* at, int32_t id) {
   const double gear = d->model->actuators[id].gear;
   double length = 0.0, rate = 0.0;
   if (sap_dynamics_actuator_is_elastic(d->model, id)) {
-    length = gear * sap_dynamics_transmission_length(d, q, id);
-    rate = gear * sap_dynamics_transmission_rate(d, v, id);
+    length = gear * sap_transmission_length(at->kin, id);
+    rate = gear * sap_transmission_rate(d, at->kin, at->v, id);
   }
-  return sap_dynamics_actuator_force(d->model, id, input, length, rate).force;
+  return sap_dynamics_actuator_force(d->model, id, at->input, length, rate).force;
 }
 
-// Is it summed up with the others of its bound?
+// True if the actuator is summed with others in an effort range.
 static bool is_summed(const sap_dynamics* d, int32_t id, const double* input) {
   return d->actuator_active[id] && sap_model_effort_bound(d->model, id) >= 0 &&
          !sap_dynamics_actuator_is_servo(d->model, id, input);
 }
 
-// A tendon's forces are all cut in proportion, whatever their gears.
-static double cut(const sap_dynamics* d, int32_t bound, double forces, double efforts) {
+// Clamps a sum to its effort range. The forces on a tendon are all scaled alike, whatever their
+// gears.
+static double clamp_effort(const sap_dynamics* d, int32_t bound, double forces, double efforts) {
   double lower, upper;
   sap_model_effort_range(d->model, bound, &lower, &upper);
   if (bound < d->model->sizes.joints) {
@@ -187,8 +259,7 @@ static double cut(const sap_dynamics* d, int32_t bound, double forces, double ef
   return forces != 0.0 ? efforts * (sap_clamp(forces, lower, upper) / forces) : efforts;
 }
 
-const double* sap_dynamics_motor_efforts(sap_dynamics* d, const double* q, const double* v,
-                                         const double* input) {
+const double* sap_dynamics_motor_efforts(sap_dynamics* d, const sap_dynamics_state* at) {
   const sap_model* model = d->model;
   const int32_t bounds = model->sizes.joints + model->sizes.tendons;
   double *efforts = d->effort, *forces = d->effort + bounds;
@@ -196,21 +267,22 @@ const double* sap_dynamics_motor_efforts(sap_dynamics* d, const double* q, const
   bool any = false;
   for (int32_t n = 0; n < d->nother_actuators; ++n) {
     const int32_t i = d->other_actuators[n];
-    if (is_summed(d, i, input)) {
+    if (is_summed(d, i, at->input)) {
       const int32_t bound = sap_model_effort_bound(model, i);
-      const double force = force_now(d, q, v, i, input);
+      const double force = explicit_force(d, at, i);
       efforts[bound] += model->actuators[i].gear * force;
       forces[bound] += force;
       any = true;
     }
   }
   for (int32_t b = 0; any && b < bounds; ++b) {
-    efforts[b] = cut(d, b, forces[b], efforts[b]);
+    efforts[b] = clamp_effort(d, b, forces[b], efforts[b]);
   }
   return efforts;
 }
 
-static void add_summed(sap_dynamics* d, const double* efforts, double sign, double* k) {
+static void add_summed(const sap_dynamics* d, const sap_kinematics* kin, const double* efforts,
+                       double sign, double* k) {
   const int32_t joints = d->model->sizes.joints;
   for (int32_t j = 0; j < joints; ++j) {
     if (efforts[j] != 0.0) {
@@ -219,7 +291,7 @@ static void add_summed(sap_dynamics* d, const double* efforts, double sign, doub
   }
   for (int32_t t = 0; t < d->model->sizes.tendons; ++t) {
     if (efforts[joints + t] != 0.0) {
-      sap_dynamics_add_tendon_force(d, t, sign * efforts[joints + t], k);
+      sap_tendon_add_force(kin, t, sign * efforts[joints + t], k);
     }
   }
 }
@@ -248,8 +320,9 @@ static void add_simple(const sap_dynamics* d, const double* input, double sign, 
   }
 }
 
-void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, const double* input,
-                             double sign, double* k) {
+void sap_dynamics_add_motors(sap_dynamics* d, const sap_dynamics_state* at, double sign,
+                             double* k) {
+  const double* input = at->input;
   const sap_model* model = d->model;
   bool summed = false;
   add_simple(d, input, sign, k);
@@ -260,10 +333,56 @@ void sap_dynamics_add_motors(sap_dynamics* d, const double* q, const double* v, 
     } else if (d->actuator_active[i] && !sap_dynamics_actuator_is_elastic(model, i) &&
                !sap_dynamics_actuator_is_servo(model, i, input)) {
       const double force = sap_dynamics_actuator_force(model, i, input, 0.0, 0.0).force;
-      sap_dynamics_add_transmission_force(d, i, sign * model->actuators[i].gear * force, k);
+      sap_transmission_add_force(at->kin, i, sign * model->actuators[i].gear * force, k);
     }
   }
   if (summed) {
-    add_summed(d, sap_dynamics_motor_efforts(d, q, v, input), sign, k);
+    add_summed(d, at->kin, sap_dynamics_motor_efforts(d, at), sign, k);
+  }
+}
+
+// Smooth step from 0 at x <= 0 to 1 at x >= 1; two derivatives vanish at both ends.
+static double smooth_step(double x) {
+  const double s = sap_clamp(x, 0.0, 1.0);
+  return s * s * s * (10.0 - s * (15.0 - 6.0 * s));
+}
+
+static double muscle_time(const double time[3], double act, double difference) {
+  const double pace = 0.5 + 1.5 * sap_clamp(act, 0.0, 1.0);
+  const double rise = time[0] * pace, fall = time[1] / pace;
+  if (time[2] > 0.0) {
+    return fall + (rise - fall) * smooth_step(difference / time[2] + 0.5);
+  }
+  return difference > 0.0 ? rise : fall;
+}
+
+static double advance_activation(const sap_model_actuator* a, double control, double act,
+                                 double dt) {
+  double u = sap_clamp(control, a->control_lower, a->control_upper), tau = a->activation_time[0];
+  switch (a->activation) {
+    case SAP_ACTIVATION_NONE:
+      return act;
+    case SAP_ACTIVATION_INTEGRATOR:
+      return act + dt * u;
+    case SAP_ACTIVATION_FILTER_EXACT:
+      return tau > 0.0 ? act - (u - act) * expm1(-dt / tau) : u;
+    case SAP_ACTIVATION_MUSCLE:
+      u = sap_clamp(u, 0.0, 1.0);
+      tau = muscle_time(a->activation_time, act, u - act);
+      break;
+    case SAP_ACTIVATION_FILTER:
+      break;
+  }
+  return dt < tau ? act + (u - act) * (dt / tau) : u;
+}
+
+void sap_model_advance_activations(const sap_model* model, const double* control, const double* act,
+                                   double dt, double* next) {
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_model_actuator* a = &model->actuators[i];
+    if (a->act >= 0) {
+      next[a->act] = sap_clamp(advance_activation(a, control[i], act[a->act], dt),
+                               a->activation_lower, a->activation_upper);
+    }
   }
 }

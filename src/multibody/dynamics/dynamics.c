@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workspace of the dynamics: links, tables, static poses.
+// Workspace of the dynamics: links and tables; mass matrix and Jacobian of a point.
 #include "multibody/dynamics/dynamics.h"
 
 #include <string.h>
@@ -9,47 +9,17 @@
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/kernels.h"
 
-enum { UNPLACED = 0xff };  // bytes of a q that nobody asks for
-
-void sap_dynamics_exchange(sap_dynamics* d) {
-  const sap_placement kept = d->kept;
-  d->kept = d->now;
-  d->now = kept;
-}
-
-static bool is_same(const sap_dynamics* d, const double* q_set, const double* q) {
-  return memcmp(q_set, q, (size_t)d->model->sizes.nq * sizeof *q) == 0;
-}
-
-bool sap_dynamics_stands_at(const sap_dynamics* d, const double* q) {
-  return is_same(d, d->now.q, q);
-}
-
-bool sap_dynamics_has_kept(const sap_dynamics* d, const double* q) {
-  return is_same(d, d->kept.q, q);
-}
+enum { MASS_WORK = 300 };  // instructions per link, about
 
 const int32_t* sap_dynamics_tree_q(const sap_dynamics* d) {
   return d->tree_q;
-}
-
-const double* sap_dynamics_p_WB(const sap_dynamics* d) {
-  return d->now.p_WB;
-}
-
-const double* sap_dynamics_R_WB(const sap_dynamics* d) {
-  return d->now.R_WB;
 }
 
 bool* sap_dynamics_locked(sap_dynamics* d) {
   return d->locked;
 }
 
-const double* sap_dynamics_q_WB(const sap_dynamics* d) {
-  return d->now.q_WB;
-}
-
-// Adds a body's inertia to that of its weld group; (p, q) is its pose in the group's body.
+// Adds a body's inertia to that of its weld group; (p, q): its pose in the group's first body.
 static void weld_inertia(sap_inertia* sum, const sap_model_body* body, const double p[3],
                          const double q[4]) {
   const double* c = body->p_BCo;
@@ -78,8 +48,7 @@ static bool has_hinges_only(const sap_model* model, const sap_model_body* body) 
   return body->njoints > 0;
 }
 
-// Links in depth-first order and their inertias. `link_of` (bodies) is
-// scratch.
+// Makes the links in depth-first order and their inertias. link_of: scratch (bodies).
 static void make_links(sap_dynamics* d, int32_t* link_of) {
   const sap_model* model = d->model;
   for (int32_t n = 1; n < model->sizes.bodies; ++n) {
@@ -124,8 +93,6 @@ static void make_tables(sap_dynamics* d) {
     d->tree_q[t] = model->joints[model->dof_joint[model->tree_dofs[t]]].q_start;
   }
   d->tree_q[model->sizes.trees] = model->sizes.nq;
-  memset(d->now.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->now.q);
-  memset(d->kept.q, UNPLACED, (size_t)model->sizes.nq * sizeof *d->now.q);
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     for (int32_t i = joint->v_start; i < joint->v_start + joint->nv; ++i) {
@@ -151,24 +118,84 @@ static void make_tables(sap_dynamics* d) {
   }
 }
 
-// Poses of the world and of what is welded to it never change.
-static void place_static_bodies(sap_dynamics* d) {
-  const sap_model* model = d->model;
-  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
-    const int32_t id = model->body_order[n];
-    const sap_model_body* body = &model->bodies[id];
-    double* p = d->now.p_WB + 3 * id;
-    double* q = d->now.q_WB + 4 * id;
-    sap_v3_copy(p, body->p_PB);
-    memcpy(q, body->q_PB, 4 * sizeof *q);
-    if (id != 0 && body->tree < 0) {
-      const double* q_WP = d->now.q_WB + 4 * body->parent;
-      sap_quaternion_place(p, d->now.p_WB + 3 * body->parent, q_WP, p);
-      sap_quaternion_multiply(q, q_WP, q);
-      (void)sap_quaternion_normalize(q);
-    }
-    sap_quaternion_to_matrix(d->now.R_WB + 9 * id, q);
+void sap_dynamics_destroy(sap_dynamics* d) {
+  if (d == NULL) {
+    return;
   }
+  void* const owned[] = {d->links,
+                         d->hinged,
+                         d->tree_lone,
+                         d->tree_free,
+                         d->tree_root,
+                         d->tree_q,
+                         d->springs,
+                         d->damping,
+                         d->armature,
+                         d->composite,
+                         d->V,
+                         d->A,
+                         d->F,
+                         d->effort,
+                         d->force,
+                         d->actuator_active,
+                         d->locked,
+                         d->motors,
+                         d->other_actuators,
+                         d->elastic,
+                         d->floating,
+                         d->couplings,
+                         d->spring_active,
+                         d->bushing_active,
+                         d->applied,
+                         d->wrenches};
+  sap_threads_destroy(d->threads);
+  sap_placing_clear(&d->placing);
+  sap_rows_clear(&d->rows);
+  sap_fluid_clear(&d->fluid);
+  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
+    sap_free(owned[i]);
+  }
+  sap_free(d);
+}
+
+// Everything but the force elements, the medium and the placing order. False: out of memory.
+static bool allocate_tables(sap_dynamics* d) {
+  const sap_model_sizes* sizes = &d->model->sizes;
+  const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
+  const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
+  return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
+         (d->hinged = sap_allocate(bodies, sizeof *d->hinged)) != NULL &&
+         (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
+         (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
+         (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
+         (d->tree_q = sap_allocate(trees + 1, sizeof *d->tree_q)) != NULL &&
+         (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
+         (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
+         (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
+         (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
+         (d->motors = sap_allocate((size_t)sizes->actuators, sizeof *d->motors)) != NULL &&
+         (d->other_actuators =
+              sap_allocate((size_t)sizes->actuators, sizeof *d->other_actuators)) != NULL &&
+         (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
+         (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
+             NULL &&
+         (d->force = sap_allocate(nv, sizeof *d->force)) != NULL &&
+         (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
+         (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
+         (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
+         (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
+         (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
+         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL;
+}
+
+// Fills what depends on tables: placing order, force elements, medium.
+static sap_status create_parts(sap_dynamics* d, sap_error* error) {
+  SAP_TRY(sap_placing_create(d, &d->placing, error));
+  sap_kinematics kin;
+  SAP_TRY(sap_kinematics_create(&kin, d, error));
+  const sap_status status = sap_dynamics_create_elements(d, &kin, error);
+  sap_kinematics_clear(&kin);
+  return status == SAP_STATUS_OK ? sap_fluid_create(d->model, &d->fluid, error) : status;
 }
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error) {
@@ -182,7 +209,7 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
     d->model = model;
     d->kernels = sap_dynamics_kernels_get(0);
   }
-  if (d == NULL || link_of == NULL || !sap_dynamics_allocate(d)) {
+  if (d == NULL || link_of == NULL || !allocate_tables(d)) {
     sap_dynamics_destroy(d);
     sap_free(link_of);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics of %d bodies",
@@ -191,21 +218,74 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   make_links(d, link_of);
   sap_free(link_of);
   make_tables(d);
-  place_static_bodies(d);
-  sap_dynamics_exchange(d);
-  place_static_bodies(d);
-  sap_status status = sap_placing_create(d, &d->placing, error);
-  if (status == SAP_STATUS_OK) {
-    sap_dynamics_set_positions(d, model->q_default);
-    status = sap_dynamics_create_elements(d, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_fluid_create(model, &d->fluid, error);
-  }
+  const sap_status status = create_parts(d, error);
   if (status != SAP_STATUS_OK) {
     sap_dynamics_destroy(d);
     return status;
   }
   *out = d;
   return SAP_STATUS_OK;
+}
+
+void sap_dynamics_lend_threads(sap_dynamics* d, sap_threads* threads) {
+  sap_threads_lend(&d->threads, threads);
+}
+
+typedef struct link_work {
+  sap_dynamics* d;
+  sap_links_task* task;
+  void* context;
+} link_work;
+
+static void run_units(void* context, int32_t first, int32_t end) {
+  const link_work* work = context;
+  const sap_placing_unit* units = work->d->placing.units;
+  work->task(work->d, (sap_dynamics_range){units[first].link, units[end].link}, work->context);
+}
+
+void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context) {
+  link_work all = {d, task, context};
+  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)work * d->nlinks, run_units, &all);
+}
+
+typedef struct mass_task {
+  const sap_kinematics* kin;
+  double* const* diagonal;
+} mass_task;
+
+static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* context) {
+  const mass_task* task = context;
+  d->kernels->mass_matrix(d, task->kin, links, task->diagonal);
+}
+
+void sap_dynamics_fill_mass_matrix(sap_dynamics* d, const sap_kinematics* kin,
+                                   double* const* diagonal) {
+  mass_task task = {kin, diagonal};
+  sap_dynamics_run_links(d, MASS_WORK, fill_mass_matrix, &task);
+}
+
+void sap_dynamics_mass_matrix(sap_dynamics* d, const sap_kinematics* kin, double* const* diagonal) {
+  for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
+    const size_t n = (size_t)d->model->tree_sizes[t];
+    memset(diagonal[t], 0, n * n * sizeof *diagonal[t]);
+  }
+  sap_dynamics_fill_mass_matrix(d, kin, diagonal);
+}
+
+void sap_dynamics_point_jacobian(sap_dynamics* d, const sap_kinematics* kin, int32_t body,
+                                 const double p_BP[3], double* J) {
+  static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  double p_W[3];
+  sap_kinematics_point(kin, body, p_BP, p_W);
+  sap_rows_begin(&d->rows, 6);
+  for (int32_t i = 0; i < 3; ++i) {
+    sap_kinematics_add_wrench_row(kin, body, p_W, zero, axes[i], &d->rows, i);
+    sap_kinematics_add_wrench_row(kin, body, p_W, axes[i], NULL, &d->rows, 3 + i);
+  }
+  for (int32_t j = 0; j < d->model->sizes.nv; ++j) {
+    for (int32_t r = 0; r < 6; ++r) {
+      J[6 * (size_t)j + (size_t)r] = sap_rows_at(&d->rows, r)[j];
+    }
+  }
 }

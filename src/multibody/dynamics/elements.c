@@ -1,15 +1,310 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forces, energy and matrices of the force elements.
+// Laws, forces, energy and matrices of the force elements.
+//   spring    rates of p_B - p_A (3 rows), length l along u:  s = k (l - l0) u,  D = d u u',
+//             K = k u u' + max(k (l - l0), 0)/l (1 - u u'): the exact stiffness of the force
+//             between two points, without its negative part under compression
+//   bushing   in F's axes, x = R_F' (p_G - p_F), phi = log(R_F' R_G); rows: relative angular
+//             velocity, relative velocity of the material points at p_G (6 rows):
+//             s = [Jl^-T K_r phi; K_t x],  the gradient of 1/2 phi K_r phi + 1/2 x K_t x,
+//             K = [Jl^-T K_r Jl^-1, K_t],  Jl^-1 = 1 - phi~/2 + c phi~^2 of the exponential map
+//   tendon    its rate (1 row):  s = k (l - nearest of [spring_lower, spring_upper]),  K = k
+//   actuator  gear times its transmission's rate (1 row):  s = -f(l, dl/dt) - D dl/dt,
+//             K = max(-df/dl, 0),  D = max(-df/d(dl/dt), 0)
+// K leaves out the turning of lever arms under load and the second order of phi, which may be
+// indefinite; the forces are exact.
 #include "multibody/dynamics/elements.h"
 
-#include "multibody/dynamics/dynamics_data.h"
-#include "multibody/dynamics/element_law.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
-void sap_dynamics_add_elements(sap_dynamics* d, const sap_element_point* at, double sign,
+#include "core/memory.h"
+#include "math/quaternion.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/dynamics_data.h"
+#include "multibody/dynamics/transmission.h"
+
+typedef struct element_law {
+  double s[SAP_ROWS_MAX];
+  double K[SAP_ROWS_MAX * SAP_ROWS_MAX], D[SAP_ROWS_MAX * SAP_ROWS_MAX];  // column-major
+  double energy;
+} element_law;
+
+// Row r: u . (velocity of the point p_B of b - velocity of the point p_A of a).
+static void relative_row(const sap_kinematics* kin, const int32_t bodies[2], double p[2][3],
+                         const double u[3], sap_rows* rows, int32_t r) {
+  double minus[3];
+  sap_v3_scale(minus, u, -1.0);
+  sap_kinematics_add_wrench_row(kin, bodies[1], p[1], u, NULL, rows, r);
+  sap_kinematics_add_wrench_row(kin, bodies[0], p[0], minus, NULL, rows, r);
+}
+
+static void spring_law(sap_dynamics* d, const sap_kinematics* kin, const sap_spring_def* spring,
+                       element_law* out) {
+  static const double axes[3][3] = {{1.0, 0.0, 0.0}, {0.0, 1.0, 0.0}, {0.0, 0.0, 1.0}};
+  const int32_t bodies[2] = {spring->body_a, spring->body_b};
+  double p[2][3], u[3];
+  sap_kinematics_point(kin, spring->body_a, spring->point_A, p[0]);
+  sap_kinematics_point(kin, spring->body_b, spring->point_B, p[1]);
+  sap_v3_sub(u, p[1], p[0]);
+  const double length = sap_v3_norm(u);
+  sap_v3_scale(u, u, length > 0.0 ? 1.0 / length : 0.0);
+  const double k = spring->stiffness;
+  const double tension = k * (length - spring->rest_length);
+  // Points that coincide: the limit for a spring without rest length, else 0.
+  const double across = length > 0.0                ? fmax(tension, 0.0) / length
+                        : spring->rest_length > 0.0 ? 0.0
+                                                    : k;
+  sap_rows_begin(&d->rows, 3);
+  for (int32_t i = 0; i < 3; ++i) {
+    relative_row(kin, bodies, p, axes[i], &d->rows, i);
+    out->s[i] = tension * u[i];
+    for (int32_t j = 0; j < 3; ++j) {
+      out->K[3 * j + i] = (k - across) * u[i] * u[j] + (i == j ? across : 0.0);
+      out->D[3 * j + i] = spring->damping * u[i] * u[j];
+    }
+  }
+  out->energy = 0.5 * tension * (length - spring->rest_length);
+}
+
+// Jl^-1(phi), column-major.
+static void inverse_left_jacobian(const double phi[3], double J[9]) {
+  const double angle = sap_v3_norm(phi);
+  const double half = 0.5 * angle;
+  // Next term of the series: angle^4/30240.
+  const double c =
+      angle > 1e-4 ? (1.0 - half * cos(half) / sin(half)) / (angle * angle) : 1.0 / 12.0;
+  const double skew[9] = {0.0, phi[2], -phi[1], -phi[2], 0.0, phi[0], phi[1], -phi[0], 0.0};
+  double square[9];
+  sap_m3_mul(square, skew, skew);
+  for (int i = 0; i < 9; ++i) {
+    J[i] = (i % 4 == 0 ? 1.0 : 0.0) - 0.5 * skew[i] + c * square[i];
+  }
+}
+
+// Frames F and G in the world.
+static void bushing_frames(const sap_kinematics* kin, const sap_bushing_def* bushing,
+                           double p[2][3], double q[2][4]) {
+  sap_kinematics_point(kin, bushing->body_a, bushing->p_AF, p[0]);
+  sap_kinematics_point(kin, bushing->body_b, bushing->p_BG, p[1]);
+  sap_quaternion_multiply(q[0], kin->q_WB + 4 * (size_t)bushing->body_a, bushing->q_AF);
+  sap_quaternion_multiply(q[1], kin->q_WB + 4 * (size_t)bushing->body_b, bushing->q_BG);
+}
+
+// The rotational half of a bushing's law, and its energy.
+static double rotation_law(const double k[3], const double phi[3], element_law* out) {
+  double J[9], moment[3], energy = 0.0;
+  inverse_left_jacobian(phi, J);
+  for (int i = 0; i < 3; ++i) {
+    moment[i] = k[i] * phi[i];
+    energy += 0.5 * moment[i] * phi[i];
+  }
+  sap_m3_tmul_v3(out->s, J, moment);
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      for (int r = 0; r < 3; ++r) {
+        out->K[6 * j + i] += J[3 * i + r] * k[r] * J[3 * j + r];
+      }
+    }
+  }
+  return energy;
+}
+
+static void bushing_law(sap_dynamics* d, const sap_kinematics* kin, const sap_bushing_def* bushing,
+                        element_law* out) {
+  const int32_t bodies[2] = {bushing->body_a, bushing->body_b};
+  double p[2][3], q[2][4], R_WF[9], turn[4], phi[3], gap[3], x[3];
+  bushing_frames(kin, bushing, p, q);
+  sap_quaternion_to_matrix(R_WF, q[0]);
+  sap_v3_sub(gap, p[1], p[0]);
+  sap_m3_tmul_v3(x, R_WF, gap);
+  sap_quaternion_conjugate(turn, q[0]);
+  sap_quaternion_multiply(turn, turn, q[1]);
+  (void)sap_quaternion_normalize(turn);
+  sap_quaternion_log(phi, turn);
+  memset(out->K, 0, sizeof out->K);
+  memset(out->D, 0, sizeof out->D);
+  out->energy = rotation_law(bushing->stiffness, phi, out);
+  sap_v3_copy(p[0], p[1]);  // both material points at p_G
+  const double zero[3] = {0.0, 0.0, 0.0};
+  sap_rows_begin(&d->rows, 6);
+  for (int32_t i = 0; i < 3; ++i) {
+    const double* u = R_WF + 3 * i;
+    double minus[3];
+    sap_v3_scale(minus, u, -1.0);
+    sap_kinematics_add_wrench_row(kin, bodies[1], zero, zero, u, &d->rows, i);
+    sap_kinematics_add_wrench_row(kin, bodies[0], zero, zero, minus, &d->rows, i);
+    relative_row(kin, bodies, p, u, &d->rows, 3 + i);
+    const double k = bushing->stiffness[3 + i];
+    out->s[3 + i] = k * x[i];
+    out->K[7 * (3 + i)] = k;
+    out->D[7 * i] = bushing->damping[i];
+    out->D[7 * (3 + i)] = bushing->damping[3 + i];
+    out->energy += 0.5 * k * x[i] * x[i];
+  }
+}
+
+static void tendon_law(sap_dynamics* d, const sap_kinematics* kin, int32_t id, element_law* out) {
+  const sap_model_tendon* tendon = &d->model->tendons[id];
+  const double length = sap_tendon_length(kin, id);
+  const double relaxed = fmin(fmax(length, tendon->spring_lower), tendon->spring_upper);
+  const bool active = length != relaxed || tendon->spring_lower == tendon->spring_upper;
+  sap_rows_begin(&d->rows, 1);
+  sap_tendon_add_row(kin, id, 1.0, &d->rows, 0);
+  out->s[0] = tendon->stiffness * (length - relaxed);
+  out->K[0] = active ? tendon->stiffness : 0.0;
+  out->D[0] = tendon->damping;
+  out->energy = 0.5 * out->s[0] * (length - relaxed);
+}
+
+static void actuator_law(sap_dynamics* d, const sap_dynamics_state* at, int32_t id,
+                         element_law* out) {
+  const double gear = d->model->actuators[id].gear;
+  sap_rows_begin(&d->rows, 1);
+  sap_transmission_add_row(at->kin, id, gear, &d->rows, 0);
+  const double length = gear * sap_transmission_length(at->kin, id);
+  const double rate = at->v != NULL ? sap_rows_times(&d->rows, 0, at->v) : 0.0;
+  const sap_actuator_force f = sap_dynamics_actuator_force(d->model, id, at->input, length, rate);
+  out->K[0] = fmax(f.stiffness, 0.0);
+  out->D[0] = fmax(f.damping, 0.0);
+  out->s[0] = -f.force - out->D[0] * rate;
+  out->energy = 0.0;
+}
+
+// Evaluates law and rows (in d->rows) of an element; false: it has no force.
+static bool evaluate_element(sap_dynamics* d, const sap_dynamics_state* at, int32_t index,
+                             element_law* out) {
+  const int32_t id = d->elastic[index].id;
+  switch ((sap_element_force_kind)d->elastic[index].kind) {
+    case SAP_FORCE_SPRING:
+      spring_law(d, at->kin, &d->model->springs[id], out);
+      return d->spring_active[id];
+    case SAP_FORCE_BUSHING:
+      bushing_law(d, at->kin, &d->model->bushings[id], out);
+      return d->bushing_active[id];
+    case SAP_FORCE_TENDON:
+      tendon_law(d, at->kin, id, out);
+      return true;
+    case SAP_FORCE_ACTUATOR:
+      actuator_law(d, at, id, out);
+      return d->actuator_active[id] && !sap_dynamics_actuator_is_servo(d->model, id, at->input);
+    case SAP_FORCE_KINDS:
+      break;
+  }
+  return false;
+}
+
+static int32_t element_count(const sap_model* model, int kind) {
+  return kind == SAP_FORCE_SPRING    ? model->sizes.springs
+         : kind == SAP_FORCE_BUSHING ? model->sizes.bushings
+         : kind == SAP_FORCE_TENDON  ? model->sizes.tendons
+                                     : model->sizes.actuators;
+}
+
+// True if the element may have a force.
+static bool is_elastic(const sap_model* model, int kind, int32_t id) {
+  if (kind == SAP_FORCE_ACTUATOR) {
+    return sap_dynamics_actuator_is_elastic(model, id) && sap_model_effort_bound(model, id) < 0;
+  }
+  return kind != SAP_FORCE_TENDON || model->tendons[id].stiffness > 0.0 ||
+         model->tendons[id].damping > 0.0;
+}
+
+static int compare_pairs(const void* a, const void* b) {
+  const int32_t* p = a;
+  const int32_t* q = b;
+  const int i = p[0] != q[0] ? 0 : 1;
+  return (p[i] > q[i]) - (p[i] < q[i]);
+}
+
+// Index of the coupling of trees a < b.
+static int32_t find_coupling(const sap_dynamics* d, int32_t a, int32_t b) {
+  const int32_t key[2] = {a, b};
+  const int32_t(*found)[2] =
+      bsearch(key, d->couplings, (size_t)d->ncouplings, sizeof *d->couplings, compare_pairs);
+  return (int32_t)(found - (const int32_t(*)[2])d->couplings);
+}
+
+// Writes the pairs of an element's trees; `out` NULL: only counts them.
+static int32_t list_pairs(sap_dynamics* d, const sap_kinematics* kin, int32_t index,
+                          int32_t (*out)[2]) {
+  element_law l;
+  const sap_dynamics_state at = {.kin = kin};
+  (void)evaluate_element(d, &at, index, &l);
+  const sap_rows* rows = &d->rows;
+  int32_t count = 0;
+  for (int32_t i = 0; i < rows->ntrees; ++i) {
+    for (int32_t j = 0; j < rows->ntrees; ++j) {
+      if (rows->trees[i] < rows->trees[j]) {
+        if (out != NULL) {
+          out[count][0] = rows->trees[i];
+          out[count][1] = rows->trees[j];
+        }
+        ++count;
+      }
+    }
+  }
+  return count;
+}
+
+// Lists the elements that may have a force; only counts them while there is no list.
+static void find_elastic(sap_dynamics* d) {
+  d->nelastic = 0;
+  for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
+    for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
+      if (is_elastic(d->model, kind, id)) {
+        if (d->elastic != NULL) {
+          d->elastic[d->nelastic] = (sap_elastic){kind, id};
+        }
+        ++d->nelastic;
+      }
+    }
+  }
+}
+
+sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
+                                        sap_error* error) {
+  const sap_model_sizes* sizes = &d->model->sizes;
+  d->spring_active = sap_allocate((size_t)sizes->springs, sizeof(bool));
+  d->bushing_active = sap_allocate((size_t)sizes->bushings, sizeof(bool));
+  d->actuator_active = sap_allocate((size_t)sizes->actuators, sizeof(bool));
+  find_elastic(d);
+  d->elastic = sap_allocate((size_t)d->nelastic, sizeof *d->elastic);
+  if (d->actuator_active == NULL || d->elastic == NULL || d->spring_active == NULL ||
+      d->bushing_active == NULL || sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: force elements");
+  }
+  memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
+  memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
+  memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
+  find_elastic(d);
+  size_t count = 0;
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    count += (size_t)list_pairs(d, kin, e, NULL);
+  }
+  d->couplings = sap_allocate(count, sizeof *d->couplings);
+  if (d->couplings == NULL || count > INT32_MAX) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
+  }
+  size_t filled = 0;
+  for (int32_t e = 0; e < d->nelastic; ++e) {
+    filled += (size_t)list_pairs(d, kin, e, d->couplings + filled);
+  }
+  qsort(d->couplings, count, sizeof *d->couplings, compare_pairs);
+  for (size_t i = 0; i < count; ++i) {
+    const int32_t last = d->ncouplings - 1;
+    if (last < 0 || compare_pairs(d->couplings[last], d->couplings[i]) != 0) {
+      memmove(d->couplings[d->ncouplings++], d->couplings[i], sizeof *d->couplings);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_dynamics_add_elements(sap_dynamics* d, const sap_dynamics_state* at, double sign,
                                double* k) {
   for (int32_t e = 0; e < d->nelastic; ++e) {
-    sap_element_law l;
-    if (!sap_element_evaluate(d, at, e, &l)) {
+    element_law l;
+    if (!evaluate_element(d, at, e, &l)) {
       continue;
     }
     const int32_t n = d->rows.nrows;
@@ -27,18 +322,19 @@ void sap_dynamics_add_elements(sap_dynamics* d, const sap_element_point* at, dou
   }
 }
 
-double sap_dynamics_element_energy(sap_dynamics* d, const double* q) {
-  const sap_element_point point = {.q = q}, *at = &point;
+double sap_dynamics_element_energy(sap_dynamics* d, const sap_kinematics* kin) {
+  const sap_dynamics_state at = {.kin = kin};
   double energy = 0.0;
   for (int32_t e = 0; e < d->nelastic && d->elastic[e].kind <= SAP_FORCE_TENDON; ++e) {
-    sap_element_law l;
-    energy += sap_element_evaluate(d, at, e, &l) ? l.energy : 0.0;
+    element_law l;
+    energy += evaluate_element(d, &at, e, &l) ? l.energy : 0.0;
   }
   return energy;
 }
 
 // out (tree a's rows x tree b's columns, ld n_a) += Ja' S Jb; only the lower triangle for a == b.
-static void add_product(const sap_rows* rows, const double* S, int32_t a, int32_t b, double* out) {
+static void add_tree_product(const sap_rows* rows, const double* S, int32_t a, int32_t b,
+                             double* out) {
   const sap_model* model = rows->model;
   const int32_t n = rows->nrows, na = model->tree_sizes[a], nb = model->tree_sizes[b];
   for (int32_t j = 0; j < nb; ++j) {
@@ -66,30 +362,30 @@ void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_
     for (int32_t j = 0; j < rows->ntrees; ++j) {
       const int32_t a = rows->trees[i], b = rows->trees[j];
       if (a == b) {
-        add_product(rows, S, a, a, out->diagonal[a]);
+        add_tree_product(rows, S, a, a, out->diagonal[a]);
       } else if (a < b) {
-        add_product(rows, S, a, b, out->coupling[sap_element_coupling(d, a, b)]);
+        add_tree_product(rows, S, a, b, out->coupling[find_coupling(d, a, b)]);
       }
     }
   }
 }
 
-void sap_dynamics_element_matrices(sap_dynamics* d, const sap_element_point* at,
+void sap_dynamics_element_matrices(sap_dynamics* d, const sap_dynamics_state* at,
                                    const sap_tree_matrix* K, const sap_tree_matrix* D) {
   for (int32_t e = 0; e < d->nelastic; ++e) {
-    sap_element_law l;
-    if (sap_element_evaluate(d, at, e, &l)) {
+    element_law l;
+    if (evaluate_element(d, at, e, &l)) {
       sap_dynamics_add_product(d, l.K, K);
       sap_dynamics_add_product(d, l.D, D);
     }
   }
 }
 
-void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_element_point* at, double K_scale,
-                                       double D_scale, const sap_tree_matrix* A) {
+void sap_dynamics_add_element_matrices(sap_dynamics* d, const sap_dynamics_state* at,
+                                       double K_scale, double D_scale, const sap_tree_matrix* A) {
   for (int32_t e = 0; e < d->nelastic; ++e) {
-    sap_element_law l;
-    if (sap_element_evaluate(d, at, e, &l)) {
+    element_law l;
+    if (evaluate_element(d, at, e, &l)) {
       for (int i = 0; i < d->rows.nrows * d->rows.nrows; ++i) {
         l.K[i] = K_scale * l.K[i] + D_scale * l.D[i];
       }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Force elements that may act between any bodies and trees: two-point springs, bushings, springs
-// and dampers of tendons, muscles and other actuators whose force depends on length and rate. Each
-// has a few rates J v, forces -s - D J v along them, and a stiffness K there, so that  tau = J' (-s
-// - D J v),  -dtau/dq ~ J' K J,  -dtau/dv = J' D J.
+// Force elements between any bodies and trees: two-point springs, bushings, springs and dampers of
+// tendons, muscles and other actuators whose force depends on length and rate. Each has up to 6
+// rates J v, forces -s - D J v along them, and a stiffness K:
+//   tau       = J' (-s - D J v)
+//   -dtau/dq ~= J' K J
+//   -dtau/dv  = J' D J
 #ifndef SAP_MULTIBODY_DYNAMICS_ELEMENTS_H
 #define SAP_MULTIBODY_DYNAMICS_ELEMENTS_H
 
@@ -16,27 +18,21 @@ typedef enum sap_element_force_kind {
   SAP_FORCE_KINDS,
 } sap_element_force_kind;
 
-// Where the elements are looked at.
-typedef struct sap_element_point {
-  const double *q, *v;  // q set last (nq), (nv)
-  const double* input;  // see multibody/dynamics/actuators.h (nu)
-} sap_element_point;
-
-// Pairs of trees {a, b}, a < b, sorted, that elements couple.
+// Returns the pairs of trees {a, b}, a < b, sorted, that elements couple.
 const int32_t (*sap_dynamics_couplings(const sap_dynamics* dynamics, int32_t* count))[2];
 bool sap_dynamics_has_elements(const sap_dynamics* dynamics);
 // k += sign times the elements' forces.
-void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_element_point* at, double sign,
+void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
                                double* k);
-// Adds the elements' K, positive semidefinite, and D: lower triangles of the trees, and couplings
+// Adds the elements' K (positive semidefinite) and D: lower triangles of the trees, and couplings
 // in the order of sap_dynamics_couplings.
-void sap_dynamics_element_matrices(sap_dynamics* dynamics, const sap_element_point* at,
+void sap_dynamics_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                    const sap_tree_matrix* K, const sap_tree_matrix* D);
 // Adds K_scale K + D_scale D of the elements to A.
-void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_element_point* at,
+void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                        double K_scale, double D_scale, const sap_tree_matrix* A);
-double sap_dynamics_element_energy(sap_dynamics* dynamics, const double* q);
-// Switches of springs, bushings and actuators, all on at first; NULL for tendons.
+double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics* kin);
+// Returns the switches of springs, bushings or actuators, all on at first; NULL for tendons.
 bool* sap_dynamics_element_switches(sap_dynamics* dynamics, sap_element_force_kind kind);
 
 #endif

@@ -1,48 +1,300 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Forces of the medium (MuJoCo's documentation, "Fluid forces"), per part in its own axes. w and u
+// are its angular and linear velocity relative to the medium, rho and eta density and viscosity.
+//   box, sides b    m_i = -pi eta d^3 w_i - rho b_i (b_j^4 + b_k^4)/64 |w_i| w_i,  d = mean of b
+//                   f_i = -3 pi eta d u_i - rho/2 b_j b_k |u_i| u_i
+//   ellipsoid r     f = rho V C_M w x u                                                  (Magnus)
+//                     + rho C_K cos a A_p ((n x u) x u),  n the normal of the section A_p  (Kutta)
+//                     - (3 pi eta d + rho |u| (A_p C_b + C_s (A_max - A_p))) u             (drag)
+//                     + (m_v u) x w,  m_v the virtual masses
+//                   m = -(pi eta d^3 + rho |C_a I w + C_s (I_max - I) w|) w
+//                     + (m_v u) x u + (I_v w) x w
+//   with n = (r_j^2 r_k^2 u_i), A_p = pi sqrt(sum r_j^4 r_k^4 u_i^2 / sum r_j^2 r_k^2 u_i^2)
+// D contains the drag only, with A_p held constant: f = -c |x| x has c (|x| 1 + x x'/|x|).
 #include "multibody/dynamics/fluid.h"
 
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "linalg/symmetric3.h"
+#include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-// Rows of the motion along the part's axes at its place, in d->rows.
-static void make_rows(sap_dynamics* d, const sap_fluid_part* part, double R_WF[9]) {
-  static const double zero[3] = {0.0, 0.0, 0.0};
-  double p[3];
-  sap_dynamics_point(d, part->body, part->p_BF, p);
-  sap_m3_mul(R_WF, d->now.R_WB + 9 * (size_t)part->body, part->R_BF);
-  sap_rows_begin(&d->rows, 6);
-  for (int32_t i = 0; i < 3; ++i) {
-    sap_dynamics_add_wrench_row(d, part->body, p, zero, R_WF + 3 * i, &d->rows, i);
-    sap_dynamics_add_wrench_row(d, part->body, p, R_WF + 3 * i, NULL, &d->rows, 3 + i);
+static const double pi = 3.14159265358979323846;
+// Below this mass [kg] and squared length [m^2] a body has no box.
+#define LEAST 1e-15
+
+static double pow4(double x) {
+  return x * x * x * x;
+}
+
+// R_D(x, y, z) = 3/2 int_0^inf dt/((t + z) sqrt((t + x)(t + y)(t + z))), by Carlson's duplication
+// (Numer. Math. 33, 1979): the series that ends it leaves 3 tolerance^6.
+static double carlson_rd(double x, double y, double z) {
+  static const double tolerance = 1e-3;
+  double sum = 0.0, factor = 1.0, mean, X, Y, Z;
+  do {
+    const double lambda = sqrt(x * y) + sqrt(x * z) + sqrt(y * z);
+    sum += factor / (sqrt(z) * (z + lambda));
+    factor *= 0.25;
+    x = 0.25 * (x + lambda);
+    y = 0.25 * (y + lambda);
+    z = 0.25 * (z + lambda);
+    mean = 0.2 * (x + y + 3.0 * z);
+    X = 1.0 - x / mean;
+    Y = 1.0 - y / mean;
+    Z = 1.0 - z / mean;
+  } while (fmax(fmax(fabs(X), fabs(Y)), fabs(Z)) > tolerance);
+  const double a = X * Y, b = Z * Z, c = a - b, d = a - 6.0 * b, e = d + c + c;
+  const double series = 1.0 + d * (-3.0 / 14.0 + 9.0 / 88.0 * d - 4.5 / 26.0 * Z * e) +
+                        Z * (1.0 / 6.0 * e + Z * (-9.0 / 22.0 * c + Z * 3.0 / 26.0 * a));
+  return 3.0 * sum + factor * series / (mean * sqrt(mean));
+}
+
+// Virtual masses and inertias: potential flow about an ellipsoid (Lamb, Hydrodynamics, art. 114
+// and 373).
+static void set_virtual(sap_fluid_part* part, double density) {
+  const double* r = part->size;
+  const double volume = 4.0 / 3.0 * pi * r[0] * r[1] * r[2];
+  double kappa[3], square[3];
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    square[i] = r[i] * r[i];
+    kappa[i] = r[0] * r[1] * r[2] * 2.0 / 3.0 * carlson_rd(r[j] * r[j], r[k] * r[k], square[i]);
+  }
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    const double difference = square[j] - square[k];
+    const double below = fabs(2.0 * difference + (square[j] + square[k]) * (kappa[j] - kappa[k]));
+    const double factor = difference * difference * fabs(kappa[k] - kappa[j]) / fmax(LEAST, below);
+    part->virtual_inertia[i] = density * volume * factor / 5.0;
+    part->virtual_inertia[3 + i] = density * volume * kappa[i] / fmax(LEAST, 2.0 - kappa[i]);
   }
 }
 
-// Its force at v, along d->rows; D may be NULL.
-static void evaluate(sap_dynamics* d, const sap_fluid_part* part, const double* v, double force[6],
-                     double D[36]) {
+static void set_viscous(sap_fluid_part* part, double diameter, double viscosity) {
+  part->viscous[0] = pi * diameter * diameter * diameter * viscosity;
+  part->viscous[1] = 3.0 * pi * diameter * viscosity;
+}
+
+static void make_ellipsoid(const sap_model* model, const sap_shape_def* shape,
+                           sap_fluid_part* part) {
+  const double density = model->options.fluid_density;
+  const double* c = shape->fluid_coefficients;
+  double* r = part->size;
+  part->body = shape->body;
+  part->ellipsoid = true;
+  sap_v3_copy(part->p_BF, shape->p_BS);
+  sap_quaternion_to_matrix(part->R_BF, shape->q_BS);
+  sap_v3_copy(r, shape->size);
+  if (shape->type == SAP_SHAPE_SPHERE) {
+    r[1] = r[2] = r[0];
+  } else if (shape->type == SAP_SHAPE_CAPSULE || shape->type == SAP_SHAPE_CYLINDER) {
+    r[2] = r[1] + (shape->type == SAP_SHAPE_CAPSULE ? r[0] : 0.0);
+    r[1] = r[0];
+  }
+  set_viscous(part, 2.0 / 3.0 * (r[0] + r[1] + r[2]), model->options.fluid_viscosity);
+  set_virtual(part, density);
+  for (int i = 0; i < 3; ++i) {
+    part->drag[i] = density * c[i];
+  }
+  part->lift[0] = density * c[3];
+  part->lift[1] = density * c[4] * 4.0 / 3.0 * pi * r[0] * r[1] * r[2];
+}
+
+// False: the body has no mass.
+static bool make_box(const sap_model* model, int32_t id, sap_fluid_part* part) {
+  const sap_model_body* body = &model->bodies[id];
+  const double density = model->options.fluid_density;
+  double moments[3], *b = part->size;
+  if (!(body->mass >= LEAST)) {
+    return false;
+  }
+  part->body = id;
+  sap_v3_copy(part->p_BF, body->p_BCo);
+  sap_symmetric3_eigen(body->I_BCo_B, moments, part->R_BF);
+  const double sum = moments[0] + moments[1] + moments[2];
+  for (int i = 0; i < 3; ++i) {
+    b[i] = sqrt(fmax(LEAST, sum - 2.0 * moments[i]) / body->mass * 6.0);
+  }
+  set_viscous(part, (b[0] + b[1] + b[2]) / 3.0, model->options.fluid_viscosity);
+  for (int i = 0; i < 3; ++i) {
+    const int j = (i + 1) % 3, k = (i + 2) % 3;
+    part->quadratic[i] = density * b[i] * (pow4(b[j]) + pow4(b[k])) / 64.0;
+    part->quadratic[3 + i] = 0.5 * density * b[j] * b[k];
+  }
+  return true;
+}
+
+sap_status sap_fluid_create(const sap_model* model, sap_fluid* fluid, sap_error* error) {
+  const sap_model_options* options = &model->options;
+  if (!(options->fluid_density > 0.0 || options->fluid_viscosity > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  fluid->parts =
+      sap_allocate((size_t)model->sizes.bodies + (size_t)model->sizes.shapes, sizeof *fluid->parts);
+  bool* covered = sap_allocate((size_t)model->sizes.bodies, sizeof *covered);
+  sap_status status = fluid->parts != NULL && covered != NULL
+                          ? SAP_STATUS_OK
+                          : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: medium");
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < model->sizes.shapes; ++i) {
+    const sap_shape_def* shape = &model->shapes[i];
+    if (shape->fluid_ellipsoid && model->bodies[shape->body].tree >= 0) {
+      make_ellipsoid(model, shape, &fluid->parts[fluid->count++]);
+      covered[shape->body] = true;
+    }
+  }
+  for (int32_t b = 1; status == SAP_STATUS_OK && b < model->sizes.bodies; ++b) {
+    if (model->bodies[b].tree >= 0 && !covered[b] &&
+        make_box(model, b, &fluid->parts[fluid->count])) {
+      ++fluid->count;
+    }
+  }
+  sap_free(covered);
+  return status;
+}
+
+void sap_fluid_clear(sap_fluid* fluid) {
+  sap_free(fluid->parts);
+  memset(fluid, 0, sizeof *fluid);
+}
+
+static void box_law(const sap_fluid_part* part, const double x[6], double force[6], double D[36]) {
+  for (int i = 0; i < 6; ++i) {
+    const double viscous = part->viscous[i / 3], speed = part->quadratic[i] * fabs(x[i]);
+    force[i] = -(viscous + speed) * x[i];
+    if (D != NULL) {
+      D[7 * i] = viscous + 2.0 * speed;
+    }
+  }
+}
+
+// Sets the block of D at `first` for the drag (c + rate) x with rate ~ |x|.
+static void drag_block(double c, double rate, const double x[3], int first, double D[36]) {
+  const double square = sap_v3_dot(x, x);
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      const double along = square > DBL_MIN ? rate / square * x[i] * x[j] : 0.0;
+      D[6 * (first + j) + first + i] = (i == j ? c + rate : 0.0) + along;
+    }
+  }
+}
+
+// Adds the force of the medium that moves along: virtual momenta turn with the part.
+static void add_virtual(const sap_fluid_part* part, const double w[3], const double u[3],
+                        double force[6]) {
+  double P[3], L[3], x[3];
+  for (int i = 0; i < 3; ++i) {
+    L[i] = part->virtual_inertia[i] * w[i];
+    P[i] = part->virtual_inertia[3 + i] * u[i];
+  }
+  sap_v3_cross(x, P, w);
+  sap_v3_add(force + 3, force + 3, x);
+  sap_v3_cross(x, P, u);
+  sap_v3_add(force, force, x);
+  sap_v3_cross(x, L, w);
+  sap_v3_add(force, force, x);
+}
+
+// Adds Kutta's and Magnus' lift; returns the area of the section across u.
+static double add_lift(const sap_fluid_part* part, const double w[3], const double u[3],
+                       double force[6]) {
+  const double* r = part->size;
+  double n[3], x[3], above = 0.0, below = 0.0;
+  for (int i = 0; i < 3; ++i) {
+    const double area = r[(i + 1) % 3] * r[(i + 2) % 3];
+    n[i] = area * area * u[i];
+    above += n[i] * n[i];
+    below += n[i] * u[i];
+  }
+  const double section = pi * sqrt(above / fmax(LEAST, below));
+  const double cosine = below / fmax(LEAST, sap_v3_norm(u) * above);
+  sap_v3_cross(x, n, u);
+  sap_v3_cross(x, x, u);
+  sap_v3_add_scaled(force + 3, x, part->lift[0] * cosine * section);
+  sap_v3_cross(x, w, u);
+  sap_v3_add_scaled(force + 3, x, part->lift[1]);
+  return section;
+}
+
+static void ellipsoid_law(const sap_fluid_part* part, const double x[6], double force[6],
+                          double D[36]) {
+  const double *r = part->size, *w = x, *u = x + 3;
+  const double most = fmax(fmax(r[0], r[1]), r[2]), least = fmin(fmin(r[0], r[1]), r[2]);
+  const double middle = r[0] + r[1] + r[2] - most - least;
+  const double largest = 8.0 / 15.0 * pi * middle * pow4(most);
+  double turning[3];
+  memset(force, 0, 6 * sizeof *force);
+  for (int i = 0; i < 3; ++i) {
+    const double other = fmax(r[(i + 1) % 3], r[(i + 2) % 3]);
+    const double I = 8.0 / 15.0 * pi * r[i] * pow4(other);
+    turning[i] = (part->drag[2] * I + part->drag[1] * (largest - I)) * w[i];
+  }
+  const double section = add_lift(part, w, u, force);
+  const double area = pi * most * middle;
+  const double angular = sap_v3_norm(turning);
+  const double linear =
+      sap_v3_norm(u) * (part->drag[0] * section + part->drag[1] * (area - section));
+  sap_v3_add_scaled(force, w, -(part->viscous[0] + angular));
+  sap_v3_add_scaled(force + 3, u, -(part->viscous[1] + linear));
+  add_virtual(part, w, u, force);
+  if (D != NULL) {
+    drag_block(part->viscous[0], angular, w, 0, D);
+    drag_block(part->viscous[1], fmax(linear, 0.0), u, 3, D);
+  }
+}
+
+void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double force[6],
+                   double D[36]) {
+  if (D != NULL) {
+    memset(D, 0, 36 * sizeof *D);
+  }
+  (part->ellipsoid ? ellipsoid_law : box_law)(part, motion, force, D);
+}
+
+// Makes the rows of the part's motion along its axes, in d->rows.
+static void make_rows(sap_dynamics* d, const sap_kinematics* kin, const sap_fluid_part* part,
+                      double R_WF[9]) {
+  static const double zero[3] = {0.0, 0.0, 0.0};
+  double p[3];
+  sap_kinematics_point(kin, part->body, part->p_BF, p);
+  sap_m3_mul(R_WF, kin->R_WB + 9 * (size_t)part->body, part->R_BF);
+  sap_rows_begin(&d->rows, 6);
+  for (int32_t i = 0; i < 3; ++i) {
+    sap_kinematics_add_wrench_row(kin, part->body, p, zero, R_WF + 3 * i, &d->rows, i);
+    sap_kinematics_add_wrench_row(kin, part->body, p, R_WF + 3 * i, NULL, &d->rows, 3 + i);
+  }
+}
+
+// Force of the medium at v, along d->rows; D may be NULL.
+static void evaluate_part(sap_dynamics* d, const sap_dynamics_state* at, const sap_fluid_part* part,
+                          double force[6], double D[36]) {
   double R_WF[9], motion[6], wind[3];
-  make_rows(d, part, R_WF);
+  make_rows(d, at->kin, part, R_WF);
   sap_m3_tmul_v3(wind, R_WF, d->model->options.wind);
   for (int32_t r = 0; r < 6; ++r) {
-    motion[r] = sap_rows_times(&d->rows, r, v) - (r < 3 ? 0.0 : wind[r - 3]);
+    motion[r] = sap_rows_times(&d->rows, r, at->v) - (r < 3 ? 0.0 : wind[r - 3]);
   }
   sap_fluid_law(part, motion, force, D);
 }
 
-void sap_dynamics_add_fluid(sap_dynamics* d, const double* v, double sign, double* k) {
+void sap_dynamics_add_fluid(sap_dynamics* d, const sap_dynamics_state* at, double sign, double* k) {
   for (int32_t i = 0; i < d->fluid.count; ++i) {
     double force[6];
-    evaluate(d, &d->fluid.parts[i], v, force, NULL);
+    evaluate_part(d, at, &d->fluid.parts[i], force, NULL);
     for (int32_t r = 0; r < 6; ++r) {
       sap_rows_add_scaled(&d->rows, r, sign * force[r], k);
     }
   }
 }
 
-void sap_dynamics_add_fluid_damping(sap_dynamics* d, const double* v, double scale,
+void sap_dynamics_add_fluid_damping(sap_dynamics* d, const sap_dynamics_state* at, double scale,
                                     const sap_tree_matrix* A) {
   for (int32_t i = 0; i < d->fluid.count; ++i) {
     double force[6], D[36];
-    evaluate(d, &d->fluid.parts[i], v, force, D);
+    evaluate_part(d, at, &d->fluid.parts[i], force, D);
     for (int r = 0; r < 36; ++r) {
       D[r] *= scale;
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the dynamics spend their time with, compiled for several instruction sets and chosen at run
-// time. All sets do the same operations in the same order and give the same bits. Those with a
-// range do it for some of the units (placing.h) or for the links of some, and may do so side by
-// side.
+// The hot loops of the dynamics, compiled for several instruction sets and chosen at run time. All
+// sets do the same operations in the same order and give the same bits. Kernels with a range work
+// on some units (placing.h), or on the links of some units, and may run side by side.
 #ifndef SAP_MULTIBODY_DYNAMICS_KERNELS_H
 #define SAP_MULTIBODY_DYNAMICS_KERNELS_H
 
@@ -14,16 +13,19 @@ typedef struct sap_dynamics_range {
 
 typedef struct sap_dynamics_kernels {
   const char* name;  // instruction set
-  void (*set_positions)(sap_dynamics* dynamics, sap_dynamics_range units, const double* q);
-  void (*add_point_jacobian)(const sap_dynamics* dynamics, int32_t body, const double p_W[3],
+  // Forward kinematics at q of some units, into kin.
+  void (*set_positions)(sap_kinematics* kin, sap_dynamics_range units, const double* q);
+  void (*add_point_jacobian)(const sap_kinematics* kin, int32_t body, const double p_W[3],
                              const double R_WC[9], double sign, double* J);
-  void (*mass_matrix)(sap_dynamics* dynamics, sap_dynamics_range links, double* const* diagonal);
+  void (*mass_matrix)(sap_dynamics* dynamics, const sap_kinematics* kin, sap_dynamics_range links,
+                      double* const* diagonal);
   // trees NULL: all.
-  void (*momenta)(sap_dynamics* dynamics, sap_dynamics_range links, const double* v,
+  void (*momenta)(sap_dynamics* dynamics, const sap_dynamics_state* at, sap_dynamics_range links,
                   const bool* trees, double (*momenta)[6]);
-  // Of the forces that change the momenta as in a step; those at its end are left in step->end.
-  void (*momentum_forces)(sap_dynamics* dynamics, sap_dynamics_range links, const double* v,
-                          const sap_momentum_step* step, double* tau);
+  // Generalized forces that change the momenta as in a step; writes the momenta at its end to
+  // step->end.
+  void (*momentum_forces)(sap_dynamics* dynamics, const sap_dynamics_state* at,
+                          sap_dynamics_range links, const sap_momentum_step* step, double* tau);
 } sap_dynamics_kernels;
 
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.

@@ -1,68 +1,101 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is asked of the kinematics that stand; they are made in kinematics.inc.
+// Memory of kinematics, angular Jacobians and wrenches. Forward kinematics and point Jacobians are
+// kernels (kinematics.inc).
+#include "multibody/dynamics/kinematics.h"
+
 #include <string.h>
 
+#include "core/memory.h"
+#include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-enum { BODY_WORK = 250, MASS_WORK = 300 };  // instructions of a body and of a link, about
+enum {
+  BODY_WORK = 250,  // instructions per body, about
+  UNPLACED = 0xff   // bytes of a q that no caller has: NaN
+};
 
-void sap_dynamics_lend_threads(sap_dynamics* d, sap_threads* threads) {
-  sap_threads_lend(&d->threads, threads);
+// Poses of the world and of bodies welded to it never change.
+static void place_static_bodies(sap_kinematics* kin) {
+  const sap_model* model = kin->dynamics->model;
+  for (int32_t n = 0; n < model->sizes.bodies; ++n) {
+    const int32_t id = model->body_order[n];
+    const sap_model_body* body = &model->bodies[id];
+    double* p = kin->p_WB + 3 * id;
+    double* q = kin->q_WB + 4 * id;
+    sap_v3_copy(p, body->p_PB);
+    memcpy(q, body->q_PB, 4 * sizeof *q);
+    if (id != 0 && body->tree < 0) {
+      const double* q_WP = kin->q_WB + 4 * body->parent;
+      sap_quaternion_place(p, kin->p_WB + 3 * body->parent, q_WP, p);
+      sap_quaternion_multiply(q, q_WP, q);
+      (void)sap_quaternion_normalize(q);
+    }
+    sap_quaternion_to_matrix(kin->R_WB + 9 * id, q);
+  }
 }
 
-// Some of the units.
-typedef struct unit_task {
-  sap_dynamics* d;
+sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap_error* error) {
+  const sap_model_sizes* sizes = &d->model->sizes;
+  const size_t bodies = (size_t)sizes->bodies;
+  *kin = (sap_kinematics){.dynamics = d};
+  if ((kin->p_WB = sap_allocate(3 * bodies, sizeof *kin->p_WB)) == NULL ||
+      (kin->R_WB = sap_allocate(9 * bodies, sizeof *kin->R_WB)) == NULL ||
+      (kin->q_WB = sap_allocate(4 * bodies, sizeof *kin->q_WB)) == NULL ||
+      (kin->S = sap_allocate((size_t)sizes->nv, sizeof *kin->S)) == NULL ||
+      (kin->inertia = sap_allocate(bodies, sizeof *kin->inertia)) == NULL ||
+      (kin->tree_moved = sap_allocate((size_t)sizes->trees, sizeof *kin->tree_moved)) == NULL ||
+      (kin->q = sap_allocate((size_t)sizes->nq, sizeof *kin->q)) == NULL) {
+    sap_kinematics_clear(kin);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: kinematics of %zu bodies", bodies);
+  }
+  memset(kin->q, UNPLACED, (size_t)sizes->nq * sizeof *kin->q);
+  place_static_bodies(kin);
+  sap_kinematics_set(kin, d->model->q_default);
+  return SAP_STATUS_OK;
+}
+
+void sap_kinematics_clear(sap_kinematics* kin) {
+  sap_free(kin->p_WB);
+  sap_free(kin->R_WB);
+  sap_free(kin->q_WB);
+  sap_free(kin->S);
+  sap_free(kin->inertia);
+  sap_free(kin->tree_moved);
+  sap_free(kin->q);
+  *kin = (sap_kinematics){0};
+}
+
+bool sap_kinematics_is_at(const sap_kinematics* kin, const double* q) {
+  return memcmp(kin->q, q, (size_t)kin->dynamics->model->sizes.nq * sizeof *q) == 0;
+}
+
+typedef struct placing_task {
+  sap_kinematics* kin;
   const double* q;
-  sap_links_task* task;  // or the kinematics at q
-  void* context;
-} unit_task;
+} placing_task;
 
-static void run_units(void* context, int32_t first, int32_t end) {
-  const unit_task* of = context;
-  sap_dynamics* d = of->d;
-  if (of->task == NULL) {
-    d->kernels->set_positions(d, (sap_dynamics_range){first, end}, of->q);
-  } else {
-    const sap_placing_unit* units = d->placing.units;
-    of->task(d, (sap_dynamics_range){units[first].link, units[end].link}, of->context);
-  }
+static void place_units(void* context, int32_t first, int32_t end) {
+  const placing_task* task = context;
+  const sap_dynamics_range units = {first, end};
+  task->kin->dynamics->kernels->set_positions(task->kin, units, task->q);
 }
 
-void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context) {
-  unit_task of = {.d = d, .task = task, .context = context};
-  sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)work * d->nlinks, run_units, &of);
-}
-
-void sap_dynamics_set_positions(sap_dynamics* d, const double* q) {
-  unit_task of = {.d = d, .q = q};
+void sap_kinematics_set(sap_kinematics* kin, const double* q) {
+  const sap_dynamics* d = kin->dynamics;
+  placing_task task = {kin, q};
   sap_threads_run_parts(d->threads, d->placing.nunits, (int64_t)BODY_WORK * d->model->sizes.bodies,
-                        run_units, &of);
+                        place_units, &task);
 }
 
-static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  d->kernels->mass_matrix(d, links, context);
+void sap_kinematics_add_point_jacobian(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                                       const double R_WC[9], double sign, double* J) {
+  kin->dynamics->kernels->add_point_jacobian(kin, body, p_W, R_WC, sign, J);
 }
 
-void sap_dynamics_fill_mass_matrix(sap_dynamics* d, double* const* diagonal) {
-  sap_dynamics_run_links(d, MASS_WORK, fill_mass_matrix, (void*)diagonal);
-}
-
-void sap_dynamics_mass_matrix(sap_dynamics* d, double* const* diagonal) {
-  for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    const size_t n = (size_t)d->model->tree_sizes[t];
-    memset(diagonal[t], 0, n * n * sizeof *diagonal[t]);
-  }
-  sap_dynamics_fill_mass_matrix(d, diagonal);
-}
-
-void sap_dynamics_add_point_jacobian(const sap_dynamics* d, int32_t body, const double p_W[3],
-                                     const double R_WC[9], double sign, double* J) {
-  d->kernels->add_point_jacobian(d, body, p_W, R_WC, sign, J);
-}
-
-void sap_dynamics_add_angular_jacobian(const sap_dynamics* d, int32_t body, const double R_WC[9],
-                                       double sign, int32_t rows, double* J) {
+void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body,
+                                         const double R_WC[9], double sign, int32_t rows,
+                                         double* J) {
+  const sap_dynamics* d = kin->dynamics;
   const sap_model* model = d->model;
   const int32_t tree = model->bodies[body].tree;
   if (tree < 0) {
@@ -74,12 +107,70 @@ void sap_dynamics_add_angular_jacobian(const sap_dynamics* d, int32_t body, cons
   const double* axes[3] = {R_WC + 6, R_WC, R_WC + 3};  // spin about n, rolling about t1, t2
   for (int32_t i = model->bodies[body].last_dof; i >= end; i = model->dof_parent[i]) {
     for (int32_t r = 0; r < rows && !d->locked[i]; ++r) {
-      J[rows * (i - first) + r] += sign * sap_v3_dot(axes[r], d->now.S[i]);
+      J[rows * (i - first) + r] += sign * sap_v3_dot(axes[r], kin->S[i]);
     }
   }
   for (int32_t k = 0; k < 3 && end > first && !d->locked[first]; ++k) {
     for (int32_t r = 0; r < rows; ++r) {
-      J[rows * (k + 3) + r] += sign * sap_v3_dot(axes[r], d->now.R_WB + 9 * root + 3 * k);
+      J[rows * (k + 3) + r] += sign * sap_v3_dot(axes[r], kin->R_WB + 9 * root + 3 * k);
     }
   }
+}
+
+void sap_kinematics_point(const sap_kinematics* kin, int32_t body, const double p_BP[3],
+                          double p_W[3]) {
+  sap_v3_place(p_W, kin->p_WB + 3 * (size_t)body, kin->R_WB + 9 * (size_t)body, p_BP);
+}
+
+void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, int32_t stop,
+                                     const double p_W[3], const double f[3], const double m[3],
+                                     double* tau) {
+  const sap_dynamics* d = kin->dynamics;
+  const sap_model* model = d->model;
+  const int32_t tree = model->bodies[body].tree;
+  if (tree < 0) {
+    return;
+  }
+  const int32_t root = d->tree_root[tree];
+  const int32_t first = model->tree_dofs[tree];
+  const int32_t end = d->tree_free[tree] ? first + 6 : first;
+  double arm[3], n[3];
+  sap_v3_sub(arm, p_W, kin->p_WB + 3 * (size_t)root);
+  sap_v3_cross(n, arm, f);
+  if (m != NULL) {
+    sap_v3_add(n, n, m);
+  }
+  for (int32_t i = model->bodies[body].last_dof; i >= end && i > stop; i = model->dof_parent[i]) {
+    if (!d->locked[i]) {
+      tau[i] += sap_v3_dot(kin->S[i], n) + sap_v3_dot(kin->S[i] + 3, f);
+    }
+  }
+  // A free root has S = [0; e_k] and [b_k; 0], b_k the axes of its body.
+  for (int32_t k = 0; k < 3 && end > first && stop < first && !d->locked[first]; ++k) {
+    tau[first + k] += f[k];
+    tau[first + 3 + k] += sap_v3_dot(kin->R_WB + 9 * (size_t)root + 3 * k, n);
+  }
+}
+
+void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                               const double f[3], const double m[3], double* tau) {
+  sap_kinematics_add_wrench_after(kin, body, -1, p_W, f, m, tau);
+}
+
+void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                                   const double f[3], const double m[3], sap_rows* rows,
+                                   int32_t r) {
+  const int32_t tree = kin->dynamics->model->bodies[body].tree;
+  if (tree >= 0) {
+    sap_rows_touch(rows, tree);
+    sap_kinematics_add_wrench(kin, body, p_W, f, m, sap_rows_at(rows, r));
+  }
+}
+
+void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, double s,
+                                  sap_rows* rows, int32_t r) {
+  const sap_dynamics* d = kin->dynamics;
+  const sap_model_joint_data* data = &d->model->joints[joint];
+  sap_rows_touch(rows, data->tree);
+  sap_rows_at(rows, r)[data->v_start] += d->locked[data->v_start] ? 0.0 : s;
 }

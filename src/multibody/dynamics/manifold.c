@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Moving on the manifold of configurations, q (+) dt v, and back.
+#include "multibody/dynamics/manifold.h"
+
 #include <string.h>
 
 #include "math/quaternion.h"
-#include "multibody/dynamics/dynamics_data.h"
 
-enum { VELOCITY_WORK = 15 };  // instructions, about
+enum { VELOCITY_WORK = 15 };  // instructions per velocity, about
 
-typedef struct moving {
+typedef struct integration {
   const sap_model* model;
   const double *q0, *v;
   double dt;
-  sap_turn* known;
+  sap_rotation_memory* memory;
   double* q;
-} moving;
+} integration;
 
-// A rotation that does not turn leaves the quaternion bitwise as it is.
-static void integrate_rotation(const double* q0, const double w[3], double dt, sap_turn* known,
-                               double* q) {
+// A zero rotation leaves the quaternion bitwise unchanged.
+static void integrate_rotation(const double* q0, const double w[3], double dt,
+                               sap_rotation_memory* memory, double* q) {
   double r[3];
   sap_v3_scale(r, w, dt);
   if (r[0] == 0.0 && r[1] == 0.0 && r[2] == 0.0) {
     memcpy(q, q0, 4 * sizeof *q);
     return;
   }
-  if (known != NULL && memcmp(known->q0, q0, sizeof known->q0) == 0 &&
-      memcmp(known->r, r, sizeof r) == 0) {
-    memcpy(q, known->q, sizeof known->q);
+  if (memory != NULL && memcmp(memory->q0, q0, sizeof memory->q0) == 0 &&
+      memcmp(memory->r, r, sizeof r) == 0) {
+    memcpy(q, memory->q, sizeof memory->q);
     return;
   }
   sap_quaternion_integrate(q, q0, r);
-  if (known != NULL) {
-    memcpy(known->q0, q0, sizeof known->q0);
-    memcpy(known->r, r, sizeof r);
-    memcpy(known->q, q, sizeof known->q);
+  if (memory != NULL) {
+    memcpy(memory->q0, q0, sizeof memory->q0);
+    memcpy(memory->r, r, sizeof r);
+    memcpy(memory->q, q, sizeof memory->q);
   }
 }
 
-static void integrate(void* context, int32_t first, int32_t end) {
-  const moving* of = context;
-  const sap_model* model = of->model;
-  const double *q0 = of->q0, *v = of->v, dt = of->dt;
-  sap_turn* known = of->known;
-  double* q = of->q;
+static void integrate_joints(void* context, int32_t first, int32_t end) {
+  const integration* task = context;
+  const sap_model* model = task->model;
+  const double *q0 = task->q0, *v = task->v, dt = task->dt;
+  sap_rotation_memory* memory = task->memory;
+  double* q = task->q;
   for (int32_t j = first; j < end; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];
     const double* from = q0 + joint->q_start;
@@ -53,10 +53,10 @@ static void integrate(void* context, int32_t first, int32_t end) {
         for (int i = 0; i < 3; ++i) {
           to[i] = from[i] + dt * rate[i];
         }
-        integrate_rotation(from + 3, rate + 3, dt, known != NULL ? known + j : NULL, to + 3);
+        integrate_rotation(from + 3, rate + 3, dt, memory != NULL ? memory + j : NULL, to + 3);
         break;
       case SAP_JOINT_BALL:
-        integrate_rotation(from, rate, dt, known != NULL ? known + j : NULL, to);
+        integrate_rotation(from, rate, dt, memory != NULL ? memory + j : NULL, to);
         break;
       case SAP_JOINT_HINGE:
       case SAP_JOINT_SLIDE:
@@ -66,17 +66,18 @@ static void integrate(void* context, int32_t first, int32_t end) {
   }
 }
 
-void sap_dynamics_integrate(const sap_model* model, const double* q0, const double* v, double dt,
+void sap_manifold_integrate(const sap_model* model, const double* q0, const double* v, double dt,
                             double* q) {
-  moving of = {model, q0, v, dt, NULL, q};
-  integrate(&of, 0, model->sizes.joints);
+  integration task = {model, q0, v, dt, NULL, q};
+  integrate_joints(&task, 0, model->sizes.joints);
 }
 
-void sap_dynamics_move(const sap_dynamics* d, const double* q0, const double* v, double dt,
-                       sap_turn* known, double* q) {
-  moving of = {d->model, q0, v, dt, known, q};
-  sap_threads_run_parts(d->threads, d->model->sizes.joints,
-                        (int64_t)VELOCITY_WORK * d->model->sizes.nv, integrate, &of);
+void sap_manifold_integrate_threads(const sap_model* model, sap_threads* threads, const double* q0,
+                                    const double* v, double dt, sap_rotation_memory* memory,
+                                    double* q) {
+  integration task = {model, q0, v, dt, memory, q};
+  sap_threads_run_parts(threads, model->sizes.joints, (int64_t)VELOCITY_WORK * model->sizes.nv,
+                        integrate_joints, &task);
 }
 
 // log(q0^-1 q1)
@@ -88,7 +89,7 @@ static void rotation_difference(const double* q0, const double* q1, double* delt
   sap_quaternion_log(delta, relative);
 }
 
-void sap_dynamics_difference(const sap_model* model, const double* q0, const double* q1,
+void sap_manifold_difference(const sap_model* model, const double* q0, const double* q1,
                              double* delta) {
   for (int32_t j = 0; j < model->sizes.joints; ++j) {
     const sap_model_joint_data* joint = &model->joints[j];

@@ -1,45 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What M (v - v0)/dt with Coriolis and gyroscopic forces stands for, taken as it is:
+// Momentum balance, instead of M (v - v0)/dt with Coriolis and gyroscopic forces:
 //   sum_b J_b(q)' ([L; P]_b(q, v) - [L; P]_b(q0, v0))/dt
-// with each link's momentum about its own centre of mass, links that are locked together being one.
-// The work of this along v is that of each link, V . (I V - I0 V0) >= T - T0 for the linear part
-// and, where a link has turned by dt omega, the angular part: no link gains energy from the turning
-// of another, as it does by O(dt^2 omega^2) a step when M is differentiated along a path of
-// coordinates. A lone link keeps its angular momentum to round-off.
+// with each link's momentum about its own centre of mass; links that are locked together are one.
+// Its work along v is that of each link, V . (I V - I0 V0) >= T - T0 for the linear part and, where
+// a link has turned by dt omega, for the angular part. No link gains energy from the turning of
+// another, as it would by O(dt^2 omega^2) per step if M were differentiated along the path of the
+// coordinates. A lone link conserves its angular momentum to round-off.
+//
+// Energies and momenta of a state, summed over the links about the point O of their tree:
+//   kinetic  = 1/2 V . I V + 1/2 v . armature v
+//   gravity  = -g . (m O + h)
+//   momentum about the world's origin = n_O + O x p
 #include "multibody/dynamics/momentum.h"
 
 #include <math.h>
+#include <string.h>
 
-#include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/elements.h"
 
-enum { MOMENTA_WORK = 150, FORCES_WORK = 500, WEIGHT_WORK = 100 };  // instructions of a link, about
+enum { MOMENTA_WORK = 150, FORCES_WORK = 500, WEIGHT_WORK = 100 };  // instructions per link, about
 
-typedef struct momenta_of {
-  const double* v;
+typedef struct momenta_task {
+  const sap_dynamics_state* at;
   double (*momenta)[6];
-} momenta_of;
+} momenta_task;
 
 static void find_momenta(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const momenta_of* of = context;
-  d->kernels->momenta(d, links, of->v, NULL, of->momenta);
+  const momenta_task* task = context;
+  d->kernels->momenta(d, task->at, links, NULL, task->momenta);
 }
 
-void sap_dynamics_momenta(sap_dynamics* d, const double* v, double (*momenta)[6]) {
-  momenta_of of = {v, momenta};
-  sap_dynamics_run_links(d, MOMENTA_WORK, find_momenta, &of);
+void sap_dynamics_momenta(sap_dynamics* d, const sap_dynamics_state* at, double (*momenta)[6]) {
+  momenta_task task = {at, momenta};
+  sap_dynamics_run_links(d, MOMENTA_WORK, find_momenta, &task);
 }
 
-// k += the links' weight at the configuration whose momenta were asked last.
-static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
+// k += the links' weight; d->composite: from the momenta of this configuration.
+static void add_weight(sap_dynamics* d, const sap_kinematics* kin, sap_dynamics_range links,
+                       double* k) {
   const double* g = d->model->options.gravity;
   for (int32_t l = links.first; l < links.end; ++l) {
     const sap_link* link = &d->links[l];
     const sap_inertia* B = link->lone ? &link->body_inertia : &d->composite[l];
     if (link->lone) {
       double turned[3], moment[3];
-      sap_m3_tmul_v3(turned, d->now.R_WB + 9 * link->body, g);
+      sap_m3_tmul_v3(turned, kin->R_WB + 9 * link->body, g);
       sap_v3_cross(moment, B->h, turned);
       sap_v3_add_scaled(k + link->first_dof, g, B->mass);
       sap_v3_add(k + link->first_dof + 3, k + link->first_dof + 3, moment);
@@ -51,7 +57,7 @@ static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
   for (int32_t l = links.end; l-- > links.first;) {
     const sap_link* link = &d->links[l];
     for (int32_t i = link->first_dof; !link->lone && i < link->first_dof + link->ndofs; ++i) {
-      k[i] += sap_spatial_dot(d->now.S[i], d->F[l]);
+      k[i] += sap_spatial_dot(kin->S[i], d->F[l]);
     }
     if (!link->lone && link->parent >= 0) {
       sap_spatial_add_scaled(d->F[link->parent], d->F[l], 1.0);
@@ -59,26 +65,14 @@ static void add_weight(sap_dynamics* d, sap_dynamics_range links, double* k) {
   }
 }
 
-// Adds sign times the forces that dampers and springs make, and those of all else.
-static void add_forces(sap_dynamics* d, const sap_element_point* at, double sign, double* elastic,
-                       double* other) {
-  sap_dynamics_add_springs(d, at->q, sign, elastic);
-  sap_dynamics_add_elements(d, at, sign, elastic);
-  sap_dynamics_add_fluid(d, at->v, sign, elastic);
-  sap_dynamics_add_motors(d, at->q, at->v, at->input, sign, other);
-  sap_dynamics_add_gravity_compensation(d, sign, other);
-  sap_dynamics_add_applied(d, sign, other);
-}
-
-// A balance on its way.
-typedef struct balance {
-  const double *q, *v;
+typedef struct balance_task {
+  const sap_dynamics_state* at;
   const sap_momentum_step* step;
   double *residual, *load;
-} balance;
+} balance_task;
 
-// Those of a run of links, which follow one another.
-static sap_dynamics_range dofs_of(const sap_dynamics* d, sap_dynamics_range links) {
+// The dofs of consecutive links.
+static sap_dynamics_range link_dofs(const sap_dynamics* d, sap_dynamics_range links) {
   if (links.first >= links.end) {
     return (sap_dynamics_range){0, 0};
   }
@@ -86,45 +80,116 @@ static sap_dynamics_range dofs_of(const sap_dynamics* d, sap_dynamics_range link
   return (sap_dynamics_range){d->links[links.first].first_dof, last->first_dof + last->ndofs};
 }
 
-// Inertia, armature and dampers; no load yet.
+// Sets the residual to inertia, armature and dampers, and the load to zero.
 static void begin_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const balance* of = context;
-  const double per_dt = 1.0 / of->step->dt;
-  double* inertial = of->step->inertial;
-  d->kernels->momentum_forces(d, links, of->v, of->step, inertial);
-  const sap_dynamics_range dofs = dofs_of(d, links);
+  const balance_task* task = context;
+  const double per_dt = 1.0 / task->step->dt;
+  double* inertial = task->step->inertial;
+  d->kernels->momentum_forces(d, task->at, links, task->step, inertial);
+  const sap_dynamics_range dofs = link_dofs(d, links);
   for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    of->residual[i] = inertial[i] + (d->armature[i] * (of->v[i] - of->step->v0[i]) * per_dt +
-                                     d->damping[i] * of->v[i]);
+    task->residual[i] =
+        inertial[i] + (d->armature[i] * (task->at->v[i] - task->step->v0[i]) * per_dt +
+                       d->damping[i] * task->at->v[i]);
   }
-  for (int32_t i = dofs.first; of->load != NULL && i < dofs.end; ++i) {
-    of->load[i] = d->force[i] = 0.0;
+  for (int32_t i = dofs.first; task->load != NULL && i < dofs.end; ++i) {
+    task->load[i] = d->force[i] = 0.0;
   }
 }
 
-// From the forces in load and d->force: subtracts them from the residual and makes their load.
+// Subtracts the forces in load and d->force from the residual, and turns them into the load.
 static void end_balance(sap_dynamics* d, sap_dynamics_range links, void* context) {
-  const balance* of = context;
-  double *load = of->load, *k = d->force;
-  const sap_dynamics_range dofs = dofs_of(d, links);
+  const balance_task* task = context;
+  double *load = task->load, *k = d->force;
+  const sap_dynamics_range dofs = link_dofs(d, links);
   for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    of->residual[i] -= load[i] + k[i];
+    task->residual[i] -= load[i] + k[i];
   }
-  add_weight(d, links, k);
+  add_weight(d, task->at->kin, links, k);
   for (int32_t i = dofs.first; i < dofs.end; ++i) {
-    load[i] = fabs(load[i] - d->damping[i] * of->v[i]) + fabs(k[i]);
+    load[i] = fabs(load[i] - d->damping[i] * task->at->v[i]) + fabs(k[i]);
   }
 }
 
-void sap_dynamics_momentum_balance(sap_dynamics* d, const double* q, const double* v,
+void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at,
                                    const sap_momentum_step* step, double* residual, double* load) {
-  balance of = {q, v, step, residual, load};
-  const sap_element_point at = {q, v, step->input};
-  sap_dynamics_run_links(d, FORCES_WORK, begin_balance, &of);
+  balance_task task = {at, step, residual, load};
+  sap_dynamics_run_links(d, FORCES_WORK, begin_balance, &task);
   if (load != NULL) {
-    add_forces(d, &at, 1.0, load, d->force);
-    sap_dynamics_run_links(d, WEIGHT_WORK, end_balance, &of);
+    sap_dynamics_add_forces(d, at, 1.0, load, d->force);
+    sap_dynamics_run_links(d, WEIGHT_WORK, end_balance, &task);
   } else {
-    add_forces(d, &at, -1.0, residual, residual);
+    sap_dynamics_add_forces(d, at, -1.0, residual, residual);
   }
+}
+
+// Velocity (in d->V) and inertia of a link about its tree's O, of a lone link about its origin. The
+// link's parent must be done.
+static void find_link_state(sap_dynamics* d, const sap_dynamics_state* at, int32_t l,
+                            sap_inertia* inertia) {
+  const sap_kinematics* kin = at->kin;
+  const double* v = at->v;
+  const sap_link* link = &d->links[l];
+  double* V = d->V[l];
+  if (link->lone) {
+    const double zero[3] = {0.0, 0.0, 0.0};
+    const double* R = kin->R_WB + 9 * link->body;
+    sap_m3_mul_v3(V, R, v + link->first_dof + 3);
+    sap_v3_copy(V + 3, v + link->first_dof);
+    sap_inertia_move(inertia, &link->body_inertia, R, zero);
+    return;
+  }
+  *inertia = kin->inertia[l];
+  memset(V, 0, 6 * sizeof *V);
+  if (link->parent >= 0) {
+    memcpy(V, d->V[link->parent], 6 * sizeof *V);
+  }
+  for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
+    sap_spatial_add_scaled(V, kin->S[i], v[i]);
+  }
+}
+
+static void add_link(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,
+                     const sap_inertia* inertia, sap_diagnostics* out) {
+  const double* O = kin->p_WB + 3 * d->tree_root[d->links[l].tree];
+  const double* g = d->model->options.gravity;
+  double momentum[6], weighted[3], moment[3];
+  sap_inertia_mul(momentum, inertia, d->V[l]);
+  sap_v3_copy(weighted, inertia->h);
+  sap_v3_add_scaled(weighted, O, inertia->mass);
+  sap_v3_cross(moment, O, momentum + 3);
+  out->kinetic += 0.5 * sap_spatial_dot(momentum, d->V[l]);
+  out->potential_gravity -= sap_v3_dot(g, weighted);
+  out->mass += inertia->mass;
+  for (int i = 0; i < 3; ++i) {
+    out->p_WCm[i] += weighted[i];
+    out->linear_momentum[i] += momentum[i + 3];
+    out->angular_momentum[i] += momentum[i] + moment[i];
+  }
+}
+
+void sap_dynamics_diagnose(sap_dynamics* d, const sap_kinematics* kin, const double* v,
+                           sap_diagnostics* out) {
+  const sap_dynamics_state at = {.kin = kin, .v = v};
+  *out = (sap_diagnostics){0};
+  for (int32_t l = 0; l < d->nlinks; ++l) {
+    sap_inertia inertia;
+    find_link_state(d, &at, l, &inertia);
+    add_link(d, kin, l, &inertia, out);
+  }
+  for (int i = 0; i < 3; ++i) {
+    out->p_WCm[i] = out->mass > 0.0 ? out->p_WCm[i] / out->mass : 0.0;
+  }
+  for (int32_t i = 0; i < d->model->sizes.nv; ++i) {
+    out->kinetic += 0.5 * d->armature[i] * v[i] * v[i];
+  }
+  for (int32_t n = 0; n < d->nfloating; ++n) {
+    const sap_model_body* body = &d->model->bodies[d->floating[n]];
+    double p[3];
+    sap_kinematics_point(kin, d->floating[n], body->p_BCo, p);
+    out->potential_gravity +=
+        body->gravity_compensation * body->mass * sap_v3_dot(d->model->options.gravity, p);
+  }
+  out->potential_springs =
+      sap_dynamics_spring_energy(d, kin->q) + sap_dynamics_element_energy(d, kin);
 }

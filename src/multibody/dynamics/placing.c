@@ -6,15 +6,14 @@
 #include "core/memory.h"
 #include "multibody/dynamics/dynamics_data.h"
 
-// A moving body and its place in the order.
-typedef struct entry {
+typedef struct body_entry {
   int32_t unit;
-  int32_t level, hinges;  // -1 hinges: has other joints, or is a root
+  int32_t level, hinges;  // hinges -1: has other joints, or is a root
   int32_t position, id;
-} entry;
+} body_entry;
 
-static int compare(const void* a, const void* b) {
-  const entry *x = a, *y = b;
+static int compare_entries(const void* a, const void* b) {
+  const body_entry *x = a, *y = b;
   const int32_t differences[4] = {x->unit - y->unit, x->level - y->level, x->hinges - y->hinges,
                                   x->position - y->position};
   int k = 0;
@@ -24,7 +23,7 @@ static int compare(const void* a, const void* b) {
   return (differences[k] > 0) - (differences[k] < 0);
 }
 
-static int32_t hinges_of(const sap_model* model, const sap_model_body* body) {
+static int32_t count_hinges(const sap_model* model, const sap_model_body* body) {
   bool hinges = model->bodies[body->parent].tree >= 0;
   for (int32_t k = 0; hinges && k < body->njoints; ++k) {
     hinges = model->joints[model->body_joints[body->first_joint + k]].type == SAP_JOINT_HINGE;
@@ -32,23 +31,23 @@ static int32_t hinges_of(const sap_model* model, const sap_model_body* body) {
   return hinges ? body->njoints : -1;
 }
 
-// All moving bodies, as one unit; returns how many. `level` (bodies) is scratch.
-static int32_t list_bodies(const sap_model* model, int32_t* level, entry* entries) {
+// Lists all moving bodies as one unit; returns their number. level: scratch (bodies).
+static int32_t list_bodies(const sap_model* model, int32_t* level, body_entry* entries) {
   int32_t count = 0;
   for (int32_t n = 1; n < model->sizes.bodies; ++n) {
     const int32_t id = model->body_order[n];
     const sap_model_body* body = &model->bodies[id];
     if (body->tree >= 0) {
       level[id] = model->bodies[body->parent].tree >= 0 ? level[body->parent] + 1 : 0;
-      entries[count] = (entry){0, level[id], hinges_of(model, body), count, id};
+      entries[count] = (body_entry){0, level[id], count_hinges(model, body), count, id};
       ++count;
     }
   }
   return count;
 }
 
-// Of the entries from `at` on, how many go together.
-static int32_t run_length(const entry* entries, int32_t at, int32_t count) {
+// Number of entries from `at` on that form one group.
+static int32_t group_size(const body_entry* entries, int32_t at, int32_t count) {
   int32_t n = 1;
   while (n < SAP_QUAD && at + n < count && entries[at].hinges >= 0 &&
          entries[at + n].unit == entries[at].unit && entries[at + n].level == entries[at].level &&
@@ -58,10 +57,11 @@ static int32_t run_length(const entry* entries, int32_t at, int32_t count) {
   return n;
 }
 
-// Sorts the bodies, unit by unit; returns how many units there are. A unit ends where no tree and
-// no four reaches beyond. reach (count): how far from each position on; unit_of (bodies).
-static int32_t sort_bodies(const sap_model* model, entry* entries, int32_t count, int32_t* reach,
-                           int32_t* unit_of) {
+// Sorts the bodies unit by unit; returns the number of units. A unit ends where no tree and no group
+// extends further. reach: scratch, last position of the tree or group of a position (count); unit_of:
+// output (bodies).
+static int32_t sort_bodies(const sap_model* model, body_entry* entries, int32_t count,
+                           int32_t* reach, int32_t* unit_of) {
   int32_t units = 0, end = -1;
   for (int32_t i = count; i-- > 0;) {
     const int32_t tree = model->bodies[entries[i].id].tree;
@@ -71,21 +71,21 @@ static int32_t sort_bodies(const sap_model* model, entry* entries, int32_t count
       reach[i] = reach[k];
     }
   }
-  qsort(entries, (size_t)count, sizeof *entries, compare);
+  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   for (int32_t at = 0, n; at < count; at += n) {
-    n = run_length(entries, at, count);
+    n = group_size(entries, at, count);
     const int32_t first = entries[at].position, last = entries[at + n - 1].position;
     reach[first] = last > reach[first] ? last : reach[first];
   }
   for (int32_t i = 0; i < count; ++i) {
     units += i > end ? 1 : 0;
     end = reach[i] > end ? reach[i] : end;
-    reach[i] = units - 1;  // from here on the unit
+    reach[i] = units - 1;  // from here on: the unit
   }
   for (int32_t i = 0; i < count; ++i) {
     entries[i].unit = unit_of[entries[i].id] = reach[entries[i].position];
   }
-  qsort(entries, (size_t)count, sizeof *entries, compare);
+  qsort(entries, (size_t)count, sizeof *entries, compare_entries);
   return units;
 }
 
@@ -111,7 +111,7 @@ static void fill_hinge(const sap_model* model, const sap_body_lanes* four, int32
   }
 }
 
-static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count,
+static void fill_four(const sap_dynamics* d, const body_entry* entries, int32_t count,
                       sap_placing* placing) {
   const sap_model* model = d->model;
   sap_body_lanes* four = &placing->fours[placing->nfours++];
@@ -136,13 +136,13 @@ static void fill_four(const sap_dynamics* d, const entry* entries, int32_t count
   }
 }
 
-// And where the units begin in the steps. Counts only where there is no memory yet.
-static void make_steps(const sap_dynamics* d, const entry* entries, int32_t count,
+// Makes the steps and where units begin in them; only counts while there is no memory.
+static void make_steps(const sap_dynamics* d, const body_entry* entries, int32_t count,
                        sap_placing* placing) {
   int32_t unit = -1;
   placing->nsteps = placing->nfours = placing->nhinges = 0;
   for (int32_t at = 0, n; at < count; at += n) {
-    n = run_length(entries, at, count);
+    n = group_size(entries, at, count);
     const bool alone = n == 1;
     for (; unit < entries[at].unit; ++unit) {
       placing->units[unit + 1].step = placing->nsteps;
@@ -161,9 +161,9 @@ static void make_steps(const sap_dynamics* d, const entry* entries, int32_t coun
   placing->units[placing->nunits].step = placing->nsteps;
 }
 
-// Counts only where there is no memory yet.
-static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
-  int32_t used = SAP_QUAD, unit = -1;  // lanes of the last four, which is that unit's
+// Makes the groups of four links; only counts while there is no memory.
+static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
+  int32_t used = SAP_QUAD, unit = -1;  // quad of the last group, and its unit
   placing->nlinks = 0;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
@@ -186,7 +186,7 @@ static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placin
       continue;
     }
     sap_link_lanes* four = &placing->links[placing->nlinks - 1];
-    for (int lane = first; lane < SAP_QUAD; ++lane) {  // and for those to come
+    for (int lane = first; lane < SAP_QUAD; ++lane) {  // unused quad repeat it
       four->link[lane] = l;
       four->body[lane] = link->body;
       four->root[lane] = d->tree_root[link->tree];
@@ -205,14 +205,14 @@ static void make_links(const sap_dynamics* d, const int32_t* unit_of, sap_placin
   placing->units[placing->nunits].tree = d->model->sizes.trees;
 }
 
-static bool fill(const sap_dynamics* d, const entry* entries, int32_t count, const int32_t* unit_of,
-                 sap_placing* placing) {
+static bool fill_placing(const sap_dynamics* d, const body_entry* entries, int32_t count,
+                         const int32_t* unit_of, sap_placing* placing) {
   placing->units = sap_allocate((size_t)placing->nunits + 1, sizeof *placing->units);
   if (placing->units == NULL) {
     return false;
   }
   make_steps(d, entries, count, placing);
-  make_links(d, unit_of, placing);
+  make_link_groups(d, unit_of, placing);
   placing->fours = sap_allocate((size_t)placing->nfours, sizeof *placing->fours);
   placing->hinges = sap_allocate((size_t)placing->nhinges, sizeof *placing->hinges);
   placing->steps = sap_allocate((size_t)placing->nsteps, sizeof *placing->steps);
@@ -222,7 +222,7 @@ static bool fill(const sap_dynamics* d, const entry* entries, int32_t count, con
     return false;
   }
   make_steps(d, entries, count, placing);
-  make_links(d, unit_of, placing);
+  make_link_groups(d, unit_of, placing);
   return true;
 }
 
@@ -230,12 +230,12 @@ sap_status sap_placing_create(const sap_dynamics* d, sap_placing* placing, sap_e
   const size_t bodies = (size_t)d->model->sizes.bodies;
   int32_t* level = sap_allocate(bodies, sizeof *level);
   int32_t* unit_of = sap_allocate(bodies, sizeof *unit_of);
-  entry* entries = sap_allocate(bodies, sizeof *entries);
+  body_entry* entries = sap_allocate(bodies, sizeof *entries);
   bool complete = level != NULL && unit_of != NULL && entries != NULL;
   if (complete) {
     const int32_t count = list_bodies(d->model, level, entries);
     placing->nunits = sort_bodies(d->model, entries, count, level, unit_of);
-    complete = fill(d, entries, count, unit_of, placing);
+    complete = fill_placing(d, entries, count, unit_of, placing);
   }
   sap_free(level);
   sap_free(unit_of);

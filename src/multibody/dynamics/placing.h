@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In what order bodies are placed: level by level from the roots. Those of one level with hinges
-// alone, and equally many, are placed four at a time; so are the inertias of all links. Trees that
-// share a four make one unit; units, one after the other in the order of links, stand on their own
-// and can be placed side by side.
+// Order in which bodies are placed: level by level from the roots. Bodies of one level with the same
+// number of hinges and no other joints are placed four at a time, as are the inertias of all links.
+// Trees that share a group of four make one unit. Units follow one another in the order of links,
+// are independent, and can be placed side by side.
 #ifndef SAP_MULTIBODY_DYNAMICS_PLACING_H
 #define SAP_MULTIBODY_DYNAMICS_PLACING_H
 
@@ -13,10 +13,10 @@
 typedef struct sap_hinge_lanes {
   double axis[3][SAP_QUAD], p_BJ[3][SAP_QUAD], reference[SAP_QUAD];
   int32_t q_start[SAP_QUAD], v_start[SAP_QUAD];
-  bool anchored;  // where the hinges before it are
+  bool anchored;  // same anchor as the hinge before it
 } sap_hinge_lanes;
 
-// Four bodies; where there are fewer the first stands for the rest.
+// Four bodies; unused quad repeat the first.
 typedef struct sap_body_lanes {
   int32_t body[SAP_QUAD], parent[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
   int32_t first_hinge, nhinges;
@@ -28,16 +28,16 @@ typedef struct sap_link_lanes {
   double mass[SAP_QUAD], h[3][SAP_QUAD], I[6][SAP_QUAD];
 } sap_link_lanes;
 
-// What comes before a unit.
+// Where a unit begins: steps, groups of four links, links of the dynamics, trees.
 typedef struct sap_placing_unit {
-  int32_t step, four, link, tree;  // in steps, links (four at a time), the dynamics' links, trees
+  int32_t step, four, link, tree;
 } sap_placing_unit;
 
 typedef struct sap_placing {
   int32_t nunits;
-  sap_placing_unit* units;  // and where the last one ends                  (nunits + 1)
+  sap_placing_unit* units;  // then the end of the last one                 (nunits + 1)
   int32_t nsteps;
-  int32_t* steps;  // a body to be placed alone, or -1 - four                   (nsteps)
+  int32_t* steps;  // a body to place alone, or -1 - index in fours                   (nsteps)
   int32_t nfours, nhinges;
   sap_body_lanes* fours;    //                                                  (nfours)
   sap_hinge_lanes* hinges;  //                                                  (nhinges)
@@ -47,7 +47,7 @@ typedef struct sap_placing {
 
 typedef struct sap_dynamics sap_dynamics;
 
-// When the links stand.
+// The dynamics' links must be made.
 sap_status sap_placing_create(const sap_dynamics* dynamics, sap_placing* placing, sap_error* error);
 void sap_placing_clear(sap_placing* placing);
 

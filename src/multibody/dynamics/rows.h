@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A few rows of a Jacobian that are zero but on the trees they touch.
+// Up to 6 rows of a Jacobian, zero except on the trees they touch.
 #ifndef SAP_MULTIBODY_DYNAMICS_ROWS_H
 #define SAP_MULTIBODY_DYNAMICS_ROWS_H
 
@@ -10,22 +10,23 @@ enum { SAP_ROWS_MAX = 6 };
 typedef struct sap_rows {
   const sap_model* model;
   int32_t nrows;
-  int32_t ntrees;  // touched
-  int32_t* trees;  // which                                            (trees)
+  int32_t ntrees;  // number of trees touched
+  int32_t* trees;  // their ids                                        (trees)
   bool* touched;   //                                                  (trees)
-  double* values;  // row r stands at values + r nv                    (SAP_ROWS_MAX nv)
-  // By sap_rows_pack.
+  double* values;  // row r is at values + r nv                    (SAP_ROWS_MAX nv)
+  // Set by sap_rows_pack.
   int32_t nparts;
   int32_t* part_trees;   //                                                  (trees)
   const double** parts;  // J on part_trees[i], column-major                 (trees)
   double* packed;        // their memory                                     (SAP_ROWS_MAX nv)
 } sap_rows;
 
-// Start from {0}. The clearing function may also be called on that.
+// Allocates; on failure *rows is {0}.
 sap_status sap_rows_create(const sap_model* model, sap_rows* rows, sap_error* error);
+// Releases the memory; {0} is allowed.
 void sap_rows_clear(sap_rows* rows);
 
-// Empty rows.
+// Starts `nrows` empty rows.
 void sap_rows_begin(sap_rows* rows, int32_t nrows);
 // Must be called before entries on a tree's velocities are written.
 void sap_rows_touch(sap_rows* rows, int32_t tree);
@@ -34,10 +35,9 @@ static inline double* sap_rows_at(const sap_rows* rows, int32_t r) {
 }
 // Row r times v (nv).
 double sap_rows_times(const sap_rows* rows, int32_t r, const double* v);
-// Row r of the touched trees added to out (nv), times s.
+// out += s times row r, on the touched trees (nv).
 void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out);
-// Makes the parts of rows first ... first + count - 1; trees on which all their entries are zero
-// have none.
+// Packs rows first ... first + count - 1 into parts; trees on which all entries are zero have none.
 void sap_rows_pack(sap_rows* rows, int32_t first, int32_t count);
 
 #endif

@@ -1,33 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The built-in multibody engine: its memory, its kinematics and its controls. Kinematics are
-// computed when someone comes with other positions than the last ones, compared bit by bit: the
-// stepper asks several questions at each point.
+// The built-in multibody engine: memory, snapshots of kinematics, and what a user sets or reads
+// between steps: controls, applied forces, locks, switches, poses, energies.
 #include <string.h>
 
+#include <sapstep/multibody.h>
+
 #include "core/memory.h"
+#include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q) {
-  sap_dynamics* dynamics = multibody->dynamics;
-  if (sap_dynamics_stands_at(dynamics, q)) {
-    return dynamics;
+// Returns the role of the snapshot of q, SAP_SNAPSHOTS if there is none.
+static int find_snapshot(const sap_multibody* multibody, const double* q) {
+  int role = 0;
+  while (role < SAP_SNAPSHOTS && !sap_kinematics_is_at(&multibody->snapshots[role], q)) {
+    ++role;
   }
-  const bool known = sap_dynamics_has_kept(dynamics, q);
-  if (known || multibody->looked_at) {
-    sap_dynamics_exchange(dynamics);
-    multibody->looked_at = !multibody->looked_at;
-  }
-  if (!known) {
-    sap_dynamics_set_positions(dynamics, q);
-  }
-  return dynamics;
+  return role;
 }
 
-sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q) {
-  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
-  multibody->looked_at = true;
-  return dynamics;
+const sap_kinematics* sap_multibody_kinematics(sap_multibody* multibody, const double* q) {
+  int role = find_snapshot(multibody, q);
+  if (role == SAP_SNAPSHOTS) {
+    role = SAP_SNAPSHOT_NEXT;
+    sap_kinematics_set(&multibody->snapshots[role], q);
+  }
+  return &multibody->snapshots[role];
+}
+
+const sap_kinematics* sap_multibody_start_kinematics(sap_multibody* multibody, const double* q) {
+  sap_kinematics* start = &multibody->snapshots[SAP_SNAPSHOT_START];
+  sap_kinematics* found =
+      &multibody->snapshots[sap_multibody_kinematics(multibody, q) - multibody->snapshots];
+  if (found != start) {
+    const sap_kinematics old = *start;
+    *start = *found;
+    *found = old;
+  }
+  return start;
+}
+
+sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error) {
+  return id >= 0 && id < count
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 0 to %d", what, id, count - 1);
+}
+
+static sap_status create_parts(sap_multibody* m, sap_error* error) {
+  const sap_model* model = m->model;
+  const sap_model_sizes* sizes = &model->sizes;
+  if ((m->control = sap_allocate((size_t)sizes->nu, sizeof *m->control)) == NULL ||
+      (m->input = sap_allocate((size_t)sizes->nu, sizeof *m->input)) == NULL ||
+      (m->act = sap_allocate((size_t)sizes->na, sizeof *m->act)) == NULL ||
+      (m->q_next = sap_allocate((size_t)sizes->nq, sizeof *m->q_next)) == NULL ||
+      (m->rotations = sap_allocate((size_t)sizes->joints, sizeof *m->rotations)) == NULL ||
+      (m->acceleration = sap_allocate((size_t)sizes->nv, sizeof *m->acceleration)) == NULL ||
+      (m->poses = sap_allocate((size_t)sizes->bodies, 12 * sizeof *m->poses)) == NULL ||
+      (m->carrier = sap_allocate((size_t)sizes->bodies, sizeof *m->carrier)) == NULL ||
+      (m->shape_on = sap_allocate((size_t)sizes->shapes, sizeof *m->shape_on)) == NULL ||
+      (m->start.q0 = sap_allocate((size_t)sizes->nq, sizeof *m->start.q0)) == NULL ||
+      (m->start.v0 = sap_allocate((size_t)sizes->nv, sizeof *m->start.v0)) == NULL ||
+      (m->start.input = sap_allocate((size_t)sizes->nu, sizeof *m->start.input)) == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+  }
+  SAP_TRY(sap_momentum_memory_create(model, &m->momenta, error));
+  SAP_TRY(sap_evaluation_point_create(model, &m->point, error));
+  SAP_TRY(sap_dynamics_create(model, &m->dynamics, error));
+  for (int i = 0; i < SAP_SNAPSHOTS; ++i) {
+    SAP_TRY(sap_kinematics_create(&m->snapshots[i], m->dynamics, error));
+  }
+  SAP_TRY(sap_collision_create(model, &m->collision, error));
+  return sap_assembly_create(model, &m->assembly, error);
 }
 
 sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
@@ -42,41 +88,7 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   multibody->model = model;
-  multibody->control = sap_allocate((size_t)model->sizes.nu, sizeof(double));
-  multibody->input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
-  multibody->act = sap_allocate((size_t)model->sizes.na, sizeof(double));
-  multibody->q_next = sap_allocate((size_t)model->sizes.nq, sizeof(double));
-  multibody->turns = sap_allocate((size_t)model->sizes.joints, sizeof *multibody->turns);
-  multibody->reaction = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-  multibody->poses = sap_allocate((size_t)model->sizes.bodies, 12 * sizeof(double));
-  multibody->carrier = sap_allocate((size_t)model->sizes.bodies, sizeof(int32_t));
-  multibody->shape_on = sap_allocate((size_t)model->sizes.shapes, sizeof(bool));
-  multibody->start.q0 = sap_allocate((size_t)model->sizes.nq, sizeof(double));
-  multibody->start.v0 = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-  multibody->start.input = sap_allocate((size_t)model->sizes.nu, sizeof(double));
-  sap_status status = SAP_STATUS_OK;
-  if (multibody->control == NULL || multibody->input == NULL || multibody->act == NULL ||
-      multibody->poses == NULL || multibody->q_next == NULL || multibody->turns == NULL ||
-      multibody->reaction == NULL || multibody->carrier == NULL || multibody->shape_on == NULL ||
-      multibody->start.q0 == NULL || multibody->start.v0 == NULL ||
-      multibody->start.input == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_momentum_records_create(model, &multibody->momenta, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_evaluation_point_create(model, &multibody->point, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_dynamics_create(model, &multibody->dynamics, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_collision_create(model, &multibody->collision, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_assembly_create(model, &multibody->assembly, error);
-  }
+  const sap_status status = create_parts(multibody, error);
   if (status != SAP_STATUS_OK) {
     sap_multibody_destroy(multibody);
     return status;
@@ -94,6 +106,9 @@ void sap_multibody_destroy(sap_multibody* multibody) {
     return;
   }
   sap_threads_destroy(multibody->threads);
+  for (int i = 0; i < SAP_SNAPSHOTS; ++i) {
+    sap_kinematics_clear(&multibody->snapshots[i]);
+  }
   sap_dynamics_destroy(multibody->dynamics);
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);
@@ -101,11 +116,11 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_free(multibody->input);
   sap_free(multibody->act);
   sap_free(multibody->q_next);
-  sap_free(multibody->reaction);
-  sap_free(multibody->turns);
+  sap_free(multibody->acceleration);
+  sap_free(multibody->rotations);
   sap_free(multibody->poses);
   sap_free(multibody->carrier);
-  sap_momentum_records_clear(&multibody->momenta);
+  sap_momentum_memory_clear(&multibody->momenta);
   sap_free(multibody->start.q0);
   sap_free(multibody->start.v0);
   sap_free(multibody->start.input);
@@ -126,12 +141,20 @@ sap_status sap_multibody_set_control(sap_multibody* multibody, const double* con
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
   const int32_t nu = multibody->model->sizes.nu;
-  const sap_status status = sap_check_numbers("control", control, nu, error);
-  if (status == SAP_STATUS_OK && nu > 0) {
+  SAP_TRY(sap_check_numbers("control", control, nu, error));
+  if (nu > 0) {
     memcpy(multibody->control, control, (size_t)nu * sizeof *control);
     sap_multibody_set_input(multibody, multibody->act);
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+void sap_multibody_set_input(sap_multibody* multibody, const double* act) {
+  const sap_model* model = multibody->model;
+  for (int32_t i = 0; i < model->sizes.nu; ++i) {
+    const int32_t at = model->actuators[i].act;
+    multibody->input[i] = at < 0 ? multibody->control[i] : act[at];
+  }
 }
 
 sap_status sap_multibody_set_control_function(sap_multibody* multibody,
@@ -145,18 +168,118 @@ sap_status sap_multibody_set_control_function(sap_multibody* multibody,
   return SAP_STATUS_OK;
 }
 
+sap_status sap_multibody_set_applied_forces(sap_multibody* multibody, const double* tau,
+                                            sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  if (tau != NULL) {
+    SAP_TRY(sap_check_numbers("tau", tau, multibody->model->sizes.nv, error));
+  }
+  sap_dynamics_set_applied_forces(multibody->dynamics, tau);
+  return SAP_STATUS_OK;
+}
+
+// Copies a vector; NULL: zero.
+static sap_status copy_vector(const char* what, const double* from, double out[3],
+                              sap_error* error) {
+  const sap_status status = from == NULL ? SAP_STATUS_OK : sap_check_numbers(what, from, 3, error);
+  for (int i = 0; i < 3; ++i) {
+    out[i] = from != NULL ? from[i] : 0.0;
+  }
+  return status;
+}
+
+sap_status sap_multibody_set_applied_wrench(sap_multibody* multibody, int32_t body,
+                                            const double p_BP[3], const double force[3],
+                                            const double moment[3], sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
+  sap_applied_wrench wrench = {.used = force != NULL || moment != NULL};
+  SAP_TRY(copy_vector("p_BP", p_BP, wrench.p_BP, error));
+  SAP_TRY(copy_vector("force", force, wrench.force, error));
+  SAP_TRY(copy_vector("moment", moment, wrench.moment, error));
+  sap_dynamics_set_applied_wrench(multibody->dynamics, body, &wrench);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool locked,
+                              sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
+  const sap_model_joint_data* data = &multibody->model->joints[joint];
+  for (int32_t i = data->v_start; i < data->v_start + data->nv; ++i) {
+    sap_dynamics_locked(multibody->dynamics)[i] = locked;
+  }
+  sap_momentum_memory_forget(&multibody->momenta);
+  sap_multibody_find_carriers(multibody);
+  return SAP_STATUS_OK;
+}
+
+// Returns the switches of a kind and their number; NULL for an unknown kind.
+static bool* find_switches(sap_multibody* multibody, sap_switch kind, int32_t* count) {
+  const sap_model_sizes* sizes = &multibody->model->sizes;
+  switch (kind) {
+    case SAP_SWITCH_EQUALITY:
+      *count = sizes->equalities;
+      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_EQUALITY);
+    case SAP_SWITCH_SPRING:
+      *count = sizes->springs;
+      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_SPRING);
+    case SAP_SWITCH_BUSHING:
+      *count = sizes->bushings;
+      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_BUSHING);
+    case SAP_SWITCH_ACTUATOR:
+      *count = sizes->actuators;
+      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_ACTUATOR);
+    case SAP_SWITCH_JOINT_LIMIT:
+      *count = sizes->joints;
+      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_JOINT_LIMIT);
+    case SAP_SWITCH_JOINT_FRICTION:
+      *count = sizes->joints;
+      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_JOINT_FRICTION);
+    case SAP_SWITCH_TENDON_LIMIT:
+      *count = sizes->tendons;
+      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_TENDON_LIMIT);
+    case SAP_SWITCH_TENDON_FRICTION:
+      *count = sizes->tendons;
+      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_TENDON_FRICTION);
+    case SAP_SWITCH_SHAPE:
+      *count = sizes->shapes;
+      return multibody->shape_on;
+  }
+  return NULL;
+}
+
+sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id, bool enabled,
+                                sap_error* error) {
+  int32_t count = 0;
+  bool* flags = multibody != NULL ? find_switches(multibody, kind, &count) : NULL;
+  if (flags == NULL) {
+    return multibody == NULL
+               ? sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL")
+               : sap_fail(error, SAP_STATUS_ARGUMENT, "kind = %d is not a sap_switch", (int)kind);
+  }
+  SAP_TRY(sap_multibody_check_id("id", id, count, error));
+  flags[id] = enabled;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_multibody_closure(sap_multibody* multibody, const double* q, double* gap,
                                  sap_error* error) {
   if (multibody == NULL || gap == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody or gap is NULL");
   }
-  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
-  if (status == SAP_STATUS_OK) {
-    const bool any = multibody->model->sizes.equalities > 0;
-    *gap =
-        any ? sap_assembly_closure(multibody->assembly, sap_multibody_look(multibody, q), q) : 0.0;
+  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
+  *gap = 0.0;
+  if (multibody->model->sizes.equalities > 0) {
+    *gap = sap_assembly_closure(multibody->assembly, sap_multibody_start_kinematics(multibody, q));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, int32_t body,
@@ -164,15 +287,42 @@ sap_status sap_multibody_body_pose(sap_multibody* multibody, const double* q, in
   if (multibody == NULL || p_WB == NULL || q_WB == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_WB or q_WB is NULL");
   }
-  if (body < 0 || body >= multibody->model->sizes.bodies) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "body = %d must be 0 to %d", body,
-                    multibody->model->sizes.bodies - 1);
+  SAP_TRY(sap_multibody_check_id("body", body, multibody->model->sizes.bodies, error));
+  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
+  const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, q);
+  memcpy(p_WB, kin->p_WB + 3 * (size_t)body, 3 * sizeof(double));
+  memcpy(q_WB, kin->q_WB + 4 * (size_t)body, 4 * sizeof(double));
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* q, int32_t body,
+                                        const double p_BP[3], double* J, sap_error* error) {
+  if (multibody == NULL || J == NULL || p_BP == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_BP or J is NULL");
   }
-  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
-  if (status == SAP_STATUS_OK) {
-    const sap_dynamics* dynamics = sap_multibody_look(multibody, q);
-    memcpy(p_WB, sap_dynamics_p_WB(dynamics) + 3 * (size_t)body, 3 * sizeof(double));
-    memcpy(q_WB, sap_dynamics_q_WB(dynamics) + 4 * (size_t)body, 4 * sizeof(double));
+  const sap_model* model = multibody->model;
+  SAP_TRY(sap_multibody_check_id("body", body, model->sizes.bodies, error));
+  SAP_TRY(sap_check_numbers("q", q, model->sizes.nq, error));
+  SAP_TRY(sap_check_numbers("p_BP", p_BP, 3, error));
+  sap_dynamics_point_jacobian(multibody->dynamics, sap_multibody_kinematics(multibody, q), body,
+                              p_BP, J);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_multibody_diagnose(sap_multibody* multibody, const sap_state* state,
+                                  sap_diagnostics* out, sap_error* error) {
+  if (multibody == NULL || state == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, state or out is NULL");
   }
-  return status;
+  const sap_model_sizes sizes = sap_model_get_sizes(multibody->model);
+  if (state->nq != sizes.nq || state->nv != sizes.nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state has nq = %d, nv = %d, the model nq = %d, nv = %d", state->nq, state->nv,
+                    sizes.nq, sizes.nv);
+  }
+  SAP_TRY(sap_check_numbers("q", state->q, sizes.nq, error));
+  SAP_TRY(sap_check_numbers("v", state->v, sizes.nv, error));
+  sap_dynamics_diagnose(multibody->dynamics, sap_multibody_start_kinematics(multibody, state->q),
+                        state->v, out);
+  return SAP_STATUS_OK;
 }

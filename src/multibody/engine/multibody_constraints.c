@@ -1,145 +1,253 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The constraints of a step of the built-in multibody engine, and what they miss.
+// The constraints of a step, evaluated at q0 or at the expected q^theta, and their closure error.
 #include <string.h>
 
-#include <sapstep/multibody.h>
-
-#include "multibody/assembly/assembly.h"
+#include "core/memory.h"
+#include "math/vector3.h"
 #include "multibody/engine/multibody_data.h"
-#include "multibody/engine/multibody_point.h"
 #include "multibody/model/model_data.h"
 
-// Where the equalities would be after a step with v, before anything at q0 is looked at.
-static void predict(sap_multibody* multibody, const sap_step_context* step, bool within) {
-  const double* v = step->v_guess;
+// Normals that turn by more than acos of this within part of a step are not the same contact.
+#define SAME_NORMAL 0.9
+
+sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_point* point,
+                                       sap_error* error) {
+  point->q = sap_allocate((size_t)model->sizes.nq, sizeof(double));
+  point->moved = sap_allocate((size_t)model->sizes.nv, sizeof(double));
+  return point->q != NULL && point->moved != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: point of evaluation");
+}
+
+void sap_evaluation_point_clear(sap_evaluation_point* point) {
+  sap_free(point->q);
+  sap_free(point->moved);
+  sap_free(point->contacts);
+  sap_free(point->within);
+  sap_free(point->change);
+  memset(point, 0, sizeof *point);
+}
+
+// Stores the contacts at q0.
+static sap_status store_contacts(sap_evaluation_point* point, const sap_contact* contacts,
+                                 int32_t count, sap_error* error) {
+  SAP_TRY(SAP_GROW(&point->contacts, &point->capacity, count, error));
+  SAP_TRY(SAP_GROW(&point->within, &point->within_capacity, count, error));
+  SAP_TRY(SAP_GROW(&point->change, &point->change_capacity, 4 * count, error));
+  point->count = count;
+  if (count > 0) {
+    memcpy(point->contacts, contacts, (size_t)count * sizeof *contacts);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Chooses the contacts that penetrate at q0 (kin) and did so one step before, and stores their
+// velocities at v_guess; returns true if there are some.
+static bool choose_contacts(sap_evaluation_point* point, const sap_assembly* assembly,
+                            const sap_kinematics* kin, const sap_step_context* step) {
+  bool any = false;
+  for (int32_t i = 0; i < point->count; ++i) {
+    sap_contact contact = point->contacts[i];
+    bool* within = &point->within[i];
+    *within = contact.phi <= 0.0;
+    if (*within) {
+      sap_assembly_contact_velocity(assembly, kin, step->v0_free, &contact);
+      *within = sap_step_contact_is_within(step, contact.phi, contact.vc[2]);
+    }
+    if (*within) {
+      sap_assembly_contact_velocity(assembly, kin, step->v_guess, &contact);
+      sap_m3_mul_v3(point->change + 4 * i, contact.R_WC, contact.vc);
+    }
+    any = any || *within;
+  }
+  return any;
+}
+
+static bool is_before(const sap_contact* a, const sap_contact* b) {
+  return a->shape_A != b->shape_A   ? a->shape_A < b->shape_A
+         : a->shape_B != b->shape_B ? a->shape_B < b->shape_B
+                                    : a->feature < b->feature;
+}
+
+// Fills `change` and contact->phi. change[0 .. 2] comes in as the velocity of the contact at q0, world
+// frame; `contact` is the one at q^theta and `start` the same contact at q0.
+static sap_status find_change(const sap_evaluation_point* point, const sap_assembly* assembly,
+                              const sap_kinematics* kin, const sap_step_context* step,
+                              const sap_contact* start, sap_contact* contact, double change[4],
+                              sap_error* error) {
+  sap_contact_move move = {.phi0 = start->phi, .phi_theta = contact->phi};
+  sap_contact_block block = {0};
+  memcpy(move.normal0, start->R_WC + 6, sizeof move.normal0);
+  memcpy(move.R_WC_theta, contact->R_WC, sizeof move.R_WC_theta);
+  memcpy(move.velocity0, change, sizeof move.velocity0);
+  sap_assembly_contact_velocity(assembly, kin, point->moved, contact);
+  move.normal_displacement = contact->vc[2];
+  sap_assembly_contact_velocity(assembly, kin, step->v_guess, contact);
+  memcpy(move.velocity_theta, contact->vc, sizeof move.velocity_theta);
+  SAP_TRY(sap_contact_block_move(step, &move, &block, error));
+  memcpy(change, block.velocity_change, sizeof block.velocity_change);
+  change[3] = block.gap_change;
+  contact->phi = block.phi0;
+  memset(contact->vc, 0, sizeof contact->vc);
+  return SAP_STATUS_OK;
+}
+
+// Replaces the chosen contacts in `contacts` by the same ones among those found at q^theta (kin);
+// the others are no longer chosen.
+static sap_status replace_contacts(sap_multibody* multibody, const sap_kinematics* kin,
+                                   const sap_step_context* step, const sap_contact* found,
+                                   int32_t count, sap_error* error) {
+  sap_evaluation_point* point = &multibody->point;
+  int32_t k = 0;
+  for (int32_t i = 0; i < point->count; ++i) {
+    const sap_contact* start = &point->contacts[i];
+    while (k < count && is_before(&found[k], start)) {
+      ++k;
+    }
+    const sap_contact* other = &found[k];
+    point->within[i] = point->within[i] && k < count && !is_before(start, other) &&
+                       sap_v3_dot(start->R_WC + 6, other->R_WC + 6) > SAME_NORMAL;
+    if (point->within[i]) {
+      multibody->contacts[i] = *other;
+      SAP_TRY(find_change(point, multibody->assembly, kin, step, start, &multibody->contacts[i],
+                          point->change + 4 * i, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Stores where the equalities would be after a step with v_guess.
+static void predict_equalities(sap_multibody* multibody, const sap_step_context* step,
+                               bool within) {
   if (multibody->model->sizes.equalities == 0) {
     return;
   }
-  sap_dynamics_move(multibody->dynamics, step->q0, v, step->dt, NULL, multibody->q_next);
-  const sap_dynamics* dynamics = sap_multibody_at(multibody, multibody->q_next);
+  sap_manifold_integrate_threads(multibody->model, multibody->threads, step->q0, step->v_guess,
+                                 step->dt, NULL, multibody->q_next);
+  const sap_kinematics* kin = sap_multibody_kinematics(multibody, multibody->q_next);
   if (within) {
-    sap_assembly_predict_rates(multibody->assembly, dynamics, multibody->q_next, v);
+    sap_assembly_predict_rates(multibody->assembly, kin, step->v_guess);
   } else {
-    sap_assembly_predict(multibody->assembly, dynamics, multibody->q_next);
+    sap_assembly_predict(multibody->assembly, kin);
   }
 }
 
-// From the contacts at q0 to those at the point within the step, and what else is asked there.
-static sap_status go_within(sap_multibody* multibody, const sap_step_context* step,
-                            sap_error* error) {
-  sap_evaluation_point* point = &multibody->point;
-  sap_assembly* assembly = multibody->assembly;
-  const sap_dynamics* dynamics = sap_multibody_look(multibody, step->q0);
-  sap_assembly_start_gaps(assembly, dynamics, step->q0);
-  SAP_TRY(sap_evaluation_point_set(point, multibody->model, step, error));
-  sap_assembly_set_point(assembly, point->q, point->moved);
-  sap_evaluation_point_restore(point, multibody->contacts);
-  if (!sap_evaluation_point_choose(point, assembly, dynamics, step)) {
-    return SAP_STATUS_OK;
-  }
-  dynamics = sap_multibody_at(multibody, point->q);
-  const sap_collision_query query = {.p_WB = sap_dynamics_p_WB(dynamics),
-                                     .R_WB = sap_dynamics_R_WB(dynamics)};
-  sap_contact_list found = {NULL, 0};
-  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found.contacts, &found.count, error));
-  return sap_evaluation_point_replace(point, assembly, dynamics, step, &found, multibody->contacts,
-                                      error);
-}
-
-// The kinematics stand at the point of evaluation afterwards.
-static sap_status add_contacts(sap_multibody* multibody, const double* q0, bool within,
-                               const sap_regularization* regularization, sap_problem* problem,
-                               sap_error* error) {
-  sap_assembly* assembly = multibody->assembly;
-  if (!within) {
-    return sap_assembly_add_contacts(assembly, sap_multibody_at(multibody, q0), multibody->contacts,
-                                     &multibody->contact_count, regularization, problem, error);
-  }
-  sap_evaluation_point* point = &multibody->point;
-  sap_status status = SAP_STATUS_OK;
-  multibody->contact_count = 0;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < point->count; ++i) {
-    const bool there = point->within[i];
-    const sap_dynamics* dynamics = sap_multibody_at(multibody, there ? point->q : q0);
-    sap_contact* contact = &multibody->contacts[multibody->contact_count];
-    int32_t added = 1;
-    *contact = multibody->contacts[i];
-    sap_assembly_set_change(assembly, there ? point->change + 4 * i : NULL);
-    status = sap_assembly_add_contacts(assembly, dynamics, contact, &added, regularization, problem,
-                                       error);
-    point->within[multibody->contact_count] = there;
-    multibody->contact_count += added;
-  }
-  sap_assembly_set_change(assembly, NULL);
-  (void)sap_multibody_at(multibody, point->q);
-  return status;
-}
-
-static void copy(double* to, const double* from, int32_t count) {
-  memcpy(to, from, (size_t)count * sizeof *to);
-}
-
-// Rigid contacts must be known before they close: poses a step of v* later.
+// Fills multibody->poses for a step of v*: rigid contacts must be known before they close.
 static void look_ahead(sap_multibody* multibody, const sap_step_context* step,
                        const double* v_star) {
   const size_t bodies = (size_t)multibody->model->sizes.bodies;
-  sap_dynamics_move(multibody->dynamics, step->q0, v_star, step->dt, NULL, multibody->q_next);
-  const sap_dynamics* dynamics = sap_multibody_at(multibody, multibody->q_next);
-  memcpy(multibody->poses, sap_dynamics_p_WB(dynamics), 3 * bodies * sizeof(double));
-  memcpy(multibody->poses + 3 * bodies, sap_dynamics_R_WB(dynamics), 9 * bodies * sizeof(double));
+  sap_manifold_integrate_threads(multibody->model, multibody->threads, step->q0, v_star, step->dt,
+                                 NULL, multibody->q_next);
+  const sap_kinematics* kin = sap_multibody_kinematics(multibody, multibody->q_next);
+  memcpy(multibody->poses, kin->p_WB, 3 * bodies * sizeof(double));
+  memcpy(multibody->poses + 3 * bodies, kin->R_WB, 9 * bodies * sizeof(double));
+}
+
+// Moves the point of evaluation to the expected q^theta: sets start->kin and start->moved, and takes
+// the contacts that stay closed from there.
+static sap_status move_to_point(sap_multibody* multibody, const sap_step_context* step,
+                                sap_assembly_start* start, sap_error* error) {
+  sap_evaluation_point* point = &multibody->point;
+  sap_kinematics* kin = &multibody->snapshots[SAP_SNAPSHOT_POINT];
+  const sap_contact* found = NULL;
+  int32_t count = 0;
+  sap_assembly_predict(multibody->assembly, start->kin);
+  SAP_TRY(sap_step_displacement(step, multibody->model->sizes.nv, point->moved, error));
+  sap_manifold_integrate(multibody->model, step->q0, point->moved, 1.0, point->q);
+  if (point->count > 0) {
+    memcpy(multibody->contacts, point->contacts, (size_t)point->count * sizeof *point->contacts);
+  }
+  const bool any = choose_contacts(point, multibody->assembly, start->kin, step);
+  if (!sap_kinematics_is_at(kin, point->q)) {
+    sap_kinematics_set(kin, point->q);
+  }
+  start->kin = kin;
+  start->moved = point->moved;
+  if (!any) {
+    return SAP_STATUS_OK;
+  }
+  const sap_collision_query query = {.p_WB = kin->p_WB, .R_WB = kin->R_WB};
+  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
+  return replace_contacts(multibody, kin, step, found, count, error);
+}
+
+// Adds each contact at its own point: q0 (kin0) or q^theta (start->kin).
+static sap_status add_moved_contacts(sap_multibody* multibody, const sap_kinematics* kin0,
+                                     const sap_assembly_start* start, sap_problem* problem,
+                                     sap_error* error) {
+  sap_evaluation_point* point = &multibody->point;
+  multibody->contact_count = 0;
+  for (int32_t i = 0; i < point->count; ++i) {
+    const bool within = point->within[i];
+    sap_assembly_start at = *start;
+    sap_contact* contact = &multibody->contacts[multibody->contact_count];
+    sap_contact_list one = {contact, 1, within ? point->change + 4 * i : NULL};
+    at.kin = within ? start->kin : kin0;
+    *contact = multibody->contacts[i];
+    SAP_TRY(sap_assembly_add_contacts(multibody->assembly, &at, &one, problem, error));
+    point->within[multibody->contact_count] = within;
+    multibody->contact_count += one.count;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_contacts(sap_multibody* multibody, const sap_assembly_start* start,
+                               sap_problem* problem, sap_error* error) {
+  sap_contact_list all = {multibody->contacts, multibody->contact_count, NULL};
+  SAP_TRY(sap_assembly_add_contacts(multibody->assembly, start, &all, problem, error));
+  multibody->contact_count = all.count;
+  return SAP_STATUS_OK;
+}
+
+static void store_start(sap_multibody* multibody, const sap_step_context* step) {
+  const sap_model_sizes* sizes = &multibody->model->sizes;
+  memcpy(multibody->start.q0, step->q0, (size_t)sizes->nq * sizeof(double));
+  memcpy(multibody->start.v0, step->v0_free, (size_t)sizes->nv * sizeof(double));
+  memcpy(multibody->start.input, multibody->input, (size_t)sizes->nu * sizeof(double));
+}
+
+static sap_status add_constraints(sap_multibody* multibody, const sap_step_context* step,
+                                  sap_problem* problem, sap_error* error) {
+  sap_assembly* assembly = multibody->assembly;
+  // A position step with the end velocity alone is first order wherever J is taken.
+  const bool within = step->stage_theta_vq < 1.0;
+  store_start(multibody, step);
+  const sap_kinematics* kin0 = sap_multibody_start_kinematics(multibody, step->q0);
+  predict_equalities(multibody, step, within);
+  if (!multibody->detected) {  // else called again in the same step
+    if (step->rigid) {
+      look_ahead(multibody, step, sap_problem_v_star(problem));
+    }
+    SAP_TRY(sap_multibody_find_contacts(multibody, kin0, step->dt, step->rigid, error));
+    multibody->detected = true;
+    SAP_TRY(store_contacts(&multibody->point, multibody->contacts,
+                           within ? multibody->contact_count : 0, error));
+  }
+  multibody->collected = false;
+  sap_assembly_start start = {.dynamics = multibody->dynamics,
+                              .kin = kin0,
+                              .q0 = step->q0,
+                              .v0 = step->v0_free,
+                              .input = multibody->input,
+                              .regularization = &step->regularization};
+  sap_assembly_begin(assembly);
+  if (within) {
+    SAP_TRY(move_to_point(multibody, step, &start, error));
+    SAP_TRY(add_moved_contacts(multibody, kin0, &start, problem, error));
+  } else {
+    SAP_TRY(add_contacts(multibody, &start, problem, error));
+  }
+  SAP_TRY(sap_assembly_add_joints(assembly, &start, problem, error));
+  SAP_TRY(sap_assembly_add_tendons(assembly, &start, problem, error));
+  SAP_TRY(sap_assembly_add_servos(assembly, &start, problem, error));
+  const sap_contact_list contacts = {multibody->contacts, multibody->contact_count, NULL};
+  SAP_TRY(sap_assembly_add_adhesion(assembly, &start, &contacts, problem, error));
+  return sap_assembly_add_equalities(assembly, &start, problem, error);
 }
 
 int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error) {
-  sap_multibody* multibody = context;
-  const double *q0 = step->q0, *v0 = step->v0_free;
-  const sap_regularization* regularization = &step->regularization;
-  copy(multibody->start.q0, q0, multibody->model->sizes.nq);
-  copy(multibody->start.v0, v0, multibody->model->sizes.nv);
-  copy(multibody->start.input, multibody->input, multibody->model->sizes.nu);
-  // A position step with the end velocity alone is first order wherever J is taken.
-  const bool within = step->stage_theta_vq < 1.0;
-  const bool again = multibody->detected;
-  predict(multibody, step, within);
-  sap_assembly_set_point(multibody->assembly, NULL, NULL);
-  sap_status status = SAP_STATUS_OK;
-  if (multibody->detected) {
-    (void)sap_multibody_at(multibody, q0);  // asked again in the same step
-  } else {
-    if (step->rigid) {
-      look_ahead(multibody, step, sap_problem_v_star(problem));
-    }
-    status = sap_multibody_find_contacts(multibody, q0, step->dt, step->rigid, error);
-    multibody->detected = status == SAP_STATUS_OK;
-  }
-  if (status == SAP_STATUS_OK && !again) {
-    status = sap_evaluation_point_begin(&multibody->point, multibody->contacts,
-                                        within ? multibody->contact_count : 0, error);
-  }
-  if (status == SAP_STATUS_OK && within) {
-    status = go_within(multibody, step, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add_contacts(multibody, q0, within, regularization, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_assembly_add_joints(multibody->assembly, q0, v0, regularization, problem, error);
-  }
-  const sap_assembly_start start = {multibody->dynamics, q0, v0, multibody->input, regularization};
-  if (status == SAP_STATUS_OK) {
-    status = sap_assembly_add_tendons(multibody->assembly, &start, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_assembly_add_servos(multibody->assembly, &start, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    const sap_contact_list contacts = {multibody->contacts, multibody->contact_count};
-    status = sap_assembly_add_adhesion(multibody->assembly, &start, &contacts, problem, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_assembly_add_equalities(multibody->assembly, &start, problem, error);
-  }
-  return (int)status;
+  return (int)add_constraints(context, step, problem, error);
 }
 
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
@@ -149,7 +257,7 @@ int sap_multibody_closure_error(void* context, const sap_step_context* step,
   (void)step;
   *error = 0.0;
   if (multibody->model->sizes.equalities > 0) {
-    *error = sap_assembly_closure_error(multibody->assembly, sap_multibody_at(multibody, q), q,
+    *error = sap_assembly_closure_error(multibody->assembly, sap_multibody_kinematics(multibody, q),
                                         problem, vc);
   }
   return 0;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contacts of the built-in multibody engine: found, filtered by what is locked or switched off, and
-// filled from a step's solution.
+// Contacts of the built-in engine: found, filtered by locks and switches, and filled from a step's
+// solution.
+#include <string.h>
+
 #include "core/memory.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
-#include "problem/problem_data.h"
 
 void sap_multibody_find_carriers(sap_multibody* multibody) {
   const sap_model* model = multibody->model;
@@ -20,32 +21,56 @@ void sap_multibody_find_carriers(sap_multibody* multibody) {
   }
 }
 
-sap_status sap_multibody_find_contacts(sap_multibody* multibody, const double* q, double dt,
-                                       bool ahead, sap_error* error) {
-  const sap_dynamics* dynamics = sap_multibody_at(multibody, q);
+// Index of (a, b) in the sorted pairs, or where it would be inserted.
+static int32_t find_pair(const sap_multibody* multibody, int32_t a, int32_t b) {
+  int32_t low = 0, high = multibody->pair_off_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    const int32_t* pair = multibody->pairs_off[middle];
+    if (pair[0] < a || (pair[0] == a && pair[1] < b)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+static bool is_pair(const sap_multibody* multibody, int32_t place, int32_t a, int32_t b) {
+  return place < multibody->pair_off_count && multibody->pairs_off[place][0] == a &&
+         multibody->pairs_off[place][1] == b;
+}
+
+// False: the contacts of these shapes are switched off.
+static bool may_touch(const sap_multibody* multibody, int32_t shape_a, int32_t shape_b) {
+  const int32_t a = shape_a < shape_b ? shape_a : shape_b;
+  const int32_t b = shape_a < shape_b ? shape_b : shape_a;
+  return multibody->shape_on[a] && multibody->shape_on[b] &&
+         (multibody->pair_off_count == 0 || !is_pair(multibody, find_pair(multibody, a, b), a, b));
+}
+
+sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
+                                       double dt, bool ahead, sap_error* error) {
   const sap_collision_query query = {
-      .p_WB = sap_dynamics_p_WB(dynamics),
-      .R_WB = sap_dynamics_R_WB(dynamics),
+      .p_WB = kin->p_WB,
+      .R_WB = kin->R_WB,
       .remember = dt > 0.0,
       .dt = dt,
       .p_next = ahead ? multibody->poses : NULL,
       .R_next = multibody->poses + 3 * multibody->model->sizes.bodies};
   const sap_contact* found = NULL;
   int32_t count = 0;
-  sap_status status = sap_collision_detect(multibody->collision, &query, &found, &count, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    multibody->contact_count = 0;
-    for (int32_t i = 0; i < count; ++i) {
-      if (multibody->carrier[found[i].body_A] != multibody->carrier[found[i].body_B] &&
-          sap_multibody_touches(multibody, found[i].shape_A, found[i].shape_B)) {
-        multibody->contacts[multibody->contact_count++] = found[i];
-      }
+  SAP_TRY(sap_collision_detect(multibody->collision, &query, &found, &count, error));
+  SAP_TRY(SAP_GROW(&multibody->contacts, &multibody->contact_capacity, count, error));
+  multibody->contact_count = 0;
+  multibody->collected = false;
+  for (int32_t i = 0; i < count; ++i) {
+    if (multibody->carrier[found[i].body_A] != multibody->carrier[found[i].body_B] &&
+        may_touch(multibody, found[i].shape_A, found[i].shape_B)) {
+      multibody->contacts[multibody->contact_count++] = found[i];
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 int32_t sap_multibody_contact_count(const sap_multibody* multibody) {
@@ -54,6 +79,27 @@ int32_t sap_multibody_contact_count(const sap_multibody* multibody) {
 
 const sap_contact* sap_multibody_contacts(const sap_multibody* multibody) {
   return multibody == NULL ? NULL : multibody->contacts;
+}
+
+static sap_status collect_contact(sap_multibody* multibody, const sap_step_report* report,
+                                  int32_t i, sap_error* error) {
+  const sap_evaluation_point* point = &multibody->point;
+  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  sap_contact* contact = &multibody->contacts[i];
+  sap_block block;
+  int32_t row = 0;
+  SAP_TRY(sap_problem_block(report->problem, range.first + i, &block, &row, error));
+  if (!sap_assembly_collect_contact(&block, report->solution->vc + row,
+                                    report->solution->gamma + row, contact)) {
+    const bool within = i < point->count && point->within[i];
+    const double* q = within ? point->q : multibody->start.q0;
+    sap_assembly_contact_velocity(multibody->assembly, sap_multibody_kinematics(multibody, q),
+                                  report->solution->v, contact);
+  }
+  contact->vc[0] += contact->surface_velocity[0];
+  contact->vc[1] += contact->surface_velocity[1];
+  contact->vc[3] += contact->condim > 3 ? contact->surface_velocity[2] : 0.0;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report* report,
@@ -65,33 +111,23 @@ sap_status sap_multibody_collect(sap_multibody* multibody, const sap_step_report
   if (multibody->contact_count == 0) {
     return SAP_STATUS_OK;
   }
-  if (report->solution == NULL || report->problem == NULL ||
-      sap_problem_block_count(report->problem) < multibody->contact_count) {
+  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  if (!multibody->detected) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the report is not of the step that found these %d contacts",
+                    "the contacts are not those of the last step: collect them before "
+                    "sap_multibody_detect and before the next step");
+  }
+  if (report->solution == NULL || report->problem == NULL ||
+      range.end - range.first != multibody->contact_count ||
+      sap_problem_block_count(report->problem) < range.end) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "the report is not that of the step that found these %d contacts",
                     multibody->contact_count);
   }
-  const sap_evaluation_point* point = &multibody->point;
-  // Contacts were the first blocks to be added: block i is contact i.
   for (int32_t i = 0; i < multibody->contact_count; ++i) {
-    sap_block block;
-    int32_t row = 0;
-    const sap_status status = sap_problem_block(report->problem, i, &block, &row, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    sap_contact* contact = &multibody->contacts[i];
-    if (!sap_assembly_collect_contact(&block, report->solution->vc + row,
-                                      report->solution->gamma + row, contact)) {
-      const bool within = i < point->count && point->within[i];
-      const double* q = within ? point->q : multibody->start.q0;
-      sap_assembly_contact_velocity(multibody->assembly, sap_multibody_at(multibody, q),
-                                    report->solution->v, contact);
-    }
-    contact->vc[0] += contact->surface_velocity[0];
-    contact->vc[1] += contact->surface_velocity[1];
-    contact->vc[3] += contact->condim > 3 ? contact->surface_velocity[2] : 0.0;
+    SAP_TRY(collect_contact(multibody, report, i, error));
   }
+  multibody->collected = true;
   return SAP_STATUS_OK;
 }
 
@@ -99,8 +135,40 @@ sap_status sap_multibody_detect(sap_multibody* multibody, const double* q, sap_e
   if (multibody == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
   }
-  const sap_status status = sap_check_numbers("q", q, multibody->model->sizes.nq, error);
+  SAP_TRY(sap_check_numbers("q", q, multibody->model->sizes.nq, error));
   multibody->detected = false;
-  return status == SAP_STATUS_OK ? sap_multibody_find_contacts(multibody, q, 0.0, false, error)
-                                 : status;
+  return sap_multibody_find_contacts(multibody, sap_multibody_kinematics(multibody, q), 0.0, false,
+                                     error);
+}
+
+sap_status sap_multibody_enable_contacts(sap_multibody* multibody, int32_t shape_a, int32_t shape_b,
+                                         bool enabled, sap_error* error) {
+  if (multibody == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody is NULL");
+  }
+  const int32_t shapes = multibody->model->sizes.shapes;
+  const int32_t a = shape_a < shape_b ? shape_a : shape_b;
+  const int32_t b = shape_a < shape_b ? shape_b : shape_a;
+  if (a < 0 || b >= shapes || a == b) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "shape_a = %d, shape_b = %d must be two different shapes of 0 to %d", shape_a,
+                    shape_b, shapes - 1);
+  }
+  const int32_t place = find_pair(multibody, a, b);
+  const bool off = is_pair(multibody, place, a, b);
+  if (off != enabled) {
+    return SAP_STATUS_OK;
+  }
+  const int32_t count = multibody->pair_off_count;
+  SAP_TRY(SAP_GROW(&multibody->pairs_off, &multibody->pair_off_capacity, count + 1, error));
+  int32_t(*pair)[2] = multibody->pairs_off + place;
+  if (enabled) {
+    memmove(pair, pair + 1, (size_t)(count - place - 1) * sizeof *pair);
+  } else {
+    memmove(pair + 1, pair, (size_t)(count - place) * sizeof *pair);
+    pair[0][0] = a;
+    pair[0][1] = b;
+  }
+  multibody->pair_off_count += enabled ? -1 : 1;
+  return SAP_STATUS_OK;
 }

@@ -1,45 +1,84 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the functions on a sap_multibody share.
+// The built-in engine's workspace and the functions that its files share.
 #ifndef SAP_MULTIBODY_ENGINE_MULTIBODY_DATA_H
 #define SAP_MULTIBODY_ENGINE_MULTIBODY_DATA_H
 
 #include <sapstep/multibody.h>
 
+#include "core/error.h"
 #include "core/threads.h"
 #include "multibody/assembly/assembly.h"
 #include "multibody/dynamics/dynamics.h"
-#include "multibody/engine/momentum_record.h"
-#include "multibody/engine/multibody_point.h"
 #include "multibody/geometry/collision.h"
 
-// Where the last step began: q0 (nq), v0 (nv) without what is locked, and the actuators' inputs
-// (nu).
+// Snapshots of kinematics. Their roles are exchanged by swapping the structs, never by copying.
+typedef enum sap_snapshot {
+  SAP_SNAPSHOT_START,  // q0, where the step begins; the last q that was looked at between steps
+  SAP_SNAPSHOT_POINT,  // q^theta, where the step evaluates its constraints
+  SAP_SNAPSHOT_NEXT,   // any other q, in particular the end of the step
+  SAP_SNAPSHOTS,
+} sap_snapshot;
+
+// Start of the last step: q0 (nq), v0 (nv) with zeros where locked, actuator inputs (nu).
 typedef struct sap_step_start {
   double *q0, *v0, *input;
 } sap_step_start;
 
+// Momenta of the links at a state.
+typedef struct sap_momentum_state {
+  bool known;
+  double *q, *v;         // (nq), (nv)
+  double (*momenta)[6];  // of the links there
+} sap_momentum_state;
+
+// Momenta at the start and the end of the step evaluated last: where the next evaluation or the
+// next step mostly begins.
+typedef struct sap_momentum_memory {
+  sap_momentum_state start, end;
+  // Change of momentum per time less weight, on each velocity (nv); known: from `start` to `end` in
+  // this dt.
+  double* inertial;
+  bool inertial_known;
+  double dt;
+  bool* moved;  // scratch: trees that are not where they were at `end`            (trees)
+} sap_momentum_memory;
+
+// Contacts where a step evaluates its constraints. With theta < 1 that is the expected q^theta
+// instead of q0, whose normals and arms lag behind by theta dt: first order.
+typedef struct sap_evaluation_point {
+  double *q, *moved;      // q^theta (nq), and the way there from q0 (nv)
+  sap_contact* contacts;  // the contacts at q0
+  int32_t count, capacity;
+  bool* within;  // true: this contact is evaluated at q^theta
+  // Of these contacts: first the velocity at q0 of v_guess in the world's axes [m/s], then
+  // velocity_change and gap_change of sap_contact_block                       (4 count)
+  double* change;
+  int32_t within_capacity, change_capacity;
+} sap_evaluation_point;
+
 struct sap_multibody {
   const sap_model* model;
   sap_system system;
-  sap_threads* threads;  // shared with the stepper, NULL: one
+  sap_threads* threads;  // shared with the stepper; NULL: one
   sap_dynamics* dynamics;
+  sap_kinematics snapshots[SAP_SNAPSHOTS];
   sap_collision* collision;
   sap_assembly* assembly;
-  double* control;   // (nu)
-  double* input;     // controls or activations, see multibody/dynamics/actuators.h (nu)
-  double* act;       // those of the step under way (na)
-  double* q_next;    // scratch (nq)
-  sap_turn* turns;   // of the joints, as asked last (joints)
-  double* reaction;  // scratch: accelerations (nv)
-  double* poses;     // of the bodies a step later: positions, rotations            (12 bodies)
-  sap_momentum_records momenta;
+  double* control;                 // (nu)
+  double* input;                   // see multibody/dynamics/actuators.h (nu)
+  double* act;                     // activations at the start of the step (na)
+  double* q_next;                  // scratch (nq)
+  sap_rotation_memory* rotations;  // of the joints (joints)
+  double* acceleration;            // scratch (nv)
+  double* poses;                   // a step later: p_WB, then R_WB               (12 bodies)
+  sap_momentum_memory momenta;
   sap_step_start start;
   sap_control_function control_function;
   void* control_context;
-  int32_t* carrier;  // the body at or above each that moves on its own, locks regarded  (bodies)
-  bool looked_at;    // those that stand are to be kept, else those put away
-  bool detected;     // are the contacts those of the step under way?
-  bool* shape_on;    // false: it touches nothing                             (shapes)
+  int32_t* carrier;         // nearest body, the body itself or above, with an unlocked dof (bodies)
+  bool detected;            // `contacts` belong to the step under way or to the last step
+  bool collected;           // they have the R, vc and gamma of that step's solution
+  bool* shape_on;           // false: all contacts of the shape are switched off  (shapes)
   int32_t (*pairs_off)[2];  // pairs of shapes a < b without contacts, sorted
   int32_t pair_off_count, pair_off_capacity;
   sap_contact* contacts;
@@ -47,32 +86,44 @@ struct sap_multibody {
   sap_evaluation_point point;
 };
 
-// The dynamics with kinematics at q.
-sap_dynamics* sap_multibody_at(sap_multibody* multibody, const double* q);
-// The same between steps: these kinematics stay at hand, because the next step begins there.
-sap_dynamics* sap_multibody_look(sap_multibody* multibody, const double* q);
-// From the controls, and `act` (na) for actuators that have an activation.
+// Returns the snapshot of q; computes SAP_SNAPSHOT_NEXT if there is none.
+const sap_kinematics* sap_multibody_kinematics(sap_multibody* multibody, const double* q);
+// Same, and gives that snapshot the role SAP_SNAPSHOT_START: it stays until the next call.
+const sap_kinematics* sap_multibody_start_kinematics(sap_multibody* multibody, const double* q);
+
+// Sets the inputs from the controls, and from act (na) for actuators with activation.
 void sap_multibody_set_input(sap_multibody* multibody, const double* act);
-// The table's function of activations.
-int sap_multibody_activate(void* context, const sap_step_context* step, const double* a0,
-                           double* a);
-// Those of constraints, and of what they miss.
+// Fills the table of callbacks.
+void sap_multibody_fill_system(sap_multibody* multibody);
+// ARGUMENT unless 0 <= id < count: "what = id must be 0 to count - 1".
+sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, sap_error* error);
+
+// Callbacks, see sap_system.
 int sap_multibody_constraints(void* context, const sap_step_context* step, sap_problem* problem,
                               sap_error* error);
 int sap_multibody_closure_error(void* context, const sap_step_context* step,
                                 const sap_problem* problem, const double* vc, const double* q,
                                 double* error);
-// The table of callbacks, all but what is locked and coupled.
-void sap_multibody_fill_system(sap_multibody* multibody);
-// Contacts at q: those of the last detection that are not switched off. dt > 0: as part of a step,
-// so that contacts which slid since the last step are kept within the height at which they glide.
-// 0: a look that leaves no trace. ahead: also those which the poses in multibody->poses may lead
-// to.
-sap_status sap_multibody_find_contacts(sap_multibody* multibody, const double* q, double dt,
-                                       bool ahead, sap_error* error);
-// False: their contacts are switched off.
-bool sap_multibody_touches(const sap_multibody* multibody, int32_t shape_a, int32_t shape_b);
-// Once what is locked has changed: bodies that locked joints make move as one do not touch.
+
+// Sets `contacts` to those at kin that are not switched off. dt > 0: as part of a step, so that
+// contacts which slid since the last step are kept up to the height at which they glide. 0: without
+// a trace for later steps. ahead: includes contacts that the way to multibody->poses may close.
+sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinematics* kin,
+                                       double dt, bool ahead, sap_error* error);
+// Updates `carrier` after locks have changed: bodies that move as one do not touch.
 void sap_multibody_find_carriers(sap_multibody* multibody);
+
+sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_point* point,
+                                       sap_error* error);
+void sap_evaluation_point_clear(sap_evaluation_point* point);
+
+sap_status sap_momentum_memory_create(const sap_model* model, sap_momentum_memory* memory,
+                                      sap_error* error);
+void sap_momentum_memory_clear(sap_momentum_memory* memory);
+// Forgets all momenta, e.g. after locks have changed.
+void sap_momentum_memory_forget(sap_momentum_memory* memory);
+// Momentum balance of a step to (q, v), see sap_system.momentum_balance.
+void sap_multibody_balance(sap_multibody* multibody, const sap_step_context* step, const double* q,
+                           const double* v, double* residual, double* load);
 
 #endif

@@ -1,75 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The callbacks by which the stepper asks the built-in multibody engine.
-#include <sapstep/multibody.h>
+// The engine's table of callbacks for the stepper.
+#include <string.h>
 
+#include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/elements.h"
 #include "multibody/dynamics/fluid.h"
+#include "multibody/dynamics/forces.h"
+#include "multibody/dynamics/momentum.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
-  sap_dynamics_fill_mass_matrix(sap_multibody_at(context, q), M->diagonal);
+  sap_multibody* multibody = context;
+  sap_dynamics_fill_mass_matrix(multibody->dynamics, sap_multibody_kinematics(multibody, q),
+                                M->diagonal);
   return 0;
+}
+
+static sap_dynamics_state state_at(sap_multibody* multibody, const double* q, const double* v) {
+  return (sap_dynamics_state){sap_multibody_kinematics(multibody, q), v, multibody->input};
 }
 
 static int forces(void* context, double t, const double* q, const double* v, double* k1,
                   double* k2) {
   sap_multibody* multibody = context;
+  const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
-  sap_dynamics_forces(sap_multibody_at(multibody, q), q, v, multibody->input, k1, k2);
+  sap_dynamics_forces(multibody->dynamics, &at, k1, k2);
   return 0;
 }
 
 static int inverse_dynamics(void* context, double t, const double* q, const double* v,
                             const double* a, double* residual) {
   sap_multibody* multibody = context;
+  const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
-  sap_dynamics_inverse(sap_multibody_at(multibody, q), q, v, multibody->input, a, residual);
+  sap_dynamics_inverse(multibody->dynamics, &at, a, residual);
   return 0;
 }
 
 static int momentum_balance(void* context, const sap_step_context* step, const double* q,
                             const double* v, double* residual, double* load) {
-  sap_multibody* multibody = context;
-  const sap_momentum_query query = {step->q0, step->v0, q, v, step->dt, multibody->input};
-  sap_momentum_records_balance(&multibody->momenta, multibody, &query, residual, load);
+  sap_multibody_balance(context, step, q, v, residual, load);
   return 0;
 }
 
 static int stiffness_damping(void* context, double t, const double* q, const double* v,
                              const sap_tree_matrix* K, const sap_tree_matrix* D) {
   sap_multibody* multibody = context;
+  sap_dynamics* dynamics = multibody->dynamics;
+  const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
-  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
-  const sap_element_point at = {q, v, multibody->input};
-  sap_dynamics_stiffness_damping(dynamics, q, v, K->diagonal, D->diagonal);
+  sap_dynamics_add_joint_matrices(dynamics, q, 1.0, 1.0, K->diagonal, D->diagonal);
   sap_dynamics_element_matrices(dynamics, &at, K, D);
-  sap_dynamics_add_fluid_damping(dynamics, v, 1.0, D);
+  sap_dynamics_add_fluid_damping(dynamics, &at, 1.0, D);
   return 0;
 }
 
 static int add_stiffness_damping(void* context, double t, const double* q, const double* v,
                                  double K_scale, double D_scale, const sap_tree_matrix* A) {
   sap_multibody* multibody = context;
-  sap_dynamics* dynamics = sap_multibody_at(multibody, q);
-  const sap_element_point at = {q, v, multibody->input};
+  sap_dynamics* dynamics = multibody->dynamics;
+  const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
   sap_dynamics_add_joint_matrices(dynamics, q, K_scale, D_scale, A->diagonal, A->diagonal);
   sap_dynamics_add_element_matrices(dynamics, &at, K_scale, D_scale, A);
-  sap_dynamics_add_fluid_damping(dynamics, v, D_scale, A);
+  sap_dynamics_add_fluid_damping(dynamics, &at, D_scale, A);
   return 0;
 }
 
 static int integrate_positions(void* context, const double* q0, const double* v, double dt,
                                double* q) {
   sap_multibody* multibody = context;
-  sap_dynamics_move(multibody->dynamics, q0, v, dt, multibody->turns, q);
+  sap_manifold_integrate_threads(multibody->model, multibody->threads, q0, v, dt,
+                                 multibody->rotations, q);
   return 0;
 }
 
 static int position_difference(void* context, const double* q0, const double* q1, double* delta) {
   const sap_multibody* multibody = context;
-  sap_dynamics_difference(multibody->model, q0, q1, delta);
+  sap_manifold_difference(multibody->model, q0, q1, delta);
   return 0;
 }
 
@@ -87,21 +97,21 @@ static int memory(void* context, sap_memory_request request, void* bytes, size_t
 
 static int energies(void* context, double t, const double* q, const double* v, double* kinetic,
                     double* potential) {
+  sap_multibody* multibody = context;
   sap_diagnostics diagnostics;
   (void)t;
-  sap_dynamics_diagnose(sap_multibody_at(context, q), q, v, &diagnostics);
+  sap_dynamics_diagnose(multibody->dynamics, sap_multibody_kinematics(multibody, q), v,
+                        &diagnostics);
   *kinetic = diagnostics.kinetic;
   *potential = diagnostics.potential_gravity + diagnostics.potential_springs;
   return 0;
 }
 
-// Numbers that are not finite are refused by the step's own check of forces, blocks or activations.
-// Kinematics at q0, where the last step has left them, wait for the constraints.
+// The step's checks of forces, blocks or activations reject controls that are not finite.
 static int begin_step(void* context, const sap_step_context* step) {
   sap_multibody* multibody = context;
   multibody->detected = false;
-  multibody->looked_at =
-      multibody->looked_at || sap_dynamics_stands_at(multibody->dynamics, step->q0);
+  (void)sap_multibody_start_kinematics(multibody, step->q0);
   const int code = multibody->control_function == NULL
                        ? 0
                        : multibody->control_function(multibody->control_context, step->t, step->q0,
@@ -116,6 +126,23 @@ static int use_threads(void* context, int32_t count, sap_threads* threads) {
   sap_threads_lend(&multibody->threads, threads);
   sap_collision_lend_threads(multibody->collision, multibody->threads);
   sap_dynamics_lend_threads(multibody->dynamics, multibody->threads);
+  return 0;
+}
+
+// Sets the activations at the end of the step; the inputs take those at its start, or at its end
+// for actuators with early activation.
+static int activations(void* context, const sap_step_context* step, const double* a0, double* a) {
+  sap_multibody* multibody = context;
+  const sap_model* model = multibody->model;
+  memcpy(multibody->act, a0, (size_t)model->sizes.na * sizeof *a0);
+  sap_model_advance_activations(model, multibody->control, a0, step->dt, a);
+  sap_multibody_set_input(multibody, a0);
+  for (int32_t i = 0; i < model->sizes.nu; ++i) {
+    const sap_model_actuator* actuator = &model->actuators[i];
+    if (actuator->act >= 0 && actuator->activation_early) {
+      multibody->input[i] = a[actuator->act];
+    }
+  }
   return 0;
 }
 
@@ -154,7 +181,7 @@ void sap_multibody_fill_system(sap_multibody* multibody) {
       .position_difference = position_difference,
       .use_threads = use_threads,
       .na = model->sizes.na,
-      .activations = sap_multibody_activate,
+      .activations = activations,
   };
   multibody->system.locked = sap_dynamics_locked(multibody->dynamics);
   multibody->system.couplings =

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forces and accelerations of the last step, from the blocks of its problem, which their keys tell
-// apart; Jacobians of points.
+// Forces and accelerations of the last step, from the blocks of its problem, and joint reactions.
 #include <math.h>
 #include <string.h>
 
 #include "core/error.h"
+#include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
+#include "multibody/dynamics/fluid.h"
+#include "multibody/dynamics/forces.h"
 #include "multibody/dynamics/transmission.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
@@ -22,22 +24,15 @@ static sap_status check_report(const sap_multibody* multibody, const sap_step_re
   }
   const int32_t nv = multibody->model->sizes.nv;
   if (sap_problem_velocity_count(report->problem) != nv) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "the report is of a problem with %d velocities, not %d",
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "the report's problem has %d velocities, not %d",
                     sap_problem_velocity_count(report->problem), nv);
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status check_id(const char* what, int32_t id, int32_t count, sap_error* error) {
-  return id >= 0 && id < count
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 0 to %d", what, id, count - 1);
-}
-
-// Block i and its impulses; false when there is none.
-static bool block_at(const sap_step_report* report, int32_t i, sap_block* block,
-                     const double** gamma) {
+// Gets block i and its impulses; false if there is none.
+static bool get_block(const sap_step_report* report, int32_t i, sap_block* block,
+                      const double** gamma) {
   int32_t row = 0;
   if (report->solution == NULL || i >= sap_problem_block_count(report->problem) ||
       sap_problem_block(report->problem, i, block, &row, NULL) != SAP_STATUS_OK) {
@@ -47,10 +42,12 @@ static bool block_at(const sap_step_report* report, int32_t i, sap_block* block,
   return true;
 }
 
-// The impulses of the block with this key, NULL when there is none.
-static const double* find(const sap_step_report* report, uint64_t key, sap_block* block) {
+// Returns the impulses of the block of a kind with this key, NULL if there is none.
+static const double* find_impulses(const sap_multibody* multibody, const sap_step_report* report,
+                                   sap_block_kind kind, uint64_t key, sap_block* block) {
+  const sap_block_range range = sap_assembly_blocks(multibody->assembly, kind);
   const double* gamma = NULL;
-  for (int32_t i = 0; block_at(report, i, block, &gamma); ++i) {
+  for (int32_t i = range.first; i < range.end && get_block(report, i, block, &gamma); ++i) {
     if (block->key == key) {
       return gamma;
     }
@@ -72,18 +69,15 @@ static void add_generalized(const sap_model* model, const sap_block* block, cons
   }
 }
 
-static sap_status generalized(sap_multibody* multibody, const sap_step_report* report, int32_t end,
-                              double* tau, sap_error* error) {
-  const sap_status status = check_report(multibody, report, tau, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+static sap_status find_generalized(const sap_multibody* multibody, const sap_step_report* report,
+                                   sap_block_range range, double* tau, sap_error* error) {
+  SAP_TRY(check_report(multibody, report, tau, error));
   const sap_model* model = multibody->model;
   const double scale = 1.0 / sap_problem_dt(report->problem);
   sap_block block;
   const double* gamma = NULL;
   memset(tau, 0, (size_t)model->sizes.nv * sizeof *tau);
-  for (int32_t i = 0; i < end && block_at(report, i, &block, &gamma); ++i) {
+  for (int32_t i = range.first; i < range.end && get_block(report, i, &block, &gamma); ++i) {
     add_generalized(model, &block, gamma, scale, tau);
   }
   return SAP_STATUS_OK;
@@ -91,27 +85,27 @@ static sap_status generalized(sap_multibody* multibody, const sap_step_report* r
 
 sap_status sap_multibody_constraint_forces(sap_multibody* multibody, const sap_step_report* report,
                                            double* tau, sap_error* error) {
-  return generalized(multibody, report, INT32_MAX, tau, error);
+  return find_generalized(multibody, report, (sap_block_range){0, INT32_MAX}, tau, error);
 }
 
-// Contacts are the first blocks.
 sap_status sap_multibody_contact_forces(sap_multibody* multibody, const sap_step_report* report,
                                         double* tau, sap_error* error) {
-  return generalized(multibody, report, sap_multibody_contact_count(multibody), tau, error);
+  const sap_block_range none = {0, 0};
+  return find_generalized(
+      multibody, report,
+      multibody != NULL ? sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT) : none, tau,
+      error);
 }
 
 sap_status sap_multibody_limit_force(sap_multibody* multibody, const sap_step_report* report,
                                      int32_t joint, double* force, sap_error* error) {
-  sap_status status = check_report(multibody, report, force, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_id("joint", joint, multibody->model->sizes.joints, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_report(multibody, report, force, error));
+  SAP_TRY(sap_multibody_check_id("joint", joint, multibody->model->sizes.joints, error));
   sap_block block;
-  const double* lower = find(report, sap_assembly_key(SAP_KEY_LOWER, joint, 0, 0), &block);
-  const double* upper = find(report, sap_assembly_key(SAP_KEY_UPPER, joint, 0, 0), &block);
+  const double* lower = find_impulses(multibody, report, SAP_BLOCKS_JOINT_LIMIT,
+                                      sap_assembly_key(SAP_KEY_LOWER, joint, 0, 0), &block);
+  const double* upper = find_impulses(multibody, report, SAP_BLOCKS_JOINT_LIMIT,
+                                      sap_assembly_key(SAP_KEY_UPPER, joint, 0, 0), &block);
   const double impulse = (lower != NULL ? lower[0] : 0.0) - (upper != NULL ? upper[0] : 0.0);
   *force = impulse / sap_problem_dt(report->problem);
   return SAP_STATUS_OK;
@@ -119,40 +113,36 @@ sap_status sap_multibody_limit_force(sap_multibody* multibody, const sap_step_re
 
 sap_status sap_multibody_equality_force(sap_multibody* multibody, const sap_step_report* report,
                                         int32_t equality, double force[6], sap_error* error) {
-  sap_status status = check_report(multibody, report, force, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_id("equality", equality, multibody->model->sizes.equalities, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_report(multibody, report, force, error));
+  SAP_TRY(sap_multibody_check_id("equality", equality, multibody->model->sizes.equalities, error));
   sap_block block;
-  const double* gamma = find(report, sap_assembly_key(SAP_KEY_EQUALITY, equality, 0, 0), &block);
+  const double* gamma = find_impulses(multibody, report, SAP_BLOCKS_EQUALITY,
+                                      sap_assembly_key(SAP_KEY_EQUALITY, equality, 0, 0), &block);
   for (int32_t r = 0; r < 6; ++r) {
     force[r] = gamma != NULL && r < block.nrows ? gamma[r] / sap_problem_dt(report->problem) : 0.0;
   }
   return SAP_STATUS_OK;
 }
 
-// The law of an actuator at the end of the step, in its own bounds. Kinematics, which stand at the
-// end of the step when several ask one after the other, are brought back only for laws of a length.
+// Force of an actuator's law at the end of the step, within its own bounds. Uses the kinematics at
+// q0 only for laws that depend on length or rate.
 static double law_at_end(sap_multibody* multibody, double dt, const double* v, int32_t id) {
   const sap_model* model = multibody->model;
   const sap_model_actuator* a = &model->actuators[id];
   const sap_step_start* start = &multibody->start;
   double length = 0.0, rate = 0.0;
   if (sap_dynamics_actuator_is_elastic(model, id) || a->bias[1] != 0.0 || a->bias[2] != 0.0) {
-    sap_dynamics* dynamics = sap_multibody_at(multibody, start->q0);
-    rate = a->gear * sap_dynamics_transmission_rate(dynamics, v, id);
-    length = a->gear * sap_dynamics_transmission_length(dynamics, start->q0, id) + dt * rate;
+    const sap_kinematics* kin = sap_multibody_kinematics(multibody, start->q0);
+    rate = a->gear * sap_transmission_rate(multibody->dynamics, kin, v, id);
+    length = a->gear * sap_transmission_length(kin, id) + dt * rate;
   }
   return sap_dynamics_actuator_force(model, id, start->input, length, rate).force;
 }
 
-// Divides `total`, the effort that a bound's servos or motors gave together, in proportion to what
-// each alone would have given (in force[]).
-static void divide(const sap_model* model, const double* input, int32_t bound, bool servos,
-                   double total, double* force) {
+// Divides `total`, the effort of a bound's servos or motors together, in proportion to the force
+// that each alone would have (in force[]).
+static void divide_effort(const sap_model* model, const double* input, int32_t bound, bool servos,
+                          double total, double* force) {
   double sum = 0.0;
   int32_t count = 0;
   for (int pass = 0; pass < 2; ++pass) {
@@ -172,31 +162,32 @@ static void divide(const sap_model* model, const double* input, int32_t bound, b
   }
 }
 
-// What the blocks of servos gave, zero elsewhere.
-static void by_servos(const sap_multibody* multibody, const sap_step_report* report,
-                      double* force) {
+// Sets the forces of servos with a block of their own, zero elsewhere.
+static void find_servo_forces(const sap_multibody* multibody, const sap_step_report* report,
+                              double* force) {
   const double dt = sap_problem_dt(report->problem);
   sap_block block;
   const double* gamma = NULL;
   memset(force, 0, (size_t)multibody->model->sizes.actuators * sizeof *force);
-  for (int32_t i = 0; block_at(report, i, &block, &gamma); ++i) {
+  const sap_block_range range = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_SERVO);
+  for (int32_t i = range.first; i < range.end && get_block(report, i, &block, &gamma); ++i) {
     if (sap_assembly_key_kind(block.key) == SAP_KEY_SERVO) {
       force[sap_assembly_key_id(block.key, 0)] = gamma[0] / dt;
     }
   }
 }
 
-// Forces as if no sum had a range; is there one?
-static bool unshared(sap_multibody* multibody, const sap_step_report* report, double* force) {
+// Sets the forces as if there were no effort ranges; returns true if there are some.
+static bool find_unbounded(sap_multibody* multibody, const sap_step_report* report, double* force) {
   const sap_model* model = multibody->model;
   const double* input = multibody->start.input;
   const double dt = sap_problem_dt(report->problem);
-  // Without blocks the free motion is what happened.
+  // Without blocks the free motion is the solution.
   const double* v =
       report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
   bool any = false;
   int32_t count = 0;
-  by_servos(multibody, report, force);
+  find_servo_forces(multibody, report, force);
   const int32_t* others = sap_dynamics_simple_forces(multibody->dynamics, input, force, &count);
   for (int32_t n = 0; n < count; ++n) {
     const int32_t i = others[n];
@@ -212,44 +203,41 @@ static bool unshared(sap_multibody* multibody, const sap_step_report* report, do
   return any;
 }
 
-// Divides the sums that have a range.
-static void share(sap_multibody* multibody, const sap_step_report* report, double* force) {
+// Divides the sums that have an effort range.
+static void divide_efforts(sap_multibody* multibody, const sap_step_report* report, double* force) {
   const sap_model* model = multibody->model;
   const sap_step_start* start = &multibody->start;
-  const double* motors = sap_dynamics_motor_efforts(sap_multibody_at(multibody, start->q0),
-                                                    start->q0, start->v0, start->input);
+  const sap_dynamics_state at = {sap_multibody_kinematics(multibody, start->q0), start->v0,
+                                 start->input};
+  const double* motors = sap_dynamics_motor_efforts(multibody->dynamics, &at);
   for (int32_t bound = 0; bound < model->sizes.joints + model->sizes.tendons; ++bound) {
     double lower, upper;
     sap_model_effort_range(model, bound, &lower, &upper);
     if (isfinite(lower) || isfinite(upper)) {
       sap_block block;
       const double* gamma =
-          find(report, sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
+          find_impulses(multibody, report, SAP_BLOCKS_SERVO,
+                        sap_assembly_key(SAP_KEY_BOUND_SERVOS, bound, 0, 0), &block);
       const double servos = gamma != NULL ? gamma[0] / sap_problem_dt(report->problem) : 0.0;
-      divide(model, start->input, bound, false, motors[bound], force);
-      divide(model, start->input, bound, true, servos, force);
+      divide_effort(model, start->input, bound, false, motors[bound], force);
+      divide_effort(model, start->input, bound, true, servos, force);
     }
   }
 }
 
 sap_status sap_multibody_actuator_forces(sap_multibody* multibody, const sap_step_report* report,
                                          double* force, sap_error* error) {
-  const sap_status status = check_report(multibody, report, force, error);
-  if (status == SAP_STATUS_OK && unshared(multibody, report, force)) {
-    share(multibody, report, force);
+  SAP_TRY(check_report(multibody, report, force, error));
+  if (find_unbounded(multibody, report, force)) {
+    divide_efforts(multibody, report, force);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_multibody_accelerations(sap_multibody* multibody, const sap_step_report* report,
                                        const double* v, double* acceleration, sap_error* error) {
-  sap_status status = check_report(multibody, report, acceleration, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("v", v, multibody->model->sizes.nv, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_report(multibody, report, acceleration, error));
+  SAP_TRY(sap_check_numbers("v", v, multibody->model->sizes.nv, error));
   const double* v0 = multibody->start.v0;
   for (int32_t i = 0; i < multibody->model->sizes.nv; ++i) {
     acceleration[i] = (v[i] - v0[i]) / sap_problem_dt(report->problem);
@@ -257,21 +245,138 @@ sap_status sap_multibody_accelerations(sap_multibody* multibody, const sap_step_
   return SAP_STATUS_OK;
 }
 
-sap_status sap_multibody_point_jacobian(sap_multibody* multibody, const double* q, int32_t body,
-                                        const double p_BP[3], double* J, sap_error* error) {
-  if (multibody == NULL || J == NULL || p_BP == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, p_BP or J is NULL");
-  }
+typedef struct reaction {
+  const sap_model* model;
+  const sap_kinematics* kin;  // at the end of the step
+  int32_t top;                // the joint's body
+  double p_W[3];              // the joint's anchor
+  double *force, *moment;
+} reaction;
+
+// Returns a feature of the model whose forces on bodies are not supported, else NULL.
+static const char* find_unsupported(const sap_multibody* multibody) {
   const sap_model* model = multibody->model;
-  sap_status status = check_id("body", body, model->sizes.bodies, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("q", q, model->sizes.nq, error);
+  if (model->sizes.springs > 0 || model->sizes.bushings > 0) {
+    return "springs between bodies";
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("p_BP", p_BP, 3, error);
+  for (int32_t t = 0; t < model->sizes.tendons; ++t) {
+    if (model->tendons[t].npoints > 0) {
+      return "tendons through points";
+    }
   }
-  if (status == SAP_STATUS_OK) {
-    sap_dynamics_point_jacobian(sap_multibody_at(multibody, q), body, p_BP, J);
+  for (int32_t i = 0; i < model->sizes.actuators; ++i) {
+    const sap_transmission transmission = model->actuators[i].transmission;
+    if (transmission == SAP_TRANSMISSION_SLIDER_CRANK || transmission == SAP_TRANSMISSION_SITE) {
+      return "actuators on sites";
+    }
+    if (transmission == SAP_TRANSMISSION_ADHESION) {
+      return "adhesion";
+    }
   }
-  return status;
+  return sap_dynamics_has_fluid(multibody->dynamics) ? "a medium" : NULL;
+}
+
+// Subtracts sign times a force at a point of `body` and a moment, if the body is in the subtree.
+static void subtract_force(reaction* r, int32_t body, const double at[3], const double force[3],
+                           const double moment[3], double sign) {
+  double arm[3], turning[3];
+  if (!sap_model_is_below(r->model, body, r->top)) {
+    return;
+  }
+  sap_v3_sub(arm, at, r->p_W);
+  sap_v3_cross(turning, arm, force);
+  sap_v3_add_scaled(r->force, force, -sign);
+  sap_v3_add_scaled(r->moment, turning, -sign);
+  sap_v3_add_scaled(r->moment, moment, -sign);
+}
+
+static void subtract_contact(reaction* r, const sap_contact* contact, double dt) {
+  const double* g = contact->gamma;
+  const double rows[2][3] = {{g[0] / dt, g[1] / dt, g[2] / dt}, {g[4] / dt, g[5] / dt, g[3] / dt}};
+  double force[3], moment[3];
+  sap_m3_mul_v3(force, contact->R_WC, rows[0]);
+  sap_m3_mul_v3(moment, contact->R_WC, rows[1]);
+  subtract_force(r, contact->body_B, contact->point, force, moment, 1.0);
+  subtract_force(r, contact->body_A, contact->point, force, moment, -1.0);
+}
+
+static void subtract_equality(reaction* r, const sap_equality_def* e, const double rows[6]) {
+  double p[2][3], force[3], moment[3] = {0.0, 0.0, 0.0};
+  if (e->type == SAP_EQUALITY_JOINT || e->type == SAP_EQUALITY_TENDON) {
+    return;  // tendons are fixed ones: efforts on joints, which transmit them
+  }
+  sap_kinematics_point(r->kin, e->a, e->anchor_A, p[0]);
+  sap_kinematics_point(r->kin, e->b, e->anchor_B, p[1]);
+  sap_v3_copy(force, rows);
+  if (e->type == SAP_EQUALITY_DISTANCE) {
+    double u[3];
+    sap_v3_sub(u, p[1], p[0]);
+    const double length = sap_v3_norm(u);
+    sap_v3_scale(force, u, length > 0.0 ? rows[0] / length : 0.0);
+  }
+  if (e->type == SAP_EQUALITY_WELD) {
+    double q_WD[4];
+    sap_quaternion_multiply(q_WD, r->kin->q_WB + 4 * (size_t)e->a, e->q_AB);
+    sap_quaternion_rotate(moment, q_WD, rows + 3);
+    sap_v3_scale(moment, moment, e->torque_scale);
+  }
+  subtract_force(r, e->b, p[1], force, moment, 1.0);
+  subtract_force(r, e->a, p[0], force, moment, -1.0);
+}
+
+static sap_status check_reaction(const sap_multibody* multibody, const sap_state* end,
+                                 int32_t joint, sap_error* error) {
+  const sap_model* model = multibody->model;
+  SAP_TRY(sap_multibody_check_id("joint", joint, model->sizes.joints, error));
+  if (end->nq != model->sizes.nq || end->nv != model->sizes.nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "the state has nq = %d, nv = %d, the model %d, %d",
+                    end->nq, end->nv, model->sizes.nq, model->sizes.nv);
+  }
+  const char* other = find_unsupported(multibody);
+  return other == NULL ? SAP_STATUS_OK
+                       : sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                                  "reactions of joints in models with %s are not supported", other);
+}
+
+static void find_reaction(sap_multibody* multibody, const sap_step_report* report,
+                          const sap_state* end, reaction* r) {
+  const double dt = sap_problem_dt(report->problem);
+  const sap_dynamics_state at = {.kin = r->kin, .v = end->v};
+  sap_dynamics_subtree_needs(multibody->dynamics, &at, multibody->acceleration, r->top, r->p_W,
+                             r->force, r->moment);
+  for (int32_t i = 0; i < multibody->contact_count; ++i) {
+    subtract_contact(r, &multibody->contacts[i], dt);
+  }
+  for (int32_t e = 0; e < r->model->sizes.equalities; ++e) {
+    double rows[6];
+    if (sap_multibody_equality_force(multibody, report, e, rows, NULL) == SAP_STATUS_OK) {
+      subtract_equality(r, &r->model->equalities[e], rows);
+    }
+  }
+}
+
+// The force that a joint transmits is what the subtree behind it needs to move as it did in the
+// step, less the forces of contacts, connects, welds and distances on it. Impulses are those of the
+// step, the rest is evaluated at its end: first order in dt.
+sap_status sap_multibody_joint_reaction(sap_multibody* multibody, const sap_step_report* report,
+                                        const sap_state* end, int32_t joint, double force[3],
+                                        double moment[3], sap_error* error) {
+  if (multibody == NULL || report == NULL || end == NULL || force == NULL || moment == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "multibody, report, state or output is NULL");
+  }
+  SAP_TRY(check_reaction(multibody, end, joint, error));
+  SAP_TRY(sap_multibody_collect(multibody, report, error));
+  const sap_model* model = multibody->model;
+  const sap_model_joint_data* data = &model->joints[joint];
+  reaction r = {.model = model, .top = data->body, .force = force, .moment = moment};
+  memset(force, 0, 3 * sizeof *force);
+  memset(moment, 0, 3 * sizeof *moment);
+  if (data->type == SAP_JOINT_FREE) {
+    return SAP_STATUS_OK;  // transmits nothing
+  }
+  SAP_TRY(sap_multibody_accelerations(multibody, report, end->v, multibody->acceleration, error));
+  r.kin = sap_multibody_kinematics(multibody, end->q);
+  sap_kinematics_point(r.kin, data->body, data->p_BJ, r.p_W);
+  find_reaction(multibody, report, end, &r);
+  return SAP_STATUS_OK;
 }

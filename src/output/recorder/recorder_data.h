@@ -62,6 +62,7 @@ struct sap_recorder {
   int32_t force_capacity;
   // Of the one that works:
   sap_dynamics* dynamics;                       // of our own model, for energies and momenta
+  sap_kinematics kinematics;                    // of the row being written
   int64_t contacts, blocks, iterations;         // rows recorded so far
   sap_chunk_packer* packer;                     // NULL: no compression
   sap_hdf5_column columns[SAP_RECORD_COLUMNS];  // `set` is of the one that writes

@@ -128,6 +128,7 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
   description d = {0};
   sap_recorded_model recorded;
   sap_dynamics* dynamics = NULL;
+  sap_kinematics kinematics = {0};
   double* actuator_force = sap_allocate((size_t)model->sizes.nu, sizeof *actuator_force);
   sap_status status = describe(model, &d, &recorded, error);
   if (status == SAP_STATUS_OK && actuator_force == NULL) {
@@ -137,21 +138,27 @@ sap_status sap_recorder_create(const char* path, const sap_model* model,
     status = sap_dynamics_create(model, &dynamics, error);
   }
   if (status == SAP_STATUS_OK) {
+    status = sap_kinematics_create(&kinematics, dynamics, error);
+  }
+  if (status == SAP_STATUS_OK) {
     status = sap_recorder_create_foreign(path, &recorded, options, out, error);
   }
   clear(&d);
   if (status != SAP_STATUS_OK) {
+    sap_kinematics_clear(&kinematics);
     sap_dynamics_destroy(dynamics);
     sap_free(actuator_force);
     return status;
   }
   (*out)->model = sap_model_hold(model);
   (*out)->dynamics = dynamics;
+  (*out)->kinematics = kinematics;
   (*out)->actuator_force = actuator_force;
   return SAP_STATUS_OK;
 }
 
 void sap_recorder_forget_model(sap_recorder* recorder) {
+  sap_kinematics_clear(&recorder->kinematics);
   sap_dynamics_destroy(recorder->dynamics);
   sap_model_release(recorder->model);
   sap_free(recorder->actuator_force);

@@ -2,10 +2,11 @@
 // What recordings say of steps of our own models.
 #include <string.h>
 
-#include <sapstep/diagnostics.h>
+#include <sapstep/multibody.h>
 
 #include "core/memory.h"
 #include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/momentum.h"
 #include "output/recorder/recorder_data.h"
 
 #ifdef SAPSTEP_HDF5
@@ -14,16 +15,19 @@
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-// Rows of limits, dry friction, servos and equalities that push; contacts are the first blocks.
-static sap_status find_forces(sap_recorder* recorder, int32_t contacts,
+// Finds the nonzero rows of all blocks but contacts: limits, dry friction, servos, equalities.
+static sap_status find_forces(sap_recorder* recorder, sap_block_range contacts,
                               const sap_step_report* report, sap_recorded_row* row,
                               sap_error* error) {
   const sap_solution* solution = report != NULL ? report->solution : NULL;
   const int32_t count = solution != NULL ? sap_problem_block_count(report->problem) : 0;
   sap_status status = SAP_STATUS_OK;
-  for (int32_t i = contacts; status == SAP_STATUS_OK && i < count; ++i) {
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < count; ++i) {
     sap_block block;
     int32_t start = 0;
+    if (i >= contacts.first && i < contacts.end) {
+      continue;
+    }
     status = sap_problem_block(report->problem, i, &block, &start, error);
     if (status == SAP_STATUS_OK) {
       status = SAP_GROW(&recorder->forces, &recorder->force_capacity,
@@ -97,11 +101,11 @@ static void take_diagnostics(const sap_diagnostics* d, sap_recorded_row* row) {
 
 void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
   sap_diagnostics d;
-  sap_dynamics_set_positions(recorder->dynamics, row->q);
-  sap_dynamics_diagnose(recorder->dynamics, row->q, row->v, &d);
+  sap_kinematics_set(&recorder->kinematics, row->q);
+  sap_dynamics_diagnose(recorder->dynamics, &recorder->kinematics, row->v, &d);
   take_diagnostics(&d, row);
-  row->p_WB = sap_dynamics_p_WB(recorder->dynamics);
-  row->q_WB = sap_dynamics_q_WB(recorder->dynamics);
+  row->p_WB = recorder->kinematics.p_WB;
+  row->q_WB = recorder->kinematics.q_WB;
 }
 
 // Energies count what is switched on: rows before a change are to be done first.
@@ -122,9 +126,9 @@ static sap_status look(sap_multibody* multibody, const sap_state* state, sap_rec
   sap_diagnostics d;
   const sap_status status = sap_multibody_diagnose(multibody, state, &d, error);
   if (status == SAP_STATUS_OK) {
-    const sap_dynamics* dynamics = sap_multibody_look(multibody, state->q);
-    row->p_WB = sap_dynamics_p_WB(dynamics);
-    row->q_WB = sap_dynamics_q_WB(dynamics);
+    const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, state->q);
+    row->p_WB = kin->p_WB;
+    row->q_WB = kin->q_WB;
     take_diagnostics(&d, row);
   }
   return status;
@@ -151,6 +155,9 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
   if (recorder == NULL || multibody == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
   }
+  if (report != NULL && report->solution != NULL && multibody->detected && !multibody->collected) {
+    SAP_TRY(sap_multibody_collect(multibody, report, error));
+  }
   sap_recorded_row row = {.t = state->t,
                           .q = state->q,
                           .v = state->v,
@@ -163,7 +170,8 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
     status = find_actuators(recorder, multibody, report, &row, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = find_forces(recorder, row.contact_count, report, &row, error);
+    status = find_forces(recorder, sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT),
+                         report, &row, error);
   }
   if (status == SAP_STATUS_OK) {
     status =

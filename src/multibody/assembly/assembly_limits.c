@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limits and dry friction of joints and tendons: blocks of one row.
+//   limit     J v >= 0 as the distance g to the limit closes, as the normal row of a contact:
+//             R     = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))
+//             v_hat = -g/(dt + tau_d)
+//   friction  |gamma| <= dt tau_f on one velocity, R = sigma w, v_hat = 0; below break-away it
+//             creeps by at most sigma w dt tau_f
+// w = J A^-1 J' from the diagonal blocks of A. J is one velocity of a joint or dl/dq of a tendon.
+//
+// A limit pushes only if J v < v_hat at the end of the step. It is left out when it is far: when g
+// is above a tenth of the range, and the larger of |v0| and |v*| times four (dt + tau_d) does not
+// reach it. Only a blow within this very step could have made it act, at a distance; the joint
+// itself stays inside and the next step has the limit. One-sided limits are never left out.
+#include <math.h>
+
+#include "math/quaternion.h"
+#include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/transmission.h"
+
+typedef struct limit {
+  double g;  // distance to the limit [rad, m], < 0 beyond it
+  double stiffness, relaxation_time;
+  uint64_t key;
+} limit;
+
+// Adds the limit of the row in assembly->rows; adds nothing if nothing can move along the row.
+static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
+  double w = 0.0;
+  SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
+  if (w == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_soft_row soft = {.stiffness = l->stiffness,
+                             .relaxation_time = l->relaxation_time,
+                             .g0 = l->g,
+                             .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+                             .w = w,
+                             .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
+                             .unilateral = true};
+  sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
+  SAP_TRY(sap_problem_soften_row(call->problem, call->start->regularization, &soft, law.R,
+                                 law.v_hat, call->error));
+  return sap_assembly_add_packed_rows(call, &law);
+}
+
+// Adds the dry friction of the row in assembly->rows, likewise; force: tau_f.
+static sap_status add_friction(const sap_assembly_call* call, double force, uint64_t key) {
+  const double bound = call->dt * force;
+  double w = 0.0;
+  SAP_TRY(sap_assembly_rows_scale(call, 0, 1, &w));
+  if (w == 0.0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_row_law law = {.set = SAP_SET_BOX,
+                           .R = {call->start->regularization->sigma * w},
+                           .lower = {-bound},
+                           .upper = {bound},
+                           .key = key};
+  return sap_assembly_add_packed_rows(call, &law);
+}
+
+static bool may_act(const sap_assembly_call* call, double g, double range, double speed,
+                    double tau_d) {
+  return g <= SAP_LIMIT_RANGE_SHARE * range || g <= SAP_LIMIT_HORIZONS * (call->dt + tau_d) * speed;
+}
+
+// Hinge and slide: one row of +-1 per side. g is linear in q, so that q0 serves at any point.
+static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
+  const sap_assembly_start* start = call->start;
+  const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  const double q = start->q0[joint->q_start];
+  const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
+  const double speed = fmax(fabs(start->v0[joint->v_start]), fabs(v_star));
+  const double range = joint->upper - joint->lower;
+  for (int32_t side = 0; side < 2; ++side) {
+    const double bound = side == 0 ? joint->lower : joint->upper;
+    const double sign = side == 0 ? 1.0 : -1.0;
+    const limit l = {sign * (q - bound), joint->limit_stiffness, joint->limit_relaxation_time,
+                     sap_assembly_key(side == 0 ? SAP_KEY_LOWER : SAP_KEY_UPPER, id, 0, 0)};
+    if (!isinf(bound) && may_act(call, l.g, range, speed, joint->limit_relaxation_time)) {
+      sap_rows_begin(&call->assembly->rows, 1);
+      sap_kinematics_add_joint_row(start->kin, id, sign, &call->assembly->rows, 0);
+      SAP_TRY(add_limit(call, &l));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Ball: the rotation angle a = |r|, r = log(quaternion), has da/dt = (r/a) . omega_body.
+static sap_status add_ball_limit(const sap_assembly_call* call, int32_t id) {
+  const sap_assembly_start* start = call->start;
+  sap_rows* rows = &call->assembly->rows;
+  const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  double r[3];
+  sap_quaternion_log(r, start->kin->q + joint->q_start);
+  const double angle = sap_v3_norm(r);
+  const double* v_star = sap_problem_v_star(call->problem) + joint->v_start;
+  const double speed = fmax(sap_v3_norm(start->v0 + joint->v_start), sap_v3_norm(v_star));
+  const double g = joint->upper - angle;
+  if (isinf(joint->upper) || !(angle > 0.0) ||
+      !may_act(call, g, joint->upper, speed, joint->limit_relaxation_time)) {
+    return SAP_STATUS_OK;  // at angle 0 all directions lead away from it alike
+  }
+  sap_rows_begin(rows, 1);
+  sap_rows_touch(rows, joint->tree);
+  sap_v3_scale(sap_rows_at(rows, 0) + joint->v_start, r, -1.0 / angle);
+  const limit l = {sap_assembly_gap0(call, 0, g), joint->limit_stiffness,
+                   joint->limit_relaxation_time, sap_assembly_key(SAP_KEY_UPPER, id, 0, 0)};
+  return add_limit(call, &l);
+}
+
+static sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
+  switch (call->assembly->model->joints[id].type) {
+    case SAP_JOINT_HINGE:
+    case SAP_JOINT_SLIDE:
+      return add_scalar_limits(call, id);
+    case SAP_JOINT_BALL:
+      return add_ball_limit(call, id);
+    case SAP_JOINT_FREE:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+// True if both limits are out of reach. False where a number is NaN.
+static bool is_far(const sap_assembly_call* call, const sap_limit_test* l) {
+  const double q = call->start->q0[l->q_start];
+  const double speed0 = fabs(call->start->v0[l->v_start]);
+  const double speed_star = fabs(sap_problem_v_star(call->problem)[l->v_start]);
+  const double speed = speed0 > speed_star ? speed0 : speed_star;
+  const double reach = SAP_LIMIT_HORIZONS * (call->dt + l->relaxation_time) * speed;
+  const double below = q - l->lower, above = l->upper - q;
+  return l->scalar && below > l->near && below > reach && above > l->near && above > reach;
+}
+
+static bool is_locked(const sap_assembly* assembly, int32_t id) {
+  return assembly->locked != NULL && assembly->locked[assembly->model->joints[id].v_start];
+}
+
+static sap_status add_joint_friction(const sap_assembly_call* call, int32_t id) {
+  sap_rows* rows = &call->assembly->rows;
+  const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  for (int32_t k = 0; k < joint->nv; ++k) {
+    sap_rows_begin(rows, 1);
+    sap_rows_touch(rows, joint->tree);
+    sap_rows_at(rows, 0)[joint->v_start + k] = 1.0;
+    SAP_TRY(add_friction(call, joint->friction_loss, sap_assembly_key(SAP_KEY_FRICTION, id, k, 0)));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Puts "limit of joint 3 'elbow'" before the message of a failure.
+static sap_status name_failure(const sap_assembly_call* call, sap_status status, const char* what,
+                               sap_element element, int32_t id) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(call->error, "%s %d '%s'", what, id,
+                     sap_model_get_name(call->assembly->model, element, id));
+  }
+  return status;
+}
+
+sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_start* start,
+                                   sap_problem* problem, sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  int32_t first = sap_problem_block_count(problem);
+  for (int32_t n = 0; n < assembly->nlimits; ++n) {
+    const int32_t id = assembly->limits[n].joint;
+    if (!is_far(&call, &assembly->limits[n]) && !is_locked(assembly, id) &&
+        assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
+      SAP_TRY(name_failure(&call, add_joint_limits(&call, id), "limit of joint", SAP_ELEMENT_JOINT,
+                           id));
+    }
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_JOINT_LIMIT, first, problem);
+  first = sap_problem_block_count(problem);
+  for (int32_t id = 0; id < model->sizes.joints; ++id) {
+    if (model->joints[id].friction_loss > 0.0 && !is_locked(assembly, id) &&
+        assembly->on[SAP_ASSEMBLY_JOINT_FRICTION][id]) {
+      SAP_TRY(name_failure(&call, add_joint_friction(&call, id), "friction of joint",
+                           SAP_ELEMENT_JOINT, id));
+    }
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_JOINT_FRICTION, first, problem);
+  return SAP_STATUS_OK;
+}
+
+// Makes the row s dl/dq.
+static void make_tendon_row(const sap_assembly_call* call, int32_t id, double s) {
+  sap_rows* rows = &call->assembly->rows;
+  sap_rows_begin(rows, 1);
+  sap_tendon_add_row(call->start->kin, id, s, rows, 0);
+}
+
+static sap_status add_tendon_limits(const sap_assembly_call* call, int32_t id) {
+  const sap_model_tendon* tendon = &call->assembly->model->tendons[id];
+  if (isinf(tendon->lower) && isinf(tendon->upper)) {
+    return SAP_STATUS_OK;
+  }
+  const sap_assembly_start* start = call->start;
+  const sap_rows* rows = &call->assembly->rows;
+  const double length = sap_tendon_length(start->kin, id);
+  make_tendon_row(call, id, 1.0);
+  const double speed = fmax(fabs(sap_rows_times(rows, 0, start->v0)),
+                            fabs(sap_rows_times(rows, 0, sap_problem_v_star(call->problem))));
+  for (int32_t side = 0; side < 2; ++side) {
+    const double bound = side == 0 ? tendon->lower : tendon->upper;
+    const double g = side == 0 ? length - bound : bound - length;
+    if (isfinite(bound) &&
+        may_act(call, g, tendon->upper - tendon->lower, speed, tendon->limit_relaxation_time)) {
+      make_tendon_row(call, id, side == 0 ? 1.0 : -1.0);
+      const limit l = {
+          sap_assembly_gap0(call, 0, g), tendon->limit_stiffness, tendon->limit_relaxation_time,
+          sap_assembly_key(side == 0 ? SAP_KEY_TENDON_LOWER : SAP_KEY_TENDON_UPPER, id, 0, 0)};
+      SAP_TRY(add_limit(call, &l));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_start* start,
+                                    sap_problem* problem, sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
+  int32_t first = sap_problem_block_count(problem);
+  for (int32_t id = 0; id < model->sizes.tendons; ++id) {
+    if (assembly->on[SAP_ASSEMBLY_TENDON_LIMIT][id]) {
+      SAP_TRY(name_failure(&call, add_tendon_limits(&call, id), "limit of tendon",
+                           SAP_ELEMENT_TENDON, id));
+    }
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_TENDON_LIMIT, first, problem);
+  first = sap_problem_block_count(problem);
+  for (int32_t id = 0; id < model->sizes.tendons; ++id) {
+    const double force = model->tendons[id].friction_loss;
+    if (force > 0.0 && assembly->on[SAP_ASSEMBLY_TENDON_FRICTION][id]) {
+      make_tendon_row(&call, id, 1.0);
+      SAP_TRY(name_failure(
+          &call, add_friction(&call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0)),
+          "friction of tendon", SAP_ELEMENT_TENDON, id));
+    }
+  }
+  sap_assembly_record(assembly, SAP_BLOCKS_TENDON_FRICTION, first, problem);
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kinematics of a model at one configuration q: poses, joint directions and link inertias, and the
+// Jacobians that follow from them. Functions that evaluate at a configuration take a
+// `const sap_kinematics*`; its owner decides for how long the configuration is kept.
+//
+// All spatial vectors of a tree are in world axes about its point O, the origin of the tree's first
+// body in this configuration: trees far from the world's origin lose no digits.
+#ifndef SAP_MULTIBODY_DYNAMICS_KINEMATICS_H
+#define SAP_MULTIBODY_DYNAMICS_KINEMATICS_H
+
+#include <sapstep/base.h>
+
+#include "multibody/dynamics/rows.h"
+#include "multibody/dynamics/spatial.h"
+
+typedef struct sap_dynamics sap_dynamics;
+
+typedef struct sap_kinematics {
+  const sap_dynamics* dynamics;
+  double* q;             // the configuration                                       (nq)
+  double* p_WB;          // world poses by body id                                  (3 bodies)
+  double* R_WB;          // column-major                                            (9 bodies)
+  double* q_WB;          //                                                         (4 bodies)
+  double (*S)[6];        // [omega; v] of each dof about O; unused in lone links    (nv)
+  sap_inertia* inertia;  // of each link about O; unused in lone links              (nlinks)
+  bool* tree_moved;      // scratch: trees whose coordinates changed                (trees)
+} sap_kinematics;
+
+// Allocates the arrays and sets the default configuration. The dynamics must outlive it. On failure
+// (MEMORY) *kin is {0}.
+sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* dynamics,
+                                 sap_error* error);
+// Releases the arrays; {0} is allowed.
+void sap_kinematics_clear(sap_kinematics* kin);
+// Forward kinematics at q, in the threads of the dynamics. Trees whose coordinates are bitwise the
+// same as before are skipped.
+void sap_kinematics_set(sap_kinematics* kin, const double* q);
+// True if `kin` belongs to q, compared bit by bit.
+bool sap_kinematics_is_at(const sap_kinematics* kin, const double* q);
+
+// p_W of the point p_BP of a body.
+void sap_kinematics_point(const sap_kinematics* kin, int32_t body, const double p_BP[3],
+                          double p_W[3]);
+// Adds sign R_WC' (velocity of the point p_W of `body`) to J (3 x tree size, column-major, ld 3)
+// over the dofs of the body's tree. Adds nothing for a static body or a locked dof.
+void sap_kinematics_add_point_jacobian(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                                       const double R_WC[9], double sign, double* J);
+// Adds the first `rows` (1 or 3) of sign [n; t1; t2] . omega of the body to J (rows x tree size).
+void sap_kinematics_add_angular_jacobian(const sap_kinematics* kin, int32_t body,
+                                         const double R_WC[9], double sign, int32_t rows,
+                                         double* J);
+
+// Adds the generalized force of a force f at p_W and a moment m (NULL: none) on a body to tau (nv):
+//   tau_i += S_i . [m + (p - O) x f; f]   for the dofs i on the path from the body to its root
+void sap_kinematics_add_wrench(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                               const double f[3], const double m[3], double* tau);
+// Same, for the dofs after `stop` on that path only.
+void sap_kinematics_add_wrench_after(const sap_kinematics* kin, int32_t body, int32_t stop,
+                                     const double p_W[3], const double f[3], const double m[3],
+                                     double* tau);
+// Adds the same to row r, which then gives f . pdot_W + m . omega in addition.
+void sap_kinematics_add_wrench_row(const sap_kinematics* kin, int32_t body, const double p_W[3],
+                                   const double f[3], const double m[3], sap_rows* rows, int32_t r);
+// Adds s to row r at the velocity of a hinge or slide joint.
+void sap_kinematics_add_joint_row(const sap_kinematics* kin, int32_t joint, double s,
+                                  sap_rows* rows, int32_t r);
+
+#endif
