@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "multibody/geometry/broadphase.h"
-#include "multibody/geometry/sort.h"
 #include "support/convex_oracle.h"
 
 enum { MOST = 700, FRAMES = 6 };

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "math/vector3.h"
-#include "multibody/geometry/identity.h"
+#include "multibody/geometry/collision_data.h"
 #include "support/collision_scene.h"
 #include "support/convex_oracle.h"
 

@@ -6,8 +6,8 @@
 
 #include "multibody/geometry/shape.h"
 
-// Fewer boxes are swept in one cell; a box over more cells than this is swept against all.
-enum { ONE_CELL_BOXES = 48, WIDE_CELLS = 64, MAX_CELLS_PER_AXIS = 4096 };
+// Fewer boxes form one cell; a box over more cells than this is tested against all boxes.
+enum { ONE_CELL_BOXES = 48, LARGE_BOX_CELLS = 64, MAX_CELLS_PER_AXIS = 4096 };
 
 sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error) {
   *broadphase = (sap_broadphase){.count = count};
@@ -22,8 +22,8 @@ sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_
   for (int32_t i = 0; i < count; ++i) {
     broadphase->order[i] = i;
   }
-  // There are at most as many cells as boxes (choose_cells), which touch 2.25 of them on average
-  // when they are alike: with this much, steps of scattered scenes need no more.
+  // There are at most as many cells as boxes (choose_cells). Boxes of one size touch 2.25 cells on
+  // average, so steps of scattered scenes need no more room than this.
   const int32_t entries = count < INT32_MAX / 4 ? 4 * count : count;
   sap_status status =
       SAP_GROW(&broadphase->cell_start, &broadphase->cell_capacity, count + 3, error);
@@ -46,8 +46,8 @@ void sap_broadphase_destroy(sap_broadphase* broadphase) {
   *broadphase = (sap_broadphase){0};
 }
 
-// Orders ranks [first, first + count) from scratch by heap sort, for input that is far from sorted.
-static void sift(sap_broadphase* bp, int32_t root, int32_t count) {
+// Heap sort, for input that is far from sorted: moves the rank `root` down its heap.
+static void sift_down(sap_broadphase* bp, int32_t root, int32_t count) {
   const int32_t index = bp->order[root];
   const double x = bp->lower_x[root];
   for (int32_t child; (child = 2 * root + 1) < count; root = child) {
@@ -68,7 +68,7 @@ static void sift(sap_broadphase* bp, int32_t root, int32_t count) {
 
 static void heap_sort(sap_broadphase* bp) {
   for (int32_t i = bp->count / 2 - 1; i >= 0; --i) {
-    sift(bp, i, bp->count);
+    sift_down(bp, i, bp->count);
   }
   for (int32_t last = bp->count - 1; last > 0; --last) {
     const int32_t index = bp->order[0];
@@ -77,11 +77,12 @@ static void heap_sort(sap_broadphase* bp) {
     bp->lower_x[0] = bp->lower_x[last];
     bp->order[last] = index;
     bp->lower_x[last] = x;
-    sift(bp, 0, last);
+    sift_down(bp, 0, last);
   }
 }
 
-// Ties by index: the order, and so the result, depends on the boxes alone.
+// Sorts by lower x, ties by index: the result depends only on the boxes. Insertion sort, within a
+// budget.
 static void sort_boxes(sap_broadphase* bp) {
   for (int32_t r = 0; r < bp->count; ++r) {
     bp->lower_x[r] = bp->boxes[bp->order[r]].lower[0];
@@ -116,7 +117,7 @@ static void choose_cells(sap_broadphase* bp) {
       high = sap_most(high, box->upper[axis + 1]);
       width += box->upper[axis + 1] - box->lower[axis + 1];
     }
-    // Twice the mean box; and no more cells than boxes, in all.
+    // Twice the mean box, and at most as many cells as boxes.
     width = sap_most(2.0 * width / bp->count, (high - low) / sqrt((double)bp->count));
     const double cells = bp->count <= ONE_CELL_BOXES ? 1.0 : floor((high - low) / width);
     bp->cells[axis] = cells > 1.0 ? (int32_t)sap_least(cells, MAX_CELLS_PER_AXIS) : 1;
@@ -132,7 +133,7 @@ static int32_t cell_of(const sap_broadphase* bp, int axis, double x) {
 
 typedef struct cell_range {
   int32_t first[2], last[2];
-  bool wide;
+  bool large;
 } cell_range;
 
 static cell_range cells_of(const sap_broadphase* bp, const sap_aabb* box) {
@@ -143,22 +144,22 @@ static cell_range cells_of(const sap_broadphase* bp, const sap_aabb* box) {
     range.last[axis] = cell_of(bp, axis, box->upper[axis + 1]);
     total *= range.last[axis] - range.first[axis] + 1;
   }
-  range.wide = total > WIDE_CELLS;
+  range.large = total > LARGE_BOX_CELLS;
   return range;
 }
 
-// Lists per cell the ranks that touch it; the list after the last cell's holds the wide boxes.
+// Lists the ranks that touch each cell; the list after the last cell holds the large boxes.
 static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
   choose_cells(bp);
   const int32_t cells = bp->cells[0] * bp->cells[1] + 1;
   SAP_TRY(SAP_GROW(&bp->cell_start, &bp->cell_capacity, cells + 2, error));
   int32_t* start = bp->cell_start;
   memset(start, 0, (size_t)(cells + 2) * sizeof *start);
-  // First pass counts into start[cell + 2], second fills and leaves start[cell] right.
+  // The first pass counts into start[cell + 2]; the second fills and leaves start[cell] correct.
   for (int pass = 0; pass < 2; ++pass) {
     for (int32_t r = 0; r < bp->count; ++r) {
       const cell_range range = cells_of(bp, &bp->boxes[bp->order[r]]);
-      for (int32_t z = range.first[1]; z <= range.last[1] && !range.wide; ++z) {
+      for (int32_t z = range.first[1]; z <= range.last[1] && !range.large; ++z) {
         for (int32_t y = range.first[0]; y <= range.last[0]; ++y) {
           const int32_t cell = z * bp->cells[0] + y;
           if (pass == 0) {
@@ -168,9 +169,9 @@ static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
           }
         }
       }
-      if (range.wide && pass == 0) {
+      if (range.large && pass == 0) {
         ++start[cells + 1];
-      } else if (range.wide) {
+      } else if (range.large) {
         bp->entries[start[cells]++] = r;
       }
     }
@@ -184,14 +185,14 @@ static sap_status fill_cells(sap_broadphase* bp, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-typedef struct sweep {
+typedef struct search {
   sap_broadphase* bp;
   sap_broadphase_accept* accept;
   const void* context;
   sap_error* error;
-} sweep;
+} search;
 
-static sap_status add_pair(const sweep* s, int32_t a, int32_t b) {
+static sap_status add_pair(const search* s, int32_t a, int32_t b) {
   if (!s->accept(s->context, a, b)) {
     return SAP_STATUS_OK;
   }
@@ -205,7 +206,7 @@ static sap_status add_pair(const sweep* s, int32_t a, int32_t b) {
   return SAP_STATUS_OK;
 }
 
-static sap_status sweep_cell(const sweep* s, int32_t cell) {
+static sap_status test_cell(const search* s, int32_t cell) {
   sap_broadphase* bp = s->bp;
   const int32_t first = bp->cell_start[cell], end = bp->cell_start[cell + 1];
   const bool only = bp->cells[0] * bp->cells[1] == 1;
@@ -228,8 +229,8 @@ static sap_status sweep_cell(const sweep* s, int32_t cell) {
   return SAP_STATUS_OK;
 }
 
-// Wide boxes against all others, each pair of wide ones once.
-static sap_status sweep_wide(const sweep* s) {
+// Tests large boxes against all others, each pair of large ones once.
+static sap_status test_large(const search* s) {
   sap_broadphase* bp = s->bp;
   const int32_t cells = bp->cells[0] * bp->cells[1];
   for (int32_t i = bp->cell_start[cells]; i < bp->cell_start[cells + 1]; ++i) {
@@ -238,7 +239,7 @@ static sap_status sweep_wide(const sweep* s) {
     for (int32_t r = 0; r < bp->count && bp->lower_x[r] <= bp->boxes[a].upper[0]; ++r) {
       const int32_t b = bp->order[r];
       if (r == rank || !sap_aabb_overlap(&bp->boxes[a], &bp->boxes[b]) ||
-          (r < rank && cells_of(bp, &bp->boxes[b]).wide)) {
+          (r < rank && cells_of(bp, &bp->boxes[b]).large)) {
         continue;
       }
       SAP_TRY(add_pair(s, a, b));
@@ -255,14 +256,67 @@ sap_status sap_broadphase_find(sap_broadphase* broadphase, sap_broadphase_accept
     return SAP_STATUS_OK;
   }
   sort_boxes(bp);
-  const sweep s = {.bp = bp, .accept = accept, .context = context, .error = error};
+  const search s = {.bp = bp, .accept = accept, .context = context, .error = error};
   sap_status status = fill_cells(bp, error);
   const int32_t cells = status == SAP_STATUS_OK ? bp->cells[0] * bp->cells[1] : 0;
   for (int32_t cell = 0; status == SAP_STATUS_OK && cell < cells; ++cell) {
-    status = sweep_cell(&s, cell);
+    status = test_cell(&s, cell);
   }
   if (status == SAP_STATUS_OK) {
-    status = sweep_wide(&s);
+    status = test_large(&s);
   }
   return status;
+}
+
+// --- radix sort ---
+
+enum { FEW = 40, DIGIT_BITS = 8, DIGIT_VALUES = 1 << DIGIT_BITS };
+
+static void sort_few(uint64_t* keys, int32_t count) {
+  for (int32_t i = 1; i < count; ++i) {
+    const uint64_t key = keys[i];
+    int32_t j = i;
+    for (; j > 0 && keys[j - 1] > key; --j) {
+      keys[j] = keys[j - 1];
+    }
+    keys[j] = key;
+  }
+}
+
+// Sorts by one digit from one array to the other; stable.
+static void sort_digit(const uint64_t* from, uint64_t* to, int32_t count, int shift) {
+  int32_t start[DIGIT_VALUES + 1] = {0};
+  for (int32_t i = 0; i < count; ++i) {
+    ++start[(from[i] >> shift & (DIGIT_VALUES - 1)) + 1];
+  }
+  for (int32_t k = 0; k < DIGIT_VALUES; ++k) {
+    start[k + 1] += start[k];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    to[start[from[i] >> shift & (DIGIT_VALUES - 1)]++] = from[i];
+  }
+}
+
+void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch) {
+  if (count <= FEW) {
+    sort_few(keys, count);
+    return;
+  }
+  uint64_t differ = 0;
+  for (int32_t i = 1; i < count; ++i) {
+    differ |= keys[i] ^ keys[0];
+  }
+  uint64_t *from = keys, *to = scratch;
+  for (int shift = 0; shift < 64; shift += DIGIT_BITS) {
+    if ((differ >> shift & (DIGIT_VALUES - 1)) == 0) {
+      continue;  // all keys have the same digit here
+    }
+    sort_digit(from, to, count, shift);
+    uint64_t* const swap = from;
+    from = to;
+    to = swap;
+  }
+  if (from != keys) {
+    memcpy(keys, from, (size_t)count * sizeof *keys);
+  }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pairs of overlapping bounding boxes, by sweep and prune within columns.
 //
-// Boxes are sorted by their lower x; the order is kept, so that a step later insertion sort
-// finishes in near-linear time. The y-z plane is cut into cells about twice the mean box wide; in
-// each cell the sorted boxes that touch it are swept along x. A pair is reported by one cell only:
-// the one that holds the lower corner of the overlap. Boxes over many cells are swept against all.
+// Boxes are sorted by their lower x. The order is kept, so that insertion sort takes near-linear
+// time in the next step. The y-z plane is cut into cells of about twice the width of the mean box;
+// in each cell the sorted boxes that touch it are compared along x. Only the cell that contains the
+// lower corner of the overlap reports a pair. Boxes over many cells are tested against all boxes.
 // cost: O(n) for scattered boxes of similar size.
 #ifndef SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
 #define SAP_MULTIBODY_GEOMETRY_BROADPHASE_H
@@ -30,16 +30,19 @@ typedef struct sap_broadphase {
   int32_t cell_capacity, entry_capacity;
   double origin[2], inverse_width[2];
   int32_t cells[2];
-  uint64_t* pairs;  // lower index << 32 | higher index, in no order         (pair_count)
+  uint64_t* pairs;  // lower index << 32 | higher index, unsorted            (pair_count)
   int32_t pair_count, pair_capacity;
 } sap_broadphase;
 
 sap_status sap_broadphase_create(sap_broadphase* broadphase, int32_t count, sap_error* error);
 void sap_broadphase_destroy(sap_broadphase* broadphase);
 
-// Finds the pairs that overlap and that `accept` lets through.
+// Finds the pairs that overlap and that `accept` accepts.
 typedef bool sap_broadphase_accept(const void* context, int32_t a, int32_t b);
 sap_status sap_broadphase_find(sap_broadphase* broadphase, sap_broadphase_accept* accept,
                                const void* context, sap_error* error);
+
+// Radix sort of 64-bit keys; scratch: (count). cost: O(n) for each byte in which the keys differ.
+void sap_sort_keys(uint64_t* keys, int32_t count, uint64_t* scratch);
 
 #endif

@@ -5,7 +5,7 @@
 
 enum { TYPES = SAP_SHAPE_MESH + 1 };
 
-// By type of a (row) and b; only b >= a is used.
+// By type of a (row) and b; only entries with b >= a are used.
 static sap_collide_function* const table[TYPES][TYPES] = {
     [SAP_SHAPE_PLANE] = {NULL, sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any,
                          sap_collide_plane_any, sap_collide_plane_any, sap_collide_plane_any},
@@ -22,7 +22,7 @@ static sap_collide_function* const table[TYPES][TYPES] = {
     [SAP_SHAPE_MESH] = {NULL, NULL, NULL, NULL, NULL, NULL, sap_collide_convex},
 };
 
-// The same manifold seen from b: p moves to b's surface and centre.
+// Exchanges a and b: p moves to b's surface, relative to b's centre.
 static void flip(const double ab[3], sap_manifold* manifold) {
   for (int32_t i = 0; i < manifold->count; ++i) {
     sap_manifold_point* point = &manifold->points[i];
@@ -35,7 +35,7 @@ static void flip(const double ab[3], sap_manifold* manifold) {
 
 bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
                            const double along[3]) {
-  static const double doubt = 1e-9;  // of both sizes
+  static const double round_off = 1e-9;  // relative to both sizes
   if (along[0] == 0.0 && along[1] == 0.0 && along[2] == 0.0) {
     return false;
   }
@@ -43,7 +43,7 @@ bool sap_collide_are_apart(const sap_placed_shape* a, const sap_placed_shape* b,
   sap_v3_sub(ab, b->p, a->p);
   const double back[3] = {-along[0], -along[1], -along[2]};
   const double gap = sap_v3_dot(along, ab) - sap_shape_extent(a, along) - sap_shape_extent(b, back);
-  return gap > reach + doubt * (a->bound + b->bound + reach);
+  return gap > reach + round_off * (a->bound + b->bound + reach);
 }
 
 void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double reach,
@@ -65,12 +65,12 @@ void sap_collide(const sap_placed_shape* a, const sap_placed_shape* b, double re
   }
 }
 
-// Vertices of a hull that reach the other's flat feature although they are no corners of the face
-// that faces it: facets that are flat but for a little hold as one.
+// Adds vertices of a hull that reach the other's flat feature but are not corners of the facing
+// face: nearly coplanar facets act as one.
 static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* own,
                          const sap_feature* other, const sap_manifold_point* witness,
                          sap_candidates* list) {
-  // Of the hull's size, above what a face's corners may be out of its plane.
+  // Relative to the hull's size; above the distance of a face's corners from its plane.
   static const double out_of_plane = 4.0 * SAP_HULL_FLATNESS;
   const sap_placed_shape* shape = of_a ? pair->a : pair->b;
   sap_foot_map map;
@@ -87,7 +87,7 @@ static void add_vertices(const sap_facing* pair, bool of_a, const sap_feature* o
   const sap_polytope* hull = shape->hull;
   const double* normal = hull->normals + 3 * (size_t)own->face;
   const double corner = hull->offsets[own->face] - out_of_plane * hull->bound;
-  // Below it no vertex comes within the reach.
+  // Vertices below this are out of reach.
   const double least =
       sap_v3_dot(local, sap_polytope_support(hull, local, &hint)) + witness->phi - pair->reach;
   for (int32_t i = 0; i < hull->nvertices; ++i) {
@@ -109,8 +109,8 @@ static bool is_round(const sap_placed_shape* shape) {
 
 void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witness,
                           sap_manifold* out) {
-  // Depth [of the pair's size] that the features may miss before the witness is added. The eight
-  // points of a rim that counts as flat miss 0.08 of its slope.
+  // Depth, relative to the pair's size, that the features may miss before the witness is added. The
+  // eight points of a rim that counts as flat miss 0.08 of its slope.
   static const double missed_by_flats = 1e-7, missed_by_rims = 1e-5;
   static const double origin[3] = {0.0, 0.0, 0.0};
   const sap_placed_shape *a = pair->a, *b = pair->b;
@@ -119,7 +119,7 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   sap_feature feature_a, feature_b;
   sap_candidates list;
   sap_candidates_start(&list, pair->reach);
-  if (is_round(a) || is_round(b)) {  // nothing flat: no search for what the other one faces it with
+  if (is_round(a) || is_round(b)) {  // nothing flat: one point
     sap_candidates_add(&list, witness->p, witness->n, witness->phi);
     sap_candidates_reduce(&list, scale, out);
     return;
@@ -135,7 +135,7 @@ void sap_collide_features(const sap_facing* pair, const sap_manifold_point* witn
   const double missed = rim ? missed_by_rims : missed_by_flats;
   sap_manifold_point* deepest = NULL;
   for (int32_t i = 0; i < list.count; ++i) {
-    // The slack of "inside" lets corners reach a little too deep.
+    // The slack of "inside" lets corners be slightly too deep.
     sap_manifold_point* point = &list.points[i];
     point->phi = sap_most(point->phi, witness->phi);
     deepest = deepest == NULL || point->phi < deepest->phi ? point : deepest;

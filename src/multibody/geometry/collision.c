@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Collision detection: creation, and one call (poses, pairs, contacts).
 #include "multibody/geometry/collision.h"
+
+#include <math.h>
+#include <string.h>
 
 #include "math/quaternion.h"
 #include "multibody/geometry/collision_data.h"
@@ -10,8 +14,7 @@ static sap_status make_hulls(sap_collision* c, sap_error* error) {
   if (c->hulls == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d hulls", (int)model->sizes.meshes);
   }
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < model->sizes.meshes; ++i) {
+  for (int32_t i = 0; i < model->sizes.meshes; ++i) {
     const sap_model_mesh* mesh = &model->meshes[i];
     const sap_polytope_source source = {
         .nvertices = mesh->nvertices,
@@ -23,9 +26,9 @@ static sap_status make_hulls(sap_collision* c, sap_error* error) {
         .face_start = model->mesh_face_start + mesh->first_face,
         .face_vertices = model->mesh_face_vertices,
     };
-    status = sap_polytope_create(&source, &c->hulls[c->mesh_count++], error);
+    SAP_TRY(sap_polytope_create(&source, &c->hulls[c->mesh_count++], error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static void init_shape(sap_collision* c, int32_t id) {
@@ -78,7 +81,7 @@ static sap_status find_statics(sap_collision* c, sap_error* error) {
              : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)c->static_count);
 }
 
-static sap_status init(sap_collision* c, const sap_model* model, sap_error* error) {
+static sap_status init_collision(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
   c->shape_count = model->sizes.shapes;
   const size_t n = (size_t)c->shape_count;
@@ -94,10 +97,7 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
       c->boxes == NULL || c->boxes_before == NULL || c->outside == NULL || c->movers == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
   }
-  sap_status status = make_hulls(c, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(make_hulls(c, error));
   for (int32_t i = 0; i < c->shape_count; ++i) {
     init_shape(c, i);
     if (model->shapes[i].type == SAP_SHAPE_PLANE) {
@@ -107,11 +107,9 @@ static sap_status init(sap_collision* c, const sap_model* model, sap_error* erro
       c->boxed[c->box_count++] = i;
     }
   }
-  status = find_statics(c, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_broadphase_create(&c->broadphase, c->box_count, error);
-  }
-  return status == SAP_STATUS_OK ? sap_collision_reserve_near(c, error) : status;
+  SAP_TRY(find_statics(c, error));
+  SAP_TRY(sap_broadphase_create(&c->broadphase, c->box_count, error));
+  return sap_collision_reserve_near(c, error);
 }
 
 sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap_error* error) {
@@ -120,7 +118,7 @@ sap_status sap_collision_create(const sap_model* model, sap_collision** out, sap
   if (c == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: collision detection");
   }
-  const sap_status status = init(c, model, error);
+  const sap_status status = init_collision(c, model, error);
   if (status != SAP_STATUS_OK) {
     sap_collision_destroy(c);
     return status;
@@ -169,4 +167,106 @@ void sap_collision_lend_threads(sap_collision* c, sap_threads* threads) {
 sap_status sap_collision_archive(sap_collision* c, sap_archive* archive, sap_error* error) {
   return SAP_ARCHIVE_ARRAY(archive, &c->identities[c->last], &c->last_count,
                            &c->identity_capacity[c->last], error);
+}
+
+// --- one call ---
+
+static sap_status check_poses(const sap_model* model, const sap_collision_query* query,
+                              sap_error* error) {
+  const double *p_WB = query->p_WB, *R_WB = query->R_WB;
+  for (int32_t b = 0; b < model->sizes.bodies; ++b) {
+    double zero = 0.0;
+    for (int k = 0; k < 3; ++k) {
+      zero += 0.0 * p_WB[3 * b + k];
+    }
+    for (int k = 0; k < 9; ++k) {
+      zero += 0.0 * R_WB[9 * b + k];
+    }
+    if (!(zero == 0.0)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                      "body %d ('%s'): the pose must be finite; position (%g, %g, %g)", (int)b,
+                      sap_model_get_name(model, SAP_ELEMENT_BODY, b), p_WB[3 * b], p_WB[3 * b + 1],
+                      p_WB[3 * b + 2]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Returns a bound of the way of the shape's points between the two poses, the way of its centre
+// plus |R1 - R0| times its radius; 0 if that is not finite.
+static double bound_way(const sap_collision_shape* shape, const sap_collision_query* query) {
+  const int32_t body = shape->filter.body;
+  const double* R = query->R_next + 9 * body;
+  double p[3], turn_2 = 0.0;
+  sap_v3_place(p, query->p_next + 3 * body, R, shape->p_BS);
+  sap_v3_sub(p, p, shape->placed.p);
+  for (int k = 0; k < 9; ++k) {
+    const double turn = R[k] - query->R_WB[9 * body + k];
+    turn_2 += turn * turn;
+  }
+  const double turn = turn_2 > 0.0 ? sqrt(turn_2) * shape->placed.bound : 0.0;
+  const double way = sqrt(sap_v3_dot(p, p)) + turn;
+  return isfinite(way) ? way : 0.0;
+}
+
+enum { JOB_SHAPES = 256 };
+
+typedef struct placing {
+  sap_collision* c;
+  const sap_collision_query* query;
+} placing;
+
+// Sets the poses of a job's shapes.
+static void place_shapes(void* context, int32_t job) {
+  const sap_collision_query* query = ((const placing*)context)->query;
+  sap_collision* c = ((const placing*)context)->c;
+  const int32_t first = job * JOB_SHAPES, left = c->shape_count - first;
+  const int32_t end = first + (left < JOB_SHAPES ? left : (int32_t)JOB_SHAPES);
+  for (int32_t i = first; i < end; ++i) {
+    sap_collision_shape* shape = &c->shapes[i];
+    if (sap_collision_shape_rests(c, shape)) {
+      continue;
+    }
+    const double* R = query->R_WB + 9 * shape->filter.body;
+    sap_v3_place(shape->placed.p, query->p_WB + 3 * shape->filter.body, R, shape->p_BS);
+    if (shape->placed.type != SAP_SHAPE_SPHERE) {
+      sap_m3_mul(shape->placed.R, R, shape->R_BS);
+    }
+    shape->way = query->p_next != NULL && !sap_collision_shape_is_static(shape)
+                     ? bound_way(shape, query)
+                     : 0.0;
+  }
+}
+
+// Compares the poses of static bodies with those of the last call, and stores them.
+static void compare_statics(sap_collision* c, const sap_collision_query* query) {
+  c->statics_rest = true;
+  for (int32_t i = 0; i < c->static_count; ++i) {
+    const double *p = query->p_WB + 3 * c->statics[i], *R = query->R_WB + 9 * c->statics[i];
+    double* pose = c->static_poses + 12 * i;
+    if (memcmp(pose, p, 3 * sizeof *p) != 0 || memcmp(pose + 3, R, 9 * sizeof *R) != 0) {
+      c->statics_rest = false;
+      memcpy(pose, p, 3 * sizeof *p);
+      memcpy(pose + 3, R, 9 * sizeof *R);
+    }
+  }
+}
+
+sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
+                                const sap_contact** contacts, int32_t* count, sap_error* error) {
+  sap_collision* c = collision;
+  SAP_TRY(check_poses(c->model, query, error));
+  SAP_TRY(sap_collision_find_glides(c, query, error));
+  compare_statics(c, query);
+  placing of = {c, query};
+  sap_threads_run(c->threads, (c->shape_count + JOB_SHAPES - 1) / JOB_SHAPES, place_shapes, &of);
+  SAP_TRY(sap_collision_find_pairs(c, error));
+  SAP_TRY(sap_collision_collide(c, query, error));
+  if (query->remember) {
+    c->last = 1 - c->last;
+    c->last_count = c->contact_count;
+  }
+  *contacts = c->contacts;
+  *count = c->contact_count;
+  return SAP_STATUS_OK;
 }

@@ -1,12 +1,154 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From manifolds to contacts: materials, points, frames, identities.
+// Contacts of a call: manifolds of the pairs by jobs, features kept from call to call, heights of
+// gliding, materials and frames.
+#include "multibody/geometry/collision_data.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "math/quaternion.h"
-#include "multibody/geometry/collision_data.h"
 
-// What the points of a pair share: its contact pair's, or both shapes' combined.
+// --- identity of contact points (see collision_data.h) ---
+
+static double distance2(const sap_identity* a, const sap_identity* b) {
+  double d_A[3], d_B[3];
+  sap_v3_sub(d_A, a->p_A, b->p_A);
+  sap_v3_sub(d_B, a->p_B, b->p_B);
+  return sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
+}
+
+// Matches each new point to its nearest old one. False, and nothing is set, if two new points have
+// the same nearest one. Mostly succeeds, with the result of the full search.
+static bool match_nearest(const sap_identity* old, int32_t old_count, double limit2,
+                          double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS],
+                          sap_identity* points, int32_t count) {
+  int32_t nearest[SAP_MANIFOLD_POINTS];
+  uint32_t taken = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    int32_t best = -1;
+    double least = limit2;
+    for (int32_t j = 0; j < old_count; ++j) {
+      best = apart2[i][j] < least ? j : best;
+      least = apart2[i][j] < least ? apart2[i][j] : least;
+    }
+    if (best < 0 || (taken >> best & 1U) != 0) {
+      return false;
+    }
+    taken |= 1U << best;
+    nearest[i] = best;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    points[i].feature = old[nearest[i]].feature;
+  }
+  return true;
+}
+
+void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
+                        sap_identity* points, int32_t count) {
+  bool matched[SAP_MANIFOLD_POINTS] = {false}, taken[SAP_MANIFOLD_POINTS] = {false};
+  double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
+  for (int32_t i = 0; i < count; ++i) {
+    for (int32_t j = 0; j < old_count; ++j) {
+      apart2[i][j] = distance2(&points[i], &old[j]);
+    }
+  }
+  if (match_nearest(old, old_count, tolerance * tolerance, apart2, points, count)) {
+    return;
+  }
+  for (int32_t match = 0; match < count && match < old_count; ++match) {
+    double best = tolerance * tolerance;
+    int32_t best_point = -1, best_old = -1;
+    for (int32_t i = 0; i < count; ++i) {
+      for (int32_t j = 0; j < old_count && !matched[i]; ++j) {
+        if (!taken[j] && apart2[i][j] < best) {
+          best = apart2[i][j];
+          best_point = i;
+          best_old = j;
+        }
+      }
+    }
+    if (best_point < 0) {
+      break;
+    }
+    matched[best_point] = taken[best_old] = true;
+    points[best_point].feature = old[best_old].feature;
+  }
+  int32_t fresh = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (matched[i]) {
+      continue;
+    }
+    for (int32_t j = 0; j < old_count; ++j) {
+      if (old[j].feature == fresh) {
+        ++fresh;
+        j = -1;
+      }
+    }
+    points[i].feature = fresh++;
+  }
+}
+
+// --- gliding ---
+// SAP lets sliding contacts glide at a height of up to (dt + tau_d) mu |v_t| (castro, Sec. III-B),
+// where geometry alone would lose them.
+
+// Lower heights count as rest [m]: creep within stiction is well below 0.1 mm/s.
+static const double floor_height = 1e-6;
+// Relative to the smaller shape's size; a body that a user moved has not slid.
+static const double largest_glide = 0.25;
+
+// Returns the distance of the two material points across the normal [m].
+static double slip_of(const sap_collision_query* at, const sap_identity* point, int32_t body_A,
+                      int32_t body_B) {
+  double x_A[3], x_B[3], n[3];
+  sap_v3_place(x_A, at->p_WB + 3 * body_A, at->R_WB + 9 * body_A, point->p_A);
+  sap_v3_place(x_B, at->p_WB + 3 * body_B, at->R_WB + 9 * body_B, point->p_B);
+  sap_m3_mul_v3(n, at->R_WB + 9 * body_A, point->n);
+  sap_v3_sub(x_B, x_B, x_A);
+  sap_v3_add_scaled(x_B, n, -sap_v3_dot(n, x_B));
+  return sap_v3_norm(x_B);
+}
+
+static sap_status add_glide(sap_collision* c, uint64_t pair, double height, sap_error* error) {
+  sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
+  const double reach =
+      sap_least(height, largest_glide * sap_least(a->placed.bound, b->placed.bound));
+  // One of the two suffices; the boxes of static shapes do not change.
+  a->glide = sap_collision_shape_is_static(a) ? 0.0 : sap_most(a->glide, reach);
+  b->glide = sap_collision_shape_is_static(b) ? 0.0 : sap_most(b->glide, reach);
+  if (c->glide_count > 0 && c->glides[c->glide_count - 1].pair == pair) {
+    sap_glide* glide = &c->glides[c->glide_count - 1];
+    glide->reach = sap_most(glide->reach, reach);
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = SAP_GROW(&c->glides, &c->glide_capacity, c->glide_count + 1, error);
+  if (status == SAP_STATUS_OK) {
+    c->glides[c->glide_count++] = (sap_glide){pair, reach};
+  }
+  return status;
+}
+
+sap_status sap_collision_find_glides(sap_collision* c, const sap_collision_query* query,
+                                     sap_error* error) {
+  for (int32_t i = 0; i < c->shape_count; ++i) {
+    c->shapes[i].glide = 0.0;
+  }
+  c->glide_count = 0;
+  for (int32_t i = 0; query->dt > 0.0 && i < c->last_count; ++i) {
+    const sap_identity* point = &c->identities[c->last][i];
+    const int32_t a = (int32_t)(point->pair >> 32), b = (int32_t)(point->pair & UINT32_MAX);
+    const double slip = slip_of(query, point, c->shapes[a].filter.body, c->shapes[b].filter.body);
+    const double height = (1.0 + point->relaxation_time / query->dt) * point->friction * slip;
+    if (height > floor_height) {
+      SAP_TRY(add_glide(c, point->pair, height, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- contacts of a pair ---
+
+// Parameters of a pair: those of its contact pair, or of both shapes combined.
 typedef struct pair_rule {
   sap_material material;
   int32_t condim;
@@ -15,7 +157,7 @@ typedef struct pair_rule {
   bool anisotropic;    // t1 is fixed in the world
 } pair_rule;
 
-// mu of the rows that condim has: sliding, spin and rolling friction, each the same in its plane.
+// Sets mu of the rows of condim: sliding, spin and rolling, isotropic.
 static void spread_friction(double sliding, double torsional, double rolling, pair_rule* rule) {
   const double all[5] = {sliding, sliding, torsional, rolling, rolling};
   for (int32_t i = 0; i < 5; ++i) {
@@ -23,7 +165,7 @@ static void spread_friction(double sliding, double torsional, double rolling, pa
   }
 }
 
-static void take_pair(const sap_pair_def* pair, pair_rule* rule) {
+static void set_pair_rule(const sap_pair_def* pair, pair_rule* rule) {
   *rule = (pair_rule){
       .material = pair->material, .condim = pair->condim, .rest_distance = pair->rest_distance};
   spread_friction(pair->material.friction, pair->friction_torsional, pair->friction_rolling, rule);
@@ -42,7 +184,7 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
   const sap_pair_def* pair =
       sap_filter_find_pair(c->model, &c->shapes[a].filter, &c->shapes[b].filter);
   if (pair != NULL) {
-    take_pair(pair, rule);
+    set_pair_rule(pair, rule);
     return SAP_STATUS_OK;
   }
   const sap_shape_def *shape_a = &c->model->shapes[a], *shape_b = &c->model->shapes[b];
@@ -68,7 +210,8 @@ static sap_status find_rule(const sap_collision* c, int32_t a, int32_t b, pair_r
   return SAP_STATUS_OK;
 }
 
-// t1 of anisotropic friction: the world's y, or z if the normal is nearer y, across the normal.
+// Sets t1 of anisotropic friction: the world's y, or z if the normal is nearer y, across the
+// normal.
 static void fix_tangents(double R_WC[9]) {
   const double* n = R_WC + 6;
   double axis[3] = {0.0, 0.0, 0.0};
@@ -78,7 +221,8 @@ static void fix_tangents(double R_WC[9]) {
   sap_v3_cross(R_WC + 3, n, R_WC);
 }
 
-// Velocity that a shape's belt adds to its surface at a point, and its turning; world's axes.
+// Computes velocity and angular velocity of a shape's belt at a point, in the world's axes; false:
+// no belt.
 static bool belt_velocity(const sap_collision* c, const sap_collision_query* at, int32_t shape,
                           const double p_WC[3], double velocity[3], double rotation[3]) {
   const sap_shape_def* def = &c->model->shapes[shape];
@@ -99,7 +243,7 @@ static bool belt_velocity(const sap_collision* c, const sap_collision_query* at,
   return true;
 }
 
-// surface_velocity of a contact whose frame and point are set.
+// Sets surface_velocity of a contact with frame and point.
 static void add_belts(const sap_collision* c, const sap_collision_query* at, sap_contact* contact) {
   sap_v3_set(contact->surface_velocity, 0.0, 0.0, 0.0);
   for (int32_t side = 0; side < 2; ++side) {
@@ -114,7 +258,7 @@ static void add_belts(const sap_collision* c, const sap_collision_query* at, sap
   }
 }
 
-// Share of the penetration that A's surface gives way: A's compliance over that of both.
+// Returns A's share of the penetration: A's compliance over that of both.
 static double share_of_A(double stiffness_a, double stiffness_b) {
   const double share = 1.0 / (1.0 + stiffness_a / stiffness_b);
   return isfinite(share) ? share : 0.5;  // both rigid
@@ -126,8 +270,8 @@ static void to_body(const sap_collision_query* at, int32_t body, const double p[
   sap_m3_tmul_v3(p_B, at->R_WB + 9 * body, d);
 }
 
-// The last call's points of the pair; `cursor` moves along its sorted list.
-static int32_t last_points(const sap_collision* c, uint64_t pair, int32_t* cursor) {
+// Returns how many points the pair had in the last call; *cursor moves to the first of them.
+static int32_t memory_points(const sap_collision* c, uint64_t pair, int32_t* cursor) {
   const sap_identity* old = c->identities[c->last];
   while (*cursor < c->last_count && old[*cursor].pair < pair) {
     ++*cursor;
@@ -155,9 +299,16 @@ static void sort_by_feature(sap_contact* contacts, sap_identity* points, int32_t
   }
 }
 
-sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place* place,
-                                      const sap_manifold* manifold, int32_t* cursor,
-                                      sap_error* error) {
+typedef struct contact_place {
+  const sap_collision_query* at;
+  uint64_t pair;
+  int32_t first;  // of `contacts` and of the identities of this call, which have room
+} contact_place;
+
+// Sets the contacts of a pair. Pairs come in ascending order: *cursor moves along the points of the
+// last call.
+static sap_status set_contacts(sap_collision* c, const contact_place* place,
+                               const sap_manifold* manifold, int32_t* cursor, sap_error* error) {
   const sap_collision_query* at = place->at;
   const uint64_t pair = place->pair;
   const int32_t a = (int32_t)(pair >> 32), b = (int32_t)(pair & UINT32_MAX);
@@ -195,9 +346,170 @@ sap_status sap_collision_set_contacts(sap_collision* c, const sap_contact_place*
     to_body(at, contact.body_A, contact.point, points[i].p_A);
     to_body(at, contact.body_B, contact.point, points[i].p_B);
   }
-  const int32_t old_count = last_points(c, pair, cursor);
+  const int32_t old_count = memory_points(c, pair, cursor);
   sap_identity_match(old_count > 0 ? c->identities[c->last] + *cursor : NULL, old_count,
                      sap_least(shape_a->bound, shape_b->bound), points, manifold->count);
   sort_by_feature(c->contacts + first, points, manifold->count);
+  return SAP_STATUS_OK;
+}
+
+// --- jobs of a few dozen pairs ---
+
+// Returns the first of ascending rows, each beginning with its pair, at or behind `pair`; `size`:
+// bytes of a row.
+static int32_t first_row(const void* rows, int32_t count, size_t size, uint64_t pair) {
+  int32_t low = 0, high = count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    const uint64_t* at = (const void*)((const char*)rows + size * (size_t)middle);
+    if (*at < pair) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Jobs of a block: their memory stays in the cache, and threads rarely wait for each other. Up to
+// FEW_JOBS run on one thread.
+enum { BLOCK_JOBS = 16, THREADED_BLOCK_JOBS = 64, FEW_JOBS = 4 };
+
+// Returns the distance at which the pair's contacts are found: rest distance plus margin, or plus
+// the height at which they glide. *cursor moves along the glides.
+static double reach_of(const sap_collision* c, const sap_shape_pair* shapes, int32_t* cursor) {
+  const uint64_t pair = shapes->pair;
+  const sap_collision_shape *a = &c->shapes[pair >> 32], *b = &c->shapes[pair & UINT32_MAX];
+  sap_near_pair made;
+  const sap_near_pair* near = &made;
+  if (shapes->near >= 0) {
+    near = &c->near[c->near_now][shapes->near];
+  } else {
+    made = sap_collision_near_pair(c, pair);
+  }
+  const double margin = sap_most(near->margin, a->way + b->way);
+  while (*cursor < c->glide_count && c->glides[*cursor].pair < pair) {
+    ++*cursor;
+  }
+  const bool glides = *cursor < c->glide_count && c->glides[*cursor].pair == pair;
+  return near->rest + (glides ? sap_most(margin, c->glides[*cursor].reach) : margin);
+}
+
+// Drops points above `reach`, for surfaces that may sink into each other.
+static void drop_shallow(double reach, sap_manifold* manifold) {
+  int32_t kept = 0;
+  for (int32_t i = 0; i < manifold->count; ++i) {
+    if (manifold->points[i].phi < reach) {
+      manifold->points[kept++] = manifold->points[i];
+    }
+  }
+  manifold->count = kept;
+}
+
+typedef struct block {
+  sap_collision* c;
+  const sap_collision_query* query;
+} block;
+
+// Collides the pairs of a job: most are apart, many along the direction found last.
+static void collide_pairs(void* context, int32_t index) {
+  const sap_collision* c = ((const block*)context)->c;
+  sap_pair_job* job = &c->jobs[index];
+  sap_near_pair* near = c->near[c->near_now];
+  int32_t cursor =
+      first_row(c->glides, c->glide_count, sizeof *c->glides, c->pairs[job->first].pair);
+  job->nmanifolds = job->npoints = 0;
+  for (int32_t i = job->first; i < job->first + job->count; ++i) {
+    const sap_shape_pair* of = &c->pairs[i];
+    const sap_placed_shape* a = &c->shapes[of->pair >> 32].placed;
+    const sap_placed_shape* b = &c->shapes[of->pair & UINT32_MAX].placed;
+    const double asked = reach_of(c, of, &cursor), reach = sap_most(asked, 0.0);
+    if (of->near >= 0 && sap_collide_are_apart(a, b, reach, near[of->near].along)) {
+      continue;
+    }
+    sap_manifold* manifold = &job->manifolds[job->nmanifolds];
+    sap_collide(a, b, reach, manifold);
+    if (asked < 0.0) {
+      drop_shallow(asked, manifold);
+    }
+    if (manifold->count > 0) {
+      job->pairs[job->nmanifolds++] = of->pair;
+      job->npoints += manifold->count;
+    }
+    if (of->near >= 0) {
+      sap_v3_copy(near[of->near].along, manifold->apart);
+    }
+  }
+}
+
+static void add_manifolds(void* context, int32_t index) {
+  const block* of = context;
+  sap_collision* c = of->c;
+  sap_pair_job* job = &c->jobs[index];
+  const sap_identity* old = c->identities[c->last];
+  int32_t cursor =
+      job->nmanifolds > 0 ? first_row(old, c->last_count, sizeof *old, job->pairs[0]) : 0;
+  int32_t at = job->first_contact;
+  job->status = SAP_STATUS_OK;
+  for (int32_t i = 0; job->status == SAP_STATUS_OK && i < job->nmanifolds; ++i) {
+    const contact_place place = {of->query, job->pairs[i], at};
+    job->status = set_contacts(c, &place, &job->manifolds[i], &cursor, &job->error);
+    at += job->manifolds[i].count;
+  }
+}
+
+// Makes room for the contacts of the jobs and sets where each job's contacts begin.
+static sap_status reserve_contacts(sap_collision* c, int32_t njobs, sap_error* error) {
+  const int32_t next = 1 - c->last;
+  int32_t contacts = c->contact_count;
+  for (int32_t k = 0; k < njobs; ++k) {
+    sap_pair_job* job = &c->jobs[k];
+    job->first_contact = contacts;
+    if (contacts > INT32_MAX - job->npoints) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contacts");
+    }
+    contacts += job->npoints;
+  }
+  SAP_TRY(SAP_GROW(&c->contacts, &c->contact_capacity, contacts, error));
+  return SAP_GROW(&c->identities[next], &c->identity_capacity[next], contacts, error);
+}
+
+static sap_status collide_block(sap_collision* c, const sap_collision_query* query, int32_t njobs,
+                                sap_error* error) {
+  block of = {c, query};
+  sap_threads* threads = njobs > FEW_JOBS ? c->threads : NULL;
+  sap_threads_run(threads, njobs, collide_pairs, &of);
+  sap_status status = reserve_contacts(c, njobs, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_threads_run(threads, njobs, add_manifolds, &of);
+  for (int32_t k = 0; k < njobs; ++k) {
+    const sap_pair_job* job = &c->jobs[k];
+    c->contact_count += job->npoints;
+    if (job->status != SAP_STATUS_OK) {
+      *error = job->error;
+      return job->status;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_collision_collide(sap_collision* c, const sap_collision_query* query,
+                                 sap_error* error) {
+  const int32_t needed = (c->pair_count - 1) / SAP_JOB_PAIRS + 1;
+  const int32_t most = c->threads != NULL ? THREADED_BLOCK_JOBS : BLOCK_JOBS;
+  SAP_TRY(SAP_GROW(&c->jobs, &c->job_capacity, needed < most ? needed : most, error));
+  c->contact_count = 0;
+  for (int32_t at = 0; at < c->pair_count;) {
+    int32_t njobs = 0;
+    for (; njobs < most && at < c->pair_count; ++njobs) {
+      const int32_t left = c->pair_count - at;
+      c->jobs[njobs].first = at;
+      c->jobs[njobs].count = left < SAP_JOB_PAIRS ? left : (int32_t)SAP_JOB_PAIRS;
+      at += c->jobs[njobs].count;
+    }
+    SAP_TRY(collide_block(c, query, njobs, error));
+  }
   return SAP_STATUS_OK;
 }

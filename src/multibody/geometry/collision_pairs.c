@@ -1,23 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pairs of shapes whose bounding boxes overlap, in ascending order.
+// Pairs of shapes to collide: filters, pairs whose bounding boxes are near, pairs with planes.
+#include "multibody/geometry/collision_data.h"
+
 #include <math.h>
 
-#include "multibody/geometry/collision_data.h"
-#include "multibody/geometry/sort.h"
+// --- filters ---
 
-int32_t sap_collision_first_of(const void* rows, int32_t count, size_t size, uint64_t pair) {
-  int32_t low = 0, high = count;
+void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* out) {
+  const sap_shape_def* def = &model->shapes[shape];
+  const int32_t weld = model->bodies[def->body].weld;
+  *out = (sap_filter_shape){
+      .shape = shape,
+      .body = def->body,
+      .weld = weld,
+      .parent_weld = weld == 0 ? -1 : model->bodies[model->bodies[weld].parent].weld,
+      .contact_type = def->contact_type,
+      .contact_affinity = def->contact_affinity,
+  };
+  for (int32_t i = 0; i < model->exclusion_count; ++i) {
+    const int32_t* pair = model->exclusions[i];
+    out->excluded = out->excluded || pair[0] == def->body || pair[1] == def->body;
+  }
+  for (int32_t i = 0; i < model->sizes.pairs; ++i) {
+    const sap_pair_def* pair = &model->pairs[i];
+    out->paired = out->paired || pair->shape_a == shape || pair->shape_b == shape;
+  }
+}
+
+const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
+                                         const sap_filter_shape* b) {
+  if (!a->paired || !b->paired) {
+    return NULL;
+  }
+  const int32_t first = a->shape < b->shape ? a->shape : b->shape;
+  const int32_t second = a->shape < b->shape ? b->shape : a->shape;
+  int32_t low = 0, high = model->sizes.pairs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
-    const uint64_t* at = (const void*)((const char*)rows + size * (size_t)middle);
-    if (*at < pair) {
+    const sap_pair_def* pair = &model->pairs[middle];
+    if (pair->shape_a == first && pair->shape_b == second) {
+      return pair;
+    }
+    if (pair->shape_a < first || (pair->shape_a == first && pair->shape_b < second)) {
       low = middle + 1;
     } else {
       high = middle;
     }
   }
-  return low;
+  return NULL;
 }
+
+// Searches the exclusions, which are sorted pairs a < b.
+static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) {
+  const int32_t first = body_a < body_b ? body_a : body_b;
+  const int32_t second = body_a < body_b ? body_b : body_a;
+  int32_t low = 0, high = model->exclusion_count;
+  while (low < high) {
+    const int32_t middle = low + (high - low) / 2;
+    const int32_t* pair = model->exclusions[middle];
+    if (pair[0] == first && pair[1] == second) {
+      return true;
+    }
+    if (pair[0] < first || (pair[0] == first && pair[1] < second)) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return false;
+}
+
+bool sap_filter_collides(const sap_model* model, const sap_filter_shape* a,
+                         const sap_filter_shape* b) {
+  if (a->weld == b->weld) {
+    return false;
+  }
+  if (sap_filter_find_pair(model, a, b) != NULL) {
+    return true;
+  }
+  if (a->weld != 0 && b->weld != 0 && (a->weld == b->parent_weld || b->weld == a->parent_weld)) {
+    return false;
+  }
+  if (((a->contact_type & b->contact_affinity) | (b->contact_type & a->contact_affinity)) == 0) {
+    return false;
+  }
+  return !(a->excluded && b->excluded && is_excluded(model, a->body, b->body));
+}
+
+// --- pairs of shapes whose bounding boxes may soon overlap, kept from call to call ---
+// Every box lies in a roomy box, which stays where it is until the box leaves it. Pairs of roomy
+// boxes that overlap are listed once; the pairs of a call are among them. If a few boxes have left
+// their roomy boxes, these get new ones and are tested against all others; if many have, all pairs
+// are found anew. The boxes that overlap do not depend on this.
+// cost: O(shapes + near pairs) for most calls
+
+// Space on each side of a roomy box, relative to the shape's bounding radius. The box also covers
+// the way of the shape in the next calls, up to half the shape's size.
+static const double space = 0.03, calls_ahead = 8.0, farthest_ahead = 0.5;
+// All pairs are found anew if more than FEW_MOVERS boxes, and more than one of BOXES_PER_MOVER,
+// have left their roomy boxes.
+enum { BOXES_PER_MOVER = 24, FEW_MOVERS = 4 };
+// Room for near pairs per box at first.
+enum { NEAR_PER_BOX = 4 };
 
 sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
   const uint64_t ids[2] = {pair >> 32, pair & UINT32_MAX};
@@ -34,7 +118,8 @@ sap_near_pair sap_collision_near_pair(const sap_collision* c, uint64_t pair) {
                          .rest = shapes[ids[0]].rest_distance + shapes[ids[1]].rest_distance};
 }
 
-sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
+// Adds a pair of shape ids to `keys`.
+static sap_status add_key(sap_collision* c, int32_t a, int32_t b, sap_error* error) {
   const int32_t needed = c->key_count < INT32_MAX ? c->key_count + 1 : -1;
   const sap_status status = SAP_GROW(&c->keys, &c->key_capacity, needed, error);
   if (status == SAP_STATUS_OK) {
@@ -44,13 +129,182 @@ sap_status sap_collision_add_key(sap_collision* c, int32_t a, int32_t b, sap_err
   return status;
 }
 
-sap_status sap_collision_sort_keys(sap_collision* c, sap_error* error) {
+static sap_status sort_keys(sap_collision* c, sap_error* error) {
   const sap_status status = SAP_GROW(&c->key_scratch, &c->scratch_capacity, c->key_count, error);
   if (status == SAP_STATUS_OK) {
     sap_sort_keys(c->keys, c->key_count, c->key_scratch);
   }
   return status;
 }
+
+static bool box_holds(const sap_aabb* outer, const sap_aabb* inner) {
+  return outer->lower[0] <= inner->lower[0] && inner->upper[0] <= outer->upper[0] &&
+         outer->lower[1] <= inner->lower[1] && inner->upper[1] <= outer->upper[1] &&
+         outer->lower[2] <= inner->lower[2] && inner->upper[2] <= outer->upper[2];
+}
+
+// Returns the space on a side that moves outwards by `way` from call to call.
+static double space_for(const sap_collision_shape* shape, double way) {
+  const double ahead = way > 0.0 ? calls_ahead * way : 0.0;
+  const double bound = shape->placed.bound;
+  return space * bound + sap_least(ahead, farthest_ahead * bound);
+}
+
+// Makes the roomy box; boxes of static shapes get no space.
+static void make_roomy(sap_collision* c, int32_t i) {
+  const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
+  const sap_aabb *box = &c->boxes[i], *before = &c->boxes_before[i];
+  sap_aabb* roomy = &c->broadphase.boxes[i];
+  *roomy = *box;
+  for (int k = 0; k < 3 && !sap_collision_shape_is_static(shape); ++k) {
+    roomy->lower[k] -= space_for(shape, before->lower[k] - box->lower[k]);
+    roomy->upper[k] += space_for(shape, box->upper[k] - before->upper[k]);
+  }
+}
+
+// Grows the box by its own rest distance and reach: the reach of a pair is at most their sum.
+static void make_box(const sap_collision_shape* shape, sap_aabb* box) {
+  sap_shape_bounds(&shape->placed, box->lower, box->upper);
+  const double reach = shape->rest + sap_most(sap_most(shape->reach, shape->glide), shape->way);
+  for (int k = 0; k < 3; ++k) {
+    box->lower[k] -= reach;
+    box->upper[k] += reach;
+  }
+}
+
+// Sets `boxes` and lists the movers.
+static void set_boxes(sap_collision* c) {
+  for (int32_t m = 0; m < c->mover_count; ++m) {
+    c->outside[c->movers[m]] = false;
+  }
+  c->mover_count = 0;
+  sap_aabb* const before = c->boxes;
+  c->boxes = c->boxes_before;
+  c->boxes_before = before;
+  for (int32_t i = 0; i < c->box_count; ++i) {
+    const sap_collision_shape* shape = &c->shapes[c->boxed[i]];
+    if (sap_collision_shape_rests(c, shape)) {
+      continue;
+    }
+    make_box(shape, &c->boxes[i]);
+    if (!c->has_near || sap_collision_shape_is_static(shape)) {
+      before[i] = c->boxes[i];
+    }
+    if (!box_holds(&c->broadphase.boxes[i], &c->boxes[i])) {
+      c->outside[i] = true;
+      c->movers[c->mover_count++] = i;
+    }
+  }
+}
+
+static bool accept_boxes(const void* context, int32_t a, int32_t b) {
+  const sap_collision* c = context;
+  return sap_filter_collides(c->model, &c->shapes[c->boxed[a]].filter,
+                             &c->shapes[c->boxed[b]].filter);
+}
+
+// Makes all roomy boxes anew, so that they last equally long, and finds all pairs.
+static sap_status find_all(sap_collision* c, sap_error* error) {
+  for (int32_t i = 0; i < c->box_count; ++i) {
+    make_roomy(c, i);
+  }
+  sap_broadphase* bp = &c->broadphase;
+  SAP_TRY(sap_broadphase_find(bp, accept_boxes, c, error));
+  for (int32_t i = 0; i < bp->pair_count; ++i) {
+    const uint64_t pair = bp->pairs[i];
+    SAP_TRY(add_key(c, c->boxed[pair >> 32], c->boxed[pair & UINT32_MAX], error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Makes roomy boxes for the movers and finds their pairs; a pair of two movers once.
+static sap_status find_movers(sap_collision* c, sap_error* error) {
+  const sap_aabb* boxes = c->broadphase.boxes;
+  for (int32_t m = 0; m < c->mover_count; ++m) {
+    make_roomy(c, c->movers[m]);
+  }
+  for (int32_t m = 0; m < c->mover_count; ++m) {
+    const int32_t a = c->movers[m];
+    for (int32_t b = 0; b < c->box_count; ++b) {
+      if (sap_aabb_overlap(&boxes[a], &boxes[b]) && !(c->outside[b] && b <= a) &&
+          accept_boxes(c, a, b)) {
+        SAP_TRY(add_key(c, c->boxed[a], c->boxed[b], error));
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static bool has_mover(const sap_collision* c, uint64_t pair) {
+  return c->outside[c->box_of[pair >> 32]] || c->outside[c->box_of[pair & UINT32_MAX]];
+}
+
+// Makes room in both lists.
+static sap_status reserve_near(sap_collision* c, int32_t needed, sap_error* error) {
+  for (int k = 0; k < 2; ++k) {
+    SAP_TRY(SAP_GROW(&c->near[k], &c->near_capacity[k], needed, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_collision_reserve_near(sap_collision* c, sap_error* error) {
+  const int64_t n = c->box_count, all = n * (n - 1) / 2;
+  const int64_t wanted = all < NEAR_PER_BOX * n ? all : NEAR_PER_BOX * n;
+  const int32_t count = (int32_t)(wanted < INT32_MAX ? wanted : INT32_MAX);
+  SAP_TRY(reserve_near(c, count, error));
+  SAP_TRY(SAP_GROW(&c->keys, &c->key_capacity, count, error));
+  SAP_TRY(SAP_GROW(&c->key_scratch, &c->scratch_capacity, count, error));
+  SAP_TRY(SAP_GROW(&c->pairs, &c->pair_capacity, count, error));
+  return SAP_GROW(&c->broadphase.pairs, &c->broadphase.pair_capacity, count, error);
+}
+
+// Makes the next list from the pairs of the present one without movers (`all`: none) and those of
+// `keys`; a pair in both keeps its data.
+static sap_status renew_near(sap_collision* c, bool all, sap_error* error) {
+  const int32_t next = 1 - c->near_now, kept = all ? 0 : c->near_count;
+  if (kept > INT32_MAX - c->key_count) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
+  }
+  SAP_TRY(reserve_near(c, kept + c->key_count, error));
+  const sap_near_pair* old = c->near[c->near_now];
+  sap_near_pair* list = c->near[next];
+  int32_t count = 0, at = 0;
+  for (int32_t k = 0; k <= c->key_count; ++k) {
+    const uint64_t key = k < c->key_count ? c->keys[k] : UINT64_MAX;
+    for (; at < c->near_count && old[at].pair < key; ++at) {
+      if (!all && !has_mover(c, old[at].pair)) {
+        list[count++] = old[at];
+      }
+    }
+    if (at < c->near_count && old[at].pair == key) {
+      list[count++] = old[at++];
+    } else if (k < c->key_count) {
+      list[count++] = sap_collision_near_pair(c, key);
+    }
+  }
+  c->near_now = next;
+  c->near_count = count;
+  return SAP_STATUS_OK;
+}
+
+// Sets the boxes, and `near` to all pairs whose boxes overlap.
+static sap_status find_near(sap_collision* c, sap_error* error) {
+  set_boxes(c);
+  if (c->has_near && c->mover_count == 0) {
+    return SAP_STATUS_OK;
+  }
+  const int32_t few = c->box_count / BOXES_PER_MOVER;
+  const bool all = !c->has_near || c->mover_count > (few > FEW_MOVERS ? few : (int32_t)FEW_MOVERS);
+  c->has_near = false;  // until the list is complete
+  c->key_count = 0;
+  SAP_TRY(all ? find_all(c, error) : find_movers(c, error));
+  SAP_TRY(sort_keys(c, error));
+  SAP_TRY(renew_near(c, all, error));
+  c->has_near = true;
+  return SAP_STATUS_OK;
+}
+
+// --- pairs of a call, in ascending order ---
 
 static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* error) {
   const sap_collision_shape* ground = &c->shapes[plane];
@@ -61,11 +315,11 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
     if (shape->filter.weld == ground->filter.weld) {
       continue;
     }
-    // The plane hangs on the world: it neither moves nor glides.
+    // The plane is static: it neither moves nor glides.
     const double reach =
         ground->rest + shape->rest +
         sap_most(sap_most(ground->reach, shape->way), sap_most(shape->reach, shape->glide));
-    // Slack for the cancellation far from the origin; the pair itself is tested without it.
+    // Slack for the cancellation far from the origin; the test of the pair itself has none.
     const double height = sap_v3_dot(n, shape->placed.p) - offset;
     const double least = height * (1.0 - 1e-9) - 1e-9 * (fabs(offset) + shape->placed.bound);
     if (least >= shape->placed.bound + reach ||
@@ -73,13 +327,13 @@ static sap_status add_plane_keys(sap_collision* c, int32_t plane, sap_error* err
         !sap_filter_collides(c->model, &ground->filter, &shape->filter)) {
       continue;
     }
-    SAP_TRY(sap_collision_add_key(c, plane, c->boxed[i], error));
+    SAP_TRY(add_key(c, plane, c->boxed[i], error));
   }
   return SAP_STATUS_OK;
 }
 
-// The near pairs whose boxes overlap now, and those with planes, which `keys` lists.
-static sap_status merge(sap_collision* c, sap_error* error) {
+// Merges the near pairs whose boxes overlap now with the pairs with planes in `keys`.
+static sap_status merge_pairs(sap_collision* c, sap_error* error) {
   const sap_near_pair* near = c->near[c->near_now];
   if (c->near_count > INT32_MAX - c->key_count) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: pairs of shapes");
@@ -106,11 +360,11 @@ static sap_status merge(sap_collision* c, sap_error* error) {
 }
 
 sap_status sap_collision_find_pairs(sap_collision* c, sap_error* error) {
-  SAP_TRY(sap_collision_find_near(c, error));
+  SAP_TRY(find_near(c, error));
   c->key_count = 0;
   for (int32_t i = 0; i < c->plane_count; ++i) {
     SAP_TRY(add_plane_keys(c, c->planes[i], error));
   }
-  SAP_TRY(sap_collision_sort_keys(c, error));
-  return merge(c, error);
+  SAP_TRY(sort_keys(c, error));
+  return merge_pairs(c, error);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // EPA: grows a polytope inside D until the face nearest to the origin lies on D's boundary (van den
-// Bergen 2001). All on the stack.
+// Bergen 2001). All memory is on the stack.
 #include "multibody/geometry/convex.h"
 
 enum { MAX_VERTICES = 68, MAX_FACES = 2 * MAX_VERTICES, MAX_EDGES = 3 * MAX_VERTICES };
-// Gap between the bounds of the depth, of the pair's size, at which the search ends: the polish
-// does the rest. D of two polytopes is one, whose faces the search finds to round-off.
+// The search ends at this gap between the bounds of the depth, relative to the pair's size; the
+// polish does the rest. D of two polytopes is a polytope: the search finds its faces to round-off.
 static const double gap_tolerance = 1e-6, polytope_tolerance = 1e-13;
-// What counts as a point off a line, plane or face, of the pair's size.
+// Least distance of a point from a line, plane or face, relative to the pair's size.
 static const double flat = 1e-10;
 
 typedef struct face {
@@ -23,7 +23,7 @@ typedef struct polytope {
   int32_t edges[MAX_EDGES][2];
 } polytope;
 
-// False for a face without area.
+// Adds a face; returns false if it has no area or there is no room.
 static bool add_face(polytope* p, int32_t i, int32_t j, int32_t k) {
   if (p->nfaces >= MAX_FACES) {
     return false;
@@ -46,7 +46,7 @@ static bool add_face(polytope* p, int32_t i, int32_t j, int32_t k) {
   return true;
 }
 
-// Height of w over what the first `count` vertices span.
+// Returns the distance of w from the span of the first `count` vertices.
 static double span_height(const polytope* p, int32_t count, const double w[3], double normal[3]) {
   double e[3], g[3];
   sap_v3_sub(g, w, p->vertices[0].w);
@@ -65,8 +65,8 @@ static double span_height(const polytope* p, int32_t count, const double w[3], d
   return fabs(sap_v3_dot(normal, g)) / sap_v3_norm(normal);
 }
 
-// Adds the support point, among axes and the normal, that is farthest off the present span.
-static bool widen(polytope* p) {
+// Adds the support point along axes and normal that is farthest from the present span.
+static bool widen_span(polytope* p) {
   static const double axes[6][3] = {{1, 0, 0},  {0, 1, 0},  {0, 0, 1},
                                     {-1, 0, 0}, {0, -1, 0}, {0, 0, -1}};
   double best = flat * p->pair->scale, normal[3] = {0.0, 0.0, 0.0};
@@ -94,7 +94,7 @@ static bool widen(polytope* p) {
   return found;
 }
 
-static bool start(polytope* p, const sap_simplex* simplex) {
+static bool start_polytope(polytope* p, const sap_simplex* simplex) {
   p->nfaces = 0;
   p->nvertices = 0;
   double unused[3];
@@ -105,7 +105,7 @@ static bool start(polytope* p, const sap_simplex* simplex) {
     }
   }
   while (p->nvertices < 4) {
-    if (!widen(p)) {
+    if (!widen_span(p)) {
       return false;
     }
   }
@@ -123,7 +123,8 @@ static bool start(polytope* p, const sap_simplex* simplex) {
          add_face(p, 0, 2, 3);
 }
 
-// Edges that two removed faces share cancel; what is left is the horizon.
+// Adds an edge of a removed face; edges that two removed faces share cancel. The rest is the
+// horizon.
 static void toggle_edge(polytope* p, int32_t i, int32_t j) {
   for (int32_t k = 0; k < p->nedges; ++k) {
     if (p->edges[k][0] == j && p->edges[k][1] == i) {
@@ -140,8 +141,8 @@ static void toggle_edge(polytope* p, int32_t i, int32_t j) {
   }
 }
 
-// Takes the new vertex in; false when a face would be flat or the room is used up.
-static bool grow(polytope* p, const sap_convex_vertex* vertex, int32_t seen) {
+// Adds a vertex; returns false if a face would be flat or there is no room.
+static bool add_vertex(polytope* p, const sap_convex_vertex* vertex, int32_t seen) {
   if (p->nvertices >= MAX_VERTICES) {
     return false;
   }
@@ -168,7 +169,8 @@ static bool grow(polytope* p, const sap_convex_vertex* vertex, int32_t seen) {
   return p->nfaces >= 4;
 }
 
-// Barycentric weights of the origin's foot on the face's plane, times the area; the least of them.
+// Computes barycentric weights of the origin's foot on the face's plane, times the area; returns
+// the least.
 static double foot_weights(const polytope* p, const face* f, double weight[3]) {
   double foot[3], r[3][3], n[3];
   sap_v3_scale(foot, f->n, f->d);
@@ -182,9 +184,9 @@ static double foot_weights(const polytope* p, const face* f, double weight[3]) {
   return sap_least(weight[0], sap_least(weight[1], weight[2]));
 }
 
-// The point of A's core that lies over the origin's foot on the face: of several triangles in its
-// plane the one that holds the foot knows.
-static void witness(const polytope* p, const face* nearest, double out[3]) {
+// Finds the point of A's core over the origin's foot on the face. Of several triangles in the plane
+// of the face, the one that contains the foot is used.
+static void find_witness(const polytope* p, const face* nearest, double out[3]) {
   const face* holder = nearest;
   double weight[3], other[3];
   double least = foot_weights(p, nearest, weight);
@@ -213,7 +215,7 @@ bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
   p.pair = pair;
   sap_v3_copy(n, pair->a->R + 6);
   sap_v3_copy(point, simplex->vertices[0].a);
-  if (!start(&p, simplex)) {
+  if (!start_polytope(&p, simplex)) {
     return false;  // both cores are flat, and in one plane
   }
   const double tolerance =
@@ -232,12 +234,12 @@ bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3
     if (depth < best) {
       best = depth;
       sap_v3_copy(n, f->n);
-      witness(&p, f, point);
+      find_witness(&p, f, point);
     }
     if (depth - f->d <= tolerance) {
       return true;
     }
-    if (!grow(&p, &vertex, nearest)) {
+    if (!add_vertex(&p, &vertex, nearest)) {
       return false;
     }
   }

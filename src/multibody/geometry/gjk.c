@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GJK: the point of D nearest to the origin (Gilbert, Johnson, Keerthi 1988), with the
-// nearest point of each simplex by its Voronoi regions.
+// GJK: finds the point of D nearest to the origin (Gilbert, Johnson, Keerthi 1988); the nearest
+// point of a simplex by its Voronoi regions.
 #include "multibody/geometry/convex.h"
 
 enum { MAX_ITERATIONS = 64 };
-// Relative gap between the bounds of the squared distance at which the search ends.
+// The search ends at this relative gap between the bounds of the squared distance.
 static const double gap_tolerance = 1e-12;
-// Distance, of the pair's size, below which its direction would be round-off.
+// Distance, relative to the pair's size, below which its direction would be round-off.
 static const double touching = 1e-9;
-// Sine of a point's height over a triangle below which they are one plane.
+// Sine of a point's height over a triangle below which they are coplanar.
 static const double flat = 1e-12;
 
-static void keep(sap_simplex* s, int32_t count, const int32_t* which, const double* weights) {
+static void keep_vertices(sap_simplex* s, int32_t count, const int32_t* which,
+                          const double* weights) {
   sap_convex_vertex kept[4];
   for (int32_t i = 0; i < count; ++i) {
     kept[i] = s->vertices[which[i]];
@@ -28,7 +29,7 @@ typedef struct nearest {
   double weights[3], distance2;
 } nearest;
 
-static void measure(const sap_simplex* s, nearest* out) {
+static void measure_nearest(const sap_simplex* s, nearest* out) {
   double v[3] = {0.0, 0.0, 0.0};
   for (int32_t i = 0; i < out->count; ++i) {
     sap_v3_add_scaled(v, s->vertices[out->which[i]].w, out->weights[i]);
@@ -48,7 +49,7 @@ static void nearest_on_edge(const sap_simplex* s, int32_t i, int32_t j, nearest*
   } else {
     *out = (nearest){.count = 2, .which = {i, j}, .weights = {1.0 - t, t}};
   }
-  measure(s, out);
+  measure_nearest(s, out);
 }
 
 static void nearest_on_triangle(const sap_simplex* s, const int32_t abc[3], nearest* out) {
@@ -82,7 +83,7 @@ static void nearest_on_triangle(const sap_simplex* s, const int32_t abc[3], near
   }
 }
 
-// False when the origin lies inside.
+// Returns false when the origin lies inside.
 static bool nearest_on_tetrahedron(const sap_simplex* s, nearest* out) {
   static const int32_t faces[4][4] = {{0, 1, 2, 3}, {0, 3, 1, 2}, {0, 2, 3, 1}, {1, 3, 2, 0}};
   bool is_outside = false;
@@ -95,7 +96,7 @@ static bool nearest_on_tetrahedron(const sap_simplex* s, nearest* out) {
     sap_v3_sub(g, d, a);
     sap_v3_cross(n, e, f);
     const double opposite = sap_v3_dot(n, g), origin = -sap_v3_dot(n, a);
-    // A flat tetrahedron has no inside: the signs would be round-off.
+    // The signs of a flat tetrahedron are round-off: it has no inside.
     const double span = flat * flat * sap_v3_dot(n, n) * sap_v3_dot(g, g);
     if (opposite * opposite > span && opposite * origin > 0.0) {
       continue;
@@ -110,8 +111,8 @@ static bool nearest_on_tetrahedron(const sap_simplex* s, nearest* out) {
   return is_outside;
 }
 
-// Reduces the simplex to what carries its nearest point v; false when it holds the origin.
-static bool reduce(sap_simplex* s, double v[3]) {
+// Reduces the simplex to the vertices of its nearest point v; false if it contains the origin.
+static bool reduce_simplex(sap_simplex* s, double v[3]) {
   static const int32_t all[3] = {0, 1, 2};
   nearest best = {.count = 1, .which = {0}, .weights = {1.0}};
   if (s->count == 2) {
@@ -121,7 +122,7 @@ static bool reduce(sap_simplex* s, double v[3]) {
   } else if (s->count == 4 && !nearest_on_tetrahedron(s, &best)) {
     return false;
   }
-  keep(s, best.count, best.which, best.weights);
+  keep_vertices(s, best.count, best.which, best.weights);
   sap_v3_set(v, 0.0, 0.0, 0.0);
   for (int32_t i = 0; i < s->count; ++i) {
     sap_v3_add_scaled(v, s->vertices[i].w, s->weights[i]);
@@ -129,7 +130,7 @@ static bool reduce(sap_simplex* s, double v[3]) {
   return true;
 }
 
-static bool holds(const sap_simplex* s, const double w[3]) {
+static bool has_vertex(const sap_simplex* s, const double w[3]) {
   for (int32_t i = 0; i < s->count; ++i) {
     const double* o = s->vertices[i].w;
     if (o[0] == w[0] && o[1] == w[1] && o[2] == w[2]) {
@@ -142,7 +143,7 @@ static bool holds(const sap_simplex* s, const double w[3]) {
 sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* simplex,
                        double n[3]) {
   double v[3];
-  // Any direction will do where the centres coincide.
+  // Any direction is valid where the centres coincide.
   sap_v3_scale(v, pair->ab, -1.0);
   if (sap_v3_norm(v) <= touching * pair->scale) {
     sap_v3_copy(v, pair->a->R);
@@ -154,18 +155,18 @@ sap_gjk_result sap_gjk(const sap_convex_pair* pair, double margin, sap_simplex* 
     const double d[3] = {-v[0], -v[1], -v[2]};
     sap_convex_vertex vertex;
     const double vw = -sap_convex_support(pair, d, &vertex);
-    // v . w/|v| bounds the distance from below.
+    // v . w/|v| is a lower bound of the distance.
     if (vw > 0.0 && vw * vw >= margin * margin * v2) {
       sap_v3_scale(n, d, 1.0 / sqrt(v2));
       return SAP_GJK_APART;
     }
-    if (simplex->count > 0 && (v2 - vw <= gap_tolerance * v2 || holds(simplex, vertex.w))) {
+    if (simplex->count > 0 && (v2 - vw <= gap_tolerance * v2 || has_vertex(simplex, vertex.w))) {
       break;
     }
     const sap_simplex last = *simplex;
     const double last_v[3] = {v[0], v[1], v[2]};
     simplex->vertices[simplex->count++] = vertex;
-    if (!reduce(simplex, v) || sap_v3_norm(v) <= small) {
+    if (!reduce_simplex(simplex, v) || sap_v3_norm(v) <= small) {
       return SAP_GJK_OVERLAP;
     }
     // Near the end round-off may choose a worse simplex.

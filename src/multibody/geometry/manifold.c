@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/manifold.h"
 
-static const double same_point = 1e-6;  // of the pair's size: below it two points act as one
-static const double same_depth = 1e-9;  // of the pair's size: above round-off, below any load's
-// The same among the corners of faces that lie flat on each other: which is the deepest alternates
-// as a body rocks at rest, and so would the points that are chosen after it. Boxes' faces are flat,
-// and in piles they rock by 1e-3 of their size; of hulls, facets that are flat but for a little
-// count as one, and rims have points all around.
+// All relative to the pair's size.
+static const double same_point = 1e-6;  // nearer points act as one
+static const double same_depth = 1e-9;  // above round-off, below the effect of any load
+// Equal depths among the corners of faces that lie flat on each other: the deepest corner changes
+// as a body rocks at rest, and the points chosen after it would change too. Boxes' faces are flat,
+// and in piles they rock by 1e-3 of their size; nearly coplanar facets of hulls count as one, and
+// rims have points all around.
 static const double same_corner = 1e-4;
 static const double same_box_corner = 3e-3;
 
@@ -17,7 +18,7 @@ void sap_candidates_start(sap_candidates* list, double reach) {
   list->boxes = false;
 }
 
-// Keeps the deepest and the farthest in sixteen directions across the first normal.
+// Keeps the deepest point and the farthest in sixteen directions across the first normal.
 static void thin_out(sap_candidates* list) {
   enum { DIRECTIONS = 16 };
   bool stays[SAP_CANDIDATE_POINTS] = {false};
@@ -85,7 +86,7 @@ static int32_t deepest(const sap_candidates* list, double scale) {
   return best;
 }
 
-// Ties go to the earlier point: a later one has to be better by this factor.
+// Ties go to the earlier point: a later one must be better by this factor.
 static const double clearly = 1.0 + 1e-9;
 
 static int32_t farthest(const sap_candidates* list, int32_t from, double minimum2) {
@@ -101,7 +102,7 @@ static int32_t farthest(const sap_candidates* list, int32_t from, double minimum
   return best;
 }
 
-// Twice the signed area of (a, b, point) seen along n.
+// Returns twice the signed area of (a, b, point) seen along n.
 static double signed_area(const sap_candidates* list, int32_t a, int32_t b, int32_t i) {
   const double* n = list->points[a].n;
   double e[3], f[3], c[3];
@@ -111,7 +112,7 @@ static double signed_area(const sap_candidates* list, int32_t a, int32_t b, int3
   return sap_v3_dot(c, n);
 }
 
-// The point that spans the largest triangle with a and b.
+// Returns the point that spans the largest triangle with a and b, -1: none.
 static int32_t widest(const sap_candidates* list, int32_t a, int32_t b, double minimum) {
   int32_t best = -1;
   double best_area = minimum;
@@ -125,7 +126,7 @@ static int32_t widest(const sap_candidates* list, int32_t a, int32_t b, double m
   return best;
 }
 
-// The fourth point: the one that adds the largest triangle outside of (a, b, c).
+// Returns the point that adds the largest triangle outside (a, b, c), -1: none.
 static int32_t outermost(const sap_candidates* list, const int32_t abc[3], double minimum) {
   const double turn = signed_area(list, abc[0], abc[1], abc[2]) > 0.0 ? 1.0 : -1.0;
   int32_t best = -1;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contact manifolds: at most four well-spread points of a pair of shapes.
 //
-// Two flat features meet along a common normal n: each is a segment, a parallelogram, a polygon or
-// an ellipse's disc, x(a, b) = c + a u + b v. Projected along n they overlap in a convex region in
-// which the gap n . (x_B - x_A) is affine: its extremes, and all that is needed to hold a face
-// flat, are the region's corners.
+// Two flat features meet along a common normal n. Each is a segment, a parallelogram, a polygon or
+// an ellipse's disc
+//   x(a, b) = c + a u + b v
+// Projected along n they overlap in a convex region in which the gap n . (x_B - x_A) is affine. The
+// corners of the region have the extremes of the gap and suffice to support a face.
 #ifndef SAP_MULTIBODY_GEOMETRY_MANIFOLD_H
 #define SAP_MULTIBODY_GEOMETRY_MANIFOLD_H
 
@@ -21,27 +22,27 @@ typedef struct sap_manifold_point {
 typedef struct sap_manifold {
   int32_t count;
   sap_manifold_point points[SAP_MANIFOLD_POINTS];
-  // Of no points: unit direction from A to B along which they are apart by the reach; 0: not known.
+  // Without points: unit direction from A to B along which they are apart by the reach; 0: unknown.
   double apart[3];
 } sap_manifold;
 
-// Points that a manifold is chosen from.
+// Points from which a manifold is chosen.
 typedef struct sap_candidates {
   int32_t count;
-  int32_t witness;  // the deepest point where no corner of the features is, -1
+  int32_t witness;  // index of the deepest point if no feature corner is there, -1
   bool boxes;       // the points are corners of two boxes' faces
   double reach;     // points have phi < reach [m]
   sap_manifold_point points[SAP_CANDIDATE_POINTS];
 } sap_candidates;
 
 void sap_candidates_start(sap_candidates* list, double reach);
-// Adds a point unless phi >= reach (or NaN). A full list is thinned out first: the deepest point
-// and those farthest in sixteen directions stay.
+// Adds a point unless phi >= reach (or NaN). Thins out a full list first: keeps the deepest point
+// and the farthest in sixteen directions.
 void sap_candidates_add(sap_candidates* list, const double p[3], const double n[3], double phi);
 
-// At most four: the deepest, then those that span the largest area. Points closer to each other
-// than 1e-6 `scale` are one; depths closer than 1e-9 `scale`, of corners 1e-4, of boxes' corners
-// 3e-3, are equal (the earlier one counts).
+// Chooses at most four points: the deepest, then those that span the largest area. Points closer
+// than 1e-6 `scale` count as one. Depths closer than 1e-9 `scale` (corners 1e-4, corners of boxes
+// 3e-3) count as equal; the earlier one wins.
 void sap_candidates_reduce(const sap_candidates* list, double scale, sap_manifold* out);
 
 typedef enum sap_feature_kind {
@@ -64,30 +65,31 @@ typedef struct sap_feature {
 
 enum { SAP_FEATURE_CORNERS = SAP_POLYTOPE_CORNERS };
 
-// The feature of `shape`, whose centre lies at `centre`, that faces the unit direction n.
+// Finds the feature of `shape`, with its centre at `centre`, that faces the unit direction n.
 void sap_feature_facing(const sap_placed_shape* shape, const double centre[3], const double n[3],
                         sap_feature* out);
 
-// Coordinates of the corners (of a disc: eight rim points, of a segment: its ends); returns their
+// Sets the coordinates of the corners (disc: eight rim points, segment: its ends); returns their
 // number.
 int sap_feature_corners(const sap_feature* feature, double corners[][2]);
-// The point with coordinates (a, b).
+// Sets x to the point with coordinates (a, b).
 void sap_feature_point(const sap_feature* feature, const double ab[2], double x[3]);
 
 // Adds the corners of the overlap of a (facing n) and b (facing -n).
 void sap_feature_overlap(const sap_feature* a, const sap_feature* b, const double n[3],
                          sap_candidates* list);
-// The coordinates of a planar feature's points that lie over others along n:
-//   a = (x - c) . (v x n)/det,  b = (x - c) . (n x u)/det,  det = n . (u x v).
+// Coordinates of the point of a planar feature over x along n:
+//   a = (x - c) . (v x n)/det,  b = (x - c) . (n x u)/det,  det = n . (u x v)
 typedef struct sap_foot_map {
   const sap_feature* feature;
   const double* n;
   double a[3], b[3];
 } sap_foot_map;
 
-// False when n lies in the feature's plane.
+// Makes the map; returns false when n lies in the feature's plane.
 bool sap_foot_map_make(const sap_feature* feature, const double n[3], sap_foot_map* map);
-// Adds x of A's surface (is_on_a) or of B's, if it lies over the other's feature, the map's.
+// Adds x of A's surface (is_on_a) or of B's if it lies over the map's feature, which is the
+// other's.
 void sap_foot_map_add_point(const sap_foot_map* map, const double x[3], bool is_on_a,
                             sap_candidates* list);
 

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Least overlap f(n) = h_A(n) + h_B(-n) near a given n (see convex.h).
 //
-// f is smooth but for kinks where a support set is an edge or a face, and minima like to sit there:
-// on a face's normal, on the common normal of two edges, on the great circle n . k = 0 of an edge
-// k. Each is tried. On the sphere, with w = grad f, P = I - n n':  gradient P w, Hessian P (H - (n
-// . w) I) P; h's Hessian is r (P_z - m m')/|n_xy| for a cylinder's side with m = n_xy/|n_xy|, E/h -
-// E n n' E/h^3 for an ellipsoid n' E n = h^2, 0 for vertices.
+// f is smooth except for kinks where a support set is an edge or a face. Minima are often there: on
+// a face's normal, on the common normal of two edges, on the great circle n . k = 0 of an edge k.
+// All are tried. On the sphere, with w = grad f and P = I - n n':
+//   gradient  P w
+//   Hessian   P (H - (n . w) I) P,  H the sum of the shapes' Hessians of h:
+//     cylinder's side  r (P_z - m m')/|n_xy|,  m = n_xy/|n_xy|
+//     ellipsoid        E/h - E n n' E/h^3,     h^2 = n' E n
+//     vertices         0
 #include "multibody/geometry/convex.h"
 
 enum { SHAPE_KINKS = 3, NEWTON_STEPS = 8, HALVINGS = 3 };
-// Sine of the angle to a kink below which it is tried; to an edge pair's 1 - cosine.
+// A kink is tried below this sine of the angle to it; an edge pair below this 1 - cosine.
 static const double near_kink = 0.1;
-// The same where n is exact: far above round-off, which the flattest of EPA's faces multiply.
+// The same for an exact n: far above round-off, which the flattest of EPA's faces multiply.
 static const double at_kink = 1e-4;
-// Ties, of the pair's size, go to kinks.
+// A kink wins unless f differs by more than this, relative to the pair's size.
 static const double tie = 1e-11;
 
 // Directions of a shape's edges and normals of its faces that may matter near n.
@@ -22,7 +25,7 @@ typedef struct kinks {
   double edges[SHAPE_KINKS][3], faces[SHAPE_KINKS][3];
 } kinks;
 
-// Of the edges at the hull's vertex that is farthest along n those most at right angles to it.
+// Finds the edges at the hull's vertex farthest along n that are most nearly normal to n.
 static void find_hull_kinks(const sap_placed_shape* s, const double n[3], int32_t* hint,
                             kinks* out) {
   double m[3], sines[SHAPE_KINKS];
@@ -114,7 +117,7 @@ static double overlap(const sap_convex_pair* pair, const double n[3]) {
   return sap_convex_support(pair, n, &vertex);
 }
 
-static bool unit(double n[3]) {
+static bool normalize(double n[3]) {
   const double norm = sap_v3_norm(n);
   if (!(norm > 1e-6)) {
     return false;
@@ -123,9 +126,9 @@ static bool unit(double n[3]) {
   return true;
 }
 
-// Takes `trial` when it is as good as n up to `allowance`.
-static bool take(const sap_convex_pair* pair, const double trial[3], double allowance, double n[3],
-                 double* f) {
+// Replaces n by `trial` unless f increases by more than `allowance`.
+static bool accept_trial(const sap_convex_pair* pair, const double trial[3], double allowance,
+                         double n[3], double* f) {
   const double value = overlap(pair, trial);
   if (!(value <= *f + allowance)) {
     return false;
@@ -135,7 +138,7 @@ static bool take(const sap_convex_pair* pair, const double trial[3], double allo
   return true;
 }
 
-// Newton step from n in the span of the `count` tangents; false when the Hessian says no.
+// Computes the Newton step in the span of `count` tangents; false if the Hessian is not SPD.
 static bool newton_step(const sap_convex_pair* pair, const double n[3], const double* const t[2],
                         int count, double step[3]) {
   double H[9] = {0.0};
@@ -169,8 +172,8 @@ static bool newton_step(const sap_convex_pair* pair, const double n[3], const do
   return true;
 }
 
-// Newton's method on the sphere, or on the great circle n . k = 0 for k != NULL.
-static void newton(const sap_convex_pair* pair, const double* k, double n[3], double* f) {
+// Runs Newton's method on the sphere, or for k != NULL on the great circle n . k = 0.
+static void run_newton(const sap_convex_pair* pair, const double* k, double n[3], double* f) {
   for (int iteration = 0; iteration < NEWTON_STEPS; ++iteration) {
     double frame[9], across[3], step[3], trial[3];
     const double* t[2] = {frame, frame + 3};
@@ -182,13 +185,13 @@ static void newton(const sap_convex_pair* pair, const double* k, double n[3], do
     if (!newton_step(pair, n, t, k != NULL ? 1 : 2, step)) {
       return;
     }
-    bool taken = false;
-    for (int halving = 0; !taken && halving < HALVINGS; ++halving) {
+    bool accepted = false;
+    for (int halving = 0; !accepted && halving < HALVINGS; ++halving) {
       sap_v3_copy(trial, n);
       sap_v3_add_scaled(trial, step, 1.0 / (1 << 2 * halving));
-      taken = unit(trial) && take(pair, trial, 0.0, n, f);
+      accepted = normalize(trial) && accept_trial(pair, trial, 0.0, n, f);
     }
-    if (!taken || sap_v3_norm(step) < 1e-12) {
+    if (!accepted || sap_v3_norm(step) < 1e-12) {
       return;
     }
   }
@@ -201,21 +204,21 @@ static void try_faces(const sap_convex_pair* pair, const kinks* k, double near, 
     if (c * c > 1.0 - near * near) {
       double trial[3];
       sap_v3_scale(trial, k->faces[i], copysign(1.0, c));
-      (void)take(pair, trial, tie * pair->scale, n, f);
+      (void)accept_trial(pair, trial, tie * pair->scale, n, f);
     }
   }
 }
 
-// The great circle n . k = 0 of an edge k, from `start`.
+// Tries the great circle n . k = 0 of an edge k, from `start`.
 static void try_edge(const sap_convex_pair* pair, const double* k, const double start[3],
                      double n[3], double* f) {
   const double c = sap_v3_dot(k, start);
   double trial[3] = {start[0], start[1], start[2]};
   sap_v3_add_scaled(trial, k, -c);
-  if (fabs(c) <= near_kink && unit(trial)) {
+  if (fabs(c) <= near_kink && normalize(trial)) {
     double value = overlap(pair, trial);
-    newton(pair, k, trial, &value);
-    (void)take(pair, trial, tie * pair->scale, n, f);
+    run_newton(pair, k, trial, &value);
+    (void)accept_trial(pair, trial, tie * pair->scale, n, f);
   }
 }
 
@@ -225,7 +228,7 @@ typedef struct edge_pairs {
   double least;  // cosine to `start`
 } edge_pairs;
 
-// The common normals of two edges.
+// Tries the common normals of two edges.
 static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, double n[3],
                            double* f) {
   const kinks *a = e->a, *b = e->b;
@@ -233,13 +236,13 @@ static void try_edge_pairs(const sap_convex_pair* pair, const edge_pairs* e, dou
     for (int32_t j = 0; j < b->nedges; ++j) {
       double cross[3];
       sap_v3_cross(cross, a->edges[i], b->edges[j]);
-      if (!unit(cross)) {
+      if (!normalize(cross)) {
         continue;
       }
       const double side = sap_v3_dot(cross, e->start);
       sap_v3_scale(cross, cross, copysign(1.0, side));
       if (fabs(side) > e->least) {
-        (void)take(pair, cross, tie * pair->scale, n, f);
+        (void)accept_trial(pair, cross, tie * pair->scale, n, f);
       }
     }
   }
@@ -252,8 +255,8 @@ double sap_convex_polish(const sap_convex_pair* pair, double n[3]) {
   find_kinks(pair->b, back, &pair->hints[1], &b);
   double f = overlap(pair, n), f_smooth = f;
   double smooth[3] = {n[0], n[1], n[2]};
-  newton(pair, NULL, smooth, &f_smooth);
-  (void)take(pair, smooth, 0.0, n, &f);
+  run_newton(pair, NULL, smooth, &f_smooth);
+  (void)accept_trial(pair, smooth, 0.0, n, &f);
   for (int32_t i = 0; i < a.nedges; ++i) {
     try_edge(pair, a.edges[i], start, n, &f);
   }

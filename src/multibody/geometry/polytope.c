@@ -4,9 +4,9 @@
 #include "core/memory.h"
 #include "multibody/geometry/shape.h"
 
-// Below this many vertices looking at all of them is quicker than climbing.
+// Up to this many vertices, testing all of them is faster than climbing.
 enum { FEW_VERTICES = 24 };
-// A later face must be better by this much: equal ones do not alternate by round-off.
+// A later face must be better by this much, so that equal faces do not alternate by round-off.
 static const double clearly = 1e-9;
 
 void sap_polytope_clear(sap_polytope* polytope) {
@@ -43,13 +43,13 @@ static void center_vertices(const sap_polytope_source* source, sap_polytope* p) 
   }
 }
 
-// Twice the area of the triangle of corners i, j, k.
+// Returns twice the area of the triangle of corners i, j, k.
 static double triangle(double (*corners)[2], int32_t i, int32_t j, int32_t k) {
   return (corners[j][0] - corners[i][0]) * (corners[k][1] - corners[i][1]) -
          (corners[k][0] - corners[i][0]) * (corners[j][1] - corners[i][1]);
 }
 
-// Leaves out the corners that cut off least, one after another.
+// Removes the corners that cut off least, one after another; returns the new count.
 static int32_t thin_out(double (*corners)[2], int32_t count) {
   while (count > SAP_POLYTOPE_CORNERS) {
     int32_t least = 0;
@@ -176,7 +176,7 @@ const double* sap_polytope_support(const sap_polytope* p, const double d[3], int
   return p->vertices + 3 * (size_t)*hint;
 }
 
-// cosines of four faces
+// Computes the cosines of d to four normals.
 static inline void four_cosines(const double* restrict normals, const double d[3],
                                 double cosines[4]) {
   for (int i = 0; i < 4; ++i) {
@@ -187,7 +187,7 @@ static inline void four_cosines(const double* restrict normals, const double d[3
 int32_t sap_polytope_facing(const sap_polytope* p, const double d[3]) {
   int32_t best = 0, i = 1;
   double bar = sap_v3_dot(d, p->normals) + clearly;
-  // No unit normal is over a bar above 1: of a face that lies on another it is soon there.
+  // Cosines are at most 1: a bar of 1 or more ends the search early.
   for (; i + 3 < p->nfaces && bar < 1.0; i += 4) {
     double cosines[4];
     four_cosines(p->normals + 3 * (size_t)i, d, cosines);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Convex hull of a mesh as collision detection reads it: about its centre, with a frame and planar
+// Convex hull of a mesh for collision detection: about its centre, with a frame and planar
 // coordinates for every face.
 #ifndef SAP_MULTIBODY_GEOMETRY_POLYTOPE_H
 #define SAP_MULTIBODY_GEOMETRY_POLYTOPE_H
@@ -9,10 +9,10 @@
 #include "core/error.h"
 #include "math/vector3.h"
 
-// Corners of a face that count in a manifold; of a finer one those that matter most.
+// Largest number of corners of a face in a manifold; finer faces keep the most important ones.
 enum { SAP_POLYTOPE_CORNERS = 32 };
 
-// The hull's own arrays, in the mesh's frame: what the model compiles.
+// The model's arrays of a hull, in the mesh's frame.
 typedef struct sap_polytope_source {
   int32_t nvertices, nfaces;
   const double* vertices;         // (3 nvertices)
@@ -41,17 +41,17 @@ typedef struct sap_polytope {
   int32_t extremes[6];        // vertices farthest along x, y, z, -x, -y, -z
   double center[3];           // mean of the vertices, in the mesh's frame
   double lower[3], upper[3];  // bounding box about the centre
-  double bound, inner;        // radii of the balls about the centre that hold it, that it holds
+  double bound, inner;        // radii about the centre of the enclosing and of the enclosed ball
 } sap_polytope;
 
 sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* out,
                                sap_error* error);
 void sap_polytope_clear(sap_polytope* polytope);
 
-// The vertex that is farthest along d, of equally far ones any. *hint: number of a vertex to start
-// from; becomes that of the result. cost: O(sqrt(nvertices)), less from a near one
+// Returns a vertex that is farthest along d. *hint: number of a vertex to start from; becomes that
+// of the result. cost: O(sqrt(nvertices)), less from a near start
 const double* sap_polytope_support(const sap_polytope* polytope, const double d[3], int32_t* hint);
-// Face whose normal has the smallest angle to the unit vector d. cost: O(nfaces)
+// Returns the face whose normal has the smallest angle to the unit vector d. cost: O(nfaces)
 int32_t sap_polytope_facing(const sap_polytope* polytope, const double d[3]);
 
 #endif

@@ -32,7 +32,7 @@ void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap
   }
 }
 
-// The hull's own box, turned: not the tightest, but without a look at the vertices.
+// Bounds the rotated box of the hull: not tight, but without a pass over the vertices.
 static void mesh_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]) {
   double middle[3], half[3], center[3];
   for (int k = 0; k < 3; ++k) {

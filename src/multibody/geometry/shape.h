@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A shape at its pose in the world, seen as a core and the sphere that is swept around it:
-//   sphere = point + r, capsule = segment + r; the others are their own core.
-// A mesh is seen as its convex hull, about the hull's centre.
+// A shape at its pose in the world, as a core and a sphere swept around it:
+//   sphere = point + r, capsule = segment + r; the others are their own core
+// A mesh is its convex hull, about the hull's centre.
 #ifndef SAP_MULTIBODY_GEOMETRY_SHAPE_H
 #define SAP_MULTIBODY_GEOMETRY_SHAPE_H
 
@@ -10,7 +10,7 @@
 #include "math/vector3.h"
 #include "multibody/geometry/polytope.h"
 
-// Without fmin's care for NaN, which costs a call: poses are finite here.
+// fmin and fmax without their handling of NaN, which costs a call: poses are finite here.
 static inline double sap_least(double a, double b) {
   return a < b ? a : b;
 }
@@ -29,14 +29,14 @@ typedef struct sap_placed_shape {
   const sap_polytope* hull;  // of a mesh
 } sap_placed_shape;
 
-// Sets all but the pose. `hull` of a mesh, which must outlive the shape; NULL for others.
+// Sets all but the pose. hull: of a mesh, must outlive the shape; NULL for others.
 void sap_shape_init(sap_placed_shape* shape, const sap_shape_def* def, const sap_polytope* hull);
 
-// The world bounding box; not for planes.
+// Computes the world bounding box; not for planes.
 void sap_shape_bounds(const sap_placed_shape* shape, double lower[3], double upper[3]);
 
-// The point of the core, from p in world axes, that is farthest along d (any length). *hint: of a
-// mesh the vertex to start from, then the one found.
+// Finds the point of the core, from p in world axes, that is farthest along d (any length). *hint:
+// for a mesh, the vertex to start from, then the vertex found.
 static inline void sap_shape_support_from(const sap_placed_shape* s, const double d[3],
                                           int32_t* hint, double out[3]) {
   const double* R = s->R;
@@ -88,7 +88,7 @@ static inline void sap_shape_support(const sap_placed_shape* s, const double d[3
   sap_shape_support_from(s, d, &hint, out);
 }
 
-// How far the shape reaches from p along a unit direction [m]; not for planes.
+// Returns the extent of the shape from p along a unit direction [m]; not for planes.
 static inline double sap_shape_extent(const sap_placed_shape* s, const double d[3]) {
   if (s->type == SAP_SHAPE_BOX) {
     return fabs(sap_v3_dot(d, s->R)) * s->size[0] + fabs(sap_v3_dot(d, s->R + 3)) * s->size[1] +

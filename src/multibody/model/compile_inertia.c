@@ -68,8 +68,8 @@ static void add_to_parent(double out[36], const double I[36], const sap_model_bo
   }
 }
 
-// Sets the direction of a joint's i-th dof in its body's axes, about its origin. The directions of a
-// free joint span the same space in body axes as in the world's.
+// Sets the direction of a joint's i-th dof in its body's axes, about its origin. The directions of
+// a free joint span the same space in body axes as in the world's.
 static void dof_direction(const sap_model_joint_data* joint, int32_t i, double S[6]) {
   memset(S, 0, 6 * sizeof *S);
   switch (joint->type) {
@@ -103,7 +103,8 @@ static double apply(const double I[36], const double S[6], double out[6]) {
   return energy;
 }
 
-// Eliminates one dof from IA; sets *diagonal of the mass matrix. False: no inertia in its direction.
+// Eliminates one dof from IA; sets *diagonal of the mass matrix. False: no inertia in its
+// direction.
 static bool eliminate_dof(inertias* I, const double S[6], double armature, double* diagonal) {
   double U[6], unused[6];
   const double pivot = apply(I->articulated, S, U) + armature;

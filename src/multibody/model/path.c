@@ -40,9 +40,9 @@ static void tangent_point(const double a[2], double r, double turn, double out[2
 }
 
 // Wraps the outside of the circle, the shorter way, inside the angle between a and b, if the
-// straight line is obstructed. With a side point s, if a to s and s to b turn in the same sense, the
-// string goes that way; it then takes the longer way even if unobstructed. Returns the length of
-// the arc, < 0: no contact.
+// straight line is obstructed. With a side point s, if a to s and s to b turn in the same sense,
+// the string goes that way; it then takes the longer way even if unobstructed. Returns the length
+// of the arc, < 0: no contact.
 static double wrap_outside(const double a[2], const double b[2], double r, const double* side,
                            double touch[2][2]) {
   double near[2];

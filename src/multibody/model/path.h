@@ -13,7 +13,8 @@
 
 // A straight piece between material points of two bodies. The length of a tendon changes by
 //   sum share u . (pdot[1] - pdot[0])
-// over its pieces: the arc on an obstacle moves with the obstacle, and the pieces are tangent to it.
+// over its pieces: the arc on an obstacle moves with the obstacle, and the pieces are tangent to
+// it.
 typedef struct sap_piece {
   int32_t body[2];
   double p[2][3];  // in the world [m]
