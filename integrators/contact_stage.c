@@ -6,25 +6,25 @@
 
 #include "problem/problem_data.h"
 
-// A solve that ends at the iteration limit or stalls still makes a step if castro's momentum
-// error (32) is below this, or below a looser tolerance that the caller asked for: the impulses
-// then miss the momentum balance by a thousandth, far above round-off and far below what is seen.
+// A solve that reaches the iteration limit or stalls is accepted if castro's momentum error (32) is
+// below this, or below a looser relative_tolerance: an error of a thousandth in the momentum balance
+// is far above round-off and far below anything visible.
 #define ACCEPTED_MOMENTUM_ERROR 1e-3
 
-// Solutions whose shifts change little: each takes a tenth or less of what was missing.
+// Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
 enum { SHIFTS_MAX = 6 };
 
-// Moreau-Jean's law, because it is asked for or because it is the solver's own.
+// Chooses Moreau-Jean's law if the options demand it or if the solver has no other.
 static sap_status choose_law(const sap_stepper_options* options, sap_contact_stage* stage,
                              sap_error* error) {
   const sap_solver_info* info = sap_solver_find(options->solver);
-  const bool asked = options->contact_law == SAP_LAW_RIGID;
-  if (asked && info->needs_R) {
+  const bool demanded = options->contact_law == SAP_LAW_RIGID;
+  if (demanded && info->needs_R) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "contact_law rigid has R = 0, solver '%s' needs R > 0", info->name);
   }
   stage->glides = !info->signorini;
-  stage->rigid = asked || (options->contact_law == SAP_LAW_AUTO && info->rigid);
+  stage->rigid = demanded || (options->contact_law == SAP_LAW_AUTO && info->rigid);
   return SAP_STATUS_OK;
 }
 
@@ -32,18 +32,9 @@ sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_cont
                                     sap_error* error) {
   stage->accepted_momentum_error =
       fmax(ACCEPTED_MOMENTUM_ERROR, options->solver_options.relative_tolerance);
-  sap_status status =
-      sap_solver_create(options->solver, &options->solver_options, &stage->solver, error);
-  if (status == SAP_STATUS_OK) {
-    status = choose_law(options, stage, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_create(&stage->problem, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    sap_contact_stage_clear(stage);
-  }
-  return status;
+  SAP_TRY(sap_solver_create(options->solver, &options->solver_options, &stage->solver, error));
+  SAP_TRY(choose_law(options, stage, error));
+  return sap_problem_create(&stage->problem, error);
 }
 
 void sap_contact_stage_clear(sap_contact_stage* stage) {
@@ -69,26 +60,25 @@ static bool find_factor(const void* context, int32_t tree, sap_branch_factor* fa
   return sap_momentum_factor_branch(&fm->factor, tree, &fm->balance.A, factor);
 }
 
-// Diagonal blocks were checked when A was made. A coupling that K and D leave empty at this state
-// must not join islands.
+// Copies A, whose diagonal blocks have been checked. A coupling that is zero at this state must not
+// join islands.
 static sap_status set_momentum_matrix(sap_problem* problem, const sap_system* system,
                                       const sap_free_motion* free_motion, sap_error* error) {
   const sap_tree_store* A = &free_motion->balance.A;
-  sap_status status = SAP_STATUS_OK;
   sap_problem_put_diagonals(problem, A->view.diagonal, find_factor, free_motion);
-  for (int32_t c = 0; status == SAP_STATUS_OK && c < system->ncouplings; ++c) {
+  for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
     const int32_t rows = system->tree_sizes[a];
     if (!is_zero(A->view.coupling[c], (size_t)rows * (size_t)system->tree_sizes[b])) {
-      status = sap_problem_set_momentum_block(problem, a, b, A->view.coupling[c], rows, error);
+      SAP_TRY(sap_problem_set_momentum_block(problem, a, b, A->view.coupling[c], rows, error));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// A callback that says no may or may not have filled the error object.
-static sap_status refused(int code, sap_error* error) {
+// Makes the error of a failed callback, which may have filled the error object.
+static sap_status constraints_failed(int code, sap_error* error) {
   if (error == NULL || error->status == SAP_STATUS_OK || error->message[0] == '\0') {
     return sap_fail(error, SAP_STATUS_CALLBACK, "the system's constraints returned %d", code);
   }
@@ -108,40 +98,26 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
                                       const sap_step_context* step, sap_error* error) {
   sap_problem* problem = stage->problem;
   const double* v0 = step->v0_free;
-  sap_status status =
-      sap_problem_begin(problem, step->dt, system->ntrees, system->tree_sizes, error);
-  if (status != SAP_STATUS_OK || system->constraints == NULL) {
-    return status;
+  SAP_TRY(sap_problem_begin(problem, step->dt, system->ntrees, system->tree_sizes, error));
+  if (system->constraints == NULL) {
+    return SAP_STATUS_OK;
   }
-  status = set_momentum_matrix(problem, system, free_motion, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_star(problem, free_motion->v_star, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(problem, step->v_guess, error);
-  }
-  if (status == SAP_STATUS_OK && !step->rigid) {
-    status = sap_problem_set_stage(problem, step->stage_theta, step->stage_theta_vq, v0, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_contact_model(problem, options->contact_model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    sap_problem_forbid_gliding(problem, stage->glides);
-  }
-  if (status == SAP_STATUS_OK && step->rigid) {
-    status = sap_problem_set_rigid(problem, options->restitution, options->baumgarte, v0, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(set_momentum_matrix(problem, system, free_motion, error));
+  SAP_TRY(sap_problem_set_v_star(problem, free_motion->v_star, error));
+  SAP_TRY(sap_problem_set_v_guess(problem, step->v_guess, error));
+  SAP_TRY(sap_problem_set_contact_model(problem, options->contact_model, error));
+  SAP_TRY(step->rigid
+              ? sap_problem_set_rigid(problem, options->restitution, options->baumgarte, v0, error)
+              : sap_problem_set_stage(problem, step->stage_theta, step->stage_theta_vq, v0, error));
+  sap_problem_forbid_gliding(problem, stage->glides);
   sap_error local = {0};
   const int code = system->constraints(system->context, step, problem, &local);
-  if (code != 0) {
-    status = refused(code, &local);
-    if (error != NULL) {
-      *error = local;
-    }
+  if (code == 0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_status status = constraints_failed(code, &local);
+  if (error != NULL) {
+    *error = local;
   }
   return status;
 }
@@ -155,8 +131,8 @@ static void add_work(sap_report* report, const sap_report* before) {
   report->time += before->time;
 }
 
-// Again, from the solution that is there. The report counts both.
-static sap_status solve_from_here(sap_contact_stage* stage, sap_error* error) {
+// Solves again from the last solution. The report counts both.
+static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error) {
   sap_report* report = &stage->report;
   const sap_report before = *report;
   sap_status status = sap_problem_set_v_guess(stage->problem, stage->solution.v, error);
@@ -167,32 +143,29 @@ static sap_status solve_from_here(sap_contact_stage* stage, sap_error* error) {
   return status;
 }
 
-// A second time where the impulses that lagged contacts had are far from those they get, and as
-// often as it takes where sliding contacts must not glide.
-static sap_status solve(sap_contact_stage* stage, sap_error* error) {
+// Solves once more if the impulses of lagged contacts changed by much, and until the shifts converge
+// where sliding contacts must not separate.
+static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
   const sap_solution* solution = &stage->solution;
   sap_status status =
       sap_solver_solve(stage->solver, problem, &stage->solution, &stage->report, error);
   if (status == SAP_STATUS_OK && sap_problem_relag(problem, solution->gamma)) {
-    status = solve_from_here(stage, error);
+    status = solve_from_solution(stage, error);
   }
   for (int i = 0; i < SHIFTS_MAX && status == SAP_STATUS_OK &&
                   stage->report.outcome != SAP_OUTCOME_TIME_LIMIT &&
                   sap_problem_shift_again(problem, solution->vc, solution->gamma);
        ++i) {
-    status = solve_from_here(stage, error);
+    status = solve_from_solution(stage, error);
   }
   return status;
 }
 
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error) {
-  const sap_status status = solve(stage, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(solve_problem(stage, error));
   const sap_report* report = &stage->report;
-  // A time limit is the caller's word that what is found by then must do.
+  // With a time limit the caller accepts the best iterate.
   const bool accepted = report->outcome == SAP_OUTCOME_CONVERGED ||
                         report->outcome == SAP_OUTCOME_ROUNDOFF ||
                         report->outcome == SAP_OUTCOME_TIME_LIMIT;

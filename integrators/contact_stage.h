@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage 2 of a step: the constraint problem around the free motion, castro (24).
+// Stage 2 of a step: the constraint problem about the free motion, castro (24), and its solution.
 #ifndef SAP_INTEGRATORS_CONTACT_STAGE_H
 #define SAP_INTEGRATORS_CONTACT_STAGE_H
 
@@ -15,16 +15,17 @@ typedef struct sap_contact_stage {
   sap_solution solution;
   sap_report report;
   bool rigid;                      // Moreau-Jean's law
-  bool glides;                     // the solver lets sliding contacts separate: convex ones
-  double accepted_momentum_error;  // of a solve that ended without converging [-]
+  bool glides;                     // the solver's convex model lifts sliding contacts
+  double accepted_momentum_error;  // of a solve that did not converge [-]
 } sap_contact_stage;
 
-// Start from {0}.
+// Allocates; start from {0}.
 sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_contact_stage* stage,
                                     sap_error* error);
 void sap_contact_stage_clear(sap_contact_stage* stage);
 
-// Laws may act within the step: the scheme's theta point is not explicit, and that is not unwanted.
+// Returns true if laws may act at the theta point: the scheme's is not explicit, and contact_stage is
+// not "end".
 bool sap_stepper_acts_within(const sap_stepper_options* options);
 // Fills the problem from A and v* of the free motion and the system's constraints. step->v_guess is
 // set.
@@ -32,9 +33,9 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
                                       const sap_stepper_options* options,
                                       const sap_free_motion* free_motion,
                                       const sap_step_context* step, sap_error* error);
-// Minimises; the result is in stage->solution. STEP_FAILED far from the minimum.
+// Solves the problem; the result is in stage->solution. STEP_FAILED: far from the solution.
 sap_status sap_contact_stage_solve(sap_contact_stage* stage, sap_error* error);
-// The same; the report counts what the last solve did as well.
+// Solves again; the report adds the work of the solve before.
 sap_status sap_contact_stage_solve_again(sap_contact_stage* stage, sap_error* error);
 
 #endif

@@ -1,14 +1,107 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stage 1 of a step: where it starts, the phases that it goes through, and its end. The first
-// iterate comes from the steps before, where they help (prediction.h).
-#include "integrators/free_motion_data.h"
+#include "integrators/free_motion.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BEGIN_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
+#include "core/memory.h"
+#include "integrators/newton.h"
+
+enum { START_WORK = 50, NORM_WORK = 10 };  // instructions of a velocity, about
 // No step is trusted to contract better than this.
 #define BEST_CONTRACTION 0.01
+
+static sap_status create_parts(const sap_system* system, sap_free_motion* fm, sap_error* error) {
+  const size_t nv = (size_t)system->nv;
+  fm->system = system;
+  SAP_TRY(sap_momentum_balance_create(system, &fm->balance, error));
+  SAP_TRY(sap_momentum_factor_create(system, &fm->factor, error));
+  SAP_TRY(sap_prediction_create(system->nv, SAP_PREDICTION_DEPTH, &fm->prediction, error));
+  SAP_TRY(sap_linearization_create(system, fm->factor.ngroups, &fm->linearization, error));
+  double** const vectors[] = {&fm->v_star, &fm->m,      &fm->v_best,   &fm->load,
+                              &fm->dv,     &fm->weight, &fm->direction};
+  bool complete = true;
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    *vectors[i] = sap_allocate(nv, sizeof(double));
+    complete = complete && *vectors[i] != NULL;
+  }
+  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
+    fm->steps[i] = sap_allocate(nv, sizeof(double));
+    complete = complete && fm->steps[i] != NULL;
+  }
+  fm->progress = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->progress);
+  fm->alpha = sap_allocate((size_t)fm->factor.ngroups, sizeof(double));
+  fm->group_status = sap_allocate((size_t)fm->factor.ngroups, sizeof *fm->group_status);
+  return complete && fm->progress != NULL && fm->alpha != NULL && fm->group_status != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: free motion of %zu velocities",
+                        nv);
+}
+
+sap_status sap_free_motion_create(const sap_system* system, sap_free_motion* fm, sap_error* error) {
+  const sap_status status = create_parts(system, fm, error);
+  if (status != SAP_STATUS_OK) {
+    sap_free_motion_clear(fm);
+  }
+  return status;
+}
+
+void sap_free_motion_clear(sap_free_motion* fm) {
+  double* const vectors[] = {fm->v_star, fm->m,      fm->v_best, fm->load,     fm->dv,
+                             fm->weight, fm->m_plus, fm->alpha,  fm->jacobian, fm->direction};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    sap_free(vectors[i]);
+  }
+  for (int32_t i = 0; i < SAP_BROYDEN_DEPTH; ++i) {
+    sap_free(fm->steps[i]);
+  }
+  sap_free(fm->pivots);
+  sap_free(fm->progress);
+  sap_free(fm->group_status);
+  sap_momentum_balance_clear(&fm->balance);
+  sap_prediction_clear(&fm->prediction);
+  sap_linearization_clear(&fm->linearization);
+  sap_momentum_factor_clear(&fm->factor);
+  memset(fm, 0, sizeof *fm);
+}
+
+typedef struct groups_task {
+  sap_free_motion* fm;
+  sap_group_task* run;
+  const void* context;
+} groups_task;
+
+static void run_groups(void* context, int32_t first, int32_t end) {
+  const groups_task* task = context;
+  for (int32_t g = first; g < end; ++g) {
+    task->run(task->fm, g, task->context);
+  }
+}
+
+void sap_free_motion_each_group(sap_free_motion* fm, int32_t work, sap_group_task* run,
+                                const void* context) {
+  groups_task task = {fm, run, context};
+  sap_threads_run_parts(fm->balance.threads, fm->factor.ngroups, (int64_t)work * fm->system->nv,
+                        run_groups, &task);
+}
+
+sap_status sap_free_motion_factor_status(sap_free_motion* fm, sap_error* error) {
+  for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
+    const sap_status failed = fm->group_status[g];
+    if (failed != SAP_STATUS_OK) {  // fails again, with the message
+      SAP_TRY(sap_momentum_factor_group(&fm->factor, g, &fm->balance.A, error));
+      return sap_fail(error, failed, "no factor of A of group %d of trees", g);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+bool sap_free_motion_expects_impulse(const sap_free_motion* fm, int32_t group) {
+  const double* p = fm->balance.impulse;
+  bool expected = false;
+  SAP_FOR_GROUP(fm, group, i, expected = expected || (p != NULL && p[i] != 0.0))
+  return expected;
+}
 
 double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const double* x) {
   double sum = 0.0;
@@ -16,20 +109,20 @@ double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const doub
   return sqrt(sum);
 }
 
-// |D m| of forces in balance that leave SAP_NOISE of acceleration: where all loads cancel (an arm
-// that hangs straight down), the scale, made of what is left of them, is round-off itself.
-static double noise_of(const sap_free_motion* fm, int32_t group) {
+// Returns |D m| of forces in balance that leave an acceleration of SAP_NOISE. Where all loads cancel
+// (an arm hanging straight down), the scale, the rest of these loads, is round-off itself.
+static double find_noise(const sap_free_motion* fm, int32_t group) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += fm->weight[i])
   return SAP_NOISE * fm->balance.scheme.dt * sqrt(sum);
 }
 
-// Residual/scale at which a group is done.
-// Where it is a linearization's, a last step follows without another m: what that leaves must be
-// within the tolerance by the contraction of the steps before.
-static double tolerance_of(const sap_free_motion* fm, int32_t group) {
+// Returns the residual/scale at which a group is done. A linearization is followed by a last step
+// without another m: its rest, judged by the contraction of earlier steps, must be within the
+// tolerance.
+static double find_tolerance(const sap_free_motion* fm, int32_t group) {
   const sap_linearization* l = &fm->linearization;
-  if (!sap_free_motion_is_pushed(fm, group)) {
+  if (!sap_free_motion_expects_impulse(fm, group)) {
     return SAP_ROUNDOFF;
   }
   const double contraction = l->contraction[group];
@@ -37,8 +130,8 @@ static double tolerance_of(const sap_free_motion* fm, int32_t group) {
   return fmax(SAP_ROUNDOFF, l->tolerance / (known ? fmax(contraction, BEST_CONTRACTION) : 1.0));
 }
 
-// A group's weights and where it begins.
-static void begin_group(sap_free_motion* fm, int32_t g, const void* context) {
+// Sets the weights and the initial progress of a group.
+static void start_group(sap_free_motion* fm, int32_t g, const void* context) {
   const sap_group* group = &fm->factor.groups[g];
   (void)context;
   for (int32_t k = 0; k < group->ntrees; ++k) {
@@ -54,14 +147,14 @@ static void begin_group(sap_free_motion* fm, int32_t g, const void* context) {
   const double residual = sap_free_motion_norm(fm, g, fm->m);
   const double scale = sap_free_motion_norm(fm, g, fm->load) +
                        SAP_MOMENTUM_SHARE * sap_free_motion_norm(fm, g, fm->dv);
-  fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI_NEWTON,
+  fm->progress[g] = (sap_group_progress){.phase = SAP_GROUP_QUASI,
                                          .residual = residual,
                                          .first = residual,
                                          .previous = HUGE_VAL,
                                          .best = residual,
-                                         .noise = noise_of(fm, g),
+                                         .noise = find_noise(fm, g),
                                          .scale = scale,
-                                         .tolerance = tolerance_of(fm, g)};
+                                         .tolerance = find_tolerance(fm, g)};
 }
 
 static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
@@ -81,19 +174,14 @@ static sap_status check_weights(const sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// m, A and the residuals at v_star, where the iteration starts.
+// Computes m, A and the residuals at v_star, where the iteration starts.
 static sap_status start_here(sap_free_motion* fm, sap_error* error) {
-  sap_balance* balance = &fm->balance;
-  sap_balance_release(balance, fm->v_star);
-  const int32_t* tree_dof = fm->factor.tree_dof;
-  sap_status status = sap_balance_start(balance, tree_dof, fm->v_star, fm->m, fm->load, error);
-  if (status == SAP_STATUS_OK) {
-    sap_free_motion_each_group(fm, BEGIN_WORK, begin_group, NULL);
-    status = check_weights(fm, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  sap_momentum_balance* balance = &fm->balance;
+  sap_momentum_balance_release(balance, fm->v_star);
+  SAP_TRY(
+      sap_momentum_balance_start(balance, fm->factor.tree_dof, fm->v_star, fm->m, fm->load, error));
+  sap_free_motion_each_group(fm, START_WORK, start_group, NULL);
+  SAP_TRY(check_weights(fm, error));
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const double residual = fm->progress[g].residual, scale = fm->progress[g].scale;
     if (!isfinite(residual) || !isfinite(scale)) {
@@ -105,9 +193,9 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Starts at the prediction; groups for which it is worse than v0 (the state was changed between
-// steps) start at v0.
-static sap_status start(sap_free_motion* fm, sap_error* error) {
+// Starts at the prediction; groups for which v0 is better (the state was changed between steps) start
+// at v0.
+static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   const double* v0 = fm->balance.step.v0;
   const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);
   const sap_status status = start_here(fm, error);
@@ -132,23 +220,17 @@ static void measure_group(sap_free_motion* fm, int32_t g, const void* context) {
 }
 
 sap_status sap_free_motion_evaluate(sap_free_motion* fm, sap_error* error) {
-  sap_status status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    sap_free_motion_each_group(fm, NORM_WORK, measure_group, NULL);
-  }
-  return status;
+  SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
+  SAP_TRY(
+      sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, fm->m, error));
+  sap_free_motion_each_group(fm, NORM_WORK, measure_group, NULL);
+  return SAP_STATUS_OK;
 }
 
-// theta = 0: m is linear in v and A = M(q0).
+// Solves with theta = 0: m is linear in v and A = M(q0).
 static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
   const int32_t nv = fm->system->nv;
-  const sap_status status = sap_free_motion_factor(fm, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_newton_quasi_factor(fm, error));
   for (int32_t i = 0; i < nv; ++i) {
     fm->dv[i] = -fm->m[i];
   }
@@ -171,25 +253,18 @@ static sap_status solve_linear(sap_free_motion* fm, sap_error* error) {
 }
 
 static sap_status solve_implicit(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
-  sap_status status = sap_free_motion_iterate(fm, max_iterations, error);
-  for (int32_t k = 0;
-       status == SAP_STATUS_OK && k < SAP_DAMPED_TRIALS && sap_free_motion_wants_damping(fm); ++k) {
-    status = sap_free_motion_damped_newton(fm, max_iterations, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_free_motion_iterate(fm, max_iterations, error);
-    }
+  SAP_TRY(sap_newton_quasi_iterate(fm, max_iterations, error));
+  for (int32_t k = 0; k < SAP_DAMPED_TRIALS && sap_newton_quasi_wants_damping(fm); ++k) {
+    SAP_TRY(sap_newton_damped_iterate(fm, max_iterations, error));
+    SAP_TRY(sap_newton_quasi_iterate(fm, max_iterations, error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_free_motion_true_newton(fm, max_iterations, error);
+  SAP_TRY(sap_newton_exact_iterate(fm, max_iterations, error));
+  if (fm->moved) {
+    SAP_TRY(sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error));
   }
-  if (status == SAP_STATUS_OK && fm->moved) {
-    status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
-  }
-  if (status != SAP_STATUS_OK || fm->matrix_is_current ||
-      sap_balance_matrix_is_near(&fm->balance)) {
-    return status;
-  }
-  return sap_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
+  return fm->matrix_is_current || sap_momentum_balance_matrix_is_near(&fm->balance)
+             ? SAP_STATUS_OK
+             : sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, error);
 }
 
 sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* step,
@@ -197,21 +272,14 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* st
                                  sap_error* error) {
   fm->iterations = 0;
   fm->moved = false;
-  sap_balance_begin(&fm->balance, step);
+  sap_momentum_balance_begin(&fm->balance, step);
   if (guess == SAP_IMPULSE_CHOSEN) {
-    fm->balance.impulse = fm->linearization.around;
+    fm->balance.impulse = fm->linearization.trial;
   } else if (guess == SAP_IMPULSE_EXPECTED) {
-    fm->balance.impulse =
-        sap_expected_impulse_guess(&fm->linearization.expected, &fm->balance.scheme);
+    fm->balance.impulse = sap_linearization_expected(&fm->linearization, &fm->balance.scheme);
   }
-  sap_status status = start(fm, error);
-  if (status == SAP_STATUS_OK) {
-    status =
-        step->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(start_iteration(fm, error));
+  SAP_TRY(step->theta > 0.0 ? solve_implicit(fm, max_iterations, error) : solve_linear(fm, error));
   fm->residual = 0.0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const sap_group_progress* p = &fm->progress[g];
@@ -220,5 +288,5 @@ sap_status sap_free_motion_solve(sap_free_motion* fm, const sap_step_context* st
       fm->residual = relative;
     }
   }
-  return sap_free_motion_linearize(fm, error);
+  return sap_linearization_finish(fm, error);
 }

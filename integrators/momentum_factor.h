@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cholesky factors of A, group by group. A group is a set of trees that couplings connect; without
-// couplings every tree is one. One tree: dense, or along its branches. Several: block sparse.
+// Cholesky factors of A, group by group. A group is a set of trees connected by couplings; without
+// couplings every tree is a group. Factors of one tree are dense or follow its branches; those of
+// several trees are block sparse.
 #ifndef SAP_INTEGRATORS_MOMENTUM_FACTOR_H
 #define SAP_INTEGRATORS_MOMENTUM_FACTOR_H
 
@@ -15,10 +16,10 @@ enum { SAP_BRANCH_TREE = 64 };  // the largest tree whose factor follows its bra
 typedef struct sap_sparse_group {
   sap_cholesky* cholesky;
   sap_block_pattern pattern;  // blocks in the order of the group's trees; owned
-  int32_t* entry_source;      // entry k is tree i's diagonal block: i; coupling c: -1 - c;
+  int32_t* entry_source;      // of entry k: diagonal block of tree i: i; coupling c: -1 - c;
                               // transposed coupling c: -1 - ncouplings - c
   double* values;             // the pattern's values
-  double* x;                  // gathered right-hand side
+  double* x;                  // right-hand side in the pattern's order
 } sap_sparse_group;
 
 typedef struct sap_group {
@@ -35,29 +36,29 @@ typedef struct sap_momentum_factor {
   int32_t* tree_group;   //                                         (ntrees)
   int32_t* tree_dof;     // first dof of each tree              (ntrees + 1)
   sap_tree_store L;      // dense factors of single trees
-  // or such along their branches, for trees of medium size
+  // factors along branches, for trees of medium size
   double** branch;        // NULL: dense                            (ntrees)
   int32_t** branch_runs;  //                                        (ntrees)
   double* branch_memory;
   int32_t* runs_memory;
-  sap_tree_store of;  // the A that they are of
-  uint64_t* made;     // and of which making, 0: there is no factor    (ngroups)
+  sap_tree_store source;  // A of the factors of single trees
+  uint64_t* generation;   // of A of each factor, 0: no factor           (ngroups)
 } sap_momentum_factor;
 
-// Start from {0}.
+// Allocates; start from {0}.
 sap_status sap_momentum_factor_create(const sap_system* system, sap_momentum_factor* factor,
                                       sap_error* error);
 void sap_momentum_factor_clear(sap_momentum_factor* factor);
 
-// NOT_SPD names the tree, NOT_FINITE too. The factor of the same making of A is kept, and that of a
-// tree alone with the same A, to the bit.
+// Factorizes A of a group, unless its factor is of the same generation of A, or of a single tree
+// with bitwise the same A. NOT_SPD and NOT_FINITE name the tree.
 sap_status sap_momentum_factor_group(sap_momentum_factor* factor, int32_t group,
                                      const sap_tree_store* A, sap_error* error);
-// The branch factor of a tree alone with this A, if that is what the group has.
+// Gets the branch factor of a single tree with this A. Returns false if its group has none.
 bool sap_momentum_factor_branch(const sap_momentum_factor* factor, int32_t tree,
                                 const sap_tree_store* A, sap_branch_factor* out);
-// x (nv): solves the group's part in place and leaves the rest. Groups may be factored and solved
-// by different threads.
+// Solves A x = b in place for the group's part of x (nv). Different threads may factorize and solve
+// different groups.
 void sap_momentum_factor_solve(sap_momentum_factor* factor, int32_t group, double* x);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One step of castro's Algorithm 1: free motion, constraints, positions. The new state is made
-// aside and copied at the end, so that a step that fails leaves the caller's state alone.
+// One step of castro's Algorithm 1: free motion, constraints, positions. The new state is copied to
+// the caller's at the end, so that a step that fails leaves it untouched.
 #include <math.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
-#include "integrators/stepper_data.h"
+#include "integrators/stepper.h"
 #include "math/finite.h"
 
 // Starts the threads of the step and hands them to the system.
@@ -26,6 +26,29 @@ static sap_status create_threads(sap_stepper* stepper, const sap_system* system,
   return SAP_STATUS_OK;
 }
 
+static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
+                               const sap_stepper_options* options, sap_error* error) {
+  const size_t nv = (size_t)system->nv;
+  stepper->system = *system;
+  stepper->options = *options;
+  stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
+  SAP_TRY(create_threads(stepper, system, options->solver_options.threads, error));
+  stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
+  stepper->v_vq = sap_allocate(nv, sizeof(double));
+  stepper->v0_free = sap_allocate(nv, sizeof(double));
+  stepper->act = sap_allocate((size_t)system->na, sizeof(double));
+  if (stepper->q == NULL || stepper->v_vq == NULL || stepper->v0_free == NULL ||
+      stepper->act == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
+                    system->nq, system->nv, system->na);
+  }
+  SAP_TRY(sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error));
+  SAP_TRY(sap_relinearize_create(&stepper->system, &stepper->options, &stepper->solution, error));
+  stepper->options.solver = NULL;  // the name need not outlive this call
+  sap_relinearize_lend_threads(&stepper->solution, stepper->threads);
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
                               sap_stepper** out, sap_error* error) {
   if (out == NULL) {
@@ -34,39 +57,13 @@ sap_status sap_stepper_create(const sap_system* system, const sap_stepper_option
   *out = NULL;
   const sap_stepper_options defaults = sap_stepper_options_default();
   options = options != NULL ? options : &defaults;
-  sap_status status = sap_system_check(system, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_stepper_options_check(options, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_system_check(system, error));
+  SAP_TRY(sap_stepper_options_check(options, error));
   sap_stepper* stepper = sap_allocate(1, sizeof *stepper);
   if (stepper == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: stepper");
   }
-  status = create_threads(stepper, system, options->solver_options.threads, error);
-  stepper->system = *system;
-  stepper->options = *options;
-  stepper->solver_hash = sap_hash(SAP_HASH_START, options->solver, strlen(options->solver));
-  stepper->q = sap_allocate((size_t)system->nq, sizeof(double));
-  stepper->v_vq = sap_allocate((size_t)system->nv, sizeof(double));
-  stepper->act = sap_allocate((size_t)system->na, sizeof(double));
-  stepper->v0_free = sap_allocate((size_t)system->nv, sizeof(double));
-  if (status == SAP_STATUS_OK && (stepper->q == NULL || stepper->v_vq == NULL ||
-                                  stepper->act == NULL || stepper->v0_free == NULL)) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of %d + %d + %d numbers",
-                      system->nq, system->nv, system->na);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_rounds_create(&stepper->system, &stepper->options, &stepper->rounds, error);
-    sap_rounds_lend_threads(&stepper->rounds, stepper->threads);
-    const sap_solver_info* info = sap_solver_find(options->solver);
-    stepper->options.solver = info != NULL ? info->name : NULL;  // outlives the caller's text
-  }
+  const sap_status status = create_parts(stepper, system, options, error);
   if (status != SAP_STATUS_OK) {
     sap_stepper_destroy(stepper);
     return status;
@@ -79,7 +76,7 @@ void sap_stepper_destroy(sap_stepper* stepper) {
   if (stepper == NULL) {
     return;
   }
-  sap_rounds_clear(&stepper->rounds);
+  sap_relinearize_clear(&stepper->solution);
   sap_threads_destroy(stepper->threads);
   sap_free(stepper->q);
   sap_free(stepper->v_vq);
@@ -100,7 +97,7 @@ sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error)
   return SAP_STATUS_OK;
 }
 
-// Index of the first number that is not finite, -1 when all are.
+// Returns the index of the first number that is not finite, or -1.
 static int32_t first_not_finite(const double* x, int32_t n) {
   if (sap_all_finite(x, (size_t)n)) {
     return -1;
@@ -142,13 +139,13 @@ static sap_status check_state(const sap_stepper* stepper, const sap_state* state
                 : sap_fail(error, SAP_STATUS_NOT_FINITE, "state: act[%d] = %g", ia, state->act[ia]);
 }
 
-// Describes the step from `state` to callbacks.
+// Describes the step from `state` for callbacks.
 static void set_context(sap_stepper* stepper, const sap_state* state) {
   const sap_stepper_options* options = &stepper->options;
-  const bool rigid = stepper->rounds.contact.rigid;
+  const bool rigid = stepper->solution.contact.rigid;
   const bool within = !rigid && sap_stepper_acts_within(options);
   memcpy(stepper->v0_free, state->v, (size_t)state->nv * sizeof(double));
-  sap_balance_release(&stepper->rounds.free_motion.balance, stepper->v0_free);
+  sap_momentum_balance_release(&stepper->solution.free_motion.balance, stepper->v0_free);
   stepper->step = (sap_step_context){.t = state->t,
                                      .dt = options->dt,
                                      .theta = options->theta,
@@ -162,8 +159,9 @@ static void set_context(sap_stepper* stepper, const sap_state* state) {
                                      .regularization = options->regularization};
 }
 
-// Forces with the state's activations; those that the step leaves behind in stepper->act.
-static sap_status activate(sap_stepper* stepper, const sap_state* state, sap_error* error) {
+// Computes the activations at the end of the step; forces are those with the state's activations.
+static sap_status advance_activations(sap_stepper* stepper, const sap_state* state,
+                                      sap_error* error) {
   const sap_system* system = &stepper->system;
   if (system->na == 0) {
     return SAP_STATUS_OK;
@@ -180,26 +178,19 @@ static sap_status activate(sap_stepper* stepper, const sap_state* state, sap_err
 
 sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state, double* v_star,
                                    sap_error* error) {
-  sap_status status = check_state(stepper, state, error);
-  if (status == SAP_STATUS_OK && v_star == NULL) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
+  SAP_TRY(check_state(stepper, state, error));
+  if (v_star == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "v_star is NULL");
   }
-  if (status == SAP_STATUS_OK) {
-    set_context(stepper, state);
-    status = activate(stepper, state, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    set_context(stepper, state);
-    status = sap_rounds_free_motion(&stepper->rounds, &stepper->step, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    memcpy(v_star, stepper->rounds.free_motion.v_star, (size_t)state->nv * sizeof(double));
-  }
-  return status;
+  set_context(stepper, state);
+  SAP_TRY(advance_activations(stepper, state, error));
+  SAP_TRY(sap_relinearize_free_motion(&stepper->solution, &stepper->step, error));
+  memcpy(v_star, stepper->solution.free_motion.v_star, (size_t)state->nv * sizeof(double));
+  return SAP_STATUS_OK;
 }
 
-// q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0), but for what integrators/end_positions.h says of
-// contacts, in stepper->q.
+// Computes the positions at the end, corrected for contacts (end_positions.h), in stepper->q:
+//   q = q0 (+) dt (theta_vq v + (1 - theta_vq) v0)
 static sap_status move_positions(sap_stepper* stepper, const sap_state* state, const double* v,
                                  sap_error* error) {
   const sap_system* system = &stepper->system;
@@ -209,13 +200,9 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
     stepper->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * v0[i];
   }
   if (theta_vq < 1.0 && sap_stepper_acts_within(&stepper->options)) {
-    const sap_contact_stage* contact = &stepper->rounds.contact;
-    const sap_status status =
-        sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution, v0,
-                                  theta_vq, stepper->v_vq, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    const sap_contact_stage* contact = &stepper->solution.contact;
+    SAP_TRY(sap_end_positions_correct(&stepper->end_positions, contact->problem, &contact->solution,
+                                      v0, theta_vq, stepper->v_vq, error));
   }
   const int code = system->integrate_positions(system->context, state->q, stepper->v_vq,
                                                stepper->options.dt, stepper->q);
@@ -233,22 +220,22 @@ static sap_status move_positions(sap_stepper* stepper, const sap_state* state, c
 }
 
 static void fill_report(const sap_stepper* stepper, double time, sap_step_report* report) {
-  const sap_rounds* rounds = &stepper->rounds;
-  const sap_contact_stage* contact = &rounds->contact;
+  const sap_relinearize* solution = &stepper->solution;
+  const sap_contact_stage* contact = &solution->contact;
   const int32_t blocks = sap_problem_block_count(contact->problem);
   *report = (sap_step_report){
-      .free_motion_iterations = stepper->rounds.free_motion.iterations,
-      .free_motion_residual = stepper->rounds.free_motion.residual,
-      .rounds = rounds->count,
-      .rounds_withdrawn = rounds->withdrawn,
-      .balance_error = rounds->balance_error,
+      .free_motion_iterations = solution->free_motion.iterations,
+      .free_motion_residual = solution->free_motion.residual,
+      .relinearizations = solution->count,
+      .relinearizations_withdrawn = solution->withdrawn,
+      .balance_error = solution->balance_error,
       .velocities = stepper->system.nv,
       .trees = stepper->system.ntrees,
       .blocks = blocks,
       .rows = sap_problem_row_count(contact->problem),
-      .time_free_motion = rounds->time_free_motion,
-      .time_constraints = rounds->time_constraints,
-      .time_solver = rounds->time_solver,
+      .time_free_motion = solution->time_free_motion,
+      .time_constraints = solution->time_constraints,
+      .time_solver = solution->time_solver,
       .time_total = time,
       .solver = blocks > 0 ? &contact->report : NULL,
       .problem = contact->problem,
@@ -271,34 +258,21 @@ sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_rep
                             sap_error* error) {
   const double began = sap_clock_seconds();
   const double* v = NULL;
-  sap_status status = check_state(stepper, state, error);
-  if (status == SAP_STATUS_OK && !stepper->options.remember) {
+  SAP_TRY(check_state(stepper, state, error));
+  if (!stepper->options.remember) {
     sap_stepper_forget(stepper);
   }
-  if (status == SAP_STATUS_OK) {
-    set_context(stepper, state);
-    status = begin_step(stepper, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = activate(stepper, state, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    set_context(stepper, state);  // begin_step may have changed the locks
-    status = sap_rounds_solve(&stepper->rounds, &stepper->step, began, &v, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = move_positions(stepper, state, v, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    sap_contact_stage* contact = &stepper->rounds.contact;
-    const bool constrained = sap_problem_block_count(contact->problem) > 0;
-    status = sap_problem_keep_impulses(contact->problem,
-                                       constrained ? contact->solution.gamma : NULL, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_rounds_record(&stepper->rounds, v);
+  set_context(stepper, state);
+  SAP_TRY(begin_step(stepper, error));
+  SAP_TRY(advance_activations(stepper, state, error));
+  set_context(stepper, state);  // begin_step may have changed the locks
+  SAP_TRY(sap_relinearize_solve(&stepper->solution, &stepper->step, began, &v, error));
+  SAP_TRY(move_positions(stepper, state, v, error));
+  const sap_contact_stage* contact = &stepper->solution.contact;
+  const bool constrained = sap_problem_block_count(contact->problem) > 0;
+  SAP_TRY(sap_problem_keep_impulses(contact->problem, constrained ? contact->solution.gamma : NULL,
+                                    error));
+  sap_relinearize_record(&stepper->solution, v);
   memcpy(state->q, stepper->q, (size_t)state->nq * sizeof(double));
   memcpy(state->v, v, (size_t)state->nv * sizeof(double));
   if (state->na > 0) {

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Is a table of functions complete and do its sizes fit together?
+// Checks of a system's table of functions; states.
+#include <string.h>
+
 #include <sapstep/system.h>
 
 #include "core/error.h"
+#include "core/memory.h"
 
 static sap_status check_trees(const sap_system* system, sap_error* error) {
   if (system->ntrees < 1 || system->tree_sizes == NULL) {
@@ -26,7 +29,8 @@ static sap_status check_trees(const sap_system* system, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// "Each pair once" costs a search per pair; couplings are few (springs between trees).
+// Checks that each pair is given once, by a search per pair: couplings are few (springs between
+// trees).
 static sap_status check_couplings(const sap_system* system, sap_error* error) {
   if (system->ncouplings < 0 || (system->ncouplings > 0 && system->couplings == NULL)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "system: ncouplings = %d with couplings %s",
@@ -56,28 +60,94 @@ sap_status sap_system_check(const sap_system* system, sap_error* error) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "system is NULL");
   }
   if (system->nq < 1) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1: nothing moves",
-                    system->nq);
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: nq = %d must be >= 1", system->nq);
   }
   if (system->na < 0 || (system->na > 0 && system->activations == NULL)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "system: na = %d must be >= 0, and 0 without the function activations",
+                    "system: na = %d must be >= 0, and 0 if the function activations is NULL",
                     system->na);
   }
-  sap_status status = check_trees(system, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_couplings(system, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_trees(system, error));
+  SAP_TRY(check_couplings(system, error));
   const char* missing = system->mass_matrix == NULL           ? "mass_matrix"
                         : system->forces == NULL              ? "forces"
                         : system->integrate_positions == NULL ? "integrate_positions"
                                                               : NULL;
   if (missing != NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: the function %s is required, it is NULL",
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "system: the function %s is required but NULL",
                     missing);
   }
+  return SAP_STATUS_OK;
+}
+
+static bool has_size(const sap_state* state, int32_t nq, int32_t nv, int32_t na) {
+  return state->q != NULL && state->v != NULL && state->nq == nq && state->nv == nv &&
+         state->na == na;
+}
+
+sap_status sap_state_resize_with(sap_state* state, int32_t nq, int32_t nv, int32_t na,
+                                 sap_error* error) {
+  if (state == NULL || nq < 0 || nv < 0 || na < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state: nq = %d, nv = %d and na = %d must be >= 0 and the state not NULL",
+                    (int)nq, (int)nv, (int)na);
+  }
+  if (has_size(state, nq, nv, na)) {
+    return SAP_STATUS_OK;
+  }
+  double* q = sap_allocate((size_t)nq, sizeof *q);
+  double* v = sap_allocate((size_t)nv, sizeof *v);
+  double* act = na > 0 ? sap_allocate((size_t)na, sizeof *act) : NULL;
+  if (q == NULL || v == NULL || (na > 0 && act == NULL)) {
+    sap_free(q);
+    sap_free(v);
+    sap_free(act);
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: state of nq = %d, nv = %d, na = %d",
+                    (int)nq, (int)nv, (int)na);
+  }
+  sap_free(state->q);
+  sap_free(state->v);
+  sap_free(state->act);
+  *state = (sap_state){.t = state->t, .q = q, .v = v, .nq = nq, .nv = nv, .act = act, .na = na};
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_state_resize(sap_state* state, int32_t nq, int32_t nv, sap_error* error) {
+  return sap_state_resize_with(state, nq, nv, 0, error);
+}
+
+void sap_state_clear(sap_state* state) {
+  if (state == NULL) {
+    return;
+  }
+  sap_free(state->q);
+  sap_free(state->v);
+  sap_free(state->act);
+  *state = (sap_state){0};
+}
+
+static void copy_numbers(double* to, const double* from, int32_t count) {
+  if (count > 0) {
+    memmove(to, from, (size_t)count * sizeof *to);
+  }
+}
+
+sap_status sap_state_copy(const sap_state* from, sap_state* to, sap_error* error) {
+  if (from == NULL || to == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state: NULL");
+  }
+  if (from->nq != to->nq || from->nv != to->nv) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "state: nq = %d, nv = %d cannot be copied to nq = %d, nv = %d", (int)from->nq,
+                    (int)from->nv, (int)to->nq, (int)to->nv);
+  }
+  if (from->na != to->na) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "state: na = %d cannot be copied to na = %d",
+                    (int)from->na, (int)to->na);
+  }
+  to->t = from->t;
+  copy_numbers(to->q, from->q, from->nq);
+  copy_numbers(to->v, from->v, from->nv);
+  copy_numbers(to->act, from->act, from->na);
   return SAP_STATUS_OK;
 }

@@ -48,7 +48,7 @@ void sap_tree_store_clear(sap_tree_store* store) {
 
 void sap_tree_store_zero(sap_tree_store* store) {
   memset(store->values, 0, store->count * sizeof(double));
-  store->made += 1;
+  store->generation += 1;
 }
 
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b) {
@@ -62,7 +62,7 @@ enum {
   ENTRY_WORK = 3  // instructions of an entry, about
 };
 
-// y += A x of a free body, from the lower triangle.
+// Adds A x of a free body to y, from the lower triangle.
 static void add_free_body(const double* S, const double* x, double* restrict y) {
   for (int32_t j = 0; j < FREE_BODY; ++j) {
     const double* column = S + j * FREE_BODY;
@@ -95,7 +95,6 @@ static void multiply_coupling_transposed(int32_t rows, int32_t columns, const do
   }
 }
 
-// A product on its way.
 typedef struct product {
   const sap_system* system;
   const int32_t* tree_dof;
@@ -105,15 +104,15 @@ typedef struct product {
 } product;
 
 static void multiply_trees(void* context, int32_t first, int32_t end) {
-  const product* of = context;
-  const int32_t* tree_dof = of->tree_dof;
-  memset(of->y + tree_dof[first], 0, (size_t)(tree_dof[end] - tree_dof[first]) * sizeof(double));
+  const product* task = context;
+  const int32_t* tree_dof = task->tree_dof;
+  memset(task->y + tree_dof[first], 0, (size_t)(tree_dof[end] - tree_dof[first]) * sizeof(double));
   for (int32_t t = first; t < end; ++t) {
-    const int32_t dof = tree_dof[t], size = of->system->tree_sizes[t];
+    const int32_t dof = tree_dof[t], size = task->system->tree_sizes[t];
     if (size == FREE_BODY) {
-      add_free_body(of->store->view.diagonal[t], of->x + dof, of->y + dof);
+      add_free_body(task->store->view.diagonal[t], task->x + dof, task->y + dof);
     } else {
-      sap_square_add_lower(size, of->store->view.diagonal[t], of->x + dof, of->y + dof);
+      sap_square_add_lower(size, task->store->view.diagonal[t], task->x + dof, task->y + dof);
     }
   }
 }
@@ -121,9 +120,9 @@ static void multiply_trees(void* context, int32_t first, int32_t end) {
 void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y) {
-  product of = {system, tree_dof, store, x, y};
+  product task = {system, tree_dof, store, x, y};
   sap_threads_run_parts(threads, system->ntrees, ENTRY_WORK * (int64_t)store->count, multiply_trees,
-                        &of);
+                        &task);
   for (int32_t c = 0; c < system->ncouplings; ++c) {
     const int32_t a = system->couplings[c][0];
     const int32_t b = system->couplings[c][1];
@@ -136,8 +135,8 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
   }
 }
 
-// The first of blocks first ... end - 1, diagonal ones and then couplings, that is not finite; end:
-// they all are.
+// Returns the first block of first ... end - 1, diagonal blocks before couplings, with an entry that
+// is not finite, or end.
 static int32_t find_not_finite(const sap_system* system, const sap_tree_store* store, int32_t first,
                                int32_t end) {
   for (int32_t i = first; i < end; ++i) {
@@ -147,7 +146,7 @@ static int32_t find_not_finite(const sap_system* system, const sap_tree_store* s
     const int32_t rows = system->tree_sizes[a];
     const double* block = store->pointers[i];
     const size_t count = (size_t)rows * (size_t)system->tree_sizes[b];
-    // In one go; what stands above a diagonal, and is not used, must not matter.
+    // Tests the whole block first. Entries above a diagonal are not used and may be anything.
     if (!sap_all_finite(block, count) &&
         !(diagonal && sap_lower_finite(block, (size_t)rows, (size_t)rows))) {
       return i;
@@ -163,20 +162,20 @@ typedef struct check {
 } check;
 
 static void check_blocks(void* context, int32_t first, int32_t end) {
-  check* of = context;
-  if (find_not_finite(of->system, of->store, first, end) < end) {
-    of->failed = true;
+  check* task = context;
+  if (find_not_finite(task->system, task->store, first, end) < end) {
+    task->failed = true;
   }
 }
 
 bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
                               const sap_tree_store* store, int32_t* tree) {
   const int32_t blocks = system->ntrees + system->ncouplings;
-  check of = {.system = system, .store = store};
-  sap_threads_run_parts(threads, blocks, ENTRY_WORK * (int64_t)store->count, check_blocks, &of);
-  if (of.failed) {
+  check task = {.system = system, .store = store};
+  sap_threads_run_parts(threads, blocks, ENTRY_WORK * (int64_t)store->count, check_blocks, &task);
+  if (task.failed) {
     const int32_t i = find_not_finite(system, store, 0, blocks);
     *tree = i < system->ntrees ? i : system->couplings[i - system->ntrees][0];
   }
-  return !of.failed;
+  return !task.failed;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory for a symmetric matrix in a system's pattern: one lower triangle per tree, one full block
-// per coupling.
+// Memory of a symmetric matrix with the pattern of a system: one lower triangle per tree, one full
+// block per coupling.
 #ifndef SAP_INTEGRATORS_TREE_STORE_H
 #define SAP_INTEGRATORS_TREE_STORE_H
 
@@ -9,25 +9,27 @@
 #include "core/threads.h"
 
 typedef struct sap_tree_store {
-  sap_tree_matrix view;  // what callbacks fill; points into the arrays below
+  sap_tree_matrix view;  // filled by callbacks; points into the arrays below
   double** pointers;     // diagonal blocks, then couplings             (ntrees + ncouplings)
   double* values;        // all entries
-  size_t count;          // of them
-  uint64_t made;         // how often they were begun anew
+  size_t count;          // of all entries
+  uint64_t generation;   // of the entries: how often they were set to zero
 } sap_tree_store;
 
-// Start from {0}. The clearing function may be called on any of the two.
+// Allocates; start from {0}.
 sap_status sap_tree_store_create(const sap_system* system, sap_tree_store* store, sap_error* error);
 void sap_tree_store_clear(sap_tree_store* store);
 
+// Sets all entries to zero and starts a new generation.
 void sap_tree_store_zero(sap_tree_store* store);
-// a += s b
+// Adds s b to a.
 void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store* b);
-// y = S x, both (nv); tree_dof[t]: first velocity of tree t. threads NULL: one.
+// Computes y = S x, both (nv). tree_dof[t]: first velocity of tree t; threads NULL: one.
 void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y);
-// Is every entry of the lower triangles and the couplings finite? If not, *tree is one it is in.
+// Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree of
+// one that is not.
 bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
                               const sap_tree_store* store, int32_t* tree);
 

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two-stage theta stepper, castro Algorithm 1.
 //
-// Stage 1 solves the free motion
-//   m(v*) = M(q^theta)(v* - v0) - dt k(q^theta, v^theta) = 0                          castro (14)
-//   v^theta = theta v + (1 - theta) v0,  v^theta_vq = theta_vq v + (1 - theta_vq) v0,
-//   q^theta = q0 (+) theta dt v^theta_vq,
-// by Newton to round-off with A = M + dt^2 theta theta_vq K + dt theta D              castro (15).
-// Stage 2 assembles the constraint blocks at q0, or for theta_vq < 1 (midpoint) at the expected
-// q^theta where they last, and minimises the contact cost (24). With the rigid
-// law it is Moreau-Jean's instead: impulses at the level of velocities, of Signorini's and
-// Coulomb's laws or whatever the solver's model is, with Newton's restitution and Baumgarte's
-// correction. Then q = q0 (+) dt v^theta_vq.
+// Stage 1 solves the free motion                                                    castro (14)
+//   m(v*) = M(q^theta)(v* - v0) - dt k(q^theta, v^theta) = 0
+//   v^theta    = theta v + (1 - theta) v0
+//   v^theta_vq = theta_vq v + (1 - theta_vq) v0
+//   q^theta    = q0 (+) theta dt v^theta_vq
+// by Newton to round-off with                                                       castro (15)
+//   A = M + dt^2 theta theta_vq K + dt theta D
+// Stage 2 assembles the constraint blocks, at q0, or for theta_vq < 1 (midpoint) at the expected
+// q^theta for lasting contacts, and minimises the contact cost (24). With the rigid law it is
+// Moreau-Jean time stepping instead: impulses at the level of velocities with the laws of Signorini
+// and Coulomb, or of the solver's model, Newton's restitution and Baumgarte's correction. Then
+//   q = q0 (+) dt v^theta_vq
 //
-// A stepper remembers: the free motion and the impulses of the last steps are the first guess of
-// the next, contacts keep their identities, and lagged contacts their forces. So from the same
-// state a stepper that has come here and a fresh one agree within the solver's tolerance, not to
-// the bit; the same run with the same calls always gives the same bits. Where the state alone must
-// decide: sap_stepper_forget, or the option `remember` off. Where a run must go on as if it had
-// never stopped: sap_stepper_save_memory, or a checkpoint.
+// A stepper has memory: velocities and impulses of the last steps are the first guess of the next,
+// contacts keep their identities, and lagged contacts their forces. From the same state, a stepper
+// with memory and a fresh one agree within the solver's tolerance, not bit for bit; the same calls
+// always give the same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
+// function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for bit.
 #ifndef SAPSTEP_STEPPER_H
 #define SAPSTEP_STEPPER_H
 
@@ -42,7 +43,7 @@ typedef enum sap_scheme {
 #undef SAP_X
       SAP_SCHEME_COUNT
 } sap_scheme;
-// Its text ("midpoint"); never NULL, also for a value that is none.
+// Returns the name ("midpoint"); "unknown scheme" for other values.
 SAP_API const char* sap_scheme_text(sap_scheme scheme);
 
 // Where within the step contact, limits and bilateral constraints are evaluated: X(name, text)
@@ -57,13 +58,13 @@ typedef enum sap_stage {
 #undef SAP_X
       SAP_STAGE_COUNT
 } sap_stage;
-// Its text ("theta"); never NULL, also for a value that is none.
+// Returns the name ("theta"); "unknown stage" for other values.
 SAP_API const char* sap_stage_text(sap_stage stage);
 
-// How contacts, limits and bilateral constraints resist: X(name, text)
-#define SAP_LAW_LIST(X)                                                                         \
-  X(AUTO, "auto") /* rigid for solvers whose table row says so, compliant for the others     */ \
-  X(COMPLIANT, "compliant") /* stiffness and relaxation time, castro (29)-(30)               */ \
+// The law of contacts, limits and bilateral constraints: X(name, text)
+#define SAP_LAW_LIST(X)                                                                          \
+  X(AUTO, "auto") /* rigid for solvers with rigid laws only, compliant for the others         */ \
+  X(COMPLIANT, "compliant") /* stiffness and relaxation time, castro (29)-(30)               */  \
   X(RIGID, "rigid")         /* Moreau-Jean: R = 0, restitution, Baumgarte                    */
 
 typedef enum sap_law {
@@ -72,7 +73,7 @@ typedef enum sap_law {
 #undef SAP_X
       SAP_LAW_COUNT
 } sap_law;
-// Its text ("rigid"); never NULL, also for a value that is none.
+// Returns the name ("rigid"); "unknown law" for other values.
 SAP_API const char* sap_law_text(sap_law law);
 
 typedef sap_stage sap_type_stage;
@@ -122,57 +123,59 @@ SAP_API sap_status sap_stepper_options_check(const sap_stepper_options* options,
 SAP_API sap_status sap_stepper_options_set_scheme(sap_stepper_options* options, sap_scheme scheme,
                                                   sap_error* error);
 
-// What one step did.
+// Report of a step.
 typedef struct sap_step_report {
   int32_t free_motion_iterations;
-  double free_motion_residual;  // what stage 1 left, up to 1e-5 where impulses are expected:
-                                // |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],
-                                // D = diag(A)^-1/2, the largest of all coupled trees
-  // What v, with the impulses p = J' gamma of its contact problem, misses of the true momentum
-  // balance: |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-], the largest of all coupled trees.
-  // Above balance_tolerance the step is solved again, linearised about its own result, and as well
-  // where loops would not close: rounds beyond the first, iterations and times being sums.
+  // Residual of stage 1, up to 1e-5 where impulses are expected:
+  //   |D m(v*)|/(|D dt (|k1| + |k2|)| + |D A v0|/100) [-],  D = diag(A)^-1/2
+  // the largest of all groups of coupled trees.
+  double free_motion_residual;
+  // Error of v and the impulses p = J' gamma of the contact problem in the true momentum balance:
+  //   |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-]
+  // the largest of all groups of coupled trees. Above balance_tolerance, or if loops would not close,
+  // the step is solved again, linearized about its own result.
   double balance_error;
-  int32_t rounds;
-  bool rounds_withdrawn;  // the rounds ran away, and the step is that of the first solution
+  int32_t relinearizations;  // solutions beyond the first; iterations and times are their sums
+  bool relinearizations_withdrawn;          // they diverged, and the step is the first solution
   int32_t velocities, trees, blocks, rows;  // size of the contact problem
   double time_free_motion, time_constraints, time_solver, time_total;  // wall clock [s]
-  const sap_report* solver;    // NULL when there was no block
+  const sap_report* solver;                                            // NULL if there was no block
   const sap_problem* problem;  // of this step; views, valid until the next step
   const sap_solution* solution;
 } sap_step_report;
 
 typedef struct sap_stepper sap_stepper;
 
-// The system and what it points to must outlive the stepper; the table itself is copied.
+// Creates a stepper. The table is copied; everything it points to must outlive the stepper.
+// options NULL: the defaults.
 SAP_API sap_status sap_stepper_create(const sap_system* system, const sap_stepper_options* options,
                                       sap_stepper** out, sap_error* error);
 SAP_API void sap_stepper_destroy(sap_stepper* stepper);
 
-// Advances `state` by one dt. On failure `state` is bitwise what it was: NOT_FINITE (input or
-// forces), STEP_FAILED (free motion does not converge, or the contact solver stalled far from the
-// minimum), NOT_SPD (M or A), CALLBACK. `report` may be NULL.
+// Advances `state` by one dt. On failure `state` is bitwise unchanged. NOT_FINITE: input or forces;
+// STEP_FAILED: the free motion does not converge, or the contact solver stalled far from the
+// solution; NOT_SPD: M or A; CALLBACK. `report` may be NULL.
 SAP_API sap_status sap_stepper_step(sap_stepper* stepper, sap_state* state, sap_step_report* report,
                                     sap_error* error);
 
-// The free motion alone: v* from (t, q0, v0), (nv).
+// Computes the free motion alone: v* (nv) from (t, q0, v0).
 SAP_API sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state* state,
                                            double* v_star, sap_error* error);
-// Forgets the steps made: the next is bit for bit that of a fresh stepper (and, with the built-in
-// engine, a fresh sap_multibody). NULL allowed.
+// Forgets the steps made: the next step is bit for bit that of a fresh stepper (and, with the
+// built-in engine, a fresh sap_multibody). NULL allowed.
 SAP_API void sap_stepper_forget(sap_stepper* stepper);
-// What the stepper and its system remember, as bytes: *size is their number. bytes NULL: only
-// that. capacity < *size: ARGUMENT. No heap call. The bytes are for the same machine, the same
-// version and a stepper of the same system and solver.
+// Saves the memory of the stepper and its system to bytes and sets *size to their number; bytes NULL:
+// sets *size alone. ARGUMENT: capacity < *size. No heap call. The bytes are valid on the same machine
+// and version for a stepper of the same system and solver.
 SAP_API sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity,
                                            size_t* size, sap_error* error);
-// From the state at the time of the save, with the same options, steps are then bit for bit those
-// that followed it. ARGUMENT for bytes that are no such memory, of another system or solver,
-// damaged or cut off; the stepper is then as before.
+// Loads saved memory. From the state at the time of the save, with the same options, steps are then
+// bit for bit those that followed it. ARGUMENT: bytes are no saved memory, of another system or
+// solver, damaged or truncated; the stepper is then unchanged.
 SAP_API sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size_t size,
                                            sap_error* error);
 
-// Changes dt between steps (fixed patterns and memory are kept).
+// Changes dt between steps. Patterns and allocations are kept.
 SAP_API sap_status sap_stepper_set_dt(sap_stepper* stepper, double dt, sap_error* error);
 
 #ifdef __cplusplus

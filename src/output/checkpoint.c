@@ -10,7 +10,7 @@
 #include "core/memory.h"
 #include "core/sealed_file.h"
 #include "integrators/step_options.h"
-#include "integrators/stepper_data.h"
+#include "integrators/stepper.h"
 #include "integrators/tree_store.h"
 #include "math/finite.h"
 

@@ -113,7 +113,7 @@ static int stumble_constraints(void* context, const sap_step_context* step, sap_
   return (int)toy_add_row(problem, SAP_SET_NONNEGATIVE, row, 1e-9, 0.0, error);
 }
 
-// Whichever call it is, in rounds beyond the first as well: the step ends, and the next is made.
+// Whichever call it is, in a relinearization as well: the step fails, and the next one succeeds.
 static void test_callbacks_that_fail_once(void** unused) {
   (void)unused;
   stumbling x;
@@ -151,7 +151,7 @@ static void test_callbacks_that_fail_once(void** unused) {
     sap_stepper_destroy(stepper);
     sap_state_clear(&state);
   }
-  assert_true(report.rounds > 0);  // of the last one, in which all calls were good
+  assert_true(report.relinearizations > 0);  // of the last one, in which all calls were good
   assert_int_equal(failed, x.calls);
 }
 

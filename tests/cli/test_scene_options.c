@@ -138,7 +138,7 @@ static void slip_by_kind(void** state) {
     for (int k = 0; k < 3; ++k) {
       assert_true((strstr(r.out, names[k]) == NULL) == (condim >= least[k]));
     }
-    assert_true(json_member(r.out, "rounds_withdrawn") == 0.0);
+    assert_true(json_member(r.out, "relinearizations_withdrawn") == 0.0);
     command_clear(&r);
   }
 }

@@ -45,7 +45,7 @@ static sap_stepper* stepper_of(const simulation* s, double balance_tolerance) {
 }
 
 // Rounds that run away are said to have been withdrawn; the step is then that of the first
-// solution, as a stepper without rounds makes it, bit for bit, and costs few rounds more.
+// solution, as a stepper without relinearization makes it, bit for bit, and costs few solutions more.
 static void test_withdrawn(void** state) {
   (void)state;
   simulation s;
@@ -54,7 +54,7 @@ static void test_withdrawn(void** state) {
     simulation_skip_absent(&error);
   }
   sap_stepper* once = stepper_of(&s, (double)INFINITY);
-  sap_stepper* rounds = stepper_of(&s, sap_stepper_options_default().balance_tolerance);
+  sap_stepper* again = stepper_of(&s, sap_stepper_options_default().balance_tolerance);
   sap_state first = {0};
   int32_t withdrawn = 0;
   assert_int_equal(sap_state_resize(&first, s.state.nq, s.state.nv, NULL), SAP_STATUS_OK);
@@ -65,14 +65,14 @@ static void test_withdrawn(void** state) {
     }
     assert_int_equal(sap_state_copy(&s.state, &first, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_stepper_step(once, &first, &report, NULL), SAP_STATUS_OK);
-    assert_true(report.rounds == 0 && !report.rounds_withdrawn);
+    assert_true(report.relinearizations == 0 && !report.relinearizations_withdrawn);
     const double missed = report.balance_error;
-    assert_int_equal(sap_stepper_step(rounds, &s.state, &report, NULL), SAP_STATUS_OK);
+    assert_int_equal(sap_stepper_step(again, &s.state, &report, NULL), SAP_STATUS_OK);
     assert_true(report.balance_error <= fmax(missed, 1e-3));
 
-    if (report.rounds_withdrawn) {
+    if (report.relinearizations_withdrawn) {
       ++withdrawn;
-      assert_in_range(report.rounds, 1, 12);
+      assert_in_range(report.relinearizations, 1, 12);
       assert_memory_equal(s.state.v, first.v, (size_t)first.nv * sizeof(double));
       assert_memory_equal(s.state.q, first.q, (size_t)first.nq * sizeof(double));
     }
@@ -80,7 +80,7 @@ static void test_withdrawn(void** state) {
   assert_true(withdrawn > 0);
   sap_state_clear(&first);
   sap_stepper_destroy(once);
-  sap_stepper_destroy(rounds);
+  sap_stepper_destroy(again);
   simulation_end(&s);
 }
 

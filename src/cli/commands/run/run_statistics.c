@@ -84,8 +84,8 @@ bool run_statistics_add(run_statistics* s, const sap_step_report* report,
   s->seconds_constraints += report->time_constraints;
   s->seconds_solver += report->time_solver;
   s->free_motion_iterations += report->free_motion_iterations;
-  s->rounds += report->rounds;
-  s->withdrawn += report->rounds_withdrawn ? 1 : 0;
+  s->relinearizations += report->relinearizations;
+  s->withdrawn += report->relinearizations_withdrawn ? 1 : 0;
   s->balance_error = fmax(s->balance_error, report->balance_error);
   if (report->solver != NULL) {
     s->factorizations += report->solver->factorizations;
@@ -180,8 +180,10 @@ static void print_phases(const run_statistics* s, cli_format format, FILE* out) 
       {"rest_us", "rest, per step", ratio(1e6 * rest, n), "us"},
       {"free_motion_iterations_mean", "free-motion iterations, mean",
        ratio((double)s->free_motion_iterations, n), ""},
-      {"rounds_mean", "rounds beyond the first, mean", ratio((double)s->rounds, n), ""},
-      {"rounds_withdrawn", "steps whose rounds ran away", (double)s->withdrawn, ""},
+      {"relinearizations_mean", "relinearizations, mean", ratio((double)s->relinearizations, n),
+       ""},
+      {"relinearizations_withdrawn", "steps whose relinearization diverged", (double)s->withdrawn,
+       ""},
       {"balance_error_max", "momentum balance, worst miss", s->balance_error, ""},
       {"spin_end_radps", "spin, mean at the end", s->slip_end.mean[RUN_SPIN], "rad/s"},
       {"spin_second_half_radps", "spin, mean of second half", late_slip(s, RUN_SPIN), "rad/s"},

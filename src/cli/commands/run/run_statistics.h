@@ -28,19 +28,19 @@ typedef struct run_statistics {
   int64_t unconverged;  // steps whose contact solve ended without convergence
   double dt, time;      // [s]
 
-  int64_t contacts, contacts_max;  // contacts: summed over steps
-  int64_t iterations_late;         // Newton iterations of the second half of the plan
-  int64_t* histogram;              // steps by Newton iterations     (histogram_count)
-  int64_t histogram_count;         //
-  double penetration_max;          // over the run [m]
-  double penetration_end;          // at the state that the run ended with [m]
-  run_slip slip_end, slip_late;    // at the last step; summed over the second half
-  int64_t steps_late;              // steps of the second half
-  int64_t slip_steps[RUN_SLIPS];   // those of them with contacts that resist it
-  int64_t rounds, withdrawn;       // beyond the first; steps of which these ran away
-  double balance_error;            // the largest
-  run_energy start, end;           //
-  double seconds_stepping;         // wall clock inside sap_stepper_step [s]
+  int64_t contacts, contacts_max;       // contacts: summed over steps
+  int64_t iterations_late;              // Newton iterations of the second half of the plan
+  int64_t* histogram;                   // steps by Newton iterations     (histogram_count)
+  int64_t histogram_count;              //
+  double penetration_max;               // over the run [m]
+  double penetration_end;               // at the state that the run ended with [m]
+  run_slip slip_end, slip_late;         // at the last step; summed over the second half
+  int64_t steps_late;                   // steps of the second half
+  int64_t slip_steps[RUN_SLIPS];        // those of them with contacts that resist it
+  int64_t relinearizations, withdrawn;  // and steps whose relinearization diverged
+  double balance_error;                 // the largest
+  run_energy start, end;                //
+  double seconds_stepping;              // wall clock inside sap_stepper_step [s]
   double seconds_free_motion, seconds_constraints, seconds_solver;
   int32_t bodies;
   // Peak of the process: before the scene was read, before the first step, after a tenth of the

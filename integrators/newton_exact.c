@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Newton with the true Jacobian of m, for the groups whose residual A does not contract (a wheel
-// that turns more than a radian per step, a pendulum inverted with dt^2 g/l > 1).
+// Newton with the exact Jacobian of m, for groups whose residual A does not contract (a wheel that
+// turns by more than a radian per step, an inverted pendulum with dt^2 g/l > 1):
 //   (dm/dv) d = -m(v),  v += alpha d,  alpha = 1, 1/2, ... until |D m| falls
-// dm/dv by central differences, one velocity of every group at a time (couplings between groups
-// through forces outside K and D are left out; they only cost contraction).
+// dm/dv by central differences, one velocity of every group at a time. Couplings between groups
+// through forces outside K and D are left out; they only cost contraction.
 // cost: two inverse dynamics per velocity of the largest group and iteration.
 // fails: STEP_FAILED with the residual when no step length lowers it.
 #include <float.h>
 #include <math.h>
 
 #include "core/memory.h"
+#include "core/memory.h"
+#include "integrators/newton.h"
 #include "linalg/dense.h"
-#include "integrators/free_motion_data.h"
 
 enum {
   LARGEST_GROUP = 1024,  // velocities: a dense Jacobian of 8 MiB
   HALVINGS = 30,
 };
-// With the true Jacobian and no descent left, a residual below this is m's own round-off: stiff
-// springs at large q (k = 1e12, q = 1) know their force to 1e-7 only.
+// With the exact Jacobian and no descent left, a residual below this share of the scale is round-off
+// of m: forces of stiff springs at large q (k = 1e12, q = 1) are known to 1e-7 only.
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
-// Of the decrease that the linear model promises.
+// Required share of the decrease that the linear model predicts.
 #define SUFFICIENT_DECREASE 1e-4
 
-static int32_t velocity(const sap_free_motion* fm, int32_t group, int32_t local) {
+// Returns the index of velocity `local` of a group.
+static int32_t velocity_index(const sap_free_motion* fm, int32_t group, int32_t local) {
   const sap_group* g = &fm->factor.groups[group];
   const int32_t* trees = fm->factor.group_trees + g->first_tree;
   while (local >= fm->system->tree_sizes[*trees]) {
@@ -32,11 +34,11 @@ static int32_t velocity(const sap_free_motion* fm, int32_t group, int32_t local)
   return fm->factor.tree_dof[*trees] + local;
 }
 
-static bool pending(const sap_free_motion* fm, int32_t group) {
-  return fm->progress[group].phase == SAP_GROUP_TRUE_NEWTON;
+static bool is_pending(const sap_free_motion* fm, int32_t group) {
+  return fm->progress[group].phase == SAP_GROUP_EXACT;
 }
 
-static sap_status allocate(sap_free_motion* fm, sap_error* error) {
+static sap_status allocate_jacobian(sap_free_motion* fm, sap_error* error) {
   if (fm->jacobian != NULL) {
     return SAP_STATUS_OK;
   }
@@ -58,29 +60,29 @@ static sap_status allocate(sap_free_motion* fm, sap_error* error) {
              : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Jacobian of the free motion");
 }
 
-// Moves every pending group's velocity `local` to v_best + sign h and evaluates m.
+// Computes m with velocity `local` of every pending group at v_best + sign h.
 static sap_status evaluate_perturbed(sap_free_motion* fm, int32_t local, double sign, double* m,
                                      sap_error* error) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (pending(fm, g) && local < fm->factor.groups[g].ndofs) {
-      const int32_t i = velocity(fm, g, local);
+    if (is_pending(fm, g) && local < fm->factor.groups[g].ndofs) {
+      const int32_t i = velocity_index(fm, g, local);
       fm->v_star[i] = fm->v_best[i] + sign * fm->dv[i];
     }
   }
-  sap_status status = sap_balance_set_velocity(&fm->balance, fm->v_star, error);
+  sap_status status = sap_momentum_balance_set_velocity(&fm->balance, fm->v_star, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, m, error);
+    status = sap_momentum_balance_residual(&fm->balance, fm->factor.tree_dof, fm->v_star, m, error);
   }
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (pending(fm, g) && local < fm->factor.groups[g].ndofs) {
-      const int32_t i = velocity(fm, g, local);
+    if (is_pending(fm, g) && local < fm->factor.groups[g].ndofs) {
+      const int32_t i = velocity_index(fm, g, local);
       fm->v_star[i] = fm->v_best[i];
     }
   }
   return status;
 }
 
-// Jacobians of all pending groups at v_best, which v_star equals on entry and exit.
+// Computes the Jacobians of all pending groups at v_best, which v_star equals on entry and exit.
 static sap_status differentiate(sap_free_motion* fm, int32_t largest, sap_error* error) {
   for (int32_t i = 0; i < fm->system->nv; ++i) {
     const double v = fm->v_best[i];
@@ -89,19 +91,14 @@ static sap_status differentiate(sap_free_motion* fm, int32_t largest, sap_error*
     fm->dv[i] = cbrt(DBL_EPSILON) * size;
   }
   for (int32_t j = 0; j < largest; ++j) {
-    sap_status status = evaluate_perturbed(fm, j, 1.0, fm->m_plus, error);
-    if (status == SAP_STATUS_OK) {
-      status = evaluate_perturbed(fm, j, -1.0, fm->m, error);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(evaluate_perturbed(fm, j, 1.0, fm->m_plus, error));
+    SAP_TRY(evaluate_perturbed(fm, j, -1.0, fm->m, error));
     double* jacobian = fm->jacobian;
     for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
       const int32_t n = fm->factor.groups[g].ndofs;
-      if (pending(fm, g) && j < n) {
+      if (is_pending(fm, g) && j < n) {
         double* out = jacobian + (size_t)j * (size_t)n;
-        const double h2 = 2.0 * fm->dv[velocity(fm, g, j)];
+        const double h2 = 2.0 * fm->dv[velocity_index(fm, g, j)];
         SAP_FOR_GROUP(fm, g, i, *out++ = (fm->m_plus[i] - fm->m[i]) / h2)
       }
       jacobian += n <= LARGEST_GROUP ? (size_t)n * (size_t)n : 0;
@@ -110,8 +107,8 @@ static sap_status differentiate(sap_free_motion* fm, int32_t largest, sap_error*
   return SAP_STATUS_OK;
 }
 
-static sap_status not_converged(const sap_free_motion* fm, int32_t group, const char* why,
-                                sap_error* error) {
+static sap_status fail_group(const sap_free_motion* fm, int32_t group, const char* why,
+                             sap_error* error) {
   const sap_group_progress* p = &fm->progress[group];
   return sap_fail(error, SAP_STATUS_STEP_FAILED,
                   "free motion of tree %d: %s; residual |D m| = %g, %g of its scale, after %d "
@@ -120,16 +117,16 @@ static sap_status not_converged(const sap_free_motion* fm, int32_t group, const 
                   p->best / p->scale, fm->iterations);
 }
 
-// Directions of all pending groups.
+// Computes the directions of all pending groups.
 static sap_status solve_directions(sap_free_motion* fm, sap_error* error) {
   double* jacobian = fm->jacobian;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     const int32_t n = fm->factor.groups[g].ndofs;
-    if (pending(fm, g)) {
+    if (is_pending(fm, g)) {
       double* x = fm->m_plus;
       SAP_FOR_GROUP(fm, g, i, *x++ = -fm->m[i])
       if (!sap_dense_lu_solve(n, jacobian, fm->pivots, fm->m_plus)) {
-        return not_converged(fm, g, "the Jacobian is singular", error);
+        return fail_group(fm, g, "the Jacobian is singular", error);
       }
       x = fm->m_plus;
       SAP_FOR_GROUP(fm, g, i, fm->direction[i] = *x++)
@@ -140,12 +137,13 @@ static sap_status solve_directions(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// After a trial: groups whose residual fell move on (alpha = 0), the others halve. True: all moved.
-static bool accept(sap_free_motion* fm) {
+// Accepts the trial of groups whose residual fell (alpha = 0), halves alpha of the others. Returns
+// true if all were accepted.
+static bool accept_trial(sap_free_motion* fm) {
   bool all = true;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     sap_group_progress* p = &fm->progress[g];
-    if (!pending(fm, g) || fm->alpha[g] == 0.0) {
+    if (!is_pending(fm, g) || fm->alpha[g] == 0.0) {
       continue;
     }
     if (p->residual <= (1.0 - SUFFICIENT_DECREASE * fm->alpha[g]) * p->best) {
@@ -164,24 +162,24 @@ static bool accept(sap_free_motion* fm) {
 static sap_status line_search(sap_free_motion* fm, sap_error* error) {
   for (int32_t trial = 0; trial < HALVINGS; ++trial) {
     for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-      if (pending(fm, g)) {
+      if (is_pending(fm, g)) {
         const double alpha = fm->alpha[g];
         SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i] + alpha * fm->direction[i])
       }
     }
     const sap_status status = sap_free_motion_evaluate(fm, error);
-    if (status != SAP_STATUS_OK || accept(fm)) {
+    if (status != SAP_STATUS_OK || accept_trial(fm)) {
       return status;
     }
   }
   return SAP_STATUS_OK;
 }
 
-// Ends groups that have arrived; STEP_FAILED for one whose residual no step length lowers.
-static sap_status conclude(sap_free_motion* fm, sap_error* error) {
+// Ends groups that have converged. STEP_FAILED: no step length lowers the residual of a group.
+static sap_status conclude_iteration(sap_free_motion* fm, sap_error* error) {
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
     sap_group_progress* p = &fm->progress[g];
-    if (!pending(fm, g)) {
+    if (!is_pending(fm, g)) {
       continue;
     }
     const bool stuck = fm->alpha[g] != 0.0;
@@ -189,23 +187,24 @@ static sap_status conclude(sap_free_motion* fm, sap_error* error) {
     const double relative = p->best / p->scale;
     SAP_FOR_GROUP(fm, g, i, fm->v_star[i] = fm->v_best[i])
     p->residual = p->best;
-    const double pushed = sap_free_motion_is_pushed(fm, g) ? fm->linearization.tolerance : 0.0;
-    if (relative <= fmax(pushed, SAP_ROUNDOFF) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
+    const double accepted =
+        sap_free_motion_expects_impulse(fm, g) ? fm->linearization.tolerance : 0.0;
+    if (relative <= fmax(accepted, SAP_ROUNDOFF) || (slow && relative <= SAP_ROUNDOFF_STALLED) ||
         (stuck && relative <= ROUNDOFF_ILL_CONDITIONED)) {
       p->phase = SAP_GROUP_DONE;
     } else if (stuck) {
-      return not_converged(fm, g, "no step length lowers the residual", error);
+      return fail_group(fm, g, "no step length lowers the residual", error);
     }
   }
   return SAP_STATUS_OK;
 }
 
-// Number of pending groups; *largest: velocities of the largest, *first: one of them.
+// Counts the pending groups. *largest: velocities of the largest one; *first: the first one.
 static int32_t count_pending(const sap_free_motion* fm, int32_t* largest, int32_t* first) {
   int32_t count = 0;
   *largest = 0;
   for (int32_t g = fm->factor.ngroups - 1; g >= 0; --g) {
-    if (pending(fm, g)) {
+    if (is_pending(fm, g)) {
       const int32_t n = fm->factor.groups[g].ndofs;
       *largest = n > *largest ? n : *largest;
       *first = g;
@@ -215,43 +214,29 @@ static int32_t count_pending(const sap_free_motion* fm, int32_t* largest, int32_
   return count;
 }
 
-sap_status sap_free_motion_true_newton(sap_free_motion* fm, int32_t max_iterations,
-                                       sap_error* error) {
+sap_status sap_newton_exact_iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
   int32_t largest = 0;
   int32_t first = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
-      return not_converged(fm, g, "the iteration limit is reached", error);
+    if (fm->progress[g].phase == SAP_GROUP_QUASI) {
+      return fail_group(fm, g, "the iteration limit is reached", error);
     }
   }
   for (int32_t k = 0; count_pending(fm, &largest, &first) > 0; ++k) {
     if (k == max_iterations || largest > LARGEST_GROUP) {
-      return not_converged(fm, first,
-                           largest > LARGEST_GROUP ? "A does not contract, too many coupled trees"
-                                                   : "the iteration limit is reached",
-                           error);
+      return fail_group(fm, first,
+                        largest > LARGEST_GROUP ? "A does not contract, too many coupled trees"
+                                                : "the iteration limit is reached",
+                        error);
     }
     fm->moved = true;
     fm->matrix_is_current = false;
-    sap_status status = allocate(fm, error);
-    if (status == SAP_STATUS_OK) {
-      status = differentiate(fm, largest, error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = sap_free_motion_evaluate(fm, error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = solve_directions(fm, error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = line_search(fm, error);
-    }
-    if (status == SAP_STATUS_OK) {
-      status = conclude(fm, error);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(allocate_jacobian(fm, error));
+    SAP_TRY(differentiate(fm, largest, error));
+    SAP_TRY(sap_free_motion_evaluate(fm, error));
+    SAP_TRY(solve_directions(fm, error));
+    SAP_TRY(line_search(fm, error));
+    SAP_TRY(conclude_iteration(fm, error));
     fm->iterations += 1;
   }
   return SAP_STATUS_OK;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a stepper remembers, forgotten, saved and loaded: the predictions of the free motion and
-// of the step's end, the impulses expected, the solver's impulses, the forces of lagged contacts,
-// and what the system carries itself.
+// Memory of a stepper, forgotten, saved and loaded: predictions of the free motion and of the end of
+// the step, expected impulses, the solver's impulses, forces of lagged contacts, and the memory of
+// the system.
 #include <string.h>
 
 #include "core/archive.h"
-#include "integrators/stepper_data.h"
+#include "integrators/stepper.h"
 #include "problem/problem_data.h"
 #include "solvers/registry.h"
 
-// Before the memory itself. A change of any memory's fields is a new version.
+// Precedes the memory itself. Any change of the fields is a new version.
 typedef struct memory_header {
   char magic[8];
   uint32_t version, header_size;
   int32_t nq, nv, ntrees, spare;
   uint64_t solver;       // hash of its name
-  uint64_t system_size;  // bytes of the system's own memory, the last ones
+  uint64_t system_size;  // bytes of the system's memory, at the end
   uint64_t payload_size;
   uint64_t checksum;  // of the payload
 } memory_header;
@@ -23,31 +23,19 @@ typedef struct memory_header {
 static const char MAGIC[8] = "SAPMEM\n";
 enum { VERSION = 5 };
 
-// The stepper's own part.
+// Measures, saves, loads or forgets the stepper's own memory.
 static sap_status archive_own(sap_stepper* stepper, sap_archive* archive, sap_error* error) {
-  sap_free_motion* fm = &stepper->rounds.free_motion;
-  sap_linearization* l = &fm->linearization;
-  sap_status status = sap_prediction_archive(&fm->prediction, archive, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_expected_impulse_archive(&l->expected, archive, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_archive_value(archive, l->contraction,
-                               (size_t)fm->factor.ngroups * sizeof *l->contraction, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_prediction_archive(&stepper->rounds.expected, archive, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_lag_memory_archive(&stepper->rounds.contact.problem->lag, archive, error);
-  }
-  return status == SAP_STATUS_OK
-             ? sap_solver_archive(stepper->rounds.contact.solver, archive, error)
-             : status;
+  sap_relinearize* solution = &stepper->solution;
+  SAP_TRY(sap_prediction_archive(&solution->free_motion.prediction, archive, error));
+  SAP_TRY(sap_linearization_archive(&solution->free_motion, archive, error));
+  SAP_TRY(sap_prediction_archive(&solution->prediction, archive, error));
+  SAP_TRY(sap_lag_memory_archive(&solution->contact.problem->lag, archive, error));
+  return sap_solver_archive(solution->contact.solver, archive, error);
 }
 
-static sap_status ask_system(sap_stepper* stepper, sap_memory_request request, void* bytes,
-                             size_t* size, sap_error* error) {
+// Passes a request to the system, if it has memory.
+static sap_status request_system(sap_stepper* stepper, sap_memory_request request, void* bytes,
+                                 size_t* size, sap_error* error) {
   if (stepper->system.memory == NULL) {
     return SAP_STATUS_OK;
   }
@@ -62,7 +50,7 @@ void sap_stepper_forget(sap_stepper* stepper) {
   }
   sap_archive archive = {.mode = SAP_ARCHIVE_FORGET};
   (void)archive_own(stepper, &archive, NULL);  // forgetting cannot fail
-  (void)ask_system(stepper, SAP_MEMORY_FORGET, NULL, NULL, NULL);
+  (void)request_system(stepper, SAP_MEMORY_FORGET, NULL, NULL, NULL);
 }
 
 static memory_header make_header(const sap_stepper* stepper, size_t own, size_t system) {
@@ -85,13 +73,8 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
   }
   sap_archive measure = {.mode = SAP_ARCHIVE_SIZE};
   size_t system_size = 0;
-  sap_status status = archive_own(stepper, &measure, error);
-  if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_MEMORY_SIZE, NULL, &system_size, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(archive_own(stepper, &measure, error));
+  SAP_TRY(request_system(stepper, SAP_MEMORY_SIZE, NULL, &system_size, error));
   memory_header header = make_header(stepper, measure.at, system_size);
   const size_t needed = sizeof header + header.payload_size;
   if (bytes != NULL && capacity < needed) {
@@ -104,15 +87,11 @@ sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t cap
   }
   unsigned char* payload = (unsigned char*)bytes + sizeof header;
   sap_archive save = {.mode = SAP_ARCHIVE_SAVE, .bytes = payload, .size = measure.at};
-  status = archive_own(stepper, &save, error);
-  if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_MEMORY_SAVE, payload + measure.at, &system_size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
-    memcpy(bytes, &header, sizeof header);
-  }
-  return status;
+  SAP_TRY(archive_own(stepper, &save, error));
+  SAP_TRY(request_system(stepper, SAP_MEMORY_SAVE, payload + measure.at, &system_size, error));
+  header.checksum = sap_hash(SAP_HASH_START, payload, header.payload_size);
+  memcpy(bytes, &header, sizeof header);
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_header(const sap_stepper* stepper, const unsigned char* bytes, size_t size,
@@ -150,29 +129,19 @@ sap_status sap_stepper_load_memory(sap_stepper* stepper, const void* bytes, size
                     stepper == NULL ? "stepper" : "bytes");
   }
   memory_header header;
-  sap_status status = check_header(stepper, bytes, size, &header, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  // Read only: archives know one kind of pointer.
+  SAP_TRY(check_header(stepper, bytes, size, &header, error));
+  // The bytes are only read: archives have no const pointers.
   unsigned char* payload = (unsigned char*)(uintptr_t)bytes + sizeof header;
   size_t system_size = (size_t)header.system_size;
   const size_t own_size = (size_t)header.payload_size - system_size;
   sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = payload, .size = own_size};
-  status = archive_own(stepper, &reserve, error);
-  if (status == SAP_STATUS_OK && reserve.at != own_size) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory has %zu bytes too many",
-                      own_size - reserve.at);
+  SAP_TRY(archive_own(stepper, &reserve, error));
+  if (reserve.at != own_size) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "stepper's memory has %zu bytes too many",
+                    own_size - reserve.at);
   }
-  if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_MEMORY_CHECK, payload + own_size, &system_size, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = ask_system(stepper, SAP_MEMORY_LOAD, payload + own_size, &system_size, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(request_system(stepper, SAP_MEMORY_CHECK, payload + own_size, &system_size, error));
+  SAP_TRY(request_system(stepper, SAP_MEMORY_LOAD, payload + own_size, &system_size, error));
   sap_archive load = {.mode = SAP_ARCHIVE_LOAD, .bytes = payload, .size = own_size};
   return archive_own(stepper, &load, error);
 }

@@ -10,7 +10,7 @@
 
 #include <sapstep/stepper.h>
 
-#include "integrators/prediction.h"
+#include "integrators/predict.h"
 #include "support/near.h"
 #include "support/toy_system.h"
 

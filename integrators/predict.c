@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predictors of d = v - v0, velocity by velocity: the last d, and the line, the parabola and the
-// cubic through the last ones. With backward differences D_0 = d, D_k = D_{k-1} - (D_{k-1} one step
-// before), the polynomial of degree k gives D_0 + ... + D_k for the next step, and what it missed
-// this step by is D_{k+1}: the degree that served best is taken.
-#include "integrators/prediction.h"
+#include "integrators/predict.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,11 +39,11 @@ bool sap_prediction_guess(const sap_prediction* p, const sap_theta* scheme, cons
   return known;
 }
 
-enum { LANES = 4, LANES_WORK = 100 };  // velocities side by side, and about their instructions
+enum { LANES = 4, LANES_WORK = 100 };  // SIMD lanes, and instructions of so many velocities, about
 
-// `lanes` velocities from `first` on, side by side.
-static inline void record(sap_prediction* p, const double* v0, const double* v, int32_t first,
-                          int lanes) {
+// Records `lanes` velocities from `first` on.
+static inline void record_velocities(sap_prediction* p, const double* v0, const double* v,
+                                     int32_t first, int lanes) {
   double now[LANES], sum[LANES], least[LANES] = {0.0}, guess[LANES] = {0.0};
   for (int i = 0; i < lanes; ++i) {
     now[i] = v[first + i] - v0[first + i];  // D_k of this step, k rising
@@ -61,7 +57,7 @@ static inline void record(sap_prediction* p, const double* v0, const double* v, 
       sum[i] += now[i];
       now[i] -= before;
     }
-    // With k steps before this one there is a D_k, but nothing to judge degree k by.
+    // With k steps before this one D_k exists, but not the error of degree k.
     for (int i = 0; i < lanes && (k == 0 || k < p->count); ++i) {
       const double missed = fabs(now[i]);
       const bool better = k == 0 || missed < least[i];
@@ -74,16 +70,15 @@ static inline void record(sap_prediction* p, const double* v0, const double* v, 
   }
 }
 
-// A step on its way into memory.
 typedef struct recording {
   sap_prediction* p;
   const double *v0, *v;
 } recording;
 
 static void record_lanes(void* context, int32_t first, int32_t end) {
-  const recording* of = context;
+  const recording* task = context;
   for (int32_t k = first; k < end; ++k) {
-    record(of->p, of->v0, of->v, LANES * k, LANES);
+    record_velocities(task->p, task->v0, task->v, LANES * k, LANES);
   }
 }
 
@@ -93,23 +88,21 @@ void sap_prediction_record(sap_prediction* p, const sap_theta* scheme, const dou
     p->count = 0;
     p->scheme = *scheme;
   }
-  recording of = {p, v0, v};
+  recording task = {p, v0, v};
   sap_threads_run_parts(p->threads, p->nv / LANES, (int64_t)LANES_WORK * (p->nv / LANES),
-                        record_lanes, &of);
+                        record_lanes, &task);
   for (int32_t i = p->nv / LANES * LANES; i < p->nv; ++i) {
-    record(p, v0, v, i, 1);
+    record_velocities(p, v0, v, i, 1);
   }
   p->count = p->count < p->depth ? p->count + 1 : p->depth;
 }
 
 sap_status sap_prediction_archive(sap_prediction* p, sap_archive* archive, sap_error* error) {
   const size_t bytes = (size_t)p->nv * sizeof(double);
-  sap_status status = sap_archive_value(archive, &p->count, sizeof p->count, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_archive_value(archive, &p->scheme, sizeof p->scheme, error);
+  SAP_TRY(sap_archive_value(archive, &p->count, sizeof p->count, error));
+  SAP_TRY(sap_archive_value(archive, &p->scheme, sizeof p->scheme, error));
+  for (int k = 0; k < p->depth; ++k) {
+    SAP_TRY(sap_archive_value(archive, p->difference[k], bytes, error));
   }
-  for (int k = 0; status == SAP_STATUS_OK && k < p->depth; ++k) {
-    status = sap_archive_value(archive, p->difference[k], bytes, error);
-  }
-  return status == SAP_STATUS_OK ? sap_archive_value(archive, p->guess, bytes, error) : status;
+  return sap_archive_value(archive, p->guess, bytes, error);
 }

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Newton's method on m(v*) = 0, group by group, with A in place of the Jacobian.
+// Newton's method on m(v*) = 0, group by group, with A in place of the Jacobian:
 //   A s = -m(v),  v += s
-// A is evaluated at the first iterate and kept; what it misses (gravity's and the gyroscopic
-// terms' derivatives, O(dt) by castro's Proposition 1) Broyden's rank-one updates learn from the
-// iterates themselves, in the memory-saving form that keeps only the steps s (Kelley, Iterative
-// Methods for Linear and Nonlinear Equations, ch. 7), in the inner product of diag(A):
-//   z = -A^-1 m;  z += s_{j+1} (s_j, z)/(s_j, s_j) for j < n - 1;  s_n = z/(1 - (s_{n-1},
-//   z)/|s_{n-1}|^2)
-// A group whose residual does not fall gets a new A, then a line search with a new A at every
-// iterate, then the true Jacobian.
+// A is evaluated at the first iterate and kept. It lacks the derivatives of gravity and of gyroscopic
+// forces, O(dt) by castro, Proposition 1. Broyden's rank-one updates learn them from the iterates,
+// in the form that stores only the steps s (Kelley, Iterative Methods for Linear and Nonlinear
+// Equations, ch. 7), in the inner product (x, y) = x' diag(A) y:
+//   z    = -A^-1 m
+//   z   += s_{j+1} (s_j, z)/(s_j, s_j)                 for j < n - 1
+//   s_n  = z/(1 - (s_{n-1}, z)/(s_{n-1}, s_{n-1}))
+// A group whose residual does not fall gets a new A, then goes on to newton_damped.c or
+// newton_exact.c.
 // cost: one inverse dynamics per iteration of all groups.
 #include <math.h>
 
-#include "integrators/free_motion_data.h"
+#include "integrators/newton.h"
 
-// Contraction does not worsen by more from one step to the next, but for round-off.
+// Contraction worsens by no more than this from one step to the next, except for round-off.
 #define COLLAPSE 4.0
 enum { FACTOR_WORK = 60, STEP_WORK = 60 };  // instructions of a velocity, about
 
-// (x, y) = x' diag(A) y
-static double dot(const sap_free_motion* fm, int32_t group, const double* x, const double* y) {
+// Returns (x, y) = x' diag(A) y.
+static double weighted_dot(const sap_free_motion* fm, int32_t group, const double* x,
+                           const double* y) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += x[i] * fm->weight[i] * y[i])
   return sum;
@@ -34,16 +36,16 @@ static void factor_group(sap_free_motion* fm, int32_t g, const void* context) {
   }
 }
 
-sap_status sap_free_motion_factor(sap_free_motion* fm, sap_error* error) {
+sap_status sap_newton_quasi_factor(sap_free_motion* fm, sap_error* error) {
   sap_free_motion_each_group(fm, FACTOR_WORK, factor_group, NULL);
   return sap_free_motion_factor_status(fm, error);
 }
 
-// The step of one group from its m: v_star += s.
-static void quasi_newton_step(sap_free_motion* fm, int32_t group, const void* context) {
+// Makes the step of one group: v_star += s.
+static void step_group(sap_free_motion* fm, int32_t group, const void* context) {
   sap_group_progress* p = &fm->progress[group];
   (void)context;
-  if (p->phase != SAP_GROUP_QUASI_NEWTON) {
+  if (p->phase != SAP_GROUP_QUASI) {
     return;
   }
   double* z = fm->dv;
@@ -55,18 +57,18 @@ static void quasi_newton_step(sap_free_motion* fm, int32_t group, const void* co
   for (int32_t j = 0; j + 1 < p->depth; ++j) {
     const double* s = fm->steps[j];
     const double* next = fm->steps[j + 1];
-    const double c = dot(fm, group, s, z) / dot(fm, group, s, s);
+    const double c = weighted_dot(fm, group, s, z) / weighted_dot(fm, group, s, s);
     SAP_FOR_GROUP(fm, group, i, z[i] += c * next[i])
   }
   if (p->depth > 0) {
     const double* last = fm->steps[p->depth - 1];
-    const double c = dot(fm, group, last, z) / dot(fm, group, last, last);
-    // c is the factor by which the last step has contracted; near 1 nothing can be learnt from it.
+    const double c = weighted_dot(fm, group, last, z) / weighted_dot(fm, group, last, last);
+    // c: contraction of the last step; near 1 nothing can be learnt from it.
     const double stretch = c < SAP_POOR_CONTRACTION ? 1.0 / (1.0 - c) : 1.0;
     SAP_FOR_GROUP(fm, group, i, z[i] *= stretch)
   }
-  double* kept = fm->steps[p->depth++];
-  SAP_FOR_GROUP(fm, group, i, kept[i] = z[i])
+  double* memory = fm->steps[p->depth++];
+  SAP_FOR_GROUP(fm, group, i, memory[i] = z[i])
   SAP_FOR_GROUP(fm, group, i, fm->v_star[i] += z[i])
 }
 
@@ -77,32 +79,32 @@ static void return_to_best(sap_free_motion* fm, int32_t group, sap_group_phase p
   fm->moved = true;
 }
 
-// Where a group goes that the quasi-Newton iteration does not bring home.
+// Returns the next phase of a group that the quasi-Newton iteration does not solve.
 static sap_group_phase next_phase(sap_free_motion* fm, int32_t group) {
   const bool stiff = fm->system->stiffness_damping != NULL;
-  return stiff && fm->progress[group].damped++ < SAP_DAMPED_TRIALS ? SAP_GROUP_DAMPED_NEWTON
-                                                                   : SAP_GROUP_TRUE_NEWTON;
+  return stiff && fm->progress[group].damped++ < SAP_DAMPED_TRIALS ? SAP_GROUP_DAMPED
+                                                                   : SAP_GROUP_EXACT;
 }
 
-// The last step contracted far less than the one before it, close to round-off: forces that cancel
-// are known no better, and further steps would only find that out.
+// Returns true if the last step contracted far less than the one before it, close to round-off:
+// forces that cancel are known no better.
 static bool meets_roundoff(const sap_group_progress* p) {
   return p->residual <= SAP_ROUNDOFF_NEAR * p->scale && p->contraction > 0.0 &&
          p->residual > COLLAPSE * p->contraction * p->previous;
 }
 
-// What the residual at the newest iterate says about a group. True: it wants a new A.
-static bool judge(sap_free_motion* fm, int32_t group) {
+// Updates the phase of a group from its residual. Returns true if the group wants a new A.
+static bool judge_group(sap_free_motion* fm, int32_t group) {
   sap_group_progress* p = &fm->progress[group];
   if (p->phase == SAP_GROUP_DONE &&
       p->residual > fmax(fmax(SAP_ROUNDOFF_STALLED, p->tolerance) * p->scale, 2.0 * p->floor)) {
     // Another group's motion has changed its forces.
-    p->phase = SAP_GROUP_QUASI_NEWTON;
+    p->phase = SAP_GROUP_QUASI;
     p->depth = p->poor = 0;
     p->contraction = 0.0;
     p->previous = p->best = HUGE_VAL;
   }
-  if (p->phase != SAP_GROUP_QUASI_NEWTON) {
+  if (p->phase != SAP_GROUP_QUASI) {
     return false;
   }
   if (p->residual < p->best) {
@@ -130,24 +132,24 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
   bool renew = false;
   *active = 0;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    renew = judge(fm, g) || renew;
-    *active += fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON;
+    renew = judge_group(fm, g) || renew;
+    *active += fm->progress[g].phase == SAP_GROUP_QUASI;
   }
   return renew;
 }
 
-// A new A at the iterate, where it is wanted. An iterate so far off that A cannot be factored (a
-// cubic spring's K of 1e19 hides M) sends its groups on from their best ones.
+// Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be factorized because
+// the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from their best iterates.
 static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
   sap_error local = {0};
-  sap_status status =
-      renew ? sap_balance_matrix(&fm->balance, fm->factor.tree_dof, &local) : SAP_STATUS_OK;
+  sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, &local)
+                            : SAP_STATUS_OK;
   if (status == SAP_STATUS_OK) {
-    status = sap_free_motion_factor(fm, &local);
+    status = sap_newton_quasi_factor(fm, &local);
   }
   if (status == SAP_STATUS_NOT_SPD && fm->iterations > 0) {
     for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-      if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
+      if (fm->progress[g].phase == SAP_GROUP_QUASI) {
         return_to_best(fm, g, next_phase(fm, g));
       }
     }
@@ -159,39 +161,35 @@ static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error
   return status;
 }
 
-sap_status sap_free_motion_iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
+sap_status sap_newton_quasi_iterate(sap_free_motion* fm, int32_t max_iterations, sap_error* error) {
   const int32_t limit = fm->iterations + max_iterations;
-  while (status == SAP_STATUS_OK) {
+  for (;;) {
     int32_t active = 0;
     const bool renew = judge_all(fm, &active);
     if (active == 0 || fm->iterations >= limit) {
-      break;
+      return SAP_STATUS_OK;
     }
     if (renew || fm->iterations == 0) {
-      status = renew_factor(fm, renew, error);
+      SAP_TRY(renew_factor(fm, renew, error));
     }
-    if (status == SAP_STATUS_OK) {
-      sap_free_motion_each_group(fm, STEP_WORK, quasi_newton_step, NULL);
-      status = sap_free_motion_evaluate(fm, error);
-    }
+    sap_free_motion_each_group(fm, STEP_WORK, step_group, NULL);
+    SAP_TRY(sap_free_motion_evaluate(fm, error));
     for (int32_t g = 0; fm->iterations == 0 && g < fm->factor.ngroups; ++g) {
       sap_group_progress* p = &fm->progress[g];
-      p->second = p->phase == SAP_GROUP_QUASI_NEWTON ? p->residual : 0.0;
+      p->second = p->phase == SAP_GROUP_QUASI ? p->residual : 0.0;
     }
     fm->matrix_is_current = false;
     fm->iterations += 1;
   }
-  return status;
 }
 
-bool sap_free_motion_wants_damping(sap_free_motion* fm) {
+bool sap_newton_quasi_wants_damping(sap_free_motion* fm) {
   bool wanted = false;
   for (int32_t g = 0; g < fm->factor.ngroups; ++g) {
-    if (fm->progress[g].phase == SAP_GROUP_QUASI_NEWTON) {
+    if (fm->progress[g].phase == SAP_GROUP_QUASI) {
       return_to_best(fm, g, next_phase(fm, g));
     }
-    wanted = wanted || fm->progress[g].phase == SAP_GROUP_DAMPED_NEWTON;
+    wanted = wanted || fm->progress[g].phase == SAP_GROUP_DAMPED;
   }
   return wanted;
 }

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "integrators/momentum_balance.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+
+// The theta point may move by this [rad, m] before A is evaluated again: A changes by a relative
+// amount of the same size, far below the accuracy of the contact solve.
+static const double NEAR = 1e-6;
+
+static sap_status create_matrices(const sap_system* system, sap_momentum_balance* balance,
+                                  sap_error* error) {
+  SAP_TRY(sap_tree_store_create(system, &balance->A, error));
+  if (system->stiffness_damping != NULL && system->add_stiffness_damping == NULL) {
+    SAP_TRY(sap_tree_store_create(system, &balance->K, error));
+    SAP_TRY(sap_tree_store_create(system, &balance->D, error));
+  }
+  return system->inverse_dynamics == NULL ? sap_tree_store_create(system, &balance->M, error)
+                                          : SAP_STATUS_OK;
+}
+
+sap_status sap_momentum_balance_create(const sap_system* system, sap_momentum_balance* balance,
+                                       sap_error* error) {
+  const size_t nv = (size_t)system->nv;
+  balance->system = system;
+  balance->q_theta = sap_allocate((size_t)system->nq, sizeof(double));
+  bool complete = balance->q_theta != NULL;
+  double** const vectors[] = {&balance->v_theta, &balance->v_vq, &balance->k1,
+                              &balance->k2,      &balance->a,    &balance->v_matrix};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    *vectors[i] = sap_allocate(nv, sizeof(double));
+    complete = complete && *vectors[i] != NULL;
+  }
+  const sap_status status =
+      complete ? create_matrices(system, balance, error)
+               : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: balance of %zu velocities", nv);
+  if (status != SAP_STATUS_OK) {
+    sap_momentum_balance_clear(balance);
+  }
+  return status;
+}
+
+void sap_momentum_balance_clear(sap_momentum_balance* balance) {
+  sap_free(balance->q_theta);
+  sap_free(balance->v_theta);
+  sap_free(balance->v_vq);
+  sap_free(balance->k1);
+  sap_free(balance->k2);
+  sap_free(balance->a);
+  sap_free(balance->v_matrix);
+  sap_tree_store_clear(&balance->A);
+  sap_tree_store_clear(&balance->K);
+  sap_tree_store_clear(&balance->D);
+  sap_tree_store_clear(&balance->M);
+  memset(balance, 0, sizeof *balance);
+}
+
+void sap_momentum_balance_release(const sap_momentum_balance* balance, double* v) {
+  const bool* locked = balance->system->locked;
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    v[i] = locked[i] ? 0.0 : v[i];
+  }
+}
+
+// Makes the row of a locked velocity in m the velocity itself.
+static void lock_residual(const sap_momentum_balance* balance, const double* v, double* m) {
+  const bool* locked = balance->system->locked;
+  for (int32_t i = 0; locked != NULL && i < balance->system->nv; ++i) {
+    m[i] = locked[i] ? v[i] : m[i];
+  }
+}
+
+static bool any_is_set(const bool* flags, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (flags[i]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void lock_trees(sap_momentum_balance* balance, const int32_t* tree_dof) {
+  const sap_system* system = balance->system;
+  for (int32_t t = 0; system->locked != NULL && t < system->ntrees; ++t) {
+    const bool* locked = system->locked + tree_dof[t];
+    const int32_t n = system->tree_sizes[t];
+    double* A = balance->A.view.diagonal[t];
+    const int32_t columns = any_is_set(locked, n) ? n : 0;
+    for (int32_t j = 0; j < columns; ++j) {
+      for (int32_t i = j; i < n; ++i) {
+        double* entry = A + (size_t)j * (size_t)n + (size_t)i;
+        *entry = locked[i] || locked[j] ? (i == j ? 1.0 : 0.0) : *entry;
+      }
+    }
+  }
+}
+
+static void lock_couplings(sap_momentum_balance* balance, const int32_t* tree_dof) {
+  const sap_system* system = balance->system;
+  const bool* locked = system->locked;
+  for (int32_t c = 0; locked != NULL && c < system->ncouplings; ++c) {
+    const int32_t a = system->couplings[c][0];
+    const int32_t b = system->couplings[c][1];
+    const int32_t rows = system->tree_sizes[a];
+    for (int32_t j = 0; j < system->tree_sizes[b]; ++j) {
+      for (int32_t i = 0; i < rows; ++i) {
+        if (locked[tree_dof[a] + i] || locked[tree_dof[b] + j]) {
+          balance->A.view.coupling[c][(size_t)j * (size_t)rows + (size_t)i] = 0.0;
+        }
+      }
+    }
+  }
+}
+
+// Makes rows and columns of locked velocities in A those of the unit matrix.
+static void lock_matrix(sap_momentum_balance* balance, const int32_t* tree_dof) {
+  lock_trees(balance, tree_dof);
+  lock_couplings(balance, tree_dof);
+}
+
+void sap_momentum_balance_begin(sap_momentum_balance* balance, const sap_step_context* step) {
+  balance->step = *step;
+  balance->scheme = sap_theta_of(step);
+  balance->impulse = NULL;
+  balance->q = step->q0;
+  balance->v = step->v0_free;
+}
+
+// m -= p
+static void subtract_impulse(const sap_momentum_balance* balance, double* m) {
+  for (int32_t i = 0; balance->impulse != NULL && i < balance->system->nv; ++i) {
+    m[i] -= balance->impulse[i];
+  }
+}
+
+static sap_status callback_failed(const char* callback, int code, sap_error* error) {
+  return sap_fail(error, SAP_STATUS_CALLBACK, "the system's %s returned %d", callback, code);
+}
+
+static double theta_time(const sap_momentum_balance* balance) {
+  return balance->step.t + balance->scheme.theta * balance->scheme.dt;
+}
+
+sap_status sap_momentum_balance_set_velocity(sap_momentum_balance* balance, const double* v,
+                                             sap_error* error) {
+  const sap_system* system = balance->system;
+  const double theta = balance->scheme.theta;
+  const double theta_vq = balance->scheme.theta_vq;
+  if (theta == 0.0) {
+    return SAP_STATUS_OK;  // q^theta = q0, v^theta = v0
+  }
+  for (int32_t i = 0; i < system->nv; ++i) {
+    balance->v_theta[i] = theta * v[i] + (1.0 - theta) * balance->step.v0_free[i];
+    balance->v_vq[i] = theta_vq * v[i] + (1.0 - theta_vq) * balance->step.v0_free[i];
+  }
+  const int code = system->integrate_positions(system->context, balance->step.q0, balance->v_vq,
+                                               theta * balance->scheme.dt, balance->q_theta);
+  balance->q = balance->q_theta;
+  balance->v = balance->v_theta;
+  return code == 0 ? SAP_STATUS_OK : callback_failed("integrate_positions", code, error);
+}
+
+static sap_status evaluate_forces(sap_momentum_balance* balance, sap_error* error) {
+  const sap_system* system = balance->system;
+  memset(balance->k1, 0, (size_t)system->nv * sizeof(double));
+  memset(balance->k2, 0, (size_t)system->nv * sizeof(double));
+  const int code = system->forces(system->context, theta_time(balance), balance->q, balance->v,
+                                  balance->k1, balance->k2);
+  return code == 0 ? SAP_STATUS_OK : callback_failed("forces", code, error);
+}
+
+static sap_status fill_mass_matrix(sap_momentum_balance* balance, sap_tree_store* M,
+                                   sap_error* error) {
+  const sap_system* system = balance->system;
+  sap_tree_store_zero(M);
+  const int code = system->mass_matrix(system->context, balance->q, &M->view);
+  return code == 0 ? SAP_STATUS_OK : callback_failed("mass_matrix", code, error);
+}
+
+// True if the system computes m itself from the change of momentum.
+static bool uses_system_balance(const sap_momentum_balance* balance) {
+  return balance->system->momentum_balance != NULL && balance->scheme.theta == 1.0 &&
+         balance->scheme.theta_vq == 1.0;
+}
+
+// Computes m by the system's momentum_balance.
+static sap_status system_balance(const sap_momentum_balance* balance, const double* v, double* m,
+                                 double* load, sap_error* error) {
+  const sap_system* system = balance->system;
+  const double dt = balance->scheme.dt;
+  const int code =
+      system->momentum_balance(system->context, &balance->step, balance->q, v, m, load);
+  for (int32_t i = 0; i < system->nv; ++i) {
+    m[i] *= dt;
+  }
+  subtract_impulse(balance, m);
+  lock_residual(balance, v, m);
+  return code == 0 ? SAP_STATUS_OK : callback_failed("momentum_balance", code, error);
+}
+
+// Computes m by the system's inverse_dynamics.
+static sap_status inverse_dynamics(sap_momentum_balance* balance, const double* v, double* m,
+                                   sap_error* error) {
+  const sap_system* system = balance->system;
+  const double dt = balance->step.dt;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    balance->a[i] = (v[i] - balance->step.v0[i]) / dt;
+  }
+  const int code = system->inverse_dynamics(system->context, theta_time(balance), balance->q,
+                                            balance->v, balance->a, m);
+  for (int32_t i = 0; i < system->nv; ++i) {
+    m[i] *= dt;
+  }
+  subtract_impulse(balance, m);
+  lock_residual(balance, v, m);
+  return code == 0 ? SAP_STATUS_OK : callback_failed("inverse_dynamics", code, error);
+}
+
+// Computes m from M and the forces k1 and k2.
+static void multiply_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
+                              const sap_tree_store* M, const double* v, double* m) {
+  const sap_system* system = balance->system;
+  for (int32_t i = 0; i < system->nv; ++i) {
+    balance->a[i] = v[i] - balance->step.v0[i];
+  }
+  sap_tree_store_multiply(system, balance->threads, tree_dof, M, balance->a, m);
+  for (int32_t i = 0; i < system->nv; ++i) {
+    m[i] -= balance->step.dt * (balance->k1[i] + balance->k2[i]);
+  }
+  subtract_impulse(balance, m);
+  lock_residual(balance, v, m);
+}
+
+sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
+                                         const double* v, double* m, sap_error* error) {
+  if (uses_system_balance(balance)) {
+    return system_balance(balance, v, m, NULL, error);
+  }
+  if (balance->system->inverse_dynamics != NULL) {
+    return inverse_dynamics(balance, v, m, error);
+  }
+  SAP_TRY(evaluate_forces(balance, error));
+  SAP_TRY(fill_mass_matrix(balance, &balance->M, error));
+  multiply_residual(balance, tree_dof, &balance->M, v, m);
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_stiffness_damping(sap_momentum_balance* balance, sap_error* error) {
+  const sap_system* system = balance->system;
+  const sap_theta* s = &balance->scheme;
+  const double K_scale = s->dt * s->dt * s->theta * s->theta_vq;
+  const double D_scale = s->dt * s->theta;
+  if (system->add_stiffness_damping != NULL) {
+    const int code = system->add_stiffness_damping(system->context, theta_time(balance), balance->q,
+                                                   balance->v, K_scale, D_scale, &balance->A.view);
+    return code == 0 ? SAP_STATUS_OK : callback_failed("add_stiffness_damping", code, error);
+  }
+  sap_tree_store_zero(&balance->K);
+  sap_tree_store_zero(&balance->D);
+  const int code = system->stiffness_damping(system->context, theta_time(balance), balance->q,
+                                             balance->v, &balance->K.view, &balance->D.view);
+  if (code != 0) {
+    return callback_failed("stiffness_damping", code, error);
+  }
+  sap_tree_store_add_scaled(&balance->A, K_scale, &balance->K);
+  sap_tree_store_add_scaled(&balance->A, D_scale, &balance->D);
+  return SAP_STATUS_OK;
+}
+
+bool sap_momentum_balance_matrix_is_near(const sap_momentum_balance* balance) {
+  const double reach = balance->scheme.theta * balance->scheme.dt;
+  bool near = true;
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    near &= reach * fabs(balance->v_vq[i] - balance->v_matrix[i]) <= NEAR;
+  }
+  return near;
+}
+
+// Adds K and D to A, which holds M, and checks it.
+static sap_status complete_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
+                                  sap_error* error) {
+  memcpy(balance->v_matrix, balance->v_vq, (size_t)balance->system->nv * sizeof(double));
+  if (balance->scheme.theta > 0.0 && balance->system->stiffness_damping != NULL) {
+    SAP_TRY(add_stiffness_damping(balance, error));
+  }
+  lock_matrix(balance, tree_dof);
+  int32_t tree = 0;
+  if (!sap_tree_store_is_finite(balance->system, balance->threads, &balance->A, &tree)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "A of tree %d has an entry that is not finite",
+                    tree);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
+                                       sap_error* error) {
+  SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
+  return complete_matrix(balance, tree_dof, error);
+}
+
+// Computes m and the load |k1| + |k2| from the forces and A, which holds M.
+static sap_status assemble_residual(sap_momentum_balance* balance, const int32_t* tree_dof,
+                                    const double* v, double* m, double* load, sap_error* error) {
+  SAP_TRY(evaluate_forces(balance, error));
+  multiply_residual(balance, tree_dof, &balance->A, v, m);
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    load[i] = fabs(balance->k1[i]) + fabs(balance->k2[i]);
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32_t* tree_dof,
+                                      const double* v, double* m, double* load, sap_error* error) {
+  const double dt = balance->scheme.dt;
+  SAP_TRY(sap_momentum_balance_set_velocity(balance, v, error));
+  SAP_TRY(fill_mass_matrix(balance, &balance->A, error));
+  SAP_TRY(uses_system_balance(balance) ? system_balance(balance, v, m, load, error)
+                                       : assemble_residual(balance, tree_dof, v, m, load, error));
+  for (int32_t i = 0; i < balance->system->nv; ++i) {
+    const double force = load[i];
+    load[i] = dt * force;
+    load[i] += balance->impulse != NULL ? fabs(balance->impulse[i]) : 0.0;
+    if (!isfinite(load[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "force on velocity %d is %g", i, force);
+    }
+  }
+  lock_residual(balance, balance->step.v0_free, load);  // no load: zero
+  return complete_matrix(balance, tree_dof, error);
+}

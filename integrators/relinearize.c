@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A step is solved once, then two errors of its linearization are measured:
+//   balance_error   v with the impulses p = J' gamma against the true momentum balance m(v) = p
+//   closure_error   bilateral constraints at the end of the step against their rows
+// Smooth motion passes at once, because the expected impulses and the curvature of constraints come
+// from the step before. After impacts the step is solved again:
+//   balance missed   v* from v with the same A (linearization.c) while that contracts; then stage 1
+//                    again, linearized about the impulses found
+//   closure missed   stage 2 again, with the curvature of constraints along the v found
+#include "integrators/relinearize.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/clock.h"
+#include "core/memory.h"
+#include "problem/problem_data.h"
+
+enum { COUNT_MAX = 12 };  // solutions beyond the first
+// Closure error that is accepted for constraints that are not exactly linear [m, rad].
+#define CLOSURE_TOLERANCE 1e-7
+// The iteration has diverged if v' diag(A) v exceeds FASTER times that of the first solution and of
+// the start, or if the closure error exceeds both WIDER times the first one and UNSEEN, an error
+// that later steps close unnoticed [m, rad].
+#define FASTER 2.0
+#define WIDER 10.0
+#define UNSEEN 1e-5
+// The iteration is lost if v' diag(A) v exceeds this factor twice in a row; once happens on
+// iterations that converge.
+#define LOST 100.0
+// A correction with the same A that leaves more than this share does not contract.
+#define CONTRACTION 0.3
+enum { PREDICTION_DEPTH = 1 };
+// m(v) = p is solved to this share of the impulses of a group, and to this share of
+// balance_tolerance.
+#define LINEARIZATION_TOLERANCE 1e-5
+#define LINEARIZATION_SHARE 1e-2
+
+sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
+                                  sap_relinearize* r, sap_error* error) {
+  r->system = system;
+  r->options = options;
+  r->q_end = sap_allocate((size_t)system->nq, sizeof(double));
+  r->v_first = sap_allocate((size_t)system->nv, sizeof(double));
+  r->v_predicted = sap_allocate((size_t)system->nv, sizeof(double));
+  if (r->q_end == NULL || r->v_first == NULL || r->v_predicted == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: relinearization");
+  }
+  SAP_TRY(sap_free_motion_create(system, &r->free_motion, error));
+  SAP_TRY(sap_prediction_create(system->nv, PREDICTION_DEPTH, &r->prediction, error));
+  r->free_motion.linearization.tolerance =
+      fmin(LINEARIZATION_TOLERANCE, LINEARIZATION_SHARE * options->balance_tolerance);
+  return sap_contact_stage_create(options, &r->contact, error);
+}
+
+void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads) {
+  r->free_motion.balance.threads = threads;
+  r->free_motion.prediction.threads = r->prediction.threads = threads;
+  if (r->contact.problem != NULL) {
+    sap_problem_lend_threads(r->contact.problem, threads);
+  }
+}
+
+void sap_relinearize_clear(sap_relinearize* r) {
+  sap_free_motion_clear(&r->free_motion);
+  sap_contact_stage_clear(&r->contact);
+  sap_free(r->q_end);
+  sap_free(r->v_first);
+  sap_prediction_clear(&r->prediction);
+  sap_free(r->v_predicted);
+  memset(r, 0, sizeof *r);
+}
+
+// An attempt may fail; only a callback's error is propagated.
+static void propagate_callback_error(sap_status status, const sap_error* attempt,
+                                     sap_error* error) {
+  if (status == SAP_STATUS_CALLBACK && error != NULL) {
+    *error = *attempt;
+  }
+}
+
+// Runs stage 1: about the guess of impulses, or else about none.
+static sap_status solve_free_motion(sap_relinearize* r, sap_impulse_guess guess, sap_error* error) {
+  const double began = sap_clock_seconds();
+  sap_free_motion* fm = &r->free_motion;
+  const int32_t limit = r->options->free_motion_max_iterations;
+  sap_status status = SAP_STATUS_STEP_FAILED;
+  sap_problem_return_factors(r->contact.problem);
+  if (guess != SAP_IMPULSE_NONE) {
+    sap_error attempt;
+    status = sap_free_motion_solve(fm, &r->step, limit, guess, &attempt);
+    propagate_callback_error(status, &attempt, error);
+  }
+  if (status != SAP_STATUS_OK && status != SAP_STATUS_CALLBACK) {
+    status = sap_free_motion_solve(fm, &r->step, limit, SAP_IMPULSE_NONE, error);
+  }
+  r->time_free_motion += sap_clock_seconds() - began;
+  return status;
+}
+
+sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,
+                                       sap_error* error) {
+  r->step = *step;
+  return solve_free_motion(r, SAP_IMPULSE_NONE, error);
+}
+
+static sap_status assemble_constraints(sap_relinearize* r, const double* v_guess,
+                                       sap_error* error) {
+  const double began = sap_clock_seconds();
+  r->step.v_guess = v_guess;
+  const sap_status status = sap_contact_stage_assemble(&r->contact, r->system, r->options,
+                                                       &r->free_motion, &r->step, error);
+  r->time_constraints += sap_clock_seconds() - began;
+  return status;
+}
+
+// Gives the solver the rest of the step's time, or hardly any.
+static sap_status set_solver_time(sap_relinearize* r, sap_error* error) {
+  static const double HARDLY_ANY = 1e-9;  // [s]
+  const double limit = r->options->solver_options.time_limit;
+  if (!(limit > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  const double left = limit - (sap_clock_seconds() - r->began);
+  return sap_solver_set_time_limit(r->contact.solver, left > HARDLY_ANY ? left : HARDLY_ANY, error);
+}
+
+static bool is_out_of_time(const sap_relinearize* r) {
+  return r->options->solver_options.time_limit > 0.0 &&
+         sap_clock_seconds() - r->began > r->options->solver_options.time_limit;
+}
+
+static sap_status solve_contact(sap_relinearize* r, sap_error* error) {
+  const double began = sap_clock_seconds();
+  sap_status status = set_solver_time(r, error);
+  if (status == SAP_STATUS_OK) {
+    status = r->count == 0 ? sap_contact_stage_solve(&r->contact, error)
+                           : sap_contact_stage_solve_again(&r->contact, error);
+  }
+  r->time_solver += sap_clock_seconds() - began;
+  return status;
+}
+
+// Measures the closure error. Only schemes that move by the velocity at the end close constraints.
+static sap_status check_closure(sap_relinearize* r, sap_error* error) {
+  const sap_system* system = r->system;
+  r->closure_error = 0.0;
+  if (system->closure_error == NULL || r->options->theta_vq != 1.0) {
+    return SAP_STATUS_OK;
+  }
+  const sap_solution* solution = &r->contact.solution;
+  r->step.v_guess = solution->v;
+  int code =
+      system->integrate_positions(system->context, r->step.q0, solution->v, r->step.dt, r->q_end);
+  if (code == 0) {
+    code = system->closure_error(system->context, &r->step, r->contact.problem, solution->vc,
+                                 r->q_end, &r->closure_error);
+  }
+  return code == 0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_CALLBACK,
+                        "the system's closure_error or integrate_positions returned %d", code);
+}
+
+// Measures both errors of the solution.
+static sap_status measure_errors(sap_relinearize* r, sap_error* error) {
+  r->balance_error = 0.0;
+  if (r->options->theta > 0.0) {
+    SAP_TRY(
+        sap_linearization_check(&r->free_motion, r->contact.solution.v, &r->balance_error, error));
+  }
+  return check_closure(r, error);
+}
+
+// Solves again about the solution: both stages, or stage 2 alone.
+static sap_status solve_about_solution(sap_relinearize* r, bool both, sap_error* error) {
+  if (both) {
+    SAP_TRY(solve_free_motion(r, SAP_IMPULSE_CHOSEN, error));
+  }
+  SAP_TRY(assemble_constraints(r, r->contact.solution.v, error));
+  return solve_contact(r, error);
+}
+
+// Solves again with v* corrected for the balance error, with the same A and the same rows.
+static sap_status solve_corrected(sap_relinearize* r, sap_error* error) {
+  const double* v = r->contact.solution.v;
+  SAP_TRY(sap_linearization_correct(&r->free_motion, v, r->options->balance_tolerance, error));
+  SAP_TRY(sap_problem_set_v_star(r->contact.problem, r->free_motion.v_star, error));
+  SAP_TRY(sap_problem_set_v_guess(r->contact.problem, v, error));
+  return solve_contact(r, error);
+}
+
+// v' diag(A) v, twice a kinetic energy without its couplings [J].
+static double weighted_square(const sap_relinearize* r, const double* v) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < r->system->nv; ++i) {
+    sum += r->free_motion.weight[i] * v[i] * v[i];
+  }
+  return sum;
+}
+
+// Bounds for later solutions: the errors of the first one, or the tolerance, and the larger v' diag(A)
+// v of the first solution and of the start.
+typedef struct first_solution {
+  double balance, closure, speed;
+} first_solution;
+
+static bool is_lost(const sap_relinearize* r, const first_solution* first) {
+  return !(weighted_square(r, r->contact.solution.v) <= LOST * first->speed);
+}
+
+static bool has_diverged(const sap_relinearize* r, const first_solution* first) {
+  return !(r->balance_error <= first->balance) ||
+         !(r->closure_error <= fmax(WIDER * first->closure, UNSEEN)) ||
+         !(weighted_square(r, r->contact.solution.v) <= FASTER * first->speed);
+}
+
+// Repeats the solution until both errors are within their tolerances.
+static sap_status iterate_solutions(sap_relinearize* r, const first_solution* first,
+                                    sap_error* error) {
+  const double tolerance = r->options->balance_tolerance;
+  double balance_before = HUGE_VAL, closure_before = HUGE_VAL;
+  bool first_choice = true;
+  int lost = 0;
+  sap_status status = SAP_STATUS_OK;
+  while (status == SAP_STATUS_OK && r->count < COUNT_MAX && !is_out_of_time(r) && lost < 2) {
+    const bool balanced = r->balance_error <= tolerance;
+    // An impact whose closure does not contract is left to the next step.
+    const bool closed = !(r->closure_error > CLOSURE_TOLERANCE) ||
+                        !(r->closure_error < 0.5 * closure_before) || isinf(tolerance);
+    closure_before = r->closure_error;
+    if (balanced && closed) {
+      break;
+    }
+    r->count += 1;
+    if (closed && r->balance_error <= CONTRACTION * balance_before) {
+      balance_before = r->count == 1 ? r->balance_error / CONTRACTION : r->balance_error;
+      status = solve_corrected(r, error);
+    } else {
+      if (!balanced) {
+        sap_linearization_choose(&r->free_motion, first_choice, r->balance_error);
+        first_choice = false;
+      }
+      balance_before = 0.0;  // no corrections after that
+      status = solve_about_solution(r, !balanced, error);
+    }
+    status = status == SAP_STATUS_OK ? measure_errors(r, error) : status;
+    lost = is_lost(r, first) ? lost + 1 : 0;
+  }
+  return status;
+}
+
+// Runs stage 1 about the expected impulses and assembles stage 2.
+static sap_status prepare_first(sap_relinearize* r, sap_error* error) {
+  const double* v0 = r->step.v0_free;
+  const sap_theta scheme = sap_theta_of(&r->step);
+  SAP_TRY(solve_free_motion(r, SAP_IMPULSE_EXPECTED, error));
+  SAP_TRY(assemble_constraints(r, v0, error));
+  if (sap_prediction_guess(&r->prediction, &scheme, v0, r->v_predicted)) {
+    sap_problem_set_v_expected(r->contact.problem, r->v_predicted);
+  }
+  return SAP_STATUS_OK;
+}
+
+void sap_relinearize_record(sap_relinearize* r, const double* v) {
+  const sap_theta scheme = sap_theta_of(&r->step);
+  sap_linearization_record(&r->free_motion, v);
+  sap_prediction_record(&r->prediction, &scheme, r->step.v0_free, v);
+}
+
+// Restores the first solution: its problem, with v_first as the guess, at which a solver that takes a
+// guess stops at once, even out of time.
+static sap_status withdraw(sap_relinearize* r, sap_error* error) {
+  r->withdrawn = true;
+  SAP_TRY(prepare_first(r, error));
+  SAP_TRY(sap_problem_set_v_guess(r->contact.problem, r->v_first, error));
+  SAP_TRY(solve_contact(r, error));
+  return measure_errors(r, error);
+}
+
+// Improves the first solution. Far from closed loops and in the hardest impacts the iteration may
+// diverge: the step then takes the first solution, whose errors are in the report.
+static sap_status improve_solution(sap_relinearize* r, sap_error* error) {
+  SAP_TRY(measure_errors(r, error));
+  const double* v = r->contact.solution.v;
+  const first_solution first = {
+      .balance = fmax(r->balance_error, r->options->balance_tolerance),
+      .closure = r->closure_error,
+      .speed = fmax(weighted_square(r, v), weighted_square(r, r->step.v0_free))};
+  memcpy(r->v_first, v, (size_t)r->system->nv * sizeof *v);
+  sap_error attempt;
+  const sap_status status = iterate_solutions(r, &first, &attempt);
+  propagate_callback_error(status, &attempt, error);
+  if (r->count == 0 || status == SAP_STATUS_CALLBACK ||
+      (status == SAP_STATUS_OK && !has_diverged(r, &first))) {
+    return status;
+  }
+  return withdraw(r, error);
+}
+
+sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* step, double began,
+                                 const double** v, sap_error* error) {
+  sap_free_motion* fm = &r->free_motion;
+  r->step = *step;
+  r->began = began;
+  r->count = 0;
+  r->withdrawn = false;
+  r->balance_error = r->closure_error = 0.0;
+  r->time_free_motion = r->time_constraints = r->time_solver = 0.0;
+  *v = fm->v_star;
+  SAP_TRY(prepare_first(r, error));
+  if (sap_problem_block_count(r->contact.problem) > 0) {
+    SAP_TRY(solve_contact(r, error));
+    SAP_TRY(improve_solution(r, error));
+    *v = r->contact.solution.v;
+  } else if (fm->balance.impulse != NULL) {
+    return solve_free_motion(r, SAP_IMPULSE_NONE, error);  // impulses were expected, none came
+  }
+  return SAP_STATUS_OK;
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Both stages of a step, and their repetition about their own result where the linearization was
+// too coarse: the momentum balance m(v) = p of stage 1, or the bilateral constraints of stage 2.
+#ifndef SAP_INTEGRATORS_RELINEARIZE_H
+#define SAP_INTEGRATORS_RELINEARIZE_H
+
+#include "core/threads.h"
+#include "integrators/contact_stage.h"
+#include "integrators/free_motion.h"
+#include "integrators/predict.h"
+
+typedef struct sap_relinearize {
+  const sap_system* system;
+  const sap_stepper_options* options;
+  sap_free_motion free_motion;
+  sap_contact_stage contact;
+  sap_step_context step;  // the step under way
+  double* q_end;          // scratch (nq)
+  double* v_first;        // v of the first solution (nv)
+  // Prediction of v from the steps before, where contacts creep, roll or swing: a better initial
+  // guess for the solver. Constraints are evaluated without it.
+  sap_prediction prediction;
+  double* v_predicted;  // (nv)
+  // results of the last step
+  double began;                                            // clock at its start [s]
+  int32_t count;                                           // solutions beyond the first
+  bool withdrawn;                                          // diverged, the first solution is used
+  double balance_error;                                    // see sap_step_report
+  double closure_error;                                    // of bilateral constraints [m, rad]
+  double time_free_motion, time_constraints, time_solver;  // [s]
+} sap_relinearize;
+
+// Allocates; start from {0}. The system and the options must outlive it.
+sap_status sap_relinearize_create(const sap_system* system, const sap_stepper_options* options,
+                                  sap_relinearize* r, sap_error* error);
+void sap_relinearize_clear(sap_relinearize* r);
+// Borrows the caller's threads. NULL: one.
+void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads);
+
+// Computes the free motion alone, in free_motion.v_star.
+sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,
+                                       sap_error* error);
+// Solves the step: *v is a view of the velocities at its end. began: clock at the start of the step.
+sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* step, double began,
+                                 const double** v, sap_error* error);
+// Remembers the step, which was accepted and ends with v.
+void sap_relinearize_record(sap_relinearize* r, const double* v);
+
+#endif

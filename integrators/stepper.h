@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Members of a stepper.
+#ifndef SAP_INTEGRATORS_STEPPER_H
+#define SAP_INTEGRATORS_STEPPER_H
+
+#include <sapstep/stepper.h>
+
+#include "integrators/end_positions.h"
+#include "integrators/relinearize.h"
+
+struct sap_stepper {
+  sap_system system;  // copy of the caller's table
+  sap_stepper_options options;
+  uint64_t solver_hash;   // of the solver's name
+  sap_threads* threads;   // NULL: one
+  sap_step_context step;  // of the last step
+  sap_relinearize solution;
+  sap_end_positions end_positions;
+  double* v0_free;  // v0 with zeros where velocities are locked (nv)
+  double* q;        // positions at the end (nq)
+  double* v_vq;     // velocity that leads there (nv)
+  double* act;      // activations at the end (na)
+};
+
+#endif
