@@ -10,7 +10,6 @@
 #include <math.h>
 
 #include "core/memory.h"
-#include "core/memory.h"
 #include "integrators/newton.h"
 #include "linalg/dense.h"
 

@@ -44,7 +44,7 @@ static sap_status create_parts(sap_stepper* stepper, const sap_system* system,
   }
   SAP_TRY(sap_end_positions_create(system->ntrees, system->nv, &stepper->end_positions, error));
   SAP_TRY(sap_relinearize_create(&stepper->system, &stepper->options, &stepper->solution, error));
-  stepper->options.solver = NULL;  // the name need not outlive this call
+  stepper->options.solver = sap_solver_find(options->solver)->name;  // outlives the caller's text
   sap_relinearize_lend_threads(&stepper->solution, stepper->threads);
   return SAP_STATUS_OK;
 }
