@@ -7,8 +7,8 @@
 #include "problem/problem_data.h"
 
 // A solve that reaches the iteration limit or stalls is accepted if castro's momentum error (32) is
-// below this, or below a looser relative_tolerance: an error of a thousandth in the momentum balance
-// is far above round-off and far below anything visible.
+// below this, or below a looser relative_tolerance: an error of a thousandth in the momentum
+// balance is far above round-off and far below anything visible.
 #define ACCEPTED_MOMENTUM_ERROR 1e-3
 
 // Repeated solutions with shifted v_hat: each leaves a tenth or less of the error before.
@@ -143,8 +143,8 @@ static sap_status solve_from_solution(sap_contact_stage* stage, sap_error* error
   return status;
 }
 
-// Solves once more if the impulses of lagged contacts changed by much, and until the shifts converge
-// where sliding contacts must not separate.
+// Solves once more if the impulses of lagged contacts changed by much, and until the shifts
+// converge where sliding contacts must not separate.
 static sap_status solve_problem(sap_contact_stage* stage, sap_error* error) {
   sap_problem* problem = stage->problem;
   const sap_solution* solution = &stage->solution;

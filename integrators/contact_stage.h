@@ -24,8 +24,8 @@ sap_status sap_contact_stage_create(const sap_stepper_options* options, sap_cont
                                     sap_error* error);
 void sap_contact_stage_clear(sap_contact_stage* stage);
 
-// Returns true if laws may act at the theta point: the scheme's is not explicit, and contact_stage is
-// not "end".
+// Returns true if laws may act at the theta point: the scheme's is not explicit, and contact_stage
+// is not "end".
 bool sap_stepper_acts_within(const sap_stepper_options* options);
 // Fills the problem from A and v* of the free motion and the system's constraints. step->v_guess is
 // set.

@@ -11,8 +11,8 @@
 #include "core/memory.h"
 #include "problem/problem_data.h"
 
-// s = min(1, change/(IMPACT_SHARE pushed)) min(1, PUSHED_SHARE pushed/change). A smaller IMPACT_SHARE
-// calms smaller hops, a larger one leaves smooth motion alone.
+// s = min(1, change/(IMPACT_SHARE pushed)) min(1, PUSHED_SHARE pushed/change). A smaller
+// IMPACT_SHARE calms smaller hops, a larger one leaves smooth motion alone.
 #define IMPACT_SHARE 0.01
 #define PUSHED_SHARE 3.0
 // Smaller changes of speed are round-off [m/s].

@@ -9,9 +9,9 @@
 //   J_n d = s (1 - theta_vq) J_n (v - v0)
 // in these contacts, tree by tree: along their normals trees move by the velocity at the end.
 //   s = min(1, change/(0.01 pushed)) min(1, 3 pushed/change)
-// change: largest |vn - vn0| of the tree's contacts; pushed: sum of J_n A^-1 J_n' gamma_n, the change
-// by their impulses. s is 1 in an impact, 0 at rest, where two trees in contact move as one and where
-// hardly anything pushes, and O(dt) where contacts carry smoothly.
+// change: largest |vn - vn0| of the tree's contacts; pushed: sum of J_n A^-1 J_n' gamma_n, the
+// change by their impulses. s is 1 in an impact, 0 at rest, where two trees in contact move as one
+// and where hardly anything pushes, and O(dt) where contacts carry smoothly.
 #ifndef SAP_INTEGRATORS_END_POSITIONS_H
 #define SAP_INTEGRATORS_END_POSITIONS_H
 

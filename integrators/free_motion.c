@@ -109,8 +109,8 @@ double sap_free_motion_norm(const sap_free_motion* fm, int32_t group, const doub
   return sqrt(sum);
 }
 
-// Returns |D m| of forces in balance that leave an acceleration of SAP_NOISE. Where all loads cancel
-// (an arm hanging straight down), the scale, the rest of these loads, is round-off itself.
+// Returns |D m| of forces in balance that leave an acceleration of SAP_NOISE. Where all loads
+// cancel (an arm hanging straight down), the scale, the rest of these loads, is round-off itself.
 static double find_noise(const sap_free_motion* fm, int32_t group) {
   double sum = 0.0;
   SAP_FOR_GROUP(fm, group, i, sum += fm->weight[i])
@@ -193,8 +193,8 @@ static sap_status start_here(sap_free_motion* fm, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// Starts at the prediction; groups for which v0 is better (the state was changed between steps) start
-// at v0.
+// Starts at the prediction; groups for which v0 is better (the state was changed between steps)
+// start at v0.
 static sap_status start_iteration(sap_free_motion* fm, sap_error* error) {
   const double* v0 = fm->balance.step.v0;
   const bool predicted = sap_prediction_guess(&fm->prediction, &fm->balance.scheme, v0, fm->v_star);

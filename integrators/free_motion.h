@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stage 1 of a step: the free motion m(v*) = 0, castro (14), or, where constraints are expected to
-// give impulses p, the tangent A (v - v*) of m at the v with m(v) = p. Trees coupled by stiffness or
-// damping form a group; groups iterate independently and finish in their own phases.
+// give impulses p, the tangent A (v - v*) of m at the v with m(v) = p. Trees coupled by stiffness
+// or damping form a group; groups iterate independently and finish in their own phases.
 #ifndef SAP_INTEGRATORS_FREE_MOTION_H
 #define SAP_INTEGRATORS_FREE_MOTION_H
 

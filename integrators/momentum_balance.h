@@ -60,8 +60,8 @@ sap_status sap_momentum_balance_residual(sap_momentum_balance* balance, const in
 // of m scales. NOT_FINITE names the velocity or the tree.
 sap_status sap_momentum_balance_start(sap_momentum_balance* balance, const int32_t* tree_dof,
                                       const double* v, double* m, double* load, sap_error* error);
-// Computes A at the theta point. Rows and columns of locked velocities are those of the unit matrix.
-// NOT_FINITE names the tree.
+// Computes A at the theta point. Rows and columns of locked velocities are those of the unit
+// matrix. NOT_FINITE names the tree.
 sap_status sap_momentum_balance_matrix(sap_momentum_balance* balance, const int32_t* tree_dof,
                                        sap_error* error);
 // Returns true if A of this step is still accurate at the theta point, which has moved since.

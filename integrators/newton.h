@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Newton iterations of stage 1. A group starts with the quasi-Newton iteration (newton_quasi.c),
-// goes on to damped Newton with a new A at every iterate (newton_damped.c) if that does not contract
-// and forces are stiff, and ends with exact Jacobians (newton_exact.c).
+// The Newton iterations of stage 1. A group starts with the quasi-Newton iteration
+// (newton_quasi.c), goes on to damped Newton with a new A at every iterate (newton_damped.c) if
+// that does not contract and forces are stiff, and ends with exact Jacobians (newton_exact.c).
 #ifndef SAP_INTEGRATORS_NEWTON_H
 #define SAP_INTEGRATORS_NEWTON_H
 
@@ -16,8 +16,8 @@
 // Accelerations that count as round-off once they no longer fall [m/s^2, rad/s^2]: a hundred eps of
 // gravity.
 #define SAP_NOISE 1e-13
-// Share of the momenta in the scale, since a momentum is known to a few eps only: SAP_ROUNDOFF * 0.01
-// = 1e-15.
+// Share of the momenta in the scale, since a momentum is known to a few eps only: SAP_ROUNDOFF *
+// 0.01 = 1e-15.
 #define SAP_MOMENTUM_SHARE 0.01
 // A residual that falls by less per iteration is poorly contracted.
 #define SAP_POOR_CONTRACTION 0.5

@@ -5,9 +5,9 @@
 // If m is the gradient of a potential, as for springs and dampers at rest, s is a descent direction
 // of the potential because A is SPD, and the slope along s is
 //   s . m(v + alpha s)
-// alpha is reduced until that slope is no longer steeply uphill, or |D m| falls. The search needs no
-// energy and is not caught in valleys of |D m|. A group returns to the quasi-Newton iteration when it
-// contracts well, and goes on to exact Newton when this iteration does not help.
+// alpha is reduced until that slope is no longer steeply uphill, or |D m| falls. The search needs
+// no energy and is not caught in valleys of |D m|. A group returns to the quasi-Newton iteration
+// when it contracts well, and goes on to exact Newton when this iteration does not help.
 // cost: one A, its factor, and one or a few inverse dynamics per iteration.
 #include <math.h>
 
@@ -18,9 +18,9 @@ enum { CUTS = 12 };  // reductions of alpha
 #define UPHILL 0.5
 // A full step that leaves no more than this share of the residual ends the phase.
 #define GOOD_CONTRACTION 0.1
-// A step that leaves more than NO_PROGRESS of a residual below ROUNDOFF_ILL_CONDITIONED of the scale
-// has met the round-off of m: forces of stiff springs at large q (k = 1e8, q = 2) are known to 1e-8
-// only.
+// A step that leaves more than NO_PROGRESS of a residual below ROUNDOFF_ILL_CONDITIONED of the
+// scale has met the round-off of m: forces of stiff springs at large q (k = 1e8, q = 2) are known
+// to 1e-8 only.
 #define NO_PROGRESS 0.9
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
 

@@ -17,8 +17,8 @@ enum {
   LARGEST_GROUP = 1024,  // velocities: a dense Jacobian of 8 MiB
   HALVINGS = 30,
 };
-// With the exact Jacobian and no descent left, a residual below this share of the scale is round-off
-// of m: forces of stiff springs at large q (k = 1e12, q = 1) are known to 1e-7 only.
+// With the exact Jacobian and no descent left, a residual below this share of the scale is
+// round-off of m: forces of stiff springs at large q (k = 1e12, q = 1) are known to 1e-7 only.
 #define ROUNDOFF_ILL_CONDITIONED 1e-6
 // Required share of the decrease that the linear model predicts.
 #define SUFFICIENT_DECREASE 1e-4

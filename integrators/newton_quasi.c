@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Newton's method on m(v*) = 0, group by group, with A in place of the Jacobian:
 //   A s = -m(v),  v += s
-// A is evaluated at the first iterate and kept. It lacks the derivatives of gravity and of gyroscopic
-// forces, O(dt) by castro, Proposition 1. Broyden's rank-one updates learn them from the iterates,
-// in the form that stores only the steps s (Kelley, Iterative Methods for Linear and Nonlinear
-// Equations, ch. 7), in the inner product (x, y) = x' diag(A) y:
+// A is evaluated at the first iterate and kept. It lacks the derivatives of gravity and of
+// gyroscopic forces, O(dt) by castro, Proposition 1. Broyden's rank-one updates learn them from the
+// iterates, in the form that stores only the steps s (Kelley, Iterative Methods for Linear and
+// Nonlinear Equations, ch. 7), in the inner product (x, y) = x' diag(A) y:
 //   z    = -A^-1 m
 //   z   += s_{j+1} (s_j, z)/(s_j, s_j)                 for j < n - 1
 //   s_n  = z/(1 - (s_{n-1}, z)/(s_{n-1}, s_{n-1}))
@@ -138,8 +138,9 @@ static bool judge_all(sap_free_motion* fm, int32_t* active) {
   return renew;
 }
 
-// Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be factorized because
-// the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from their best iterates.
+// Evaluates A at the iterate if `renew` is true, and factorizes it. If A cannot be factorized
+// because the iterate is far off (K of a cubic spring, 1e19, hides M), groups go on from their best
+// iterates.
 static sap_status renew_factor(sap_free_motion* fm, bool renew, sap_error* error) {
   sap_error local = {0};
   sap_status status = renew ? sap_momentum_balance_matrix(&fm->balance, fm->factor.tree_dof, &local)

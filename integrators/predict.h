@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Predicts the velocity at the end of a step from the steps before: d = v - v0 = dt a changes little
-// from step to step, and not at all in a body at rest.
+// Predicts the velocity at the end of a step from the steps before: d = v - v0 = dt a changes
+// little from step to step, and not at all in a body at rest.
 //   D_0 = d,  D_k = D_{k-1} - (D_{k-1} one step before)      backward differences
 //   d of the next step = D_0 + ... + D_k                     polynomial of degree k
 // D_{k+1} is the error of degree k in this step: each velocity takes the degree of smallest error.
@@ -22,8 +22,8 @@ typedef struct sap_prediction {
   double* guess;                             // d of the next step               (nv)
 } sap_prediction;
 
-// Allocates; start from {0}. Each further degree doubles the effect of errors of the steps before on
-// the guess: use depth 1 for velocities known to a tolerance only.
+// Allocates; start from {0}. Each further degree doubles the effect of errors of the steps before
+// on the guess: use depth 1 for velocities known to a tolerance only.
 sap_status sap_prediction_create(int32_t nv, int32_t depth, sap_prediction* prediction,
                                  sap_error* error);
 void sap_prediction_clear(sap_prediction* prediction);

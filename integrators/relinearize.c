@@ -199,8 +199,8 @@ static double weighted_square(const sap_relinearize* r, const double* v) {
   return sum;
 }
 
-// Bounds for later solutions: the errors of the first one, or the tolerance, and the larger v' diag(A)
-// v of the first solution and of the start.
+// Bounds for later solutions: the errors of the first one, or the tolerance, and the larger v'
+// diag(A) v of the first solution and of the start.
 typedef struct first_solution {
   double balance, closure, speed;
 } first_solution;
@@ -268,8 +268,8 @@ void sap_relinearize_record(sap_relinearize* r, const double* v) {
   sap_prediction_record(&r->prediction, &scheme, r->step.v0_free, v);
 }
 
-// Restores the first solution: its problem, with v_first as the guess, at which a solver that takes a
-// guess stops at once, even out of time.
+// Restores the first solution: its problem, with v_first as the guess, at which a solver that takes
+// a guess stops at once, even out of time.
 static sap_status withdraw(sap_relinearize* r, sap_error* error) {
   r->withdrawn = true;
   SAP_TRY(prepare_first(r, error));

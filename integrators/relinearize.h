@@ -40,7 +40,8 @@ void sap_relinearize_lend_threads(sap_relinearize* r, sap_threads* threads);
 // Computes the free motion alone, in free_motion.v_star.
 sap_status sap_relinearize_free_motion(sap_relinearize* r, const sap_step_context* step,
                                        sap_error* error);
-// Solves the step: *v is a view of the velocities at its end. began: clock at the start of the step.
+// Solves the step: *v is a view of the velocities at its end. began: clock at the start of the
+// step.
 sap_status sap_relinearize_solve(sap_relinearize* r, const sap_step_context* step, double began,
                                  const double** v, sap_error* error);
 // Remembers the step, which was accepted and ends with v.

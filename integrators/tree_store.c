@@ -135,8 +135,8 @@ void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
   }
 }
 
-// Returns the first block of first ... end - 1, diagonal blocks before couplings, with an entry that
-// is not finite, or end.
+// Returns the first block of first ... end - 1, diagonal blocks before couplings, with an entry
+// that is not finite, or end.
 static int32_t find_not_finite(const sap_system* system, const sap_tree_store* store, int32_t first,
                                int32_t end) {
   for (int32_t i = first; i < end; ++i) {

@@ -28,8 +28,8 @@ void sap_tree_store_add_scaled(sap_tree_store* a, double s, const sap_tree_store
 void sap_tree_store_multiply(const sap_system* system, sap_threads* threads,
                              const int32_t* tree_dof, const sap_tree_store* store, const double* x,
                              double* y);
-// Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree of
-// one that is not.
+// Returns true if all entries of lower triangles and couplings are finite; else *tree is the tree
+// of one that is not.
 bool sap_tree_store_is_finite(const sap_system* system, sap_threads* threads,
                               const sap_tree_store* store, int32_t* tree);
 

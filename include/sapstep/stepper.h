@@ -18,7 +18,8 @@
 // contacts keep their identities, and lagged contacts their forces. From the same state, a stepper
 // with memory and a fresh one agree within the solver's tolerance, not bit for bit; the same calls
 // always give the same bits. sap_stepper_forget, or the option `remember` = false, makes a step a
-// function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for bit.
+// function of the state alone. sap_stepper_save_memory, or a checkpoint, continues a run bit for
+// bit.
 #ifndef SAPSTEP_STEPPER_H
 #define SAPSTEP_STEPPER_H
 
@@ -132,8 +133,8 @@ typedef struct sap_step_report {
   double free_motion_residual;
   // Error of v and the impulses p = J' gamma of the contact problem in the true momentum balance:
   //   |D (m(v) - p)|/(|D dt (|k1| + |k2|)| + |D p|) [-]
-  // the largest of all groups of coupled trees. Above balance_tolerance, or if loops would not close,
-  // the step is solved again, linearized about its own result.
+  // the largest of all groups of coupled trees. Above balance_tolerance, or if loops would not
+  // close, the step is solved again, linearized about its own result.
   double balance_error;
   int32_t relinearizations;  // solutions beyond the first; iterations and times are their sums
   bool relinearizations_withdrawn;          // they diverged, and the step is the first solution
@@ -164,9 +165,9 @@ SAP_API sap_status sap_stepper_free_motion(sap_stepper* stepper, const sap_state
 // Forgets the steps made: the next step is bit for bit that of a fresh stepper (and, with the
 // built-in engine, a fresh sap_multibody). NULL allowed.
 SAP_API void sap_stepper_forget(sap_stepper* stepper);
-// Saves the memory of the stepper and its system to bytes and sets *size to their number; bytes NULL:
-// sets *size alone. ARGUMENT: capacity < *size. No heap call. The bytes are valid on the same machine
-// and version for a stepper of the same system and solver.
+// Saves the memory of the stepper and its system to bytes and sets *size to their number; bytes
+// NULL: sets *size alone. ARGUMENT: capacity < *size. No heap call. The bytes are valid on the same
+// machine and version for a stepper of the same system and solver.
 SAP_API sap_status sap_stepper_save_memory(sap_stepper* stepper, void* bytes, size_t capacity,
                                            size_t* size, sap_error* error);
 // Loads saved memory. From the state at the time of the save, with the same options, steps are then

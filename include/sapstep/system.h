@@ -109,9 +109,9 @@ typedef struct sap_system {
   // evaluated at q0, or at q^theta for second order, see sap_contact_block_move.
   int (*constraints)(void* context, const sap_step_context* step, sap_problem* problem,
                      sap_error* error);
-  // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows: the
-  // error g at the end of the step against the prediction of the row. vc: velocities of all rows of
-  // the problem. The curvature is the one that `constraints` found.
+  // Sets *error to the largest |g(q) - (g0 + dt vc + curvature)| [m, rad] of all bilateral rows:
+  // the error g at the end of the step against the prediction of the row. vc: velocities of all
+  // rows of the problem. The curvature is the one that `constraints` found.
   int (*closure_error)(void* context, const sap_step_context* step, const sap_problem* problem,
                        const double* vc, const double* q, double* error);
   // Sets the kinetic and potential energy [J].
@@ -140,8 +140,8 @@ typedef struct sap_system {
 SAP_API sap_status sap_system_check(const sap_system* system, sap_error* error);
 
 // Contacts of a step that moves its theta point: how a system gets second order from a scheme with
-// stage_theta_vq < 1. The contact's J and normal at q0 lag behind those at q^theta, which is an error
-// of first order. In `constraints`:
+// stage_theta_vq < 1. The contact's J and normal at q0 lag behind those at q^theta, which is an
+// error of first order. In `constraints`:
 //   1. sap_step_displacement gives the way to q^theta; q^theta = integrate_positions(q0, way, 1).
 //   2. A contact for which sap_step_contact_is_within holds is evaluated at q^theta: jacobians and
 //      frame there, phi0 from q0. All other contacts are evaluated at q0.

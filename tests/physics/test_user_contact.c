@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A system of a user's own, through public headers alone, with a contact whose point, normal and J
-// move: a ball rolls in the x-z plane over a fixed sphere. Midpoint is second order with the contact
-// at the theta point, first order with the contact at the end of the step or with J at q0.
+// move: a ball rolls in the x-z plane over a fixed sphere. Midpoint is second order with the
+// contact at the theta point, first order with the contact at the end of the step or with J at q0.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -193,9 +193,9 @@ static void find_orders(bool moves, sap_stage stage, const double exact[6], doub
   }
 }
 
-// dt from 4 ms to 0.5 ms against dt = 31 us. The error of the reference is 1/256 of the finest error:
-// it changes that order by less than 0.01. The next term of the error is a share dt/tau_d or dt w of
-// the first (w = 32 rad/s), 0.1 at dt = 1 ms at most.
+// dt from 4 ms to 0.5 ms against dt = 31 us. The error of the reference is 1/256 of the finest
+// error: it changes that order by less than 0.01. The next term of the error is a share dt/tau_d or
+// dt w of the first (w = 32 rad/s), 0.1 at dt = 1 ms at most.
 static void test_orders(void** state) {
   (void)state;
   double exact[6], order[LEVELS];
