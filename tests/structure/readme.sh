@@ -28,6 +28,7 @@ done < <(grep -ohE '(examples|cmake|include|tests)/[A-Za-z0-9_/.-]+[A-Za-z0-9_/]
 while IFS= read -r name; do
   case $name in
   sapstep/*) path=include/$name ;;
+  tests/*) path=$name ;;
   *) path=examples/$name ;;
   esac
   if [ ! -e "$path" ]; then
