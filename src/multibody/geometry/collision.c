@@ -10,10 +10,7 @@
 
 static sap_status make_hulls(sap_collision* c, sap_error* error) {
   const sap_model* model = c->model;
-  c->hulls = sap_allocate((size_t)model->sizes.meshes, sizeof *c->hulls);
-  if (c->hulls == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d hulls", (int)model->sizes.meshes);
-  }
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->hulls, model->sizes.meshes, error));
   for (int32_t i = 0; i < model->sizes.meshes; ++i) {
     const sap_model_mesh* mesh = &model->meshes[i];
     const sap_polytope_source source = {
@@ -61,12 +58,9 @@ static void init_shape(sap_collision* c, int32_t id) {
 // Lists the static bodies with shapes, each once.
 static sap_status find_statics(sap_collision* c, sap_error* error) {
   const int32_t bodies = c->model->sizes.bodies;
-  c->statics = sap_allocate((size_t)bodies, sizeof *c->statics);
-  bool* has_shape = sap_allocate((size_t)bodies, sizeof *has_shape);
-  if (c->statics == NULL || has_shape == NULL) {
-    sap_free(has_shape);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)bodies);
-  }
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->statics, bodies, error));
+  bool* has_shape;
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &has_shape, bodies, error));
   for (int32_t i = 0; i < c->shape_count; ++i) {
     const int32_t body = c->shapes[i].filter.body;
     if (sap_collision_shape_is_static(&c->shapes[i]) && !has_shape[body]) {
@@ -74,29 +68,22 @@ static sap_status find_statics(sap_collision* c, sap_error* error) {
       c->statics[c->static_count++] = body;
     }
   }
-  sap_free(has_shape);
-  c->static_poses = sap_allocate(12 * (size_t)c->static_count, sizeof *c->static_poses);
-  return c->static_poses != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d bodies", (int)c->static_count);
+  return SAP_POOL_ADD(&c->pool, &c->static_poses, 12 * (size_t)c->static_count, error);
 }
 
 static sap_status init_collision(sap_collision* c, const sap_model* model, sap_error* error) {
   c->model = model;
+  c->pool.owner = "collision detection";
   c->shape_count = model->sizes.shapes;
   const size_t n = (size_t)c->shape_count;
-  c->shapes = sap_allocate(n, sizeof *c->shapes);
-  c->planes = sap_allocate(n, sizeof *c->planes);
-  c->boxed = sap_allocate(n, sizeof *c->boxed);
-  c->box_of = sap_allocate(n, sizeof *c->box_of);
-  c->boxes = sap_allocate(n, sizeof *c->boxes);
-  c->boxes_before = sap_allocate(n, sizeof *c->boxes_before);
-  c->outside = sap_allocate(n, sizeof *c->outside);
-  c->movers = sap_allocate(n, sizeof *c->movers);
-  if (c->shapes == NULL || c->planes == NULL || c->boxed == NULL || c->box_of == NULL ||
-      c->boxes == NULL || c->boxes_before == NULL || c->outside == NULL || c->movers == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d shapes", (int)c->shape_count);
-  }
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->shapes, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->planes, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxed, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->box_of, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->boxes_before, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->outside, n, error));
+  SAP_TRY(SAP_POOL_ADD(&c->pool, &c->movers, n, error));
   SAP_TRY(make_hulls(c, error));
   for (int32_t i = 0; i < c->shape_count; ++i) {
     init_shape(c, i);
@@ -136,19 +123,9 @@ void sap_collision_destroy(sap_collision* collision) {
   for (int32_t i = 0; i < collision->mesh_count; ++i) {
     sap_polytope_clear(&collision->hulls[i]);
   }
-  sap_free(collision->hulls);
-  sap_free(collision->shapes);
-  sap_free(collision->planes);
-  sap_free(collision->boxed);
+  sap_pool_free(&collision->pool);
   sap_free(collision->glides);
   sap_free(collision->jobs);
-  sap_free(collision->box_of);
-  sap_free(collision->boxes);
-  sap_free(collision->boxes_before);
-  sap_free(collision->statics);
-  sap_free(collision->static_poses);
-  sap_free(collision->outside);
-  sap_free(collision->movers);
   sap_free(collision->near[0]);
   sap_free(collision->near[1]);
   sap_free(collision->keys);

@@ -3,7 +3,7 @@
 #ifndef SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
 #define SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
 
-#include "core/memory.h"
+#include "core/pool.h"
 #include "multibody/geometry/broadphase.h"
 #include "multibody/geometry/collide.h"
 #include "multibody/geometry/collision.h"
@@ -79,6 +79,7 @@ static inline bool sap_collision_shape_is_static(const sap_collision_shape* shap
 }
 
 struct sap_collision {
+  sap_pool pool;  // of the arrays of fixed size
   const sap_model* model;
   sap_threads* threads;  // NULL: one
   int32_t* statics;      // bodies with shapes that are welded to the world      (static_count)

@@ -27,25 +27,25 @@ void sap_filter_init(const sap_model* model, int32_t shape, sap_filter_shape* ou
   }
 }
 
+// Orders the pair (a, b) of a sorted list against (first, second): < 0, 0 or > 0.
+static int32_t compare_ids(int32_t a, int32_t b, int32_t first, int32_t second) {
+  return a != first ? (a > first) - (a < first) : (b > second) - (b < second);
+}
+
 const sap_pair_def* sap_filter_find_pair(const sap_model* model, const sap_filter_shape* a,
                                          const sap_filter_shape* b) {
-  if (!a->paired || !b->paired) {
-    return NULL;
-  }
+  int32_t low = 0, high = a->paired && b->paired ? model->sizes.pairs : 0;
   const int32_t first = a->shape < b->shape ? a->shape : b->shape;
   const int32_t second = a->shape < b->shape ? b->shape : a->shape;
-  int32_t low = 0, high = model->sizes.pairs;
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
     const sap_pair_def* pair = &model->pairs[middle];
-    if (pair->shape_a == first && pair->shape_b == second) {
+    const int32_t order = compare_ids(pair->shape_a, pair->shape_b, first, second);
+    if (order == 0) {
       return pair;
     }
-    if (pair->shape_a < first || (pair->shape_a == first && pair->shape_b < second)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    low = order < 0 ? middle + 1 : low;
+    high = order < 0 ? high : middle;
   }
   return NULL;
 }
@@ -58,14 +58,12 @@ static bool is_excluded(const sap_model* model, int32_t body_a, int32_t body_b) 
   while (low < high) {
     const int32_t middle = low + (high - low) / 2;
     const int32_t* pair = model->exclusions[middle];
-    if (pair[0] == first && pair[1] == second) {
+    const int32_t order = compare_ids(pair[0], pair[1], first, second);
+    if (order == 0) {
       return true;
     }
-    if (pair[0] < first || (pair[0] == first && pair[1] < second)) {
-      low = middle + 1;
-    } else {
-      high = middle;
-    }
+    low = order < 0 ? middle + 1 : low;
+    high = order < 0 ? high : middle;
   }
   return false;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "multibody/geometry/polytope.h"
 
-#include "core/memory.h"
 #include "multibody/geometry/shape.h"
 
 // Up to this many vertices, testing all of them is faster than climbing.
@@ -10,11 +9,7 @@ enum { FEW_VERTICES = 24 };
 static const double clearly = 1e-9;
 
 void sap_polytope_clear(sap_polytope* polytope) {
-  sap_free(polytope->vertices);
-  sap_free(polytope->normals);
-  sap_free(polytope->offsets);
-  sap_free(polytope->faces);
-  sap_free(polytope->corners);
+  sap_pool_free(&polytope->pool);
   *polytope = (sap_polytope){0};
 }
 
@@ -99,24 +94,29 @@ static void set_face(const sap_polytope_source* source, int32_t index, sap_polyt
   *corner_count += face->count;
 }
 
+static sap_status allocate_polytope(const sap_polytope_source* source, sap_polytope* out,
+                                    sap_error* error) {
+  const size_t nfaces = (size_t)source->nfaces;
+  const int32_t ncorners = source->face_start[nfaces] - source->face_start[0];
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->vertices, 3 * (size_t)source->nvertices, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->normals, 3 * nfaces, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->offsets, nfaces, error));
+  SAP_TRY(SAP_POOL_ADD(&out->pool, &out->faces, nfaces, error));
+  return SAP_POOL_ADD(&out->pool, &out->corners, ncorners, error);
+}
+
 sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* out,
                                sap_error* error) {
   const int32_t nfaces = source->nfaces;
-  *out = (sap_polytope){.nvertices = source->nvertices,
+  *out = (sap_polytope){.pool.owner = "hull of a mesh",
+                        .nvertices = source->nvertices,
                         .nfaces = nfaces,
                         .neighbor_start = source->neighbor_start,
                         .neighbors = source->neighbors};
-  const int32_t ncorners = source->face_start[nfaces] - source->face_start[0];
-  out->vertices = sap_allocate(3 * (size_t)source->nvertices, sizeof *out->vertices);
-  out->normals = sap_allocate(3 * (size_t)nfaces, sizeof *out->normals);
-  out->offsets = sap_allocate((size_t)nfaces, sizeof *out->offsets);
-  out->faces = sap_allocate((size_t)nfaces, sizeof *out->faces);
-  out->corners = sap_allocate((size_t)ncorners, sizeof *out->corners);
-  if (out->vertices == NULL || out->normals == NULL || out->offsets == NULL || out->faces == NULL ||
-      out->corners == NULL) {
+  const sap_status status = allocate_polytope(source, out, error);
+  if (status != SAP_STATUS_OK) {
     sap_polytope_clear(out);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: hull of %d vertices",
-                    (int)source->nvertices);
+    return status;
   }
   center_vertices(source, out);
   int32_t corner_count = 0;

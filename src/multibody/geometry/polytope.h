@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-#include "core/error.h"
+#include "core/pool.h"
 #include "math/vector3.h"
 
 // Largest number of corners of a face in a manifold; finer faces keep the most important ones.
@@ -30,6 +30,7 @@ typedef struct sap_polytope_face {
 } sap_polytope_face;
 
 typedef struct sap_polytope {
+  sap_pool pool;  // of all arrays below
   int32_t nvertices, nfaces;
   double* vertices;  // from the centre [m]                                           (3 nvertices)
   const int32_t* neighbor_start;  // the source's

@@ -247,11 +247,7 @@ sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, i
   SAP_TRY(SAP_GROW(&builder->bodies, &builder->body_capacity, builder->nbodies + 1, error));
   SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BODY, def->name, error));
   builder->bodies[builder->nbodies] = body;
-  if (id != NULL) {
-    *id = builder->nbodies;
-  }
-  ++builder->nbodies;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nbodies, id);
 }
 
 sap_status sap_builder_scale_masses(sap_builder* builder, double total, sap_error* error) {
@@ -429,11 +425,7 @@ sap_status sap_builder_add_joint(sap_builder* builder, const sap_joint_def* def,
   builder->nq += joint.nq;
   builder->nv += joint.nv;
   builder->joints[builder->njoints] = joint;
-  if (id != NULL) {
-    *id = builder->njoints;
-  }
-  ++builder->njoints;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->njoints, id);
 }
 
 sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,

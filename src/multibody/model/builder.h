@@ -64,6 +64,14 @@ void sap_builder_spare_armature(sap_builder* builder, double armature);
     SAP_TRY(sap_check_cookie((def)->cookie, #type, (error)));                                \
   } while (0)
 
+// Counts an appended element and stores its id (NULL allowed).
+static inline sap_status sap_builder_finish(int32_t* count, int32_t* id) {
+  if (id != NULL) {
+    *id = *count;
+  }
+  ++*count;
+  return SAP_STATUS_OK;
+}
 // Returns a checker for the next element of a kind, or for an existing one.
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
                                 sap_error* error);

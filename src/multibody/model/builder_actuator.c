@@ -200,11 +200,7 @@ sap_status sap_builder_add_tendon(sap_builder* builder, const sap_tendon_def* de
   copy_tendon(def, tendon);
   builder->ntendon_joints += def->njoints;
   builder->ntendon_points += def->npoints;
-  if (id != NULL) {
-    *id = builder->ntendons;
-  }
-  ++builder->ntendons;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->ntendons, id);
 }
 
 // --- actuators ---
@@ -405,9 +401,5 @@ sap_status sap_builder_add_actuator(sap_builder* builder, const sap_actuator_def
     actuator.act = builder->na++;
   }
   builder->actuators[builder->nactuators] = actuator;
-  if (id != NULL) {
-    *id = builder->nactuators;
-  }
-  ++builder->nactuators;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nactuators, id);
 }

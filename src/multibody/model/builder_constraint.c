@@ -64,11 +64,7 @@ sap_status sap_builder_add_equality(sap_builder* builder, const sap_equality_def
       SAP_GROW(&builder->equalities, &builder->equality_capacity, builder->nequalities + 1, error));
   SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_EQUALITY, def->name, error));
   builder->equalities[builder->nequalities] = equality;
-  if (id != NULL) {
-    *id = builder->nequalities;
-  }
-  ++builder->nequalities;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nequalities, id);
 }
 
 static sap_status check_bodies(const sap_checker* checker, const sap_builder* builder, int32_t a,
@@ -101,11 +97,7 @@ sap_status sap_builder_add_spring(sap_builder* builder, const sap_spring_def* de
   SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_SPRING, def->name, error));
   builder->springs[builder->nsprings] = *def;
   builder->springs[builder->nsprings].name = NULL;
-  if (id != NULL) {
-    *id = builder->nsprings;
-  }
-  ++builder->nsprings;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nsprings, id);
 }
 
 // Requires six values >= 0.
@@ -139,9 +131,5 @@ sap_status sap_builder_add_bushing(sap_builder* builder, const sap_bushing_def* 
   SAP_TRY(SAP_GROW(&builder->bushings, &builder->bushing_capacity, builder->nbushings + 1, error));
   SAP_TRY(sap_builder_add_name(builder, SAP_ELEMENT_BUSHING, def->name, error));
   builder->bushings[builder->nbushings] = bushing;
-  if (id != NULL) {
-    *id = builder->nbushings;
-  }
-  ++builder->nbushings;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nbushings, id);
 }

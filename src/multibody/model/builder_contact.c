@@ -98,11 +98,7 @@ sap_status sap_builder_add_shape(sap_builder* builder, const sap_shape_def* def,
   }
   shape.mesh = def->type == SAP_SHAPE_MESH ? def->mesh : -1;
   builder->shapes[builder->nshapes] = shape;
-  if (id != NULL) {
-    *id = builder->nshapes;
-  }
-  ++builder->nshapes;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nshapes, id);
 }
 
 static sap_status check_pair(const sap_checker* checker, const sap_builder* builder,
@@ -140,9 +136,5 @@ sap_status sap_builder_add_pair(sap_builder* builder, const sap_pair_def* def, i
   }
   SAP_TRY(SAP_GROW(&builder->pairs, &builder->pair_capacity, builder->npairs + 1, error));
   builder->pairs[builder->npairs] = pair;
-  if (id != NULL) {
-    *id = builder->npairs;
-  }
-  ++builder->npairs;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->npairs, id);
 }

@@ -20,11 +20,28 @@ sap_status sap_check_fail(const sap_checker* checker, sap_status status, const c
   return sap_fail(checker->error, status, "%s %d: %s", checker->kind, (int)checker->id, text);
 }
 
-sap_status sap_check_finite(const sap_checker* checker, const char* field, double value) {
-  if (!isfinite(value)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite", field, value);
+// Fails with NOT_FINITE or ARGUMENT unless the value is in the range.
+static sap_status check_range(const sap_checker* checker, const char* name, sap_range range,
+                              double value) {
+  const bool stiffness = range == SAP_RANGE_STIFFNESS;
+  const char* bound = range == SAP_RANGE_NOT_NEGATIVE ? ">= 0" : "> 0";
+  const char* infinite = stiffness ? " (or infinite)" : "";
+  if (stiffness ? isnan(value) : !isfinite(value)) {
+    return range == SAP_RANGE_FINITE
+               ? sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite", name,
+                                value)
+               : sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be %s%s%s", name,
+                                value, stiffness ? "" : "finite and ", bound, infinite);
   }
-  return SAP_STATUS_OK;
+  if (range == SAP_RANGE_FINITE || (range == SAP_RANGE_NOT_NEGATIVE ? value >= 0.0 : value > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be %s%s", name, value, bound,
+                        infinite);
+}
+
+sap_status sap_check_finite(const sap_checker* checker, const char* field, double value) {
+  return check_range(checker, field, SAP_RANGE_FINITE, value);
 }
 
 sap_status sap_check_vector(const sap_checker* checker, const char* field, const double* values,
@@ -39,37 +56,15 @@ sap_status sap_check_vector(const sap_checker* checker, const char* field, const
 }
 
 sap_status sap_check_nonnegative(const sap_checker* checker, const char* field, double value) {
-  if (!isfinite(value)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite and >= 0", field,
-                          value);
-  }
-  if (!(value >= 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be >= 0", field, value);
-  }
-  return SAP_STATUS_OK;
+  return check_range(checker, field, SAP_RANGE_NOT_NEGATIVE, value);
 }
 
 sap_status sap_check_positive(const sap_checker* checker, const char* field, double value) {
-  if (!isfinite(value)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be finite and > 0", field,
-                          value);
-  }
-  if (!(value > 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be > 0", field, value);
-  }
-  return SAP_STATUS_OK;
+  return check_range(checker, field, SAP_RANGE_POSITIVE, value);
 }
 
 sap_status sap_check_stiffness(const sap_checker* checker, const char* field, double value) {
-  if (isnan(value)) {
-    return sap_check_fail(checker, SAP_STATUS_NOT_FINITE, "%s = %g must be > 0 (or infinite)",
-                          field, value);
-  }
-  if (!(value > 0.0)) {
-    return sap_check_fail(checker, SAP_STATUS_ARGUMENT, "%s = %g must be > 0 (or infinite)", field,
-                          value);
-  }
-  return SAP_STATUS_OK;
+  return check_range(checker, field, SAP_RANGE_STIFFNESS, value);
 }
 
 sap_status sap_check_limits(const sap_checker* checker, const char* prefix, double lower,
@@ -160,23 +155,6 @@ sap_status sap_check_inertia(const sap_checker* checker, const char* field, cons
                           "%s has principal moments %g, %g, %g: the sum of any two must be at "
                           "least the third",
                           field, l[0], l[1], l[2]);
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status check_range(const sap_checker* checker, const char* name, sap_range range,
-                              double value) {
-  switch (range) {
-    case SAP_RANGE_FINITE:
-      return sap_check_finite(checker, name, value);
-    case SAP_RANGE_NOT_NEGATIVE:
-      return sap_check_nonnegative(checker, name, value);
-    case SAP_RANGE_POSITIVE:
-      return sap_check_positive(checker, name, value);
-    case SAP_RANGE_STIFFNESS:
-      return sap_check_stiffness(checker, name, value);
-    case SAP_RANGE_OWN:
-      break;
   }
   return SAP_STATUS_OK;
 }

@@ -11,19 +11,19 @@
 #include "math/quaternion.h"
 
 // Stores a copy of `count` elements at the address `out` of a pointer.
-static bool copy_array(const void* from, int32_t count, size_t size, void* out) {
-  void* copy = sap_allocate((size_t)count, size);
-  if (copy == NULL) {
-    return false;
-  }
+static sap_status copy_array(sap_model* model, const void* from, int32_t count, size_t size,
+                             void* out, sap_error* error) {
+  void* copy;
+  SAP_TRY(sap_pool_add(&model->pool, &copy, (size_t)count, size, error));
   if (count > 0) {
     memcpy(copy, from, (size_t)count * size);
   }
   memcpy(out, &copy, sizeof copy);
-  return true;
+  return SAP_STATUS_OK;
 }
 
-#define COPY(from, count, to) copy_array((from), (count), sizeof *(from), &(to))
+#define COPY(from, count, to) \
+  SAP_TRY(copy_array(model, (from), (count), sizeof *(from), &(to), error))
 
 static int compare_pairs(const void* a, const void* b) {
   const int32_t* p = a;
@@ -69,26 +69,24 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
                                    .equalities = builder->nequalities,
                                    .springs = builder->nsprings,
                                    .bushings = builder->nbushings};
-  const bool copied =
-      (builder->options.name == NULL || model->options.name != NULL) &&
-      COPY(builder->bodies, builder->nbodies, model->bodies) &&
-      COPY(builder->joints, builder->njoints, model->joints) &&
-      COPY(builder->shapes, builder->nshapes, model->shapes) &&
-      COPY(builder->tendons, builder->ntendons, model->tendons) &&
-      COPY(builder->tendon_joints, builder->ntendon_joints, model->tendon_joints) &&
-      COPY(builder->tendon_coefficients, builder->ntendon_joints, model->tendon_coefficients) &&
-      COPY(builder->tendon_point_bodies, builder->ntendon_points, model->tendon_point_bodies) &&
-      COPY(builder->tendon_points, 3 * builder->ntendon_points, model->tendon_points) &&
-      COPY(builder->tendon_wraps, builder->ntendon_points, model->tendon_wraps) &&
-      COPY(builder->actuators, builder->nactuators, model->actuators) &&
-      COPY(builder->equalities, builder->nequalities, model->equalities) &&
-      COPY(builder->springs, builder->nsprings, model->springs) &&
-      COPY(builder->bushings, builder->nbushings, model->bushings) &&
-      COPY(builder->pairs, builder->npairs, model->pairs) &&
-      COPY(builder->exclusions, builder->nexclusions, model->exclusions);
-  if (!copied) {
+  if (builder->options.name != NULL && model->options.name == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
+  COPY(builder->bodies, builder->nbodies, model->bodies);
+  COPY(builder->joints, builder->njoints, model->joints);
+  COPY(builder->shapes, builder->nshapes, model->shapes);
+  COPY(builder->tendons, builder->ntendons, model->tendons);
+  COPY(builder->tendon_joints, builder->ntendon_joints, model->tendon_joints);
+  COPY(builder->tendon_coefficients, builder->ntendon_joints, model->tendon_coefficients);
+  COPY(builder->tendon_point_bodies, builder->ntendon_points, model->tendon_point_bodies);
+  COPY(builder->tendon_points, 3 * builder->ntendon_points, model->tendon_points);
+  COPY(builder->tendon_wraps, builder->ntendon_points, model->tendon_wraps);
+  COPY(builder->actuators, builder->nactuators, model->actuators);
+  COPY(builder->equalities, builder->nequalities, model->equalities);
+  COPY(builder->springs, builder->nsprings, model->springs);
+  COPY(builder->bushings, builder->nbushings, model->bushings);
+  COPY(builder->pairs, builder->npairs, model->pairs);
+  COPY(builder->exclusions, builder->nexclusions, model->exclusions);
   sort_exclusions(model, builder->nexclusions);
   qsort(model->pairs, (size_t)builder->npairs, sizeof *model->pairs, compare_pair_defs);
   model->sizes.pairs = builder->npairs;
@@ -143,15 +141,11 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
   const size_t keys = (size_t)builder->nkeys;
   const size_t nq = (size_t)model->sizes.nq, nv = (size_t)model->sizes.nv;
   const size_t nu = (size_t)model->sizes.nu, na = (size_t)model->sizes.na;
-  model->key_t = sap_allocate(keys, sizeof *model->key_t);
-  model->key_q = sap_allocate(keys * nq, sizeof *model->key_q);
-  model->key_v = sap_allocate(keys * nv, sizeof *model->key_v);
-  model->key_control = sap_allocate(keys * nu, sizeof *model->key_control);
-  model->key_act = sap_allocate(keys * na, sizeof *model->key_act);
-  if (model->key_t == NULL || model->key_q == NULL || model->key_v == NULL ||
-      model->key_control == NULL || model->key_act == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %d keyframes", (int)builder->nkeys);
-  }
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_t, keys, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_q, keys * nq, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_v, keys * nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_control, keys * nu, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->key_act, keys * na, error));
   for (size_t k = 0; k < keys; ++k) {
     const sap_builder_key* key = &builder->keys[k];
     const sap_checker checker =
@@ -189,22 +183,16 @@ static sap_status set_keyframes(const sap_builder* builder, sap_model* model, sa
 
 static sap_status allocate_tables(sap_model* model, sap_error* error) {
   const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
-  model->body_order = sap_allocate(bodies, sizeof *model->body_order);
-  model->body_joints = sap_allocate((size_t)model->sizes.joints, sizeof *model->body_joints);
-  model->tree_sizes = sap_allocate(bodies, sizeof *model->tree_sizes);
-  model->tree_dofs = sap_allocate(bodies + 1, sizeof *model->tree_dofs);
-  model->dof_body = sap_allocate(nv, sizeof *model->dof_body);
-  model->dof_joint = sap_allocate(nv, sizeof *model->dof_joint);
-  model->dof_parent = sap_allocate(nv, sizeof *model->dof_parent);
-  model->dof_inertia = sap_allocate(nv, sizeof *model->dof_inertia);
-  model->dof_tree = sap_allocate(nv, sizeof *model->dof_tree);
-  model->q_default = sap_allocate((size_t)model->sizes.nq, sizeof *model->q_default);
-  if (model->body_order == NULL || model->body_joints == NULL || model->tree_sizes == NULL ||
-      model->tree_dofs == NULL || model->dof_body == NULL || model->dof_joint == NULL ||
-      model->dof_parent == NULL || model->dof_inertia == NULL || model->dof_tree == NULL ||
-      model->q_default == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
-  }
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->body_order, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->body_joints, model->sizes.joints, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->tree_sizes, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->tree_dofs, bodies + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_body, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_joint, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_parent, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_inertia, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->dof_tree, nv, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->q_default, model->sizes.nq, error));
   return SAP_STATUS_OK;
 }
 
@@ -356,6 +344,7 @@ sap_status sap_builder_compile(const sap_builder* builder, sap_model** out, sap_
   if (model == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: model");
   }
+  model->pool.owner = "model";
   const sap_status status = fill_model(builder, model, error);
   if (status != SAP_STATUS_OK) {
     sap_model_destroy(model);

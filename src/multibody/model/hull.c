@@ -15,9 +15,8 @@
 
 #include <libqhull_r/qhull_ra.h>
 
-#include "core/memory.h"
+#include "core/pool.h"
 #include "math/vector3.h"
-#include "multibody/model/polygon.h"
 
 // The hull as qhull finds it: facets with their points and their neighbours.
 typedef struct hull_facets {
@@ -28,15 +27,6 @@ typedef struct hull_facets {
   int32_t* neighbor_start;  // into neighbors                                        (count + 1)
   int32_t* neighbors;       // facets
 } hull_facets;
-
-static void clear_facets(hull_facets* facets) {
-  sap_free(facets->normals);
-  sap_free(facets->point_start);
-  sap_free(facets->points);
-  sap_free(facets->neighbor_start);
-  sap_free(facets->neighbors);
-  *facets = (hull_facets){0};
-}
 
 // Numbers the facets and counts what they refer to.
 static void count_facets(qhT* qh, hull_facets* out, int32_t* npoints, int32_t* nneighbors) {
@@ -67,73 +57,125 @@ static void copy_facets(qhT* qh, hull_facets* out) {
   }
 }
 
-static sap_status get_facets(qhT* qh, hull_facets* out, sap_error* error) {
+static sap_status get_facets(qhT* qh, sap_pool* pool, hull_facets* out, sap_error* error) {
   int32_t points, neighbors;
   count_facets(qh, out, &points, &neighbors);
   const size_t count = (size_t)out->count;
-  out->normals = sap_allocate(3 * count, sizeof *out->normals);
-  out->point_start = sap_allocate(count + 1, sizeof *out->point_start);
-  out->points = sap_allocate((size_t)points, sizeof *out->points);
-  out->neighbor_start = sap_allocate(count + 1, sizeof *out->neighbor_start);
-  out->neighbors = sap_allocate((size_t)neighbors, sizeof *out->neighbors);
-  if (out->normals == NULL || out->point_start == NULL || out->points == NULL ||
-      out->neighbor_start == NULL || out->neighbors == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
+  SAP_TRY(SAP_POOL_ADD(pool, &out->normals, 3 * count, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->point_start, count + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->points, points, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbor_start, count + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &out->neighbors, neighbors, error));
   copy_facets(qh, out);
   return SAP_STATUS_OK;
 }
 
-static sap_status run_qhull(qhT* qh, const double* points, int32_t count, FILE* silent,
-                            hull_facets* out, sap_error* error) {
-  // qhull neither changes nor frees the points. Q12: facets may be wide after merging.
-  char command[] = "qhull Q12 Pp";
-  qh_zero(qh, silent);
-  const int code = qh_new_qhull(qh, 3, count, (double*)points, False, command, silent, silent);
-  sap_status status = SAP_STATUS_OK;
-  if (code == qh_ERRsingular || code == qh_ERRinput) {
-    status = sap_fail(error, SAP_STATUS_ARGUMENT,
-                      "the vertices lie in a plane, so that they have "
-                      "no convex hull with a volume");
-  } else if (code == qh_ERRmem) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  } else if (code != qh_ERRnone) {
-    status = sap_fail(error, SAP_STATUS_INTERNAL, "convex hull failed: qhull's code %d", code);
-  } else {
-    status = get_facets(qh, out, error);
+// --- planar polygons ---
+
+typedef struct polygon_point {
+  double x, y;
+  int32_t id;
+} polygon_point;
+
+typedef struct polygon {
+  int32_t count;
+  int32_t* points;  // numbers of the corners, counter-clockwise seen against the normal
+  double area;
+  polygon_point* sorted;  // workspace
+  polygon_point* chain;
+} polygon;
+
+// For points of size 1; below the resolution of single precision.
+#define POLYGON_FLATNESS 1e-7
+
+static int compare_points(const void* a, const void* b) {
+  const polygon_point* p = a;
+  const polygon_point* q = b;
+  if (p->x != q->x) {
+    return p->x < q->x ? -1 : 1;
   }
-  int blocks, bytes;
-  qh_freeqhull(qh, !qh_ALL);
-  qh_memfreeshort(qh, &blocks, &bytes);
-  return status;
+  if (p->y != q->y) {
+    return p->y < q->y ? -1 : 1;
+  }
+  return (p->id > q->id) - (p->id < q->id);
 }
 
-// Finds the facets of points of a size near 1. Fails with ARGUMENT if they are flat.
-static sap_status create_facets(const double* points, int32_t count, hull_facets* out,
-                                sap_error* error) {
-  *out = (hull_facets){0};
-  qhT* qh = sap_allocate(1, sizeof *qh);
-  if (qh == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
-  FILE* silent = fopen("/dev/null", "w");
-  const sap_status status =
-      silent != NULL
-          ? run_qhull(qh, points, count, silent, out, error)
-          : sap_fail(error, SAP_STATUS_IO, "convex hull: cannot open the null device for qhull");
-  if (silent != NULL) {
-    (void)fclose(silent);
-  }
-  sap_free(qh);
-  if (status != SAP_STATUS_OK) {
-    clear_facets(out);
-  }
-  return status;
+// Returns twice the area of the triangle; > 0: counter-clockwise.
+static double turn(const polygon_point* a, const polygon_point* b, const polygon_point* c) {
+  return (b->x - a->x) * (c->y - a->y) - (b->y - a->y) * (c->x - a->x);
 }
+
+static int32_t make_chain(polygon* out, int32_t count) {
+  const polygon_point* p = out->sorted;
+  polygon_point* chain = out->chain;
+  int32_t n = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    while (n >= 2 && !(turn(&chain[n - 2], &chain[n - 1], &p[i]) > 0.0)) {
+      --n;
+    }
+    chain[n++] = p[i];
+  }
+  const int32_t lower = n + 1;
+  for (int32_t i = count - 2; i >= 0; --i) {
+    while (n >= lower && !(turn(&chain[n - 2], &chain[n - 1], &p[i]) > 0.0)) {
+      --n;
+    }
+    chain[n++] = p[i];
+  }
+  return n - 1;  // the first point is also the last
+}
+
+// Removes corners on the line through their neighbours until there is none.
+static int32_t thin_out(polygon_point* chain, int32_t n) {
+  for (int32_t i = 0, kept = 0; n >= 3 && kept < n;) {
+    const polygon_point* a = &chain[(i + n - 1) % n];
+    const polygon_point* c = &chain[(i + 1) % n];
+    const double base = hypot(c->x - a->x, c->y - a->y);
+    if (turn(a, &chain[i], c) > POLYGON_FLATNESS * base) {
+      ++kept;
+      i = (i + 1) % n;
+      continue;
+    }
+    for (int32_t k = i; k + 1 < n; ++k) {
+      chain[k] = chain[k + 1];
+    }
+    --n;
+    kept = 0;
+    i = n > 0 ? i % n : 0;
+  }
+  return n >= 3 ? n : 0;
+}
+
+// Builds the planar hull of points ids[0 ... count) seen along the unit normal, by Andrew's monotone
+// chain, without corners closer than POLYGON_FLATNESS to the line through their neighbours. A sliver
+// has count 0. cost: O(n log n)
+static void build_polygon(polygon* out, const double* points, const int32_t* ids, int32_t count,
+                          const double normal[3]) {
+  double R[9];  // columns t1, t2, n
+  sap_m3_from_normal(R, normal);
+  for (int32_t i = 0; i < count; ++i) {
+    const double* p = points + 3 * (size_t)ids[i];
+    out->sorted[i] = (polygon_point){sap_v3_dot(R, p), sap_v3_dot(R + 3, p), ids[i]};
+  }
+  qsort(out->sorted, (size_t)count, sizeof *out->sorted, compare_points);
+  const polygon_point* chain = out->chain;
+  out->count = thin_out(out->chain, count >= 3 ? make_chain(out, count) : 0);
+  out->area = 0.0;
+  for (int32_t i = 0; i < out->count; ++i) {
+    out->points[i] = chain[i].id;
+    if (i >= 2) {
+      out->area += 0.5 * turn(&chain[0], &chain[i - 1], &chain[i]);
+    }
+  }
+}
+
+// --- faces ---
+
 // A hull with less than this part of the volume of its bounding cube counts as flat.
 #define FLAT_VOLUME 1e-12
 
 typedef struct work {
+  sap_pool pool;   // of all arrays below
   double* points;  // scaled to [-1, 1]                                       (3 count)
   int32_t count;
   hull_facets facets;
@@ -144,27 +186,48 @@ typedef struct work {
   int32_t* stamp;    // the last face that collected the point, + 1             (count)
   int32_t* corner;   // point -> vertex of the hull, -1                         (count)
   int32_t* members;  // point numbers of the current face                       (count)
-  sap_polygon polygon;
+  polygon polygon;
 } work;
 
 void sap_hull_clear(sap_hull* hull) {
-  sap_free(hull->vertices);
-  sap_free(hull->neighbor_start);
-  sap_free(hull->neighbors);
-  sap_free(hull->planes);
-  sap_free(hull->face_start);
-  sap_free(hull->face_vertices);
+  sap_pool_free(&hull->pool);
   *hull = (sap_hull){0};
 }
 
-static void clear_work(work* w) {
-  clear_facets(&w->facets);
-  sap_polygon_clear(&w->polygon);
-  void* const owned[] = {w->points, w->order, w->owner,  w->queue,
-                         w->seeds,  w->stamp, w->corner, w->members};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
-    sap_free(owned[i]);
+static sap_status run_qhull(qhT* qh, FILE* silent, work* w, sap_error* error) {
+  // qhull neither changes nor frees the points. Q12: facets may be wide after merging.
+  char command[] = "qhull Q12 Pp";
+  qh_zero(qh, silent);
+  const int code = qh_new_qhull(qh, 3, w->count, w->points, False, command, silent, silent);
+  sap_status status = SAP_STATUS_OK;
+  if (code == qh_ERRsingular || code == qh_ERRinput) {
+    status = sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "the vertices lie in a plane, so that they have "
+                      "no convex hull with a volume");
+  } else if (code == qh_ERRmem) {
+    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
+  } else if (code != qh_ERRnone) {
+    status = sap_fail(error, SAP_STATUS_INTERNAL, "convex hull failed: qhull's code %d", code);
+  } else {
+    status = get_facets(qh, &w->pool, &w->facets, error);
   }
+  int blocks, bytes;
+  qh_freeqhull(qh, !qh_ALL);
+  qh_memfreeshort(qh, &blocks, &bytes);
+  return status;
+}
+
+// Finds the facets of the scaled points. Fails with ARGUMENT if they are flat.
+static sap_status find_facets(work* w, sap_error* error) {
+  qhT* qh;
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &qh, 1, error));
+  FILE* silent = fopen("/dev/null", "w");
+  if (silent == NULL) {
+    return sap_fail(error, SAP_STATUS_IO, "convex hull: cannot open the null device for qhull");
+  }
+  const sap_status status = run_qhull(qh, silent, w, error);
+  (void)fclose(silent);
+  return status;
 }
 
 // Scales the points into [-1, 1], where qhull's tolerances fit any unit of length.
@@ -197,25 +260,23 @@ static sap_status scale_points(work* w, const double* points, sap_error* error) 
 
 static sap_status allocate_work(work* w, sap_error* error) {
   const size_t points = (size_t)w->count, facets = (size_t)w->facets.count;
-  w->order = sap_allocate(facets, sizeof *w->order);
-  w->owner = sap_allocate(facets, sizeof *w->owner);
-  w->queue = sap_allocate(facets, sizeof *w->queue);
-  w->seeds = sap_allocate(facets, sizeof *w->seeds);
-  w->stamp = sap_allocate(points, sizeof *w->stamp);
-  w->corner = sap_allocate(points, sizeof *w->corner);
-  w->members = sap_allocate(points, sizeof *w->members);
-  if (w->order == NULL || w->owner == NULL || w->queue == NULL || w->seeds == NULL ||
-      w->stamp == NULL || w->corner == NULL || w->members == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
-  return sap_polygon_reserve(&w->polygon, w->count, error);
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->order, facets, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->owner, facets, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->queue, facets, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->seeds, facets, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->stamp, points, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->corner, points, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->members, points, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->polygon.points, points, error));
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->polygon.sorted, points, error));
+  return SAP_POOL_ADD(&w->pool, &w->polygon.chain, 2 * points, error);
 }
 
 // Builds the polygon of one facet alone.
 static void build_facet_polygon(work* w, int32_t f) {
   const int32_t first = w->facets.point_start[f];
-  sap_polygon_build(&w->polygon, w->points, w->facets.points + first,
-                    w->facets.point_start[f + 1] - first, w->facets.normals + 3 * (size_t)f);
+  build_polygon(&w->polygon, w->points, w->facets.points + first,
+                w->facets.point_start[f + 1] - first, w->facets.normals + 3 * (size_t)f);
 }
 
 typedef struct facet_area {
@@ -234,10 +295,8 @@ static int compare_areas(const void* a, const void* b) {
 
 // Orders the facets by area; the volume is the sum of their cones from the middle.
 static sap_status order_facets(work* w, sap_error* error) {
-  facet_area* rows = sap_allocate((size_t)w->facets.count, sizeof *rows);
-  if (rows == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
+  facet_area* rows;
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &rows, w->facets.count, error));
   double volume = 0.0;
   for (int32_t f = 0; f < w->facets.count; ++f) {
     build_facet_polygon(w, f);
@@ -250,7 +309,6 @@ static sap_status order_facets(work* w, sap_error* error) {
     w->order[f] = rows[f].facet;
     w->owner[f] = -1;
   }
-  sap_free(rows);
   if (!(volume > 8.0 * FLAT_VOLUME)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "the vertices lie in a plane, so that they have "
@@ -315,7 +373,7 @@ static void make_faces(work* w, sap_hull* hull) {
     }
     const double* n = w->facets.normals + 3 * (size_t)seed;
     const int32_t members = collect_face(w, seed, face++);
-    sap_polygon_build(&w->polygon, w->points, w->members, members, n);
+    build_polygon(&w->polygon, w->points, w->members, members, n);
     if (w->polygon.count < 3) {
       continue;
     }
@@ -337,10 +395,7 @@ static sap_status number_vertices(work* w, const double* points, sap_hull* hull,
   for (int32_t i = 0; i < w->count; ++i) {
     w->corner[i] = w->corner[i] == 1 ? hull->nvertices++ : -1;
   }
-  hull->vertices = sap_allocate(3 * (size_t)hull->nvertices, sizeof *hull->vertices);
-  if (hull->vertices == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->vertices, 3 * (size_t)hull->nvertices, error));
   for (int32_t i = 0; i < w->count; ++i) {
     if (w->corner[i] >= 0) {
       sap_v3_copy(hull->vertices + 3 * (size_t)w->corner[i], points + 3 * (size_t)i);
@@ -369,15 +424,12 @@ static int compare_edges(const void* a, const void* b) {
 }
 
 // Fills the neighbours from the faces: both directions of every edge, each once.
-static sap_status join_vertices(sap_hull* hull, sap_error* error) {
+static sap_status join_vertices(sap_pool* scratch, sap_hull* hull, sap_error* error) {
   const int32_t total = hull->face_start[hull->nfaces];
-  int32_t(*edges)[2] = sap_allocate(2 * (size_t)total, sizeof *edges);
-  hull->neighbors = sap_allocate(2 * (size_t)total, sizeof *hull->neighbors);
-  hull->neighbor_start = sap_allocate((size_t)hull->nvertices + 1, sizeof *hull->neighbor_start);
-  if (edges == NULL || hull->neighbors == NULL || hull->neighbor_start == NULL) {
-    sap_free(edges);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
+  int32_t(*edges)[2];
+  SAP_TRY(SAP_POOL_ADD(scratch, &edges, 2 * (size_t)total, error));
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->neighbors, 2 * (size_t)total, error));
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->neighbor_start, (size_t)hull->nvertices + 1, error));
   size_t count = 0;
   for (int32_t f = 0; f < hull->nfaces; ++f) {
     const int32_t first = hull->face_start[f], end = hull->face_start[f + 1];
@@ -397,26 +449,22 @@ static sap_status join_vertices(sap_hull* hull, sap_error* error) {
       hull->neighbor_start[edges[i][0] + 1] = kept;
     }
   }
-  sap_free(edges);
   return SAP_STATUS_OK;
 }
 
 static sap_status build_hull(work* w, const double* points, sap_hull* hull, sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(&w->pool, &w->points, 3 * (size_t)w->count, error));
   SAP_TRY(scale_points(w, points, error));
-  SAP_TRY(create_facets(w->points, w->count, &w->facets, error));
+  SAP_TRY(find_facets(w, error));
   SAP_TRY(allocate_work(w, error));
   SAP_TRY(order_facets(w, error));
   const size_t facets = (size_t)w->facets.count;
-  hull->planes = sap_allocate(4 * facets, sizeof *hull->planes);
-  hull->face_start = sap_allocate(facets + 1, sizeof *hull->face_start);
-  hull->face_vertices =
-      sap_allocate((size_t)w->facets.point_start[facets], sizeof *hull->face_vertices);
-  if (hull->planes == NULL || hull->face_start == NULL || hull->face_vertices == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  }
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->planes, 4 * facets, error));
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->face_start, facets + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&hull->pool, &hull->face_vertices, w->facets.point_start[facets], error));
   make_faces(w, hull);
   SAP_TRY(number_vertices(w, points, hull, error));
-  return join_vertices(hull, error);
+  return join_vertices(&w->pool, hull, error);
 }
 
 sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, sap_error* error) {
@@ -425,12 +473,10 @@ sap_status sap_hull_create(const double* points, int32_t count, sap_hull* out, s
     return sap_fail(error, SAP_STATUS_ARGUMENT, "has %d vertices, but a hull needs at least 4",
                     (int)count);
   }
-  work w = {.count = count};
-  w.points = sap_allocate(3 * (size_t)count, sizeof *w.points);
-  const sap_status status = w.points != NULL
-                                ? build_hull(&w, points, out, error)
-                                : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: convex hull");
-  clear_work(&w);
+  work w = {.count = count, .pool.owner = "convex hull"};
+  out->pool.owner = "convex hull";
+  const sap_status status = build_hull(&w, points, out, error);
+  sap_pool_free(&w.pool);
   if (status != SAP_STATUS_OK) {
     sap_hull_clear(out);
   }

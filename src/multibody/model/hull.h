@@ -5,12 +5,13 @@
 #ifndef SAP_MULTIBODY_MODEL_HULL_H
 #define SAP_MULTIBODY_MODEL_HULL_H
 
-#include "core/error.h"
+#include "core/pool.h"
 
 // Relative to the largest half extent of the points; single precision has 6e-8.
 #define SAP_HULL_FLATNESS 1e-6
 
 typedef struct sap_hull {
+  sap_pool pool;  // of all arrays below
   int32_t nvertices, nfaces;
   double* vertices;         // the points that are corners, in their order           (3 nvertices)
   int32_t* neighbor_start;  // into neighbors                                        (nvertices + 1)

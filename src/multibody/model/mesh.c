@@ -286,11 +286,7 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
     return status;
   }
   builder->hulls[builder->nmeshes] = hull;
-  if (id != NULL) {
-    *id = builder->nmeshes;
-  }
-  ++builder->nmeshes;
-  return SAP_STATUS_OK;
+  return sap_builder_finish(&builder->nmeshes, id);
 }
 
 static sap_status allocate_hulls(const sap_builder* builder, sap_model* model, sap_error* error) {
@@ -305,18 +301,13 @@ static sap_status allocate_hulls(const sap_builder* builder, sap_model* model, s
   if (neighbors > INT32_MAX || corners > INT32_MAX || vertices > INT32_MAX / 3) {
     return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");
   }
-  model->meshes = sap_allocate((size_t)builder->nmeshes, sizeof *model->meshes);
-  model->mesh_vertices = sap_allocate(3 * vertices, sizeof *model->mesh_vertices);
-  model->mesh_neighbor_start = sap_allocate(vertices + 1, sizeof *model->mesh_neighbor_start);
-  model->mesh_neighbors = sap_allocate(neighbors, sizeof *model->mesh_neighbors);
-  model->mesh_planes = sap_allocate(4 * faces, sizeof *model->mesh_planes);
-  model->mesh_face_start = sap_allocate(faces + 1, sizeof *model->mesh_face_start);
-  model->mesh_face_vertices = sap_allocate(corners, sizeof *model->mesh_face_vertices);
-  if (model->meshes == NULL || model->mesh_vertices == NULL || model->mesh_neighbor_start == NULL ||
-      model->mesh_neighbors == NULL || model->mesh_planes == NULL ||
-      model->mesh_face_start == NULL || model->mesh_face_vertices == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: meshes");
-  }
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->meshes, builder->nmeshes, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_vertices, 3 * vertices, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_neighbor_start, vertices + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_neighbors, neighbors, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_planes, 4 * faces, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_face_start, faces + 1, error));
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_face_vertices, corners, error));
   return SAP_STATUS_OK;
 }
 

@@ -87,47 +87,8 @@ void sap_model_destroy(sap_model* model) {
   for (int kind = 0; kind < SAP_ELEMENT_COUNT; ++kind) {
     sap_names_clear(&model->names[kind]);
   }
-  void* const owned[] = {(char*)model->options.name,
-                         model->bodies,
-                         model->body_order,
-                         model->joints,
-                         model->body_joints,
-                         model->shapes,
-                         model->tendons,
-                         model->tendon_joints,
-                         model->tendon_coefficients,
-                         model->tendon_point_bodies,
-                         model->tendon_points,
-                         model->tendon_wraps,
-                         model->actuators,
-                         model->equalities,
-                         model->springs,
-                         model->bushings,
-                         model->pairs,
-                         model->meshes,
-                         model->mesh_vertices,
-                         model->mesh_neighbor_start,
-                         model->mesh_neighbors,
-                         model->mesh_planes,
-                         model->mesh_face_start,
-                         model->mesh_face_vertices,
-                         model->exclusions,
-                         model->tree_sizes,
-                         model->tree_dofs,
-                         model->dof_body,
-                         model->dof_joint,
-                         model->dof_parent,
-                         model->dof_tree,
-                         model->dof_inertia,
-                         model->q_default,
-                         model->key_t,
-                         model->key_q,
-                         model->key_v,
-                         model->key_control,
-                         model->key_act};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
-    sap_free(owned[i]);
-  }
+  sap_free((char*)model->options.name);
+  sap_pool_free(&model->pool);
   sap_free(model);
 }
 

@@ -8,6 +8,7 @@
 #include <sapstep/model.h>
 
 #include "core/name_map.h"
+#include "core/pool.h"
 
 typedef struct sap_model_body {
   SAP_BODY_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
@@ -63,6 +64,7 @@ struct sap_model {
   atomic_int holders;         // besides the creator
   sap_model_options options;  // options.name is owned
   sap_model_sizes sizes;
+  sap_pool pool;  // of all arrays below
 
   sap_model_body* bodies;        // by body id, the builder's                      (bodies)
   int32_t* body_order;           // body ids, depth first, parents before children (bodies)

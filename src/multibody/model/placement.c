@@ -9,31 +9,35 @@
 
 #include <string.h>
 
-#include "core/memory.h"
 #include "multibody/model/drive.h"
 #include "multibody/model/joint_motion.h"
 #include "multibody/model/path.h"
 
+static sap_status allocate_placed(sap_placed* placed, sap_error* error) {
+  const int32_t bodies = placed->model->sizes.bodies, nv = placed->model->sizes.nv;
+  sap_pool* pool = &placed->pool;
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->q, placed->model->sizes.nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->p_WB, 3 * (size_t)bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->q_WB, 4 * (size_t)bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->R_WB, 9 * (size_t)bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->S, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->root, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->wanted, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->gradient, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->response, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->inertia, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->force, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->U, nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &placed->D, nv, error));
+  return SAP_POOL_ADD(pool, &placed->u, nv, error);
+}
+
 sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_error* error) {
-  const size_t bodies = (size_t)model->sizes.bodies, nv = (size_t)model->sizes.nv;
-  *placed = (sap_placed){.model = model};
-  const bool made = (placed->q = sap_allocate((size_t)model->sizes.nq, sizeof(double))) != NULL &&
-                    (placed->p_WB = sap_allocate(3 * bodies, sizeof(double))) != NULL &&
-                    (placed->q_WB = sap_allocate(4 * bodies, sizeof(double))) != NULL &&
-                    (placed->R_WB = sap_allocate(9 * bodies, sizeof(double))) != NULL &&
-                    (placed->S = sap_allocate(nv, sizeof *placed->S)) != NULL &&
-                    (placed->root = sap_allocate(bodies, sizeof(int32_t))) != NULL &&
-                    (placed->wanted = sap_allocate(bodies, sizeof(bool))) != NULL &&
-                    (placed->gradient = sap_allocate(nv, sizeof(double))) != NULL &&
-                    (placed->response = sap_allocate(nv, sizeof(double))) != NULL &&
-                    (placed->inertia = sap_allocate(bodies, sizeof *placed->inertia)) != NULL &&
-                    (placed->force = sap_allocate(bodies, sizeof *placed->force)) != NULL &&
-                    (placed->U = sap_allocate(nv, sizeof *placed->U)) != NULL &&
-                    (placed->D = sap_allocate(nv, sizeof(double))) != NULL &&
-                    (placed->u = sap_allocate(nv, sizeof(double))) != NULL;
-  if (!made) {
+  *placed = (sap_placed){.model = model, .pool.owner = "actuators"};
+  const sap_status status = allocate_placed(placed, error);
+  if (status != SAP_STATUS_OK) {
     sap_placed_clear(placed);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: actuators");
+    return status;
   }
   memcpy(placed->q, model->q_default, (size_t)model->sizes.nq * sizeof(double));
   placed->root[0] = -1;
@@ -50,13 +54,7 @@ sap_status sap_placed_create(const sap_model* model, sap_placed* placed, sap_err
 }
 
 void sap_placed_clear(sap_placed* placed) {
-  void* const owned[] = {placed->q,        placed->p_WB,    placed->q_WB,   placed->R_WB,
-                         placed->S,        placed->root,    placed->wanted, placed->gradient,
-                         placed->response, placed->inertia, placed->force,  placed->U,
-                         placed->D,        placed->u};
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
-    sap_free(owned[i]);
-  }
+  sap_pool_free(&placed->pool);
   *placed = (sap_placed){0};
 }
 

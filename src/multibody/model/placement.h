@@ -8,10 +8,11 @@
 
 typedef struct sap_placed {
   const sap_model* model;
-  double* q;     // of hinge and slide joints, by q_start; ball: quaternion; free: the default (nq)
-  double* p_WB;  //                                                                     (3 bodies)
-  double* q_WB;  //                                                                     (4 bodies)
-  double* R_WB;  //                                                                     (9 bodies)
+  sap_pool pool;  // of all arrays below
+  double* q;      // of hinge and slide joints, by q_start; ball: quaternion; free: the default (nq)
+  double* p_WB;   //                                                                     (3 bodies)
+  double* q_WB;   //                                                                     (4 bodies)
+  double* R_WB;   //                                                                     (9 bodies)
   double (*S)[6];    // directions of the dofs in world axes about O, the origin of the tree's first
                      // body                                                              (nv)
   int32_t* root;     // the first body of the tree of each body, -1: does not move      (bodies)

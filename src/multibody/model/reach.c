@@ -7,7 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
 #include "math/quaternion.h"
 #include "multibody/model/placement.h"
 
@@ -89,23 +88,18 @@ static void follow_couplings(const sap_model* model, bool* moves) {
 
 // Finds the joints (joints) that change the length; a coupled joint counts as the joint that leads
 // it.
-static sap_status find_joints(const sap_model* model, const sap_model_actuator* actuator,
-                              bool* moves, sap_error* error) {
+static sap_status find_joints(sap_pool* pool, const sap_model* model,
+                              const sap_model_actuator* actuator, bool* moves, sap_error* error) {
   const int32_t npoints = actuator->transmission == SAP_TRANSMISSION_TENDON
                               ? model->tendons[actuator->target].npoints
                               : 0;
-  bool* scratch = sap_allocate((size_t)model->sizes.joints, sizeof *scratch);
-  int32_t* bodies = sap_allocate(2 * (size_t)npoints + 2, sizeof *bodies);
-  sap_status status = SAP_STATUS_OK;
-  if (scratch == NULL || bodies == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: range of an actuator");
-  } else {
-    mark_joints(model, actuator, bodies, moves, scratch);
-    follow_couplings(model, moves);
-  }
-  sap_free(scratch);
-  sap_free(bodies);
-  return status;
+  bool* scratch;
+  int32_t* bodies;
+  SAP_TRY(SAP_POOL_ADD(pool, &scratch, model->sizes.joints, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &bodies, 2 * (size_t)npoints + 2, error));
+  mark_joints(model, actuator, bodies, moves, scratch);
+  follow_couplings(model, moves);
+  return SAP_STATUS_OK;
 }
 
 enum {
@@ -327,7 +321,7 @@ static void set_wanted(sap_placed* placed, const sap_model_actuator* a) {
   }
 }
 
-static void measure(search* s, const bool* moves, double range[2]) {
+static void measure_range(search* s, const bool* moves, double range[2]) {
   sap_placed* placed = s->placed;
   const sap_model* model = placed->model;
   if (!list_variables(s, moves)) {
@@ -342,28 +336,24 @@ static void measure(search* s, const bool* moves, double range[2]) {
   memset(placed->wanted, true, (size_t)model->sizes.bodies * sizeof *placed->wanted);
 }
 
+static sap_status find_reach(sap_pool* pool, sap_placed* placed, const sap_model_actuator* actuator,
+                             double range[2], sap_error* error) {
+  const size_t joints = (size_t)placed->model->sizes.joints, most = 3 * joints + 1;
+  search s = {.placed = placed, .actuator = actuator};
+  bool* moves;
+  SAP_TRY(SAP_POOL_ADD(pool, &moves, joints, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &s.variables, most, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &s.x, most, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &s.starts, STARTS * most, error));
+  SAP_TRY(find_joints(pool, placed->model, actuator, moves, error));
+  measure_range(&s, moves, range);
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_find_reach(sap_placed* placed, const sap_model_actuator* actuator, double range[2],
                           sap_error* error) {
-  const sap_model* model = placed->model;
-  const size_t joints = (size_t)model->sizes.joints, most = 3 * joints + 1;
-  search s = {.placed = placed, .actuator = actuator};
-  bool* moves = sap_allocate(joints, sizeof *moves);
-  s.variables = sap_allocate(most, sizeof *s.variables);
-  s.x = sap_allocate(most, sizeof *s.x);
-  s.starts = sap_allocate(STARTS * most, sizeof *s.starts);
-  sap_status status = SAP_STATUS_OK;
-  if (moves == NULL || s.variables == NULL || s.x == NULL || s.starts == NULL) {
-    status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: range of an actuator");
-  }
-  if (status == SAP_STATUS_OK) {
-    status = find_joints(model, actuator, moves, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    measure(&s, moves, range);
-  }
-  sap_free(moves);
-  sap_free(s.variables);
-  sap_free(s.x);
-  sap_free(s.starts);
+  sap_pool pool = {.owner = "range of an actuator"};
+  const sap_status status = find_reach(&pool, placed, actuator, range, error);
+  sap_pool_free(&pool);
   return status;
 }
