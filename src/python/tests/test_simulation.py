@@ -58,7 +58,7 @@ def test_failed_step_leaves_the_state():
         ({"path": "none.xml"}, "none.xml"),
         ({"path": SCENES / "falling_box.xml", "dt": -1}, "dt"),
         ({"path": SCENES / "falling_box.xml", "scheme": "euler"}, "midpoint"),
-        ({"path": SCENES / "falling_box.xml", "solver": "x"}, "there is: sap"),
+        ({"path": SCENES / "falling_box.xml", "solver": "x"}, "available: sap"),
         ({"path": SCENES / "falling_box.xml", "keyframe": "home"}, "keyframe"),
     ],
 )
