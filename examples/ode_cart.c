@@ -143,13 +143,13 @@ static sap_status add_hinge(const engine* e, int i) {
       g0[k] = anchor[1][k] - anchor[0][k];
     }
   }
-  sap_soft_block joint = {.nrows = 3,
-                          .ntrees = 2,
-                          .trees = trees,
-                          .jacobians = jacobians,
-                          .g0 = g0,
-                          .stiffness = (double)INFINITY};
-  sap_status status = sap_problem_add_soft(e->problem, &joint, e->regularization, e->error);
+  sap_compliant_block joint = {.nrows = 3,
+                               .ntrees = 2,
+                               .trees = trees,
+                               .jacobians = jacobians,
+                               .g0 = g0,
+                               .stiffness = (double)INFINITY};
+  sap_status status = sap_problem_add_compliant(e->problem, &joint, e->regularization, e->error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -163,7 +163,7 @@ static sap_status add_hinge(const engine* e, int i) {
     g0[row] = dCalcVectorDot3(across[row], miss);
   }
   joint.nrows = 2;
-  status = sap_problem_add_soft(e->problem, &joint, e->regularization, e->error);
+  status = sap_problem_add_compliant(e->problem, &joint, e->regularization, e->error);
   if (status != SAP_STATUS_OK || e->brake == 0.0) {
     return status;
   }

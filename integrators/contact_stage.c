@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "problem/law.h"
+#include "problem/matrix.h"
 #include "problem/problem_data.h"
 
 // A solve that reaches the iteration limit or stalls is accepted if castro's momentum error (32) is
@@ -97,7 +99,6 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
                                       const sap_free_motion* free_motion,
                                       const sap_step_context* step, sap_error* error) {
   sap_problem* problem = stage->problem;
-  const double* v0 = step->v0_free;
   SAP_TRY(sap_problem_begin(problem, step->dt, system->ntrees, system->tree_sizes, error));
   if (system->constraints == NULL) {
     return SAP_STATUS_OK;
@@ -105,10 +106,15 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   SAP_TRY(set_momentum_matrix(problem, system, free_motion, error));
   SAP_TRY(sap_problem_set_v_star(problem, free_motion->v_star, error));
   SAP_TRY(sap_problem_set_v_guess(problem, step->v_guess, error));
-  SAP_TRY(sap_problem_set_contact_model(problem, options->contact_model, error));
-  SAP_TRY(step->rigid
-              ? sap_problem_set_rigid(problem, options->restitution, options->baumgarte, v0, error)
-              : sap_problem_set_stage(problem, step->stage_theta, step->stage_theta_vq, v0, error));
+  const sap_contact_scheme scheme = {
+      .theta = step->rigid ? 1.0 : step->stage_theta,
+      .theta_vq = step->rigid ? 1.0 : step->stage_theta_vq,
+      .rigid = step->rigid,
+      .restitution = step->rigid ? options->restitution : 0.0,
+      .baumgarte = step->rigid ? options->baumgarte : 0.0,
+      .model = step->rigid ? SAP_CONTACT_BY_MATERIAL : options->contact_model,
+      .v0 = step->v0_free};
+  SAP_TRY(sap_problem_set_law(problem, &scheme, error));
   sap_problem_forbid_gliding(problem, stage->glides);
   sap_error local = {0};
   const int code = system->constraints(system->context, step, problem, &local);

@@ -9,6 +9,8 @@
 #include "contact/cone.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "problem/blocks.h"
+#include "problem/factor.h"
 #include "problem/problem_data.h"
 
 // s = min(1, change/(IMPACT_SHARE pushed)) min(1, PUSHED_SHARE pushed/change). A smaller

@@ -14,6 +14,7 @@
 
 #include "core/clock.h"
 #include "core/memory.h"
+#include "problem/factor.h"
 #include "problem/problem_data.h"
 
 enum { COUNT_MAX = 12 };  // solutions beyond the first

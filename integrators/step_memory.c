@@ -6,6 +6,7 @@
 
 #include "core/archive.h"
 #include "integrators/stepper.h"
+#include "problem/law.h"
 #include "problem/problem_data.h"
 #include "solvers/registry.h"
 

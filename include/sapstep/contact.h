@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Physical contact parameters, how those of two bodies combine, and what they become in the
-// convex problem: regularization R and stabilization velocity v_hat.
+// Physical contact parameters, how those of two bodies combine, and the regularization R and
+// stabilization velocity v_hat that follow in the convex problem.
 #ifndef SAPSTEP_CONTACT_H
 #define SAPSTEP_CONTACT_H
 
@@ -10,35 +10,41 @@
 extern "C" {
 #endif
 
-// The law of a contact. SAP's is a cone constraint: linear damping by tau_d, and a sliding body
-// glides at a height of (dt + tau_d) mu |v_t|. The others are "irrotational contact fields"
-// (Castro, Han, Masterjohn, arXiv 2312.03908), impulses that are the gradient of a convex
-// potential, with the damping of Hunt and Crossley by d; primal solver only. With s = |v_t| and the
-// regularized distance
-//   h(s) = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond    (h' = min(s/v_s, 1))
-//   n(z) = (v_hat - z)+ (1 - d z)+/Rn,  v_hat = -phi0/dt,  Rn = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
-// similar  gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s
-//          glides at a height of dt mu |v_t|: a body that starts to slide is still thrown up
-// lagged   gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the last step
-//          no gliding, Coulomb's law but for the delay of n0; where gamma_n then differs much from
-//          n0 (an impact, a new contact), the stepper solves once more with gamma_n for n0
-// In both a contact within its cone creeps with less than v_s. Rn is SAP's near-rigid limit, castro
-// (29): k above 4 pi^2/(beta^2 dt^2 w), which lets the contact vibrate once per beta steps, counts
-// as that; so any k may be given at any dt.
+// The model of a compliant contact.
+//
+// sap      A cone constraint with linear damping by tau_d. A sliding body glides at a height of
+//          (dt + tau_d) mu |v_t|.
+// similar, lagged
+//          "Irrotational contact fields" (Castro, Han, Masterjohn, arXiv 2312.03908): the impulse is
+//          the gradient of a convex potential, with the damping of Hunt and Crossley by d. Primal
+//          solver only. With s = |v_t| and the regularized distance h,
+//            h(s)  = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond      h' = min(s/v_s, 1)
+//            n(z)  = (v_hat - z)+ (1 - d z)+/Rn
+//            v_hat = -phi0/dt
+//            Rn    = max(beta^2/(4 pi^2) w, 1/(dt^2 k))
+// similar    gamma_n = n(v_n - mu h(s)),  gamma_t = -mu gamma_n h'(s) v_t/s
+//            Glides at a height of dt mu |v_t|: a body that starts to slide is still thrown up.
+// lagged     gamma_n = n(v_n),  gamma_t = -mu n0 h'(s) v_t/s,  n0: gamma_n of the previous step
+//            No gliding; Coulomb's law except for the delay of n0. If gamma_n differs much from n0
+//            (an impact, a new contact), the stepper solves once more with gamma_n for n0.
+//
+// In both a contact inside its cone creeps more slowly than v_s. Rn is SAP's near-rigid limit,
+// castro (29): k above 4 pi^2/(beta^2 dt^2 w), at which the contact vibrates once per beta steps,
+// acts like that value. Any k may therefore be used at any dt.
 #define SAP_CONTACT_MODEL_LIST(X) \
   X(SAP, "sap")                   \
   X(SIMILAR, "similar")           \
   X(LAGGED, "lagged")
 
 typedef enum sap_contact_model {
-  SAP_CONTACT_BY_MATERIAL = -1,  // of a problem or a stepper: each contact as its material says
+  SAP_CONTACT_BY_MATERIAL = -1,  // in schemes and stepper options: each contact's material decides
 #define SAP_X(name, text) SAP_CONTACT_##name,
   SAP_CONTACT_MODEL_LIST(SAP_X)
 #undef SAP_X
       SAP_CONTACT_MODEL_COUNT
 } sap_contact_model;
 typedef sap_contact_model sap_type_contact_model;
-// "sap", "similar", "lagged"; never NULL, also for a value that is none.
+// Returns "sap", "similar" or "lagged"; never NULL, also for an invalid value.
 SAP_API const char* sap_contact_model_text(sap_contact_model model);
 
 // Members of a struct from a list of its fields, as in SAP_MATERIAL_FIELDS.
@@ -55,11 +61,11 @@ SAP_API const char* sap_contact_model_text(sap_contact_model model);
   /* mu [-] */                                                                                     \
   FIELD(double, friction, 0.5, NOT_NEGATIVE)                                                       \
   FIELD(sap_contact_model, model, SAP_CONTACT_SAP, OWN)                                            \
-  /* not for SAP's model: d [s/m]; nothing leaves a contact faster than 1/d */                     \
+  /* similar and lagged: d [s/m]; nothing leaves a contact faster than 1/d */                     \
   FIELD(double, dissipation, 20.0, NOT_NEGATIVE)                                                   \
-  /* not for SAP's model: v_s [m/s]; 0: 1e-4 */                                                    \
+  /* similar and lagged: v_s [m/s]; 0: 1e-4 */                                                    \
   FIELD(double, stiction_tolerance, 1e-4, NOT_NEGATIVE)                                            \
-  /* not for SAP's model: mu of a contact that slips less than v_s at the start of a step [-]; it  \
+  /* similar and lagged: mu of a contact that slips less than v_s at the start of a step [-]; it  \
      falls to `friction` until 3 v_s. Below `friction`: the same as `friction` */                  \
   FIELD(double, static_friction, 0.0, NOT_NEGATIVE)
 // clang-format on
@@ -69,7 +75,7 @@ typedef struct sap_material {
   SAP_MATERIAL_FIELDS(SAP_FIELD)
 } sap_material;
 
-// How mu of a pair follows from that of its two surfaces.
+// How mu of a pair follows from mu of its two surfaces.
 typedef enum sap_friction_rule {
   SAP_FRICTION_HARMONIC,  // 2 muA muB / (muA + muB): URDF and C models
   SAP_FRICTION_MAXIMUM,   // MuJoCo's, for equal priorities
@@ -78,16 +84,16 @@ typedef enum sap_friction_rule {
 // Returns the defaults of the list.
 SAP_API sap_material sap_material_default(void);
 
-// mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
+// Returns mu (or a torsional or rolling coefficient) of a pair by `rule`; both >= 0.
 SAP_API double sap_friction_combine(double a, double b, sap_friction_rule rule);
 
 // Returns a material that overrides nothing: NaN in all fields, SAP_CONTACT_BY_MATERIAL.
 SAP_API sap_material sap_material_unset(void);
 
-// Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by compliance,
-// (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's values;
-// two infinite ones give an infinite k and the mean of the times. d as tau_d, static mu as mu; the
-// larger v_s; the later model of the list.
+// Combines two surfaces. Springs in series: k = kA kB/(kA + kB); tau_d is the mean weighted by
+// compliance, (kB tauA + kA tauB)/(kA + kB); mu by `rule`. An infinite stiffness leaves the other's
+// values; two infinite ones give an infinite k and the mean of the times. d like tau_d, static mu
+// like mu; the larger v_s; the later model of the list.
 SAP_API sap_status sap_material_combine(const sap_material* a, const sap_material* b,
                                         sap_friction_rule rule, sap_material* out,
                                         sap_error* error);
@@ -103,33 +109,66 @@ typedef struct sap_regularization {
 #undef SAP_X
 } sap_regularization;
 
-// beta 1, sigma 1e-3.
+// Returns beta 1, sigma 1e-3.
 SAP_API sap_regularization sap_regularization_default(void);
 
-// R and v_hat of one contact, rows [t1, t2, n]:
-//   Rn = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d))),  Rt = sigma w            castro (29)-(30)
+// Computes R and v_hat of one contact at the end of the step, rows [t1, t2, n]:
+//   Rn    = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))                     castro (29)
+//   Rt    = sigma w                                                           castro (30)
 //   v_hat = (0, 0, -phi0/(dt + tau_d))
-// w [1/kg] is the Delassus scale |W_ii|_F/3. Fails (ARGUMENT) unless dt > 0, w > 0, k > 0,
-// tau_d >= 0, mu >= 0, sigma > 0 and R > 0; (NOT_FINITE) for NaN or an infinite number other
+// w [1/kg] is the Delassus scale |W_ii|_F/3. Fails with ARGUMENT unless dt > 0, w > 0, k > 0,
+// tau_d >= 0, mu >= 0, sigma > 0 and R > 0; with NOT_FINITE for NaN or an infinite number other
 // than k.
 SAP_API sap_status sap_contact_regularize(const sap_material* pair,
                                           const sap_regularization* regularization, double dt,
                                           double phi0, double w, double R[3], double v_hat[3],
                                           sap_error* error);
 
+// The law by which contacts and compliant rows of a problem act: compliant, evaluated at one point
+// of the step, or rigid.
+//
+// Compliant: at the end of the step (theta = theta_vq = 1) or, with both in [1/2, 1], at the
+// scheme's theta point: second order for the midpoint rule. Stiff rows that the step does not
+// resolve, new impacts, sticking friction, and similar and lagged contacts are evaluated at the end
+// in any case.
+//
+// Rigid: at the level of velocities, as in Moreau-Jean time stepping. R = 0 and, with the gap (or
+// error) g0 and its rate at the start of the step,
+//   contacts        v_n >= -e min(v_n0, 0) + b (-g0)/dt  where they touch; before,
+//                   v_n >= -g0/dt, or v_n >= -e v_n0 if e > 0 and v_n0 closes the gap in the step
+//   limits          the same with e = 0
+//   bilateral rows  v = -b g0/dt
+// Needs a solver that accepts R = 0.
+typedef struct sap_contact_scheme {
+  double theta, theta_vq;   // [1/2, 1]; rigid: both 1                               (1)
+  bool rigid;               //                                                       (false)
+  double restitution;       // e, [0, 1]; compliant: 0                               (0)
+  double baumgarte;         // b, [0, 1]; compliant: 0                               (0)
+  sap_contact_model model;  // of all contacts; rigid: BY_MATERIAL, without effect   (BY_MATERIAL)
+  const double* v0;         // velocities at the start of the step (nv). NULL only if compliant at
+                            // the end of the step: slip and normal speed are then 0 in static
+                            // friction and in n0 of new lagged contacts             (NULL)
+} sap_contact_scheme;
+
+// Returns the values in parentheses above.
+SAP_API sap_contact_scheme sap_contact_scheme_default(void);
+
 // Friction of a contact with `nrows` rows [t1 t2 n spin roll1 roll2], 3 (sliding), 4 (and spin) or
-// 6 (and rolling): with mu_j of the rows but n, [-] for t1 and t2, [m] for spin and rolling,
+// 6 (and rolling). With mu_j of the rows except n, [-] for t1 and t2, [m] for spin and rolling,
 //   sum_j (gamma_j/mu_j)^2 <= gamma_n^2
-// In a problem the tangential rows are scaled, s_j = mu_j/mu, so that one mu is left:
-//   J_j <- s_j J_j,  gamma_j <- gamma_j/s_j,  |gamma_t| <= mu gamma_n,  R_j = Rt/s_j^2 unscaled
+// In a problem the tangential rows are scaled by s_j = mu_j/mu, which leaves one mu:
+//   J_j     <- s_j J_j
+//   gamma_j <- gamma_j/s_j
+//   |gamma_t| <= mu gamma_n
+//   R_j     = Rt/s_j^2 unscaled
 // mu is the larger of t1's and t2's; 1 where both are 0 and others are not. A row of mu_j = 0
 // becomes zero. Without any friction mu = 0 and all s_j = 1. friction: mu_j of [t1 t2 spin roll1
 // roll2] (nrows - 1), each >= 0. Sets scales of all rows, 1 for n, (nrows); returns mu.
 SAP_API double sap_friction_scales(const double* friction, int32_t nrows, double* scales);
 
-// Surfaces that are this near touch: part of the smaller shape's radius, above the round-off of
-// poses and of the single precision that meshes often have. At 0 alone shapes that are put to touch
-// would have contact by chance.
+// Surfaces touch within this part of the smaller shape's radius. It is above the round-off of poses
+// and of the single precision of most meshes; with 0, shapes placed exactly in touch would have
+// contact by chance.
 #define SAP_TOUCHING 1e-7
 
 // One contact of a configuration, as collision detection finds it and the stepper reports it.

@@ -1,43 +1,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parameters of the contact models that are potentials, and the impulses they lag.
+// The contact law: R and v_hat of contacts, compliant rows and servos. Formulas in contact_law.c.
 #ifndef SAP_CONTACT_CONTACT_LAW_H
 #define SAP_CONTACT_CONTACT_LAW_H
 
-#include <sapstep/contact.h>
+#include <sapstep/problem.h>
 
-#include "core/hash_map.h"
+#include "contact/cone.h"
 
-// A contact when a step begins.
-typedef struct sap_contact_start {
+// Settings that all laws of a problem share.
+typedef struct sap_law_settings {
+  double dt;
+  const sap_contact_scheme* scheme;
   const sap_regularization* regularization;
-  double dt, phi0;
-  double w;             // Delassus scale [1/kg]
-  double friction;      // mu [-]; the material's may be of other rows
-  double normal_speed;  // of approach < 0 [m/s]
-  double free_speed;    // the same of the free motion v*
-  double slip;          // >= 0 [m/s]
-} sap_contact_start;
+} sap_law_settings;
 
-typedef struct sap_potential_law {
-  double Rn, v_hat;
-  double friction;     // at this slip [-]
+// One contact at the start of a step; its rows [t1 t2 n spin roll1 roll2] are scaled by `scales`.
+typedef struct sap_law_contact {
+  const sap_material* material;  // of the pair
+  sap_contact_model model;       // decides, not the material's
+  double phi0;                   // signed distance [m]
+  double gap_change;             // of the theta point, see sap_contact_block [m]
+  double w;                      // Delassus scale [1/kg]
+  double friction;               // mu of the scaled rows [-]
+  int32_t nrows;
+  const double* scales;            // of rows                                           (nrows)
+  const double* surface_velocity;  // [t1 t2 spin], unscaled [m/s], [rad/s]
+  const double* velocity_change;   // from J v to the end of the step [t1 t2 n], unscaled [m/s]
+  const double* vc0;      // J v0; NULL where sap_law_needs_v0 is false                  (nrows)
+  const double* vc_star;  // J v*; similar and lagged only                              (nrows)
+} sap_law_contact;
+
+typedef struct sap_law_rows {
+  double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX];
+  bool within;      // the law acts at the theta point, not at the end of the step
+  double slip;      // within: |g_t| expected, 0 where the contact sticks [m/s]
+  double friction;  // mu, static friction included [-]
+  // Similar and lagged only:
   double slip_speed;   // v_s [m/s]
-  double new_impulse;  // n0 of a contact that the last step knew nothing of [N s]
-} sap_potential_law;
+  double new_impulse;  // n0 of a contact without one from the step before [N s]
+} sap_law_rows;
 
-// Laws in sapstep/contact.h, evaluated at the end of the step. fails: ARGUMENT, NOT_FINITE.
-sap_status sap_contact_potential(const sap_material* pair, const sap_contact_start* start,
-                                 sap_potential_law* law, sap_error* error);
+// True if the law reads vc0.
+bool sap_law_needs_v0(const sap_contact_scheme* scheme, sap_contact_model model);
 
-// Normal forces of the last step's lagged contacts by key. Start with {0}.
-typedef struct sap_lag_memory {
-  sap_hash_map keys;
-  double* forces;  // [N]  (count)
-  int32_t count, capacity;
-} sap_lag_memory;
+// Computes the law of a contact. Fails with ARGUMENT or NOT_FINITE for parameters out of range and
+// for R that overflows or is 0 without a rigid scheme.
+sap_status sap_law_contact_rows(const sap_law_settings* settings, const sap_law_contact* contact,
+                                sap_law_rows* rows, sap_error* error);
 
-sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error);
-// Returns the contact's force, or NULL.
-const double* sap_lag_memory_find(const sap_lag_memory* memory, uint64_t key);
+// Computes R and v_hat of a row of a limit or bilateral constraint. Fails with ARGUMENT or
+// NOT_FINITE.
+sap_status sap_law_row(const sap_law_settings* settings, const sap_compliant_row* row, double* R,
+                       double* v_hat, sap_error* error);
+// Computes the law of a row that acts at the theta point; returns false and changes nothing where
+// the row acts at the end of the step.
+bool sap_law_theta_row(const sap_law_settings* settings, const sap_compliant_row* row, double* R,
+                       double* v_hat);
+
+// R of a rigid bilateral row relative to w. A loop of mass m opens under a load F by the order of
+// F/m dt (dt + tau_d) times this, and H = A + J' R^-1 J still keeps nine digits.
+#define SAP_RIGID_ROW 1e-6
+// The same at the recovery speed, as soft as MuJoCo's constraints are.
+#define SAP_GIVING_ROW 0.1
+
+// Computes the law of a rigid bilateral row.
+void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R, double* v_hat);
+
+// A servo: force = offset - kp l - kd dl/dt of a length l, between bounds.
+typedef struct sap_law_servo {
+  double offset, kp, kd;
+  double length0, rate0;  // l at the start of the step, J v0
+  double w;               // Delassus scale of the row
+} sap_law_servo;
+
+// Computes R and v_hat of a servo's row.
+void sap_law_servo_row(const sap_law_settings* settings, const sap_law_servo* servo, double* R,
+                       double* v_hat);
 
 #endif

@@ -11,17 +11,32 @@ void* sap_allocate(size_t count, size_t size);
 void sap_free(void* memory);
 char* sap_duplicate_string(const char* text);  // NULL for NULL and for lack of memory
 
-// Makes room for `needed` elements of `size` bytes in the array whose pointer stands at the address
-// `array` and whose capacity is *capacity; grows by at least a half, keeps the contents, zeroes
-// what is new. On failure all stays as it was.
-sap_status sap_grow(void* array, int32_t* capacity, int32_t needed, size_t size, sap_error* error);
+// Makes room for `needed` elements of `size` bytes in an array; `array` is the address of its
+// pointer. Grows by at least a half, keeps the contents, zeroes the new elements. Fails with MEMORY,
+// also for counts beyond int32_t; nothing changes then.
+sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size, sap_error* error);
 // The same, sized by the pointer: SAP_GROW(&p->blocks, &p->block_capacity, n, error)
-// It is asked for every block of every step, mostly in vain: the common answer costs no call.
-// `needed` is evaluated twice.
+// Hot path: usually there is room already, which costs no call. `needed` is evaluated twice.
 #define SAP_GROW(array, capacity, needed, error)                \
   (*(array) != NULL && (needed) >= 0 && (needed) <= *(capacity) \
        ? SAP_STATUS_OK                                          \
        : sap_grow((array), (capacity), (needed), sizeof(**(array)), (error)))
+
+// One of several arrays that grow together and share one capacity.
+typedef struct sap_array {
+  void* array;  // address of the array's pointer
+  size_t size;  // bytes of an element
+} sap_array;
+#define SAP_ARRAY(pointer) \
+  { &(pointer), sizeof *(pointer) }
+
+// Makes room for `needed` elements in each of `count` arrays; grows by at least a half, keeps the
+// contents, zeroes the new elements. Fails with MEMORY; no array has changed then. Hot callers test
+// needed <= *capacity and the first pointer themselves.
+sap_status sap_arrays_reserve(const sap_array* arrays, size_t count, int32_t* capacity,
+                              int64_t needed, sap_error* error);
+// Frees the arrays; their pointers become NULL.
+void sap_arrays_free(const sap_array* arrays, size_t count);
 
 // Tests wrap the allocator to count calls and to make the n-th one fail: all heap calls of the
 // library itself go through malloc, calloc, realloc, aligned_alloc and free, nothing else.

@@ -286,8 +286,8 @@ sap_status sap_mj_add_slot(sap_mj* a, int32_t contact, int32_t first, int32_t co
 uint64_t sap_mj_key(const sap_mj* a, int32_t kind, int32_t first, int32_t second, int32_t ordinal);
 // limits.c
 // One unilateral row on a->block_trees, that of the last slot.
-sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, const sap_soft_row* row, uint64_t key,
-                               sap_error* error);
+sap_status sap_mj_add_compliant_row(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
+                                    uint64_t key, sap_error* error);
 // A row within bounds on what sap_mj_gather gathered.
 typedef struct sap_mj_box {
   double R, v_hat, lower, upper;

@@ -137,11 +137,11 @@ static sap_status add_contact(sap_mj* a, const mjData* d, int32_t index, sap_err
     return status;
   }
   if (c->dim == 1) {
-    sap_soft_row soft = {.stiffness = block.material.stiffness,
-                         .relaxation_time = block.material.relaxation_time,
-                         .g0 = block.phi0,
-                         .unilateral = true};
-    return sap_mj_add_soft_row(a, ntrees, &soft, block.key, error);
+    sap_compliant_row soft = {.stiffness = block.material.stiffness,
+                              .relaxation_time = block.material.relaxation_time,
+                              .g0 = block.phi0,
+                              .unilateral = true};
+    return sap_mj_add_compliant_row(a, ntrees, &soft, block.key, error);
   }
   if (c->dim > 3 || c->friction[0] != c->friction[1]) {
     block.friction = c->friction;

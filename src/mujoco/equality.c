@@ -2,7 +2,7 @@
 // Equalities as free blocks: g = efc_pos, J = efc_J. Rigid ones have R = 1e-6 w, those with a
 // stiffness (negative solref) castro's (29)-(30).
 //   v_hat = -g0/(h + tau_d) - c/h - J_mocap v_mocap,
-// rigid ones as contact/rigid_row.h has it.
+// rigid ones by contact/contact_law.c (5).
 // c = h^2/2 dJ/dt v is what a step along J v0 would miss of the motion on curved paths: without it
 // a loop in motion hangs open by h a (h + tau_d)/2. For connect and weld it is h^2/2 times the
 // difference of the anchors' accelerations at qacc = 0; for joints' polynomials theirs; not for
@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/rigid_row.h"
+#include "contact/contact_law.h"
 #include "mujoco/adapter.h"
 
 enum { ROWS_MAX = 6 };
@@ -215,17 +215,17 @@ sap_status sap_mj_add_equality(sap_mj* a, const mjData* d, int32_t first, int32_
   const double h = m->opt.timestep, *law = a->equality_law + 2 * id;
   double R[ROWS_MAX], v_hat[ROWS_MAX];
   for (int32_t r = 0; status == SAP_STATUS_OK && r < count; ++r) {
-    const sap_soft_row soft = {.stiffness = law[0],
-                               .relaxation_time = law[1],
-                               .g0 = d->efc_pos[first + r],
-                               .curvature = c[r],
-                               .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
-                               .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0};
+    const sap_compliant_row soft = {.stiffness = law[0],
+                                    .relaxation_time = law[1],
+                                    .g0 = d->efc_pos[first + r],
+                                    .curvature = c[r],
+                                    .w = w[r / 3] > 0.0 ? w[r / 3] : largest,
+                                    .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0};
     if (isinf(law[0])) {
-      sap_rigid_bilateral(&soft, h, &R[r], &v_hat[r]);
+      sap_law_rigid_row(&soft, h, &R[r], &v_hat[r]);
     } else {
       status =
-          sap_problem_soften_row(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);
+          sap_problem_compliant_law(a->problem, &a->regularization, &soft, &R[r], &v_hat[r], error);
     }
     v_hat[r] -= mocap[r];
   }

@@ -19,7 +19,7 @@ bool sap_mj_equality_is_of_flex(const mjModel* m, int32_t equality) {
 }
 
 // Stiffness and relaxation time of a row.
-static void find_law(const sap_mj* a, const mjData* d, int32_t row, sap_soft_row* soft) {
+static void find_law(const sap_mj* a, const mjData* d, int32_t row, sap_compliant_row* soft) {
   const double* law = a->equality_law + 2 * d->efc_id[row];
   soft->stiffness = law[0];
   soft->relaxation_time = law[1];
@@ -42,11 +42,11 @@ sap_status sap_mj_add_flex_equality(sap_mj* a, const mjData* d, int32_t first, i
     if (ntrees == 0) {
       continue;
     }
-    sap_soft_row soft = {.g0 = d->efc_pos[r]};
+    sap_compliant_row soft = {.g0 = d->efc_pos[r]};
     find_law(a, d, r, &soft);
     SAP_TRY(sap_mj_add_slot(a, -1, r, 1, error));
     const uint64_t key = sap_mj_key(a, SAP_MJ_KEY_FLEX_EQUALITY, d->efc_id[r], r - first, 0);
-    SAP_TRY(sap_mj_add_soft_row(a, ntrees, &soft, key, error));
+    SAP_TRY(sap_mj_add_compliant_row(a, ntrees, &soft, key, error));
   }
   return SAP_STATUS_OK;
 }

@@ -57,7 +57,9 @@ sap_status sap_mj_set_problem(sap_mj* a, const mjData* d, sap_error* error) {
   SAP_TRY(sap_problem_set_v_star(p, a->v_star, error));
   SAP_TRY(sap_problem_set_v_guess(p, guess_velocity(a, d), error));
   if (a->options.contact_model != SAP_CONTACT_SAP) {
-    SAP_TRY(sap_problem_set_stage(p, 1.0, 1.0, d->qvel, error));
+    sap_contact_scheme scheme = sap_contact_scheme_default();
+    scheme.v0 = d->qvel;
+    SAP_TRY(sap_problem_set_law(p, &scheme, error));
   }
   return SAP_STATUS_OK;
 }

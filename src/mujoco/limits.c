@@ -5,24 +5,25 @@
 #include "core/memory.h"
 #include "mujoco/adapter.h"
 
-// The recovery speed bounds v_hat = -g0/(h + tau_d) as sap_problem_soften_row does: here through
+// The recovery speed bounds v_hat = -g0/(h + tau_d) as sap_problem_compliant_law does: here through
 // g0, which nothing else depends on at the end of the step, where the adapter evaluates all laws.
-sap_status sap_mj_add_soft_row(sap_mj* a, int32_t ntrees, const sap_soft_row* row, uint64_t key,
-                               sap_error* error) {
+sap_status sap_mj_add_compliant_row(sap_mj* a, int32_t ntrees, const sap_compliant_row* row,
+                                    uint64_t key, sap_error* error) {
   const double time = a->model->opt.timestep + row->relaxation_time;
   const double furthest = -row->recovery_speed * time;  // what is made up for in a step
   const double g0 = row->recovery_speed > 0.0 && row->g0 < furthest ? furthest : row->g0;
-  const sap_soft_block block = {.nrows = 1,
-                                .ntrees = ntrees,
-                                .trees = a->block_trees,
-                                .jacobians = a->block_parts,
-                                .g0 = &g0,
-                                .stiffness = row->stiffness,
-                                .relaxation_time = row->relaxation_time,
-                                .unilateral = row->unilateral,
-                                .key = key};
+  const sap_compliant_block block = {.nrows = 1,
+                                     .ntrees = ntrees,
+                                     .trees = a->block_trees,
+                                     .jacobians = a->block_parts,
+                                     .g0 = &g0,
+                                     .stiffness = row->stiffness,
+                                     .relaxation_time = row->relaxation_time,
+                                     .unilateral = row->unilateral,
+                                     .key = key};
   const int32_t before = sap_problem_block_count(a->problem);
-  const sap_status status = sap_problem_add_soft(a->problem, &block, &a->regularization, error);
+  const sap_status status =
+      sap_problem_add_compliant(a->problem, &block, &a->regularization, error);
   if (sap_problem_block_count(a->problem) == before) {
     --a->slot_count;  // nothing of it can move
   }
@@ -60,7 +61,7 @@ static sap_mj_row simple_row(const sap_mj* a, const mjData* d, int32_t row) {
 // A limit has no impulse while J v >= v_hat = -g0/(h + tau_d). Rows that neither v0 nor v* brings
 // near that are left out, as a tenth of the range puts many into MuJoCo's list; the solution is
 // looked at afterwards, so that it is the same as with them.
-static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row, const sap_soft_row* soft,
+static bool is_far(sap_mj* a, const mjData* d, const sap_mj_row* row, const sap_compliant_row* soft,
                    double* bound) {
   static const double share = 0.5;  // of the speed that reaches the limit
   *bound = -soft->g0 / (a->model->opt.timestep + soft->relaxation_time);
@@ -91,11 +92,11 @@ sap_status sap_mj_add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   const int32_t id = d->efc_id[row];
   const double* law = (tendon ? a->tendon_limit : a->joint_limit) + 2 * id;
   const sap_mj_row source = simple_row(a, d, row);
-  sap_soft_row soft = {.stiffness = law[0],
-                       .relaxation_time = law[1],
-                       .g0 = d->efc_pos[row] - d->efc_margin[row],
-                       .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0,
-                       .unilateral = true};
+  sap_compliant_row soft = {.stiffness = law[0],
+                            .relaxation_time = law[1],
+                            .g0 = d->efc_pos[row] - d->efc_margin[row],
+                            .recovery_speed = isinf(law[0]) ? SAP_RECOVERY_SPEED : 0.0,
+                            .unilateral = true};
   double bound;
   if (is_far(a, d, &source, &soft, &bound)) {
     return leave_out(a, row, bound, error);
@@ -110,8 +111,8 @@ sap_status sap_mj_add_limit(sap_mj* a, const mjData* d, int32_t row, sap_error* 
   for (int32_t i = 0; i < source.count && side == 0; ++i) {
     side = source.values[i] > 0.0 ? 1 : source.values[i] < 0.0 ? 2 : 0;
   }
-  return sap_mj_add_soft_row(a, ntrees, &soft, sap_mj_key(a, SAP_MJ_KEY_LIMIT, id, tendon, side),
-                             error);
+  return sap_mj_add_compliant_row(a, ntrees, &soft,
+                                  sap_mj_key(a, SAP_MJ_KEY_LIMIT, id, tendon, side), error);
 }
 
 sap_status sap_mj_add_friction(sap_mj* a, const mjData* d, int32_t row, sap_error* error) {

@@ -1,13 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From a contact in physical terms to a friction cone: R and v_hat by castro (29)-(30), w of the
-// rows [t1 t2 n]; or to a potential. Where coefficients of friction differ, rows are scaled by s_j
-// = mu_j/mu, which makes the elliptic cone circular (sap_friction_scales).
+// Contacts in physical terms become blocks: checks, w of the rows [t1 t2 n], R and v_hat by the
+// contact law. Rows with several coefficients of friction are scaled by s_j = mu_j/mu, which makes
+// the elliptic cone circular (sap_friction_scales).
+//
+// Many contacts at once: each is checked, made and put to its place on its own, so several threads
+// share the work. Factors of trees, which contacts share, are computed first. Where anything
+// fails, all contacts are added again one by one, which gives the error message.
 #include <math.h>
+#include <string.h>
 
-#include "contact/cone.h"
-#include "problem/problem_data.h"
+#include "core/memory.h"
+#include "problem/blocks.h"
+#include "problem/factor.h"
+#include "problem/law.h"
 
-// J of a tree with all rows scaled: linear rows (ld 3), then angular ones (ld nrows - 3).
+// Instructions, about.
+enum {
+  CHECK_WORK = 200,
+  CONTACT_WORK = 600,  // of a contact, without its columns
+  COLUMN_WORK = 70,    // of each velocity of its trees
+  FACTOR_WORK = 8,     // of a tree's factor, times the square of its velocities
+};
+
+// Scratch memory for one contact's rows: find_room doubles, views for its trees.
+typedef struct contact_work {
+  double* scratch;
+  const double** views;
+} contact_work;
+
+static int32_t count_rows(const sap_contact_block* contact) {
+  return contact->nrows == 0 ? 3 : contact->nrows;
+}
+
+// The block of the rows [t1 t2 n].
+static sap_block linear_part(const sap_contact_block* contact) {
+  return (sap_block){.nrows = 3,
+                     .ntrees = contact->ntrees,
+                     .trees = contact->trees,
+                     .jacobians = contact->jacobians};
+}
+
+// Checks.
+
+static sap_status check_friction(const sap_problem* p, const sap_contact_block* c, int32_t nrows,
+                                 sap_error* error) {
+  if (nrows != 3 && nrows != 4 && nrows != 6) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
+                    p->nblocks, nrows);
+  }
+  if (nrows > 3 && (c->friction == NULL || c->angular == NULL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: a contact with %d rows needs friction and angular", p->nblocks,
+                    nrows);
+  }
+  for (int32_t i = 0; c->friction != NULL && i < nrows - 1; ++i) {
+    if (!isfinite(c->friction[i]) || !(c->friction[i] >= 0.0)) {
+      return sap_fail(error, isfinite(c->friction[i]) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                      "block %d: friction[%d] = %g must be finite and >= 0", p->nblocks, i,
+                      c->friction[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_motion(const sap_contact_block* c, sap_error* error) {
+  const double *u = c->surface_velocity, *dv = c->velocity_change;
+  if (isfinite(u[0] + u[1] + u[2] + dv[0] + dv[1] + dv[2] + c->gap_change)) {
+    return SAP_STATUS_OK;  // then each of them is finite
+  }
+  SAP_TRY(sap_check_numbers("surface_velocity", u, 3, error));
+  SAP_TRY(sap_check_numbers("velocity_change", dv, 3, error));
+  return isfinite(c->gap_change) ? SAP_STATUS_OK
+                                 : sap_fail(error, SAP_STATUS_NOT_FINITE,
+                                            "gap_change = %g must be finite", c->gap_change);
+}
+
+// Checks all but the linear Jacobians, which put_contact checks with their scale.
+static sap_status check_contact(const sap_problem* p, const sap_contact_block* contact,
+                                sap_error* error) {
+  const int32_t nrows = count_rows(contact);
+  sap_block part = linear_part(contact);
+  SAP_TRY(check_friction(p, contact, nrows, error));
+  const sap_status status = check_motion(contact, error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(error, "block %d", p->nblocks);
+    return status;
+  }
+  SAP_TRY(sap_problem_check_shape(p, &part, error));
+  if (nrows == 3) {
+    return SAP_STATUS_OK;
+  }
+  part.nrows = nrows - 3;
+  part.jacobians = contact->angular;
+  return sap_problem_check_jacobians(p, &part, error);
+}
+
+// One contact.
+
+// Scales J of a tree: linear rows (ld 3), then angular ones (ld nrows - 3).
 static void scale_rows(const double* linear, const double* angular, int32_t nrows, int32_t size,
                        const double* scales, double* J) {
   for (int32_t i = 0; i < size; ++i, J += nrows) {
@@ -20,9 +110,9 @@ static void scale_rows(const double* linear, const double* angular, int32_t nrow
   }
 }
 
-// The block with Jacobians of its own, in scratch memory.
+// Gives the block scaled Jacobians in scratch memory.
 static void scale_block(const sap_problem* p, const sap_contact_block* c, const double* scales,
-                        const sap_contact_work* work, sap_block* block) {
+                        const contact_work* work, sap_block* block) {
   double* J = work->scratch;
   for (int32_t t = 0; t < c->ntrees; ++t) {
     const int32_t size = p->tree_size[c->trees[t]];
@@ -34,179 +124,98 @@ static void scale_block(const sap_problem* p, const sap_contact_block* c, const 
   block->jacobians = work->views;
 }
 
-sap_status sap_problem_set_contact_model(sap_problem* p, sap_contact_model model,
-                                         sap_error* error) {
-  if (p == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_contact_model: problem is NULL");
-  }
-  if ((int)model < (int)SAP_CONTACT_BY_MATERIAL || (int)model >= (int)SAP_CONTACT_MODEL_COUNT) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
-                    (int)model);
-  }
-  p->contact_model = model;
-  return SAP_STATUS_OK;
+static sap_contact_model find_model(const sap_problem* p, const sap_contact_block* contact) {
+  return p->scheme.rigid                              ? SAP_CONTACT_SAP
+         : p->scheme.model != SAP_CONTACT_BY_MATERIAL ? p->scheme.model
+                                                      : contact->material.model;
 }
 
-static sap_set set_of(const sap_problem* p, const sap_contact_block* contact) {
-  const sap_contact_model model =
-      p->contact_model != SAP_CONTACT_BY_MATERIAL ? p->contact_model : contact->material.model;
-  return p->rigid                       ? SAP_SET_FRICTION_CONE
-         : model == SAP_CONTACT_SIMILAR ? SAP_SET_SIMILAR
-         : model == SAP_CONTACT_LAGGED  ? SAP_SET_LAGGED
-                                        : SAP_SET_FRICTION_CONE;
-}
-
-// A contact on its way into the problem; block.R and block.v_hat point into it.
-typedef struct contact_rows {
-  const sap_contact_block* contact;
-  const sap_regularization* regularization;
-  double w;  // Delassus scale
-  double R[SAP_CONE_ROWS_MAX], v_hat[SAP_CONE_ROWS_MAX], scales[SAP_CONE_ROWS_MAX];
-  sap_block block;
-} contact_rows;
-
-int64_t sap_contact_room(const sap_problem* p, int32_t nrows, int32_t ntrees,
-                         const int32_t* trees) {
-  const sap_block part = {.nrows = 3, .ntrees = ntrees, .trees = trees};
+// Doubles of scratch memory for a contact.
+static int64_t find_room(const sap_problem* p, const sap_contact_block* contact) {
+  const sap_block part = linear_part(contact);
   const int64_t scale = sap_problem_scale_room(p, &part);
   int64_t values = 0;
-  for (int32_t t = 0; t < ntrees; ++t) {
-    values += (int64_t)nrows * p->tree_size[trees[t]];
+  for (int32_t t = 0; t < contact->ntrees; ++t) {
+    values += (int64_t)count_rows(contact) * p->tree_size[contact->trees[t]];
   }
   return values > scale ? values : scale;
 }
 
-// The velocities of belts, and rows scaled to one coefficient of friction.
-static void scale_friction(const sap_problem* p, contact_rows* rows, const sap_contact_work* work) {
-  const sap_contact_block* contact = rows->contact;
-  const int32_t nrows = rows->block.nrows;
-  double *R = rows->R, *v_hat = rows->v_hat;
-  v_hat[0] = 0.0 - contact->surface_velocity[0];
-  v_hat[1] = 0.0 - contact->surface_velocity[1];
-  if (contact->friction == NULL) {
-    rows->scales[0] = rows->scales[1] = 1.0;
-    return;
+// Copies the block with its law to its place.
+static void put_block(sap_problem* p, const sap_contact_block* contact, const sap_law_rows* law,
+                      double w, sap_block* block, const sap_block_place* at) {
+  block->R = law->R;
+  block->v_hat = law->v_hat;
+  block->friction = law->friction;
+  if (sap_set_is_potential(block->set)) {
+    const double* force = sap_problem_find_force(p, contact->key);
+    block->dissipation = contact->material.dissipation;
+    block->slip_speed = law->slip_speed;
+    block->lagged_impulse = force != NULL ? *force * p->dt : law->new_impulse;
   }
-  rows->block.friction = sap_friction_scales(contact->friction, nrows, rows->scales);
-  v_hat[3] = 0.0 - contact->surface_velocity[2];
-  v_hat[4] = v_hat[5] = 0.0;
-  for (int32_t i = 0; i < nrows; ++i) {
-    R[i] = i == 2 ? R[2] : R[0];
-    v_hat[i] *= rows->scales[i];
-  }
-  scale_block(p, contact, rows->scales, work, &rows->block);
-}
-
-// Its law acts at the end of the step.
-static void note_end(sap_block_data* block, const sap_contact_block* contact) {
-  block->ends = true;
-  block->end_change = contact->velocity_change[2];
-  block->end_open = contact->phi0 > 0.0;
-}
-
-// Puts a similar or lagged contact: R, v_hat in n, and what is the law's own.
-static sap_status put_potential(sap_problem* p, contact_rows* rows, const sap_block_place* at,
-                                sap_error* error) {
-  const sap_contact_block* contact = rows->contact;
-  sap_block* block = &rows->block;
-  double vc0[SAP_CONE_ROWS_MAX], free[SAP_CONE_ROWS_MAX], slip_2 = 0.0;
-  sap_stage_velocity(p, block, vc0);
-  sap_stage_free_velocity(p, block, free);
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    slip_2 += i == 2 ? 0.0 : (vc0[i] - rows->v_hat[i]) * (vc0[i] - rows->v_hat[i]);
-  }
-  const sap_contact_start start = {.regularization = rows->regularization,
-                                   .dt = p->dt,
-                                   .phi0 = contact->phi0,
-                                   .w = rows->w,
-                                   .friction = block->friction,
-                                   .normal_speed = vc0[2],
-                                   .free_speed = free[2],
-                                   .slip = sqrt(slip_2)};
-  sap_potential_law law;
-  sap_status status = sap_contact_potential(&contact->material, &start, &law, error);
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(error, "block %d", p->nblocks);
-    return status;
-  }
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    rows->R[i] = law.Rn;
-  }
-  rows->v_hat[2] = law.v_hat;
-  const double* kept = sap_lag_memory_find(&p->lag, contact->key);
-  block->friction = law.friction;
-  block->dissipation = contact->material.dissipation;
-  block->slip_speed = law.slip_speed;
-  block->lagged_impulse = kept != NULL ? *kept * p->dt : law.new_impulse;
   sap_problem_put_block(p, block, at);
-  p->blocks[at->block].w = rows->w;
-  note_end(&p->blocks[at->block], contact);
-  return SAP_STATUS_OK;
-}
-
-// Puts SAP's contact, or a rigid one: what the stage makes of R and v_hat.
-static void put_cone(sap_problem* p, contact_rows* rows, const sap_block_place* at) {
-  const sap_contact_block* contact = rows->contact;
-  double vc0[SAP_CONE_ROWS_MAX] = {0.0}, slip = 0.0;
-  if (sap_stage_needs_start(p)) {
-    sap_stage_velocity(p, &rows->block, vc0);
+  sap_block_data* data = &p->blocks[at->block];
+  if (sap_set_is_potential(block->set)) {
+    data->w = w;
   }
-  const double* change = contact->velocity_change;
-  const sap_stage_cone cone = {
-      .normal = {.stiffness = contact->material.stiffness,
-                 .relaxation_time = contact->material.relaxation_time,
-                 .g0 = contact->phi0 + contact->gap_change,
-                 .rate0 = vc0[2],
-                 .w = rows->w,
-                 .unilateral = true},
-      .nrows = rows->block.nrows,
-      .friction = rows->block.friction,
-      .beta = rows->regularization->beta,
-      .vc0 = vc0,
-      .velocity_change = {rows->scales[0] * change[0], rows->scales[1] * change[1], change[2]}};
-  const bool within = sap_stage_contact(p, &cone, rows->R, rows->v_hat, &slip);
-  sap_rigid_contact(p, &cone, rows->R, rows->v_hat);
-  sap_problem_put_block(p, &rows->block, at);
-  if (within) {
-    sap_problem_shift_contact(p, at->block, slip);
+  if (law->within) {
+    sap_problem_shift_contact(p, at->block, law->slip);
   } else {
-    note_end(&p->blocks[at->block], contact);
+    data->ends = true;
+    data->end_change = contact->velocity_change[2];
+    data->end_open = contact->phi0 > 0.0;
   }
 }
 
-sap_status sap_problem_put_contact(sap_problem* p, const sap_contact_block* contact,
-                                   const sap_regularization* regularization,
-                                   const sap_contact_work* work, const sap_block_place* at,
-                                   sap_error* error) {
-  contact_rows rows = {.contact = contact, .regularization = regularization};
-  rows.block = (sap_block){.set = set_of(p, contact),
-                           .nrows = sap_contact_rows(contact),
-                           .ntrees = contact->ntrees,
-                           .trees = contact->trees,
-                           .jacobians = contact->jacobians,
-                           .R = rows.R,
-                           .v_hat = rows.v_hat,
-                           .friction = contact->material.friction,
-                           .key = contact->key};
-  const sap_block part = sap_contact_linear_part(contact);
-  sap_status status = sap_problem_find_checked_scale(p, &part, work->scratch, &rows.w, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+// Makes the block of a checked contact and puts it to its place, for which there is room. Several
+// threads may call it, each with its own work, if the factors of the contact's trees are valid.
+static sap_status put_contact(sap_problem* p, const sap_contact_block* contact,
+                              const sap_regularization* regularization, const contact_work* work,
+                              const sap_block_place* at, sap_error* error) {
+  const sap_contact_model model = find_model(p, contact);
+  sap_block block = {.set = model == SAP_CONTACT_SIMILAR  ? SAP_SET_SIMILAR
+                            : model == SAP_CONTACT_LAGGED ? SAP_SET_LAGGED
+                                                          : SAP_SET_FRICTION_CONE,
+                     .nrows = count_rows(contact),
+                     .ntrees = contact->ntrees,
+                     .trees = contact->trees,
+                     .jacobians = contact->jacobians,
+                     .friction = contact->material.friction,
+                     .key = contact->key};
+  double scales[SAP_CONE_ROWS_MAX] = {1.0, 1.0, 1.0};
+  double vc0[SAP_CONE_ROWS_MAX], vc_star[SAP_CONE_ROWS_MAX];
+  sap_law_contact start = {.material = &contact->material,
+                           .model = model,
+                           .phi0 = contact->phi0,
+                           .gap_change = contact->gap_change,
+                           .nrows = block.nrows,
+                           .scales = scales,
+                           .surface_velocity = contact->surface_velocity,
+                           .velocity_change = contact->velocity_change};
+  const sap_block part = linear_part(contact);
+  SAP_TRY(sap_problem_find_checked_scale(p, &part, work->scratch, &start.w, error));
+  if (contact->friction != NULL) {
+    block.friction = sap_friction_scales(contact->friction, block.nrows, scales);
+    scale_block(p, contact, scales, work, &block);
   }
-  const bool is_cone = rows.block.set == SAP_SET_FRICTION_CONE;
-  if (is_cone) {
-    status = sap_contact_regularize(&contact->material, regularization, p->dt, contact->phi0,
-                                    rows.w, rows.R, rows.v_hat, error);
+  start.friction = block.friction;
+  const sap_rows_view rows = {block.nrows, block.ntrees, block.trees, block.jacobians};
+  if (sap_law_needs_v0(&p->scheme, model)) {
+    sap_problem_rows_times(p, &rows, p->scheme.v0, vc0);
+    start.vc0 = vc0;
   }
+  if (model != SAP_CONTACT_SAP) {
+    sap_problem_rows_times(p, &rows, p->v_star, vc_star);
+    start.vc_star = vc_star;
+  }
+  const sap_law_settings settings = sap_problem_law_settings(p, regularization);
+  sap_law_rows law;
+  const sap_status status = sap_law_contact_rows(&settings, &start, &law, error);
   if (status != SAP_STATUS_OK) {
     sap_error_prefix(error, "block %d", p->nblocks);
     return status;
   }
-  scale_friction(p, &rows, work);
-  if (!is_cone) {
-    return put_potential(p, &rows, at, error);
-  }
-  put_cone(p, &rows, at);
+  put_block(p, contact, &law, start.w, &block, at);
   return SAP_STATUS_OK;
 }
 
@@ -215,29 +224,188 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   if (p == NULL || contact == NULL || regularization == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_contact: an argument is NULL");
   }
-  sap_status status = sap_problem_check_contact(p, contact, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const int32_t nrows = sap_contact_rows(contact), ntrees = contact->ntrees;
+  SAP_TRY(check_contact(p, contact, error));
   const sap_block_place at = sap_problem_end(p);
   sap_block_place end = at;
-  sap_problem_pass_block(p, nrows, ntrees, contact->trees, &end);
+  sap_problem_pass_block(p, count_rows(contact), contact->ntrees, contact->trees, &end);
   sap_problem_cache* cache = p->cache;
-  status = SAP_RESERVE(&cache->scratch, &cache->scratch_capacity,
-                       sap_contact_room(p, nrows, ntrees, contact->trees), error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&cache->views, &cache->views_capacity, ntrees, error);
+  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, find_room(p, contact), error));
+  SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity, contact->ntrees, error));
+  SAP_TRY(sap_problem_reserve_blocks(p, &end, error));
+  const contact_work work = {cache->scratch, cache->views};
+  SAP_TRY(put_contact(p, contact, regularization, &work, &at, error));
+  sap_problem_set_end(p, &end);
+  return SAP_STATUS_OK;
+}
+
+// Many contacts.
+
+// A run of contacts.
+typedef struct sap_contact_job {
+  sap_block_place at;  // of the first
+  bool failed;
+} sap_contact_job;
+
+typedef struct contact_list {
+  sap_problem* problem;
+  const sap_contact_block* contacts;
+  int32_t count, njobs;
+  const sap_regularization* regularization;
+  sap_block_place end;
+  int64_t room;  // scratch memory, enough for each contact, in whole cache lines
+  int32_t most_trees;
+  int32_t nwanted;
+  int64_t factor_work;  // of the wanted trees
+} contact_list;
+
+static void check_job(void* context, int32_t index) {
+  const contact_list* list = context;
+  sap_contact_job* job = &list->problem->cache->jobs[index];
+  const int32_t end = sap_job_first(list->count, list->njobs, index + 1);
+  job->failed = false;
+  for (int32_t i = sap_job_first(list->count, list->njobs, index); i < end && !job->failed; ++i) {
+    job->failed = check_contact(list->problem, &list->contacts[i], NULL) != SAP_STATUS_OK;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_reserve_blocks(p, &end, error);
+}
+
+static void put_job(void* context, int32_t index) {
+  const contact_list* list = context;
+  sap_problem* p = list->problem;
+  sap_contact_job* job = &p->cache->jobs[index];
+  const contact_work work = {p->cache->scratch + list->room * index,
+                             p->cache->views + (size_t)list->most_trees * (size_t)index};
+  const int32_t end = sap_job_first(list->count, list->njobs, index + 1);
+  sap_block_place at = job->at;
+  for (int32_t i = sap_job_first(list->count, list->njobs, index); i < end && !job->failed; ++i) {
+    const sap_contact_block* c = &list->contacts[i];
+    job->failed = put_contact(p, c, list->regularization, &work, &at, NULL) != SAP_STATUS_OK;
+    sap_problem_pass_block(p, count_rows(c), c->ntrees, c->trees, &at);
   }
-  if (status == SAP_STATUS_OK) {
-    const sap_contact_work work = {cache->scratch, cache->views};
-    status = sap_problem_put_contact(p, contact, regularization, &work, &at, error);
+}
+
+static bool any_job_failed(const contact_list* list) {
+  for (int32_t k = 0; k < list->njobs; ++k) {
+    if (list->problem->cache->jobs[k].failed) {
+      return true;
+    }
   }
-  if (status == SAP_STATUS_OK) {
-    sap_problem_set_end(p, &end);
+  return false;
+}
+
+// Finds the places of the jobs, the scratch memory, and the trees whose factors are missing.
+static void plan_jobs(contact_list* list) {
+  const sap_problem* p = list->problem;
+  sap_problem_cache* cache = p->cache;
+  list->end = sap_problem_end(p);
+  list->room = list->factor_work = 0;
+  list->most_trees = list->nwanted = 0;
+  int32_t job = 0;
+  for (int32_t i = 0; i < list->count; ++i) {
+    const sap_contact_block* c = &list->contacts[i];
+    if (i == sap_job_first(list->count, list->njobs, job)) {
+      cache->jobs[job++].at = list->end;
+    }
+    sap_problem_pass_block(p, count_rows(c), c->ntrees, c->trees, &list->end);
+    const int64_t room = find_room(p, c);
+    list->room = room > list->room ? room : list->room;
+    list->most_trees = c->ntrees > list->most_trees ? c->ntrees : list->most_trees;
+    for (int32_t t = 0; t < c->ntrees && !p->has_mobility; ++t) {
+      const int32_t tree = c->trees[t];
+      if (!cache->is_wanted[tree] && sap_problem_factor_state(p, tree) != SAP_FACTOR_VALID) {
+        cache->is_wanted[tree] = true;
+        cache->wanted[list->nwanted++] = tree;
+        list->factor_work += FACTOR_WORK * (int64_t)p->tree_size[tree] * p->tree_size[tree];
+      }
+    }
   }
-  return status;
+  list->room = (list->room + 7) / 8 * 8;
+}
+
+static void factor_trees(void* context, int32_t first, int32_t end) {
+  const contact_list* list = context;
+  const sap_problem* p = list->problem;
+  for (int32_t k = first; k < end; ++k) {
+    const int32_t tree = p->cache->wanted[k];
+    const double* L;
+    sap_branch_factor factor;
+    p->cache->is_wanted[tree] = false;
+    if (p->tree_size[tree] > SAP_SMALL_TREE) {
+      (void)sap_problem_branch_factor(p, tree, &factor, NULL);
+    } else {
+      (void)sap_problem_tree_factor(p, tree, &L, NULL);
+    }
+  }
+}
+
+static bool have_factors(const contact_list* list) {
+  for (int32_t k = 0; k < list->nwanted; ++k) {
+    const int32_t tree = list->problem->cache->wanted[k];
+    if (sap_problem_factor_state(list->problem, tree) != SAP_FACTOR_VALID) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static sap_status reserve_list(const contact_list* list, sap_error* error) {
+  sap_problem_cache* cache = list->problem->cache;
+  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, list->room * list->njobs, error));
+  SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity,
+                      (int64_t)list->most_trees * list->njobs, error));
+  return sap_problem_reserve_blocks(list->problem, &list->end, error);
+}
+
+// Returns true if all contacts have been added; else none has.
+static bool add_side_by_side(contact_list* list) {
+  sap_problem* p = list->problem;
+  sap_problem_cache* cache = p->cache;
+  if (SAP_GROW(&cache->jobs, &cache->job_capacity, list->njobs, NULL) != SAP_STATUS_OK) {
+    return false;
+  }
+  sap_threads_run(p->threads, list->njobs, check_job, list);
+  if (any_job_failed(list)) {
+    return false;
+  }
+  plan_jobs(list);
+  const bool room = reserve_list(list, NULL) == SAP_STATUS_OK;
+  sap_threads_run_parts(p->threads, list->nwanted, list->factor_work, factor_trees, list);
+  if (!room || !have_factors(list)) {
+    return false;
+  }
+  sap_threads_run(p->threads, list->njobs, put_job, list);
+  if (any_job_failed(list)) {
+    return false;
+  }
+  sap_problem_set_end(p, &list->end);
+  return true;
+}
+
+// Instructions of a contact, estimated from the trees of the first one.
+static int64_t find_work(const sap_problem* p, const sap_contact_block* c) {
+  int64_t columns = 0;
+  for (int32_t t = 0; c->trees != NULL && t < c->ntrees; ++t) {
+    columns += sap_problem_tree_size(p, c->trees[t]);
+  }
+  return CHECK_WORK + CONTACT_WORK + COLUMN_WORK * columns;
+}
+
+sap_status sap_problem_add_contacts(sap_problem* p, const sap_contact_block* contacts,
+                                    int32_t count, const sap_regularization* regularization,
+                                    sap_error* error) {
+  if (p == NULL || (contacts == NULL && count > 0) || regularization == NULL || count < 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "sap_problem_add_contacts: an argument is NULL, or count = %d is negative",
+                    (int)count);
+  }
+  contact_list list = {
+      .problem = p, .contacts = contacts, .count = count, .regularization = regularization};
+  list.njobs =
+      count > 0 ? sap_threads_divide(p->threads, count, count * find_work(p, &contacts[0])) : 1;
+  if (list.njobs > 1 && add_side_by_side(&list)) {
+    return SAP_STATUS_OK;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    SAP_TRY(sap_problem_add_contact(p, &contacts[i], regularization, error));
+  }
+  return SAP_STATUS_OK;
 }

@@ -1,10 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Gathers an island's trees and rows; what its items need beyond J is in delassus_items.c.
+// Gathers an island: its trees and rows, Y = A^-1 J', the diagonal blocks of D, the scaling and q.
+// A^-1 by the Cholesky factors of the tree blocks; where A couples trees, by one of the island. Of
+// a mobility, Y = B J': columns hold the trees that B reaches from a row's. The trees t and s are
+// neighbours if B_ts is given or t = s; a column has the neighbours of its row's trees, in the
+// order in which they are met. cost: O(rows times neighbours), memory the same.
+#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "problem/delassus_memory.h"
-#include "problem/problem_data.h"
+#include "linalg/cholesky.h"
+#include "problem/delassus.h"
+#include "problem/eigenvalues.h"
+#include "problem/factor.h"
+#include "problem/matrix.h"
+
+struct sap_delassus_memory {
+  int32_t *start, *item_trees;
+  sap_delassus_item* items;
+  double *jacobian, *lift, *rows, *velocities, *values;
+  int32_t* lift_integers;  // of a mobility: neighbours of every tree, marks, trees of the lifts
+  int32_t start_capacity, item_trees_capacity, items_capacity;
+  int32_t jacobian_capacity, lift_capacity, rows_capacity, velocities_capacity, values_capacity;
+  int32_t lift_integers_capacity;
+  sap_cholesky* cholesky;  // of a coupled island; created when first needed
+};
 
 sap_status sap_delassus_create(sap_delassus* d, sap_error* error) {
   *d = (sap_delassus){0};
@@ -25,14 +44,15 @@ void sap_delassus_clear(sap_delassus* d) {
     sap_free(m->velocities);
     sap_free(m->values);
     sap_cholesky_destroy(m->cholesky);
-    sap_mobility_lift_clear(&m->mobility);
+    sap_free(m->lift_integers);
     sap_free(m);
   }
   *d = (sap_delassus){0};
 }
 
-// Counts, then memory for all of it.
-static sap_status reserve(sap_delassus* d, const sap_delassus_island* island, sap_error* error) {
+// Counts trees, items, rows and values, and makes room for them.
+static sap_status reserve_island(sap_delassus* d, const sap_delassus_island* island,
+                                 sap_error* error) {
   const sap_problem* p = d->problem;
   sap_delassus_memory* m = d->memory;
   int64_t items = 0, trees = 0, rows = 0, values = 0, nv = 0;
@@ -53,22 +73,16 @@ static sap_status reserve(sap_delassus* d, const sap_delassus_island* island, sa
       values += (int64_t)block->nrows * p->tree_size[p->block_trees[block->first_tree + t]];
     }
   }
-  sap_status status =
-      SAP_RESERVE(&m->start, &m->start_capacity, (int64_t)island->ntrees + 1, error);
-#define RESERVE(array, needed)                                              \
-  if (status == SAP_STATUS_OK) {                                            \
-    status = SAP_RESERVE(&m->array, &m->array##_capacity, (needed), error); \
-  }
-  RESERVE(item_trees, trees)
-  RESERVE(items, items)
-  RESERVE(jacobian, values)
-  RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values))
-  RESERVE(rows, 3 * rows)
-  RESERVE(velocities, 2 * nv)
+#define RESERVE(array, needed) \
+  SAP_TRY(SAP_RESERVE(&m->array, &m->array##_capacity, (needed), error))
+  RESERVE(start, (int64_t)island->ntrees + 1);
+  RESERVE(item_trees, trees);
+  RESERVE(items, items);
+  RESERVE(jacobian, values);
+  RESERVE(lift, d->mobility ? 0 : (d->coupled ? rows * nv : values));
+  RESERVE(rows, 3 * rows);
+  RESERVE(velocities, 2 * nv);
 #undef RESERVE
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
   d->nv = (int32_t)nv;
   d->n = (int32_t)rows;
   d->nitems = (int32_t)items;
@@ -150,26 +164,324 @@ static void gather_items(sap_delassus* d, const sap_delassus_island* island) {
   }
 }
 
+// Y of a mobility.
+
+typedef struct neighbours {
+  int32_t* start;      // (ntrees + 1)
+  int32_t* tree;       // island's indices; a tree is its own first neighbour
+  int32_t* mark;       // item that met a tree last, -1: none        (ntrees)
+  int32_t* position;   // start of the tree's part in that item's columns (ntrees)
+  int32_t* lift_tree;  // what is left of the memory
+} neighbours;
+
+static int64_t count_couplings(const sap_delassus* d) {
+  int64_t count = 0;
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    const int32_t head = d->problem->coupling_head[d->trees[t]];
+    for (int32_t c = head; c >= 0; c = d->problem->couplings[c].next) {
+      ++count;
+    }
+  }
+  return count;
+}
+
+static void add_neighbour(neighbours* n, int32_t tree, int32_t other) {
+  n->tree[n->start[tree + 1]++] = other;
+}
+
+// Couplings are listed at the tree of the smaller index.
+static void find_neighbours(const sap_delassus* d, const int32_t* local, neighbours* n) {
+  const sap_problem* p = d->problem;
+  memset(n->start, 0, ((size_t)d->ntrees + 1) * sizeof(int32_t));
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    n->mark[t] = -1;
+    n->start[t + 1] += 1;
+    for (int32_t c = p->coupling_head[d->trees[t]]; c >= 0; c = p->couplings[c].next) {
+      n->start[local[p->couplings[c].tree_a] + 1] += 1;
+      n->start[local[p->couplings[c].tree_b] + 1] += 1;
+    }
+  }
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    n->start[t + 1] += n->start[t];
+  }
+  for (int32_t t = d->ntrees; t > 0; --t) {  // start[t + 1] becomes the fill position of t
+    n->start[t] = n->start[t - 1];
+  }
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    add_neighbour(n, t, t);
+  }
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    for (int32_t c = p->coupling_head[d->trees[t]]; c >= 0; c = p->couplings[c].next) {
+      const int32_t a = local[p->couplings[c].tree_a], b = local[p->couplings[c].tree_b];
+      add_neighbour(n, a, b);
+      add_neighbour(n, b, a);
+    }
+  }
+}
+
+// Trees and sizes of the item's columns; `next` is the first free place of lift_tree.
+static void find_columns(const sap_delassus* d, neighbours* n, int32_t k, int64_t* next) {
+  sap_delassus_item* item = &d->items[k];
+  item->first_lift = (int32_t)*next;
+  item->nlift_trees = 0;
+  item->nlift = 0;
+  for (int32_t i = 0; i < item->ntrees; ++i) {
+    const int32_t tree = d->item_trees[item->first_tree + i];
+    for (int32_t j = n->start[tree]; j < n->start[tree + 1]; ++j) {
+      const int32_t other = n->tree[j];
+      if (n->mark[other] != k) {
+        n->mark[other] = k;
+        n->position[other] = item->nlift;
+        n->lift_tree[(*next)++] = other;
+        item->nlift_trees += 1;
+        item->nlift += d->start[other + 1] - d->start[other];
+      }
+    }
+  }
+}
+
+// Columns of an item whose trees find_columns has just marked.
+static void fill_columns(const sap_delassus* d, const neighbours* n, const sap_delassus_item* item,
+                         double* Y) {
+  const double* J = d->jacobian + item->jacobian;
+  memset(Y, 0, (size_t)item->nrows * (size_t)item->nlift * sizeof(double));
+  for (int32_t r = 0; r < item->nrows; ++r, Y += item->nlift) {
+    for (int32_t i = 0; i < item->ntrees; ++i) {
+      const int32_t tree = d->item_trees[item->first_tree + i];
+      for (int32_t j = n->start[tree]; j < n->start[tree + 1]; ++j) {
+        sap_mobility_multiply(d->problem, d->trees[n->tree[j]], d->trees[tree], J,
+                              Y + n->position[n->tree[j]]);
+      }
+      J += d->start[tree + 1] - d->start[tree];
+    }
+  }
+}
+
+// Upper bound of the trees that the columns of all items name.
+static int64_t lift_bound(const sap_delassus* d, const neighbours* n) {
+  int64_t bound = 0;
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    for (int32_t i = 0; i < d->items[k].ntrees; ++i) {
+      const int32_t tree = d->item_trees[d->items[k].first_tree + i];
+      bound += n->start[tree + 1] - n->start[tree];
+    }
+  }
+  return bound;
+}
+
+// Divides the memory of integers.
+static void place_neighbours(sap_delassus_memory* m, const sap_delassus* d, int64_t entries,
+                             neighbours* n) {
+  n->start = m->lift_integers;
+  n->mark = n->start + d->ntrees + 2;
+  n->position = n->mark + d->ntrees;
+  n->tree = n->position + d->ntrees;
+  n->lift_tree = n->tree + entries;
+}
+
+// Fills first_lift, nlift_trees, nlift, lift of the items, lift_trees and lift of the operator,
+// whose J and trees are there. local: island's index of a problem's tree.
+static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap_error* error) {
+  sap_delassus_memory* m = d->memory;
+  const int64_t entries = d->ntrees + 2 * count_couplings(d);
+  const int64_t fixed = 3 * (int64_t)d->ntrees + 2 + entries;
+  SAP_TRY(SAP_RESERVE(&m->lift_integers, &m->lift_integers_capacity, fixed, error));
+  neighbours n;
+  place_neighbours(m, d, entries, &n);
+  find_neighbours(d, local, &n);
+  const int64_t bound = lift_bound(d, &n);
+  SAP_TRY(SAP_RESERVE(&m->lift_integers, &m->lift_integers_capacity, fixed + bound, error));
+  place_neighbours(m, d, entries, &n);
+  int64_t next = 0, values = 0;
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    find_columns(d, &n, k, &next);
+    d->items[k].lift = (size_t)values;
+    values += (int64_t)d->items[k].nrows * d->items[k].nlift;
+  }
+  SAP_TRY(SAP_RESERVE(&m->lift, &m->lift_capacity, values, error));
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    n.mark[t] = -1;
+  }
+  next = 0;
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    find_columns(d, &n, k, &next);
+    fill_columns(d, &n, &d->items[k], m->lift + d->items[k].lift);
+  }
+  d->lift_trees = n.lift_tree;
+  d->lift = m->lift;
+  return SAP_STATUS_OK;
+}
+
+// Items.
+
+// x = A_tt^-1 x; L with reciprocals on the diagonal.
+static void solve_tree(const double* L, int32_t n, double* x) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    x[j] *= Lj[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= Lj[i] * x[j];
+    }
+  }
+  for (int32_t j = n - 1; j >= 0; --j) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    double sum = x[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum -= Lj[i] * x[i];
+    }
+    x[j] = sum * Lj[j];
+  }
+}
+
+// Factorizes the island's A as one dense block: coupled islands are few and small.
+static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_error* error) {
+  const sap_problem* p = d->problem;
+  sap_delassus_memory* m = d->memory;
+  const int64_t n = d->nv;
+  SAP_TRY(SAP_RESERVE(&m->values, &m->values_capacity, n * n, error));
+  if (m->cholesky == NULL) {
+    SAP_TRY(sap_cholesky_create(&m->cholesky, error));
+  }
+  memset(m->values, 0, (size_t)(n * n) * sizeof(double));
+  for (int32_t t = 0; t < d->ntrees; ++t) {
+    const int32_t tree = d->trees[t], size = p->tree_size[tree];
+    const double* A = p->diagonal + p->diagonal_start[tree];
+    for (int32_t j = 0; j < size; ++j) {
+      memcpy(m->values + (d->start[t] + j) * n + d->start[t], A + (size_t)j * (size_t)size,
+             (size_t)size * sizeof(double));
+    }
+    for (int32_t c = p->coupling_head[tree]; c >= 0; c = p->couplings[c].next) {
+      const int32_t a = local[p->couplings[c].tree_a], b = local[p->couplings[c].tree_b];
+      const double* C = p->coupling_values + p->couplings[c].values;
+      for (int64_t j = d->start[b]; j < d->start[b + 1]; ++j) {
+        for (int64_t i = d->start[a]; i < d->start[a + 1]; ++i, ++C) {
+          m->values[j * n + i] = m->values[i * n + j] = *C;
+        }
+      }
+    }
+  }
+  const int32_t column_start[2] = {0, 1}, row[1] = {0};
+  const size_t value_start[1] = {0};
+  const sap_block_pattern pattern = {1, &d->nv, column_start, row, value_start};
+  SAP_TRY(sap_cholesky_analyze(m->cholesky, &pattern, SAP_LINEAR_DENSE, NULL, error));
+  return sap_cholesky_factorize(m->cholesky, m->values, NULL, error);
+}
+
+// Y = A^-1 J' of one item.
+static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_error* error) {
+  const double* J = d->jacobian + item->jacobian;
+  double* Y = d->lift + item->lift;
+  if (!d->coupled) {
+    memcpy(Y, J, (size_t)item->nrows * (size_t)item->ncols * sizeof(double));
+  }
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    if (d->coupled) {
+      memset(Y, 0, (size_t)d->nv * sizeof(double));
+    }
+    double* part = Y;
+    for (int32_t t = 0; t < item->ntrees; ++t) {
+      const int32_t tree = d->item_trees[item->first_tree + t];
+      const int32_t size = d->start[tree + 1] - d->start[tree];
+      if (d->coupled) {
+        memcpy(Y + d->start[tree], J, (size_t)size * sizeof(double));
+      } else {
+        const double* L;
+        SAP_TRY(sap_problem_tree_factor(d->problem, d->trees[tree], &L, error));
+        solve_tree(L, size, part);
+      }
+      J += size;
+      part += size;
+    }
+    if (d->coupled) {
+      sap_cholesky_solve(d->memory->cholesky, Y);
+    }
+    Y += item->nlift;
+  }
+  return SAP_STATUS_OK;
+}
+
+// D_ii of unscaled rows.
+static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
+  const int32_t n = item->nrows;
+  for (int32_t c = 0; c < n; ++c) {
+    const double* Y = d->lift + item->lift + (size_t)c * (size_t)item->nlift;
+    if (d->mobility) {
+      double unit[SAP_EIGEN_MAX] = {0.0};
+      unit[c] = 1.0;
+      memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
+      sap_delassus_add_item(d, item, unit, d->scratch);
+      sap_delassus_item_velocity(d, item, d->scratch, item->diagonal + c * n);
+    } else if (d->coupled) {
+      sap_delassus_item_velocity(d, item, Y, item->diagonal + c * n);
+    } else {
+      for (int32_t r = 0; r < n; ++r) {
+        const double* J = d->jacobian + item->jacobian + (size_t)r * (size_t)item->ncols;
+        double sum = 0.0;
+        for (int32_t i = 0; i < item->ncols; ++i) {
+          sum += J[i] * Y[i];
+        }
+        item->diagonal[c * n + r] = sum;
+      }
+    }
+    item->diagonal[c * n + c] += d->R[item->first + c];
+  }
+  for (int32_t c = 0; c < n && d->mobility; ++c) {  // methods that use it assume symmetry
+    for (int32_t r = c + 1; r < n; ++r) {
+      const double mean = 0.5 * (item->diagonal[c * n + r] + item->diagonal[r * n + c]);
+      item->diagonal[c * n + r] = item->diagonal[r * n + c] = mean;
+    }
+  }
+}
+
+// Computes D_ii, the scaling, and q of an item whose Y is there.
+static sap_status finish_item(sap_delassus* d, sap_delassus_item* item, sap_error* error) {
+  const sap_problem* p = d->problem;
+  const int32_t n = item->nrows;
+  find_diagonal(d, item);
+  const double largest = sap_largest_eigenvalue(item->diagonal, n);
+  if (!isfinite(largest)) {
+    return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Delassus block overflows",
+                    item->block);
+  }
+  const double s = largest > 0.0 ? 1.0 / sqrt(largest) : 1.0;
+  item->scale = s;
+  item->lower /= s;
+  item->upper /= s;
+  for (int32_t i = 0; i < n * n; ++i) {
+    item->diagonal[i] *= s * s;
+  }
+  for (int32_t i = 0; i < n * item->ncols; ++i) {
+    d->jacobian[item->jacobian + (size_t)i] *= s;
+  }
+  for (size_t i = 0; i < (size_t)n * (size_t)item->nlift; ++i) {
+    d->lift[item->lift + i] *= s;
+  }
+  sap_delassus_item_velocity(d, item, d->v_star, d->q + item->first);
+  for (int32_t r = 0; r < n; ++r) {
+    d->v_hat[item->first + r] = s * p->v_hat_shifted[item->problem_row + r];
+    d->q[item->first + r] -= d->v_hat[item->first + r];
+    d->R[item->first + r] *= s * s;
+  }
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
                                const sap_delassus_island* island, sap_error* error) {
   d->problem = problem;
-  sap_status status = reserve(d, island, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(reserve_island(d, island, error));
   gather_trees(d);
   gather_items(d, island);
   if (d->coupled) {
-    status = sap_delassus_factorize_coupled(d, island->local, error);
+    SAP_TRY(factorize_coupled(d, island->local, error));
   }
   if (d->mobility) {
-    status = sap_mobility_lift_items(d, &d->memory->mobility, island->local, error);
+    SAP_TRY(lift_mobility_items(d, island->local, error));
   }
-  for (int32_t k = 0; k < d->nitems && status == SAP_STATUS_OK; ++k) {
-    status = d->mobility ? SAP_STATUS_OK : sap_delassus_lift_item(d, &d->items[k], error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_delassus_finish_item(d, &d->items[k], error);
+  for (int32_t k = 0; k < d->nitems; ++k) {
+    if (!d->mobility) {
+      SAP_TRY(lift_item(d, &d->items[k], error));
     }
+    SAP_TRY(finish_item(d, &d->items[k], error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }

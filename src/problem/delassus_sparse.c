@@ -99,20 +99,12 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   }
   const bool all = d->coupled;
   const int64_t fixed = (int64_t)d->ntrees + 1 + nlisted + 3 * (int64_t)d->nitems + 1;
-  sap_status status = SAP_RESERVE(&s->integers, &s->integers_capacity, fixed, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_RESERVE(&s->integers, &s->integers_capacity, fixed, error));
   tree_items t = {s->integers, s->integers + d->ntrees + 1, s->integers + d->ntrees + 1 + nlisted};
   list_items(d, &t);
   const int64_t most = count_blocks(d, &t, nlisted, all);
-  status = SAP_RESERVE(&s->integers, &s->integers_capacity, fixed + most, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&s->value_start, &s->value_start_capacity, most, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_RESERVE(&s->integers, &s->integers_capacity, fixed + most, error));
+  SAP_TRY(SAP_RESERVE(&s->value_start, &s->value_start_capacity, most, error));
   t = (tree_items){s->integers, s->integers + d->ntrees + 1, s->integers + d->ntrees + 1 + nlisted};
   int32_t* sizes = t.mark + d->nitems;
   int32_t* column_start = sizes + d->nitems;
@@ -174,14 +166,8 @@ static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_
 // Entries by rows.
 static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
   const int64_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
-  sap_status status =
-      SAP_RESERVE(&s->row_first, &s->row_first_capacity, nblocks + 2 * entries, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&s->upper_values, &s->upper_capacity, (int64_t)s->nvalues, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(SAP_RESERVE(&s->row_first, &s->row_first_capacity, nblocks + 2 * entries, error));
+  SAP_TRY(SAP_RESERVE(&s->upper_values, &s->upper_capacity, (int64_t)s->nvalues, error));
   s->row_next = s->row_first + nblocks;
   s->column_of = s->row_next + entries;
   memset(s->row_first, -1, (size_t)nblocks * sizeof *s->row_first);
@@ -198,15 +184,10 @@ static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
 
 sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delassus* d,
                                         sap_error* error) {
-  sap_status status = build_pattern(s, d, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&s->values, &s->values_capacity, (int64_t)s->nvalues, error);
-  }
-  if (status == SAP_STATUS_OK && d->mobility) {
-    status = list_rows(s, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(build_pattern(s, d, error));
+  SAP_TRY(SAP_RESERVE(&s->values, &s->values_capacity, (int64_t)s->nvalues, error));
+  if (d->mobility) {
+    SAP_TRY(list_rows(s, error));
   }
   s->upper = d->mobility ? s->upper_values : s->values;
   memset(d->scratch, 0, (size_t)d->nv * sizeof(double));
@@ -250,12 +231,9 @@ void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus*
 }
 
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error) {
-  sap_status status = SAP_RESERVE(&s->shifted, &s->shifted_capacity, (int64_t)s->nvalues, error);
-  if (status == SAP_STATUS_OK && s->cholesky == NULL) {
-    status = sap_cholesky_create(&s->cholesky, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(SAP_RESERVE(&s->shifted, &s->shifted_capacity, (int64_t)s->nvalues, error));
+  if (s->cholesky == NULL) {
+    SAP_TRY(sap_cholesky_create(&s->cholesky, error));
   }
   memcpy(s->shifted, s->values, s->nvalues * sizeof(double));
   for (int32_t k = 0; k < s->pattern.nblocks; ++k) {
@@ -264,9 +242,8 @@ sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, s
       block[(size_t)i * ((size_t)s->pattern.sizes[k] + 1)] += shift;
     }
   }
-  status = sap_cholesky_analyze(s->cholesky, &s->pattern, SAP_LINEAR_AUTO, NULL, error);
-  return status == SAP_STATUS_OK ? sap_cholesky_factorize(s->cholesky, s->shifted, NULL, error)
-                                 : status;
+  SAP_TRY(sap_cholesky_analyze(s->cholesky, &s->pattern, SAP_LINEAR_AUTO, NULL, error));
+  return sap_cholesky_factorize(s->cholesky, s->shifted, NULL, error);
 }
 
 void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x) {

@@ -6,7 +6,7 @@
 #define SAP_PROBLEM_DELASSUS_SPARSE_H
 
 #include "linalg/cholesky.h"
-#include "problem/delassus_operator.h"
+#include "problem/delassus.h"
 
 // Start from {0}.
 typedef struct sap_delassus_sparse {

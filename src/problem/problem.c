@@ -1,19 +1,100 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The contact problem's trees, v* and guess; A is in problem_matrix.c, blocks in problem_blocks.c.
+// The contact problem's memory, trees, v* and guesses.
+#include "problem/problem_data.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
 #include "math/finite.h"
-#include "problem/problem_data.h"
+#include "problem/factor.h"
 
-sap_status sap_problem_reserve(void* array, int32_t* capacity, int64_t needed, size_t size,
-                               sap_error* error) {
-  if (needed > INT32_MAX) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "problem too large: %lld elements",
-                    (long long)needed);
+enum { ARRAYS_MAX = 12 };  // of one group
+
+// Lists the arrays of a group; returns their number.
+static size_t list_arrays(sap_problem* p, sap_problem_group group, sap_array arrays[ARRAYS_MAX]) {
+  sap_problem_cache* c = p->cache;
+  size_t count = 0;
+#define ADD(pointer) arrays[count++] = (sap_array)SAP_ARRAY(pointer)
+  switch (group) {
+    case SAP_GROUP_TREES:
+      ADD(p->tree_size);
+      ADD(p->tree_start);
+      ADD(p->diagonal_start);
+      ADD(p->diagonal_set);
+      ADD(p->coupling_head);
+      ADD(c->factor_state);
+      ADD(c->branch_state);
+      ADD(c->lent);
+      ADD(c->wanted);
+      ADD(c->is_wanted);
+      break;
+    case SAP_GROUP_VELOCITIES:
+      ADD(p->v_star);
+      ADD(p->v_guess);
+      ADD(p->v0);
+      break;
+    case SAP_GROUP_SQUARES:
+      ADD(p->diagonal);
+      ADD(c->diagonal_before);
+      ADD(c->factor);
+      break;
+    case SAP_GROUP_BRANCHES:
+      ADD(c->branch);
+      ADD(c->branch_runs);
+      break;
+    case SAP_GROUP_COUPLINGS:
+      ADD(p->couplings);
+      ADD(c->pair_order);
+      break;
+    case SAP_GROUP_COUPLING_VALUES:
+      ADD(p->coupling_values);
+      break;
+    case SAP_GROUP_BLOCKS:
+      ADD(p->blocks);
+      break;
+    case SAP_GROUP_BLOCK_TREES:
+      ADD(p->block_trees);
+      ADD(p->jacobians);
+      break;
+    case SAP_GROUP_JACOBIANS:
+      ADD(p->jacobian_values);
+      break;
+    case SAP_GROUP_ROWS:
+      ADD(p->R);
+      ADD(p->v_hat_law);
+      ADD(p->v_hat_shifted);
+      ADD(p->lower);
+      ADD(p->upper);
+      ADD(p->gamma_guess);
+      break;
+    case SAP_GROUP_COUNT:
+      break;
   }
-  return sap_grow(array, capacity, (int32_t)needed, size, error);
+#undef ADD
+  return count;
+}
+
+static void move_views(sap_problem* p) {
+  const double* J = p->jacobian_values;
+  for (int32_t i = 0; i < p->nblocks; ++i) {
+    const sap_block_data* block = &p->blocks[i];
+    for (int32_t t = block->first_tree; t < block->first_tree + block->ntrees; ++t) {
+      p->jacobians[t] = J;
+      J += (size_t)block->nrows * (size_t)p->tree_size[p->block_trees[t]];
+    }
+  }
+}
+
+sap_status sap_problem_grow_group(sap_problem* p, sap_problem_group group, int64_t needed,
+                                  sap_error* error) {
+  sap_array arrays[ARRAYS_MAX];
+  const size_t count = list_arrays(p, group, arrays);
+  SAP_TRY(sap_arrays_reserve(arrays, count, &p->capacity[group], needed, error));
+  if (group == SAP_GROUP_JACOBIANS) {
+    move_views(p);
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_create(sap_problem** out, sap_error* error) {
@@ -37,30 +118,13 @@ void sap_problem_destroy(sap_problem* problem) {
   if (problem == NULL) {
     return;
   }
+  for (int32_t group = 0; group < (int32_t)SAP_GROUP_COUNT; ++group) {
+    sap_array arrays[ARRAYS_MAX];
+    sap_arrays_free(arrays, list_arrays(problem, (sap_problem_group)group, arrays));
+  }
   sap_problem_cache_destroy(problem->cache);
   sap_threads_destroy(problem->threads);
-  sap_free(problem->tree_size);
-  sap_free(problem->tree_start);
-  sap_free(problem->diagonal_start);
-  sap_free(problem->diagonal_set);
-  sap_free(problem->coupling_head);
-  sap_free(problem->diagonal);
-  sap_free(problem->v_star);
-  sap_free(problem->v_guess);
-  sap_free(problem->gamma_guess);
-  sap_free(problem->v0);
-  sap_hash_map_free(&problem->lag.keys);
-  sap_free(problem->lag.forces);
-  sap_free(problem->couplings);
-  sap_free(problem->coupling_values);
-  sap_free(problem->blocks);
-  sap_free(problem->block_trees);
-  sap_free(problem->jacobians);
-  sap_free(problem->jacobian_values);
-  sap_free(problem->R);
-  sap_free(problem->v_hat);
-  sap_free(problem->lower);
-  sap_free(problem->upper);
+  sap_free(problem->lag.entries);
   sap_free(problem);
 }
 
@@ -81,11 +145,9 @@ sap_status sap_problem_use_threads(sap_problem* p, int32_t count, sap_error* err
 
 static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_sizes,
                               int64_t* velocities, int64_t* squares, sap_error* error) {
-  if (!isfinite(dt)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "dt = %g must be finite and > 0 s", dt);
-  }
-  if (!(dt > 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "dt = %g must be finite and > 0 s", dt);
+  if (!isfinite(dt) || !(dt > 0.0)) {
+    return sap_fail(error, isfinite(dt) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                    "dt = %g must be finite and > 0 s", dt);
   }
   if (ntrees < 0 || (ntrees > 0 && tree_sizes == NULL)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "ntrees = %d must be >= 0, with sizes given",
@@ -106,16 +168,12 @@ static sap_status check_sizes(double dt, int32_t ntrees, const int32_t* tree_siz
 }
 
 static void exchange_diagonals(sap_problem* p) {
-  sap_problem_cache* cache = p->cache;
   double* const values = p->diagonal;
-  const int32_t capacity = p->diagonal_capacity;
-  p->diagonal = cache->diagonal_before;
-  p->diagonal_capacity = cache->diagonal_before_capacity;
-  cache->diagonal_before = values;
-  cache->diagonal_before_capacity = capacity;
+  p->diagonal = p->cache->diagonal_before;
+  p->cache->diagonal_before = values;
 }
 
-// Factors go stale; they are lost when the trees are others than before.
+// Valid factors become stale; all are lost if the trees are others than before.
 static void age_all(sap_problem* p, int32_t ntrees, const int32_t* tree_sizes) {
   const bool same =
       ntrees == p->ntrees &&
@@ -136,31 +194,11 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_reset: problem is NULL");
   }
   int64_t nv = 0, squares = 0;
-  sap_status status = check_sizes(dt, ntrees, tree_sizes, &nv, &squares, error);
-  const int64_t n = ntrees;
-#define RESERVE(array, capacity, needed)                          \
-  if (status == SAP_STATUS_OK) {                                  \
-    status = SAP_RESERVE(&(array), &(capacity), (needed), error); \
-  }
-  RESERVE(p->tree_size, p->tree_size_capacity, n)
-  RESERVE(p->tree_start, p->tree_start_capacity, n + 1)
-  RESERVE(p->diagonal_start, p->diagonal_start_capacity, n + 1)
-  RESERVE(p->diagonal_set, p->diagonal_set_capacity, n)
-  RESERVE(p->coupling_head, p->coupling_head_capacity, n)
-  RESERVE(p->diagonal, p->diagonal_capacity, squares)
-  RESERVE(p->v_star, p->v_star_capacity, nv)
-  RESERVE(p->v_guess, p->v_guess_capacity, nv)
-  RESERVE(p->cache->factor, p->cache->factor_capacity, squares)
-  RESERVE(p->cache->diagonal_before, p->cache->diagonal_before_capacity, squares)
-  RESERVE(p->cache->factor_state, p->cache->factor_state_capacity, n)
-  RESERVE(p->cache->branch, p->cache->branch_capacity, squares + 4 * nv)
-  RESERVE(p->cache->branch_runs, p->cache->branch_runs_capacity, squares + 3 * nv)
-  RESERVE(p->cache->branch_state, p->cache->branch_state_capacity, n)
-  RESERVE(p->cache->lent, p->cache->lent_capacity, n)
-#undef RESERVE
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_sizes(dt, ntrees, tree_sizes, &nv, &squares, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_TREES, (int64_t)ntrees + 1, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_VELOCITIES, nv, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_SQUARES, squares, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BRANCHES, squares + 4 * nv, error));
   exchange_diagonals(p);
   age_all(p, ntrees, tree_sizes);
   p->dt = dt;
@@ -168,13 +206,12 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
   p->nv = (int32_t)nv;
   p->nrows = p->nblocks = p->ncouplings = 0;
   p->ncoupling_values = p->nblock_trees = p->njacobian_values = 0;
-  p->has_guess = p->has_v0 = false;
+  p->has_guess = false;
   p->v_expected = NULL;
   p->guess_rows = -1;
   p->has_momentum = p->has_mobility = false;
-  p->contact_model = SAP_CONTACT_BY_MATERIAL;
-  p->theta = p->theta_vq = 1.0;
-  p->rigid = p->no_gliding = false;
+  p->scheme = sap_contact_scheme_default();
+  p->law_is_set = p->no_gliding = false;
   p->tree_start[0] = 0;
   p->diagonal_start[0] = 0;
   for (int32_t t = 0; t < ntrees; ++t) {
@@ -191,23 +228,9 @@ sap_status sap_problem_begin(sap_problem* p, double dt, int32_t ntrees, const in
 
 sap_status sap_problem_reset(sap_problem* p, double dt, int32_t ntrees, const int32_t* tree_sizes,
                              sap_error* error) {
-  const sap_status status = sap_problem_begin(p, dt, ntrees, tree_sizes, error);
-  if (status == SAP_STATUS_OK) {
-    memset(p->diagonal, 0, (size_t)p->diagonal_start[ntrees] * sizeof(double));
-  }
-  return status;
-}
-
-sap_status sap_problem_keep_v0(sap_problem* p, const double* v0, sap_error* error) {
-  sap_status status = sap_check_numbers("v0", v0, p->nv, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&p->v0, &p->v0_capacity, p->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    memcpy(p->v0, v0, (size_t)p->nv * sizeof *v0);
-    p->has_v0 = true;
-  }
-  return status;
+  SAP_TRY(sap_problem_begin(p, dt, ntrees, tree_sizes, error));
+  memset(p->diagonal, 0, (size_t)p->diagonal_start[ntrees] * sizeof(double));
+  return SAP_STATUS_OK;
 }
 
 static sap_status set_velocity(sap_problem* p, const char* name, const double* from, bool is_guess,
@@ -241,22 +264,22 @@ sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess, 
   return set_velocity(problem, "v_guess", v_guess, true, error);
 }
 
-sap_status sap_problem_set_gamma_guess(sap_problem* problem, const double* gamma_guess,
+sap_status sap_problem_set_gamma_guess(sap_problem* p, const double* gamma_guess,
                                        sap_error* error) {
-  sap_problem* p = problem;
   if (p == NULL || (gamma_guess == NULL && p->nrows > 0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_gamma_guess: %s is NULL",
                     p == NULL ? "problem" : "gamma_guess");
   }
-  sap_status status = sap_check_numbers("gamma_guess", gamma_guess, p->nrows, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&p->gamma_guess, &p->gamma_guess_capacity, (int64_t)p->nrows, error);
-  }
-  if (status == SAP_STATUS_OK && p->nrows > 0) {
+  SAP_TRY(sap_check_numbers("gamma_guess", gamma_guess, p->nrows, error));
+  if (p->nrows > 0) {
     memcpy(p->gamma_guess, gamma_guess, (size_t)p->nrows * sizeof(double));
   }
-  p->guess_rows = status == SAP_STATUS_OK ? p->nrows : p->guess_rows;
-  return status;
+  p->guess_rows = p->nrows;
+  return SAP_STATUS_OK;
+}
+
+void sap_problem_set_v_expected(sap_problem* p, const double* v_expected) {
+  p->v_expected = v_expected;
 }
 
 double sap_problem_dt(const sap_problem* problem) {

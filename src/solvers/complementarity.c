@@ -9,7 +9,9 @@
 #include <math.h>
 
 #include "contact/cone.h"
-#include "problem/delassus_operator.h"
+#include "problem/delassus.h"
+#include "problem/factor.h"
+#include "problem/matrix.h"
 #include "problem/problem_data.h"
 
 // x = L^-1 (row of J)'; L with reciprocals on the diagonal.
@@ -155,7 +157,7 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
                         const double* gamma, double rho, sap_complementarity* sums) {
   double g[SAP_CONE_ROWS_MAX];
   for (int32_t i = 0; i < block->nrows; ++i) {
-    g[i] = vc[i] - p->v_hat[block->first_row + i] + p->R[block->first_row + i] * gamma[i];
+    g[i] = vc[i] - p->v_hat_shifted[block->first_row + i] + p->R[block->first_row + i] * gamma[i];
     sums->gamma_2 += gamma[i] * gamma[i];
   }
   sums->signorini = fmax(sums->signorini, fabs(g[2] * gamma[2]));
@@ -198,7 +200,7 @@ void sap_complementarity_add(const sap_problem* p, int32_t index, const double* 
   }
   for (int32_t r = 0; r < block->nrows; ++r) {
     const int32_t row = block->first_row + r;
-    const double g = vc[r] - p->v_hat[row] + p->R[row] * gamma[r];
+    const double g = vc[r] - p->v_hat_shifted[row] + p->R[row] * gamma[r];
     sums->gamma_2 += gamma[r] * gamma[r];
     if (block->set == SAP_SET_NONNEGATIVE) {
       sums->signorini = fmax(sums->signorini, fabs(g * gamma[r]));

@@ -7,6 +7,8 @@
 
 #include "core/memory.h"
 #include "linalg/square.h"
+#include "problem/blocks.h"
+#include "problem/matrix.h"
 #include "problem/problem_data.h"
 #include "solvers/momentum_residual.h"
 

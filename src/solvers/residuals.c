@@ -11,6 +11,7 @@
 
 #include "contact/cone.h"
 #include "core/memory.h"
+#include "problem/blocks.h"
 #include "problem/problem_data.h"
 #include "solvers/complementarity.h"
 #include "solvers/momentum_residual.h"

@@ -43,13 +43,13 @@ static const sap_block block = {.set = SAP_SET_FREE,
                                 .jacobians = jacobians,
                                 .R = R,
                                 .v_hat = zeros};
-static const sap_soft_block soft = {.nrows = 3,
-                                    .ntrees = 2,
-                                    .trees = trees,
-                                    .jacobians = jacobians,
-                                    .g0 = zeros,
-                                    .stiffness = 100.0};
-static const sap_soft_row row = {.stiffness = 100.0, .w = 1.0};
+static const sap_compliant_block soft = {.nrows = 3,
+                                         .ntrees = 2,
+                                         .trees = trees,
+                                         .jacobians = jacobians,
+                                         .g0 = zeros,
+                                         .stiffness = 100.0};
+static const sap_compliant_row row = {.stiffness = 100.0, .w = 1.0};
 static unsigned char bytes[65536], kept[65536];
 static size_t size, kept_size;
 static double numbers[64];
@@ -63,6 +63,12 @@ static struct made {
   sap_solution_reader* solutions;
   sap_problem_writer* writer;
 } made;
+
+// `other` without a law.
+static sap_problem* fresh(void) {
+  assert_int_equal(sap_problem_reset(other, 0.01, 2, sizes, NULL), SAP_STATUS_OK);
+  return other;
+}
 
 #define CALLS(X)                                                                                   \
   X(sap_material_combine, 4,                                                                       \
@@ -84,13 +90,14 @@ static struct made {
     sap_problem_set_gamma_guess(P(1, problem), V(2, zeros, 3), error))                             \
   X(sap_problem_solve_momentum, 3,                                                                 \
     sap_problem_solve_momentum(P(1, problem), V(2, zeros, NV), P(3, numbers), error))              \
-  X(sap_problem_set_stage, 4,                                                                      \
-    sap_problem_set_stage(P(1, problem), D(2, 0.5), D(3, 0.5), W(4, zeros, NV), error))            \
-  X(sap_problem_set_contact_model, 2,                                                              \
-    sap_problem_set_contact_model(P(1, problem), (sap_contact_model)(call_breaks(2, 0) ? 99 : 0),  \
-                                  error))                                                          \
-  X(sap_problem_set_rigid, 4,                                                                      \
-    sap_problem_set_rigid(P(1, other), D(2, 0.5), D(3, 0.5), V(4, zeros, NV), error))              \
+  X(sap_problem_set_law, 6,                                                                        \
+    sap_problem_set_law(                                                                           \
+        P(1, fresh()),                                                                             \
+        P(2, &((sap_contact_scheme){.theta = D(3, 0.5),                                            \
+                                    .theta_vq = D(4, 0.5),                                         \
+                                    .model = (sap_contact_model)(call_breaks(5, 0) ? 99 : 0),      \
+                                    .v0 = V(6, zeros, NV)})),                                      \
+        error))                                                                                    \
   X(sap_problem_add_block, 2, sap_problem_add_block(P(1, other), P(2, &block), error))             \
   X(sap_problem_add_contact, 3,                                                                    \
     sap_problem_add_contact(P(1, problem), P(2, &contact), P(3, &regularization), error))          \
@@ -98,11 +105,11 @@ static struct made {
     sap_problem_add_contacts(P(1, problem), P(2, &contact), N(3, 1), P(4, &regularization),        \
                              error))                                                               \
   X(sap_problem_use_threads, 2, sap_problem_use_threads(P(1, other), I(2, 2), error))              \
-  X(sap_problem_add_soft, 3,                                                                       \
-    sap_problem_add_soft(P(1, problem), P(2, &soft), P(3, &regularization), error))                \
-  X(sap_problem_soften_row, 5,                                                                     \
-    sap_problem_soften_row(P(1, problem), P(2, &regularization), P(3, &row), P(4, numbers),        \
-                           P(5, numbers + 1), error))                                              \
+  X(sap_problem_add_compliant, 3,                                                                  \
+    sap_problem_add_compliant(P(1, problem), P(2, &soft), P(3, &regularization), error))           \
+  X(sap_problem_compliant_law, 5,                                                                  \
+    sap_problem_compliant_law(P(1, problem), P(2, &regularization), P(3, &row), P(4, numbers),     \
+                              P(5, numbers + 1), error))                                           \
   X(sap_problem_keep_impulses, 1, sap_problem_keep_impulses(P(1, problem), zeros, error))          \
   X(sap_problem_save_memory, 2,                                                                    \
     sap_problem_save_memory(P(1, problem), bytes, sizeof bytes, P(2, &size), error))               \
@@ -147,6 +154,7 @@ static struct made {
 #define PLAIN(X)                                                                               \
   X(sap_outcome_text, sap_outcome_text((sap_outcome)999) != NULL)                              \
   X(sap_contact_model_text, sap_contact_model_text((sap_contact_model)999) != NULL)            \
+  X(sap_contact_scheme_default, sap_contact_scheme_default().theta == 1.0)                     \
   X(sap_material_default, sap_material_default().friction == 0.5)                              \
   X(sap_material_unset, isnan(sap_material_unset().friction))                                  \
   X(sap_regularization_default, sap_regularization_default().beta == 1.0)                      \

@@ -89,7 +89,9 @@ static void begin(sap_problem* p, const source* s, double mass) {
     }
     assert_int_equal(sap_problem_set_momentum_block(p, t, t, A, n, NULL), SAP_STATUS_OK);
   }
-  assert_int_equal(sap_problem_set_stage(p, 0.5, 0.5, s->v0, NULL), SAP_STATUS_OK);
+  const sap_contact_scheme scheme = {
+      .theta = 0.5, .theta_vq = 0.5, .model = SAP_CONTACT_BY_MATERIAL, .v0 = s->v0};
+  assert_int_equal(sap_problem_set_law(p, &scheme, NULL), SAP_STATUS_OK);
 }
 
 static sap_status add_one_by_one(sap_problem* p, const source* s, sap_error* error) {

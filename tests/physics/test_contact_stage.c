@@ -73,15 +73,15 @@ static int constraints(void* context, const sap_step_context* step, sap_problem*
     return (int)sap_problem_add_contact(problem, &contact, &step->regularization, error);
   }
   const double up[3] = {0.0, 0.0, 1.0};
-  const sap_soft_row row = {.stiffness = stiffness,
-                            .relaxation_time = d->tau_d,
-                            .g0 = step->q0[2],
-                            .rate0 = step->v0[2],
-                            .w = 1.0 / mass,
-                            .unilateral = d->kind == LIMIT};
+  const sap_compliant_row row = {.stiffness = stiffness,
+                                 .relaxation_time = d->tau_d,
+                                 .g0 = step->q0[2],
+                                 .rate0 = step->v0[2],
+                                 .w = 1.0 / mass,
+                                 .unilateral = d->kind == LIMIT};
   double R, v_hat;
   const sap_status status =
-      sap_problem_soften_row(problem, &step->regularization, &row, &R, &v_hat, error);
+      sap_problem_compliant_law(problem, &step->regularization, &row, &R, &v_hat, error);
   const sap_set set = d->kind == LIMIT ? SAP_SET_NONNEGATIVE : SAP_SET_FREE;
   return status != SAP_STATUS_OK ? 1 : (int)toy_add_row(problem, set, up, R, v_hat, error);
 }

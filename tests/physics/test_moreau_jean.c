@@ -183,11 +183,20 @@ static void test_refused(void** state) {
   const double v0 = -1.0, nan = (double)NAN;
   assert_int_equal(sap_problem_create(&problem, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_reset(problem, DT, 1, &size, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_set_rigid(problem, 2.0, 0.0, &v0, NULL), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_rigid(problem, 0.0, nan, &v0, NULL), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_rigid(problem, 0.0, 0.0, &nan, NULL), SAP_STATUS_NOT_FINITE);
-  assert_int_equal(sap_problem_set_rigid(problem, 0.0, 0.0, NULL, NULL), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_rigid(NULL, 0.0, 0.0, &v0, NULL), SAP_STATUS_ARGUMENT);
+  sap_contact_scheme scheme = sap_contact_scheme_default();
+  scheme.rigid = true;
+  scheme.v0 = &v0;
+  scheme.restitution = 2.0;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_ARGUMENT);
+  scheme.restitution = 0.0;
+  scheme.baumgarte = nan;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_ARGUMENT);
+  scheme.baumgarte = 0.0;
+  scheme.v0 = &nan;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_NOT_FINITE);
+  scheme.v0 = NULL;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_ARGUMENT);
+  assert_int_equal(sap_problem_set_law(NULL, &scheme, NULL), SAP_STATUS_ARGUMENT);
   sap_problem_destroy(problem);
 }
 

@@ -143,13 +143,22 @@ static void test_static_friction(void** state) {
   static const double slips[] = {0.0, 1e-3, 1.5e-3, 2e-3, 2.5e-3, 3e-3, 1.0};
   static const double shares[] = {0.0, 0.0, 5.0 / 32.0, 0.5, 27.0 / 32.0, 1.0, 1.0};
   for (size_t i = 0; i < sizeof slips / sizeof *slips; ++i) {
-    const sap_contact_start start = {.regularization = &regularization,
-                                     .dt = 5e-3,
+    const sap_contact_scheme scheme = sap_contact_scheme_default();
+    const sap_law_settings settings = {5e-3, &scheme, &regularization};
+    const double scales[3] = {1.0, 1.0, 1.0}, zeros[3] = {0.0, 0.0, 0.0};
+    const double vc0[3] = {0.6 * slips[i], -0.8 * slips[i], 0.0};
+    const sap_law_contact contact = {.material = &pair,
+                                     .model = pair.model,
                                      .w = 1.0,
                                      .friction = pair.friction,
-                                     .slip = slips[i]};
-    sap_potential_law law;
-    assert_int_equal(sap_contact_potential(&pair, &start, &law, NULL), SAP_STATUS_OK);
+                                     .nrows = 3,
+                                     .scales = scales,
+                                     .surface_velocity = zeros,
+                                     .velocity_change = zeros,
+                                     .vc0 = vc0,
+                                     .vc_star = zeros};
+    sap_law_rows law;
+    assert_int_equal(sap_law_contact_rows(&settings, &contact, &law, NULL), SAP_STATUS_OK);
     ASSERT_NEAR(law.friction, 0.6 - 0.2 * shares[i], 1e-15);
     assert_true(law.slip_speed == 1e-3);
   }

@@ -142,7 +142,9 @@ static sap_block add(sap_problem* problem, double dt, double phi0, const double 
   assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, mass, 3, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_v_star(problem, v_star, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_set_stage(problem, 1.0, 1.0, v0, NULL), SAP_STATUS_OK);
+  sap_contact_scheme scheme = sap_contact_scheme_default();
+  scheme.v0 = v0;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_add_contact(problem, &contact, &regularization, NULL),
                    SAP_STATUS_OK);
   sap_block block;
@@ -182,8 +184,9 @@ static void test_lag(void** state) {
   ASSERT_NEAR(block.lagged_impulse, dt * 20.0, 1e-15);
   block = add(problem, dt, -2e-3, rest, 9);
   assert_true(block.friction == 0.0);
-  assert_int_equal(sap_problem_set_contact_model(problem, (sap_contact_model)5, NULL),
-                   SAP_STATUS_ARGUMENT);
+  sap_contact_scheme scheme = sap_contact_scheme_default();
+  scheme.model = (sap_contact_model)5;
+  assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_ARGUMENT);
   sap_problem_destroy(problem);
 }
 

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "linalg/dense.h"
-#include "problem/delassus_operator.h"
+#include "problem/delassus.h"
 #include "support/near.h"
 
 enum { NV = 7, NROWS = 6 };  // trees of 3, 1 and 3 velocities; a cone, a box row, two free rows

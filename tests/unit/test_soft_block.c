@@ -33,15 +33,15 @@ static sap_problem* two_points(void) {
   return p;
 }
 
-static sap_soft_block joint(const double g0[2], double stiffness, double relaxation_time) {
-  return (sap_soft_block){.nrows = 2,
-                          .ntrees = 2,
-                          .trees = trees,
-                          .jacobians = jacobians,
-                          .g0 = g0,
-                          .stiffness = stiffness,
-                          .relaxation_time = relaxation_time,
-                          .key = 7};
+static sap_compliant_block joint(const double g0[2], double stiffness, double relaxation_time) {
+  return (sap_compliant_block){.nrows = 2,
+                               .ntrees = 2,
+                               .trees = trees,
+                               .jacobians = jacobians,
+                               .g0 = g0,
+                               .stiffness = stiffness,
+                               .relaxation_time = relaxation_time,
+                               .key = 7};
 }
 
 // Implicit spring and damper between the points, solved by hand along each axis: with m the reduced
@@ -50,9 +50,9 @@ static void test_spring(void** state) {
   (void)state;
   sap_problem* p = two_points();
   const double v_star[4] = {0.3, -0.2, 1.0, 0.5}, g0[2] = {0.02, -0.01}, k = 4000.0, tau = 0.03;
-  const sap_soft_block block = joint(g0, k, tau);
+  const sap_compliant_block block = joint(g0, k, tau);
   assert_int_equal(sap_problem_set_v_star(p, v_star, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_compliant(p, &block, &regularization, NULL), SAP_STATUS_OK);
   sap_block out;
   assert_int_equal(sap_problem_block(p, 0, &out, NULL, NULL), SAP_STATUS_OK);
   assert_int_equal(out.set, SAP_SET_FREE);
@@ -80,10 +80,10 @@ static void test_rigid(void** state) {
   (void)state;
   sap_problem* p = two_points();
   const double g0[2] = {0.02, 0.0}, w = (1.0 / mass[0] + 1.0 / mass[1]) / sqrt(2.0);
-  sap_soft_block block = joint(g0, (double)INFINITY, 0.0);
-  assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  sap_compliant_block block = joint(g0, (double)INFINITY, 0.0);
+  assert_int_equal(sap_problem_add_compliant(p, &block, &regularization, NULL), SAP_STATUS_OK);
   block.unilateral = true;
-  assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_compliant(p, &block, &regularization, NULL), SAP_STATUS_OK);
   sap_block out;
   assert_int_equal(sap_problem_block(p, 0, &out, NULL, NULL), SAP_STATUS_OK);
   ASSERT_NEAR(out.v_hat[0], -g0[0] / dt, 1e-15);
@@ -99,9 +99,11 @@ static void test_stage(void** state) {
   (void)state;
   sap_problem* p = two_points();
   const double v0[4] = {0.0, 0.0, 0.4, -0.7}, g0[2] = {0.01, 0.03}, k = 50.0, tau = 0.001;
-  const sap_soft_block block = joint(g0, k, tau);
-  assert_int_equal(sap_problem_set_stage(p, 0.5, 0.5, v0, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  const sap_compliant_block block = joint(g0, k, tau);
+  const sap_contact_scheme scheme = {
+      .theta = 0.5, .theta_vq = 0.5, .model = SAP_CONTACT_BY_MATERIAL, .v0 = v0};
+  assert_int_equal(sap_problem_set_law(p, &scheme, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_compliant(p, &block, &regularization, NULL), SAP_STATUS_OK);
   sap_block out;
   assert_int_equal(sap_problem_block(p, 0, &out, NULL, NULL), SAP_STATUS_OK);
   for (int r = 0; r < 2; ++r) {  // gamma = -dt k (g^1/2 + tau gdot^1/2), u the velocity at the end
@@ -112,10 +114,11 @@ static void test_stage(void** state) {
   sap_problem_destroy(p);
 }
 
-static void expect_refused(const sap_soft_block* block, sap_status expected, const char* text) {
+static void expect_refused(const sap_compliant_block* block, sap_status expected,
+                           const char* text) {
   sap_problem* p = two_points();
   sap_error error = {0};
-  assert_int_equal(sap_problem_add_soft(p, block, &regularization, &error), expected);
+  assert_int_equal(sap_problem_add_compliant(p, block, &regularization, &error), expected);
   assert_non_null(strstr(error.message, text));
   assert_int_equal(sap_problem_block_count(p), 0);
   sap_problem_destroy(p);
@@ -124,7 +127,7 @@ static void expect_refused(const sap_soft_block* block, sap_status expected, con
 static void test_wrong(void** state) {
   (void)state;
   const double g0[2] = {0.0, 0.0}, bad[2] = {0.0, (double)NAN};
-  sap_soft_block block = joint(g0, 1e4, 0.0);
+  sap_compliant_block block = joint(g0, 1e4, 0.0);
   block.g0 = NULL;
   expect_refused(&block, SAP_STATUS_ARGUMENT, "g0 is NULL");
   block = joint(bad, 1e4, 0.0);
@@ -146,7 +149,7 @@ static void test_wrong(void** state) {
   block = joint(g0, 1e4, 0.0);
   block.jacobians = nothing;
   sap_problem* p = two_points();
-  assert_int_equal(sap_problem_add_soft(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_add_compliant(p, &block, &regularization, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_block_count(p), 0);
   sap_problem_destroy(p);
 }

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -24,7 +25,9 @@ static sap_problem* begin(double m, const double v0[3], bool stage) {
   assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_set_momentum_block(problem, 0, 0, A, 3, NULL), SAP_STATUS_OK);
   if (stage) {
-    assert_int_equal(sap_problem_set_stage(problem, theta, theta_vq, v0, NULL), SAP_STATUS_OK);
+    const sap_contact_scheme scheme = {
+        .theta = theta, .theta_vq = theta_vq, .model = SAP_CONTACT_BY_MATERIAL, .v0 = v0};
+    assert_int_equal(sap_problem_set_law(problem, &scheme, NULL), SAP_STATUS_OK);
   }
   return problem;
 }
@@ -115,49 +118,76 @@ static void test_soft_row(void** state) {
   (void)state;
   const double v0[3] = {0.0, 0.0, 0.0};
   sap_problem* problem = begin(2.0, v0, true);
-  sap_soft_row row = {
+  sap_compliant_row row = {
       .stiffness = 1e4, .relaxation_time = 0.003, .g0 = 2e-4, .rate0 = -0.02, .w = 0.5};
   rows r;
   // bilateral: open or not is no matter
   assert_int_equal(
-      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      sap_problem_compliant_law(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_OK);
   check_normal(r, 1e4, 0.003, 2e-4, -0.02);
   // a curved path g = g0 + rate t + e (t/dt)^2 is as much nearer, and faster
   row.curvature = 1e-5;
   assert_int_equal(
-      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      sap_problem_compliant_law(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_OK);
   check_normal(r, 1e4, 0.003, 2e-4 + theta * theta * 1e-5 + 0.003 * 2.0 * theta * 1e-5 / dt, -0.02);
   row.curvature = 0.0;
   row.unilateral = true;
   assert_int_equal(
-      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      sap_problem_compliant_law(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_OK);
   ASSERT_NEAR(r.R[2], 1.0 / (dt * 1e4 * (dt + 0.003)), 1e-12);
   ASSERT_NEAR(r.v_hat[2], -2e-4 / (dt + 0.003), 1e-15);
   row.rate0 = (double)NAN;
   assert_int_equal(
-      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      sap_problem_compliant_law(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_NOT_FINITE);
-  row = (sap_soft_row){.stiffness = -1.0, .relaxation_time = 0.003, .g0 = 2e-4, .w = 0.5};
+  row = (sap_compliant_row){.stiffness = -1.0, .relaxation_time = 0.003, .g0 = 2e-4, .w = 0.5};
   assert_int_equal(
-      sap_problem_soften_row(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
+      sap_problem_compliant_law(problem, &regularization, &row, &r.R[2], &r.v_hat[2], NULL),
       SAP_STATUS_ARGUMENT);
   sap_problem_destroy(problem);
+}
+
+static void expect_refused(sap_problem* problem, const sap_contact_scheme* scheme,
+                           sap_status status, const char* word) {
+  sap_error error = {0};
+  assert_int_equal(sap_problem_set_law(problem, scheme, &error), status);
+  assert_non_null(strstr(error.message, word));
 }
 
 static void test_refusals(void** state) {
   (void)state;
   const double v0[3] = {0.0, 0.0, 0.0}, bad[3] = {0.0, (double)NAN, 0.0};
   sap_problem* problem = begin(2.0, v0, false);
-  sap_error error = {0};
-  assert_int_equal(sap_problem_set_stage(problem, 0.4, 1.0, v0, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_stage(problem, 0.5, (double)NAN, v0, &error),
-                   SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, NULL, &error), SAP_STATUS_ARGUMENT);
-  assert_int_equal(sap_problem_set_stage(problem, 0.5, 0.5, bad, &error), SAP_STATUS_NOT_FINITE);
-  assert_string_equal(error.message, "v0[1] = nan must be finite");
+  sap_contact_scheme s = sap_contact_scheme_default();
+  s.theta = 0.4;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "theta = 0.4");
+  s.theta = 0.5;
+  s.theta_vq = (double)NAN;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "theta_vq = nan");
+  s.theta_vq = 0.5;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "v0 is NULL");
+  s.v0 = bad;
+  expect_refused(problem, &s, SAP_STATUS_NOT_FINITE, "v0[1] = nan must be finite");
+  s.v0 = v0;
+  // settings that contradict each other
+  s.rigid = true;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "a rigid law acts at the end");
+  s.theta = s.theta_vq = 1.0;
+  s.model = SAP_CONTACT_LAGGED;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "a rigid law has no contact model");
+  s.rigid = false;
+  s.restitution = 0.5;
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "restitution = 0.5");
+  s.restitution = 0.0;
+  // a second law
+  assert_int_equal(sap_problem_set_law(problem, &s, NULL), SAP_STATUS_OK);
+  expect_refused(problem, &s, SAP_STATUS_ARGUMENT, "set already");
+  const int32_t size = 3;
+  assert_int_equal(sap_problem_reset(problem, dt, 1, &size, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_problem_set_law(problem, &s, NULL), SAP_STATUS_OK);
   sap_problem_destroy(problem);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/memory.h"
 #include "multibody/assembly/assembly_data.h"
+#include "problem/blocks.h"
 #include "problem/problem_data.h"
 
 enum {

@@ -6,8 +6,6 @@
 #include "multibody/assembly/assembly.h"
 #include "multibody/dynamics/rows.h"
 
-// 4 pi^2 of the near-rigid limit, castro (29).
-#define SAP_FOUR_PI_SQUARED 39.478417604357434475
 // A limit always gets a block if it is nearer than this share of its range,
 #define SAP_LIMIT_RANGE_SHARE 0.1
 // or if the faster of v0 and v* reaches it within this many times dt + tau_d.
@@ -123,11 +121,6 @@ void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t fi
 static inline double sap_assembly_gap0(const sap_assembly_call* call, int32_t row, double g) {
   const double* moved = call->start->moved;
   return moved == NULL ? g : g - sap_rows_times(&call->assembly->rows, row, moved);
-}
-// Smallest R of a block of scale w: beta^2/(4 pi^2) w.
-static inline double sap_assembly_near_rigid(const sap_assembly_call* call, double w) {
-  const double beta = call->start->regularization->beta;
-  return beta * beta / SAP_FOUR_PI_SQUARED * w;
 }
 
 #endif

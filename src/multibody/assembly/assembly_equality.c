@@ -8,7 +8,7 @@
 //   tendon    same as joint, with lengths
 // A finite stiffness k with damping k tau_d, limited as a contact's is:
 //   R = max(beta^2/(4 pi^2) w, 1/(dt k (dt + tau_d)))
-//   R = 1e-6 w                                          for infinite k, see contact/rigid_row.h
+//   R = 1e-6 w                                          for infinite k, contact/contact_law.c (5)
 // w = |W|_F/3 of the three translations or rotations (else of the row), so that a row along which
 // nothing can move, as across a planar loop, has R > 0.
 // The position after the step is g0 + dt J v + c with the curvature c = O(dt^2). A step that closes
@@ -17,17 +17,17 @@
 // (integrators/relinearize.c):
 //   c     = g(q0 (+) dt v_guess) - (g0 + dt J v_guess)
 //   v_hat = -g0/(dt + tau_d) - c/dt
-// For the theta point of a step that resolves a soft equality see problem/stage.c.
+// For the theta point of a step that resolves a soft equality see contact/contact_law.c (2).
 // If J is taken at a point within the step (midpoint), rows that still close at its end demand that
 // the velocity there closes, which is second order:
 //   J v = -g0/(dt + tau_d) - (J_end - J) v_guess,   J_end at q0 (+) dt v_guess
 #include <math.h>
 
-#include "contact/rigid_row.h"
+#include "contact/contact_law.h"
 #include "math/quaternion.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/transmission.h"
-#include "problem/problem_data.h"
+#include "problem/law.h"
 
 static int32_t count_rows(const sap_equality_def* e) {
   return e->type == SAP_EQUALITY_CONNECT ? 3 : e->type == SAP_EQUALITY_WELD ? 6 : 1;
@@ -182,13 +182,13 @@ void sap_assembly_predict_rates(sap_assembly* assembly, const sap_kinematics* ki
 
 // Sets R and v_hat of row r.
 static sap_status set_law(const sap_assembly_call* call, const sap_equality_def* e, int32_t r,
-                          const sap_soft_row* row, sap_row_law* law) {
+                          const sap_compliant_row* row, sap_row_law* law) {
   if (isinf(e->stiffness)) {
-    sap_rigid_bilateral(row, call->dt, &law->R[r], &law->v_hat[r]);
+    sap_law_rigid_row(row, call->dt, &law->R[r], &law->v_hat[r]);
     return SAP_STATUS_OK;
   }
-  return sap_problem_soften_row(call->problem, call->start->regularization, row, &law->R[r],
-                                &law->v_hat[r], call->error);
+  return sap_problem_compliant_law(call->problem, call->start->regularization, row, &law->R[r],
+                                   &law->v_hat[r], call->error);
 }
 
 static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
@@ -213,13 +213,14 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
   if (!(largest > 0.0)) {
     return SAP_STATUS_OK;
   }
+  const sap_law_settings settings = sap_problem_law_settings(call->problem, start->regularization);
   for (int32_t r = 0; r < nrows; ++r) {
     const double rate_guess = sap_rows_times(rows, r, v_guess);
-    sap_soft_row row = {.stiffness = e->stiffness,
-                        .relaxation_time = e->relaxation_time,
-                        .rate0 = sap_rows_times(rows, r, start->v0),
-                        .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
-                        .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
+    sap_compliant_row row = {.stiffness = e->stiffness,
+                             .relaxation_time = e->relaxation_time,
+                             .rate0 = sap_rows_times(rows, r, start->v0),
+                             .w = w[r / 3] > 0.0 ? w[r / 3] : largest,  // a half may not move
+                             .recovery_speed = isinf(e->stiffness) ? SAP_RECOVERY_SPEED : 0.0};
     if (start->moved == NULL) {
       row.g0 = g[r];
       row.curvature = predicted[r] - g[r] - call->dt * rate_guess;
@@ -227,8 +228,7 @@ static sap_status add_equality(const sap_assembly_call* call, int32_t id) {
       SAP_TRY(set_law(call, e, r, &row, &law));
     } else {
       row.g0 = sap_assembly_gap0(call, r, g[r]);
-      if (!sap_stage_normal(call->problem, &row, start->regularization->beta, &law.R[r],
-                            &law.v_hat[r])) {
+      if (!sap_law_theta_row(&settings, &row, &law.R[r], &law.v_hat[r])) {
         row.g0 = predicted[r];
         row.curvature = call->dt * (rate_end[r] - rate_guess);
         SAP_TRY(set_law(call, e, r, &row, &law));

@@ -30,16 +30,17 @@ static sap_status add_limit(const sap_assembly_call* call, const limit* l) {
   if (w == 0.0) {
     return SAP_STATUS_OK;
   }
-  const sap_soft_row soft = {.stiffness = l->stiffness,
-                             .relaxation_time = l->relaxation_time,
-                             .g0 = l->g,
-                             .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
-                             .w = w,
-                             .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
-                             .unilateral = true};
+  const sap_compliant_row soft = {
+      .stiffness = l->stiffness,
+      .relaxation_time = l->relaxation_time,
+      .g0 = l->g,
+      .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+      .w = w,
+      .recovery_speed = isinf(l->stiffness) ? SAP_RECOVERY_SPEED : 0.0,
+      .unilateral = true};
   sap_row_law law = {.set = SAP_SET_NONNEGATIVE, .key = l->key};
-  SAP_TRY(sap_problem_soften_row(call->problem, call->start->regularization, &soft, law.R,
-                                 law.v_hat, call->error));
+  SAP_TRY(sap_problem_compliant_law(call->problem, call->start->regularization, &soft, law.R,
+                                    law.v_hat, call->error));
   return sap_assembly_add_packed_rows(call, &law);
 }
 

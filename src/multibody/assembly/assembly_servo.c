@@ -5,7 +5,7 @@
 //   R     = 1/(dt (dt kp + kd))
 //   v_hat = (offset - kp l0)/(dt kp + kd)
 //   bounds  dt lower, dt upper
-// At the theta point of a step that resolves it (problem/stage.c), with length and speed there:
+// At the theta point of a step that resolves it (contact/contact_law.c), with length and speed there:
 //   c     = dt theta theta_vq kp + theta kd
 //   R     = 1/(dt c)
 //   v_hat = (offset - kp (l0 + dt theta (1 - theta_vq) dl0/dt) - kd (1 - theta) dl0/dt)/c
@@ -26,7 +26,7 @@
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/transmission.h"
-#include "problem/problem_data.h"
+#include "problem/law.h"
 
 // Adds the block of the row in assembly->rows.
 static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* law, double length,
@@ -36,16 +36,16 @@ static sap_status add_servo(const sap_assembly_call* call, const sap_servo_law* 
   if (!(w > 0.0)) {
     return SAP_STATUS_OK;
   }
-  const sap_stage_servo stage = {.offset = law->offset,
-                                 .kp = law->kp,
-                                 .kd = law->kd,
-                                 .length0 = sap_assembly_gap0(call, 0, length),
-                                 .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
-                                 .w = w};
-  const double gain = call->dt * law->kp + law->kd;
-  double R = fmax(1.0 / (call->dt * gain), sap_assembly_near_rigid(call, w));
-  double v_hat = (law->offset - law->kp * stage.length0) / gain;
-  sap_stage_servo_row(call->problem, &stage, call->start->regularization->beta, &R, &v_hat);
+  const sap_law_servo servo = {.offset = law->offset,
+                               .kp = law->kp,
+                               .kd = law->kd,
+                               .length0 = sap_assembly_gap0(call, 0, length),
+                               .rate0 = sap_rows_times(&call->assembly->rows, 0, call->start->v0),
+                               .w = w};
+  const sap_law_settings settings =
+      sap_problem_law_settings(call->problem, call->start->regularization);
+  double R, v_hat;
+  sap_law_servo_row(&settings, &servo, &R, &v_hat);
   const sap_row_law row = {.set = SAP_SET_BOX,
                            .R = {R},
                            .v_hat = {v_hat},

@@ -149,7 +149,7 @@ class ProblemView(Owner):
         with self._c as c:
             call(lib.sap_problem_add_contact, c.problem, block, regularization)
 
-    def add_soft(
+    def add_compliant(
         self,
         jacobians: Mapping[int, ArrayLike],
         g: ArrayLike,
@@ -169,7 +169,7 @@ class ProblemView(Owner):
         """
         g = array(g, (-1,), "g")
         rows = _Rows(jacobians, len(g), self._sizes)
-        block = ffi.new("sap_soft_block*")
+        block = ffi.new("sap_compliant_block*")
         block.nrows, block.ntrees = len(g), rows.count
         block.trees, block.jacobians = rows.trees, rows.pointers
         block.g0, block.unilateral = pointer(g), bool(unilateral)
@@ -178,7 +178,7 @@ class ProblemView(Owner):
         assign(block, "key", key)
         regularization = _regularization(beta, sigma)
         with self._c as c:
-            call(lib.sap_problem_add_soft, c.problem, block, regularization)
+            call(lib.sap_problem_add_compliant, c.problem, block, regularization)
 
     def add_block(
         self,

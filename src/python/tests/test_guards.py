@@ -26,7 +26,7 @@ STATE = {
 STATE_FREE = {"t", "q", "v", "act", "dt", "__repr__", "__reduce_ex__"}
 VIEW = {
     "nrows": lambda o: o.nrows, "add_contact": lambda o: o.add_contact(EYE, 0.0),
-    "add_soft": lambda o: o.add_soft(EYE, np.zeros(3)),
+    "add_compliant": lambda o: o.add_compliant(EYE, np.zeros(3)),
     "add_block": lambda o: o.add_block("free", EYE, np.ones(3), np.zeros(3)),
 }
 # What is public of a class: how to call it, and what takes no turn.

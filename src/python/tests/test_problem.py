@@ -35,16 +35,16 @@ def test_soft_rows():
     problem = sapstep.Problem(0.01, [2])
     problem.set_momentum(2.0 * np.eye(2))
     problem.set_v_star([0.5, -1.0])
-    problem.add_soft({0: np.eye(2)}, [0.1, 0.0], stiffness=300.0, relaxation_time=0.02)
+    problem.add_compliant({0: np.eye(2)}, [0.1, 0.0], stiffness=300.0, relaxation_time=0.02)
     expected = (np.array([0.5, -1.0]) - 1.5 * np.array([0.1, 0.0])) / (1.0 + 1.5 * 0.03)
     assert np.allclose(problem.solve().v, expected, atol=1e-12)
     stop = sapstep.Problem(0.01, [1])
     stop.set_momentum([[1.0]])
     stop.set_v_star([-2.0])
-    stop.add_soft({0: [[1.0]]}, [0.005], stiffness=1e9, unilateral=True)
+    stop.add_compliant({0: [[1.0]]}, [0.005], stiffness=1e9, unilateral=True)
     assert stop.solve().v[0] == pytest.approx(-0.5, rel=0.1)  # the way that is left, near-rigid
     with pytest.raises(sapstep.Error, match="row 1"):
-        problem.add_soft({0: np.eye(2)}, [0.0, math.nan])
+        problem.add_compliant({0: np.eye(2)}, [0.0, math.nan])
 
 
 def test_coupled_trees_by_every_convex_solver():

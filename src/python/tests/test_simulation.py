@@ -219,5 +219,5 @@ def test_any_kind_of_number(kind):
     A = np.array([[2, 1], [1, 3]]).astype(kind)
     problem.set_momentum(np.asfortranarray(A).T if kind is not bool else [[2, 1], [1, 3]])
     problem.set_v_star([1, 2])
-    problem.add_soft({0: np.ascontiguousarray(np.arange(6).reshape(2, 3).astype(float))[:, :2]}, [0.0, 0.0])
+    problem.add_compliant({0: np.ascontiguousarray(np.arange(6).reshape(2, 3).astype(float))[:, :2]}, [0.0, 0.0])
     assert np.allclose(problem.solve().vc, 0, atol=1e-2)

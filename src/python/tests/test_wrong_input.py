@@ -52,8 +52,8 @@ def blocks(p):
     yield lambda x: p.add_contact(x, 0.0)
     for name in ("phi", "stiffness", "relaxation_time", "friction", "beta", "sigma", "key"):
         yield lambda x, name=name: p.add_contact(EYE, **{"phi": 0.0, name: x})
-    yield lambda x: p.add_soft(EYE, x)
-    yield lambda x: p.add_soft(EYE, np.zeros(3), stiffness=x)
+    yield lambda x: p.add_compliant(EYE, x)
+    yield lambda x: p.add_compliant(EYE, np.zeros(3), stiffness=x)
     yield lambda x: p.add_block(x, EYE, np.ones(3), np.zeros(3))
     for name in ("R", "v_hat", "lower", "upper", "friction", "key"):
         yield lambda x, name=name: p.add_block(**{"kind": "box", "jacobians": EYE, "R": np.ones(3),

@@ -11,7 +11,7 @@
 #include <sapstep/solver.h>
 
 #include "linalg/block_lu.h"
-#include "problem/delassus_operator.h"
+#include "problem/delassus.h"
 #include "problem/delassus_sparse.h"
 #include "solvers/history.h"
 #include "solvers/registry.h"

@@ -9,7 +9,7 @@
 #ifndef SAP_SOLVERS_NCP_IMPLICIT_EDGES_H
 #define SAP_SOLVERS_NCP_IMPLICIT_EDGES_H
 
-#include "problem/delassus_operator.h"
+#include "problem/delassus.h"
 
 typedef enum sap_region {
   SAP_REGION_OFF,    // open, or at a bound: z is constant

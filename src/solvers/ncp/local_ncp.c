@@ -17,7 +17,7 @@
 #include <math.h>
 
 #include "contact/cone.h"
-#include "contact/eigenvalues.h"
+#include "problem/eigenvalues.h"
 #include "solvers/dual/gauss_seidel.h"
 #include "solvers/dual/methods.h"
 

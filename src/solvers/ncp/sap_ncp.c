@@ -269,7 +269,8 @@ static void find_images(sap_ncp* w, const sap_problem* p) {
     const int32_t row = block->first_row;
     double g[SAP_CONE_ROWS_MAX] = {0.0};
     for (int32_t r = 0; r < block->nrows; ++r) {
-      g[r] = w->inner.vc[row + r] - p->v_hat[row + r] + p->R[row + r] * w->inner.gamma[row + r];
+      g[r] = w->inner.vc[row + r] - p->v_hat_shifted[row + r] +
+             p->R[row + r] * w->inner.gamma[row + r];
     }
     w->image[k] = block->friction * sqrt(sap_cone_n_dot(block->nrows, g, g));
     w->weight[k] = w->inner.gamma[row + 2] > 0.0 ? 1.0 : 0.0;
@@ -320,12 +321,12 @@ static sap_status solve_shifted(sap_ncp* w, const sap_solve_call* call, bool con
   inner.relative_tolerance = tolerance;
   inner.time_limit = time_left(call->options, w->deadline);
   if (p->nrows > 0) {
-    memcpy(w->rows, p->v_hat, (size_t)p->nrows * sizeof(double));
+    memcpy(w->rows, p->v_hat_shifted, (size_t)p->nrows * sizeof(double));
   }
   for (int32_t k = 0; k < w->ncones; ++k) {
     w->rows[p->blocks[w->cone[k]].first_row + SAP_NORMAL_ROW] -= w->shift[k];
   }
-  shifted.v_hat = w->rows;
+  shifted.v_hat_shifted = w->rows;
   if (continues) {
     shifted.v_guess = w->inner.v;
     shifted.has_guess = true;

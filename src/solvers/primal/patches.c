@@ -225,7 +225,7 @@ const sap_potential* sap_newton_gather_potential(sap_newton* n, const sap_block_
   }
   const sap_block view = {.set = block->set,
                           .R = n->problem->R + block->first_row,
-                          .v_hat = n->problem->v_hat + block->first_row,
+                          .v_hat = n->problem->v_hat_shifted + block->first_row,
                           .friction = block->friction,
                           .dissipation = block->dissipation,
                           .slip_speed = block->slip_speed,
@@ -237,7 +237,7 @@ const sap_potential* sap_newton_gather_potential(sap_newton* n, const sap_block_
 
 static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
   const double* R = n->problem->R + block->first_row;
-  const double* v_hat = n->problem->v_hat + block->first_row;
+  const double* v_hat = n->problem->v_hat_shifted + block->first_row;
   const sap_cone made = sap_cone_make(block->friction, R[0], R[2]);
   const double law[] = {made.mu, made.inverse_Rt, made.inverse_Rn, made.k, made.stick_2};
   for (int32_t i = 0; i < 5; ++i) {
@@ -257,7 +257,7 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
     const int32_t row = block->first_row + i;
     n->intervals[first + i] =
         (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
-    n->interval_v_hat[first + i] = p->v_hat[row];
+    n->interval_v_hat[first + i] = p->v_hat_shifted[row];
     n->interval_row[first + i] = row;
   }
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "problem/factor.h"
 #include "problem/problem_data.h"
 
 bool sap_whiten_velocity(sap_newton* n) {

@@ -5,7 +5,7 @@
 #ifndef SAP_SOLVERS_PRIMAL_WHITEN_H
 #define SAP_SOLVERS_PRIMAL_WHITEN_H
 
-#include "problem/tree_factor.h"
+#include "problem/factor.h"
 #include "solvers/primal/newton.h"
 
 enum { SAP_WHITE_COLUMNS = SAP_SMALL_TREE };

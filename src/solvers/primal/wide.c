@@ -15,7 +15,7 @@ void sap_wide_gather(sap_newton* n, const sap_block_data* block, int32_t index) 
                           .nrows = block->nrows,
                           .row = block->first_row};
   wide->cone.potential = sap_newton_gather_potential(n, block);
-  memcpy(wide->v_hat, n->problem->v_hat + block->first_row,
+  memcpy(wide->v_hat, n->problem->v_hat_shifted + block->first_row,
          (size_t)block->nrows * sizeof *wide->v_hat);
 }
 

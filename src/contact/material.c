@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contact parameters: k, tau_d, mu of a pair, and R and v_hat that follow, castro (29)-(30).
-#include <sapstep/contact.h>
+// Physical parameters of surfaces: defaults, checks, and how two surfaces make a pair.
+#include "contact/material.h"
 
 #include <float.h>
 #include <math.h>
-
-#include "contact/contact_law.h"
-#include "core/error.h"
-
-#define SAP_STICTION_TOLERANCE 1e-4  // [m/s]
-
-static const double FOUR_PI_SQUARED = 39.478417604357434;  // 4 pi^2 of castro (29)
 
 sap_material sap_material_default(void) {
   return (sap_material){
@@ -50,7 +43,8 @@ sap_regularization sap_regularization_default(void) {
   return (sap_regularization){.beta = 1.0, .sigma = 1e-3};
 }
 
-static sap_status check_number(const char* name, double value, bool positive, sap_error* error) {
+sap_status sap_contact_check_number(const char* name, double value, bool positive,
+                                    sap_error* error) {
   const char* allowed = positive ? "finite and > 0" : "finite and >= 0";
   if (!isfinite(value)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s = %g must be %s", name, value, allowed);
@@ -77,7 +71,7 @@ static bool is_sound(const sap_material* m) {
 #undef SAP_X_NOT_NEGATIVE
 }
 
-static sap_status check_material(const sap_material* m, sap_error* error) {
+sap_status sap_material_check(const sap_material* m, sap_error* error) {
   if (is_sound(m)) {
     return SAP_STATUS_OK;
   }
@@ -85,7 +79,7 @@ static sap_status check_material(const sap_material* m, sap_error* error) {
     return sap_fail(error, isnan(m->stiffness) ? SAP_STATUS_NOT_FINITE : SAP_STATUS_ARGUMENT,
                     "stiffness = %g must be > 0 N/m", m->stiffness);
   }
-#define SAP_X_NOT_NEGATIVE(name) SAP_TRY(check_number(#name, m->name, false, error));
+#define SAP_X_NOT_NEGATIVE(name) SAP_TRY(sap_contact_check_number(#name, m->name, false, error));
   SAP_MATERIAL_FIELDS(SAP_X)
 #undef SAP_X_NOT_NEGATIVE
   return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
@@ -120,13 +114,8 @@ sap_status sap_material_combine(const sap_material* a, const sap_material* b,
   if (rule != SAP_FRICTION_HARMONIC && rule != SAP_FRICTION_MAXIMUM) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "rule = %d is not a sap_friction_rule", (int)rule);
   }
-  sap_status status = check_material(a, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_material(b, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_material_check(a, error));
+  SAP_TRY(sap_material_check(b, error));
   sap_material pair = {
       .friction = sap_friction_combine(a->friction, b->friction, rule),
       .model = a->model > b->model ? a->model : b->model,
@@ -167,109 +156,4 @@ double sap_friction_scales(const double* friction, int32_t nrows, double* scales
     scales[row] = any && row != 2 ? friction[row < 2 ? row : row - 1] / mu : 1.0;
   }
   return mu;
-}
-
-sap_status sap_contact_regularize(const sap_material* pair,
-                                  const sap_regularization* regularization, double dt, double phi0,
-                                  double w, double R[3], double v_hat[3], sap_error* error) {
-  if (pair == NULL || regularization == NULL || R == NULL || v_hat == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_contact_regularize: an argument is NULL");
-  }
-  sap_status status = check_material(pair, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_number("dt", dt, true, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("w", w, true, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("beta", regularization->beta, false, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("sigma", regularization->sigma, true, error);
-  }
-  if (status == SAP_STATUS_OK && !isfinite(phi0)) {
-    status = sap_fail(error, SAP_STATUS_NOT_FINITE, "phi0 = %g must be finite", phi0);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const double beta = regularization->beta;
-  const double time = dt + pair->relaxation_time;
-  const double near_rigid = beta * beta / FOUR_PI_SQUARED * w;
-  const double soft = 1.0 / (dt * pair->stiffness * time);
-  const double Rn = near_rigid > soft ? near_rigid : soft;
-  const double Rt = regularization->sigma * w;
-  const double bias = -phi0 / time;
-  if (!isfinite(Rn) || !isfinite(Rt) || !isfinite(bias)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE,
-                    "contact: Rn = %g, Rt = %g, v_hat = %g overflow (k = %g, tau_d = %g, w = %g)",
-                    Rn, Rt, bias, pair->stiffness, pair->relaxation_time, w);
-  }
-  if (!(Rn >= DBL_MIN) || !(Rt >= DBL_MIN)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact: Rn = %g, Rt = %g must be > 0: beta = %g, stiffness = %g, sigma = %g",
-                    Rn, Rt, beta, pair->stiffness, regularization->sigma);
-  }
-  R[0] = Rt;
-  R[1] = Rt;
-  R[2] = Rn;
-  v_hat[0] = 0.0;
-  v_hat[1] = 0.0;
-  v_hat[2] = bias;
-  return SAP_STATUS_OK;
-}
-
-// mu at a slip speed: the static one up to v_s, the other from 3 v_s on, a cubic between. What has
-// no friction (condim 1) has none at rest either.
-static double friction_at(double mu, double static_mu, double tolerance, double slip) {
-  const double s = 0.5 * (slip / tolerance - 1.0);
-  if (!(static_mu > mu) || !(mu > 0.0) || s >= 1.0) {
-    return mu;
-  }
-  const double share = s <= 0.0 ? 0.0 : s * s * (3.0 - 2.0 * s);
-  return static_mu + share * (mu - static_mu);
-}
-
-sap_status sap_contact_potential(const sap_material* pair, const sap_contact_start* start,
-                                 sap_potential_law* law, sap_error* error) {
-  sap_status status = check_material(pair, error);
-  const double k = pair->stiffness, dt = start->dt, beta = start->regularization->beta;
-  if (status == SAP_STATUS_OK) {
-    status = check_number("w", start->w, true, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_number("beta", beta, false, error);
-  }
-  if (status == SAP_STATUS_OK && !isfinite(start->phi0)) {
-    status = sap_fail(error, SAP_STATUS_NOT_FINITE, "phi0 = %g must be finite", start->phi0);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const double tolerance =
-      pair->stiction_tolerance > 0.0 ? pair->stiction_tolerance : SAP_STICTION_TOLERANCE;
-  const double Rn = larger_of(beta * beta / FOUR_PI_SQUARED * start->w, 1.0 / (dt * dt * k));
-  const double v_hat = -start->phi0 / dt;
-  if (!isfinite(Rn) || !isfinite(v_hat)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "contact: Rn = %g, v_hat = %g overflow (k = %g)",
-                    Rn, v_hat, k);
-  }
-  if (!(Rn >= DBL_MIN)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "contact: Rn = %g must be > 0: beta = %g, stiffness = %g", Rn, beta, k);
-  }
-  // The law at the start: what the last step ended with where neither J nor Rn changed. Alone, the
-  // contact would need no more than what stops v* at the speed where it ends.
-  const double d = pair->dissipation;
-  const double end = d * v_hat > 1.0 ? 1.0 / d : v_hat;
-  const double impulse = larger_of(0.0, v_hat) * larger_of(0.0, 1.0 - d * start->normal_speed) / Rn;
-  const double enough = larger_of(0.0, end - start->free_speed) / start->w;
-  *law = (sap_potential_law){
-      .Rn = Rn,
-      .v_hat = v_hat,
-      .friction = friction_at(start->friction, pair->static_friction, tolerance, start->slip),
-      .slip_speed = tolerance,
-      .new_impulse = impulse < enough ? impulse : enough};
-  return SAP_STATUS_OK;
 }

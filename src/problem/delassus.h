@@ -6,14 +6,14 @@
 //   s = lambda_max(D_ii)^-1/2:   J <- s J, R <- s^2 R, v_hat <- s v_hat, gamma = s z, g = s^-1 g_z
 // so that every diagonal block of D has 1 as its largest eigenvalue; cones stay what they are.
 // Everything below is in scaled impulses z.
-#ifndef SAP_PROBLEM_DELASSUS_OPERATOR_H
-#define SAP_PROBLEM_DELASSUS_OPERATOR_H
+#ifndef SAP_PROBLEM_DELASSUS_H
+#define SAP_PROBLEM_DELASSUS_H
 
 #include <sapstep/problem.h>
 
 #include "contact/cone.h"
-#include "contact/eigenvalues.h"
 #include "core/error.h"
+#include "problem/eigenvalues.h"
 
 typedef struct sap_delassus_item {
   bool is_cone;

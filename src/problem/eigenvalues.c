@@ -1,22 +1,111 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Condition number of SAP's Hessian, H = A + sum_i J_i' G_i(J_i v) J_i        castro (26), Fig. 15
+// Eigenvalues of small symmetric matrices, and the condition number of SAP's Hessian:
+//   H     = A + sum_i J_i' G_i(J_i v) J_i                                  castro (26), Fig. 15
 //   kappa = lambda_max/lambda_min
-// Dense: for studies, not for steps. cost: O(nv^3 + nc nv^2), nv^2 + O(nv) doubles.
+// cost of kappa: dense, O(nv^3 + nc nv^2), nv^2 + O(nv) doubles: for studies, not for steps.
+#include "problem/eigenvalues.h"
+
+#include <float.h>
 #include <lapacke.h>
 #include <math.h>
 
 #include "contact/cone.h"
 #include "core/memory.h"
 #include "math/finite.h"
-#include "problem/problem_data.h"
+#include "problem/blocks.h"
 
-typedef struct dense {
+// Trigonometric solution of the characteristic cubic.
+void sap_eigenvalues_3(const double a[9], double values[3]) {
+  const double m = (a[0] + a[4] + a[8]) / 3.0;
+  const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;
+  const double off = a[1] * a[1] + a[2] * a[2] + a[5] * a[5];
+  const double p = sqrt((b0 * b0 + b1 * b1 + b2 * b2 + 2.0 * off) / 6.0);
+  if (!(p > 0.0)) {
+    values[0] = values[1] = values[2] = m;
+    return;
+  }
+  const double determinant = b0 * (b1 * b2 - a[5] * a[5]) - a[1] * (a[1] * b2 - a[5] * a[2]) +
+                             a[2] * (a[1] * a[5] - b1 * a[2]);
+  const double half = fmin(1.0, fmax(-1.0, 0.5 * determinant / (p * p * p)));
+  const double angle = acos(half) / 3.0;
+  const double third = 2.0943951023931953;  // 2 pi/3
+  values[2] = m + 2.0 * p * cos(angle);
+  values[0] = m + 2.0 * p * cos(angle + third);
+  values[1] = 3.0 * m - values[0] - values[2];
+}
+
+// Rotates rows and columns p, q so that a_pq becomes zero, and columns of V, if given.
+static void rotate_pair(double* a, double* V, int32_t n, int32_t p, int32_t q) {
+  const double apq = a[q * n + p];
+  const double theta = 0.5 * (a[q * n + q] - a[p * n + p]) / apq;
+  const double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + hypot(theta, 1.0));
+  const double c = 1.0 / sqrt(t * t + 1.0), s = t * c;
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[p * n + k], y = a[q * n + k];
+    a[p * n + k] = c * x - s * y;
+    a[q * n + k] = s * x + c * y;
+  }
+  for (int32_t k = 0; k < n; ++k) {
+    const double x = a[k * n + p], y = a[k * n + q];
+    a[k * n + p] = c * x - s * y;
+    a[k * n + q] = s * x + c * y;
+  }
+  for (int32_t k = 0; V != NULL && k < n; ++k) {
+    const double x = V[p * n + k], y = V[q * n + k];
+    V[p * n + k] = c * x - s * y;
+    V[q * n + k] = s * x + c * y;
+  }
+}
+
+void sap_eigen_small(double* a, int32_t n, double* V) {
+  enum { SWEEPS = 30 };
+  for (int32_t i = 0; V != NULL && i < n * n; ++i) {
+    V[i] = i % (n + 1) == 0 ? 1.0 : 0.0;
+  }
+  bool done = false;
+  for (int sweep = 0; sweep < SWEEPS && !done; ++sweep) {
+    done = true;
+    for (int32_t p = 0; p < n; ++p) {
+      for (int32_t q = p + 1; q < n; ++q) {
+        const double limit = DBL_EPSILON * sqrt(fabs(a[p * n + p]) * fabs(a[q * n + q]));
+        if (fabs(a[q * n + p]) > limit && fabs(a[q * n + p]) > DBL_MIN) {
+          rotate_pair(a, V, n, p, q);
+          done = false;
+        }
+      }
+    }
+  }
+}
+
+double sap_largest_eigenvalue(const double* a, int32_t n) {
+  if (n == 1) {
+    return a[0];
+  }
+  double values[3], copy[SAP_EIGEN_MAX * SAP_EIGEN_MAX];
+  if (n == 3) {
+    sap_eigenvalues_3(a, values);
+    return values[2];
+  }
+  for (int32_t i = 0; i < n * n; ++i) {
+    copy[i] = a[i];
+  }
+  sap_eigen_small(copy, n, NULL);
+  double largest = copy[0];
+  for (int32_t i = 1; i < n; ++i) {
+    largest = copy[i * (n + 1)] > largest || isnan(copy[i * (n + 1)]) ? copy[i * (n + 1)] : largest;
+  }
+  return largest;
+}
+
+// Condition number.
+
+typedef struct dense_hessian {
   int32_t nv;
   const int32_t* start;  // first velocity of each tree
-  double* H;             // lower triangle counts               (nv x nv)
-} dense;
+  double* H;             // lower triangle                      (nv x nv)
+} dense_hessian;
 
-static void add_momentum(const sap_problem* problem, const dense* d) {
+static void add_momentum(const sap_problem* problem, const dense_hessian* d) {
   const int32_t ntrees = sap_problem_tree_count(problem);
   for (int32_t a = 0; a < ntrees; ++a) {
     for (int32_t b = 0; b < ntrees; ++b) {
@@ -34,7 +123,7 @@ static void add_momentum(const sap_problem* problem, const dense* d) {
 }
 
 // Lower triangle of H += J' G J; GJ has room for nrows.
-static void add_block(const sap_block* block, const dense* d, const sap_problem* problem,
+static void add_block(const sap_block* block, const dense_hessian* d, const sap_problem* problem,
                       const double* G, double* GJ) {
   const int32_t n = block->nrows;
   for (int32_t b = 0; b < block->ntrees; ++b) {
@@ -61,7 +150,7 @@ static void add_block(const sap_block* block, const dense* d, const sap_problem*
   }
 }
 
-static sap_status add_blocks(const sap_problem* problem, const dense* d, const double* v,
+static sap_status add_blocks(const sap_problem* problem, const dense_hessian* d, const double* v,
                              sap_error* error) {
   sap_status status = SAP_STATUS_OK;
   for (int32_t i = 0; status == SAP_STATUS_OK && i < sap_problem_block_count(problem); ++i) {
@@ -88,13 +177,11 @@ static sap_status add_blocks(const sap_problem* problem, const dense* d, const d
   return status;
 }
 
-static sap_status measure(const sap_problem* problem, const double* v, const dense* d,
-                          double* values, double* condition, sap_error* error) {
+static sap_status find_condition(const sap_problem* problem, const double* v,
+                                 const dense_hessian* d, double* values, double* condition,
+                                 sap_error* error) {
   add_momentum(problem, d);
-  const sap_status status = add_blocks(problem, d, v, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(add_blocks(problem, d, v, error));
   if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'N', 'L', d->nv, d->H, d->nv, values) != 0) {
     return sap_fail(error, SAP_STATUS_MEMORY, "eigenvalues of the Hessian: LAPACK failed");
   }
@@ -111,7 +198,7 @@ sap_status sap_problem_condition(const sap_problem* problem, const double* v, do
   if (problem == NULL || v == NULL || condition == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_condition: an argument is NULL");
   }
-  const int32_t nv = sap_problem_velocity_count(problem), ntrees = sap_problem_tree_count(problem);
+  const int32_t nv = problem->nv;
   if (nv == 0 || sap_problem_has_mobility(problem)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s",
                     nv == 0 ? "the problem is empty" : "the problem has a mobility, not A");
@@ -119,21 +206,16 @@ sap_status sap_problem_condition(const sap_problem* problem, const double* v, do
   if (!sap_all_finite(v, (size_t)nv)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "v is not finite");
   }
-  int32_t* start = sap_allocate((size_t)ntrees, sizeof *start);
   double* H = sap_allocate((size_t)nv * (size_t)nv, sizeof *H);
   double* values = sap_allocate((size_t)nv, sizeof *values);
   sap_status status = SAP_STATUS_OK;
-  if (start == NULL || H == NULL || values == NULL) {
+  if (H == NULL || values == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Hessian of %d velocities", nv);
   } else {
-    for (int32_t t = 1; t < ntrees; ++t) {
-      start[t] = start[t - 1] + sap_problem_tree_size(problem, t - 1);
-    }
-    const dense d = {nv, start, H};
-    status = measure(problem, v, &d, values, condition, error);
+    const dense_hessian d = {nv, problem->tree_start, H};
+    status = find_condition(problem, v, &d, values, condition, error);
   }
   sap_free(values);
   sap_free(H);
-  sap_free(start);
   return status;
 }

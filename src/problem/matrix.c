@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A problem's A: blocks of trees and their couplings.
+#include "problem/matrix.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "linalg/square.h"
 #include "math/finite.h"
-#include "problem/problem_data.h"
+#include "problem/factor.h"
 
-int32_t sap_problem_find_coupling(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
+// Returns the index of the coupling of two trees in either order, or -1.
+static int32_t find_coupling(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
   const int32_t smaller = tree_a < tree_b ? tree_a : tree_b;
   const int32_t larger = tree_a < tree_b ? tree_b : tree_a;
   for (int32_t c = p->coupling_head[smaller]; c >= 0; c = p->couplings[c].next) {
@@ -40,9 +42,11 @@ static sap_status check_block_entries(const sap_problem* p, int32_t a, int32_t b
   return SAP_STATUS_OK;
 }
 
-sap_status sap_problem_check_matrix(const sap_problem* p, int32_t tree_a, int32_t tree_b,
-                                    const double* block, int32_t leading_dimension, bool symmetric,
-                                    sap_error* error) {
+// Checks that entries are finite and trees and leading dimension in range; `symmetric`: only the
+// lower triangle counts.
+static sap_status check_matrix(const sap_problem* p, int32_t tree_a, int32_t tree_b,
+                               const double* block, int32_t leading_dimension, bool symmetric,
+                               sap_error* error) {
   if (p == NULL || block == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_%s_block: %s is NULL",
                     symmetric ? "momentum" : "mobility", p == NULL ? "problem" : "block");
@@ -89,17 +93,12 @@ void sap_problem_put_diagonal(sap_problem* p, int32_t tree, const double* block)
   set_diagonal(p, tree, block, p->tree_size[tree]);
 }
 
-sap_status sap_problem_add_coupling(sap_problem* p, int32_t tree_a, int32_t tree_b, int64_t nvalues,
-                                    int32_t* out, sap_error* error) {
+// Adds a coupling with room for `nvalues` at its values.
+static sap_status add_coupling(sap_problem* p, int32_t tree_a, int32_t tree_b, int64_t nvalues,
+                               int32_t* out, sap_error* error) {
   const int64_t needed = (int64_t)p->ncoupling_values + nvalues;
-  sap_status status =
-      SAP_RESERVE(&p->couplings, &p->coupling_capacity, (int64_t)p->ncouplings + 1, error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_RESERVE(&p->coupling_values, &p->coupling_value_capacity, needed, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_COUPLINGS, (int64_t)p->ncouplings + 1, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_COUPLING_VALUES, needed, error));
   const int32_t smaller = tree_a < tree_b ? tree_a : tree_b, c = p->ncouplings++;
   p->couplings[c] =
       (sap_coupling){tree_a, tree_b, p->ncoupling_values, p->coupling_head[smaller], false};
@@ -109,36 +108,32 @@ sap_status sap_problem_add_coupling(sap_problem* p, int32_t tree_a, int32_t tree
   return SAP_STATUS_OK;
 }
 
+static void copy_block(const double* block, int32_t ld, size_t na, size_t nb, double* to) {
+  for (size_t j = 0; j < nb; ++j) {
+    memcpy(to + j * na, block + j * (size_t)ld, na * sizeof(double));
+  }
+}
+
 static sap_status set_coupling(sap_problem* p, int32_t a, int32_t b, const double* block,
                                int32_t ld, sap_error* error) {
   const size_t na = (size_t)p->tree_size[a], nb = (size_t)p->tree_size[b];
-  int32_t c = sap_problem_find_coupling(p, a, b);
+  int32_t c = find_coupling(p, a, b);
   if (c >= 0 && p->couplings[c].tree_a != a) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "A block (tree %d, tree %d): its transpose (%d, %d) is set already", a, b, b,
                     a);
   }
   if (c < 0) {
-    const sap_status status = sap_problem_add_coupling(p, a, b, (int64_t)(na * nb), &c, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(add_coupling(p, a, b, (int64_t)(na * nb), &c, error));
   }
-  double* values = p->coupling_values + p->couplings[c].values;
-  for (size_t j = 0; j < nb; ++j) {
-    memcpy(values + j * na, block + j * (size_t)ld, na * sizeof(double));
-  }
+  copy_block(block, ld, na, nb, p->coupling_values + p->couplings[c].values);
   return SAP_STATUS_OK;
 }
 
 sap_status sap_problem_set_momentum_block(sap_problem* p, int32_t tree_a, int32_t tree_b,
                                           const double* block, int32_t leading_dimension,
                                           sap_error* error) {
-  const sap_status status =
-      sap_problem_check_matrix(p, tree_a, tree_b, block, leading_dimension, true, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_matrix(p, tree_a, tree_b, block, leading_dimension, true, error));
   if (p->has_mobility) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "A block (tree %d, tree %d): the problem has a mobility instead of A", tree_a,
@@ -159,7 +154,7 @@ const double* sap_problem_momentum_block(const sap_problem* p, int32_t tree_a, i
   if (tree_a == tree_b) {
     return p->diagonal_set[tree_a] ? p->diagonal + p->diagonal_start[tree_a] : NULL;
   }
-  const int32_t c = sap_problem_find_coupling(p, tree_a, tree_b);
+  const int32_t c = find_coupling(p, tree_a, tree_b);
   return c >= 0 && p->couplings[c].tree_a == tree_a ? p->coupling_values + p->couplings[c].values
                                                     : NULL;
 }
@@ -191,6 +186,122 @@ void sap_problem_put_diagonals(sap_problem* p, double* const* blocks, sap_find_f
                         put_diagonals, &task);
 }
 
-void sap_problem_set_v_expected(sap_problem* p, const double* v_expected) {
-  p->v_expected = v_expected;
+// The mobility B = A^-1.
+
+static void copy_transpose(const double* from, size_t na, size_t nb, double* to) {
+  for (size_t j = 0; j < nb; ++j) {
+    for (size_t i = 0; i < na; ++i) {
+      to[i * nb + j] = from[j * na + i];
+    }
+  }
+}
+
+sap_status sap_problem_set_mobility_block(sap_problem* p, int32_t tree_a, int32_t tree_b,
+                                          const double* block, int32_t leading_dimension,
+                                          sap_error* error) {
+  SAP_TRY(check_matrix(p, tree_a, tree_b, block, leading_dimension, false, error));
+  if (p->has_momentum) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "mobility block (tree %d, tree %d): the problem has A already", tree_a, tree_b);
+  }
+  const size_t na = (size_t)p->tree_size[tree_a], nb = (size_t)p->tree_size[tree_b];
+  if (tree_a == tree_b) {
+    p->has_mobility = true;
+    copy_block(block, leading_dimension, na, na, p->diagonal + p->diagonal_start[tree_a]);
+    p->diagonal_set[tree_a] = true;
+    return SAP_STATUS_OK;
+  }
+  int32_t c = find_coupling(p, tree_a, tree_b);
+  if (c < 0) {
+    SAP_TRY(add_coupling(p, tree_a, tree_b, 2 * (int64_t)(na * nb), &c, error));
+  }
+  p->has_mobility = true;
+  double* values = p->coupling_values + p->couplings[c].values;
+  if (p->couplings[c].tree_a == tree_a) {
+    copy_block(block, leading_dimension, na, nb, values);
+    if (!p->couplings[c].both) {
+      copy_transpose(values, na, nb, values + na * nb);
+    }
+  } else {
+    p->couplings[c].both = true;
+    copy_block(block, leading_dimension, na, nb, values + na * nb);
+  }
+  return SAP_STATUS_OK;
+}
+
+bool sap_problem_has_mobility(const sap_problem* problem) {
+  return problem->has_mobility;
+}
+
+const double* sap_problem_mobility_block(const sap_problem* p, int32_t tree_a, int32_t tree_b) {
+  if (!p->has_mobility || tree_a < 0 || tree_a >= p->ntrees || tree_b < 0 || tree_b >= p->ntrees) {
+    return NULL;
+  }
+  if (tree_a == tree_b) {
+    return p->diagonal_set[tree_a] ? p->diagonal + p->diagonal_start[tree_a] : NULL;
+  }
+  const int32_t c = find_coupling(p, tree_a, tree_b);
+  if (c < 0) {
+    return NULL;
+  }
+  const double* values = p->coupling_values + p->couplings[c].values;
+  return p->couplings[c].tree_a == tree_a
+             ? values
+             : values + (size_t)p->tree_size[tree_a] * (size_t)p->tree_size[tree_b];
+}
+
+void sap_mobility_multiply(const sap_problem* p, int32_t tree_a, int32_t tree_b, const double* x,
+                           double* y) {
+  const double* B = sap_problem_mobility_block(p, tree_a, tree_b);
+  const int32_t na = p->tree_size[tree_a], nb = p->tree_size[tree_b];
+  for (int32_t j = 0; j < nb && B != NULL; ++j, B += na) {
+    for (int32_t i = 0; i < na; ++i) {
+      y[i] += B[i] * x[j];
+    }
+  }
+}
+
+// W = sum over trees a, b of J_a B_ab J_b'. work: x = row of J_b, then B_ab x.
+void sap_mobility_delassus(const sap_problem* p, const sap_block* block, int32_t row, int32_t count,
+                           double* work, double* W) {
+  memset(W, 0, (size_t)count * (size_t)count * sizeof(double));
+  for (int32_t b = 0; b < block->ntrees; ++b) {
+    const int32_t tree_b = block->trees[b], nb = p->tree_size[tree_b];
+    for (int32_t a = 0; a < block->ntrees; ++a) {
+      const int32_t tree_a = block->trees[a], na = p->tree_size[tree_a];
+      const double* B = sap_problem_mobility_block(p, tree_a, tree_b);
+      for (int32_t c = 0; c < count && B != NULL; ++c) {
+        const double* Jb = block->jacobians[b] + row + c;
+        for (int32_t i = 0; i < na; ++i) {
+          double sum = 0.0;
+          for (int32_t j = 0; j < nb; ++j) {
+            sum += B[(size_t)j * (size_t)na + (size_t)i] * Jb[(size_t)j * (size_t)block->nrows];
+          }
+          work[i] = sum;
+        }
+        for (int32_t r = 0; r < count; ++r) {
+          const double* Ja = block->jacobians[a] + row + r;
+          for (int32_t i = 0; i < na; ++i) {
+            W[(size_t)c * (size_t)count + (size_t)r] +=
+                Ja[(size_t)i * (size_t)block->nrows] * work[i];
+          }
+        }
+      }
+    }
+  }
+}
+
+sap_status sap_mobility_check(const sap_problem* p, sap_error* error) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t n = p->tree_size[t];
+    for (int32_t i = 0; i < n; ++i) {
+      const double entry = p->diagonal[p->diagonal_start[t] + i * (n + 1)];
+      if (!(entry >= 0.0)) {
+        return sap_fail(error, SAP_STATUS_NOT_SPD,
+                        "tree %d: diagonal entry %d of the mobility = %g must be >= 0", t, i,
+                        entry);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of a contact pair's physical parameters; the functions on materials are in
+// sapstep/contact.h.
+#ifndef SAP_CONTACT_MATERIAL_H
+#define SAP_CONTACT_MATERIAL_H
+
+#include <sapstep/contact.h>
+
+#include "core/error.h"
+
+#define SAP_STICTION_TOLERANCE 1e-4  // v_s where a material gives none [m/s]
+
+// Fails with ARGUMENT or NOT_FINITE unless `value` is finite and > 0 (positive) or >= 0.
+sap_status sap_contact_check_number(const char* name, double value, bool positive,
+                                    sap_error* error);
+// Fails with ARGUMENT or NOT_FINITE, naming the first field that is out of range.
+sap_status sap_material_check(const sap_material* material, sap_error* error);
+
+#endif

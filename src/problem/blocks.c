@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "problem/blocks.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "contact/cone.h"
+#include "math/finite.h"
+
+static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: ntrees = %d must be >= 1, with trees and jacobians given",
+                    p->nblocks, b->ntrees);
+  }
+  for (int32_t i = 0; i < b->ntrees; ++i) {
+    if (b->trees[i] < 0 || b->trees[i] >= p->ntrees) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: trees[%d] = %d must be in [0, %d)",
+                      p->nblocks, i, b->trees[i], p->ntrees);
+    }
+    for (int32_t j = 0; j < i; ++j) {
+      if (b->trees[i] == b->trees[j]) {
+        return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: tree %d is named twice", p->nblocks,
+                        b->trees[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_check_shape(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->nrows < 1 || b->nrows > INT32_MAX / 2) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: nrows = %d must be >= 1", p->nblocks,
+                    b->nrows);
+  }
+  SAP_TRY(check_trees(p, b, error));
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    if (b->jacobians[t] == NULL) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: jacobians[%d] is NULL", p->nblocks, t);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_check_jacobians(const sap_problem* p, const sap_block* b, sap_error* error) {
+  SAP_TRY(sap_problem_check_shape(p, b, error));
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const double* J = b->jacobians[t];
+    const int64_t count = (int64_t)b->nrows * p->tree_size[b->trees[t]];
+    for (int64_t i = sap_all_finite(J, (size_t)count) ? count : 0; i < count; ++i) {
+      if (!isfinite(J[i])) {
+        return sap_fail(error, SAP_STATUS_NOT_FINITE,
+                        "block %d: Jacobian of tree %d, entry (%lld, %lld) = %g must be finite",
+                        p->nblocks, b->trees[t], (long long)(i % b->nrows),
+                        (long long)(i / b->nrows), J[i]);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_cone(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->nrows != 3 && b->nrows != 4 && b->nrows != 6) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a contact has 3, 4 or 6 rows, not %d",
+                    p->nblocks, b->nrows);
+  }
+  if (!isfinite(b->friction) || !(b->friction >= 0.0)) {
+    return sap_fail(error, isfinite(b->friction) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                    "block %d: friction = %g must be finite and >= 0", p->nblocks, b->friction);
+  }
+  for (int32_t i = 1; i < b->nrows; ++i) {
+    if (i != 2 && b->R[i] != b->R[0]) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "block %d: R[0] = %g, R[%d] = %g of a contact must be equal in all rows "
+                      "but the normal",
+                      p->nblocks, b->R[0], i, b->R[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_potential(const sap_problem* p, const sap_block* b, sap_error* error) {
+  const struct {
+    const char* name;
+    double value;
+    bool positive;
+  } numbers[] = {{"dissipation", b->dissipation, false},
+                 {"lagged_impulse", b->lagged_impulse, false},
+                 {"slip_speed", b->slip_speed, true}};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; ++i) {
+    const double value = numbers[i].value;
+    const bool allowed = numbers[i].positive ? value >= DBL_MIN : value >= 0.0;
+    if (!isfinite(value) || !allowed) {
+      return sap_fail(error, isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                      "block %d: %s = %g must be finite and %s 0", p->nblocks, numbers[i].name,
+                      value, numbers[i].positive ? ">" : ">=");
+    }
+  }
+  if (!(b->R[0] > 0.0) || !(b->R[2] > 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "block %d: R = (%g, %g, %g) of a potential must be > 0", p->nblocks, b->R[0],
+                    b->R[1], b->R[2]);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status check_box(const sap_problem* p, const sap_block* b, sap_error* error) {
+  if (b->lower == NULL || b->upper == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: a box needs lower and upper",
+                    p->nblocks);
+  }
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    if (isnan(b->lower[i]) || isnan(b->upper[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: bounds [%g, %g] are NaN",
+                      p->nblocks, i, b->lower[i], b->upper[i]);
+    }
+    if (!(b->lower[i] <= b->upper[i]) || !(b->lower[i] < (double)INFINITY) ||
+        !(b->upper[i] > -(double)INFINITY)) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "block %d, row %d: bounds [%g, %g] must hold a finite number", p->nblocks, i,
+                      b->lower[i], b->upper[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Checks set, R, v_hat, mu and bounds.
+static sap_status check_rows(const sap_problem* p, const sap_block* b, sap_error* error) {
+  const int set = (int)b->set;
+  if (set < (int)SAP_SET_FRICTION_CONE || set > (int)SAP_SET_LAGGED) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: set = %d is not a sap_set", p->nblocks,
+                    set);
+  }
+  if (b->R == NULL || b->v_hat == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d: %s is NULL", p->nblocks,
+                    b->R == NULL ? "R" : "v_hat");
+  }
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    if (!isfinite(b->R[i]) || !isfinite(b->v_hat[i])) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d, row %d: %s = %g must be finite",
+                      p->nblocks, i, isfinite(b->R[i]) ? "v_hat" : "R",
+                      isfinite(b->R[i]) ? b->v_hat[i] : b->R[i]);
+    }
+    if (!(b->R[i] >= DBL_MIN || b->R[i] == 0.0)) {  // 1/R of a subnormal number overflows
+      return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d, row %d: R = %g must be >= 0",
+                      p->nblocks, i, b->R[i]);
+    }
+  }
+  if (sap_set_is_contact(b->set)) {
+    SAP_TRY(check_cone(p, b, error));
+    return sap_set_is_potential(b->set) ? check_potential(p, b, error) : SAP_STATUS_OK;
+  }
+  return b->set == SAP_SET_BOX ? check_box(p, b, error) : SAP_STATUS_OK;
+}
+
+sap_block_place sap_problem_end(const sap_problem* p) {
+  return (sap_block_place){p->nblocks, p->nrows, p->nblock_trees, p->njacobian_values};
+}
+
+void sap_problem_set_end(sap_problem* p, const sap_block_place* end) {
+  p->nblocks = (int32_t)end->block;
+  p->nrows = (int32_t)end->row;
+  p->nblock_trees = (int32_t)end->tree;
+  p->njacobian_values = (int32_t)end->value;
+}
+
+void sap_problem_pass_block(const sap_problem* p, int32_t nrows, int32_t ntrees,
+                            const int32_t* trees, sap_block_place* at) {
+  at->block += 1;
+  at->row += nrows;
+  at->tree += ntrees;
+  for (int32_t t = 0; t < ntrees; ++t) {
+    at->value += (int64_t)nrows * p->tree_size[trees[t]];
+  }
+}
+
+sap_status sap_problem_reserve_blocks(sap_problem* p, const sap_block_place* end,
+                                      sap_error* error) {
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCKS, end->block, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_BLOCK_TREES, end->tree, error));
+  SAP_TRY(sap_problem_reserve_group(p, SAP_GROUP_ROWS, end->row, error));
+  return sap_problem_reserve_group(p, SAP_GROUP_JACOBIANS, end->value, error);
+}
+
+// Copies R, v_hat and bounds of each row: a nonnegative row is the interval [0, inf), a free one
+// (-inf, inf).
+static void copy_rows(const sap_problem* p, const sap_block* b, int64_t row) {
+  const double infinity = (double)INFINITY;
+  double* lower = p->lower + row;
+  double* upper = p->upper + row;
+  for (int32_t i = 0; i < b->nrows; ++i) {
+    const bool box = b->set == SAP_SET_BOX;
+    p->R[row + i] = b->R[i];
+    p->v_hat_law[row + i] = p->v_hat_shifted[row + i] = b->v_hat[i];
+    lower[i] = box ? b->lower[i] : (b->set == SAP_SET_NONNEGATIVE ? 0.0 : -infinity);
+    upper[i] = box ? b->upper[i] : infinity;
+  }
+}
+
+void sap_problem_put_block(sap_problem* p, const sap_block* b, const sap_block_place* at) {
+  sap_block_data* data = &p->blocks[at->block];
+  *data = (sap_block_data){.set = b->set,
+                           .nrows = b->nrows,
+                           .ntrees = b->ntrees,
+                           .first_row = (int32_t)at->row,
+                           .first_tree = (int32_t)at->tree,
+                           .key = b->key};
+  if (sap_set_is_contact(b->set)) {
+    data->friction = b->friction;
+  }
+  if (sap_set_is_potential(b->set)) {
+    data->dissipation = b->dissipation;
+    data->slip_speed = b->slip_speed;
+    data->lagged_impulse = b->set == SAP_SET_LAGGED ? b->lagged_impulse : 0.0;
+  }
+  double* J = p->jacobian_values + at->value;
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const size_t count = (size_t)b->nrows * (size_t)p->tree_size[b->trees[t]];
+    memcpy(J, b->jacobians[t], count * sizeof(double));
+    p->block_trees[at->tree + t] = b->trees[t];
+    p->jacobians[at->tree + t] = J;
+    J += count;
+  }
+  copy_rows(p, b, at->row);
+}
+
+sap_status sap_problem_append_block(sap_problem* p, const sap_block* b, sap_error* error) {
+  const sap_block_place at = sap_problem_end(p);
+  sap_block_place end = at;
+  sap_problem_pass_block(p, b->nrows, b->ntrees, b->trees, &end);
+  SAP_TRY(sap_problem_reserve_blocks(p, &end, error));
+  sap_problem_put_block(p, b, &at);
+  sap_problem_set_end(p, &end);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_add_block(sap_problem* problem, const sap_block* block, sap_error* error) {
+  if (problem == NULL || block == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_block: %s is NULL",
+                    problem == NULL ? "problem" : "block");
+  }
+  SAP_TRY(sap_problem_check_jacobians(problem, block, error));
+  SAP_TRY(check_rows(problem, block, error));
+  return sap_problem_append_block(problem, block, error);
+}
+
+sap_status sap_problem_block(const sap_problem* p, int32_t index, sap_block* out,
+                             int32_t* first_row, sap_error* error) {
+  if (p == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_block: %s is NULL",
+                    p == NULL ? "problem" : "out");
+  }
+  if (index < 0 || index >= p->nblocks) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "block %d must be in [0, %d)", index, p->nblocks);
+  }
+  const sap_block_data* block = &p->blocks[index];
+  const bool box = block->set == SAP_SET_BOX;
+  *out = (sap_block){.set = block->set,
+                     .nrows = block->nrows,
+                     .ntrees = block->ntrees,
+                     .trees = p->block_trees + block->first_tree,
+                     .jacobians = p->jacobians + block->first_tree,
+                     .R = p->R + block->first_row,
+                     .v_hat = p->v_hat_shifted + block->first_row,
+                     .friction = block->friction,
+                     .dissipation = block->dissipation,
+                     .slip_speed = block->slip_speed,
+                     .lagged_impulse = block->lagged_impulse,
+                     .lower = box ? p->lower + block->first_row : NULL,
+                     .upper = box ? p->upper + block->first_row : NULL,
+                     .key = block->key};
+  if (first_row != NULL) {
+    *first_row = block->first_row;
+  }
+  return SAP_STATUS_OK;
+}
+
+// y += J x of three rows.
+static void add_three_rows(int32_t n, const double* J, const double* x, double y[3]) {
+  double y0 = y[0], y1 = y[1], y2 = y[2];
+  for (int32_t j = 0; j < n; ++j, J += 3) {
+    y0 += J[0] * x[j];
+    y1 += J[1] * x[j];
+    y2 += J[2] * x[j];
+  }
+  y[0] = y0;
+  y[1] = y1;
+  y[2] = y2;
+}
+
+void sap_problem_rows_times(const sap_problem* p, const sap_rows_view* rows, const double* v,
+                            double* out) {
+  const int32_t nrows = rows->nrows;
+  for (int32_t r = 0; r < nrows; ++r) {
+    out[r] = 0.0;
+  }
+  for (int32_t t = 0; v != NULL && t < rows->ntrees; ++t) {
+    const double* vt = v + p->tree_start[rows->trees[t]];
+    const double* J = rows->jacobians[t];
+    const int32_t n = p->tree_size[rows->trees[t]];
+    if (nrows == 3) {
+      add_three_rows(n, J, vt, out);
+      continue;
+    }
+    for (int32_t i = 0; i < n; ++i, J += nrows) {
+      for (int32_t r = 0; r < nrows; ++r) {
+        out[r] += J[r] * vt[i];
+      }
+    }
+  }
+}
+
+void sap_problem_block_velocity(const sap_problem* p, const sap_block_data* block, const double* v,
+                                double* vc) {
+  const sap_rows_view rows = {block->nrows, block->ntrees, p->block_trees + block->first_tree,
+                              p->jacobians + block->first_tree};
+  sap_problem_rows_times(p, &rows, v, vc);
+}

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Factors of the tree blocks of A, kept while the block is the same, also over the successive
+// problems of one object; of A as a whole where trees are coupled; Delassus scales.
+//   W_ii = sum_t J_t A_tt^-1 J_t' = sum_t X_t' X_t
+//   X_t  = L_t^-1 J_t',  A_tt = L_t L_t'
+//   w    = |W_ii|_F/nrows                                               castro (29)-(30)
+// Trees larger than a free body are factored along their branches (branch_factor.h).
+// fails: NOT_SPD names the tree.
+#include "problem/factor.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "linalg/dense.h"
+#include "linalg/square.h"
+#include "problem/blocks.h"
+#include "problem/matrix.h"
+
+// Replaces A by its Cholesky factor L with reciprocals on the diagonal. Returns false unless A is
+// positive definite.
+static bool factor_tree(double* A, int32_t n) {
+  const bool done = n == SAP_SMALL_TREE  ? sap_small_cholesky(SAP_SMALL_TREE, A)
+                    : n < SAP_SMALL_TREE ? sap_small_cholesky(n, A)
+                                         : sap_dense_factorize(n, A) < 0;
+  for (int32_t j = 0; done && j < n; ++j) {
+    double* diagonal = A + (size_t)j * (size_t)(n + 1);
+    *diagonal = 1.0 / *diagonal;
+  }
+  return done;
+}
+
+static sap_status check_set(const sap_problem* p, int32_t tree, sap_error* error) {
+  return p->diagonal_set[tree] ? SAP_STATUS_OK
+                               : sap_fail(error, SAP_STATUS_NOT_SPD,
+                                          "tree %d: its diagonal block of A is not set", tree);
+}
+
+static sap_status not_positive(int32_t tree, sap_error* error) {
+  return sap_fail(error, SAP_STATUS_NOT_SPD,
+                  "tree %d: its diagonal block of A is not positive definite", tree);
+}
+
+sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
+                                   sap_error* error) {
+  const int32_t start = p->diagonal_start[tree], n = p->tree_size[tree];
+  const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
+  const double* A = p->diagonal + start;
+  double* L = p->cache->factor + start;
+  sap_factor_state* state = &p->cache->factor_state[tree];
+  *factor = L;
+  if (*state == SAP_FACTOR_VALID) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(check_set(p, tree, error));
+  if (*state == SAP_FACTOR_STALE && memcmp(A, p->cache->diagonal_before + start, bytes) == 0) {
+    *state = SAP_FACTOR_VALID;
+    return SAP_STATUS_OK;
+  }
+  *state = SAP_FACTOR_NONE;
+  memcpy(L, A, bytes);
+  if (!factor_tree(L, n)) {
+    return not_positive(tree, error);
+  }
+  *state = SAP_FACTOR_VALID;
+  return SAP_STATUS_OK;
+}
+
+static double* branch_memory(const sap_problem* p, int32_t tree) {
+  return p->cache->branch + p->diagonal_start[tree] + 4 * (size_t)p->tree_start[tree];
+}
+
+static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
+  return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
+}
+
+static void return_factor(const sap_problem* p, int32_t tree) {
+  sap_problem_cache* cache = p->cache;
+  if (cache->lent[tree].L != NULL) {
+    cache->branch_state[tree] = SAP_FACTOR_NONE;
+    cache->lent[tree] = (sap_branch_factor){0};
+  }
+}
+
+// Factors in state `known` become stale, all others are dropped.
+static void keep_stale(const sap_problem* p, int32_t tree, sap_factor_state known) {
+  sap_problem_cache* cache = p->cache;
+  sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
+  return_factor(p, tree);
+  for (int i = 0; i < 2; ++i) {
+    *states[i] = *states[i] == known ? SAP_FACTOR_STALE : SAP_FACTOR_NONE;
+  }
+}
+
+void sap_problem_forget_factors(const sap_problem* p, int32_t tree) {
+  keep_stale(p, tree, SAP_FACTOR_STALE);
+}
+
+void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
+  keep_stale(p, tree, SAP_FACTOR_VALID);
+}
+
+static sap_branch_factor branch_of(const sap_problem* p, int32_t tree) {
+  return (sap_branch_factor){
+      .n = p->tree_size[tree], .L = branch_memory(p, tree), .runs = branch_runs(p, tree)};
+}
+
+sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_branch_factor* factor,
+                                     sap_error* error) {
+  sap_problem_cache* cache = p->cache;
+  sap_factor_state* state = &cache->branch_state[tree];
+  *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : branch_of(p, tree);
+  if (*state == SAP_FACTOR_VALID) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(check_set(p, tree, error));
+  const size_t start = (size_t)p->diagonal_start[tree];
+  const size_t n = (size_t)factor->n;
+  const double* A = p->diagonal + start;
+  if (*state == SAP_FACTOR_STALE &&
+      memcmp(A, cache->diagonal_before + start, n * n * sizeof(double)) == 0) {
+    *state = SAP_FACTOR_VALID;
+    return SAP_STATUS_OK;
+  }
+  *state = SAP_FACTOR_NONE;
+  if (!sap_branch_factorize(A, branch_memory(p, tree), branch_runs(p, tree), factor->n)) {
+    return not_positive(tree, error);
+  }
+  *state = SAP_FACTOR_VALID;
+  return SAP_STATUS_OK;
+}
+
+void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
+  p->cache->lent[tree] = *factor;
+  p->cache->branch_state[tree] = SAP_FACTOR_VALID;
+}
+
+void sap_problem_return_factors(const sap_problem* p) {
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    return_factor(p, t);
+  }
+}
+
+sap_factor_state sap_problem_factor_state(const sap_problem* p, int32_t tree) {
+  return p->tree_size[tree] > SAP_SMALL_TREE ? p->cache->branch_state[tree]
+                                             : p->cache->factor_state[tree];
+}
+
+sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const double* b, double* x,
+                                  sap_error* error) {
+  const int32_t n = p->tree_size[tree];
+  if (n > SAP_SMALL_TREE) {
+    sap_branch_factor factor;
+    SAP_TRY(sap_problem_branch_factor(p, tree, &factor, error));
+    SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, SAP_BRANCH_ROW(n), error));
+    memmove(x, b, (size_t)n * sizeof(double));
+    sap_branch_solve(&factor, x, p->cache->scratch);
+    return SAP_STATUS_OK;
+  }
+  const double* L = NULL;
+  SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
+  double y[SAP_SMALL_TREE];
+  sap_tree_forward_solve(L, n, b, 1, y);
+  for (int32_t j = n; j-- > 0;) {
+    const double* Lj = L + j * n;
+    for (int32_t i = j + 1; i < n; ++i) {
+      y[j] -= Lj[i] * x[i];
+    }
+    x[j] = y[j] * Lj[j];
+  }
+  return SAP_STATUS_OK;
+}
+
+// A as a whole.
+
+void sap_problem_cache_destroy(sap_problem_cache* cache) {
+  if (cache == NULL) {
+    return;
+  }
+  sap_cholesky_destroy(cache->whole);
+  sap_free(cache->scratch);
+  sap_free(cache->views);
+  sap_free(cache->jobs);
+  sap_free(cache->column_start);
+  sap_free(cache->row);
+  sap_free(cache->value_start);
+  sap_free(cache->values);
+  sap_free(cache);
+}
+
+static int32_t coupling_column(const sap_coupling* c) {
+  return c->tree_a < c->tree_b ? c->tree_a : c->tree_b;
+}
+
+static int32_t coupling_row(const sap_coupling* c) {
+  return c->tree_a < c->tree_b ? c->tree_b : c->tree_a;
+}
+
+static sap_status reserve_whole(const sap_problem* p, sap_error* error) {
+  sap_problem_cache* cache = p->cache;
+  const int64_t entries = (int64_t)p->ntrees + p->ncouplings;
+  const int64_t values = (int64_t)p->diagonal_start[p->ntrees] + p->ncoupling_values;
+  if (cache->whole == NULL) {
+    SAP_TRY(sap_cholesky_create(&cache->whole, error));
+  }
+  const sap_array arrays[] = {SAP_ARRAY(cache->column_start), SAP_ARRAY(cache->row),
+                              SAP_ARRAY(cache->value_start)};
+  SAP_TRY(sap_arrays_reserve(arrays, 3, &cache->entry_capacity, entries + 1, error));
+  return SAP_RESERVE(&cache->values, &cache->value_capacity, values, error);
+}
+
+// Sorts the couplings by column, then row: insertion sort, couplings are few and come in order.
+static void sort_couplings(const sap_problem* p) {
+  int32_t* order = p->cache->pair_order;
+  for (int32_t i = 0; i < p->ncouplings; ++i) {
+    const sap_coupling* c = &p->couplings[i];
+    int32_t k = i;
+    for (; k > 0; --k) {
+      const sap_coupling* other = &p->couplings[order[k - 1]];
+      const int32_t columns = coupling_column(other) - coupling_column(c);
+      if (columns < 0 || (columns == 0 && coupling_row(other) < coupling_row(c))) {
+        break;
+      }
+      order[k] = order[k - 1];
+    }
+    order[k] = i;
+  }
+}
+
+static void copy_coupling(const sap_problem* p, const sap_coupling* c, double* to) {
+  const size_t na = (size_t)p->tree_size[c->tree_a], nb = (size_t)p->tree_size[c->tree_b];
+  const double* from = p->coupling_values + c->values;
+  const bool transpose = c->tree_a < c->tree_b;  // the lower triangle holds (larger, smaller)
+  for (size_t j = 0; j < nb; ++j) {
+    for (size_t i = 0; i < na; ++i) {
+      to[transpose ? i * nb + j : j * na + i] = from[j * na + i];
+    }
+  }
+}
+
+// A's lower triangle by block columns.
+static sap_block_pattern assemble_whole(const sap_problem* p) {
+  sap_problem_cache* cache = p->cache;
+  sort_couplings(p);
+  int32_t entry = 0, next = 0;
+  size_t value = 0;
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const size_t n = (size_t)p->tree_size[t];
+    cache->column_start[t] = entry;
+    cache->row[entry] = t;
+    cache->value_start[entry++] = value;
+    memcpy(cache->values + value, p->diagonal + p->diagonal_start[t], n * n * sizeof(double));
+    value += n * n;
+    for (; next < p->ncouplings; ++next) {
+      const sap_coupling* c = &p->couplings[cache->pair_order[next]];
+      if (coupling_column(c) != t) {
+        break;
+      }
+      cache->row[entry] = coupling_row(c);
+      cache->value_start[entry++] = value;
+      copy_coupling(p, c, cache->values + value);
+      value += n * (size_t)p->tree_size[coupling_row(c)];
+    }
+  }
+  cache->column_start[p->ntrees] = entry;
+  return (sap_block_pattern){.nblocks = p->ntrees,
+                             .sizes = p->tree_size,
+                             .column_start = cache->column_start,
+                             .row = cache->row,
+                             .value_start = cache->value_start};
+}
+
+// Factor of A as a whole, in the cache.
+static sap_status factor_whole(const sap_problem* p, sap_error* error) {
+  SAP_TRY(reserve_whole(p, error));
+  const sap_block_pattern pattern = assemble_whole(p);
+  SAP_TRY(sap_cholesky_analyze(p->cache->whole, &pattern, SAP_LINEAR_AUTO, NULL, error));
+  int32_t tree = -1;
+  const sap_status status = sap_cholesky_factorize(p->cache->whole, p->cache->values, &tree, error);
+  if (status == SAP_STATUS_NOT_SPD) {
+    return sap_fail(error, SAP_STATUS_NOT_SPD,
+                    "A with its coupling blocks is not positive definite (found at tree %d)", tree);
+  }
+  return status;
+}
+
+sap_status sap_problem_check(const sap_problem* p, sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_check: problem is NULL");
+  }
+  if (p->has_mobility) {
+    return sap_mobility_check(p, error);
+  }
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const double* factor;
+    SAP_TRY(sap_problem_tree_factor(p, t, &factor, error));
+  }
+  return p->ncouplings == 0 ? SAP_STATUS_OK : factor_whole(p, error);
+}
+
+sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x,
+                                      sap_error* error) {
+  if (p == NULL || b == NULL || x == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_solve_momentum: %s is NULL",
+                    p == NULL   ? "problem"
+                    : b == NULL ? "b"
+                                : "x");
+  }
+  if (p->has_mobility) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "the problem gives the inverse of A");
+  }
+  SAP_TRY(sap_check_numbers("b", b, p->nv, error));
+  if (p->ncouplings > 0) {
+    SAP_TRY(factor_whole(p, error));
+    memmove(x, b, (size_t)p->nv * sizeof(double));
+    sap_cholesky_solve(p->cache->whole, x);
+    return SAP_STATUS_OK;
+  }
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t first = p->tree_start[t];
+    SAP_TRY(sap_problem_solve_tree(p, t, b + first, x + first, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Delassus scales.
+
+// W += X' X of any number of rows of a tree; X holds nrows vectors of its size. factor: large trees.
+static void add_tree(const sap_problem* p, int32_t tree, const sap_branch_factor* factor,
+                     const double* J, int32_t nrows, double* X, double* W) {
+  const int32_t n = p->tree_size[tree];
+  const size_t ld = SAP_BRANCH_ROW((size_t)n);
+  if (n > SAP_SMALL_TREE && nrows == 3) {
+    sap_branch_add_three_rows(factor, J, X, W);
+    return;
+  }
+  for (int32_t r = 0; r < nrows; ++r) {
+    double* x = X + (size_t)r * ld;
+    if (n > SAP_SMALL_TREE) {
+      sap_branch_solve_row(factor, J + r, (size_t)nrows, x);
+    } else {
+      sap_tree_forward_solve(p->cache->factor + p->diagonal_start[tree], n, J + r, nrows, x);
+    }
+  }
+  for (int32_t c = 0; c < nrows; ++c) {
+    const double* Xc = X + (size_t)c * ld;
+    for (int32_t r = c; r < nrows; ++r) {
+      const double* Xr = X + (size_t)r * ld;
+      double sum = 0.0;
+      for (int32_t i = 0; i < n; ++i) {
+        sum += Xr[i] * Xc[i];
+      }
+      W[(size_t)c * (size_t)nrows + (size_t)r] += sum;
+    }
+  }
+}
+
+static sap_status check_scale(const sap_problem* p, double scale, sap_error* error) {
+  return isfinite(scale) ? SAP_STATUS_OK
+                         : sap_fail(error, SAP_STATUS_NOT_FINITE,
+                                    "block %d: its Delassus block overflows", p->nblocks);
+}
+
+// |W|_F/3 of W's lower triangle.
+static double scale_of_three(const double W[9]) {
+  const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
+  return sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
+}
+
+static double scale_of(const double* W, size_t nrows) {
+  double sum = 0.0;
+  for (size_t c = 0; c < nrows; ++c) {
+    const double* Wc = W + c * nrows;
+    sum += Wc[c] * Wc[c];
+    for (size_t r = c + 1; r < nrows; ++r) {
+      sum += 2.0 * Wc[r] * Wc[r];
+    }
+  }
+  return sqrt(sum) / (double)nrows;
+}
+
+// One row or three on one large tree.
+static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double* w,
+                                 sap_error* error) {
+  sap_branch_factor factor;
+  SAP_TRY(sap_problem_branch_factor(p, b->trees[0], &factor, error));
+  double W[9] = {0.0}, sum = 0.0;
+  if (b->nrows == 3) {
+    sap_branch_add_three_rows(&factor, b->jacobians[0], x, W);
+    sum = scale_of_three(W);
+  } else {
+    sum = sap_branch_row_square(&factor, b->jacobians[0], x);
+  }
+  *w = sum;
+  return check_scale(p, sum, error);
+}
+
+int64_t sap_problem_scale_room(const sap_problem* p, const sap_block* b) {
+  int32_t largest = 0;
+  for (int32_t t = 0; t < b->ntrees; ++t) {
+    const int32_t n = p->tree_size[b->trees[t]];
+    largest = n > largest ? n : largest;
+  }
+  const int64_t rows = b->nrows > 3 ? b->nrows : 3;  // as much as three take for fewer
+  return rows * rows + (rows + 1) * SAP_BRANCH_ROW((int64_t)largest);
+}
+
+static sap_status find_scale(const sap_problem* p, const sap_block* b, double* scratch, double* w,
+                             sap_error* error) {
+  if ((b->nrows == 1 || b->nrows == 3) && b->ntrees == 1 && !p->has_mobility &&
+      p->tree_size[b->trees[0]] > SAP_SMALL_TREE) {
+    return scale_on_large(p, b, scratch, w, error);
+  }
+  const size_t nrows = (size_t)b->nrows;
+  double* W = scratch;
+  double* X = W + nrows * nrows;
+  memset(W, 0, nrows * nrows * sizeof(double));
+  if (p->has_mobility) {
+    sap_mobility_delassus(p, b, 0, b->nrows, X, W);
+  }
+  for (int32_t t = 0; t < b->ntrees && !p->has_mobility; ++t) {
+    const int32_t tree = b->trees[t];
+    const double* L = NULL;
+    sap_branch_factor factor;
+    SAP_TRY(p->tree_size[tree] > SAP_SMALL_TREE ? sap_problem_branch_factor(p, tree, &factor, error)
+                                                : sap_problem_tree_factor(p, tree, &L, error));
+    if (b->nrows == 3 && p->tree_size[tree] == SAP_SMALL_TREE) {
+      sap_square_add_three_rows(L, b->jacobians[t], W);
+    } else {
+      add_tree(p, tree, &factor, b->jacobians[t], b->nrows, X, W);
+    }
+  }
+  *w = nrows == 3 ? scale_of_three(W) : scale_of(W, nrows);
+  return check_scale(p, *w, error);
+}
+
+// Every entry of J enters the scale, except those that a zero of a mobility hides: a finite scale
+// proves that they are finite.
+sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block* b, double* scratch,
+                                          double* w, sap_error* error) {
+  const sap_status status =
+      p->has_mobility ? SAP_STATUS_NOT_FINITE : find_scale(p, b, scratch, w, error);
+  if (status != SAP_STATUS_NOT_FINITE) {
+    return status;
+  }
+  SAP_TRY(sap_problem_check_jacobians(p, b, error));
+  return find_scale(p, b, scratch, w, error);
+}
+
+sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* b, double* w,
+                                     sap_error* error) {
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, sap_problem_scale_room(p, b),
+                      error));
+  return sap_problem_find_checked_scale(p, b, p->cache->scratch, w, error);
+}
+
+sap_status sap_problem_delassus_scale(sap_problem* problem, int32_t nrows, int32_t ntrees,
+                                      const int32_t* trees, const double* const* jacobians,
+                                      double* w, sap_error* error) {
+  if (problem == NULL || w == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_delassus_scale: %s is NULL",
+                    problem == NULL ? "problem" : "w");
+  }
+  const sap_block block = {
+      .nrows = nrows, .ntrees = ntrees, .trees = trees, .jacobians = jacobians};
+  SAP_TRY(sap_problem_check_shape(problem, &block, error));
+  return sap_problem_checked_scale(problem, &block, w, error);
+}

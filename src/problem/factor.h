@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Factors of the diagonal blocks of A, tree by tree, and Delassus scales of blocks.
+#ifndef SAP_PROBLEM_FACTOR_H
+#define SAP_PROBLEM_FACTOR_H
+
+#include "linalg/dense.h"
+#include "problem/problem_data.h"
+
+enum {
+  SAP_SMALL_TREE = SAP_SMALL
+};  // up to a free body: our own loops; larger trees: along branches
+
+// x = L^-1 (row of J)', n entries; L with reciprocals on the diagonal.
+static inline void sap_tree_forward_solve(const double* L, int32_t n, const double* J,
+                                          int32_t nrows, double* x) {
+  for (int32_t i = 0; i < n; ++i) {
+    x[i] = J[(size_t)i * (size_t)nrows];
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    const double xj = x[j] * Lj[j];
+    x[j] = xj;
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= Lj[i] * xj;
+    }
+  }
+}
+
+// Returns L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the
+// cache if it is there. Fails with NOT_SPD, naming the tree.
+sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,
+                                   sap_error* error);
+// Returns the factor of a large tree along its branches, from the cache if it is there.
+sap_status sap_problem_branch_factor(const sap_problem* problem, int32_t tree,
+                                     sap_branch_factor* factor, sap_error* error);
+// State of the factor that contacts of the tree need.
+sap_factor_state sap_problem_factor_state(const sap_problem* problem, int32_t tree);
+// x (n) = A_tt^-1 b of a tree alone, with the factor for its size; x may be b.
+sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, const double* b,
+                                  double* x, sap_error* error);
+// Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
+// problem is reset or factors are returned. Trees larger than a free body only.
+void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,
+                             const sap_branch_factor* factor);
+void sap_problem_return_factors(const sap_problem* problem);
+// The tree's block of A changed: drops its cached factors, except stale ones.
+void sap_problem_forget_factors(const sap_problem* problem, int32_t tree);
+// A reset moved the block to diagonal_before: valid factors become stale.
+void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
+// Frees the cache, NULL allowed.
+void sap_problem_cache_destroy(sap_problem_cache* cache);
+
+// Computes w = |W_ii|_F/nrows of a block whose trees have been checked. Fails with NOT_FINITE where
+// its Jacobians are not finite or W_ii overflows, NOT_SPD.
+sap_status sap_problem_checked_scale(const sap_problem* problem, const sap_block* block, double* w,
+                                     sap_error* error);
+// The same with the caller's scratch memory of sap_problem_scale_room doubles: for several threads,
+// if the factors of the block's trees are valid.
+int64_t sap_problem_scale_room(const sap_problem* problem, const sap_block* block);
+sap_status sap_problem_find_checked_scale(const sap_problem* problem, const sap_block* block,
+                                          double* scratch, double* w, sap_error* error);
+
+#endif

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The law of a problem's contacts and compliant rows, and what a solution changes in it.
+//
+// No gliding: in the convex problem (24) a contact that slides opens until
+//   g_n = mu |g_t|,  g = vc - v_hat + R gamma                                  castro, Sec. III
+// For dt -> 0 at the midpoint this is a gap of (dt/4 + tau_d/2) mu |v_t|, an error of first order
+// and, with tau_d, of order 0. De Saxce's shift of v_hat_n by -mu |g_t| removes it. |g_t| comes from
+// the start of the step, then from the solution, after which the problem is solved again.
+#include "problem/law.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/blocks.h"
+#include "problem/factor.h"
+
+// Solutions are repeated while shifts change by more than this part of the load, Rn gamma_n.
+static const double SHIFT_TOLERANCE = 1e-7;
+// n0 is far from gamma_n if they differ by more than this part of the larger,
+static const double FAR = 0.2;
+// and visibly so if that moves the contact by this many times v_s.
+static const double VISIBLE = 10.0;
+static const uint64_t SPREAD = 0x9E3779B97F4A7C15u;  // 2^64/golden ratio
+
+static sap_status check_range(const char* name, double value, double lower, sap_error* error) {
+  return value >= lower && value <= 1.0
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be in [%g, 1]", name, value,
+                        lower);
+}
+
+static sap_status check_scheme(const sap_contact_scheme* s, sap_error* error) {
+  SAP_TRY(check_range("theta", s->theta, 0.5, error));
+  SAP_TRY(check_range("theta_vq", s->theta_vq, 0.5, error));
+  SAP_TRY(check_range("restitution", s->restitution, 0.0, error));
+  SAP_TRY(check_range("baumgarte", s->baumgarte, 0.0, error));
+  if ((int)s->model < (int)SAP_CONTACT_BY_MATERIAL ||
+      (int)s->model >= (int)SAP_CONTACT_MODEL_COUNT) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "model = %d is not a sap_contact_model",
+                    (int)s->model);
+  }
+  const bool within = s->theta < 1.0 || s->theta_vq < 1.0;
+  if (s->rigid && (within || s->model != SAP_CONTACT_BY_MATERIAL)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    within ? "theta = %g, theta_vq = %g: a rigid law acts at the end of the step"
+                           : "theta = %g, theta_vq = %g: a rigid law has no contact model",
+                    s->theta, s->theta_vq);
+  }
+  if (!s->rigid && (s->restitution != 0.0 || s->baumgarte != 0.0)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "restitution = %g, baumgarte = %g of a compliant law must be 0", s->restitution,
+                    s->baumgarte);
+  }
+  if (s->v0 == NULL && (s->rigid || within)) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "v0 is NULL: a law that is %s needs it",
+                    s->rigid ? "rigid" : "evaluated within the step");
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_set_law(sap_problem* p, const sap_contact_scheme* scheme, sap_error* error) {
+  if (p == NULL || scheme == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_set_law: %s is NULL",
+                    p == NULL ? "problem" : "scheme");
+  }
+  SAP_TRY(check_scheme(scheme, error));
+  if (p->law_is_set) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "the law has been set already; sap_problem_reset starts anew");
+  }
+  if (scheme->v0 != NULL) {
+    SAP_TRY(sap_check_numbers("v0", scheme->v0, p->nv, error));
+    memcpy(p->v0, scheme->v0, (size_t)p->nv * sizeof(double));
+  }
+  p->scheme = *scheme;
+  p->scheme.v0 = scheme->v0 != NULL ? p->v0 : NULL;
+  p->law_is_set = true;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_compliant_law(const sap_problem* p, const sap_regularization* regularization,
+                                     const sap_compliant_row* row, double* R, double* v_hat,
+                                     sap_error* error) {
+  if (p == NULL || regularization == NULL || row == NULL || R == NULL || v_hat == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_compliant_law: an argument is NULL");
+  }
+  const sap_law_settings settings = sap_problem_law_settings(p, regularization);
+  double law[2];
+  SAP_TRY(sap_law_row(&settings, row, &law[0], &law[1], error));
+  *R = law[0];
+  *v_hat = law[1];
+  return SAP_STATUS_OK;
+}
+
+// Computes R and v_hat of all rows. work: J v0 (nrows).
+static sap_status find_rows(const sap_problem* p, const sap_compliant_block* c,
+                            const sap_law_settings* settings, double w, double* R, double* v_hat,
+                            double* work, sap_error* error) {
+  const bool rigid = isinf(c->stiffness) && !c->unilateral && !p->scheme.rigid;
+  const sap_rows_view rows = {c->nrows, c->ntrees, c->trees, c->jacobians};
+  sap_problem_rows_times(p, &rows, p->scheme.v0, work);
+  for (int32_t r = 0; r < c->nrows; ++r) {
+    const sap_compliant_row row = {.stiffness = c->stiffness,
+                                   .relaxation_time = c->relaxation_time,
+                                   .g0 = c->g0[r],
+                                   .rate0 = work[r],
+                                   .w = w > 0.0 ? w : 1.0,
+                                   .unilateral = c->unilateral};
+    const sap_status status = sap_law_row(settings, &row, &R[r], &v_hat[r], error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(error, "block %d, row %d", p->nblocks, r);
+      return status;
+    }
+    if (rigid) {
+      sap_law_rigid_row(&row, p->dt, &R[r], &v_hat[r]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_problem_add_compliant(sap_problem* p, const sap_compliant_block* compliant,
+                                     const sap_regularization* regularization, sap_error* error) {
+  if (p == NULL || compliant == NULL || regularization == NULL || compliant->g0 == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_add_compliant: %s is NULL",
+                    p == NULL               ? "problem"
+                    : compliant == NULL     ? "block"
+                    : compliant->g0 == NULL ? "g0"
+                                            : "regularization");
+  }
+  sap_block block = {.set = compliant->unilateral ? SAP_SET_NONNEGATIVE : SAP_SET_FREE,
+                     .nrows = compliant->nrows,
+                     .ntrees = compliant->ntrees,
+                     .trees = compliant->trees,
+                     .jacobians = compliant->jacobians,
+                     .key = compliant->key};
+  double w = 0.0;
+  SAP_TRY(sap_problem_check_shape(p, &block, error));
+  SAP_TRY(sap_problem_checked_scale(p, &block, &w, error));
+  const int64_t n = block.nrows;
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 3 * n, error));
+  double *R = p->cache->scratch, *v_hat = R + n;
+  const sap_law_settings settings = sap_problem_law_settings(p, regularization);
+  SAP_TRY(find_rows(p, compliant, &settings, w, R, v_hat, v_hat + n, error));
+  if (!(w > 0.0)) {
+    return SAP_STATUS_OK;
+  }
+  block.R = R;
+  block.v_hat = v_hat;
+  return sap_problem_append_block(p, &block, error);
+}
+
+// No gliding.
+
+void sap_problem_forbid_gliding(sap_problem* p, bool forbidden) {
+  p->no_gliding = forbidden;
+}
+
+// v_hat_shifted and shift are changed by the same difference, so that sums keep their order.
+static void change_shift(sap_problem* p, sap_block_data* block, double change) {
+  block->shift += change;
+  p->v_hat_shifted[block->first_row + SAP_NORMAL_ROW] -= change;
+}
+
+void sap_problem_shift_contact(sap_problem* p, int64_t index, double slip) {
+  sap_block_data* block = &p->blocks[index];
+  block->no_gliding = p->no_gliding;
+  if (block->no_gliding) {
+    change_shift(p, block, block->friction * slip);
+  }
+}
+
+// |g_t| of a solution
+static double find_slip(const sap_problem* p, const sap_block_data* block, const double* vc,
+                        const double* gamma) {
+  double sum = 0.0;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const int32_t row = block->first_row + i;
+    const double g = vc[row] - p->v_hat_law[row] + p->R[row] * gamma[row];
+    sum += i == SAP_NORMAL_ROW ? 0.0 : g * g;
+  }
+  return sqrt(sum);
+}
+
+bool sap_problem_shift_again(sap_problem* p, const double* vc, const double* gamma) {
+  bool moved = false;
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    if (!block->no_gliding) {
+      continue;
+    }
+    const int32_t normal = block->first_row + SAP_NORMAL_ROW;
+    const double change = block->friction * find_slip(p, block, vc, gamma) - block->shift;
+    const double load =
+        fmax(p->R[normal] * gamma[normal], fabs(p->v_hat_shifted[normal] - vc[normal]));
+    if (fabs(change) > SHIFT_TOLERANCE * load) {
+      change_shift(p, block, change);
+      moved = true;
+    }
+  }
+  return moved;
+}
+
+// Normal forces of lagged contacts, kept from one step to the next: a hash table.
+
+// Returns the index of the key's entry, or of the free one where it belongs.
+static int32_t find_place(const sap_lag_memory* memory, uint64_t key) {
+  const uint64_t mask = (uint64_t)memory->count - 1;
+  uint64_t at = (key * SPREAD) >> 32 & mask;
+  while (memory->entries[at].key != 0 && memory->entries[at].key != key) {
+    at = (at + 1) & mask;
+  }
+  return (int32_t)at;
+}
+
+// Forgets all forces and makes room for `needed`.
+static sap_status restart_memory(sap_lag_memory* memory, int32_t needed, sap_error* error) {
+  memory->count = 0;
+  if (needed == 0) {
+    return SAP_STATUS_OK;
+  }
+  int64_t count = 2;
+  while (count < 2 * (int64_t)needed) {
+    count *= 2;
+  }
+  SAP_TRY(SAP_RESERVE(&memory->entries, &memory->capacity, count, error));
+  memory->count = (int32_t)count;
+  memset(memory->entries, 0, (size_t)count * sizeof *memory->entries);
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_lag_memory_archive(sap_lag_memory* memory, sap_archive* archive, sap_error* error) {
+  return SAP_ARCHIVE_ARRAY(archive, &memory->entries, &memory->count, &memory->capacity, error);
+}
+
+static sap_status archive_memory(void* memory, sap_archive* archive, sap_error* error) {
+  return sap_lag_memory_archive(memory, archive, error);
+}
+
+sap_status sap_problem_save_memory(sap_problem* problem, void* bytes, size_t capacity, size_t* size,
+                                   sap_error* error) {
+  if (problem == NULL || size == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_save_memory: %s is NULL",
+                    problem == NULL ? "problem" : "size");
+  }
+  return sap_archive_to_bytes(archive_memory, &problem->lag, bytes, capacity, size, error);
+}
+
+sap_status sap_problem_load_memory(sap_problem* problem, const void* bytes, size_t size,
+                                   sap_error* error) {
+  if (problem == NULL || bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_load_memory: %s is NULL",
+                    problem == NULL ? "problem" : "bytes");
+  }
+  return sap_archive_from_bytes(archive_memory, &problem->lag, bytes, size, error);
+}
+
+const double* sap_problem_find_force(const sap_problem* p, uint64_t key) {
+  if (p->lag.count == 0 || key == 0) {
+    return NULL;
+  }
+  const sap_lag_entry* entry = &p->lag.entries[find_place(&p->lag, key)];
+  return entry->key == key ? &entry->force : NULL;
+}
+
+sap_status sap_problem_keep_impulses(sap_problem* p, const double* gamma, sap_error* error) {
+  if (p == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_problem_keep_impulses: problem is NULL");
+  }
+  int32_t needed = 0;
+  for (int32_t b = 0; gamma != NULL && b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if (block->set == SAP_SET_LAGGED && block->key != 0) {
+      const double normal = gamma[block->first_row + SAP_NORMAL_ROW];
+      if (!isfinite(normal)) {
+        return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: gamma_n = %g must be finite", b,
+                        normal);
+      }
+      needed += 1;
+    }
+  }
+  SAP_TRY(restart_memory(&p->lag, needed, error));
+  for (int32_t b = 0; needed > 0 && b < p->nblocks; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    if (block->set != SAP_SET_LAGGED || block->key == 0) {
+      continue;
+    }
+    sap_lag_entry* entry = &p->lag.entries[find_place(&p->lag, block->key)];
+    if (entry->key == 0) {  // of equal keys the first counts
+      *entry =
+          (sap_lag_entry){block->key, fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]) / p->dt};
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static bool is_far(const sap_block_data* block, double gamma_n) {
+  const double n0 = block->lagged_impulse, change = fabs(gamma_n - n0);
+  return change > FAR * fmax(gamma_n, n0) &&
+         block->friction * block->w * change > VISIBLE * block->slip_speed;
+}
+
+bool sap_problem_relag(sap_problem* p, const double* gamma) {
+  bool far = false;
+  for (int32_t b = 0; b < p->nblocks && !far; ++b) {
+    const sap_block_data* block = &p->blocks[b];
+    far = block->set == SAP_SET_LAGGED && is_far(block, gamma[block->first_row + SAP_NORMAL_ROW]);
+  }
+  for (int32_t b = 0; b < p->nblocks && far; ++b) {
+    sap_block_data* block = &p->blocks[b];
+    if (block->set == SAP_SET_LAGGED) {
+      block->lagged_impulse = fmax(0.0, gamma[block->first_row + SAP_NORMAL_ROW]);
+    }
+  }
+  return far;
+}
