@@ -11,7 +11,7 @@ endif()
 
 find_package(CHOLMOD QUIET)
 if(NOT CHOLMOD_FOUND)
-  list(APPEND SAPSTEP_MISSING "CHOLMOD, AMD and CAMD (libsuitesparse-dev)")
+  list(APPEND SAPSTEP_MISSING "CHOLMOD, KLU, AMD and CAMD (libsuitesparse-dev)")
 endif()
 
 find_library(SAPSTEP_LAPACKE lapacke)

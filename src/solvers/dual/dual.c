@@ -233,7 +233,7 @@ void sap_dual_destroy(void* workspace) {
   sap_islands_clear(&w->islands);
   sap_delassus_clear(&w->dual.op);
   sap_delassus_sparse_clear(&w->dual.sparse);
-  sap_block_lu_clear(&w->dual.lu);
+  sap_sparse_lu_clear(&w->dual.lu);
   sap_free(w->dual.reduced_start);
   sap_free(w->dual.vectors);
   sap_free(w->dual.work);

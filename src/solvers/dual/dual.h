@@ -10,7 +10,7 @@
 
 #include <sapstep/solver.h>
 
-#include "linalg/block_lu.h"
+#include "linalg/sparse_lu.h"
 #include "problem/delassus.h"
 #include "problem/delassus_sparse.h"
 #include "solvers/history.h"
@@ -42,7 +42,7 @@ typedef struct sap_dual {
   double *vectors, *work;
   int32_t* integers;
   sap_delassus_sparse sparse;  // D of methods that factorize it sparsely
-  sap_block_lu lu;             // factors of a part of D
+  sap_sparse_lu lu;            // factors of a part of D
   size_t* reduced_start;       // start of that part's entries in sparse's values
   int32_t vectors_capacity, work_capacity, integers_capacity, reduced_start_capacity;
 } sap_dual;

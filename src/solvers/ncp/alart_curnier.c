@@ -13,6 +13,7 @@
 
 sap_status sap_alart_curnier_start(sap_dual* d, sap_alart_curnier* s, sap_error* error) {
   *s = (sap_alart_curnier){0};
+  sap_sparse_lu_forget(&d->lu);
   SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, error));
   const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
   const int64_t entries = d->sparse.pattern.column_start[nitems];
@@ -202,25 +203,28 @@ static void find_right(sap_dual* d, sap_alart_curnier* s) {
   }
 }
 
-// Solves the reduced system by a sparse LU; if its pivots were too small, by an LU that pivots among
-// all rows.
+// Solves the reduced system. Pivots of the last factors of the same pattern are tried first, then new ones.
 static sap_status solve_reduced(sap_dual* d, sap_alart_curnier* s, bool* solved, sap_error* error) {
   static const double ENOUGH = 1e-8;  // relative residual
-  enum { SMALL = 32, ATTEMPTS = 2 };  // items below which a sparse LU is no faster
   const sap_block_matrix matrix = {s->lower, s->upper};
   int32_t n = 0;
   for (int32_t k = 0; k < s->pattern.nblocks; ++k) {
     n += s->sizes[k];
   }
-  memcpy(s->trial, s->right, (size_t)n * sizeof(double));
   *solved = n == 0;
-  for (int i = s->pattern.nblocks <= SMALL ? 1 : 0; i < ATTEMPTS && !*solved; ++i) {
-    SAP_TRY(sap_block_lu_analyze(&d->lu, &s->pattern, i > 0, error));
-    d->factorizations += 1;
-    if (sap_block_lu_factorize(&d->lu, &matrix)) {
+  if (*solved) {
+    return SAP_STATUS_OK;
+  }
+  memcpy(s->trial, s->right, (size_t)n * sizeof(double));
+  SAP_TRY(sap_sparse_lu_analyze(&d->lu, &s->pattern, error));
+  for (int pivots = SAP_LU_LAST_PIVOTS; pivots <= SAP_LU_LARGEST_PIVOTS && !*solved; ++pivots) {
+    bool done = false;
+    SAP_TRY(sap_sparse_lu_factorize(&d->lu, &matrix, (sap_lu_pivots)pivots, &done, error));
+    if (done) {
+      d->factorizations += 1;
       memcpy(s->right, s->trial, (size_t)n * sizeof(double));
-      const double left = sap_block_lu_solve(&d->lu, &matrix, s->right);
-      *solved = left <= ENOUGH || (i > 0 && isfinite(left));
+      const double left = sap_sparse_lu_solve(&d->lu, s->right);
+      *solved = left <= ENOUGH || (pivots == SAP_LU_LARGEST_PIVOTS && isfinite(left));
     }
   }
   return SAP_STATUS_OK;

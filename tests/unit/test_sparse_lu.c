@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The block LU on made-up unsymmetric matrices, with and without supernodes: it must give back the
-// solution that a right-hand side was made from by a dense product.
+// The sparse LU on made-up unsymmetric matrices: it must give back the solution that a right-hand side was made
+// from by a dense product.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "linalg/block_lu.h"
+#include "linalg/sparse_lu.h"
 #include "support/block_matrix.h"
 #include "support/near.h"
 
@@ -73,7 +73,7 @@ static void release(unsymmetric* m) {
   block_matrix_destroy(&m->shape);
 }
 
-static void check(sap_block_lu* lu, const unsymmetric* m, bool whole, double tolerance) {
+static void check(sap_sparse_lu* lu, const unsymmetric* m, sap_lu_pivots pivots, double tolerance) {
   const size_t n = (size_t)m->shape.n;
   const sap_block_matrix matrix = {m->lower, m->upper};
   double *x = calloc(2 * n, sizeof *x), *b = x + n;
@@ -86,9 +86,11 @@ static void check(sap_block_lu* lu, const unsymmetric* m, bool whole, double tol
       b[i] += m->dense[j * n + i] * x[j];
     }
   }
-  assert_int_equal(sap_block_lu_analyze(lu, &m->shape.pattern, whole, NULL), SAP_STATUS_OK);
-  assert_true(sap_block_lu_factorize(lu, &matrix));
-  const double residual = sap_block_lu_solve(lu, &matrix, b);
+  bool done = false;
+  assert_int_equal(sap_sparse_lu_analyze(lu, &m->shape.pattern, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_sparse_lu_factorize(lu, &matrix, pivots, &done, NULL), SAP_STATUS_OK);
+  assert_true(done);
+  const double residual = sap_sparse_lu_solve(lu, b);
   assert_true(residual <= 1e-14);
   for (size_t i = 0; i < n; ++i) {
     ASSERT_NEAR(b[i], x[i], tolerance);  // condition number times eps, refined
@@ -100,40 +102,53 @@ static void test_solves(void** unused) {
   (void)unused;
   const link_rule rules[] = {
       {0, 1000, false}, {1, 1000, false}, {2, 40, false}, {1, 90, true}, {70, 1, false}};
-  sap_block_lu lu = {0};  // one object for all: memory grows, analyses change
+  sap_sparse_lu lu = {0};  // one object for all: memory grows, analyses change
   for (size_t k = 0; k < sizeof rules / sizeof *rules; ++k) {
     for (int32_t nblocks = 1; nblocks <= MOST; nblocks = 2 * nblocks + 5) {
       unsymmetric m = make(nblocks, &rules[k], 8.0, 11 * k + (uint64_t)nblocks);
-      check(&lu, &m, false, 1e-11);
-      check(&lu, &m, true, 1e-11);
+      check(&lu, &m, SAP_LU_DIAGONAL_PIVOTS, 1e-11);
+      check(&lu, &m, SAP_LU_LARGEST_PIVOTS, 1e-11);
       release(&m);
     }
   }
-  sap_block_lu_clear(&lu);
+  sap_sparse_lu_clear(&lu);
 }
 
-// Sparse panels take part: fewer operations than dense ones.
-static void test_sparsity_pays(void** unused) {
+// One analysis serves all matrices of a pattern, and one choice of pivots those that differ little.
+static void test_keeps_analysis_and_pivots(void** unused) {
   (void)unused;
-  const link_rule rule = {1, 1000, false};
+  const link_rule rule = {1, 40, false};
   unsymmetric m = make(MOST, &rule, 8.0, 3);
-  sap_block_lu lu = {0};
-  assert_int_equal(sap_block_lu_analyze(&lu, &m.shape.pattern, true, NULL), SAP_STATUS_OK);
-  const double dense = lu.work_estimate;
-  assert_int_equal(sap_block_lu_analyze(&lu, &m.shape.pattern, false, NULL), SAP_STATUS_OK);
-  assert_true(lu.nsuper > 1 && lu.work_estimate < 0.05 * dense);
-  sap_block_lu_clear(&lu);
+  const sap_block_matrix matrix = {m.lower, m.upper};
+  sap_sparse_lu lu = {0};
+  check(&lu, &m, SAP_LU_DIAGONAL_PIVOTS, 1e-11);
+  const void* symbolic = lu.symbolic;
+  for (size_t k = 0; k < m.shape.nvalues; ++k) {
+    m.lower[k] *= 1.5;
+    m.upper[k] *= 1.5;
+  }
+  for (size_t k = 0; k < (size_t)m.shape.n * (size_t)m.shape.n; ++k) {
+    m.dense[k] *= 1.5;
+  }
+  check(&lu, &m, SAP_LU_LAST_PIVOTS, 1e-11);
+  assert_ptr_equal(lu.symbolic, symbolic);
+  sap_sparse_lu_forget(&lu);
+  bool done = true;
+  assert_int_equal(sap_sparse_lu_factorize(&lu, &matrix, SAP_LU_LAST_PIVOTS, &done, NULL),
+                   SAP_STATUS_OK);
+  assert_false(done);
+  sap_sparse_lu_clear(&lu);
   release(&m);
 }
 
-// Without a strong diagonal the whole matrix with partial pivoting still solves.
+// Without a strong diagonal, partial pivoting still solves.
 static void test_pivots(void** unused) {
   (void)unused;
   const link_rule rule = {1, 30, false};
   unsymmetric m = make(40, &rule, 0.0, 5);
-  sap_block_lu lu = {0};
-  check(&lu, &m, true, 1e-9);
-  sap_block_lu_clear(&lu);
+  sap_sparse_lu lu = {0};
+  check(&lu, &m, SAP_LU_LARGEST_PIVOTS, 1e-9);
+  sap_sparse_lu_clear(&lu);
   release(&m);
 }
 
@@ -142,33 +157,40 @@ static void test_singular_and_not_finite(void** unused) {
   const link_rule rule = {1, 30, false};
   unsymmetric m = make(20, &rule, 6.0, 7);
   const sap_block_matrix matrix = {m.lower, m.upper};
-  sap_block_lu lu = {0};
-  assert_int_equal(sap_block_lu_analyze(&lu, &m.shape.pattern, false, NULL), SAP_STATUS_OK);
-  double* x = calloc((size_t)m.shape.n, sizeof *x);
-  assert_non_null(x);
-  x[0] = 1.0;
+  sap_sparse_lu lu = {0};
+  check(&lu, &m, SAP_LU_DIAGONAL_PIVOTS, 1e-11);
+  const double value = m.lower[0];
   m.lower[0] = (double)NAN;
-  assert_true(!sap_block_lu_factorize(&lu, &matrix) ||
-              !(sap_block_lu_solve(&lu, &matrix, x) < 1.0));
+  bool done = false;
+  for (int pivots = SAP_LU_LAST_PIVOTS; pivots <= SAP_LU_LARGEST_PIVOTS; ++pivots) {
+    assert_int_equal(sap_sparse_lu_factorize(&lu, &matrix, (sap_lu_pivots)pivots, &done, NULL),
+                     SAP_STATUS_OK);
+    assert_false(done);
+  }
+  m.lower[0] = value;
+  check(&lu, &m, SAP_LU_DIAGONAL_PIVOTS, 1e-11);
   for (size_t k = 0; k < m.shape.nvalues; ++k) {
     m.lower[k] = m.upper[k] = 0.0;
   }
-  assert_false(sap_block_lu_factorize(&lu, &matrix));
+  for (int pivots = SAP_LU_LAST_PIVOTS; pivots <= SAP_LU_LARGEST_PIVOTS; ++pivots) {
+    assert_int_equal(sap_sparse_lu_factorize(&lu, &matrix, (sap_lu_pivots)pivots, &done, NULL),
+                     SAP_STATUS_OK);
+    assert_false(done);
+  }
   // a pattern that is none
   int32_t row[] = {1, 1};
   const int32_t sizes[] = {1, 1}, column_start[] = {0, 1, 2};
   const size_t value_start[] = {0, 1};
   const sap_block_pattern bad = {2, sizes, column_start, row, value_start};
-  assert_int_equal(sap_block_lu_analyze(&lu, &bad, false, NULL), SAP_STATUS_ARGUMENT);
-  free(x);
-  sap_block_lu_clear(&lu);
+  assert_int_equal(sap_sparse_lu_analyze(&lu, &bad, NULL), SAP_STATUS_ARGUMENT);
+  sap_sparse_lu_clear(&lu);
   release(&m);
 }
 
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(test_solves),
-      cmocka_unit_test(test_sparsity_pays),
+      cmocka_unit_test(test_keeps_analysis_and_pivots),
       cmocka_unit_test(test_pivots),
       cmocka_unit_test(test_singular_and_not_finite),
   };

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The only file that includes klu.h.
+#include "linalg/sparse_lu.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include <cblas.h>
+#include <klu.h>
+
+#include "core/memory.h"
+
+// Options of KLU; what it reports per call is not kept.
+static klu_common options(sap_lu_pivots pivots) {
+  klu_common common;
+  (void)klu_defaults(&common);
+  if (pivots == SAP_LU_LARGEST_PIVOTS) {
+    common.tol = 1.0;
+  }
+  return common;
+}
+
+void sap_sparse_lu_forget(sap_sparse_lu* lu) {
+  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_numeric* numeric = lu->numeric;
+  (void)klu_free_numeric(&numeric, &common);
+  lu->numeric = NULL;
+}
+
+static void free_analysis(sap_sparse_lu* lu) {
+  sap_sparse_lu_forget(lu);
+  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  klu_symbolic* symbolic = lu->symbolic;
+  (void)klu_free_symbolic(&symbolic, &common);
+  lu->symbolic = NULL;
+}
+
+void sap_sparse_lu_clear(sap_sparse_lu* lu) {
+  free_analysis(lu);
+  sap_pattern_clear(&lu->pattern);
+  sap_free(lu->start);
+  sap_free(lu->row);
+  sap_free(lu->value);
+  sap_free(lu->filled);
+  sap_free(lu->work);
+  *lu = (sap_sparse_lu){0};
+}
+
+// Sets `start`: a block column has the rows of its lower blocks, and of the upper ones by symmetry.
+static sap_status count_entries(sap_sparse_lu* lu, sap_error* error) {
+  const sap_block_pattern* p = &lu->pattern.view;
+  const int32_t nblocks = p->nblocks, n = lu->pattern.n;
+  SAP_TRY(SAP_GROW(&lu->start, &lu->capacity[0], n + 1, error));
+  SAP_TRY(SAP_GROW(&lu->filled, &lu->capacity[1], nblocks, error));
+  memset(lu->filled, 0, (size_t)nblocks * sizeof *lu->filled);
+  for (int32_t j = 0; j < nblocks; ++j) {
+    for (int32_t e = p->column_start[j]; e < p->column_start[j + 1]; ++e) {
+      const int32_t i = p->row[e];
+      lu->filled[j] += p->sizes[i];
+      lu->filled[i] += i != j ? p->sizes[j] : 0;
+    }
+  }
+  int64_t entries = 0;
+  int32_t column = 0;
+  for (int32_t j = 0; j < nblocks; ++j) {
+    for (int32_t c = 0; c < p->sizes[j]; ++c) {
+      lu->start[column++] = (int32_t)entries;
+      entries += lu->filled[j];
+      if (entries > INT32_MAX / 2) {
+        return sap_fail(error, SAP_STATUS_MEMORY, "matrix of %d blocks is too large", nblocks);
+      }
+    }
+  }
+  lu->start[n] = (int32_t)entries;
+  return SAP_STATUS_OK;
+}
+
+// Entries of one row in a block column: `count` columns, the values `step` apart.
+static void put_row(sap_sparse_lu* lu, int32_t block, int32_t at, int32_t row, const double* values,
+                    int32_t step) {
+  const int32_t first = lu->pattern.offset[block], count = lu->pattern.sizes[block];
+  for (int32_t c = 0; c < count; ++c) {
+    const int32_t k = lu->start[first + c] + at;
+    if (values != NULL) {
+      lu->value[k] = values[c * step];
+    } else {
+      lu->row[k] = row;
+    }
+  }
+}
+
+// Fills the values, or the rows where matrix is NULL. Rows of a column come out ascending.
+static void fill(sap_sparse_lu* lu, const sap_block_matrix* matrix) {
+  const sap_block_pattern* p = &lu->pattern.view;
+  const int32_t* offset = lu->pattern.offset;
+  memset(lu->filled, 0, (size_t)p->nblocks * sizeof *lu->filled);
+  for (int32_t j = 0; j < p->nblocks; ++j) {
+    const int32_t columns = p->sizes[j];
+    for (int32_t e = p->column_start[j]; e < p->column_start[j + 1]; ++e) {
+      const int32_t i = p->row[e], rows = p->sizes[i];
+      const double* lower = matrix != NULL ? matrix->lower + p->value_start[e] : NULL;
+      const double* upper = matrix != NULL ? matrix->upper + p->value_start[e] : NULL;
+      for (int32_t r = 0; r < rows; ++r) {
+        put_row(lu, j, lu->filled[j] + r, offset[i] + r, lower != NULL ? lower + r : NULL, rows);
+      }
+      lu->filled[j] += rows;
+      for (int32_t c = 0; i != j && c < columns; ++c) {
+        put_row(lu, i, lu->filled[i] + c, offset[j] + c,
+                upper != NULL ? upper + (size_t)c * (size_t)rows : NULL, 1);
+      }
+      lu->filled[i] += i != j ? columns : 0;
+    }
+  }
+}
+
+static sap_status analyze(sap_sparse_lu* lu, sap_error* error) {
+  SAP_TRY(count_entries(lu, error));
+  const int32_t n = lu->pattern.n, entries = lu->start[n];
+  SAP_TRY(SAP_GROW(&lu->row, &lu->capacity[2], entries, error));
+  SAP_TRY(SAP_GROW(&lu->value, &lu->capacity[3], entries, error));
+  SAP_TRY(SAP_GROW(&lu->work, &lu->capacity[4], 3 * n, error));
+  fill(lu, NULL);
+  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  lu->symbolic = klu_analyze(n, lu->start, lu->row, &common);
+  return lu->symbolic != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: LU of %d rows", n);
+}
+
+sap_status sap_sparse_lu_analyze(sap_sparse_lu* lu, const sap_block_pattern* pattern,
+                                 sap_error* error) {
+  if (sap_pattern_equal(&lu->pattern, pattern)) {
+    return SAP_STATUS_OK;
+  }
+  free_analysis(lu);
+  SAP_TRY(sap_pattern_assign(&lu->pattern, pattern, error));
+  const sap_status status = analyze(lu, error);
+  if (status != SAP_STATUS_OK) {
+    lu->pattern.view.nblocks = 0;
+  }
+  return status;
+}
+
+static bool is_finite(const sap_sparse_lu* lu) {
+  double sum = 0.0;
+  for (int32_t k = 0; k < lu->start[lu->pattern.n]; ++k) {
+    sum += 0.0 * lu->value[k];
+  }
+  return sum == 0.0;
+}
+
+sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* matrix,
+                                   sap_lu_pivots pivots, bool* done, sap_error* error) {
+  *done = false;
+  if (pivots == SAP_LU_LAST_PIVOTS && lu->numeric == NULL) {
+    return SAP_STATUS_OK;
+  }
+  fill(lu, matrix);
+  if (!is_finite(lu)) {
+    return SAP_STATUS_OK;
+  }
+  klu_common common = options(pivots);
+  if (pivots == SAP_LU_LAST_PIVOTS) {
+    *done = klu_refactor(lu->start, lu->row, lu->value, lu->symbolic, lu->numeric, &common) != 0;
+    return SAP_STATUS_OK;
+  }
+  sap_sparse_lu_forget(lu);
+  lu->numeric = klu_factor(lu->start, lu->row, lu->value, lu->symbolic, &common);
+  *done = lu->numeric != NULL;
+  return common.status < KLU_OK
+             ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory: LU of %d rows", lu->pattern.n)
+             : SAP_STATUS_OK;
+}
+
+static void apply_inverse(sap_sparse_lu* lu, double* x) {
+  klu_common common = options(SAP_LU_DIAGONAL_PIVOTS);
+  (void)klu_solve(lu->symbolic, lu->numeric, lu->pattern.n, 1, x, &common);
+}
+
+// Computes r = b - A x. Returns |r|^2.
+static double find_residual(const sap_sparse_lu* lu, const double* b, const double* x, double* r) {
+  const int32_t n = lu->pattern.n;
+  memcpy(r, b, (size_t)n * sizeof(double));
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t k = lu->start[j]; k < lu->start[j + 1]; ++k) {
+      r[lu->row[k]] -= lu->value[k] * x[j];
+    }
+  }
+  return cblas_ddot(n, r, 1, r, 1);
+}
+
+double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x) {
+  enum { REFINEMENTS = 3 };
+  const int32_t n = lu->pattern.n;
+  double *b = lu->work, *r = b + n, *step = r + n;
+  memcpy(b, x, (size_t)n * sizeof(double));
+  const double size = cblas_ddot(n, b, 1, b, 1), enough = DBL_EPSILON * DBL_EPSILON * size;
+  apply_inverse(lu, x);
+  double left = find_residual(lu, b, x, r);
+  for (int i = 0; i < REFINEMENTS && left > enough; ++i) {
+    memcpy(step, r, (size_t)n * sizeof(double));
+    apply_inverse(lu, step);
+    cblas_daxpy(n, 1.0, step, 1, x, 1);
+    const double now = find_residual(lu, b, x, r);
+    if (!(now < left)) {
+      cblas_daxpy(n, -1.0, step, 1, x, 1);
+      break;
+    }
+    left = now;
+  }
+  const double relative = size > 0.0 ? sqrt(left / size) : sqrt(left);
+  return relative <= DBL_MAX ? relative : (double)INFINITY;
+}
