@@ -27,12 +27,12 @@ double sap_shape_volume(sap_shape_type type, const double size[3]) {
   return 0.0;
 }
 
-static void box_like(double inertia[3], double factor, const double size[3]) {
+static void set_box_inertia(double inertia[3], double factor, const double size[3]) {
   const double x = size[0] * size[0], y = size[1] * size[1], z = size[2] * size[2];
   sap_v3_set(inertia, factor * (y + z), factor * (x + z), factor * (x + y));
 }
 
-static void capsule(double inertia[3], const double size[3], double mass) {
+static void set_capsule_inertia(double inertia[3], const double size[3], double mass) {
   const double r = size[0], h = size[1];
   const double ends = mass * (4.0 / 3.0 * r) / (4.0 / 3.0 * r + 2.0 * h);  // two half spheres
   const double middle = mass - ends;
@@ -51,7 +51,7 @@ void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, d
       sap_v3_set(inertia, 0.4 * mass * r * r, 0.4 * mass * r * r, 0.4 * mass * r * r);
       return;
     case SAP_SHAPE_CAPSULE:
-      capsule(inertia, size, mass);
+      set_capsule_inertia(inertia, size, mass);
       return;
     case SAP_SHAPE_CYLINDER: {
       const double across = mass * (3.0 * r * r + 4.0 * h * h) / 12.0;
@@ -59,10 +59,10 @@ void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, d
       return;
     }
     case SAP_SHAPE_BOX:
-      box_like(inertia, mass / 3.0, size);
+      set_box_inertia(inertia, mass / 3.0, size);
       return;
     case SAP_SHAPE_ELLIPSOID:
-      box_like(inertia, mass / 5.0, size);
+      set_box_inertia(inertia, mass / 5.0, size);
       return;
     case SAP_SHAPE_PLANE:
     case SAP_SHAPE_MESH:

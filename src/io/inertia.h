@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mass properties of solid shapes of uniform density, and of what is made of several.
+// Mass properties of solid shapes of uniform density, and of sums of them.
 #ifndef SAP_IO_INERTIA_H
 #define SAP_IO_INERTIA_H
 
 #include <sapstep/model.h>
 
-// [m^3]; 0 for a plane.
+// Returns the volume [m^3]; 0 for a plane.
 double sap_shape_volume(sap_shape_type type, const double size[3]);
-// Principal inertia about the centre, in the shape's axes [kg m^2].
+// Computes the principal inertia about the centre, in the shape's axes [kg m^2].
 void sap_shape_inertia(sap_shape_type type, const double size[3], double mass, double inertia[3]);
 
 // out = R diag(d) R' with R of the unit quaternion q: xx yy zz xy xz yz.

@@ -17,7 +17,7 @@ sap_scene_options sap_scene_options_default(void) {
   return options;
 }
 
-// Fields that are NaN are allowed where `optional`; a stiffness of 0 chooses one.
+// Checks a material. optional: fields may be NaN. A stiffness of 0 is chosen by mass.
 static sap_status check_material(const sap_material* m, const char* name, bool optional,
                                  sap_error* error) {
   if (!(m->stiffness >= 0.0) && !(optional && isnan(m->stiffness))) {
@@ -63,14 +63,13 @@ static sap_status check_options(const char* path, const sap_scene_options* optio
     return sap_fail(error, SAP_STATUS_ARGUMENT, "floor = %g must be finite, or NaN for none",
                     options->floor);
   }
-  const sap_status status =
-      check_material(&options->default_material, "default_material", false, error);
-  return status == SAP_STATUS_OK && options->override_material != NULL
+  SAP_TRY(check_material(&options->default_material, "default_material", false, error));
+  return options->override_material != NULL
              ? check_material(options->override_material, "override_material", true, error)
-             : status;
+             : SAP_STATUS_OK;
 }
 
-// What is asked for and has no meaning in MJCF.
+// Warns about options that MJCF ignores.
 static void warn_of_urdf_options(const sap_xml_node* root, const sap_scene_options* options) {
   if (!isnan(options->floor)) {
     sap_scene_warn(options, root, NULL, "a floor is for URDF only, this MJCF scene has its own");
@@ -93,18 +92,15 @@ static sap_status read_format(const char* path, sap_xml_store* store, sap_xml_no
   const char* wanted = options->format == SAP_SCENE_MJCF   ? "<mujoco>"
                        : options->format == SAP_SCENE_URDF ? "<robot>"
                                                            : "<mujoco> or <robot>";
-  return sap_xml_fail(root, NULL, SAP_STATUS_SYNTAX, error, "the root element must be %s", wanted);
+  return sap_xml_syntax(root, NULL, error, "the root element must be %s", wanted);
 }
 
 static sap_status read_scene(const char* path, const sap_scene_options* options, sap_model** out,
                              sap_error* error) {
-  sap_xml_store* store = NULL;
-  sap_xml_node* root = NULL;
-  sap_status status = sap_xml_store_create(&store, error);
-  if (status == SAP_STATUS_OK) {
-    sap_xml_store_tell(store, options);
-    status = sap_xml_read(store, path, &root, error);
-  }
+  sap_xml_store* store;
+  sap_xml_node* root;
+  SAP_TRY(sap_xml_store_create(options, &store, error));
+  sap_status status = sap_xml_read(store, path, &root, error);
   if (status == SAP_STATUS_OK) {
     status = read_format(path, store, root, options, out, error);
   }
@@ -120,15 +116,10 @@ sap_status sap_scene_read(const char* path, const sap_scene_options* options, sa
   *out = NULL;
   const sap_scene_options defaults = sap_scene_options_default();
   options = options != NULL ? options : &defaults;
-  sap_status status = check_options(path, options, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
   sap_c_locale guard;
-  status = sap_c_locale_begin(&guard, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_scene(path, options, out, error);
-    sap_c_locale_end(&guard);
-  }
+  SAP_TRY(check_options(path, options, error));
+  SAP_TRY(sap_c_locale_begin(&guard, error));
+  const sap_status status = read_scene(path, options, out, error);
+  sap_c_locale_end(&guard);
   return status;
 }

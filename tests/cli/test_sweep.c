@@ -274,7 +274,7 @@ static void wrong_studies(void** state) {
       {SCENE "measure mass\nset q/nobody 1\n", "x.study:3: the scene has no coordinate 'q/nobody'"},
       {SCENE "measure mass\nset geom/nobody/size 1\n", "has no element for 'geom/nobody/size'"},
       {SCENE "measure mass\nset geom/*/sise 1\n", "sise"},
-      {SCENE "measure mass\nset body/*/pos[7] 1\n", "it has no value [7] to change"},
+      {SCENE "measure mass\nset body/*/pos[7] 1\n", "has no value [7] to change"},
       {"scene missing.xml\nmeasure mass\n", "x.study:1: "},
       {SCENE "measure mass\nkeyframe none\n", "has no keyframe 'none'"},
   };

@@ -95,7 +95,7 @@ static void test_use(void** state) {
     sap_status status;
   } wrong[] = {
       {"<mujoco>" MESH "<worldbody><geom type='plane' mesh='m'/></worldbody></mujoco>",
-       "no plane fits", SAP_STATUS_SYNTAX},
+       "a plane cannot be fitted", SAP_STATUS_SYNTAX},
       {"<mujoco>" MESH "<worldbody><geom type='box' mesh='n'/></worldbody></mujoco>",
        "no <asset><mesh>", SAP_STATUS_SYNTAX},
       {"<mujoco>" MESH "<worldbody><geom type='box' mesh='m' fitscale='0'/></worldbody></mujoco>",

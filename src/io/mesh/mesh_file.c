@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files, each read once, whatever their format.
 #include "io/mesh/mesh_file.h"
 
 #include <errno.h>
@@ -11,10 +10,14 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/mesh/mesh_source.h"
-#include "io/xml/number.h"
+#include "io/xml/value.h"
 #include "io/xml/xml.h"
 
-static const char formats[] = "stl obj dae ply msh";
+typedef sap_status (*mesh_reader)(sap_mesh_source* source);
+
+static const char formats[] = "stl obj ply msh";
+static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_ply,
+                                      sap_mesh_read_msh};
 
 static void clear_data(sap_mesh_data* data) {
   sap_free(data->vertices);
@@ -51,7 +54,7 @@ static bool same_point(const numbered_point* a, const numbered_point* b) {
   return a->p[0] == b->p[0] && a->p[1] == b->p[1] && a->p[2] == b->p[2];
 }
 
-// Each position is represented by its first vertex, and the first ones keep their order.
+// Each position keeps its first vertex; the order of the first vertices is kept.
 sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
   const size_t count = (size_t)data->vertex_count;
   numbered_point* points = sap_allocate(count, sizeof *points);
@@ -70,41 +73,49 @@ sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error) {
     first = i > 0 && same_point(&points[first], &points[i]) ? first : i;
     number[points[i].id] = points[first].id;
   }
-  int32_t kept = 0;
+  int32_t count_out = 0;
   for (size_t i = 0; i < count; ++i) {
     if (number[i] == (int32_t)i) {
-      memmove(data->vertices + 3 * (size_t)kept, data->vertices + 3 * i, sizeof points->p);
-      number[i] = kept++;
+      memmove(data->vertices + 3 * (size_t)count_out, data->vertices + 3 * i, sizeof points->p);
+      number[i] = count_out++;
     } else {
-      number[i] = number[number[i]];  // an earlier one, renumbered already
+      number[i] = number[number[i]];  // an earlier vertex, already renumbered
     }
   }
   for (int32_t i = 0; i < 3 * data->face_count; ++i) {
     data->faces[i] = number[data->faces[i]];
   }
-  data->vertex_count = kept;
+  data->vertex_count = count_out;
   sap_free(points);
   sap_free(number);
   return SAP_STATUS_OK;
 }
 
-typedef sap_status (*mesh_reader)(sap_mesh_source* source);
+enum { EXTENSION_SIZE = 8 };
 
-static mesh_reader find_reader(const char* path) {
-  static const mesh_reader readers[] = {sap_mesh_read_stl, sap_mesh_read_obj, sap_mesh_read_dae,
-                                        sap_mesh_read_ply, sap_mesh_read_msh};
+// Writes the extension in lower case, cut to its first 7 letters; "" without one.
+static void find_extension(const char* path, char extension[EXTENSION_SIZE]) {
   const char* dot = strrchr(path, '.');
-  char extension[8] = "";
-  for (size_t i = 0; dot != NULL && i + 1 < sizeof extension && dot[1 + i] != '\0'; ++i) {
+  memset(extension, 0, EXTENSION_SIZE);
+  for (size_t i = 0; dot != NULL && i + 1 < EXTENSION_SIZE && dot[1 + i] != '\0'; ++i) {
     const char c = dot[1 + i];
     extension[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
   }
-  const int32_t format = sap_word_index(formats, extension);
-  return format >= 0 ? readers[format] : NULL;
 }
 
-static sap_status load_bytes(FILE* file, const char* path, char** bytes, size_t* size,
-                             sap_error* error) {
+const char* sap_mesh_unsupported(const char* path) {
+  char extension[EXTENSION_SIZE];
+  find_extension(path, extension);
+  if (strcmp(extension, "dae") == 0) {
+    return "DAE (COLLADA) meshes are not supported: convert it to OBJ or STL, for instance with: "
+           "assimp export mesh.dae mesh.obj";
+  }
+  return sap_word_index(formats, extension) >= 0 ? NULL
+                                                 : "mesh files must be one of: stl obj ply msh";
+}
+
+static sap_status load_stream(FILE* file, const char* path, char** bytes, size_t* size,
+                              sap_error* error) {
   char first;
   errno = 0;
   if (fread(&first, 1, 1, file) != 1) {
@@ -125,17 +136,17 @@ static sap_status load_bytes(FILE* file, const char* path, char** bytes, size_t*
                                                 : sap_fail_io(error, errno, "read", path);
 }
 
-static sap_status load(const char* path, char** bytes, size_t* size, sap_error* error) {
+static sap_status load_bytes(const char* path, char** bytes, size_t* size, sap_error* error) {
   FILE* file = fopen(path, "rb");
   if (file == NULL) {
     return sap_fail_io(error, errno, "read", path);
   }
-  const sap_status status = load_bytes(file, path, bytes, size, error);
+  const sap_status status = load_stream(file, path, bytes, size, error);
   (void)fclose(file);
   return status;
 }
 
-// What every format must have given: vertices that are finite, and triangles of them.
+// Checks that vertices are finite and that triangles have existing corners.
 static sap_status check_mesh(const sap_mesh_source* s) {
   const sap_mesh_data* m = s->out;
   if (m->vertex_count == 0) {
@@ -148,7 +159,7 @@ static sap_status check_mesh(const sap_mesh_source* s) {
   }
   for (int32_t i = 0; i < 3 * m->face_count; ++i) {
     if (m->faces[i] < 0 || m->faces[i] >= m->vertex_count) {
-      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "triangle %d: there is no vertex %d of %d", i / 3,
+      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "triangle %d: no vertex %d of %d", i / 3,
                            m->faces[i], m->vertex_count);
     }
   }
@@ -157,18 +168,19 @@ static sap_status check_mesh(const sap_mesh_source* s) {
 
 static sap_status read_file(const sap_scene_options* options, const char* path, sap_mesh_data* out,
                             sap_error* error) {
-  const mesh_reader reader = find_reader(path);
-  if (reader == NULL) {
-    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: mesh files must be one of: %s", path,
-                    formats);
+  const char* why = sap_mesh_unsupported(path);
+  if (why != NULL) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED, "%.300s: %s", path, why);
   }
+  char extension[EXTENSION_SIZE];
+  find_extension(path, extension);
   char* bytes = NULL;
   sap_mesh_source source = {.path = path, .line = 1, .out = out, .error = error};
-  sap_status status = load(path, &bytes, &source.size, error);
+  sap_status status = load_bytes(path, &bytes, &source.size, error);
   source.bytes = bytes;
   if (status == SAP_STATUS_OK) {
-    sap_scene_tell_file(options, path, bytes, source.size);
-    status = reader(&source);
+    sap_scene_report_file(options, path, bytes, source.size);
+    status = readers[sap_word_index(formats, extension)](&source);
   }
   sap_free(bytes);
   if (status == SAP_STATUS_OK) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Mesh files (STL, OBJ, DAE, PLY, MSH) as vertices and triangles, in the file's frame and units.
+// Mesh files (STL, OBJ, PLY, MSH) as vertices and triangles, in the file's frame and units.
 #ifndef SAP_IO_MESH_MESH_FILE_H
 #define SAP_IO_MESH_MESH_FILE_H
 
@@ -13,24 +13,28 @@ typedef struct sap_mesh_data {
   int32_t* faces;    // triangles                                             (3 face_count)
 } sap_mesh_data;
 
-// Files that belong together; each is read once. Start with {0}.
 typedef struct sap_mesh_file {
   char* path;
   sap_mesh_data data;
 } sap_mesh_file;
+
+// The files of one scene; each is read once. Starts as {0}.
 typedef struct sap_mesh_files {
   sap_mesh_file* list;
   int32_t count, capacity;
-  const sap_scene_options* options;  // whose function they are told to; may be NULL
+  const sap_scene_options* options;  // `file` is called with every file; may be NULL
 } sap_mesh_files;
 
-// *out belongs to `files` and lives until the next call. IO: missing or unreadable; UNSUPPORTED:
-// other formats; SYNTAX, NOT_FINITE: the file is no such mesh. The messages begin with the path.
+// Returns NULL, or why files with this extension cannot be read.
+const char* sap_mesh_unsupported(const char* path);
+// Reads a file or returns the copy in memory. *out belongs to `files`, valid until the next call.
+// IO: missing or unreadable; UNSUPPORTED: other formats; SYNTAX, NOT_FINITE: not a valid mesh. The
+// messages begin with the path.
 sap_status sap_mesh_files_read(sap_mesh_files* files, const char* path, const sap_mesh_data** out,
                                sap_error* error);
 void sap_mesh_files_clear(sap_mesh_files* files);
 
-// Joins equal positions; faces, NULL allowed, are renumbered.
+// Joins equal positions and renumbers the faces.
 sap_status sap_mesh_join_vertices(sap_mesh_data* data, sap_error* error);
 
 #endif

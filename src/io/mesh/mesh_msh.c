@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MuJoCo's binary mesh format MSH, little-endian: int32 vertices, normals, texture coordinates,
-// triangles; then float32 of the first three (3, 3 and 2 each), and int32 of the triangles'
-// corners.
+// MSH, MuJoCo's binary mesh format, little-endian.
+//   int32    numbers of vertices, normals, texture coordinates, triangles
+//   float32  vertices (3 each), normals (3), texture coordinates (2)
+//   int32    corners of the triangles (3)
 #include <math.h>
 
 #include "io/mesh/mesh_source.h"
@@ -9,8 +10,7 @@
 enum { HEADER = 16, MAX_COUNT = INT32_MAX / 12 };
 
 static sap_status read_vertices(sap_mesh_source* s, int32_t count) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = 0; i < count; ++i) {
     double p[3];
     for (int32_t k = 0; k < 3; ++k, s->at += 4) {
       p[k] = sap_mesh_decode_real(s->bytes + s->at);
@@ -18,19 +18,18 @@ static sap_status read_vertices(sap_mesh_source* s, int32_t count) {
         return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i);
       }
     }
-    status = sap_mesh_add_vertex(s, p);
+    SAP_TRY(sap_mesh_add_vertex(s, p));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_triangles(sap_mesh_source* s, int32_t count) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i, s->at += 12) {
+  for (int32_t i = 0; i < count; ++i, s->at += 12) {
     const char* at = s->bytes + s->at;
-    status = sap_mesh_add_triangle(s, sap_mesh_decode_integer(at), sap_mesh_decode_integer(at + 4),
-                                   sap_mesh_decode_integer(at + 8));
+    SAP_TRY(sap_mesh_add_triangle(s, sap_mesh_decode_integer(at), sap_mesh_decode_integer(at + 4),
+                                  sap_mesh_decode_integer(at + 8)));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mesh_read_msh(sap_mesh_source* s) {
@@ -39,8 +38,8 @@ sap_status sap_mesh_read_msh(sap_mesh_source* s) {
   int32_t counts[4];
   size_t expected = HEADER;
   if (s->size < HEADER) {
-    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, its header alone %d", s->size,
-                         HEADER);
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, fewer than its header of %d",
+                         s->size, HEADER);
   }
   for (int i = 0; i < 4; ++i) {
     counts[i] = sap_mesh_decode_integer(s->bytes + 4 * i);
@@ -50,11 +49,11 @@ sap_status sap_mesh_read_msh(sap_mesh_source* s) {
     expected += sizes[i] * (size_t)counts[i];
   }
   if (s->size != expected) {
-    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, but its header says %zu", s->size,
-                         expected);
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header",
+                         s->size, expected);
   }
   s->at = HEADER;
-  const sap_status status = read_vertices(s, counts[0]);
+  SAP_TRY(read_vertices(s, counts[0]));
   s->at += sizes[1] * (size_t)counts[1] + sizes[2] * (size_t)counts[2];
-  return status == SAP_STATUS_OK ? read_triangles(s, counts[3]) : status;
+  return read_triangles(s, counts[3]);
 }

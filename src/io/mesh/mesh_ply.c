@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // PLY, in text or binary of either byte order: a header of elements with their properties, then
-// their rows. Read are x, y, z of "vertex" and the list vertex_indices (vertex_index) of "face",
-// whose polygons are cut into triangles that share the first corner; all else is passed over.
+// their rows. The reader uses x, y, z of "vertex" and the list vertex_indices (vertex_index) of
+// "face"; polygons are cut into triangles that share the first corner. All else is ignored.
 #include <math.h>
 #include <string.h>
 
 #include "io/mesh/mesh_source.h"
-#include "io/xml/number.h"
+#include "io/xml/value.h"
 
 enum { MAX_ELEMENTS = 32, MAX_PROPERTIES = 256, CORNERS = 3 };
 typedef enum format { TEXT, LITTLE_ENDIAN, BIG_ENDIAN } format;
 
-// The second half are other names of the first.
+// The second half of the list are synonyms of the first.
 static const char types[] =
     "char uchar short ushort int uint float double int8 uint8 int16 uint16 int32 uint32 float32 "
     "float64";
@@ -39,8 +39,8 @@ static sap_status bad_line(const ply* p, const char* what) {
   return sap_mesh_fail_line(p->s, SAP_STATUS_SYNTAX, "%s", what);
 }
 
-// Index of the word in a list, -1.
-static int32_t find(const char* list, sap_mesh_word word) {
+// Returns the index of the word in a list, -1 when absent.
+static int32_t find_word(const char* list, sap_mesh_word word) {
   char text[32] = "";
   if (word.length <= 0 || (size_t)word.length >= sizeof text) {
     return -1;
@@ -50,17 +50,14 @@ static int32_t find(const char* list, sap_mesh_word word) {
 }
 
 static int32_t read_type(ply* p) {
-  const int32_t type = find(types, sap_mesh_word_of_line(p->s));
+  const int32_t type = find_word(types, sap_mesh_word_of_line(p->s));
   return type < 0 ? -1 : type % TYPES;
 }
 
 static sap_status add_element(ply* p) {
   const sap_mesh_word name = sap_mesh_word_of_line(p->s);
   double rows = -1.0;
-  const sap_status status = sap_mesh_number(p->s, sap_mesh_word_of_line(p->s), &rows);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mesh_number(p->s, sap_mesh_word_of_line(p->s), &rows));
   if (p->nelements == MAX_ELEMENTS || !(rows >= 0.0 && rows <= (double)INT32_MAX)) {
     return bad_line(p, p->nelements == MAX_ELEMENTS ? "too many elements"
                                                     : "the number of rows is out of range");
@@ -75,13 +72,14 @@ static sap_status add_element(ply* p) {
 
 static sap_status add_property(ply* p) {
   if (p->nelements == 0 || p->nproperties == MAX_PROPERTIES) {
-    return bad_line(p, p->nelements == 0 ? "a property before any element" : "too many properties");
+    return bad_line(
+        p, p->nelements == 0 ? "a property before the first element" : "too many properties");
   }
   element* owner = &p->elements[p->nelements - 1];
   property now = {.count_type = -1, .role = -1};
   const sap_mesh_word word = sap_mesh_word_of_line(p->s);
   const bool is_list = sap_mesh_word_is(word, "list");
-  const int32_t type = is_list ? 0 : find(types, word);
+  const int32_t type = is_list ? 0 : find_word(types, word);
   if (is_list) {
     now.count_type = read_type(p);
   }
@@ -91,8 +89,8 @@ static sap_status add_property(ply* p) {
   }
   const sap_mesh_word name = sap_mesh_word_of_line(p->s);
   if (owner->is_vertex && !is_list) {
-    now.role = find("x y z", name);
-  } else if (owner->is_face && is_list && find("vertex_indices vertex_index", name) >= 0) {
+    now.role = find_word("x y z", name);
+  } else if (owner->is_face && is_list && find_word("vertex_indices vertex_index", name) >= 0) {
     now.role = CORNERS;
   }
   p->properties[p->nproperties++] = now;
@@ -109,23 +107,19 @@ static sap_status read_header(ply* p) {
   for (;;) {
     sap_mesh_skip_line(p->s);
     const sap_mesh_word word = sap_mesh_word_of_line(p->s);
-    sap_status status = SAP_STATUS_OK;
     if (sap_mesh_word_is(word, "format")) {
-      chosen = find(formats, sap_mesh_word_of_line(p->s));
-      status = chosen < 0 ? bad_line(p, "unknown format") : SAP_STATUS_OK;
+      chosen = find_word(formats, sap_mesh_word_of_line(p->s));
+      SAP_TRY(chosen < 0 ? bad_line(p, "unknown format") : SAP_STATUS_OK);
     } else if (sap_mesh_word_is(word, "element")) {
-      status = add_element(p);
+      SAP_TRY(add_element(p));
     } else if (sap_mesh_word_is(word, "property")) {
-      status = add_property(p);
+      SAP_TRY(add_property(p));
     } else if (sap_mesh_word_is(word, "end_header")) {
       sap_mesh_skip_line(p->s);
       p->format = chosen == 0 ? TEXT : chosen == 1 ? LITTLE_ENDIAN : BIG_ENDIAN;
       return chosen >= 0 ? SAP_STATUS_OK : bad_line(p, "the header has no format");
     } else if (p->s->at >= p->s->size) {
       return bad_line(p, "the header has no end_header");
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
     }
   }
 }
@@ -158,13 +152,13 @@ static sap_status read_binary(ply* p, int32_t type, double* value) {
   return SAP_STATUS_OK;
 }
 
-// A number that counts for something, or one that is passed over.
-static sap_status read_value(ply* p, int32_t type, bool counts, double* value) {
+// Reads a number that is needed, or skips one.
+static sap_status read_value(ply* p, int32_t type, bool needed, double* value) {
   if (p->format != TEXT) {
     return read_binary(p, type, value);
   }
   const sap_mesh_word word = sap_mesh_word_of_text(p->s);
-  if (counts || word.length == 0) {
+  if (needed || word.length == 0) {
     return sap_mesh_number(p->s, word, value);
   }
   *value = 0.0;
@@ -181,54 +175,53 @@ static sap_status read_list(ply* p, const property* list) {
   const bool is_face = list->role == CORNERS;
   int32_t first = 0, last = 0;
   double count = 0.0, value = 0.0;
-  sap_status status = read_value(p, list->count_type, true, &count);
-  for (double i = 0.0; status == SAP_STATUS_OK && i < count; i += 1.0) {
-    status = read_value(p, list->type, is_face, &value);
-    if (status != SAP_STATUS_OK || !is_face) {
+  SAP_TRY(read_value(p, list->count_type, true, &count));
+  for (double i = 0.0; i < count; i += 1.0) {
+    SAP_TRY(read_value(p, list->type, is_face, &value));
+    if (!is_face) {
       continue;
     }
     if (!(value >= 0.0 && value < (double)INT32_MAX)) {
-      return bad_value(p, "there is no vertex", value);
+      return bad_value(p, "unknown vertex", value);
     }
     if (i > 1.0) {
-      status = sap_mesh_add_triangle(p->s, first, last, (int32_t)value);
+      SAP_TRY(sap_mesh_add_triangle(p->s, first, last, (int32_t)value));
     }
     first = i > 0.0 ? first : (int32_t)value;
     last = (int32_t)value;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_row(ply* p, const element* e) {
   double point[3] = {0.0, 0.0, 0.0};
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = e->first; i < e->end && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = e->first; i < e->end; ++i) {
     const property* now = &p->properties[i];
     double value = 0.0;
     if (now->count_type >= 0) {
-      status = read_list(p, now);
+      SAP_TRY(read_list(p, now));
       continue;
     }
-    status = read_value(p, now->type, now->role >= 0, &value);
-    if (status == SAP_STATUS_OK && now->role >= 0) {
+    SAP_TRY(read_value(p, now->type, now->role >= 0, &value));
+    if (now->role >= 0) {
       point[now->role] = value;
-      status = isfinite(value) ? SAP_STATUS_OK : bad_value(p, "must be finite:", value);
+      SAP_TRY(isfinite(value) ? SAP_STATUS_OK : bad_value(p, "must be finite:", value));
     }
   }
-  return status == SAP_STATUS_OK && e->is_vertex ? sap_mesh_add_vertex(p->s, point) : status;
+  return e->is_vertex ? sap_mesh_add_vertex(p->s, point) : SAP_STATUS_OK;
 }
 
 sap_status sap_mesh_read_ply(sap_mesh_source* s) {
   ply p = {.s = s};
-  sap_status status = read_header(&p);
-  for (int32_t k = 0; k < p.nelements && status == SAP_STATUS_OK; ++k) {
+  SAP_TRY(read_header(&p));
+  for (int32_t k = 0; k < p.nelements; ++k) {
     const element* e = &p.elements[k];
     if (e->is_vertex && e->end - e->first < 3) {
-      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "its vertices lack x, y or z");
+      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the vertices lack x, y or z");
     }
-    for (int32_t row = 0; row < e->rows && e->end > e->first && status == SAP_STATUS_OK; ++row) {
-      status = read_row(&p, e);
+    for (int32_t row = 0; row < e->rows && e->end > e->first; ++row) {
+      SAP_TRY(read_row(&p, e));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }

@@ -15,17 +15,17 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f';
 }
 
-// At a backslash that joins the line to the next: the bytes of both and the line's end; else 0.
-static size_t joint_size(const sap_mesh_source* s) {
+// Returns the bytes of a backslash and line end that continue the line at `at`; else 0.
+static size_t continuation_size(const sap_mesh_source* s) {
   const char* at = s->bytes + s->at;
   return at[0] != '\\' ? 0 : at[1] == '\n' ? 2 : at[1] == '\r' && at[2] == '\n' ? 3 : 0;
 }
 
 sap_mesh_word sap_mesh_word_of_line(sap_mesh_source* s) {
   for (;;) {
-    const size_t joint = joint_size(s);
-    if (joint > 0) {
-      s->at += joint;
+    const size_t skip = continuation_size(s);
+    if (skip > 0) {
+      s->at += skip;
       ++s->line;
     } else if (is_blank(s->bytes[s->at])) {
       ++s->at;
@@ -35,7 +35,7 @@ sap_mesh_word sap_mesh_word_of_line(sap_mesh_source* s) {
   }
   const size_t first = s->at;
   while (s->at < s->size && s->bytes[s->at] != '\0' && s->bytes[s->at] != '\n' &&
-         !is_blank(s->bytes[s->at]) && joint_size(s) == 0 && s->at - first < INT32_MAX / 2) {
+         !is_blank(s->bytes[s->at]) && continuation_size(s) == 0 && s->at - first < INT32_MAX / 2) {
     ++s->at;
   }
   return (sap_mesh_word){s->bytes + first, (int32_t)(s->at - first)};
@@ -43,9 +43,9 @@ sap_mesh_word sap_mesh_word_of_line(sap_mesh_source* s) {
 
 void sap_mesh_skip_line(sap_mesh_source* s) {
   while (s->at < s->size && s->bytes[s->at] != '\n') {
-    const size_t joint = joint_size(s);
-    s->line += joint > 0 ? 1 : 0;
-    s->at += joint > 0 ? joint : 1;
+    const size_t skip = continuation_size(s);
+    s->line += skip > 0 ? 1 : 0;
+    s->at += skip > 0 ? skip : 1;
   }
   if (s->at < s->size) {
     ++s->at;
@@ -137,12 +137,9 @@ sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]) {
   if (out->vertex_count == MAX_COUNT) {
     return sap_mesh_fail(s, SAP_STATUS_MEMORY, "too many vertices");
   }
-  const sap_status status =
-      SAP_GROW(&out->vertices, &s->vertex_capacity, 3 * (out->vertex_count + 1), s->error);
-  if (status == SAP_STATUS_OK) {
-    memcpy(out->vertices + 3 * (size_t)out->vertex_count++, p, 3 * sizeof *p);
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&out->vertices, &s->vertex_capacity, 3 * (out->vertex_count + 1), s->error));
+  memcpy(out->vertices + 3 * (size_t)out->vertex_count++, p, 3 * sizeof *p);
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32_t c) {
@@ -150,13 +147,10 @@ sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32
   if (out->face_count == MAX_COUNT) {
     return sap_mesh_fail(s, SAP_STATUS_MEMORY, "too many triangles");
   }
-  const sap_status status =
-      SAP_GROW(&out->faces, &s->face_capacity, 3 * (out->face_count + 1), s->error);
-  if (status == SAP_STATUS_OK) {
-    int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
-    corners[0] = a;
-    corners[1] = b;
-    corners[2] = c;
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&out->faces, &s->face_capacity, 3 * (out->face_count + 1), s->error));
+  int32_t* corners = out->faces + 3 * (size_t)out->face_count++;
+  corners[0] = a;
+  corners[1] = b;
+  corners[2] = c;
+  return SAP_STATUS_OK;
 }

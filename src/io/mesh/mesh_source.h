@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A mesh file in memory, read word by word or number by number, and the mesh that is made of it.
-// Messages begin with "path:line" of text, "path" of bytes.
+// A mesh file in memory, read word by word or number by number, and the mesh built from it.
+// Messages begin with "path:line" for text files, "path" for binary ones.
 #ifndef SAP_IO_MESH_MESH_SOURCE_H
 #define SAP_IO_MESH_MESH_SOURCE_H
 
@@ -16,17 +16,17 @@ typedef struct sap_mesh_source {
   sap_error* error;
 } sap_mesh_source;
 
-// A word of text, not zero-terminated; length 0: there is none.
+// A word of text, not zero-terminated; length 0: none.
 typedef struct sap_mesh_word {
   const char* text;
   int32_t length;
 } sap_mesh_word;
 
-// The next word of the line, or of the text.
+// Returns the next word of the line, or of the text.
 sap_mesh_word sap_mesh_word_of_line(sap_mesh_source* s);
 sap_mesh_word sap_mesh_word_of_text(sap_mesh_source* s);
 void sap_mesh_skip_line(sap_mesh_source* s);
-// Whatever the case of its letters?
+// Compares without regard to case; `text` is in lower case.
 bool sap_mesh_word_is(sap_mesh_word word, const char* text);
 // SYNTAX: not a decimal number; NOT_FINITE.
 sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double* value);
@@ -43,14 +43,13 @@ int32_t sap_mesh_decode_integer(const char* bytes);
 double sap_mesh_decode_real(const char* bytes);
 
 sap_status sap_mesh_add_vertex(sap_mesh_source* s, const double p[3]);
-// Corners: of vertices that are there or will be.
+// Corners: indices of vertices, which may be added later.
 sap_status sap_mesh_add_triangle(sap_mesh_source* s, int32_t a, int32_t b, int32_t c);
 
-// One reader per format. The vertices of `out` need not be different ones.
+// One reader per format. The vertices of `out` may repeat.
 sap_status sap_mesh_read_stl(sap_mesh_source* s);
 sap_status sap_mesh_read_obj(sap_mesh_source* s);
 sap_status sap_mesh_read_ply(sap_mesh_source* s);
 sap_status sap_mesh_read_msh(sap_mesh_source* s);
-sap_status sap_mesh_read_dae(sap_mesh_source* s);
 
 #endif

@@ -1,61 +1,231 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MJCF: from the tree of a file to a model.
+// From the tree of an MJCF file to a model; keyframes.
+//
+// A key of the main file is written for the whole scene. A key of an attached model is written for
+// that model: it sets the attached part and leaves the rest at its default. As in MuJoCo, only the
+// first copy of a replicate adds keys.
 #include "io/mjcf/mjcf.h"
 
+#include <string.h>
+
 #include "core/memory.h"
-#include "io/mjcf/mjcf_mesh.h"
+#include "io/mjcf/mjcf_body.h"
+#include "io/mjcf/mjcf_geom.h"
+#include "io/mjcf/mjcf_name.h"
 #include "multibody/model/builder.h"
+
+// --- keyframes ----------------------------------------------------------------------------------
+
+typedef struct key_arrays {
+  double *q, *v, *control, *act;
+  int32_t nq, nv, nu, na;  // of the whole scene
+} key_arrays;
+
+// Reads `count` numbers, in the store; NULL where the attribute is absent.
+static sap_status read_values(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
+                              int32_t count, double** values) {
+  *values = NULL;
+  if (sap_xml_get(node, attribute) == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const size_t given = (size_t)sap_xml_word_count(node, attribute);
+  *values = sap_xml_allocate(r->store, given * sizeof **values);
+  if (*values == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  return sap_xml_numbers(node, attribute, count, count, *values, NULL, r->error);
+}
+
+// Returns the number of values before that of the element in the keys of its model; `node` NULL:
+// the number of all. activations: of act, else of ctrl.
+static int32_t place_in_model(const sap_mjcf_reader* r, int32_t space, const sap_xml_node* node,
+                              bool activations) {
+  const sap_xml_node* root = r->spaces[space].model->root;
+  int32_t count = 0;
+  for (const sap_xml_node* n = sap_xml_next(root, "actuator", NULL); n != NULL && n != node;
+       n = sap_xml_next(root, "actuator", n)) {
+    bool counts = !activations;
+    for (int32_t i = 0; i < r->control_count && !counts; ++i) {
+      counts = r->controls[i].node == n && r->controls[i].has_activation;
+    }
+    count += counts ? 1 : 0;
+  }
+  return count;
+}
+
+static int32_t place_in_scene(const sap_mjcf_reader* r, int32_t control, bool activations) {
+  int32_t count = 0;
+  for (int32_t i = 0; i < control; ++i) {
+    count += !activations || r->controls[i].has_activation ? 1 : 0;
+  }
+  return count;
+}
+
+// Reads the values of all actuators (ctrl), or of those with an activation (act), of the key's
+// model, also of actuators that were left out. In the whole scene they have the order of the
+// actuators, in an attached model that of its elements.
+static sap_status read_controls(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
+                                bool activations, double* target) {
+  const bool main = space == 0;
+  const int32_t count = main ? place_in_scene(r, r->control_count, activations)
+                             : place_in_model(r, space, NULL, activations);
+  double* values;
+  SAP_TRY(read_values(r, node, activations ? "act" : "ctrl", count, &values));
+  int32_t to = 0;  // among activations that exist
+  for (int32_t i = 0; i < r->control_count && values != NULL; ++i) {
+    const sap_mjcf_control* c = &r->controls[i];
+    if (c->id < 0 || (activations && !c->has_activation)) {
+      continue;
+    }
+    if (main || c->space == space) {
+      const int32_t from =
+          main ? place_in_scene(r, i, activations) : place_in_model(r, space, c->node, activations);
+      target[activations ? to : c->id] = values[from];
+    }
+    ++to;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_coordinates(sap_mjcf_reader* r, const sap_xml_node* node, int32_t index,
+                                   key_arrays* arrays) {
+  sap_mjcf_space part = r->spaces[index];
+  int32_t nq = arrays->nq, nv = arrays->nv;
+  if (index != 0) {
+    SAP_TRY(sap_mjcf_count_coordinates(r, part.model, NULL, &nq, &nv));
+  } else {
+    part.q_skip = part.v_skip = part.q_first = part.v_first = 0;
+    part.nq = nq;
+    part.nv = nv;
+  }
+  double *q, *v;
+  SAP_TRY(read_values(r, node, "qpos", nq, &q));
+  SAP_TRY(read_values(r, node, "qvel", nv, &v));
+  if (q != NULL) {
+    memcpy(arrays->q + part.q_first, q + part.q_skip, (size_t)part.nq * sizeof *q);
+  }
+  if (v != NULL) {
+    memcpy(arrays->v + part.v_first, v + part.v_skip, (size_t)part.nv * sizeof *v);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Replaces zero quaternions by the identity, as MuJoCo does.
+static void mend_quaternions(const sap_mjcf_reader* r, double* q) {
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    const sap_joint_type type = r->joints[j].type;
+    if (type == SAP_JOINT_FREE || type == SAP_JOINT_BALL) {
+      double* turn = q + r->joints[j].q_start + (type == SAP_JOINT_FREE ? 3 : 0);
+      const bool zero = turn[0] == 0.0 && turn[1] == 0.0 && turn[2] == 0.0 && turn[3] == 0.0;
+      turn[0] = zero ? 1.0 : turn[0];
+    }
+  }
+}
+
+static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t space,
+                          key_arrays* a) {
+  if (a->nq > 0) {
+    memcpy(a->q, r->q_default, (size_t)a->nq * sizeof *a->q);
+  }
+  memset(a->v, 0, (size_t)(a->nv + a->nu + a->na) * sizeof *a->v);
+  sap_keyframe_def def = sap_keyframe_def_default();
+  def.q = a->q;
+  def.v = a->v;
+  def.control = a->control;
+  def.act = a->act;
+  const char* name = sap_xml_get(node, "name");
+  if (name != NULL && name[0] != '\0') {  // the first copy's suffix is not part of the name
+    SAP_TRY(sap_xml_join(r->store, r->spaces[space].prefix, name, NULL, &def.name, r->error));
+  }
+  SAP_TRY(sap_xml_optional(node, "time", 1, 1, &def.t, r->error));
+  SAP_TRY(read_coordinates(r, node, space, a));
+  mend_quaternions(r, a->q);
+  SAP_TRY(read_controls(r, node, space, false, a->control));
+  SAP_TRY(read_controls(r, node, space, true, a->act));
+  return sap_xml_locate(node, sap_builder_add_keyframe(r->builder, &def, NULL, r->error), r->error);
+}
+
+static sap_status add_keys(sap_mjcf_reader* r, key_arrays* arrays) {
+  for (int32_t i = 0; i < r->space_count; ++i) {
+    const sap_xml_node* root = r->spaces[i].model->root;
+    const bool has_keys = r->spaces[i].is_model && !r->spaces[i].in_copy;
+    const sap_xml_node* n = has_keys ? sap_xml_next(root, "keyframe", NULL) : NULL;
+    for (; n != NULL; n = sap_xml_next(root, "keyframe", n)) {
+      SAP_TRY(add_key(r, n, i, arrays));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_keyframes(sap_mjcf_reader* r) {
+  key_arrays a = {0};
+  sap_builder_counts(r->builder, &a.nq, &a.nv, &a.nu);
+  for (int32_t i = 0; i < r->control_count; ++i) {
+    a.na += r->controls[i].id >= 0 && r->controls[i].has_activation ? 1 : 0;
+  }
+  if (a.nq != r->nq || a.nv != r->nv) {
+    return sap_fail(r->error, SAP_STATUS_INTERNAL, "coordinates are counted differently");
+  }
+  a.q = sap_allocate((size_t)a.nq + (size_t)a.nv + (size_t)a.nu + (size_t)a.na, sizeof *a.q);
+  if (a.q == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  a.v = a.q + a.nq;
+  a.control = a.v + a.nv;
+  a.act = a.control + a.nu;
+  const sap_status status = add_keys(r, &a);
+  sap_free(a.q);
+  return status;
+}
+
+// --- model --------------------------------------------------------------------------------------
+
+static sap_status build_model(sap_mjcf_reader* r, sap_xml_node* root) {
+  sap_model_options options;
+  SAP_TRY(sap_mjcf_load_model(r, r->path, root, NULL, &r->main));
+  SAP_TRY(sap_mjcf_model_options(r, &options));
+  SAP_TRY(sap_builder_create(&options, &r->builder, r->error));
+  const sap_mjcf_space world = {
+      .model = r->main, .parent = -1, .prefix = "", .suffix = "", .is_model = true};
+  int32_t index;
+  SAP_TRY(sap_mjcf_add_space(r, &world, &index));
+  SAP_TRY(sap_mjcf_read_bodies(r));
+  if (r->main->compiler.total_mass > 0.0) {
+    const sap_status status =
+        sap_builder_scale_masses(r->builder, r->main->compiler.total_mass, r->error);
+    if (status != SAP_STATUS_OK) {
+      sap_error_prefix(r->error, "%.200s", r->path);
+      return status;
+    }
+  }
+  SAP_TRY(sap_mjcf_check_settings(r));
+  // Elements that name others, in the order in which they may name each other.
+  SAP_TRY(sap_mjcf_read_contacts(r));
+  SAP_TRY(sap_mjcf_add_section(r, "tendon", NULL, sap_mjcf_add_tendon));
+  SAP_TRY(sap_mjcf_add_section(r, "actuator", NULL, sap_mjcf_add_actuator));
+  SAP_TRY(sap_mjcf_add_section(r, "equality", NULL, sap_mjcf_add_equality));
+  return read_keyframes(r);
+}
 
 static void clear_reader(sap_mjcf_reader* r) {
   sap_builder_destroy(r->builder);
   sap_mjcf_free_model(r->main);
+  sap_mjcf_clear_meshes(r);
   sap_free(r->items);
   sap_free(r->spaces);
   sap_free(r->joints);
   sap_free(r->controls);
   sap_free(r->q_default);
-  sap_mjcf_meshes_clear(r);
   sap_free(r->places);
   sap_free(r->sites);
   sap_free(r->tendons);
   sap_free(r->obstacles);
-  sap_name_map_clear(&r->obstacle_names);
-  sap_name_map_clear(&r->site_names);
-  sap_name_map_clear(&r->geom_names);
-  sap_name_map_clear(&r->tendon_names);
-  sap_name_map_clear(&r->body_names);
-  sap_name_map_clear(&r->joint_names);
-  sap_name_map_clear(&r->used_settings);
-}
-
-static sap_status build(sap_mjcf_reader* r) {
-  sap_model_options options;
-  sap_status status = sap_mjcf_model_options(r, &options);
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_create(&options, &r->builder, r->error);
+  sap_name_map* const names[] = {&r->body_names,   &r->joint_names,  &r->site_names,
+                                 &r->geom_names,   &r->tendon_names, &r->obstacle_names,
+                                 &r->used_settings};
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    sap_name_map_clear(names[i]);
   }
-  const sap_mjcf_space world = {
-      .model = r->main, .parent = -1, .prefix = "", .suffix = "", .is_model = true};
-  int32_t index;
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_add_space(r, &world, &index);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_bodies(r);
-  }
-  if (status == SAP_STATUS_OK && r->main->compiler.total_mass > 0.0) {
-    status = sap_builder_scale_masses(r->builder, r->main->compiler.total_mass, r->error);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(r->error, "%.200s", r->path);
-    }
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_check_settings(r);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_references(r);
-  }
-  return status == SAP_STATUS_OK ? sap_mjcf_read_keyframes(r) : status;
 }
 
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
@@ -65,10 +235,7 @@ sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* r
                        .path = path,
                        .store = store,
                        .mesh_files.options = options};
-  sap_status status = sap_mjcf_load_model(&r, path, root, NULL, &r.main);
-  if (status == SAP_STATUS_OK) {
-    status = build(&r);
-  }
+  sap_status status = build_model(&r, root);
   if (status == SAP_STATUS_OK) {
     status = sap_builder_compile(r.builder, out, error);
     if (status != SAP_STATUS_OK) {

@@ -1,243 +1,302 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Laws of actuators, with defaults as MuJoCo 4 takes them:
-//   force = gain u + bias,  gain, bias = prm . (1, length, rate) if affine, or a muscle's
+// Laws of actuators, with defaults as MuJoCo 4 applies them.
+#include "io/mjcf/mjcf_actuator_law.h"
+
 #include <math.h>
 #include <string.h>
 
-#include "io/mjcf/mjcf_actuator.h"
-#include "io/xml/number.h"
 #include "io/xml/schema.h"
 
 typedef sap_mjcf_actuator_law law;
 
-static const double circle = 3.14159265358979323846;
+static const double pi = 3.14159265358979323846;
 
-static sap_status apply_damping(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static void set_types(law* l, int32_t gain, int32_t bias, sap_activation activation) {
+  l->gain_type = gain;
+  l->bias_type = bias;
+  l->activation = activation;
+}
+
+// --- servos -------------------------------------------------------------------------------------
+
+static sap_status apply_damping(const sap_xml_node* node, law* l, sap_error* error) {
   double kv = 0.0, ratio = 0.0;
-  const bool has_kv = sap_xml_get(node, "kv") != NULL;
-  sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
-  if (status == SAP_STATUS_OK && has_kv) {
+  SAP_TRY(sap_xml_nonnegative(node, "kv", &kv, error));
+  SAP_TRY(sap_xml_nonnegative(node, "dampratio", &ratio, error));
+  if (sap_xml_get(node, "kv") != NULL) {
     l->bias[2] = -kv;
     l->damping_ratio = 0.0;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_nonnegative(node, "dampratio", &ratio, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "dampratio") != NULL) {
+  if (sap_xml_get(node, "dampratio") != NULL) {
     if (kv > 0.0 && ratio > 0.0) {
-      return sap_xml_fail(node, "dampratio", SAP_STATUS_SYNTAX, r->error, "not together with 'kv'");
+      return sap_xml_syntax(node, "dampratio", error, "not together with 'kv'");
     }
     l->damping_ratio = ratio;
     l->bias[2] = 0.0;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Position servos, of the control or of its integral.
-static sap_status apply_position(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static sap_status apply_position(const sap_xml_node* node, law* l, sap_error* error) {
   double kp = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0, time = 0.0;
-  const bool integrates = sap_xml_is(node, "intvelocity");
-  sap_status status = sap_xml_nonnegative(node, "kp", &kp, r->error);
+  sap_activation activation =
+      l->activation == SAP_ACTIVATION_FILTER_EXACT ? l->activation : SAP_ACTIVATION_NONE;
+  SAP_TRY(sap_xml_nonnegative(node, "kp", &kp, error));
   l->gain[0] = kp;
   l->gain[1] = l->gain[2] = l->bias[0] = 0.0;
   l->bias[1] = -kp;
-  if (status == SAP_STATUS_OK) {
-    status = apply_damping(r, node, l);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_nonnegative(node, "inheritrange", &l->inherit_range, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_nonnegative(node, "timeconst", &time, r->error);
-  }
-  if (integrates) {
-    l->activation = SAP_ACTIVATION_INTEGRATOR;
+  SAP_TRY(apply_damping(node, l, error));
+  SAP_TRY(sap_xml_nonnegative(node, "inheritrange", &l->inherit_range, error));
+  SAP_TRY(sap_xml_nonnegative(node, "timeconst", &time, error));
+  if (sap_xml_is(node, "intvelocity")) {
+    activation = SAP_ACTIVATION_INTEGRATOR;
     l->inherit_activation = true;
   } else if (sap_xml_get(node, "timeconst") != NULL) {
-    l->activation = time > 0.0 ? SAP_ACTIVATION_FILTER_EXACT : SAP_ACTIVATION_NONE;
+    activation = time > 0.0 ? SAP_ACTIVATION_FILTER_EXACT : SAP_ACTIVATION_NONE;
     l->time[0] = time;
-  } else if (l->activation != SAP_ACTIVATION_FILTER_EXACT) {
-    l->activation = SAP_ACTIVATION_NONE;
   }
-  l->gain_type = SAP_MJCF_FIXED;
-  l->bias_type = SAP_MJCF_AFFINE;
-  return status;
+  set_types(l, SAP_MJCF_FIXED, SAP_MJCF_AFFINE, activation);
+  return SAP_STATUS_OK;
 }
 
-static sap_status apply_velocity(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static sap_status apply_velocity(const sap_xml_node* node, law* l, sap_error* error) {
   double kv = l->gain_type == SAP_MJCF_FIXED ? l->gain[0] : 1.0;
-  const sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
+  SAP_TRY(sap_xml_nonnegative(node, "kv", &kv, error));
   memset(l->bias, 0, sizeof l->bias);
   l->gain[0] = kv;
   l->gain[1] = l->gain[2] = 0.0;
   l->bias[2] = -kv;
   l->damping_ratio = 0.0;
-  l->gain_type = SAP_MJCF_FIXED;
-  l->bias_type = SAP_MJCF_AFFINE;
-  l->activation = SAP_ACTIVATION_NONE;
-  return status;
+  set_types(l, SAP_MJCF_FIXED, SAP_MJCF_AFFINE, SAP_ACTIVATION_NONE);
+  return SAP_STATUS_OK;
 }
 
 // The control is the damping.
-static sap_status apply_damper(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static sap_status apply_damper(const sap_xml_node* node, law* l, sap_error* error) {
   double kv = -l->gain[2];
-  const sap_status status = sap_xml_nonnegative(node, "kv", &kv, r->error);
+  SAP_TRY(sap_xml_nonnegative(node, "kv", &kv, error));
   *l = (law){.gain = {0.0, 0.0, -kv}, .gain_type = SAP_MJCF_AFFINE};
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static sap_status apply_adhesion(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static sap_status apply_adhesion(const sap_xml_node* node, law* l, sap_error* error) {
   double gain = l->gain[0];
-  const sap_status status = sap_xml_nonnegative(node, "gain", &gain, r->error);
+  SAP_TRY(sap_xml_nonnegative(node, "gain", &gain, error));
   *l = (law){.gain = {gain}, .time = {1.0}, .activation_count = -1};
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static sap_status apply_cylinder(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double area = l->gain[0], diameter = 0.0;
-  sap_status status = sap_xml_nonnegative(node, "timeconst", &l->time[0], r->error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "area", 1, 1, &area, r->error);
+static sap_status apply_cylinder(const sap_xml_node* node, law* l, sap_error* error) {
+  double diameter = 0.0;
+  SAP_TRY(sap_xml_nonnegative(node, "timeconst", &l->time[0], error));
+  SAP_TRY(sap_xml_optional(node, "area", 1, 1, &l->gain[0], error));
+  SAP_TRY(sap_xml_optional(node, "diameter", 1, 1, &diameter, error));
+  SAP_TRY(sap_xml_optional(node, "bias", 3, 3, l->bias, error));
+  if (sap_xml_get(node, "diameter") != NULL) {
+    l->gain[0] = 0.25 * pi * diameter * diameter;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "diameter", 1, 1, &diameter, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "bias", 3, 3, l->bias, r->error);
-  }
-  const bool has_diameter = sap_xml_get(node, "diameter") != NULL;
-  l->gain[0] = has_diameter ? 0.25 * circle * diameter * diameter : area;
-  l->gain_type = SAP_MJCF_FIXED;
-  l->bias_type = SAP_MJCF_AFFINE;
-  l->activation = SAP_ACTIVATION_FILTER;
-  return status;
+  set_types(l, SAP_MJCF_FIXED, SAP_MJCF_AFFINE, SAP_ACTIVATION_FILTER);
+  return SAP_STATUS_OK;
 }
 
-// MuJoCo's nine parameters of a muscle.
-enum { RANGE_LOW, RANGE_HIGH, FORCE, SCALE, LMIN, LMAX, VMAX, FPMAX, FVMAX, MUSCLE_COUNT };
+// --- muscles ------------------------------------------------------------------------------------
 
-static void from_muscle(const sap_muscle* m, double p[MUSCLE_COUNT]) {
-  const double all[] = {m->range[0], m->range[1], m->force, m->scale, m->lmin,
-                        m->lmax,     m->vmax,     m->fpmax, m->fvmax};
-  memcpy(p, all, sizeof all);
-}
+// MuJoCo's nine parameters of a muscle, in gain and bias.
+typedef struct muscle_parameters {
+  double range[2], force, scale, lmin, lmax, vmax, fpmax, fvmax;
+} muscle_parameters;
+enum { MUSCLE_COUNT = sizeof(muscle_parameters) / sizeof(double) };
 
-static sap_muscle to_muscle(const double p[MUSCLE_COUNT]) {
-  return (sap_muscle){.range = {p[RANGE_LOW], p[RANGE_HIGH]},
-                      .force = p[FORCE],
-                      .scale = p[SCALE],
-                      .lmin = p[LMIN],
-                      .lmax = p[LMAX],
-                      .vmax = p[VMAX],
-                      .fpmax = p[FPMAX],
-                      .fvmax = p[FVMAX]};
-}
-
-// Two times, then the width of a smooth passage between them.
-static sap_status read_muscle_times(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  sap_status status = sap_xml_optional(node, "timeconst", 2, 2, l->time, r->error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "tausmooth", 1, 1, &l->time[2], r->error);
+static sap_status apply_muscle(const sap_xml_node* node, law* l, sap_error* error) {
+#define PARAMETER(member) SAP_XML_NUMBER(muscle_parameters, member, #member, ANY)
+  static const sap_xml_field fields[] = {
+      SAP_XML_FIELD(muscle_parameters, range, "range", ANY, 2, 2),
+      PARAMETER(force),
+      PARAMETER(scale),
+      PARAMETER(lmin),
+      PARAMETER(lmax),
+      PARAMETER(vmax),
+      PARAMETER(fpmax),
+      PARAMETER(fvmax),
+      {0},
+  };
+#undef PARAMETER
+  // Two times, then the width of the smooth transition between them.
+  static const sap_xml_field time_fields[] = {
+      {"timeconst", SAP_XML_NONNEGATIVE, 2, 2, 0},
+      {"tausmooth", SAP_XML_NONNEGATIVE, 1, 1, 2 * sizeof(double)},
+      {0},
+  };
+  muscle_parameters p;
+  if (l->gain_type != SAP_MJCF_MUSCLE) {  // no class has set a muscle
+    const sap_muscle m = sap_muscle_default();
+    p = (muscle_parameters){
+        {m.range[0], m.range[1]}, m.force, m.scale, m.lmin, m.lmax, m.vmax, m.fpmax, m.fvmax};
+    memcpy(l->time, (const double[]){0.01, 0.04, 0.0}, sizeof l->time);
+  } else {
+    memcpy(&p, l->gain, sizeof p);
   }
-  for (int k = 0; k < 3 && status == SAP_STATUS_OK; ++k) {
-    if (!(l->time[k] >= 0.0)) {
-      return sap_xml_fail(node, k < 2 ? "timeconst" : "tausmooth", SAP_STATUS_SYNTAX, r->error,
-                          "must be >= 0");
+  SAP_TRY(sap_xml_read_fields(node, time_fields, l->time, error));
+  SAP_TRY(sap_xml_read_fields(node, fields, &p, error));
+  memcpy(l->gain, &p, sizeof p);
+  memcpy(l->bias, l->gain, sizeof l->bias);
+  set_types(l, SAP_MJCF_MUSCLE, SAP_MJCF_MUSCLE, SAP_ACTIVATION_MUSCLE);
+  return SAP_STATUS_OK;
+}
+
+// --- DC motors ----------------------------------------------------------------------------------
+
+// <dcmotor>, driven by its voltage u, with constant K [N m/A] = [V s/rad] and resistance R [ohm]:
+//   force = K (u - K rate)/R
+// K is the geometric mean of the torque's and the voltage's constants (motorconst; the second also
+// as nominal voltage over speed), or the one that is given. R is given, or follows from the stall
+// torque at the nominal voltage. saturation bounds the force, directly and by the current; its
+// third number is for motors with inductance, which are not supported, nor are cogging and other
+// motors with a state.
+static sap_status apply_dcmotor(const sap_xml_node* node, law* l, sap_error* error) {
+  typedef struct motor {
+    double constants[2], resistance, nominal[3], saturation[3];
+  } motor;
+  static const sap_xml_field fields[] = {
+      SAP_XML_FIELD(motor, constants, "motorconst", NONNEGATIVE, 1, 2),
+      SAP_XML_FIELD(motor, resistance, "resistance", NONNEGATIVE, 1, 1),
+      SAP_XML_FIELD(motor, nominal, "nominal", NONNEGATIVE, 1, 3),
+      SAP_XML_FIELD(motor, saturation, "saturation", NONNEGATIVE, 1, 3),
+      {0},
+  };
+  motor m = {.resistance = l->motor_resistance};
+  SAP_TRY(sap_xml_read_fields(node, fields, &m, error));
+  const double voltage = m.nominal[0], torque = m.nominal[1], speed = m.nominal[2];
+  const double of_torque = m.constants[0];
+  const double of_voltage =
+      m.constants[1] > 0.0 || !(speed > 0.0) ? m.constants[1] : voltage / speed;
+  const double K = of_torque > 0.0 && of_voltage > 0.0 ? sqrt(of_torque * of_voltage)
+                   : of_torque + of_voltage > 0.0      ? of_torque + of_voltage
+                                                       : l->motor_constant;
+  const double R = m.resistance > 0.0 || !(torque > 0.0) ? m.resistance : K * voltage / torque;
+  if (!(K > 0.0) || !(R > 0.0) || !isfinite(K / R) || !isfinite(K * K / R)) {
+    return sap_xml_syntax(node, NULL, error,
+                          "its constant (motorconst or nominal) = %g and resistance = %g must be "
+                          "> 0",
+                          K, R);
+  }
+  l->motor_constant = K;
+  l->motor_resistance = R;
+  l->gain[0] = K / R;
+  l->bias[0] = l->bias[1] = 0.0;
+  l->bias[2] = -K * K / R;
+  set_types(l, SAP_MJCF_FIXED, SAP_MJCF_AFFINE, SAP_ACTIVATION_NONE);
+  for (int i = 0; i < 2; ++i) {
+    const double bound = i == 0 ? m.saturation[0] : K * m.saturation[1];
+    if (bound > 0.0) {
+      l->force_limit = l->force_limit > 0.0 ? fmin(l->force_limit, bound) : bound;
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static sap_status apply_muscle(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  static const char* const names[MUSCLE_COUNT] = {
-      [FORCE] = "force", [SCALE] = "scale", [LMIN] = "lmin",  [LMAX] = "lmax",
-      [VMAX] = "vmax",   [FPMAX] = "fpmax", [FVMAX] = "fvmax"};
-  if (l->gain_type != SAP_MJCF_MUSCLE) {  // nothing of a muscle yet
-    const sap_muscle usual = sap_muscle_default();
-    from_muscle(&usual, l->gain);
-    memcpy(l->time, (const double[]){0.01, 0.04, 0.0}, sizeof l->time);
-  }
-  sap_status status = read_muscle_times(r, node, l);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "range", 2, 2, l->gain, r->error);
-  }
-  for (int k = FORCE; k < MUSCLE_COUNT && status == SAP_STATUS_OK; ++k) {
-    status = sap_xml_optional(node, names[k], 1, 1, &l->gain[k], r->error);
-  }
-  memcpy(l->bias, l->gain, sizeof l->bias);
-  l->gain_type = l->bias_type = SAP_MJCF_MUSCLE;
-  l->activation = SAP_ACTIVATION_MUSCLE;
-  return status;
-}
+// --- general ------------------------------------------------------------------------------------
 
-static sap_status read_types(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
+static sap_status apply_general(const sap_xml_node* node, law* l, sap_error* error) {
   static const sap_activation activations[] = {SAP_ACTIVATION_NONE,   SAP_ACTIVATION_INTEGRATOR,
                                                SAP_ACTIVATION_FILTER, SAP_ACTIVATION_FILTER_EXACT,
                                                SAP_ACTIVATION_MUSCLE, SAP_ACTIVATION_NONE};
   enum { USER = 5 };
-  sap_status status = SAP_STATUS_OK;
-  if (sap_xml_get(node, "gaintype") != NULL) {
-    status = sap_xml_choice(node, "gaintype", "fixed affine muscle user", &l->gain_type, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "biastype") != NULL) {
+  double time[10] = {l->time[0], l->time[1], l->time[2]};
+  SAP_TRY(sap_xml_choice(node, "gaintype", "fixed affine muscle user", &l->gain_type, error));
+  SAP_TRY(sap_xml_choice(node, "biastype", "none affine muscle user", &l->bias_type, error));
+  if (sap_xml_get(node, "dyntype") != NULL) {
     int32_t type = 0;
-    status = sap_xml_choice(node, "biastype", "none affine muscle user", &type, r->error);
-    l->bias_type = type;
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "dyntype") != NULL) {
-    int32_t type = 0;
-    status = sap_xml_choice(node, "dyntype", "none integrator filter filterexact muscle user",
-                            &type, r->error);
-    l->activation = activations[status == SAP_STATUS_OK ? type : 0];
+    SAP_TRY(sap_xml_choice(node, "dyntype", "none integrator filter filterexact muscle user", &type,
+                           error));
+    l->activation = activations[type];
     l->user_dynamics = type == USER;
   }
-  return status;
-}
-
-static sap_status apply_general(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  double time[10] = {l->time[0], l->time[1], l->time[2]};
-  sap_status status = read_types(r, node, l);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "gainprm", 1, 10, l->gain, r->error);
-  }
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "biasprm") != NULL) {
-    status = sap_xml_numbers(node, "biasprm", 1, 10, l->bias, NULL, r->error);
+  SAP_TRY(sap_xml_optional(node, "gainprm", 1, 10, l->gain, error));
+  SAP_TRY(sap_xml_optional(node, "biasprm", 1, 10, l->bias, error));
+  SAP_TRY(sap_xml_optional(node, "dynprm", 1, 10, time, error));
+  SAP_TRY(sap_xml_integer(node, "actdim", &l->activation_count, error));
+  if (sap_xml_get(node, "biasprm") != NULL) {
     l->damping_ratio = 0.0;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "dynprm", 1, 10, time, r->error);
-  }
   memcpy(l->time, time, sizeof l->time);
-  if (status == SAP_STATUS_OK && sap_xml_get(node, "actdim") != NULL) {
-    status = sap_xml_integer(node, "actdim", &l->activation_count, r->error);
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-sap_status sap_mjcf_apply_element(sap_mjcf_reader* r, const sap_xml_node* node, law* l) {
-  if (sap_xml_is(node, "position") || sap_xml_is(node, "intvelocity")) {
-    return apply_position(r, node, l);
+// Applies one element to the law of those before it.
+static sap_status apply_element(const sap_xml_node* node, law* l, sap_error* error) {
+  static const struct {
+    const char* element;
+    sap_status (*apply)(const sap_xml_node* node, law* l, sap_error* error);
+  } kinds[] = {
+      {"position", apply_position}, {"intvelocity", apply_position}, {"velocity", apply_velocity},
+      {"damper", apply_damper},     {"adhesion", apply_adhesion},    {"cylinder", apply_cylinder},
+      {"muscle", apply_muscle},     {"dcmotor", apply_dcmotor},      {"general", apply_general}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; ++k) {
+    if (sap_xml_is(node, kinds[k].element)) {
+      return kinds[k].apply(node, l, error);
+    }
   }
-  if (sap_xml_is(node, "velocity")) {
-    return apply_velocity(r, node, l);
-  }
-  if (sap_xml_is(node, "damper")) {
-    return apply_damper(r, node, l);
-  }
-  if (sap_xml_is(node, "adhesion")) {
-    return apply_adhesion(r, node, l);
-  }
-  if (sap_xml_is(node, "cylinder")) {
-    return apply_cylinder(r, node, l);
-  }
-  if (sap_xml_is(node, "muscle")) {
-    return apply_muscle(r, node, l);
-  }
-  if (sap_xml_is(node, "dcmotor")) {
-    return sap_mjcf_apply_dcmotor(r, node, l);
-  }
-  return sap_xml_is(node, "general") ? apply_general(r, node, l) : SAP_STATUS_OK;
+  return SAP_STATUS_OK;
 }
+
+// --- defaults -----------------------------------------------------------------------------------
+
+static bool is_general(const sap_xml_node* node) {
+  return sap_xml_is(node, "general");
+}
+
+// A class holds the law of the kind that it names last; <general> continues a law of any kind. So an
+// element of some kind, or a class that begins with it, builds on the nearest class that holds its
+// own kind or <general>.
+static bool builds_on(const sap_mjcf_sources* s, int32_t last, const char* kind) {
+  return strcmp(kind, "general") == 0 || is_general(s->nodes[last]) ||
+         sap_xml_is(s->nodes[last], kind);
+}
+
+// used[i]: source i contributes to the element's law.
+static void find_used(const sap_mjcf_sources* s, bool* used) {
+  const int32_t element = s->count - 1;
+  const char* kind = s->nodes[element]->name;
+  used[element] = true;
+  for (int32_t last = element - 1; last >= 0;) {
+    int32_t first = last;
+    while (first > 0 && s->nodes[first - 1]->parent == s->nodes[last]->parent) {
+      --first;
+    }
+    const bool use = builds_on(s, last, kind);
+    for (int32_t i = first; i <= last; ++i) {
+      used[i] = use;
+    }
+    kind = use ? s->nodes[first]->name : kind;
+    last = first - 1;
+  }
+}
+
+sap_status sap_mjcf_read_law(const sap_mjcf_sources* s, law* l) {
+  // MuJoCo's, before any default.
+  const law none = {.gain = {1.0}, .time = {1.0}, .activation_count = -1};
+  bool used[SAP_MJCF_MAX_SOURCES];
+  const sap_xml_node* before = NULL;
+  find_used(s, used);
+  *l = none;
+  for (int32_t i = 0; i < s->count; ++i) {
+    const sap_xml_node* node = s->nodes[i];
+    if (!used[i]) {
+      continue;
+    }
+    const bool other = before != NULL && !is_general(before) && !sap_xml_is(before, node->name);
+    if (sap_xml_is(node, "motor") || (other && !is_general(node))) {
+      *l = none;  // a kind inherits nothing from another kind
+    }
+    SAP_TRY(apply_element(node, l, s->r->error));
+    before = node;
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- use ----------------------------------------------------------------------------------------
 
 const char* sap_mjcf_law_unsupported(const law* l) {
   if (l->gain_type > SAP_MJCF_MUSCLE || l->bias_type > SAP_MJCF_MUSCLE || l->user_dynamics) {
@@ -251,11 +310,19 @@ const char* sap_mjcf_law_unsupported(const law* l) {
 }
 
 void sap_mjcf_apply_law(const law* l, sap_actuator_def* def) {
-  const double* p = l->gain_type == SAP_MJCF_MUSCLE ? l->gain : l->bias;
   def->muscle_gain = l->gain_type == SAP_MJCF_MUSCLE;
   def->muscle_bias = l->bias_type == SAP_MJCF_MUSCLE;
   if (def->muscle_gain || def->muscle_bias) {
-    def->muscle = to_muscle(p);
+    muscle_parameters p;
+    memcpy(&p, def->muscle_gain ? l->gain : l->bias, sizeof p);
+    def->muscle = (sap_muscle){.range = {p.range[0], p.range[1]},
+                               .force = p.force,
+                               .scale = p.scale,
+                               .lmin = p.lmin,
+                               .lmax = p.lmax,
+                               .vmax = p.vmax,
+                               .fpmax = p.fpmax,
+                               .fvmax = p.fvmax};
   }
   if (!def->muscle_gain) {
     def->gain = l->gain[0];
@@ -266,7 +333,7 @@ void sap_mjcf_apply_law(const law* l, sap_actuator_def* def) {
   if (l->bias_type == SAP_MJCF_AFFINE) {
     memcpy(def->bias, l->bias, sizeof def->bias);
     def->damping_ratio = l->damping_ratio;
-    if (l->bias[2] > 0.0 && l->bias[1] == -l->gain[0]) {  // so MuJoCo reads a position servo's
+    if (l->bias[2] > 0.0 && l->bias[1] == -l->gain[0]) {  // MuJoCo's encoding of a damping ratio
       def->damping_ratio = l->bias[2];
       def->bias[2] = 0.0;
     }

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <worldbody> and <body>: depth first, a body's joints and geoms before its children.
+// <worldbody> and <body>: depth first, a body's joints and geoms before its children. Mass
+// properties come from <inertial> or the sum over the geoms, then the compiler's bounds apply.
+#include "io/mjcf/mjcf_body.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf_instance.h"
-#include "io/mjcf/mjcf_mesh.h"
-#include "io/xml/number.h"
+#include "io/inertia.h"
+#include "io/mjcf/mjcf_geom.h"
 #include "io/xml/schema.h"
+#include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 
-// A body on the way down.
+// Files give few digits: relative slack of the triangle inequality of inertias.
+static const double triangle_slack = 1e-6;
+
+// A body on the path from the world.
 typedef struct place {
   int32_t id;
   bool is_static;  // no joint between it and the world
@@ -24,11 +30,174 @@ typedef struct contents {
   int32_t geom_count;
 } contents;
 
-static bool is_joint(const sap_xml_node* node) {
-  return sap_xml_is(node, "joint") || sap_xml_is(node, "freejoint");
+// --- mass properties ----------------------------------------------------------------------------
+
+static sap_status read_tensor(sap_mjcf_reader* r, const sap_mjcf_item* inertial, double I[6]) {
+  const sap_xml_node* node = inertial->node;
+  sap_pose pose;
+  SAP_TRY(sap_mjcf_pose(r, node, &inertial->scope, &pose));
+  if (sap_xml_get(node, "fullinertia") != NULL) {
+    static const char orientation[] = "diaginertia quat axisangle xyaxes zaxis euler";
+    for (int32_t i = 0; i < node->nattributes; ++i) {
+      if (sap_word_index(orientation, node->attributes[i].name) >= 0) {
+        return sap_xml_syntax(node, node->attributes[i].name, r->error,
+                              "not together with fullinertia");
+      }
+    }
+    return sap_xml_numbers(node, "fullinertia", 6, 6, I, NULL, r->error);
+  }
+  double diagonal[3] = {0.0, 0.0, 0.0};
+  SAP_TRY(sap_xml_optional(node, "diaginertia", 3, 3, diagonal, r->error));
+  sap_inertia_rotate(I, diagonal, pose.q);
+  return SAP_STATUS_OK;
 }
 
-static sap_status gather(sap_mjcf_reader* r, contents* c) {
+static sap_status read_inertial(sap_mjcf_reader* r, const sap_mjcf_item* inertial,
+                                sap_body_def* def) {
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(sap_body_def, mass, "mass", NONNEGATIVE),
+      SAP_XML_FIELD(sap_body_def, p_BCo, "pos", ANY, 3, 3),
+      {0},
+  };
+  SAP_TRY(sap_xml_require_fields(inertial->node, fields, def, r->error));
+  return read_tensor(r, inertial, def->I_BCo_B);
+}
+
+static bool in_group_range(const sap_mjcf_compiler* compiler, const sap_mjcf_geom* geom) {
+  return geom->group >= compiler->group_range[0] && geom->group <= compiler->group_range[1];
+}
+
+// Finds whether a geom counts for mass; reads its mesh.
+static sap_status find_mass(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
+                            sap_mjcf_geom* geom, bool* counts) {
+  *counts = in_group_range(compiler, geom);
+  if (!*counts) {
+    return SAP_STATUS_OK;
+  }
+  if (isnan(geom->mass) && !geom->supported) {
+    *counts = false;
+    return sap_scene_unsupported(r->options, geom->node, NULL,
+                                 "its body's inertia comes from this geom, whose type is not "
+                                 "supported: give the body an <inertial>",
+                                 r->error);
+  }
+  const sap_status status = sap_mjcf_geom_mesh_mass(r, geom);
+  const bool missing = status == SAP_STATUS_IO && !geom->collides;
+  if (r->options->lenient && (missing || status == SAP_STATUS_UNSUPPORTED)) {
+    *counts = false;
+    geom->mass = 0.0;
+    sap_scene_warn(r->options, geom->node, "mesh",
+                   missing ? "the file is missing: its mass is ignored"
+                           : "the file is not supported: its mass is ignored");
+    return SAP_STATUS_OK;
+  }
+  return status;
+}
+
+// p: centre of mass of a geom in the body.
+static void find_center(const sap_mjcf_geom* geom, double p[3]) {
+  sap_quaternion_place(p, geom->def.p_BS, geom->def.q_BS, geom->p_SCo);
+}
+
+// I += the geom's inertia about a point of the body, in the body's axes.
+static void add_inertia(const sap_mjcf_geom* geom, const double about[3], double I[6]) {
+  double d[3], R[9], turned[9];
+  find_center(geom, d);
+  sap_v3_sub(d, d, about);
+  sap_quaternion_to_matrix(R, geom->def.q_BS);
+  sap_m3_rotate_symmetric(turned, R, geom->I_SCo_S);
+  double part[6] = {turned[0], turned[4], turned[8], turned[3], turned[6], turned[7]};
+  sap_inertia_shift(part, geom->mass, d);
+  for (int k = 0; k < 6; ++k) {
+    I[k] += part[k];
+  }
+}
+
+static sap_status sum_geoms(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
+                            const contents* c, sap_body_def* def) {
+  double moment[3] = {0.0, 0.0, 0.0}, I[6] = {0.0};
+  for (int32_t i = 0; i < c->geom_count; ++i) {
+    bool counts;
+    SAP_TRY(find_mass(r, compiler, &c->geoms[i], &counts));
+    if (counts) {
+      double center[3];
+      find_center(&c->geoms[i], center);
+      def->mass += c->geoms[i].mass;
+      sap_v3_add_scaled(moment, center, c->geoms[i].mass);
+    }
+  }
+  if (def->mass > 0.0) {
+    sap_v3_scale(def->p_BCo, moment, 1.0 / def->mass);
+  }
+  for (int32_t i = 0; i < c->geom_count; ++i) {
+    if (in_group_range(compiler, &c->geoms[i]) && c->geoms[i].mass > 0.0) {
+      add_inertia(&c->geoms[i], def->p_BCo, I);
+    }
+  }
+  memcpy(def->I_BCo_B, I, sizeof I);
+  return SAP_STATUS_OK;
+}
+
+// I = V diag(e) V'.
+static void from_principal(double I[6], const double e[3], const double V[9]) {
+  static const int rows[6] = {0, 1, 2, 0, 0, 1}, columns[6] = {0, 1, 2, 1, 2, 2};
+  for (int k = 0; k < 6; ++k) {
+    I[k] = 0.0;
+    for (int j = 0; j < 3; ++j) {
+      I[k] += V[3 * j + rows[k]] * e[j] * V[3 * j + columns[k]];
+    }
+  }
+}
+
+// Checks the inertia and applies boundmass, boundinertia and balanceinertia.
+static sap_status bound_inertia(sap_mjcf_reader* r, const sap_mjcf_compiler* compiler,
+                                const sap_xml_node* node, sap_body_def* def) {
+  double e[3], V[9];
+  sap_symmetric3_eigen(def->I_BCo_B, e, V);
+  if (!(e[0] >= -triangle_slack * e[2]) || !(e[2] >= 0.0)) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
+                        "principal moments of inertia %g %g %g must be >= 0", e[0], e[1], e[2]);
+  }
+  def->mass = fmax(def->mass, compiler->bound_mass);
+  if (e[0] < compiler->bound_inertia) {
+    for (int i = 0; i < 3; ++i) {
+      e[i] = fmax(e[i], compiler->bound_inertia);
+    }
+    from_principal(def->I_BCo_B, e, V);
+  }
+  if (e[0] + e[1] >= e[2] * (1.0 - triangle_slack)) {
+    return SAP_STATUS_OK;
+  }
+  if (!compiler->balance_inertia) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_NOT_SPD, r->error,
+                        "no body has the principal moments of inertia %g %g %g: the largest "
+                        "exceeds the sum of the others",
+                        e[0], e[1], e[2]);
+  }
+  const double mean = (e[0] + e[1] + e[2]) / 3.0;
+  const double balanced[6] = {mean, mean, mean, 0.0, 0.0, 0.0};
+  memcpy(def->I_BCo_B, balanced, sizeof balanced);
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_mass(sap_mjcf_reader* r, const sap_mjcf_item* body, const contents* c,
+                            sap_body_def* def) {
+  const sap_mjcf_compiler* compiler = &body->scope.model->compiler;
+  const bool use_geoms = compiler->inertia_from_geom == SAP_MJCF_TRUE ||
+                         (compiler->inertia_from_geom == SAP_MJCF_AUTO && c->inertial == NULL);
+  if (use_geoms) {
+    SAP_TRY(sum_geoms(r, compiler, c, def));
+  } else if (c->inertial != NULL) {
+    SAP_TRY(read_inertial(r, c->inertial, def));
+  }
+  const bool from_body = use_geoms || c->inertial == NULL;
+  return bound_inertia(r, compiler, from_body ? body->node : c->inertial->node, def);
+}
+
+// --- geoms and sites ----------------------------------------------------------------------------
+
+// Reads the geoms of a body, counts its joints and finds <inertial>.
+static sap_status gather_contents(sap_mjcf_reader* r, contents* c) {
   int32_t geoms = 0;
   for (int32_t i = c->first; i < c->end; ++i) {
     geoms += sap_xml_is(r->items[i].node, "geom") ? 1 : 0;
@@ -37,35 +206,29 @@ static sap_status gather(sap_mjcf_reader* r, contents* c) {
   if (c->geoms == NULL) {
     return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
   }
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = c->first; i < c->end && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item* item = &r->items[i];
     if (sap_xml_is(item->node, "geom")) {
-      status = sap_mjcf_read_geom(r, item, &c->geoms[c->geom_count++]);
-    } else if (is_joint(item->node)) {
+      SAP_TRY(sap_mjcf_read_geom(r, item, &c->geoms[c->geom_count++]));
+    } else if (sap_mjcf_is_joint(item->node)) {
       ++c->joints;
     } else if (sap_xml_is(item->node, "inertial")) {
       if (c->inertial != NULL) {
-        return sap_xml_fail(item->node, NULL, SAP_STATUS_SYNTAX, r->error, "given twice");
+        return sap_xml_syntax(item->node, NULL, r->error, "given twice");
       }
       c->inertial = item;
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// Keeps what tendons need to know.
+// Stores what tendons need. A tendon refuses geoms other than spheres and cylinders.
 static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t space,
                                     int32_t body) {
   if (geom->def.name == NULL) {
     return SAP_STATUS_OK;
   }
-  const sap_status status =
-      SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  // Whatever is no sphere or cylinder is refused where a tendon names it.
+  SAP_TRY(SAP_GROW(&r->obstacles, &r->obstacle_capacity, r->obstacle_count + 1, r->error));
   sap_mjcf_obstacle* obstacle = &r->obstacles[r->obstacle_count];
   *obstacle = (sap_mjcf_obstacle){.node = geom->node,
                                   .body = body,
@@ -77,20 +240,23 @@ static sap_status remember_obstacle(sap_mjcf_reader* r, const sap_mjcf_geom* geo
   return sap_name_map_add(&r->obstacle_names, geom->def.name, r->obstacle_count++, NULL, r->error);
 }
 
-// Keeps what pairs need to know; id SAP_MJCF_LEFT_OUT: the geom is no shape.
+// Stores the id for pairs; SAP_MJCF_LEFT_OUT: the geom is not a shape.
 static sap_status remember_geom(sap_mjcf_reader* r, const sap_mjcf_geom* geom, int32_t id) {
-  return geom->def.name != NULL ? sap_name_map_add(&r->geom_names, geom->def.name, id, NULL, r->error)
-                                : SAP_STATUS_OK;
+  return geom->def.name != NULL
+             ? sap_name_map_add(&r->geom_names, geom->def.name, id, NULL, r->error)
+             : SAP_STATUS_OK;
 }
 
 static sap_status leave_out(sap_mjcf_reader* r, const sap_mjcf_geom* geom, const char* why) {
-  const sap_status status = why != NULL
-                                ? sap_scene_unsupported(r->options, geom->node, NULL, why, r->error)
-                                : SAP_STATUS_OK;
-  return status == SAP_STATUS_OK ? remember_geom(r, geom, SAP_MJCF_LEFT_OUT) : status;
+  if (why != NULL) {
+    SAP_TRY(sap_scene_unsupported(r->options, geom->node, NULL, why, r->error));
+  }
+  return remember_geom(r, geom, SAP_MJCF_LEFT_OUT);
 }
 
 static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place* at) {
+  sap_shape_def* def = &geom->def;
+  def->body = at->id;
   if (!geom->supported) {
     return leave_out(r, geom,
                      geom->collides
@@ -98,74 +264,89 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
                            "supported"
                          : NULL);
   }
-  sap_shape_def* def = &geom->def;
-  def->body = at->id;
   if (geom->mesh >= 0) {
-    if (!geom->collides) {  // only to be looked at
+    if (!geom->collides) {  // visual only
       return leave_out(r, geom, NULL);
     }
     const sap_status status = sap_mjcf_mesh_id(r, geom->mesh, &def->mesh);
-    if (status != SAP_STATUS_OK) {
-      return status;
+    if (status == SAP_STATUS_UNSUPPORTED && r->options->lenient) {
+      return leave_out(r, geom, NULL);
     }
+    SAP_TRY(status);
   }
   if (def->type == SAP_SHAPE_PLANE && !at->is_static) {
     return leave_out(r, geom, "a plane on a moving body is not supported");
   }
   int32_t id = -1;
-  const sap_status status =
-      sap_xml_locate(geom->node, sap_builder_add_shape(r->builder, def, &id, r->error), r->error);
-  return status == SAP_STATUS_OK ? remember_geom(r, geom, id) : status;
+  SAP_TRY(
+      sap_xml_locate(geom->node, sap_builder_add_shape(r->builder, def, &id, r->error), r->error));
+  return remember_geom(r, geom, id);
 }
 
+static sap_status add_site(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body) {
+  sap_mjcf_sources s;
+  sap_mjcf_site site = {.body = body, .space = item->scope.space, .pose = sap_pose_identity};
+  const char* name;
+  double length;
+  bool added = true;
+  SAP_TRY(sap_mjcf_find_sources(r, item->node, "site", &item->scope, &s));
+  SAP_TRY(sap_mjcf_numbers(&s, "pos", 3, 3, site.pose.p, NULL));
+  SAP_TRY(sap_mjcf_source(&s, "fromto") != NULL ? sap_mjcf_fromto(&s, &site.pose, &length)
+                                                : sap_mjcf_orientation(&s, site.pose.q));
+  SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &name));
+  SAP_TRY(SAP_GROW(&r->sites, &r->site_capacity, r->site_count + 1, r->error));
+  sap_pose_compose(&site.pose, &item->scope.frame, &site.pose);
+  if (name != NULL) {
+    SAP_TRY(sap_name_map_add(&r->site_names, name, r->site_count, &added, r->error));
+  }
+  r->sites[r->site_count++] = site;
+  return added ? SAP_STATUS_OK
+               : sap_xml_syntax(item->node, "name", r->error, "there is already a site '%s'", name);
+}
+
+// Adds joints and sites, then geoms.
 static sap_status add_parts(sap_mjcf_reader* r, const contents* c, const place* at,
                             const sap_body_def* def) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = c->first; i < c->end && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item item = r->items[i];
-    if (is_joint(item.node)) {
-      status = at->id != 0 ? sap_mjcf_add_joint(r, &item, at->id, def)
-                           : sap_xml_fail(item.node, NULL, SAP_STATUS_SYNTAX, r->error,
-                                          "the world cannot have a joint");
+    if (sap_mjcf_is_joint(item.node)) {
+      SAP_TRY(at->id != 0
+                  ? sap_mjcf_add_joint(r, &item, at->id, def)
+                  : sap_xml_syntax(item.node, NULL, r->error, "the world cannot have a joint"));
     } else if (sap_xml_is(item.node, "site")) {
-      status = sap_mjcf_add_site(r, &item, at->id);
+      SAP_TRY(add_site(r, &item, at->id));
     }
   }
   int32_t geom = 0;
-  for (int32_t i = c->first; i < c->end && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = c->first; i < c->end; ++i) {
     if (sap_xml_is(r->items[i].node, "geom")) {
-      status = remember_obstacle(r, &c->geoms[geom++], r->items[i].scope.space, at->id);
+      SAP_TRY(remember_obstacle(r, &c->geoms[geom++], r->items[i].scope.space, at->id));
     }
   }
-  for (int32_t i = 0; i < c->geom_count && status == SAP_STATUS_OK; ++i) {
-    status = add_geom(r, &c->geoms[i], at);
+  for (int32_t i = 0; i < c->geom_count; ++i) {
+    SAP_TRY(add_geom(r, &c->geoms[i], at));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static sap_status place_body(sap_mjcf_reader* r, const sap_body_def* def, int32_t space,
-                             int32_t id) {
-  const sap_status status = SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error);
-  if (status == SAP_STATUS_OK) {
-    sap_mjcf_place* at = &r->places[id];
-    at->parent = def->parent;
-    at->space = space;
-    memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
-    memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
-  }
-  return status;
-}
+// --- bodies -------------------------------------------------------------------------------------
 
-static sap_status name_body(sap_mjcf_reader* r, const sap_xml_node* node, const char* name,
-                            int32_t id) {
-  if (name == NULL) {
-    return SAP_STATUS_OK;
+// Stores place and name of an added body.
+static sap_status remember_body(sap_mjcf_reader* r, const sap_mjcf_item* item,
+                                const sap_body_def* def, int32_t id) {
+  bool added = true;
+  SAP_TRY(SAP_GROW(&r->places, &r->place_capacity, id + 1, r->error));
+  sap_mjcf_place* at = &r->places[id];
+  at->parent = def->parent;
+  at->space = item->scope.space;
+  memcpy(at->pose.p, def->p_PB, sizeof at->pose.p);
+  memcpy(at->pose.q, def->q_PB, sizeof at->pose.q);
+  if (def->name != NULL) {
+    SAP_TRY(sap_name_map_add(&r->body_names, def->name, id, &added, r->error));
   }
-  bool added;
-  const sap_status status = sap_name_map_add(&r->body_names, name, id, &added, r->error);
-  return status == SAP_STATUS_OK && !added ? sap_xml_fail(node, "name", SAP_STATUS_SYNTAX, r->error,
-                                                          "there is already a body '%s'", name)
-                                           : status;
+  return added ? SAP_STATUS_OK
+               : sap_xml_syntax(item->node, "name", r->error, "there is already a body '%s'",
+                                def->name);
 }
 
 static bool needs_mesh(const contents* c) {
@@ -180,108 +361,72 @@ static bool needs_mesh(const contents* c) {
 static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
                            const contents* c, sap_body_def* def, place* at) {
   sap_pose pose;
-  sap_status status = sap_mjcf_pose(r, item->node, &item->scope, &pose);
+  SAP_TRY(sap_mjcf_pose(r, item->node, &item->scope, &pose));
   sap_pose_compose(&pose, &item->scope.frame, &pose);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(item->node, "gravcomp", 1, 1, &def->gravity_compensation, r->error);
-    if (r->disabled.spring && r->disabled.damper) {
-      def->gravity_compensation = 0.0;
-    }
+  SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def->name));
+  SAP_TRY(sap_xml_optional(item->node, "gravcomp", 1, 1, &def->gravity_compensation, r->error));
+  if (r->disabled.spring && r->disabled.damper) {
+    def->gravity_compensation = 0.0;
   }
   memcpy(def->p_PB, pose.p, sizeof pose.p);
   memcpy(def->q_PB, pose.q, sizeof pose.q);
   def->parent = parent->id;
   at->is_static = parent->is_static && c->joints == 0;
-  // The mass of a static body means nothing to the motion: no matter if it would need a mesh.
-  if (status == SAP_STATUS_OK && !(at->is_static && needs_mesh(c))) {
-    status = sap_mjcf_body_inertia(r, item, c->inertial, c->geoms, c->geom_count, def);
+  // The mass of a static body has no influence: it is not worth reading a mesh.
+  if (!(at->is_static && needs_mesh(c))) {
+    SAP_TRY(read_mass(r, item, c, def));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_locate(item->node, sap_builder_add_body(r->builder, def, &at->id, r->error),
-                            r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = place_body(r, def, item->scope.space, at->id);
-  }
-  return status == SAP_STATUS_OK ? name_body(r, item->node, def->name, at->id) : status;
+  SAP_TRY(sap_xml_locate(item->node, sap_builder_add_body(r->builder, def, &at->id, r->error),
+                         r->error));
+  return remember_body(r, item, def, at->id);
 }
 
 static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent);
 
 static sap_status read_children(sap_mjcf_reader* r, const contents* c, const place* at) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = c->first; i < c->end && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = c->first; i < c->end; ++i) {
     const sap_mjcf_item item = r->items[i];  // the array grows below
-    if (sap_xml_is(item.node, "body")) {
-      status = read_body(r, &item, at);
-    }
+    SAP_TRY(sap_xml_is(item.node, "body") ? read_body(r, &item, at) : SAP_STATUS_OK);
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// Adds what the stack holds from c->first on: the body itself (item NULL: the world) and its parts.
+static sap_status add_contents(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent,
+                               contents* c, place* at) {
+  sap_body_def def = sap_body_def_default();
+  SAP_TRY(gather_contents(r, c));
+  if (item != NULL) {
+    SAP_TRY(add_body(r, item, parent, c, &def, at));
+  }
+  return add_parts(r, c, at, &def);
 }
 
 static sap_status read_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const place* parent) {
   sap_mjcf_scope scope = item->scope;
   scope.frame = sap_pose_identity;
-  const char* class_name = sap_xml_get(item->node, "childclass");
-  if (class_name != NULL) {
-    scope.child_class = sap_mjcf_find_class(scope.model, class_name);
-    if (scope.child_class < 0) {
-      return sap_xml_fail(item->node, "childclass", SAP_STATUS_SYNTAX, r->error,
-                          "unknown default class");
-    }
-  }
+  SAP_TRY(sap_mjcf_child_class(r, item->node, &scope));
   contents c = {.first = r->item_count};
-  sap_body_def def = sap_body_def_default();
   place at = {0};
-  sap_status status = sap_mjcf_collect(r, item->node, &scope);
+  SAP_TRY(sap_mjcf_collect(r, item->node, &scope));
   c.end = r->item_count;
-  if (status == SAP_STATUS_OK) {
-    status = gather(r, &c);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add_body(r, item, parent, &c, &def, &at);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add_parts(r, &c, &at, &def);
-  }
+  const sap_status status = add_contents(r, item, parent, &c, &at);
   sap_free(c.geoms);
-  if (status == SAP_STATUS_OK) {
-    status = read_children(r, &c, &at);
-  }
+  SAP_TRY(status);
+  SAP_TRY(read_children(r, &c, &at));
   r->item_count = c.first;
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mjcf_read_bodies(sap_mjcf_reader* r) {
-  sap_status status = sap_name_map_add(&r->body_names, "world", 0, NULL, r->error);
-  const place world = {.id = 0, .is_static = true};
+  const sap_mjcf_scope scope = {.model = r->main, .child_class = -1, .frame = sap_pose_identity};
+  place world = {.id = 0, .is_static = true};
   contents c = {.first = 0};
-  for (const sap_xml_node* s = r->main->root->first_child; s && status == SAP_STATUS_OK;
-       s = s->next) {
-    if (!sap_xml_is(s, "worldbody")) {
-      continue;
-    }
-    sap_mjcf_scope scope = {.model = r->main, .child_class = -1, .frame = sap_pose_identity};
-    const char* class_name = sap_xml_get(s, "childclass");
-    if (class_name != NULL) {
-      scope.child_class = sap_mjcf_find_class(r->main, class_name);
-      if (scope.child_class < 0) {
-        return sap_xml_fail(s, "childclass", SAP_STATUS_SYNTAX, r->error, "unknown default class");
-      }
-    }
-    status = sap_mjcf_collect(r, s, &scope);
-  }
+  SAP_TRY(sap_name_map_add(&r->body_names, "world", 0, NULL, r->error));
+  SAP_TRY(sap_mjcf_collect_worldbody(r, &scope));
   c.end = r->item_count;
-  if (status == SAP_STATUS_OK) {
-    status = gather(r, &c);
-  }
-  const sap_body_def def = sap_body_def_default();
-  if (status == SAP_STATUS_OK) {
-    status = add_parts(r, &c, &world, &def);
-  }
+  const sap_status status = add_contents(r, NULL, NULL, &c, &world);
   sap_free(c.geoms);
-  return status == SAP_STATUS_OK ? read_children(r, &c, &world) : status;
+  SAP_TRY(status);
+  return read_children(r, &c, &world);
 }

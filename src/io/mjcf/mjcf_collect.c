@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf.h"
-#include "io/xml/number.h"
+#include "io/mjcf/mjcf_attribute.h"
+#include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
 
@@ -21,113 +21,99 @@ static sap_status count_element(sap_mjcf_reader* r, const sap_xml_node* node) {
 }
 
 sap_status sap_mjcf_add_space(sap_mjcf_reader* r, const sap_mjcf_space* space, int32_t* index) {
-  const sap_status status = SAP_GROW(&r->spaces, &r->space_capacity, r->space_count + 1, r->error);
-  if (status == SAP_STATUS_OK) {
-    *index = r->space_count;
-    r->spaces[r->space_count++] = *space;
-  }
-  return status;
+  SAP_TRY(SAP_GROW(&r->spaces, &r->space_capacity, r->space_count + 1, r->error));
+  *index = r->space_count;
+  r->spaces[r->space_count++] = *space;
+  return SAP_STATUS_OK;
 }
 
-static sap_status child_class(sap_mjcf_reader* r, const sap_xml_node* node, sap_mjcf_scope* scope) {
+sap_status sap_mjcf_child_class(sap_mjcf_reader* r, const sap_xml_node* node,
+                                sap_mjcf_scope* scope) {
   const char* name = sap_xml_get(node, "childclass");
   if (name != NULL) {
     scope->child_class = sap_mjcf_find_class(scope->model, name);
     if (scope->child_class < 0) {
-      return sap_xml_fail(node, "childclass", SAP_STATUS_SYNTAX, r->error, "unknown default class");
+      return sap_xml_syntax(node, "childclass", r->error, "unknown default class");
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status push(sap_mjcf_reader* r, const sap_xml_node* node, const sap_mjcf_scope* scope) {
-  sap_status status = count_element(r, node);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&r->items, &r->item_capacity, r->item_count + 1, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    r->items[r->item_count++] = (sap_mjcf_item){.node = node, .scope = *scope};
-  }
-  return status;
+static sap_status push_item(sap_mjcf_reader* r, const sap_xml_node* node,
+                            const sap_mjcf_scope* scope) {
+  SAP_TRY(count_element(r, node));
+  SAP_TRY(SAP_GROW(&r->items, &r->item_capacity, r->item_count + 1, r->error));
+  r->items[r->item_count++] = (sap_mjcf_item){.node = node, .scope = *scope};
+  return SAP_STATUS_OK;
 }
 
 static sap_status collect_frame(sap_mjcf_reader* r, const sap_xml_node* node,
                                 const sap_mjcf_scope* scope) {
   sap_mjcf_scope inner = *scope;
   sap_pose pose;
-  sap_status status = sap_mjcf_pose(r, node, scope, &pose);
-  if (status == SAP_STATUS_OK) {
-    status = child_class(r, node, &inner);
-  }
+  SAP_TRY(sap_mjcf_pose(r, node, scope, &pose));
+  SAP_TRY(sap_mjcf_child_class(r, node, &inner));
   sap_pose_compose(&inner.frame, &scope->frame, &pose);
-  return status == SAP_STATUS_OK ? sap_mjcf_collect(r, node, &inner) : status;
+  return sap_mjcf_collect(r, node, &inner);
 }
 
-sap_status sap_mjcf_replicate_count(sap_mjcf_reader* r, const sap_xml_node* node, int32_t* count) {
-  const sap_status status = sap_xml_integer(node, "count", count, r->error);
-  return status == SAP_STATUS_OK && *count < 1
-             ? sap_xml_fail(node, "count", SAP_STATUS_SYNTAX, r->error, "must be >= 1")
-             : status;
+// --- replicates ---------------------------------------------------------------------------------
+
+static sap_status read_count(sap_mjcf_reader* r, const sap_xml_node* node, int32_t* count) {
+  const char* text;
+  SAP_TRY(sap_xml_require(node, "count", &text, r->error));
+  SAP_TRY(sap_xml_integer(node, "count", count, r->error));
+  return *count >= 1 ? SAP_STATUS_OK : sap_xml_syntax(node, "count", r->error, "must be >= 1");
 }
 
-// "SEP" and the copy's number, as many digits as the largest number needs; then what the enclosing
-// spaces append.
+// The suffix of a copy is "SEP", its number with as many digits as `count` has, and the suffix of
+// the enclosing space.
 static sap_status copy_suffix(sap_mjcf_reader* r, const sap_xml_node* node, int32_t copy,
-                              int32_t count, const sap_mjcf_space* outer, const char** suffix) {
+                              int32_t count, const char* outer, const char** suffix) {
   char digits[16], number[16];
   const int width = snprintf(digits, sizeof digits, "%d", (int)count);
   (void)snprintf(number, sizeof number, "%0*d", width, (int)copy);
-  *suffix = sap_xml_join(r->store, sap_xml_get(node, "sep"), number, outer->suffix);
-  return *suffix != NULL ? SAP_STATUS_OK : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  return sap_xml_join(r->store, sap_xml_get(node, "sep"), number, outer, suffix, r->error);
 }
 
 static sap_status collect_copy(sap_mjcf_reader* r, const sap_xml_node* node,
-                               const sap_mjcf_scope* scope, const int32_t copy_count[2]) {
+                               const sap_mjcf_scope* scope, int32_t copy, int32_t count) {
   sap_mjcf_space space = r->spaces[scope->space];
+  sap_mjcf_scope inner = *scope;
   space.parent = scope->space;
   space.is_model = false;
-  space.in_copy = space.in_copy || copy_count[0] > 0;
-  sap_status status =
-      copy_suffix(r, node, copy_count[0], copy_count[1], &r->spaces[scope->space], &space.suffix);
-  sap_mjcf_scope inner = *scope;
-  if (status == SAP_STATUS_OK) {
-    status = count_element(r, node);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_add_space(r, &space, &inner.space);
-  }
-  return status == SAP_STATUS_OK ? sap_mjcf_collect(r, node, &inner) : status;
+  space.in_copy = space.in_copy || copy > 0;
+  SAP_TRY(copy_suffix(r, node, copy, count, space.suffix, &space.suffix));
+  SAP_TRY(count_element(r, node));
+  SAP_TRY(sap_mjcf_add_space(r, &space, &inner.space));
+  return sap_mjcf_collect(r, node, &inner);
 }
 
-// Copy i is turned by i times the angles (not by the i-th power of one turn) and stands one offset
-// beyond copy i - 1, in that copy's axes.
+// Copy i is rotated by i times the angles (not by the i-th power of one rotation) and displaced
+// from copy i - 1 by the offset, in the axes of copy i - 1.
 static sap_status collect_replicate(sap_mjcf_reader* r, const sap_xml_node* node,
                                     const sap_mjcf_scope* scope) {
   int32_t count = 0;
   double angles[3] = {0.0, 0.0, 0.0}, offset[3] = {0.0, 0.0, 0.0};
   sap_mjcf_scope inner = *scope;
-  sap_status status = sap_mjcf_replicate_count(r, node, &count);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "offset", 3, 3, offset, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_optional(node, "euler", 3, 3, angles, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = child_class(r, node, &inner);
-  }
+  SAP_TRY(read_count(r, node, &count));
+  SAP_TRY(sap_xml_optional(node, "offset", 3, 3, offset, r->error));
+  SAP_TRY(sap_xml_optional(node, "euler", 3, 3, angles, r->error));
+  SAP_TRY(sap_mjcf_child_class(r, node, &inner));
   sap_pose pose = sap_pose_identity;
-  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = 0; i < count; ++i) {
     double turned[3], step[3];
     sap_v3_scale(turned, angles, (double)i);
-    sap_mjcf_euler(&scope->model->compiler, turned, pose.q);
+    sap_mjcf_euler(scope->model, turned, pose.q);
     sap_pose_compose(&inner.frame, &scope->frame, &pose);
-    status = collect_copy(r, node, &inner, (const int32_t[]){i, count});
+    SAP_TRY(collect_copy(r, node, &inner, i, count));
     sap_quaternion_rotate(step, pose.q, offset);
     sap_v3_add(pose.p, pose.p, step);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
+
+// --- attached models ----------------------------------------------------------------------------
 
 static const sap_xml_node* find_named(const sap_xml_node* node, const char* element,
                                       const char* name) {
@@ -154,110 +140,185 @@ static const sap_xml_node* find_in_model(const sap_mjcf_model* model, const char
   return found;
 }
 
-sap_status sap_mjcf_attached(sap_mjcf_reader* r, const sap_xml_node* node,
-                             const sap_mjcf_model* user, const sap_mjcf_model** model,
-                             const sap_xml_node** element) {
+// Finds the model and the element below its worldbody (NULL: all) that an <attach> names.
+static sap_status find_attached(sap_mjcf_reader* r, const sap_xml_node* node,
+                                const sap_mjcf_model* user, const sap_mjcf_model** model,
+                                const sap_xml_node** element) {
   const char* name = sap_xml_get(node, "model");
   *model = NULL;
+  *element = NULL;
   for (const sap_mjcf_model* m = user->assets; m != NULL && name != NULL; m = m->next) {
     if (m->name != NULL && strcmp(m->name, name) == 0) {
       *model = m;
     }
   }
   if (*model == NULL) {
-    return sap_xml_fail(node, name != NULL ? "model" : NULL, SAP_STATUS_SYNTAX, r->error,
-                        "no <asset><model> of that name");
+    return sap_xml_syntax(node, "model", r->error, "no <asset><model> of that name");
   }
-  const char* body = sap_xml_get(node, "body");
-  const char* frame = sap_xml_get(node, "frame");
-  if (body != NULL && frame != NULL) {
-    return sap_xml_fail(node, "frame", SAP_STATUS_SYNTAX, r->error, "not together with 'body'");
+  const char* kind = sap_xml_get(node, "body") != NULL ? "body" : "frame";
+  const char* inner = sap_xml_get(node, kind);
+  if (strcmp(kind, "body") == 0 && sap_xml_get(node, "frame") != NULL) {
+    return sap_xml_syntax(node, "frame", r->error, "not together with 'body'");
   }
-  *element = NULL;
-  if (body != NULL || frame != NULL) {
-    *element =
-        body != NULL ? find_in_model(*model, "body", body) : find_in_model(*model, "frame", frame);
+  if (inner != NULL) {
+    *element = find_in_model(*model, kind, inner);
     if (*element == NULL) {
-      return sap_xml_fail(node, body != NULL ? "body" : "frame", SAP_STATUS_SYNTAX, r->error,
-                          "'%s' has no such element", (*model)->root->file);
+      return sap_xml_syntax(node, kind, r->error, "'%s' has no such element", (*model)->root->file);
     }
   }
   return SAP_STATUS_OK;
 }
 
-// What an element inherits from those around it in its own file.
+// Reads the childclass that an element inherits in its own file.
 static sap_status inherited_class(sap_mjcf_reader* r, const sap_xml_node* element,
                                   sap_mjcf_scope* scope) {
-  for (const sap_xml_node* n = element->parent; n != NULL; n = n->parent) {
-    if (sap_xml_get(n, "childclass") != NULL) {
-      return child_class(r, n, scope);
+  const sap_xml_node* n = element->parent;
+  while (n != NULL && sap_xml_get(n, "childclass") == NULL) {
+    n = n->parent;
+  }
+  return n != NULL ? sap_mjcf_child_class(r, n, scope) : SAP_STATUS_OK;
+}
+
+sap_status sap_mjcf_collect_worldbody(sap_mjcf_reader* r, const sap_mjcf_scope* scope) {
+  for (const sap_xml_node* s = scope->model->root->first_child; s != NULL; s = s->next) {
+    if (sap_xml_is(s, "worldbody")) {
+      sap_mjcf_scope inner = *scope;
+      SAP_TRY(sap_mjcf_child_class(r, s, &inner));
+      SAP_TRY(sap_mjcf_collect(r, s, &inner));
     }
   }
   return SAP_STATUS_OK;
-}
-
-static sap_status collect_worldbody(sap_mjcf_reader* r, const sap_mjcf_scope* scope) {
-  sap_status status = SAP_STATUS_OK;
-  for (const sap_xml_node* s = scope->model->root->first_child; s && status == SAP_STATUS_OK;
-       s = s->next) {
-    if (sap_xml_is(s, "worldbody")) {
-      sap_mjcf_scope inner = *scope;
-      status = child_class(r, s, &inner);
-      status = status == SAP_STATUS_OK ? sap_mjcf_collect(r, s, &inner) : status;
-    }
-  }
-  return status;
 }
 
 static sap_status collect_attached(sap_mjcf_reader* r, const sap_xml_node* node,
                                    const sap_mjcf_scope* scope) {
-  const sap_xml_node* element = NULL;
+  const sap_xml_node* element;
   sap_mjcf_space space = r->spaces[scope->space];
   space.is_model = true;
   space.parent = scope->space;
-  space.nq = space.nv = 0;
-  sap_status status = sap_mjcf_attached(r, node, scope->model, &space.model, &element);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  space.prefix = sap_xml_join(r->store, space.prefix, sap_xml_get(node, "prefix"), NULL);
-  if (space.prefix == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  space.q_skip = space.v_skip = 0;
+  space.nq = space.nv = space.q_skip = space.v_skip = 0;
+  SAP_TRY(find_attached(r, node, scope->model, &space.model, &element));
+  SAP_TRY(sap_xml_join(r->store, space.prefix, sap_xml_get(node, "prefix"), NULL, &space.prefix,
+                       r->error));
   if (element != NULL) {
-    status = sap_mjcf_count_coordinates(r, space.model, element, &space.q_skip, &space.v_skip);
+    SAP_TRY(sap_mjcf_count_coordinates(r, space.model, element, &space.q_skip, &space.v_skip));
   }
   sap_mjcf_scope inner = {.model = space.model, .child_class = -1, .frame = scope->frame};
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_add_space(r, &space, &inner.space);
-  }
-  if (status == SAP_STATUS_OK && element != NULL) {
-    status = inherited_class(r, element, &inner);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mjcf_add_space(r, &space, &inner.space));
   if (element == NULL) {
-    return collect_worldbody(r, &inner);
+    return sap_mjcf_collect_worldbody(r, &inner);
   }
+  SAP_TRY(inherited_class(r, element, &inner));
   return sap_xml_is(element, "frame") ? collect_frame(r, element, &inner)
-                                      : push(r, element, &inner);
+                                      : push_item(r, element, &inner);
 }
 
 sap_status sap_mjcf_collect(sap_mjcf_reader* r, const sap_xml_node* node,
                             const sap_mjcf_scope* scope) {
-  sap_status status = SAP_STATUS_OK;
-  for (const sap_xml_node* c = node->first_child; c && status == SAP_STATUS_OK; c = c->next) {
+  for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
     if (sap_xml_is(c, "frame")) {
-      status = collect_frame(r, c, scope);
+      SAP_TRY(collect_frame(r, c, scope));
     } else if (sap_xml_is(c, "replicate")) {
-      status = collect_replicate(r, c, scope);
+      SAP_TRY(collect_replicate(r, c, scope));
     } else if (sap_xml_is(c, "attach")) {
-      status = collect_attached(r, c, scope);
+      SAP_TRY(collect_attached(r, c, scope));
     } else if (sap_word_index("body joint freejoint geom inertial site", c->name) >= 0) {
-      status = push(r, c, scope);
+      SAP_TRY(push_item(r, c, scope));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// --- coordinates of a model alone ---------------------------------------------------------------
+
+// A keyframe of an attached model is written for the whole model, of which only a part may be
+// attached.
+
+typedef struct counter {
+  sap_mjcf_reader* r;
+  const sap_xml_node* stop;
+  int64_t nq, nv;
+  bool stopped;
+} counter;
+
+static sap_status count_children(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope,
+                                 bool joints);
+
+static sap_status count_joint(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope) {
+  static const int32_t position_counts[] = {7, 4, 1, 1}, velocity_counts[] = {6, 3, 1, 1};
+  sap_joint_type type = SAP_JOINT_HINGE;
+  SAP_TRY(sap_mjcf_joint_type(c->r, node, scope, &type));
+  c->nq += position_counts[type];
+  c->nv += velocity_counts[type];
+  return SAP_STATUS_OK;
+}
+
+static sap_status count_body(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope) {
+  SAP_TRY(count_children(c, node, scope, true));
+  return count_children(c, node, scope, false);
+}
+
+static sap_status count_worldbodies(counter* c, const sap_mjcf_model* model) {
+  const sap_mjcf_scope scope = {.model = model, .child_class = -1};
+  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
+    SAP_TRY(sap_xml_is(s, "worldbody") ? count_children(c, s, &scope, false) : SAP_STATUS_OK);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status count_attached(counter* c, const sap_xml_node* node,
+                                 const sap_mjcf_scope* scope) {
+  sap_mjcf_scope inner = {.child_class = -1};
+  const sap_xml_node* element;
+  SAP_TRY(find_attached(c->r, node, scope->model, &inner.model, &element));
+  return element != NULL ? count_body(c, element, &inner) : count_worldbodies(c, inner.model);
+}
+
+// A replicate counts `count` times; where the search stops inside, its first copy counts.
+static sap_status count_replicate(counter* c, const sap_xml_node* node, const sap_mjcf_scope* scope,
+                                  bool joints) {
+  const int64_t nq = c->nq, nv = c->nv;
+  int32_t count = 1;
+  SAP_TRY(read_count(c->r, node, &count));
+  SAP_TRY(count_children(c, node, scope, joints));
+  if (!c->stopped) {
+    c->nq = nq + count * (c->nq - nq);
+    c->nv = nv + count * (c->nv - nv);
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status count_children(counter* c, const sap_xml_node* node, const sap_mjcf_scope* outer,
+                                 bool joints) {
+  sap_mjcf_scope scope = *outer;
+  const char* class_name = sap_xml_get(node, "childclass");
+  if (class_name != NULL) {
+    scope.child_class = sap_mjcf_find_class(scope.model, class_name);
+  }
+  for (const sap_xml_node* n = node->first_child; n != NULL && !c->stopped; n = n->next) {
+    if (!joints && n == c->stop) {
+      c->stopped = true;
+    } else if (sap_xml_is(n, "frame")) {
+      SAP_TRY(count_children(c, n, &scope, joints));
+    } else if (sap_xml_is(n, "replicate")) {
+      SAP_TRY(count_replicate(c, n, &scope, joints));
+    } else if (joints && sap_mjcf_is_joint(n)) {
+      SAP_TRY(count_joint(c, n, &scope));
+    } else if (!joints && sap_xml_is(n, "body")) {
+      SAP_TRY(count_body(c, n, &scope));
+    } else if (!joints && sap_xml_is(n, "attach")) {
+      SAP_TRY(count_attached(c, n, &scope));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mjcf_count_coordinates(sap_mjcf_reader* r, const sap_mjcf_model* model,
+                                      const sap_xml_node* stop, int32_t* nq, int32_t* nv) {
+  counter c = {.r = r, .stop = stop};
+  SAP_TRY(count_worldbodies(&c, model));
+  // No keyframe has as many values as the bound.
+  *nq = c.nq <= INT32_MAX ? (int32_t)c.nq : INT32_MAX;
+  *nv = c.nv <= INT32_MAX ? (int32_t)c.nv : INT32_MAX;
+  return SAP_STATUS_OK;
 }

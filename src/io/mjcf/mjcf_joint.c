@@ -4,108 +4,34 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf.h"
+#include "io/mjcf/mjcf_attribute.h"
+#include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "math/quaternion.h"
 
-static sap_status read_axis(sap_mjcf_reader* r, const sap_mjcf_sources* s, const sap_pose* frame,
-                            sap_joint_def* def) {
-  sap_status status = sap_mjcf_numbers(r, s, "axis", (const int32_t[]){3, 3}, def->axis, NULL);
-  double anchor[3] = {0.0, 0.0, 0.0};
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_numbers(r, s, "pos", (const int32_t[]){3, 3}, anchor, NULL);
-  }
-  if (status == SAP_STATUS_OK && !(sap_v3_norm(def->axis) > 1e-15)) {
-    return sap_xml_fail(sap_mjcf_source(s, "axis"), "axis", SAP_STATUS_SYNTAX, r->error,
-                        "the axis is zero");
-  }
-  sap_quaternion_rotate(def->axis, frame->q, def->axis);
-  sap_quaternion_place(def->p_BJ, frame->p, frame->q, anchor);
-  return status;
+// A new field of sap_joint_def that is one number needs one row here.
+static const sap_xml_field joint_fields[] = {
+    SAP_XML_NUMBER(sap_joint_def, stiffness, "stiffness", NONNEGATIVE),
+    SAP_XML_NUMBER(sap_joint_def, damping, "damping", NONNEGATIVE),
+    SAP_XML_NUMBER(sap_joint_def, armature, "armature", NONNEGATIVE),
+    SAP_XML_NUMBER(sap_joint_def, friction_loss, "frictionloss", NONNEGATIVE),
+    SAP_XML_NUMBER(sap_joint_def, spring_reference, "springref", ANY),
+    SAP_XML_NUMBER(sap_joint_def, reference, "ref", ANY),
+    SAP_XML_FIELD(sap_joint_def, axis, "axis", ANY, 3, 3),
+    {0},
+};
+
+bool sap_mjcf_is_joint(const sap_xml_node* node) {
+  return sap_xml_is(node, "joint") || sap_xml_is(node, "freejoint");
 }
 
-static sap_status read_forces(sap_mjcf_reader* r, const sap_mjcf_sources* s, double unit,
-                              sap_joint_def* def) {
-  const struct {
-    const char* name;
-    double* value;
-    double unit;
-  } fields[] = {
-      {"stiffness", &def->stiffness, 1.0},         {"damping", &def->damping, 1.0},
-      {"armature", &def->armature, 1.0},           {"frictionloss", &def->friction_loss, 1.0},
-      {"springref", &def->spring_reference, unit}, {"ref", &def->reference, unit},
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof fields[0]; ++i) {
-    const sap_status status = sap_mjcf_number(r, s, fields[i].name, fields[i].value);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    if (i < 4 && !(*fields[i].value >= 0.0)) {
-      return sap_xml_fail(sap_mjcf_source(s, fields[i].name), fields[i].name, SAP_STATUS_SYNTAX,
-                          r->error, "must be >= 0");
-    }
-    *fields[i].value *= fields[i].unit;
-  }
-  double spring[2] = {0.0, 0.0};
-  const sap_status status =
-      sap_mjcf_numbers(r, s, "springdamper", (const int32_t[]){2, 2}, spring, NULL);
-  if (status == SAP_STATUS_OK && !(spring[0] >= 0.0 && spring[1] >= 0.0)) {
-    return sap_xml_fail(sap_mjcf_source(s, "springdamper"), "springdamper", SAP_STATUS_SYNTAX,
-                        r->error, "must be >= 0");
-  }
-  if (def->type != SAP_JOINT_FREE) {
-    def->spring_time = spring[0];
-    def->spring_damping_ratio = spring[1];
-  }
-  return status;
-}
-
-static sap_status read_limits(sap_mjcf_reader* r, const sap_mjcf_sources* s,
-                              const sap_mjcf_scope* scope, double unit, sap_joint_def* def) {
-  sap_mjcf_range range = {"range", "limited", unit, -(double)INFINITY, (double)INFINITY};
-  if (def->type == SAP_JOINT_FREE) {  // which has no limits, whatever its class says
-    def->lower = -(double)INFINITY;
-    def->upper = (double)INFINITY;
-    return SAP_STATUS_OK;
-  }
-  sap_status status = sap_mjcf_read_range(r, s, scope, &range);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  def->lower = range.lower;
-  def->upper = range.upper;
-  if (def->type == SAP_JOINT_BALL) {
-    if (isfinite(range.lower) && range.lower != 0.0) {
-      return sap_xml_fail(sap_mjcf_source(s, "range"), "range", SAP_STATUS_SYNTAX, r->error,
-                          "of a ball joint must begin with 0");
-    }
-    def->lower = -(double)INFINITY;
-  }
-  return sap_mjcf_read_limit_material(r, s, scope, &def->limit_stiffness,
-                                      &def->limit_relaxation_time);
-}
-
-// Forces that hold the weight, as an actuator's: they then count to the range of these.
-static sap_status check_weight(sap_mjcf_reader* r, const sap_mjcf_sources* s,
-                               const sap_joint_def* def) {
-  int32_t actuated = 0;
-  const sap_status status = sap_mjcf_choice(r, s, "actuatorgravcomp", "false true", &actuated);
-  const bool limited = isfinite(def->effort_lower) || isfinite(def->effort_upper);
-  return status == SAP_STATUS_OK && actuated != 0 && limited
-             ? sap_scene_unsupported(r->options, sap_mjcf_source(s, "actuatorgravcomp"),
-                                     "actuatorgravcomp",
-                                     "not supported together with actuatorfrcrange", r->error)
-             : status;
-}
-
-static const sap_joint_type types[] = {SAP_JOINT_FREE, SAP_JOINT_BALL, SAP_JOINT_SLIDE,
-                                       SAP_JOINT_HINGE};
-
-static sap_status read_type(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_joint_type* type) {
+static sap_status read_type(const sap_mjcf_sources* s, sap_joint_type* type) {
+  static const sap_joint_type types[] = {SAP_JOINT_FREE, SAP_JOINT_BALL, SAP_JOINT_SLIDE,
+                                         SAP_JOINT_HINGE};
   int32_t index = 3;
-  const sap_status status = sap_mjcf_choice(r, s, "type", "free ball slide hinge", &index);
+  SAP_TRY(sap_mjcf_choice(s, "type", "free ball slide hinge", &index));
   *type = types[index];
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
@@ -115,55 +41,88 @@ sap_status sap_mjcf_joint_type(sap_mjcf_reader* r, const sap_xml_node* node,
     return SAP_STATUS_OK;
   }
   sap_mjcf_sources s;
-  const sap_status status = sap_mjcf_find_sources(r, node, "joint", scope, &s);
-  return status == SAP_STATUS_OK ? read_type(r, &s, type) : status;
+  SAP_TRY(sap_mjcf_find_sources(r, node, "joint", scope, &s));
+  return read_type(&s, type);
 }
 
-// range_given: as the file gives it, without the margin.
-static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def,
-                             double range_given[2]) {
-  sap_mjcf_sources s;
-  sap_status status = sap_mjcf_find_sources(r, item->node, "joint", &item->scope, &s);
-  if (status == SAP_STATUS_OK) {
-    status = read_type(r, &s, &def->type);
+// unit: of the joint's positions.
+static sap_status read_properties(const sap_mjcf_sources* s, const sap_pose* frame, double unit,
+                                  sap_joint_def* def) {
+  static const sap_xml_field springdamper[] = {{"springdamper", SAP_XML_NONNEGATIVE, 2, 2, 0}, {0}};
+  double anchor[3] = {0.0, 0.0, 0.0}, spring[2] = {0.0, 0.0};
+  SAP_TRY(sap_mjcf_read_fields(s, joint_fields, def));
+  SAP_TRY(sap_mjcf_read_fields(s, springdamper, spring));
+  SAP_TRY(sap_mjcf_numbers(s, "pos", 3, 3, anchor, NULL));
+  if (!(sap_v3_norm(def->axis) > 1e-15)) {
+    return sap_mjcf_refuse(s, "axis", "the axis is zero");
   }
-  const bool angular = def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_BALL;
-  const double unit = angular ? item->scope.model->compiler.angle_unit : 1.0;
-  if (status == SAP_STATUS_OK) {
-    status = read_axis(r, &s, &item->scope.frame, def);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_forces(r, &s, unit, def);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_limits(r, &s, &item->scope, unit, def);
-  }
-  range_given[0] = def->lower;
-  range_given[1] = def->upper;
-  if (status == SAP_STATUS_OK && def->type != SAP_JOINT_FREE) {
-    status = sap_mjcf_apply_margin(r, &s, &def->lower, &def->upper);
-  }
-  sap_mjcf_range range = {"actuatorfrcrange", "actuatorfrclimited", 1.0, -(double)INFINITY,
-                          (double)INFINITY};
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_read_range(r, &s, &item->scope, &range);
-  }
-  if (def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_SLIDE) {
-    def->effort_lower = range.lower;
-    def->effort_upper = range.upper;
-  }
-  if (status == SAP_STATUS_OK) {
-    status = check_weight(r, &s, def);
-  }
-  if (status == SAP_STATUS_OK && def->type == SAP_JOINT_FREE && def->stiffness != 0.0) {
-    status = sap_scene_unsupported(r->options, sap_mjcf_source(&s, "stiffness"), "stiffness",
-                                   "not supported for a free joint", r->error);
+  sap_quaternion_rotate(def->axis, frame->q, def->axis);
+  sap_quaternion_place(def->p_BJ, frame->p, frame->q, anchor);
+  def->spring_reference *= unit;
+  def->reference *= unit;
+  if (def->type != SAP_JOINT_FREE) {
+    def->spring_time = spring[0];
+    def->spring_damping_ratio = spring[1];
+  } else if (def->stiffness != 0.0) {
     def->stiffness = 0.0;
+    return sap_scene_unsupported(s->r->options, sap_mjcf_source(s, "stiffness"), "stiffness",
+                                 "not supported for a free joint", s->r->error);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// The coordinates of an attached model are consecutive: those of all models around a joint grow.
+// range: without the margin. A free joint has no limits, even if its class has.
+static sap_status read_limits(const sap_mjcf_sources* s, double unit, sap_joint_def* def,
+                              double range[2]) {
+  if (def->type == SAP_JOINT_FREE) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_mjcf_read_range(s, "range", unit, range));
+  if (def->type == SAP_JOINT_BALL) {
+    if (isfinite(range[0]) && range[0] != 0.0) {
+      return sap_mjcf_refuse(s, "range", "of a ball joint must begin with 0");
+    }
+    range[0] = -(double)INFINITY;
+  }
+  def->lower = range[0];
+  def->upper = range[1];
+  SAP_TRY(sap_mjcf_read_limit_material(s, &def->limit_stiffness, &def->limit_relaxation_time));
+  return sap_mjcf_apply_margin(s, &def->lower, &def->upper);
+}
+
+// Reads the limits of actuator forces. Gravity compensation by actuators would count to them.
+static sap_status read_efforts(const sap_mjcf_sources* s, sap_joint_def* def) {
+  double efforts[2];
+  int32_t actuated = 0;
+  SAP_TRY(sap_mjcf_read_range(s, "actuatorfrcrange", 1.0, efforts));
+  SAP_TRY(sap_mjcf_choice(s, "actuatorgravcomp", "false true", &actuated));
+  if (def->type != SAP_JOINT_HINGE && def->type != SAP_JOINT_SLIDE) {
+    return SAP_STATUS_OK;
+  }
+  def->effort_lower = efforts[0];
+  def->effort_upper = efforts[1];
+  const bool limited = isfinite(efforts[0]) || isfinite(efforts[1]);
+  return actuated != 0 && limited
+             ? sap_scene_unsupported(s->r->options, sap_mjcf_source(s, "actuatorgravcomp"),
+                                     "actuatorgravcomp",
+                                     "not supported together with actuatorfrcrange", s->r->error)
+             : SAP_STATUS_OK;
+}
+
+// range: of positions, without the margin.
+static sap_status read_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_joint_def* def,
+                             double range[2]) {
+  sap_mjcf_sources s;
+  SAP_TRY(sap_mjcf_find_sources(r, item->node, "joint", &item->scope, &s));
+  SAP_TRY(read_type(&s, &def->type));
+  const bool angular = def->type == SAP_JOINT_HINGE || def->type == SAP_JOINT_BALL;
+  const double unit = angular ? s.model->compiler.angle_unit : 1.0;
+  SAP_TRY(read_properties(&s, &item->scope.frame, unit, def));
+  SAP_TRY(read_limits(&s, unit, def, range));
+  return read_efforts(&s, def);
+}
+
+// Adds coordinates to all models around a joint: those of an attached model are consecutive.
 static void count_in_models(sap_mjcf_reader* r, int32_t space, int32_t nq, int32_t nv) {
   for (; space >= 0; space = r->spaces[space].parent) {
     sap_mjcf_space* s = &r->spaces[space];
@@ -176,20 +135,15 @@ static void count_in_models(sap_mjcf_reader* r, int32_t space, int32_t nq, int32
   }
 }
 
-// Keeps what tendons, actuators and keyframes need to know.
-static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* def,
-                           const sap_mjcf_joint* joint, const sap_body_def* body) {
+// Stores what tendons, actuators and keyframes need.
+static sap_status remember_joint(sap_mjcf_reader* r, int32_t id, const sap_joint_def* def,
+                                 const sap_mjcf_joint* joint, const sap_body_def* body) {
   static const int32_t position_counts[] = {7, 4, 1, 1}, velocity_counts[] = {6, 3, 1, 1};
   const int32_t nq = position_counts[def->type];
-  sap_status status = SAP_GROW(&r->joints, &r->joint_capacity, id + 1, r->error);
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&r->q_default, &r->q_capacity, r->nq + nq, r->error);
-  }
-  if (status == SAP_STATUS_OK && def->name != NULL) {
-    status = sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(SAP_GROW(&r->joints, &r->joint_capacity, id + 1, r->error));
+  SAP_TRY(SAP_GROW(&r->q_default, &r->q_capacity, r->nq + nq, r->error));
+  if (def->name != NULL) {
+    SAP_TRY(sap_name_map_add(&r->joint_names, def->name, id, NULL, r->error));
   }
   double* q = r->q_default + r->nq;
   if (def->type == SAP_JOINT_FREE) {
@@ -210,50 +164,45 @@ static sap_status remember(sap_mjcf_reader* r, int32_t id, const sap_joint_def* 
   return SAP_STATUS_OK;
 }
 
+// Removes what <flag> disables.
+static sap_status apply_flags(const sap_mjcf_reader* r, const sap_xml_node* node,
+                              sap_joint_def* def) {
+  const sap_mjcf_disabled* off = &r->disabled;
+  if (off->limit) {
+    def->lower = -(double)INFINITY;
+    def->upper = (double)INFINITY;
+  }
+  if (off->spring != off->damper && def->spring_time > 0.0) {
+    return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
+                        "springdamper where only springs or only dampers are disabled");
+  }
+  def->friction_loss = off->frictionloss ? 0.0 : def->friction_loss;
+  def->spring_time = off->spring ? 0.0 : def->spring_time;
+  def->stiffness = off->spring ? 0.0 : def->stiffness;
+  def->damping = off->damper ? 0.0 : def->damping;
+  return SAP_STATUS_OK;
+}
+
 sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int32_t body,
                               const sap_body_def* body_def) {
   sap_joint_def def = sap_joint_def_default();
-  double range[2] = {def.lower, def.upper};
-  sap_status status;
-  if (sap_xml_is(item->node, "freejoint")) {  // takes no defaults
+  sap_mjcf_joint joint = {.node = item->node,
+                          .space = item->scope.space,
+                          .range = {-(double)INFINITY, (double)INFINITY}};
+  if (sap_xml_is(item->node, "freejoint")) {  // has no defaults
     def.type = SAP_JOINT_FREE;
-    status = SAP_STATUS_OK;
   } else {
-    status = read_joint(r, item, &def, range);
+    SAP_TRY(read_joint(r, item, &def, joint.range));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def.name);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mjcf_full_name(r, item->scope.space, sap_xml_get(item->node, "name"), &def.name));
   if (def.type == SAP_JOINT_FREE && body_def->parent != 0) {
-    return sap_xml_fail(item->node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "only a body of the world can move freely");
+    return sap_xml_syntax(item->node, NULL, r->error, "only a body of the world can move freely");
   }
   def.body = body;
+  joint.type = def.type;
   int32_t id = -1;
-  sap_joint_def added = def;
-  if (r->disabled.limit) {
-    added.lower = -(double)INFINITY;
-    added.upper = (double)INFINITY;
-  }
-  added.friction_loss = r->disabled.frictionloss ? 0.0 : def.friction_loss;
-  if (r->disabled.spring != r->disabled.damper && added.spring_time > 0.0) {
-    return sap_xml_fail(item->node, NULL, SAP_STATUS_UNSUPPORTED, r->error,
-                        "springdamper where only springs or only dampers are disabled");
-  }
-  added.spring_time = r->disabled.spring ? 0.0 : def.spring_time;
-  added.stiffness = r->disabled.spring ? 0.0 : def.stiffness;
-  added.damping = r->disabled.damper ? 0.0 : def.damping;
-  status = sap_xml_locate(item->node, sap_builder_add_joint(r->builder, &added, &id, r->error),
-                          r->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const sap_mjcf_joint joint = {.node = item->node,
-                                .space = item->scope.space,
-                                .type = def.type,
-                                .range = {range[0], range[1]}};
-  return remember(r, id, &def, &joint, body_def);
+  SAP_TRY(apply_flags(r, item->node, &def));
+  SAP_TRY(
+      sap_xml_locate(item->node, sap_builder_add_joint(r->builder, &def, &id, r->error), r->error));
+  return remember_joint(r, id, &def, &joint, body_def);
 }

@@ -1,18 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <mesh>: file or vertices in the XML; refpos, refquat and scale as MuJoCo applies them:
-// x' = scale R' (x - refpos), R of refquat.
-#include "io/mjcf/mjcf_mesh.h"
-
+// <mesh>: a file, or vertices in the XML. refpos, refquat (rotation R) and scale apply as in MuJoCo:
+//   x' = scale R' (x - refpos)
+//
+// Primitives with a mesh are fitted to it, as MuJoCo does. Their frame is that of the mesh's
+// principal axes, the largest moment about x, at its centre of mass. b are the half sides of the
+// box that has the mesh's mass and moments:
+//   b_x^2 = 3/2 (I_y + I_z - I_x)/m
+//   box, ellipsoid   b
+//   sphere           mean of b
+//   cylinder         (b_x + b_y)/2, b_z
+//   capsule          (b_x + b_y)/2, b_z less half the radius
+// With fitaabb, b is half of the mesh's extent along these axes, and the centre is its middle:
+//   box, ellipsoid   b
+//   sphere           max b
+//   cylinder         max(b_x, b_y), b_z
+//   capsule          max(b_x, b_y), b_z less the radius
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf_instance.h"
-#include "io/xml/number.h"
+#include "io/mjcf/mjcf_geom.h"
 #include "io/xml/schema.h"
+#include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 
-void sap_mjcf_meshes_clear(sap_mjcf_reader* r) {
+typedef struct sap_mjcf_mesh {
+  const sap_xml_node* asset;
+  const sap_mjcf_model* model;
+  sap_mesh_def def;  // empty until it is read; its arrays are owned; the name is full
+  sap_mesh_solid solid;
+  bool unsupported;  // the file's format; a warning was given
+  int32_t id;        // the builder's, -1: none yet
+} sap_mjcf_mesh;
+
+void sap_mjcf_clear_meshes(sap_mjcf_reader* r) {
   for (int32_t i = 0; i < r->mesh_count; ++i) {
     sap_free((double*)r->meshes[i].def.vertices);
     sap_free((int32_t*)r->meshes[i].def.faces);
@@ -21,39 +42,39 @@ void sap_mjcf_meshes_clear(sap_mjcf_reader* r) {
   sap_mesh_files_clear(&r->mesh_files);
 }
 
-// Length of the file's name without folder and extension.
-static size_t stem(const char* file, const char** start) {
+// --- names and paths ----------------------------------------------------------------------------
+
+// Returns the length of the file's name without folder and extension.
+static size_t find_stem(const char* file, const char** start) {
   const char* slash = strrchr(file, '/');
   *start = slash != NULL ? slash + 1 : file;
   const char* dot = strrchr(*start, '.');
   return dot != NULL ? (size_t)(dot - *start) : strlen(*start);
 }
 
+// A mesh without a name is called by its file.
 static bool has_name(const sap_xml_node* asset, const char* name) {
   const char* own = sap_xml_get(asset, "name");
   const char* file = sap_xml_get(asset, "file");
-  if (own != NULL) {
-    return strcmp(own, name) == 0;
+  if (own != NULL || file == NULL) {
+    return own != NULL && strcmp(own, name) == 0;
   }
   const char* start;
-  const size_t length = file != NULL ? stem(file, &start) : 0;
-  return file != NULL && strlen(name) == length && strncmp(start, name, length) == 0;
+  const size_t length = find_stem(file, &start);
+  return strlen(name) == length && strncmp(start, name, length) == 0;
 }
 
 static const sap_xml_node* find_asset(const sap_mjcf_model* model, const char* name) {
-  for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
-    const sap_xml_node* n = sap_xml_is(s, "asset") ? s->first_child : NULL;
-    for (; n != NULL; n = n->next) {
-      if (sap_xml_is(n, "mesh") && has_name(n, name)) {
-        return n;
-      }
-    }
+  const sap_xml_node* n = sap_xml_next(model->root, "asset", NULL);
+  while (n != NULL && !(sap_xml_is(n, "mesh") && has_name(n, name))) {
+    n = sap_xml_next(model->root, "asset", n);
   }
-  return NULL;
+  return n;
 }
 
-// The model's folder, meshdir (or assetdir), the file; a file with a root stands alone.
-static const char* file_path(sap_mjcf_reader* r, const sap_mjcf_model* model, const char* file) {
+// The model's folder, meshdir (or assetdir), the file; an absolute path is used alone.
+static sap_status find_path(sap_mjcf_reader* r, const sap_mjcf_model* model, const char* file,
+                            const char** path) {
   const char *folder = NULL, *start = file;
   bool strip = false;
   for (const sap_xml_node* s = model->root->first_child; s != NULL; s = s->next) {
@@ -66,15 +87,16 @@ static const char* file_path(sap_mjcf_reader* r, const sap_mjcf_model* model, co
     }
   }
   if (strip) {
-    (void)stem(file, &start);
+    (void)find_stem(file, &start);
   }
-  if (folder == NULL || folder[0] == '\0' || start[0] == '/') {
-    return sap_mjcf_sibling(r->store, model->root->file, start);
+  if (folder != NULL && folder[0] != '\0' && start[0] != '/') {
+    const bool slash = folder[strlen(folder) - 1] == '/';
+    SAP_TRY(sap_xml_join(r->store, folder, slash ? "" : "/", start, &start, r->error));
   }
-  const bool slash = folder[strlen(folder) - 1] == '/';
-  const char* inner = sap_xml_join(r->store, folder, slash ? "" : "/", start);
-  return inner != NULL ? sap_mjcf_sibling(r->store, model->root->file, inner) : NULL;
+  return sap_xml_sibling(r->store, model->root->file, start, path, r->error);
 }
+
+// --- reading ------------------------------------------------------------------------------------
 
 static sap_status copy_data(sap_mjcf_reader* r, const sap_mesh_data* data, sap_mesh_def* def) {
   double* vertices = sap_allocate(3 * (size_t)data->vertex_count, sizeof *vertices);
@@ -93,21 +115,26 @@ static sap_status copy_data(sap_mjcf_reader* r, const sap_mesh_data* data, sap_m
   return SAP_STATUS_OK;
 }
 
-static sap_status from_file(sap_mjcf_reader* r, const sap_mjcf_model* model,
-                            const sap_xml_node* asset, sap_mesh_def* def) {
-  const char* path = file_path(r, model, sap_xml_get(asset, "file"));
+static sap_status read_file(sap_mjcf_reader* r, sap_mjcf_mesh* mesh) {
+  const char *file = sap_xml_get(mesh->asset, "file"), *path;
+  const char* why = sap_mesh_unsupported(file);
   const sap_mesh_data* data;
-  if (path == NULL) {
-    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  if (why != NULL) {
+    if (!mesh->unsupported) {
+      SAP_TRY(sap_scene_unsupported(r->options, mesh->asset, "file", why, r->error));
+    }
+    mesh->unsupported = true;
+    return SAP_STATUS_UNSUPPORTED;
   }
-  const sap_status status = sap_mesh_files_read(&r->mesh_files, path, &data, r->error);
-  return status == SAP_STATUS_OK ? copy_data(r, data, def)
-                                 : sap_xml_locate(asset, status, r->error);
+  SAP_TRY(find_path(r, mesh->model, file, &path));
+  SAP_TRY(sap_xml_locate(mesh->asset, sap_mesh_files_read(&r->mesh_files, path, &data, r->error),
+                         r->error));
+  return copy_data(r, data, &mesh->def);
 }
 
-// As many numbers as there are, a multiple of three.
-static sap_status read_list(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
-                            double** values, int32_t* count) {
+// Reads all numbers of an attribute; their count must be a multiple of three.
+static sap_status read_triples(sap_mjcf_reader* r, const sap_xml_node* node, const char* attribute,
+                               double** values, int32_t* count) {
   const int32_t words = sap_xml_word_count(node, attribute);
   *values = sap_allocate((size_t)words, sizeof **values);
   *count = words / 3;
@@ -115,62 +142,57 @@ static sap_status read_list(sap_mjcf_reader* r, const sap_xml_node* node, const 
     return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
   }
   if (words % 3 != 0) {
-    return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error,
-                        "has %d numbers, must be a multiple of 3", (int)words);
+    return sap_xml_syntax(node, attribute, r->error, "has %d numbers, must be a multiple of 3",
+                          (int)words);
   }
   return sap_xml_numbers(node, attribute, words, words, *values, NULL, r->error);
 }
 
-static sap_status read_faces(sap_mjcf_reader* r, const sap_xml_node* asset, sap_mesh_def* def) {
-  double* values = NULL;
-  sap_status status = read_list(r, asset, "face", &values, &def->face_count);
+static sap_status convert_faces(sap_mjcf_reader* r, const sap_xml_node* asset, const double* values,
+                                sap_mesh_def* def) {
   int32_t* faces = sap_allocate(3 * (size_t)def->face_count, sizeof *faces);
   def->faces = faces;
-  if (status == SAP_STATUS_OK && faces == NULL) {
-    status = sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  if (faces == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
   }
-  for (int32_t i = 0; i < 3 * def->face_count && status == SAP_STATUS_OK; ++i) {
+  for (int32_t i = 0; i < 3 * def->face_count; ++i) {
     if (!(values[i] >= 0.0 && values[i] < (double)def->vertex_count) ||
         values[i] != floor(values[i])) {
-      status = sap_xml_fail(asset, "face", SAP_STATUS_SYNTAX, r->error,
-                            "%g is not the number of a vertex", values[i]);
-    } else {
-      faces[i] = (int32_t)values[i];
+      return sap_xml_syntax(asset, "face", r->error, "%g is not the number of a vertex", values[i]);
     }
+    faces[i] = (int32_t)values[i];
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_attributes(sap_mjcf_reader* r, const sap_xml_node* asset,
+                                  sap_mesh_def* def) {
+  double *vertices = NULL, *values = NULL;
+  const sap_status read = read_triples(r, asset, "vertex", &vertices, &def->vertex_count);
+  def->vertices = vertices;
+  SAP_TRY(read);
+  if (sap_xml_get(asset, "face") == NULL) {
+    return SAP_STATUS_OK;
+  }
+  sap_status status = read_triples(r, asset, "face", &values, &def->face_count);
+  if (status == SAP_STATUS_OK) {
+    status = convert_faces(r, asset, values, def);
   }
   sap_free(values);
   return status;
 }
 
-static sap_status from_attributes(sap_mjcf_reader* r, const sap_xml_node* asset,
-                                  sap_mesh_def* def) {
-  double* vertices = NULL;
-  const sap_status status = read_list(r, asset, "vertex", &vertices, &def->vertex_count);
-  def->vertices = vertices;
-  return status == SAP_STATUS_OK && sap_xml_get(asset, "face") != NULL ? read_faces(r, asset, def)
-                                                                       : status;
-}
-
-static sap_status transform(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_mesh_def* def) {
+static sap_status transform_mesh(const sap_mjcf_sources* s, sap_mesh_def* def) {
   double p[3] = {0.0, 0.0, 0.0}, q[4] = {1.0, 0.0, 0.0, 0.0}, scale[3] = {1.0, 1.0, 1.0};
-  sap_status status = sap_mjcf_numbers(r, s, "refpos", (const int32_t[]){3, 3}, p, NULL);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_numbers(r, s, "refquat", (const int32_t[]){4, 4}, q, NULL);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_numbers(r, s, "scale", (const int32_t[]){3, 3}, scale, NULL);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mjcf_numbers(s, "refpos", 3, 3, p, NULL));
+  SAP_TRY(sap_mjcf_numbers(s, "refquat", 4, 4, q, NULL));
+  SAP_TRY(sap_mjcf_numbers(s, "scale", 3, 3, scale, NULL));
   if (!sap_quaternion_normalize(q)) {
-    return sap_xml_fail(sap_mjcf_source(s, "refquat"), "refquat", SAP_STATUS_SYNTAX, r->error,
-                        "the quaternion is zero");
+    return sap_mjcf_refuse(s, "refquat", "the quaternion is zero");
   }
   const double handed = scale[0] * scale[1] * scale[2];
   if (!(fabs(handed) > 0.0) || !isfinite(handed)) {
-    return sap_xml_fail(sap_mjcf_source(s, "scale"), "scale", SAP_STATUS_SYNTAX, r->error,
-                        "must not be zero");
+    return sap_mjcf_refuse(s, "scale", "must not be zero");
   }
   double* vertices = (double*)def->vertices;
   int32_t* faces = (int32_t*)def->faces;
@@ -191,73 +213,151 @@ static sap_status transform(sap_mjcf_reader* r, const sap_mjcf_sources* s, sap_m
   return SAP_STATUS_OK;
 }
 
+// Reads the mesh; once.
 static sap_status read_mesh(sap_mjcf_reader* r, sap_mjcf_mesh* mesh) {
   static const sap_mesh_solid solids[] = {SAP_MESH_LEGACY, SAP_MESH_EXACT, SAP_MESH_CONVEX,
                                           SAP_MESH_SHELL};
-  const sap_mjcf_scope own = {.model = mesh->model, .child_class = -1};
+  const sap_mjcf_scope scope = {.model = mesh->model, .child_class = -1};
   const sap_xml_node* asset = mesh->asset;
   sap_mjcf_sources s;
   int32_t solid = 0;
-  sap_status status = sap_mjcf_find_sources(r, asset, "mesh", &own, &s);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mjcf_choice(r, &s, "inertia", "legacy exact convex shell", &solid);
+  if (mesh->def.vertices != NULL) {
+    return SAP_STATUS_OK;
   }
+  SAP_TRY(sap_mjcf_find_sources(r, asset, "mesh", &scope, &s));
+  SAP_TRY(sap_mjcf_choice(&s, "inertia", "legacy exact convex shell", &solid));
   mesh->solid = solids[solid];
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
   if (sap_xml_get(asset, "file") != NULL) {
-    status = from_file(r, mesh->model, asset, &mesh->def);
+    SAP_TRY(read_file(r, mesh));
   } else if (sap_xml_get(asset, "vertex") != NULL) {
-    status = from_attributes(r, asset, &mesh->def);
+    SAP_TRY(read_attributes(r, asset, &mesh->def));
   } else {
-    status = sap_xml_fail(asset, NULL, SAP_STATUS_SYNTAX, r->error, "must have a file or vertices");
+    return sap_xml_syntax(asset, NULL, r->error, "must have a file or vertices");
   }
-  return status == SAP_STATUS_OK ? transform(r, &s, &mesh->def) : status;
+  return transform_mesh(&s, &mesh->def);
 }
 
 sap_status sap_mjcf_mesh_find(sap_mjcf_reader* r, const sap_mjcf_scope* scope,
-                              const sap_xml_node* node, const char* name, int32_t* index) {
+                              const sap_xml_node* node, int32_t* index) {
+  const char* name = sap_xml_get(node, "mesh");
   const sap_xml_node* asset = find_asset(scope->model, name);
   if (asset == NULL) {
-    return sap_xml_fail(node, "mesh", SAP_STATUS_SYNTAX, r->error, "no <asset><mesh> of that name");
+    return sap_xml_syntax(node, "mesh", r->error, "no <asset><mesh> of that name");
   }
   for (*index = 0; *index < r->mesh_count; ++*index) {
     if (r->meshes[*index].asset == asset) {
       return SAP_STATUS_OK;
     }
   }
-  sap_status status = SAP_GROW(&r->meshes, &r->mesh_capacity, r->mesh_count + 1, r->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];  // cleared with the reader, whatever comes
-  *mesh = (sap_mjcf_mesh){.asset = asset, .id = -1, .def = sap_mesh_def_default()};
+  SAP_TRY(SAP_GROW(&r->meshes, &r->mesh_capacity, r->mesh_count + 1, r->error));
+  sap_mjcf_mesh* mesh = &r->meshes[r->mesh_count++];
+  *mesh = (sap_mjcf_mesh){
+      .asset = asset, .model = scope->model, .def = sap_mesh_def_default(), .id = -1};
   int32_t space = scope->space;
   while (!r->spaces[space].is_model) {
     space = r->spaces[space].parent;
   }
-  status = sap_mjcf_full_name(r, space, name, &mesh->def.name);
-  mesh->model = scope->model;
-  return status;
+  return sap_mjcf_full_name(r, space, name, &mesh->def.name);
 }
 
 sap_status sap_mjcf_mesh_mass(sap_mjcf_reader* r, int32_t index, sap_mesh_mass* out) {
   sap_mjcf_mesh* mesh = &r->meshes[index];
-  const sap_status status = mesh->def.vertices == NULL ? read_mesh(r, mesh) : SAP_STATUS_OK;
-  return status == SAP_STATUS_OK
-             ? sap_xml_locate(mesh->asset,
-                              sap_mesh_def_mass(&mesh->def, mesh->solid, out, r->error), r->error)
-             : status;
+  SAP_TRY(read_mesh(r, mesh));
+  return sap_xml_locate(mesh->asset, sap_mesh_def_mass(&mesh->def, mesh->solid, out, r->error),
+                        r->error);
 }
 
 sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id) {
   sap_mjcf_mesh* mesh = &r->meshes[index];
-  sap_status status = mesh->def.vertices == NULL ? read_mesh(r, mesh) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK && mesh->id < 0) {
-    status = sap_xml_locate(
-        mesh->asset, sap_builder_add_mesh(r->builder, &mesh->def, &mesh->id, r->error), r->error);
+  SAP_TRY(read_mesh(r, mesh));
+  if (mesh->id < 0) {
+    SAP_TRY(sap_xml_locate(
+        mesh->asset, sap_builder_add_mesh(r->builder, &mesh->def, &mesh->id, r->error), r->error));
   }
   *id = mesh->id;
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// --- fitted primitives --------------------------------------------------------------------------
+
+// axes: principal axes of the mesh as columns, right-handed; b: half sides of the box.
+static void fit_to_inertia(const sap_mesh_mass* mass, double axes[9], double b[3]) {
+  double e[3], V[9];
+  sap_symmetric3_eigen(mass->inertia, e, V);
+  for (int k = 0; k < 3; ++k) {  // from the largest
+    memcpy(axes + 3 * k, V + 3 * (2 - k), 3 * sizeof *axes);
+    b[k] = sqrt(1.5 * fmax(e[0] + e[1] + e[2] - 2.0 * e[2 - k], 0.0) / mass->volume);
+  }
+  double handed[3];
+  sap_v3_cross(handed, axes, axes + 3);
+  if (sap_v3_dot(handed, axes + 6) < 0.0) {
+    sap_v3_scale(axes + 6, axes + 6, -1.0);
+  }
+}
+
+// b: half of the mesh's extent along the axes; center: its middle.
+static void fit_to_extent(const sap_mesh_def* mesh, const double axes[9], double center[3],
+                          double b[3]) {
+  double middle[3];
+  for (int k = 0; k < 3; ++k) {
+    double low = (double)INFINITY, high = -(double)INFINITY;
+    for (int32_t i = 0; i < mesh->vertex_count; ++i) {
+      const double x = sap_v3_dot(axes + 3 * k, mesh->vertices + 3 * (size_t)i);
+      low = fmin(low, x);
+      high = fmax(high, x);
+    }
+    b[k] = 0.5 * (high - low);
+    middle[k] = 0.5 * (high + low);
+  }
+  sap_m3_mul_v3(center, axes, middle);
+}
+
+static void set_size(sap_shape_type type, bool extent, const double b[3], double size[3]) {
+  const double radius = extent ? fmax(b[0], b[1]) : 0.5 * (b[0] + b[1]);
+  switch (type) {
+    case SAP_SHAPE_SPHERE:
+      size[0] = extent ? fmax(radius, b[2]) : (b[0] + b[1] + b[2]) / 3.0;
+      break;
+    case SAP_SHAPE_CAPSULE:
+      size[0] = radius;
+      size[1] = fmax(b[2] - (extent ? radius : 0.5 * radius), 0.0);
+      break;
+    case SAP_SHAPE_CYLINDER:
+      size[0] = radius;
+      size[1] = b[2];
+      break;
+    default:
+      memcpy(size, b, 3 * sizeof *size);
+      break;
+  }
+}
+
+sap_status sap_mjcf_fit(const sap_mjcf_sources* s, const sap_mjcf_item* item, int32_t mesh,
+                        sap_shape_def* def) {
+  sap_mesh_mass mass;
+  double axes[9], b[3], center[3], scale = 1.0;
+  SAP_TRY(sap_mjcf_numbers(s, "fitscale", 1, 1, &scale, NULL));
+  SAP_TRY(sap_mjcf_mesh_mass(s->r, mesh, &mass));
+  const bool extent = s->model->compiler.fit_span;
+  fit_to_inertia(&mass, axes, b);
+  sap_v3_copy(center, mass.center);
+  if (extent) {
+    fit_to_extent(&s->r->meshes[mesh].def, axes, center, b);
+  }
+  sap_v3_scale(b, b, scale);
+  set_size(def->type, extent, b, def->size);
+  const int count = def->type == SAP_SHAPE_SPHERE ? 1 : def->type < SAP_SHAPE_BOX ? 2 : 3;
+  for (int k = 0; k < count; ++k) {
+    if (!(def->size[k] > 0.0)) {
+      return sap_xml_syntax(item->node, "mesh", s->r->error,
+                            "fitted to the mesh, size %d is %g, must be > 0", k + 1, def->size[k]);
+    }
+  }
+  double turn[4], p[3], q[4];
+  sap_quaternion_place(p, def->p_BS, def->q_BS, center);
+  sap_v3_copy(def->p_BS, p);
+  sap_quaternion_from_rotation(turn, axes);
+  sap_quaternion_multiply(q, def->q_BS, turn);
+  memcpy(def->q_BS, q, sizeof q);
+  return SAP_STATUS_OK;
 }

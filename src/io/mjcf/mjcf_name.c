@@ -3,6 +3,35 @@
 
 #include <string.h>
 
+#include "core/memory.h"
+
+// The names that an element holds.
+typedef struct name_list {
+  const char* attribute[SAP_MJCF_MAX_NAMES];
+  const char* name[SAP_MJCF_MAX_NAMES];
+  int32_t count;
+} name_list;
+
+// The elements of a name list in a space, or in a space around it up to its model's.
+typedef struct found_names {
+  bool any_here;        // one of them lies in the space itself
+  const char* missing;  // one that is not found, NULL: all are found
+  int32_t ids[SAP_MJCF_MAX_NAMES];
+} found_names;
+
+// An element in a space.
+typedef struct instance {
+  const sap_xml_node* node;
+  int32_t space;
+} instance;
+
+typedef struct instance_list {
+  instance* list;
+  int32_t count, capacity;
+} instance_list;
+
+// --- names in a space ---------------------------------------------------------------------------
+
 static const sap_name_map* names_of(const sap_mjcf_reader* r, const char* attribute) {
   const struct {
     const char* start;
@@ -12,12 +41,12 @@ static const sap_name_map* names_of(const sap_mjcf_reader* r, const char* attrib
                {"geom", &r->geom_names},     {"obstacle", &r->obstacle_names}};
   size_t i = 0;
   while (strncmp(attribute, kinds[i].start, strlen(kinds[i].start)) != 0) {
-    ++i;  // every attribute of sap_mjcf_list_names begins with one of them
+    ++i;  // every attribute of list_names begins with one of them
   }
   return kinds[i].names;
 }
 
-// Where the element of that full name stands.
+// Returns the space of the element with that full name.
 static int32_t space_of(const sap_mjcf_reader* r, const sap_name_map* names, const char* full,
                         int32_t id) {
   if (names == &r->joint_names) {
@@ -42,100 +71,213 @@ static bool is_around(const sap_mjcf_reader* r, int32_t outer, int32_t inner) {
   return inner == outer;
 }
 
-// Id of the element that is called `name` in the file, in exactly this space; -1.
+// Finds the element that is called `name` in the file in exactly this space; -1 without one.
 static sap_status find_in_space(sap_mjcf_reader* r, int32_t space, const sap_name_map* names,
                                 const char* name, int32_t* id) {
-  const char* full = NULL;
+  const char* full;
   *id = -1;
   if (name[0] == '\0') {
     return SAP_STATUS_OK;
   }
-  const sap_status status = sap_mjcf_full_name(r, space, name, &full);
-  if (status == SAP_STATUS_OK) {
-    *id = sap_name_map_find(names, full);
-  }
-  // Copies of two replicates may have the same suffix, and what is outside a name that ends so.
+  SAP_TRY(sap_mjcf_full_name(r, space, name, &full));
+  *id = sap_name_map_find(names, full);
+  // Copies of two replicates may have the same suffix, and a name outside may end with it.
   if (*id != -1 && !is_around(r, space, space_of(r, names, full, *id))) {
     *id = -1;
   }
   if (*id < 0 && names == &r->body_names && strcmp(name, "world") == 0) {
     *id = 0;  // the world has no prefix
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// In the space or one around it, up to its model's.
 static sap_status find_around(sap_mjcf_reader* r, int32_t space, const sap_name_map* names,
                               const char* name, int32_t* id) {
   for (;;) {
-    const sap_status status = find_in_space(r, space, names, name, id);
-    if (status != SAP_STATUS_OK || *id != -1 || r->spaces[space].is_model) {
-      return status;
+    SAP_TRY(find_in_space(r, space, names, name, id));
+    if (*id != -1 || r->spaces[space].is_model) {
+      return SAP_STATUS_OK;
     }
     space = r->spaces[space].parent;
   }
 }
 
-sap_status sap_mjcf_list_names(sap_mjcf_reader* r, const sap_xml_node* node, sap_mjcf_names* out) {
+static void add_name(name_list* out, const char* kind, const char* name) {
+  if (name != NULL) {
+    out->attribute[out->count] = kind;
+    out->name[out->count++] = name;
+  }
+}
+
+// UNSUPPORTED: too many.
+static sap_status list_names(sap_mjcf_reader* r, const sap_xml_node* node, name_list* out) {
   static const char* const attributes[] = {"body",   "body1",  "body2",  "joint",   "jointinparent",
                                            "joint1", "joint2", "tendon", "tendon1", "tendon2",
                                            "site1",  "site2",  "geom1",  "geom2"};
   static const char* const sites[] = {"cranksite", "slidersite", "site", "refsite"};
-  out->count = 0;
-  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
-    const char* name = sap_xml_get(node, attributes[i]);
-    if (name != NULL) {
-      out->attribute[out->count] = attributes[i];
-      out->name[out->count++] = name;
-    }
-  }
-  for (size_t i = 0; i < sizeof sites / sizeof *sites; ++i) {
-    const char* name = sap_xml_get(node, sites[i]);
-    if (name != NULL) {
-      out->attribute[out->count] = "site";
-      out->name[out->count++] = name;
-    }
-  }
-  // What tendons go through and round.
+  // Elements of a tendon's path.
   static const struct {
     const char *element, *attribute, *kind;
   } inside[] = {{"site", "site", "site"},
                 {"joint", "joint", "joint"},
                 {"geom", "geom", "obstacle"},
                 {"geom", "sidesite", "site"}};
+  out->count = 0;
+  for (size_t i = 0; i < sizeof attributes / sizeof *attributes; ++i) {
+    add_name(out, attributes[i], sap_xml_get(node, attributes[i]));
+  }
+  for (size_t i = 0; i < sizeof sites / sizeof *sites; ++i) {
+    add_name(out, "site", sap_xml_get(node, sites[i]));
+  }
   for (const sap_xml_node* c = node->first_child; c != NULL; c = c->next) {
     for (size_t i = 0; i < sizeof inside / sizeof *inside; ++i) {
-      const char* name =
-          sap_xml_is(c, inside[i].element) ? sap_xml_get(c, inside[i].attribute) : NULL;
-      if (name == NULL) {
-        continue;
-      }
-      if (out->count == SAP_MJCF_MAX_NAMES) {
+      const bool is = sap_xml_is(c, inside[i].element);
+      const char* name = is ? sap_xml_get(c, inside[i].attribute) : NULL;
+      if (name != NULL && out->count == SAP_MJCF_MAX_NAMES) {
         return sap_xml_fail(node, NULL, SAP_STATUS_UNSUPPORTED, r->error, "more than %d names",
                             SAP_MJCF_MAX_NAMES);
       }
-      out->attribute[out->count] = inside[i].kind;
-      out->name[out->count++] = name;
+      add_name(out, inside[i].kind, name);
     }
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_mjcf_find_names(sap_mjcf_reader* r, int32_t space, const sap_mjcf_names* names,
-                               sap_mjcf_found* out) {
-  *out = (sap_mjcf_found){0};
+static sap_status find_names(sap_mjcf_reader* r, int32_t space, const name_list* names,
+                             found_names* out) {
+  *out = (found_names){0};
   for (int32_t i = 0; i < names->count; ++i) {
     const sap_name_map* map = names_of(r, names->attribute[i]);
     int32_t here;
-    sap_status status = find_in_space(r, space, map, names->name[i], &here);
-    if (status == SAP_STATUS_OK) {
-      status = find_around(r, space, map, names->name[i], &out->ids[i]);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(find_in_space(r, space, map, names->name[i], &here));
+    SAP_TRY(find_around(r, space, map, names->name[i], &out->ids[i]));
     out->any_here = out->any_here || here != -1;
     out->missing = out->ids[i] == -1 ? names->name[i] : out->missing;
   }
   return SAP_STATUS_OK;
+}
+
+// --- instances ----------------------------------------------------------------------------------
+
+static int32_t model_space(const sap_mjcf_reader* r, int32_t space) {
+  while (!r->spaces[space].is_model) {
+    space = r->spaces[space].parent;
+  }
+  return space;
+}
+
+static sap_status add_instance(sap_mjcf_reader* r, instance_list* all, const sap_xml_node* node,
+                               int32_t space) {
+  SAP_TRY(SAP_GROW(&all->list, &all->capacity, all->count + 1, r->error));
+  all->list[all->count++] = (instance){.node = node, .space = space};
+  return SAP_STATUS_OK;
+}
+
+// Adds the element for every space of the model at `space` in which it exists. marks: scratch, one
+// per space.
+static sap_status add_instances(sap_mjcf_reader* r, instance_list* all, const sap_xml_node* node,
+                                int32_t space, char* marks) {
+  enum { HERE = 1, INNER = 2 };
+  name_list names;
+  found_names found = {0};
+  const char* missing = NULL;
+  bool any = false;
+  SAP_TRY(list_names(r, node, &names));
+  if (names.count == 0) {
+    return add_instance(r, all, node, space);
+  }
+  memset(marks, 0, (size_t)r->space_count);
+  for (int32_t i = space; i < r->space_count; ++i) {
+    if (model_space(r, i) != space) {
+      continue;
+    }
+    SAP_TRY(find_names(r, i, &names, &found));
+    missing = missing == NULL || i == space ? found.missing : missing;
+    if (found.any_here) {
+      marks[i] |= HERE;
+      for (int32_t p = i; p != space;) {
+        p = r->spaces[p].parent;
+        marks[p] |= INNER;
+      }
+    }
+  }
+  for (int32_t i = space; i < r->space_count; ++i) {
+    if (marks[i] != HERE) {
+      continue;
+    }
+    SAP_TRY(find_names(r, i, &names, &found));
+    if (found.missing == NULL) {
+      any = true;
+      SAP_TRY(add_instance(r, all, node, i));
+    } else {
+      missing = found.missing;
+    }
+  }
+  return any || space != 0 ? SAP_STATUS_OK
+                           : sap_xml_syntax(node, NULL, r->error, "unknown name '%.100s'",
+                                            missing != NULL ? missing : names.name[0]);
+}
+
+// Adds the elements in one section of every model.
+static sap_status add_elements(sap_mjcf_reader* r, const char* section, const char* elements,
+                               char* marks, instance_list* all) {
+  for (int32_t i = 0; i < r->space_count; ++i) {
+    const sap_xml_node* root = r->spaces[i].model->root;
+    const sap_xml_node* n = r->spaces[i].is_model ? sap_xml_next(root, section, NULL) : NULL;
+    for (; n != NULL; n = sap_xml_next(root, section, n)) {
+      if (elements == NULL || sap_word_index(elements, n->name) >= 0) {
+        SAP_TRY(add_instances(r, all, n, i, marks));
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Sorts by space, stable. Binary insertion keeps the common case, already in order, linear.
+static void sort_by_space(instance_list* all) {
+  for (int32_t i = 1; i < all->count; ++i) {
+    const instance moved = all->list[i];
+    int32_t low = 0, high = i;
+    while (low < high) {
+      const int32_t middle = low + (high - low) / 2;
+      if (all->list[middle].space <= moved.space) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    memmove(all->list + low + 1, all->list + low, (size_t)(i - low) * sizeof *all->list);
+    all->list[low] = moved;
+  }
+}
+
+static sap_status call_adder(sap_mjcf_reader* r, const instance* i, sap_mjcf_adder add) {
+  name_list names;
+  found_names found;
+  SAP_TRY(list_names(r, i->node, &names));
+  SAP_TRY(find_names(r, i->space, &names, &found));
+  sap_mjcf_instance out = {.node = i->node, .space = i->space, .count = names.count};
+  memcpy(out.ids, found.ids, sizeof out.ids);
+  return add(r, &out);
+}
+
+sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const char* elements,
+                                sap_mjcf_adder add) {
+  instance_list all = {0};
+  char* marks = sap_allocate((size_t)r->space_count, 1);
+  sap_status status = marks != NULL ? add_elements(r, section, elements, marks, &all)
+                                    : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  sap_free(marks);
+  sort_by_space(&all);
+  for (int32_t i = 0; i < all.count && status == SAP_STATUS_OK; ++i) {
+    status = call_adder(r, &all.list[i], add);
+  }
+  sap_free(all.list);
+  return status;
+}
+
+sap_status sap_mjcf_instance_sources(sap_mjcf_reader* r, const sap_mjcf_instance* i,
+                                     const char* kind, sap_mjcf_sources* out) {
+  const sap_mjcf_scope scope = {.model = r->spaces[i->space].model, .child_class = -1};
+  return sap_mjcf_find_sources(r, i->node, kind, &scope, out);
 }

@@ -1,27 +1,35 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The names that an element holds of others, and what they mean in each space of names.
+// Elements that name others exist once per copy of the named elements: in each copy of a replicate,
+// for each attachment of a model. An element is left out if one of the named is not attached.
 #ifndef SAP_IO_MJCF_MJCF_NAME_H
 #define SAP_IO_MJCF_MJCF_NAME_H
 
-#include "io/mjcf/mjcf.h"
+#include "io/mjcf/mjcf_attribute.h"
 
 enum { SAP_MJCF_MAX_NAMES = 256 };  // that one element may hold
 
-typedef struct sap_mjcf_names {
-  const char* attribute[SAP_MJCF_MAX_NAMES];
-  const char* name[SAP_MJCF_MAX_NAMES];
+// An element in a space.
+typedef struct sap_mjcf_instance {
+  const sap_xml_node* node;
+  int32_t space;
   int32_t count;
-} sap_mjcf_names;
-// UNSUPPORTED: too many.
-sap_status sap_mjcf_list_names(sap_mjcf_reader* r, const sap_xml_node* node, sap_mjcf_names* out);
+  int32_t ids[SAP_MJCF_MAX_NAMES];  // of the named elements, in the file's order; a geom's may be
+                                    // SAP_MJCF_LEFT_OUT
+} sap_mjcf_instance;
 
-typedef struct sap_mjcf_found {
-  bool any_here;        // one of them lies in the space itself
-  const char* missing;  // one that is nowhere, NULL: all are found
-  int32_t ids[SAP_MJCF_MAX_NAMES];
-} sap_mjcf_found;
-// Each in the space or in one around it, up to its model's.
-sap_status sap_mjcf_find_names(sap_mjcf_reader* r, int32_t space, const sap_mjcf_names* names,
-                               sap_mjcf_found* out);
+typedef sap_status (*sap_mjcf_adder)(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+
+// Calls `add` for every instance of the elements (blank-separated names, NULL: all) in a section
+// of the main file and of all attached models, space by space.
+sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const char* elements,
+                                sap_mjcf_adder add);
+// sap_mjcf_find_sources for an instance.
+sap_status sap_mjcf_instance_sources(sap_mjcf_reader* r, const sap_mjcf_instance* i,
+                                     const char* kind, sap_mjcf_sources* out);
+
+// Adders: mjcf_coupling.c, mjcf_actuator.c.
+sap_status sap_mjcf_add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
+sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* instance);
 
 #endif

@@ -3,56 +3,151 @@
 // welded to the world, or moves freely (options); a root link called "world" is the world.
 #include "io/urdf/urdf.h"
 
-#include "io/xml/edit.h"
-
 #include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
+#include "io/urdf/urdf_reader.h"
+#include "io/xml/edit.h"
 #include "io/xml/schema.h"
 #include "multibody/model/builder.h"
 
+// Armature of joints that move no inertia, if lenient: tips of arms and fingers often come without
+// inertia [kg m^2, kg].
+static const double spare_armature = 1e-4;
+
+// --- the tree of links and joints ---------------------------------------------------------------
+
+static sap_status read_link(sap_urdf_reader* r, const sap_xml_node* node) {
+  sap_urdf_link link = {.node = node, .joint = -1, .children = -1, .body = -1};
+  SAP_TRY(sap_urdf_add_name(r, &r->link_names, node, r->link_count, &link.name));
+  SAP_TRY(SAP_GROW(&r->links, &r->link_capacity, r->link_count + 1, r->error));
+  r->links[r->link_count++] = link;
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_end(sap_urdf_reader* r, const sap_xml_node* joint, const char* which,
+                           int32_t* link) {
+  const sap_xml_node* node;
+  SAP_TRY(sap_urdf_child(r, joint, which, &node));
+  if (node == NULL || sap_xml_get(node, "link") == NULL) {
+    return sap_xml_syntax(joint, NULL, r->error, "has no <%s link=...>", which);
+  }
+  return sap_urdf_find(r, &r->link_names, node, "link", "link", link);
+}
+
+static sap_status read_joint(sap_urdf_reader* r, const sap_xml_node* node) {
+  sap_urdf_joint joint = {.node = node, .next = -1, .id = -1};
+  SAP_TRY(sap_urdf_add_name(r, &r->joint_names, node, r->joint_count, &joint.name));
+  SAP_TRY(read_end(r, node, "parent", &joint.parent));
+  SAP_TRY(read_end(r, node, "child", &joint.child));
+  sap_urdf_link* child = &r->links[joint.child];
+  if (child->joint >= 0) {
+    return sap_xml_syntax(node, "name", r->error,
+                          "link '%.60s' is already the child of joint '%.60s': close loops by "
+                          "<loop_joint> or <drake:ball_constraint>",
+                          child->name, r->joints[child->joint].name);
+  }
+  SAP_TRY(SAP_GROW(&r->joints, &r->joint_capacity, r->joint_count + 1, r->error));
+  child->joint = r->joint_count;
+  r->joints[r->joint_count++] = joint;
+  return SAP_STATUS_OK;
+}
+
+// Finds the only link that no joint moves.
+static sap_status find_root(sap_urdf_reader* r, const sap_xml_node* robot, int32_t* root) {
+  *root = -1;
+  for (int32_t i = 0; i < r->link_count; ++i) {
+    if (r->links[i].joint >= 0) {
+      continue;
+    }
+    if (*root >= 0) {
+      return sap_xml_syntax(r->links[i].node, "name", r->error,
+                            "a second root: no joint moves it, nor link '%.60s'",
+                            r->links[*root].name);
+    }
+    *root = i;
+  }
+  if (*root >= 0) {
+    return SAP_STATUS_OK;
+  }
+  return sap_xml_syntax(
+      robot, NULL, r->error,
+      r->link_count == 0 ? "has no links" : "has no root link: the joints form a cycle");
+}
+
+// With one root, a link that does not lead to the root lies on or behind a cycle.
+static sap_status check_cycles(sap_urdf_reader* r, int32_t root) {
+  for (int32_t i = 0; i < r->link_count; ++i) {
+    int32_t link = i;
+    for (int32_t steps = 0; link != root; ++steps) {
+      if (steps > r->link_count) {
+        return sap_xml_syntax(r->links[i].node, "name", r->error,
+                              "the joints above this link form a cycle");
+      }
+      link = r->joints[r->links[link].joint].parent;
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_tree(sap_urdf_reader* r, const sap_xml_node* robot, int32_t* root) {
+  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
+    SAP_TRY(sap_xml_is(n, "link") ? read_link(r, n) : SAP_STATUS_OK);
+  }
+  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
+    const bool is_joint = sap_xml_is(n, "joint") || sap_xml_is(n, "drake:joint");
+    SAP_TRY(is_joint ? read_joint(r, n) : SAP_STATUS_OK);
+  }
+  SAP_TRY(find_root(r, robot, root));
+  SAP_TRY(check_cycles(r, *root));
+  for (int32_t i = r->joint_count - 1; i >= 0; --i) {
+    sap_urdf_joint* joint = &r->joints[i];
+    joint->next = r->links[joint->parent].children;
+    r->links[joint->parent].children = i;
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- bodies -------------------------------------------------------------------------------------
+
 static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def* def) {
   def->name = link->name;
-  sap_status status = sap_urdf_inertial(r, link, def);
-  if (status == SAP_STATUS_OK) {
-    status = sap_xml_locate(link->node,
-                            sap_builder_add_body(r->builder, def, &link->body, r->error), r->error);
-  }
-  return status;
+  SAP_TRY(sap_urdf_inertial(r, link, def));
+  return sap_xml_locate(link->node, sap_builder_add_body(r->builder, def, &link->body, r->error),
+                        r->error);
 }
 
 static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
+  link->is_static = true;
   if (strcmp(link->name, "world") == 0) {
     link->body = 0;
-    link->is_static = true;
     return sap_urdf_shapes(r, link);
   }
   sap_body_def def = sap_body_def_default();
-  link->is_static = !r->options->floating_base;
-  sap_status status = add_body(r, link, &def);
-  if (status == SAP_STATUS_OK && r->options->floating_base) {
+  SAP_TRY(add_body(r, link, &def));
+  if (r->options->floating_base) {
     sap_joint_def joint = sap_joint_def_default();
     joint.type = SAP_JOINT_FREE;
     joint.body = link->body;
+    link->is_static = false;
     r->root = link->node;
-    status = sap_xml_locate(
-        link->node, sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error), r->error);
+    SAP_TRY(sap_xml_locate(
+        link->node, sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error), r->error));
   }
-  return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
+  return sap_urdf_shapes(r, link);
 }
 
-// Hulls of links that a joint connects overlap: no contact between them. Collision detection knows
-// that of moving parents; those welded to the world are told here.
+// Excludes contact between links that a joint connects, because their hulls overlap. Collision
+// detection does this for moving parents, not for parents welded to the world.
 static sap_status exclude_adjacent(sap_urdf_reader* r, const sap_urdf_joint* joint) {
-  sap_status status = SAP_STATUS_OK;
   const int32_t child = r->links[joint->child].body;
   const sap_urdf_link* link = &r->links[joint->parent];
-  while (link != NULL && link->is_static && link->body > 0 && status == SAP_STATUS_OK) {
-    status = sap_builder_exclude(r->builder, link->body, child, r->error);
+  while (link != NULL && link->is_static && link->body > 0) {
+    SAP_TRY(sap_builder_exclude(r->builder, link->body, child, r->error));
     link = link->joint >= 0 ? &r->links[r->joints[link->joint].parent] : NULL;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
@@ -61,32 +156,26 @@ static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   sap_pose pose;
   bool fixed = false;
   sap_body_def def = sap_body_def_default();
-  sap_status status = sap_urdf_origin(r, joint->node, &pose);
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_is_fixed(r, joint, &fixed);
-  }
+  SAP_TRY(sap_urdf_origin(r, joint->node, &pose));
+  SAP_TRY(sap_urdf_is_fixed(r, joint, &fixed));
   def.parent = parent->body;
   memcpy(def.p_PB, pose.p, sizeof pose.p);
   memcpy(def.q_PB, pose.q, sizeof pose.q);
   link->is_static = parent->is_static && fixed;
-  if (status == SAP_STATUS_OK) {
-    status = add_body(r, link, &def);
+  SAP_TRY(add_body(r, link, &def));
+  if (!fixed) {
+    SAP_TRY(sap_urdf_add_joint(r, joint, link->body));
+    SAP_TRY(exclude_adjacent(r, joint));
   }
-  if (status == SAP_STATUS_OK && !fixed) {
-    status = sap_urdf_add_joint(r, joint, link->body);
-    if (status == SAP_STATUS_OK) {
-      status = exclude_adjacent(r, joint);
-    }
-  }
-  return status == SAP_STATUS_OK ? sap_urdf_shapes(r, link) : status;
+  return sap_urdf_shapes(r, link);
 }
 
 // Depth first without recursion: a chain may have any number of links.
 static sap_status add_links(sap_urdf_reader* r, int32_t root) {
-  sap_status status = add_root(r, &r->links[root]);
+  SAP_TRY(add_root(r, &r->links[root]));
   int32_t j = r->links[root].children;
-  while (j >= 0 && status == SAP_STATUS_OK) {
-    status = add_child(r, &r->joints[j]);
+  while (j >= 0) {
+    SAP_TRY(add_child(r, &r->joints[j]));
     int32_t next = r->links[r->joints[j].child].children;
     while (next < 0 && j >= 0) {
       next = r->joints[j].next;
@@ -94,10 +183,10 @@ static sap_status add_links(sap_urdf_reader* r, int32_t root) {
     }
     j = next;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// What URDF has no word for.
+// Adds the floor of the options.
 static sap_status add_floor(sap_urdf_reader* r) {
   if (isnan(r->options->floor)) {
     return SAP_STATUS_OK;
@@ -111,93 +200,63 @@ static sap_status add_floor(sap_urdf_reader* r) {
   return sap_builder_add_shape(r->builder, &def, NULL, r->error);
 }
 
-// What stands between links and joints that are there.
-static sap_status add_rest(sap_urdf_reader* r, const sap_xml_node* robot) {
-  sap_status status = sap_urdf_add_mimics(r);
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_add_actuators(r);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_read_frames(r, robot);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_add_loops(r, robot);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_add_forces(r, robot);
-  }
-  return status == SAP_STATUS_OK ? sap_urdf_add_filters(r, robot) : status;
-}
+// --- model --------------------------------------------------------------------------------------
 
-static sap_status build(sap_urdf_reader* r, sap_xml_node* root) {
+static sap_status build_model(sap_urdf_reader* r, sap_xml_node* root) {
   sap_model_options options = sap_model_options_default();
   options.name = sap_xml_get(root, "name");
   int32_t root_link = -1;
-  sap_status status = sap_scene_apply_edits(r->store, root, r->options, r->error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_schema_check(&sap_urdf_schema, root, r->options, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_builder_create(&options, &r->builder, r->error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_read_tree(r, root, &root_link);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_find_transmissions(r, root);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add_links(r, root_link);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add_floor(r);
-  }
-  return status == SAP_STATUS_OK ? add_rest(r, root) : status;
+  SAP_TRY(sap_scene_apply_edits(r->store, root, r->options, r->error));
+  SAP_TRY(sap_schema_check(&sap_urdf_schema, root, r->options, r->error));
+  SAP_TRY(sap_builder_create(&options, &r->builder, r->error));
+  SAP_TRY(read_tree(r, root, &root_link));
+  sap_urdf_find_transmissions(r, root);
+  SAP_TRY(add_links(r, root_link));
+  SAP_TRY(add_floor(r));
+  SAP_TRY(sap_urdf_add_mimics(r));
+  SAP_TRY(sap_urdf_add_actuators(r));
+  return sap_urdf_add_constraints(r, root);
 }
 
-// Tips of arms and fingers often come without inertia [kg m^2, kg].
-static const double spare_armature = 1e-4;
-
-static void tell_spared(const sap_urdf_reader* r, const sap_model* model, int32_t joint,
-                        const sap_xml_node* node) {
+static void warn_of_spare_armature(const sap_urdf_reader* r, const sap_model* model, int32_t joint,
+                                   const sap_xml_node* node) {
   sap_joint_def now = {0};
   if (node != NULL && joint >= 0 &&
       sap_model_get_joint(model, joint, &now, NULL) == SAP_STATUS_OK &&
       now.armature > r->builder->joints[joint].armature) {
     sap_scene_warn(r->options, node, "name",
-                   "moves nothing that has inertia in its direction: an armature of 1e-4 stands in "
-                   "for it");
+                   "moves no inertia in its direction: an armature of 1e-4 is used");
   }
 }
 
-static void tell_all_spared(const sap_urdf_reader* r, const sap_model* model) {
-  tell_spared(r, model, r->root_joint, r->root);
-  for (int32_t j = 0; j < r->joint_count; ++j) {
-    tell_spared(r, model, r->joints[j].id, r->joints[j].node);
+static sap_status compile_model(sap_urdf_reader* r, const char* path, sap_model** out) {
+  sap_builder_spare_armature(r->builder, r->options->lenient ? spare_armature : 0.0);
+  const sap_status status = sap_builder_compile(r->builder, out, r->error);
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(r->error, "%.200s", path);
+    return status;
   }
+  warn_of_spare_armature(r, *out, r->root_joint, r->root);
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    warn_of_spare_armature(r, *out, r->joints[j].id, r->joints[j].node);
+  }
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error) {
   sap_urdf_reader r = {
       .options = options, .error = error, .store = store, .mesh_files.options = options};
-  sap_status status = build(&r, root);
+  sap_status status = build_model(&r, root);
   if (status == SAP_STATUS_OK) {
-    sap_builder_spare_armature(r.builder, options->lenient ? spare_armature : 0.0);
-    status = sap_builder_compile(r.builder, out, error);
-    if (status == SAP_STATUS_OK) {
-      tell_all_spared(&r, *out);
-    }
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "%.200s", path);
-    }
+    status = compile_model(&r, path, out);
   }
   sap_builder_destroy(r.builder);
-  sap_urdf_meshes_clear(&r);
+  sap_urdf_clear_meshes(&r);
   sap_free(r.links);
   sap_free(r.joints);
-  sap_name_map_clear(&r.link_names);
   sap_free(r.frames);
+  sap_name_map_clear(&r.link_names);
   sap_name_map_clear(&r.joint_names);
   sap_name_map_clear(&r.frame_names);
   return status;

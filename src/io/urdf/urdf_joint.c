@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <joint>. Limits are read as they stand: lower = upper = 0, which exporters write for a joint
-// whose limits nobody set, locks the joint. A continuous joint has none, whatever <limit> says.
-// The effort limit bounds what actuators do on the joint; 0, which exporters write when nobody set
-// it, is none. The velocity limit, 0 being none, is the fastest that a motor drives the joint.
-
-#include "io/urdf/urdf.h"
-#include "io/xml/number.h"
+// <joint>, <mimic> and <transmission>.
+//
+// lower = upper = 0, which exporters write when nobody has set the limits, locks the joint. A
+// continuous joint has no limits, even with <limit>. The effort limit bounds the forces of
+// actuators on the joint; 0, which exporters write when nobody has set it, is no limit. The
+// velocity limit, 0: none, is the fastest that a motor drives the joint.
+//
+// A transmission is an actuator on its joint. The control is the joint's effort, or, with Drake's
+// controller gains p and d, the position of a servo
+//   force = p (control - q) - d dq/dt.
+// Mechanical reductions are ignored: the control acts at the joint, as in ros_control and Drake.
+// Transmissions of several joints (wrists, grippers), or of a joint that already has one, are
+// ignored.
+#include "io/urdf/urdf_reader.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"
 
-// "spherical" is Bullet's; ball, planar, universal and screw also stand in Drake's <drake:joint>.
+// "spherical" is Bullet's; ball, planar, universal and screw are also types of <drake:joint>.
 static const char types[] =
     "revolute continuous prismatic fixed floating planar ball spherical universal screw";
 enum {
@@ -26,123 +33,100 @@ enum {
 };
 
 static sap_status read_type(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t* type) {
-  if (sap_xml_get(joint->node, "type") == NULL) {
-    return sap_xml_fail(joint->node, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "attribute 'type' is missing");
-  }
+  const char* text;
+  SAP_TRY(sap_xml_require(joint->node, "type", &text, r->error));
   return sap_xml_choice(joint->node, "type", types, type, r->error);
 }
 
 sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed) {
   int32_t type = FIXED;
-  const sap_status status = read_type(r, joint, &type);
+  SAP_TRY(read_type(r, joint, &type));
   *fixed = type == FIXED;
-  return status;
-}
-
-static sap_status read_axis(sap_urdf_reader* r, const sap_xml_node* node, sap_joint_def* def) {
-  const sap_xml_node* axis = NULL;
-  sap_v3_set(def->axis, 1.0, 0.0, 0.0);
-  sap_status status = sap_urdf_child(r, node, "axis", &axis);
-  if (status != SAP_STATUS_OK || axis == NULL) {
-    return status;
-  }
-  status = sap_xml_numbers(axis, "xyz", 3, 3, def->axis, NULL, r->error);
-  if (status == SAP_STATUS_OK && !(sap_v3_norm(def->axis) > 1e-15)) {
-    return sap_xml_fail(axis, "xyz", SAP_STATUS_SYNTAX, r->error, "the axis is zero");
-  }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_limit(sap_urdf_reader* r, const sap_xml_node* node, bool bounded,
                              sap_joint_def* def) {
-  const sap_xml_node* limit = NULL;
-  sap_status status = sap_urdf_child(r, node, "limit", &limit);
-  if (status == SAP_STATUS_OK && limit == NULL && bounded) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "a %s joint must have a <limit>",
-                        sap_xml_get(node, "type"));
+  typedef struct limits {
+    double lower, upper, effort, velocity;
+  } limits;
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(limits, lower, "lower", ANY),
+      SAP_XML_NUMBER(limits, upper, "upper", ANY),
+      SAP_XML_NUMBER(limits, effort, "effort", NONNEGATIVE),
+      SAP_XML_NUMBER(limits, velocity, "velocity", NONNEGATIVE),
+      {0},
+  };
+  const sap_xml_node* limit;
+  limits l = {0.0, 0.0, 0.0, 0.0};
+  SAP_TRY(sap_urdf_child(r, node, "limit", &limit));
+  if (limit == NULL) {
+    return bounded ? sap_xml_syntax(node, NULL, r->error, "a %s joint must have a <limit>",
+                                    sap_xml_get(node, "type"))
+                   : SAP_STATUS_OK;
   }
-  if (status != SAP_STATUS_OK || limit == NULL) {
-    return status;
+  SAP_TRY(sap_xml_read_fields(limit, fields, &l, r->error));
+  if (!(l.lower <= l.upper)) {
+    return sap_xml_syntax(limit, "lower", r->error, "is above upper = %g", l.upper);
   }
-  double lower = 0.0, upper = 0.0, effort = 0.0, velocity = 0.0;
-  static const char* const names[4] = {"lower", "upper", "effort", "velocity"};
-  double* const values[4] = {&lower, &upper, &effort, &velocity};
-  for (int i = 0; i < 4 && status == SAP_STATUS_OK; ++i) {
-    status = sap_urdf_number(r, limit, names[i], false, values[i]);
+  if (l.effort > 0.0) {
+    def->effort_lower = -l.effort;
+    def->effort_upper = l.effort;
   }
-  if (status == SAP_STATUS_OK && !(lower <= upper)) {
-    return sap_xml_fail(limit, "lower", SAP_STATUS_SYNTAX, r->error, "is above upper = %g", upper);
-  }
-  if (status == SAP_STATUS_OK && !(effort >= 0.0)) {
-    return sap_xml_fail(limit, "effort", SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-  }
-  if (status == SAP_STATUS_OK && !(velocity >= 0.0)) {
-    return sap_xml_fail(limit, "velocity", SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-  }
-  if (effort > 0.0) {
-    def->effort_lower = -effort;
-    def->effort_upper = effort;
-  }
-  if (velocity > 0.0) {
-    def->motor_speed = velocity;
+  if (l.velocity > 0.0) {
+    def->motor_speed = l.velocity;
   }
   if (bounded) {
-    def->lower = lower;
-    def->upper = upper;
+    def->lower = l.lower;
+    def->upper = l.upper;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status read_dynamics(sap_urdf_reader* r, const sap_xml_node* node, sap_joint_def* def) {
-  const sap_xml_node* dynamics = NULL;
-  sap_status status = sap_urdf_child(r, node, "dynamics", &dynamics);
-  static const char* const names[2] = {"damping", "friction"};
-  double* const values[2] = {&def->damping, &def->friction_loss};
-  for (int i = 0; i < 2 && status == SAP_STATUS_OK && dynamics != NULL; ++i) {
-    status = sap_urdf_number(r, dynamics, names[i], false, values[i]);
-    if (status == SAP_STATUS_OK && !(*values[i] >= 0.0)) {
-      return sap_xml_fail(dynamics, names[i], SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-    }
-  }
-  return status;
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(sap_joint_def, damping, "damping", NONNEGATIVE),
+      SAP_XML_NUMBER(sap_joint_def, friction_loss, "friction", NONNEGATIVE),
+      {0},
+  };
+  const sap_xml_node* dynamics;
+  SAP_TRY(sap_urdf_child(r, node, "dynamics", &dynamics));
+  return dynamics != NULL ? sap_xml_read_fields(dynamics, fields, def, r->error) : SAP_STATUS_OK;
 }
 
 // Drake's reflected inertia gear_ratio^2 rotor_inertia, of the joint or its transmission.
 static sap_status read_rotor(sap_urdf_reader* r, const sap_urdf_joint* joint, sap_joint_def* def) {
-  const sap_xml_node* const places[2] = {joint->node, joint->actuator};
-  double rotor = 0.0, gear = 1.0;
-  sap_status status = SAP_STATUS_OK;
-  for (int i = 0; i < 2 && places[i] != NULL && status == SAP_STATUS_OK; ++i) {
-    status = sap_urdf_values(r, places[i], "drake:rotor_inertia", false, 1, &rotor);
-    if (status == SAP_STATUS_OK) {
-      status = sap_urdf_values(r, places[i], "drake:gear_ratio", false, 1, &gear);
-    }
-    if (status == SAP_STATUS_OK && !(rotor >= 0.0)) {
-      return sap_xml_fail(sap_xml_child(places[i], "drake:rotor_inertia"), "value",
-                          SAP_STATUS_SYNTAX, r->error, "must be >= 0");
-    }
+  typedef struct rotor {
+    double inertia, gear;
+  } rotor;
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(rotor, inertia, "drake:rotor_inertia", NONNEGATIVE),
+      SAP_XML_NUMBER(rotor, gear, "drake:gear_ratio", ANY),
+      {0},
+  };
+  rotor m = {.inertia = 0.0, .gear = 1.0};
+  SAP_TRY(sap_urdf_read_children(r, joint->node, fields, false, &m));
+  if (joint->actuator != NULL) {
+    SAP_TRY(sap_urdf_read_children(r, joint->actuator, fields, false, &m));
   }
-  def->armature = gear * gear * rotor;
-  return status;
+  def->armature = m.gear * m.gear * m.inertia;
+  return SAP_STATUS_OK;
 }
 
-static sap_status add(sap_urdf_reader* r, const sap_urdf_joint* joint, const sap_joint_def* def,
-                      int32_t* id) {
+static sap_status add_main(sap_urdf_reader* r, const sap_urdf_joint* joint,
+                           const sap_joint_def* def, int32_t* id) {
   return sap_xml_locate(joint->node, sap_builder_add_joint(r->builder, def, id, r->error),
                         r->error);
 }
 
-// A further joint of the same body, called NAME/suffix, before `joint`'s own.
+// Adds a further joint NAME/suffix of the same body, before the main one.
 static sap_status add_part(sap_urdf_reader* r, const sap_urdf_joint* joint, const char* suffix,
                            sap_joint_def* def, int32_t* id) {
-  def->name = sap_xml_join(r->store, joint->name, "/", suffix);
-  return def->name != NULL ? add(r, joint, def, id)
-                           : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  SAP_TRY(sap_xml_join(r->store, joint->name, "/", suffix, &def->name, r->error));
+  return add_main(r, joint, def, id);
 }
 
-// In the plane across the axis: two slides, NAME/x and NAME/y, then a hinge of the joint's name.
-// `def`: the hinge.
+// In the plane across the axis: two slides, NAME/x and NAME/y, then the hinge `def`.
 static sap_status add_planar(sap_urdf_reader* r, sap_urdf_joint* joint, const sap_joint_def* def) {
   double frame[9], n[3];
   sap_v3_scale(n, def->axis, 1.0 / sap_v3_norm(def->axis));
@@ -151,42 +135,36 @@ static sap_status add_planar(sap_urdf_reader* r, sap_urdf_joint* joint, const sa
     sap_joint_def slide = *def;
     slide.type = SAP_JOINT_SLIDE;
     sap_v3_copy(slide.axis, frame + 3 * i);
-    const sap_status status = add_part(r, joint, i == 0 ? "x" : "y", &slide, NULL);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(add_part(r, joint, i == 0 ? "x" : "y", &slide, NULL));
   }
-  return add(r, joint, def, &joint->id);
+  return add_main(r, joint, def, &joint->id);
 }
 
-// About x of the joint's frame, NAME/x, then about the y that this has moved, of the joint's name.
+// A hinge about x of the joint's frame, NAME/x, then the main one about the y that it moves.
 static sap_status add_universal(sap_urdf_reader* r, sap_urdf_joint* joint,
                                 const sap_joint_def* def) {
   sap_joint_def first = *def, second = *def;
   sap_v3_set(first.axis, 1.0, 0.0, 0.0);
   sap_v3_set(second.axis, 0.0, 1.0, 0.0);
-  const sap_status status = add_part(r, joint, "x", &first, NULL);
-  return status == SAP_STATUS_OK ? add(r, joint, &second, &joint->id) : status;
+  SAP_TRY(add_part(r, joint, "x", &first, NULL));
+  return add_main(r, joint, &second, &joint->id);
 }
 
-// A slide along the axis, NAME/z, that follows the hinge of the joint's name by its pitch.
+// A slide along the axis, NAME/z, coupled to the hinge `def` by the pitch.
 static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap_joint_def* def) {
   static const double turn = 2.0 * 3.14159265358979323846;
+  static const sap_xml_field pitch_field[] = {
+      {"drake:screw_thread_pitch", SAP_XML_ANY, 1, 1, 0},
+      {0},
+  };
   sap_joint_def slide = *def;
   sap_equality_def thread = sap_equality_def_default();
   double pitch = 0.0;
-  sap_status status = sap_urdf_values(r, joint->node, "drake:screw_thread_pitch", true, 1, &pitch);
+  SAP_TRY(sap_urdf_read_children(r, joint->node, pitch_field, true, &pitch));
   slide.type = SAP_JOINT_SLIDE;
   slide.damping = slide.armature = slide.friction_loss = 0.0;
-  if (status == SAP_STATUS_OK) {
-    status = add_part(r, joint, "z", &slide, &thread.a);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = add(r, joint, def, &joint->id);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(add_part(r, joint, "z", &slide, &thread.a));
+  SAP_TRY(add_main(r, joint, def, &joint->id));
   thread.type = SAP_EQUALITY_JOINT;
   thread.b = joint->id;
   thread.polynomial[1] = pitch / turn;
@@ -194,25 +172,21 @@ static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap
                         r->error);
 }
 
-static sap_status read_laws(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t type,
-                            sap_joint_def* def) {
-  const bool has_axis = def->type != SAP_JOINT_BALL && type != UNIVERSAL;
-  sap_status status = has_axis ? read_axis(r, joint->node, def) : SAP_STATUS_OK;
-  if (status == SAP_STATUS_OK && def->type != SAP_JOINT_BALL) {
-    status = read_limit(r, joint->node, type == REVOLUTE || type == PRISMATIC, def);
+static sap_status read_properties(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t type,
+                                  sap_joint_def* def) {
+  if (def->type != SAP_JOINT_BALL && type != UNIVERSAL) {
+    SAP_TRY(sap_urdf_axis(r, joint->node, def->axis));
   }
-  if (status == SAP_STATUS_OK) {
-    status = read_dynamics(r, joint->node, def);
+  if (def->type != SAP_JOINT_BALL) {
+    SAP_TRY(read_limit(r, joint->node, type == REVOLUTE || type == PRISMATIC, def));
   }
-  return status == SAP_STATUS_OK ? read_rotor(r, joint, def) : status;
+  SAP_TRY(read_dynamics(r, joint->node, def));
+  return read_rotor(r, joint, def);
 }
 
 sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body) {
   int32_t type = FIXED;
-  sap_status status = read_type(r, joint, &type);
-  if (status != SAP_STATUS_OK || type == FIXED) {
-    return status;
-  }
+  SAP_TRY(read_type(r, joint, &type));
   sap_joint_def def = sap_joint_def_default();
   def.name = joint->name;
   def.body = body;
@@ -222,12 +196,11 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
                                                  : SAP_JOINT_HINGE;
   joint->is_scalar = def.type == SAP_JOINT_HINGE || def.type == SAP_JOINT_SLIDE;
   if (type != FLOATING) {
-    status = read_laws(r, joint, type, &def);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+    SAP_TRY(read_properties(r, joint, type, &def));
   }
   switch (type) {
+    case FIXED:
+      return SAP_STATUS_OK;
     case PLANAR:
       return add_planar(r, joint, &def);
     case UNIVERSAL:
@@ -235,6 +208,158 @@ sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t
     case SCREW:
       return add_screw(r, joint, &def);
     default:
-      return add(r, joint, &def, &joint->id);
+      return add_main(r, joint, &def, &joint->id);
   }
+}
+
+// --- mimic --------------------------------------------------------------------------------------
+
+// Adds <mimic>: q = multiplier q_other + offset. Reduced models fix joints and leave their <mimic>:
+// a fixed joint cannot follow; a joint that follows a fixed one (q = 0) stays at the offset.
+static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(sap_equality_def, polynomial[0], "offset", ANY),
+      SAP_XML_NUMBER(sap_equality_def, polynomial[1], "multiplier", ANY),
+      {0},
+  };
+  const sap_xml_node* node;
+  sap_equality_def def = sap_equality_def_default();
+  SAP_TRY(sap_urdf_child(r, joint->node, "mimic", &node));
+  if (node == NULL) {
+    return SAP_STATUS_OK;
+  }
+  const char* other = sap_xml_get(node, "joint");
+  const int32_t index = other != NULL ? sap_name_map_find(&r->joint_names, other) : -1;
+  if (index < 0) {
+    return sap_xml_syntax(node, "joint", r->error, "must name another joint");
+  }
+  SAP_TRY(sap_xml_read_fields(node, fields, &def, r->error));
+  if (joint->id < 0) {
+    sap_scene_warn(r->options, node, "joint", "a fixed joint cannot follow: ignored");
+    return SAP_STATUS_OK;
+  }
+  def.type = SAP_EQUALITY_JOINT;
+  def.a = joint->id;
+  def.b = r->joints[index].id;
+  return sap_xml_locate(node, sap_builder_add_equality(r->builder, &def, NULL, r->error), r->error);
+}
+
+sap_status sap_urdf_add_mimics(sap_urdf_reader* r) {
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    SAP_TRY(add_mimic(r, &r->joints[j]));
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- transmissions ------------------------------------------------------------------------------
+
+// Returns the only joint of a transmission; -1 and *why without one.
+static int32_t find_driven_joint(const sap_urdf_reader* r, const sap_xml_node* node,
+                                 const char** why) {
+  int32_t joint = -1;
+  *why = "names no joint: ignored";
+  for (const sap_xml_node* n = node->first_child; n != NULL; n = n->next) {
+    if (!sap_xml_is(n, "joint")) {
+      continue;
+    }
+    const char* name = sap_xml_get(n, "name");
+    if (joint >= 0) {
+      *why = "drives several joints: ignored";
+      return -1;
+    }
+    joint = name != NULL ? sap_name_map_find(&r->joint_names, name) : -1;
+    if (joint < 0) {
+      *why = "names an unknown joint: ignored";
+      return -1;
+    }
+  }
+  return joint;
+}
+
+void sap_urdf_find_transmissions(sap_urdf_reader* r, const sap_xml_node* robot) {
+  for (const sap_xml_node* n = robot->first_child; n != NULL; n = n->next) {
+    if (!sap_xml_is(n, "transmission")) {
+      continue;
+    }
+    const char* why = NULL;
+    const int32_t joint = find_driven_joint(r, n, &why);
+    const sap_xml_node* actuator = sap_xml_child(n, "actuator");
+    if (joint >= 0) {
+      why = actuator == NULL                    ? "has no actuator: ignored"
+            : r->joints[joint].actuator != NULL ? "another one drives this joint: ignored"
+                                                : NULL;
+    }
+    if (why == NULL) {
+      r->joints[joint].actuator = actuator;
+    } else {
+      sap_scene_warn(r->options, n, NULL, why);
+    }
+  }
+}
+
+static sap_status read_gains(sap_urdf_reader* r, const sap_xml_node* node, sap_actuator_def* def) {
+  typedef struct gains {
+    double p, d;
+  } gains;
+  static const sap_xml_field fields[] = {
+      SAP_XML_NUMBER(gains, p, "p", POSITIVE),
+      SAP_XML_NUMBER(gains, d, "d", NONNEGATIVE),
+      {0},
+  };
+  gains g = {0.0, 0.0};
+  const sap_xml_node* child;
+  SAP_TRY(sap_urdf_child(r, node, "drake:controller_gains", &child));
+  if (child == NULL) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_xml_require_fields(child, fields, &g, r->error));
+  def->gain = g.p;
+  def->bias[1] = -g.p;
+  def->bias[2] = -g.d;
+  return SAP_STATUS_OK;
+}
+
+// Uses the actuator's name, or the joint's where the first is absent or taken.
+static sap_status choose_name(const sap_urdf_joint* joint, sap_name_map* names, int32_t id,
+                              sap_actuator_def* def, sap_error* error) {
+  bool added = false;
+  const char* name = sap_xml_get(joint->actuator, "name");
+  if (name != NULL && name[0] != '\0') {
+    SAP_TRY(sap_name_map_add(names, name, id, &added, error));
+  }
+  if (!added) {
+    name = joint->name;
+    SAP_TRY(sap_name_map_add(names, name, id, &added, error));
+  }
+  def->name = added ? name : NULL;
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_named_actuators(sap_urdf_reader* r, sap_name_map* names) {
+  int32_t count = 0;
+  for (int32_t j = 0; j < r->joint_count; ++j) {
+    const sap_urdf_joint* joint = &r->joints[j];
+    if (joint->actuator == NULL) {
+      continue;
+    }
+    if (joint->id < 0 || !joint->is_scalar) {
+      sap_scene_warn(r->options, joint->actuator, NULL,
+                     "drives no hinge or slide: its transmission is ignored");
+      continue;
+    }
+    sap_actuator_def def = sap_actuator_def_default();
+    def.target = joint->id;
+    SAP_TRY(read_gains(r, joint->actuator, &def));
+    SAP_TRY(choose_name(joint, names, count++, &def, r->error));
+    SAP_TRY(sap_xml_locate(joint->actuator,
+                           sap_builder_add_actuator(r->builder, &def, NULL, r->error), r->error));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_urdf_add_actuators(sap_urdf_reader* r) {
+  sap_name_map names = {0};
+  const sap_status status = add_named_actuators(r, &names);
+  sap_name_map_clear(&names);
+  return status;
 }

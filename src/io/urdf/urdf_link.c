@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <link>: mass properties and collision shapes.
+// <link>: mass properties, collision shapes and their meshes.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
+#include "core/memory.h"
 #include "io/inertia.h"
-#include "io/urdf/urdf.h"
-#include "io/xml/number.h"
+#include "io/urdf/urdf_reader.h"
 #include "io/xml/schema.h"
 #include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 
-// Exporters round moments, and robots get along with inertias that no body has. Moments below zero
-// would make the mass matrix indefinite: refused, or raised to zero if lenient.
+enum { MAX_LEVELS = 64 };  // folders searched upwards from that of the URDF
+
+// --- mass properties ----------------------------------------------------------------------------
+
+// Checks the principal moments. Exporters round them, and robots work with inertias that no body
+// can have (a warning). Negative moments would make the mass matrix indefinite: refused, or raised
+// to zero if lenient.
 static sap_status check_moments(sap_urdf_reader* r, const sap_xml_node* node, double mass,
                                 double I[6]) {
   double e[3], V[9];
@@ -36,7 +42,7 @@ static sap_status check_moments(sap_urdf_reader* r, const sap_xml_node* node, do
   if (!(e[0] + e[1] >= e[2] * (1.0 - 1e-6))) {
     sap_scene_warn(r->options, node, NULL,
                    "no body has this inertia: the largest principal moment exceeds the sum of the "
-                   "others; taken as it stands");
+                   "others; used as given");
   }
   return SAP_STATUS_OK;
 }
@@ -46,15 +52,10 @@ static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, doub
   static const char* const names[6] = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"};
   double raw[6] = {0.0}, rotation[9], full[9];
   for (int i = 0; i < 6; ++i) {
-    const sap_status status = sap_urdf_number(r, node, names[i], i < 3, &raw[i]);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(i < 3 ? sap_xml_numbers(node, names[i], 1, 1, &raw[i], NULL, r->error)
+                  : sap_xml_optional(node, names[i], 1, 1, &raw[i], r->error));
   }
-  const sap_status status = check_moments(r, node, mass, raw);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_moments(r, node, mass, raw));
   sap_quaternion_to_matrix(rotation, q);
   sap_m3_rotate_symmetric(full, rotation, raw);
   const double packed[6] = {full[0], full[4], full[8], full[3], full[6], full[7]};
@@ -63,180 +64,257 @@ static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, doub
 }
 
 sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def) {
-  const sap_xml_node *inertial = NULL, *mass = NULL, *inertia = NULL;
+  static const sap_xml_field mass_field[] = {
+      SAP_XML_NUMBER(sap_body_def, mass, "value", NONNEGATIVE),
+      {0},
+  };
+  const sap_xml_node *inertial, *mass, *inertia;
   sap_pose pose;
-  sap_status status = sap_urdf_child(r, link->node, "inertial", &inertial);
-  if (status != SAP_STATUS_OK || inertial == NULL) {
-    return status;
+  SAP_TRY(sap_urdf_child(r, link->node, "inertial", &inertial));
+  if (inertial == NULL) {
+    return SAP_STATUS_OK;
   }
-  status = sap_urdf_origin(r, inertial, &pose);
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_child(r, inertial, "mass", &mass);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_child(r, inertial, "inertia", &inertia);
-  }
-  if (status == SAP_STATUS_OK && mass == NULL) {
-    return sap_xml_fail(inertial, NULL, SAP_STATUS_SYNTAX, r->error, "has no <mass>");
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_number(r, mass, "value", true, &def->mass);
-  }
-  if (status == SAP_STATUS_OK && !(def->mass >= 0.0)) {
-    return sap_xml_fail(mass, "value", SAP_STATUS_SYNTAX, r->error, "must be >= 0 kg");
-  }
+  SAP_TRY(sap_urdf_origin(r, inertial, &pose));
+  SAP_TRY(sap_urdf_require_child(r, inertial, "mass", &mass));
+  SAP_TRY(sap_urdf_child(r, inertial, "inertia", &inertia));
+  SAP_TRY(sap_xml_require_fields(mass, mass_field, def, r->error));
   memcpy(def->p_BCo, pose.p, sizeof pose.p);
   def->any_inertia = true;
-  return status == SAP_STATUS_OK && inertia != NULL
-             ? read_tensor(r, inertia, def->mass, pose.q, def->I_BCo_B)
-             : status;
+  return inertia != NULL ? read_tensor(r, inertia, def->mass, pose.q, def->I_BCo_B) : SAP_STATUS_OK;
 }
 
-// A named number that must be > 0, halved where URDF gives a diameter or a length.
-static sap_status read_length(sap_urdf_reader* r, const sap_xml_node* node, const char* attribute,
-                              double factor, double* value) {
-  const sap_status status = sap_urdf_number(r, node, attribute, true, value);
-  if (status == SAP_STATUS_OK && !(*value > 0.0)) {
-    return sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, r->error, "must be > 0 m");
+// --- meshes -------------------------------------------------------------------------------------
+
+void sap_urdf_clear_meshes(sap_urdf_reader* r) {
+  sap_free(r->meshes);
+  sap_mesh_files_clear(&r->mesh_files);
+}
+
+static bool is_readable(const char* path) {
+  return sap_file_readable(path, NULL) == SAP_STATUS_OK;
+}
+
+static bool ends_with(const char* text, const char* end) {
+  const size_t length = strlen(text), n = strlen(end);
+  return length >= n && strcmp(text + length - n, end) == 0;
+}
+
+// Finds the folder above: a name less, or one more "../" where there is no name.
+static sap_status find_parent(sap_urdf_reader* r, const char* folder, const char** out) {
+  size_t end = strlen(folder);
+  if (end == 0 || strcmp(folder, "./") == 0 || strcmp(folder, "../") == 0 ||
+      ends_with(folder, "/./") || ends_with(folder, "/../")) {
+    return sap_xml_join(r->store, folder, "../", NULL, out, r->error);
   }
-  *value *= factor;
-  return status;
+  char* parent = sap_xml_allocate(r->store, end + 1);
+  *out = parent;
+  if (parent == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  for (--end; end > 0 && folder[end - 1] != '/'; --end) {
+  }
+  memcpy(parent, folder, end);
+  return SAP_STATUS_OK;
 }
 
-static sap_status read_box(sap_urdf_reader* r, const sap_xml_node* node, sap_shape_def* def) {
-  const sap_status status = sap_xml_numbers(node, "size", 3, 3, def->size, NULL, r->error);
-  for (int i = 0; i < 3 && status == SAP_STATUS_OK; ++i) {
-    if (!(def->size[i] > 0.0)) {
-      return sap_xml_fail(node, "size", SAP_STATUS_SYNTAX, r->error, "must be > 0 m");
+// Finds package://NAME/REST. From the folder of the URDF upwards, the first that holds NAME/REST,
+// or REST: that folder is then the package itself under another name.
+static sap_status find_in_package(sap_urdf_reader* r, const sap_xml_node* node, const char* rest,
+                                  const char** path) {
+  const char* folder;
+  const char* inner = strchr(rest, '/');
+  SAP_TRY(sap_xml_folder(r->store, node->file, &folder, r->error));
+  for (int level = 0;; ++level) {
+    SAP_TRY(sap_xml_join(r->store, folder, rest, NULL, path, r->error));
+    if (is_readable(*path)) {
+      return SAP_STATUS_OK;
     }
-    def->size[i] *= 0.5;
+    SAP_TRY(sap_xml_join(r->store, folder, inner != NULL ? inner + 1 : rest, NULL, path, r->error));
+    if (is_readable(*path)) {
+      return SAP_STATUS_OK;
+    }
+    if (strcmp(folder, "/") == 0 || level + 1 == MAX_LEVELS) {
+      return sap_xml_fail(node, "filename", SAP_STATUS_IO, r->error,
+                          "no folder from that of the URDF upwards holds this file");
+    }
+    SAP_TRY(find_parent(r, folder, &folder));
   }
+}
+
+static sap_status find_file(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                            const char** path) {
+  static const char package[] = "package://", model[] = "model://", local[] = "file://";
+  if (strncmp(name, package, sizeof package - 1) == 0) {
+    return find_in_package(r, node, name + sizeof package - 1, path);
+  }
+  if (strncmp(name, model, sizeof model - 1) == 0) {
+    return find_in_package(r, node, name + sizeof model - 1, path);
+  }
+  const char* file = strncmp(name, local, sizeof local - 1) == 0 ? name + sizeof local - 1 : name;
+  return sap_xml_sibling(r->store, node->file, file, path, r->error);
+}
+
+static sap_status add_mesh(sap_urdf_reader* r, sap_urdf_mesh_use* use) {
+  const sap_mesh_data* data;
+  SAP_TRY(sap_mesh_files_read(&r->mesh_files, use->path, &data, r->error));
+  double* vertices = sap_allocate(3 * (size_t)data->vertex_count, sizeof *vertices);
+  if (vertices == NULL) {
+    return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory: mesh");
+  }
+  for (int32_t i = 0; i < 3 * data->vertex_count; ++i) {
+    vertices[i] = use->scale[i % 3] * data->vertices[i];
+  }
+  sap_mesh_def def = sap_mesh_def_default();
+  def.vertex_count = data->vertex_count;
+  def.vertices = vertices;
+  const sap_status status = sap_builder_add_mesh(r->builder, &def, &use->id, r->error);
+  sap_free(vertices);
   return status;
 }
+
+// Reads <mesh>. Links that use a file with the same scale share the model's mesh. *id -1: the
+// format is not supported and the reader is lenient.
+static sap_status read_mesh(sap_urdf_reader* r, const sap_xml_node* node, int32_t* id) {
+  sap_urdf_mesh_use use = {.scale = {1.0, 1.0, 1.0}};
+  const char* name;
+  *id = -1;
+  SAP_TRY(sap_xml_require(node, "filename", &name, r->error));
+  const char* why = sap_mesh_unsupported(name);
+  if (why != NULL) {
+    return sap_scene_unsupported(r->options, node, "filename", why, r->error);
+  }
+  SAP_TRY(find_file(r, node, name, &use.path));
+  SAP_TRY(sap_xml_optional(node, "scale", 3, 3, use.scale, r->error));
+  if (use.scale[0] == 0.0 || use.scale[1] == 0.0 || use.scale[2] == 0.0) {
+    return sap_xml_syntax(node, "scale", r->error, "must not be zero");
+  }
+  for (int32_t i = 0; i < r->mesh_count; ++i) {
+    const sap_urdf_mesh_use* other = &r->meshes[i];
+    if (strcmp(other->path, use.path) == 0 && other->scale[0] == use.scale[0] &&
+        other->scale[1] == use.scale[1] && other->scale[2] == use.scale[2]) {
+      *id = other->id;
+      return SAP_STATUS_OK;
+    }
+  }
+  SAP_TRY(SAP_GROW(&r->meshes, &r->mesh_capacity, r->mesh_count + 1, r->error));
+  SAP_TRY(sap_xml_locate(node, add_mesh(r, &use), r->error));
+  r->meshes[r->mesh_count++] = use;
+  *id = use.id;
+  return SAP_STATUS_OK;
+}
+
+// --- shapes -------------------------------------------------------------------------------------
+
+typedef struct shape_kind {
+  const char* element;
+  sap_shape_type type;
+  bool halved[3];  // sizes that URDF gives as whole lengths
+  sap_xml_field fields[4];
+} shape_kind;
+
+#define SIZE(member, attribute) SAP_XML_NUMBER(sap_shape_def, member, attribute, POSITIVE)
+#define ROUND \
+  { SIZE(size[0], "radius"), SIZE(size[1], "length"), {0}, }
+static const shape_kind shape_kinds[] = {
+    {"box",
+     SAP_SHAPE_BOX,
+     {true, true, true},
+     {SAP_XML_FIELD(sap_shape_def, size, "size", POSITIVE, 3, 3), {0}}},
+    {"sphere", SAP_SHAPE_SPHERE, {false}, {SIZE(size[0], "radius"), {0}}},
+    {"drake:ellipsoid",
+     SAP_SHAPE_ELLIPSOID,
+     {false},
+     {SIZE(size[0], "a"), SIZE(size[1], "b"), SIZE(size[2], "c"), {0}}},
+    {"cylinder", SAP_SHAPE_CYLINDER, {false, true}, ROUND},
+    {"capsule", SAP_SHAPE_CAPSULE, {false, true}, ROUND},
+    {"drake:capsule", SAP_SHAPE_CAPSULE, {false, true}, ROUND},
+};
 
 static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_shape_def* def) {
-  if (sap_xml_is(node, "box")) {
-    def->type = SAP_SHAPE_BOX;
-    return read_box(r, node, def);
-  }
-  if (sap_xml_is(node, "sphere")) {
-    def->type = SAP_SHAPE_SPHERE;
-    return read_length(r, node, "radius", 1.0, &def->size[0]);
-  }
   if (sap_xml_is(node, "mesh")) {
     def->type = SAP_SHAPE_MESH;
-    return sap_urdf_mesh(r, node, &def->mesh);
+    return read_mesh(r, node, &def->mesh);
   }
-  sap_status status;
-  if (sap_xml_is(node, "drake:ellipsoid")) {
-    def->type = SAP_SHAPE_ELLIPSOID;
-    status = read_length(r, node, "a", 1.0, &def->size[0]);
-    if (status == SAP_STATUS_OK) {
-      status = read_length(r, node, "b", 1.0, &def->size[1]);
-    }
-    return status == SAP_STATUS_OK ? read_length(r, node, "c", 1.0, &def->size[2]) : status;
+  const shape_kind* kind = shape_kinds;
+  while (!sap_xml_is(node, kind->element)) {
+    ++kind;  // the schema has no others
   }
-  def->type = sap_xml_is(node, "cylinder") ? SAP_SHAPE_CYLINDER : SAP_SHAPE_CAPSULE;
-  status = read_length(r, node, "radius", 1.0, &def->size[0]);
-  return status == SAP_STATUS_OK ? read_length(r, node, "length", 0.5, &def->size[1]) : status;
+  def->type = kind->type;
+  SAP_TRY(sap_xml_require_fields(node, kind->fields, def, r->error));
+  for (int i = 0; i < 3; ++i) {
+    def->size[i] *= kind->halved[i] ? 0.5 : 1.0;
+  }
+  return SAP_STATUS_OK;
 }
 
-static sap_status read_value(sap_urdf_reader* r, const sap_xml_node* parent, const char* name,
-                             bool positive, double* value) {
-  const sap_xml_node* node = NULL;
-  sap_status status = sap_urdf_child(r, parent, name, &node);
-  if (status != SAP_STATUS_OK || node == NULL) {
-    return status;
-  }
-  status = sap_urdf_number(r, node, "value", true, value);
-  if (status == SAP_STATUS_OK && !(positive ? *value > 0.0 : *value >= 0.0)) {
-    return sap_xml_fail(node, "value", SAP_STATUS_SYNTAX, r->error, "must be %s 0",
-                        positive ? ">" : ">=");
-  }
-  return status;
-}
-
-// Bullet's <contact> of the link, then Drake's properties of the collision element.
+// Reads Bullet's <contact> of the link, then Drake's properties of the collision element.
 static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
                                 const sap_xml_node* collision, sap_material* material) {
+#define PROPERTY(member, name, rule) SAP_XML_NUMBER(sap_material, member, name, rule)
+  static const sap_xml_field bullet[] = {
+      PROPERTY(friction, "lateral_friction", NONNEGATIVE),
+      {0},
+  };
+  static const sap_xml_field drake[] = {
+      PROPERTY(stiffness, "drake:point_contact_stiffness", POSITIVE),
+      PROPERTY(relaxation_time, "drake:relaxation_time", NONNEGATIVE),
+      PROPERTY(dissipation, "drake:hunt_crossley_dissipation", NONNEGATIVE),
+      PROPERTY(static_friction, "drake:mu_static", NONNEGATIVE),
+      PROPERTY(friction, "drake:mu_dynamic", NONNEGATIVE),
+      {0},
+  };
+#undef PROPERTY
   *material = r->options->default_material;
-  const sap_xml_node *contact = NULL, *properties = NULL;
-  sap_status status = sap_urdf_child(r, link, "contact", &contact);
-  if (status == SAP_STATUS_OK && contact != NULL) {
-    status = read_value(r, contact, "lateral_friction", false, &material->friction);
+  const sap_xml_node *contact, *properties;
+  SAP_TRY(sap_urdf_child(r, link, "contact", &contact));
+  if (contact != NULL) {
+    SAP_TRY(sap_urdf_read_children(r, contact, bullet, false, material));
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_urdf_child(r, collision, "drake:proximity_properties", &properties);
-  }
-  if (status == SAP_STATUS_OK && properties != NULL) {
-    const struct {
-      const char* name;
-      bool positive;
-      double* value;
-    } fields[] = {{"drake:point_contact_stiffness", true, &material->stiffness},
-                  {"drake:relaxation_time", false, &material->relaxation_time},
-                  {"drake:hunt_crossley_dissipation", false, &material->dissipation},
-                  {"drake:mu_static", false, &material->static_friction},
-                  {"drake:mu_dynamic", false, &material->friction}};
-    const double rest = material->friction;
+  SAP_TRY(sap_urdf_child(r, collision, "drake:proximity_properties", &properties));
+  if (properties != NULL) {
+    const double fallback = material->friction;
     material->friction = (double)NAN;
-    for (int i = 0; i < 5 && status == SAP_STATUS_OK; ++i) {
-      status = read_value(r, properties, fields[i].name, fields[i].positive, fields[i].value);
-    }
-    if (isnan(material->friction)) {  // one of both says it all
-      material->friction = material->static_friction > 0.0 ? material->static_friction : rest;
+    SAP_TRY(sap_urdf_read_children(r, properties, drake, false, material));
+    if (isnan(material->friction)) {  // mu_static alone means both
+      material->friction = material->static_friction > 0.0 ? material->static_friction : fallback;
     }
   }
   sap_scene_override(r->options, material);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
                             const sap_xml_node* node) {
-  const sap_xml_node* geometry = NULL;
-  sap_status status = sap_urdf_child(r, node, "geometry", &geometry);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  if (geometry == NULL) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_SYNTAX, r->error, "has no <geometry>");
-  }
+  const sap_xml_node* geometry;
+  SAP_TRY(sap_urdf_require_child(r, node, "geometry", &geometry));
   if (geometry->first_child == NULL) {
-    return sap_xml_fail(geometry, NULL, SAP_STATUS_SYNTAX, r->error, "has no shape");
+    return sap_xml_syntax(geometry, NULL, r->error, "has no shape");
   }
   if (geometry->first_child->next != NULL) {
-    return sap_xml_fail(geometry->first_child->next, NULL, SAP_STATUS_SYNTAX, r->error,
-                        "a second shape in <geometry>");
+    return sap_xml_syntax(geometry->first_child->next, NULL, r->error,
+                          "a second shape in <geometry>");
   }
   sap_pose pose;
   sap_shape_def def = sap_shape_def_default();
   def.body = link->body;
-  status = sap_urdf_origin(r, node, &pose);
+  SAP_TRY(sap_urdf_origin(r, node, &pose));
   memcpy(def.p_BS, pose.p, sizeof pose.p);
   memcpy(def.q_BS, pose.q, sizeof pose.q);
-  if (status == SAP_STATUS_OK) {
-    status = read_shape(r, geometry->first_child, &def);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = read_material(r, link->node, node, &def.material);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(read_shape(r, geometry->first_child, &def));
+  SAP_TRY(read_material(r, link->node, node, &def.material));
+  if (def.type == SAP_SHAPE_MESH && def.mesh < 0) {
+    return SAP_STATUS_OK;  // ignored, with a warning
   }
   const char* name = sap_xml_get(node, "name");
   if (name != NULL && name[0] != '\0') {  // unique in its link only
-    def.name = sap_xml_join(r->store, link->name, "/", name);
-    if (def.name == NULL) {
-      return sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
-    }
+    SAP_TRY(sap_xml_join(r->store, link->name, "/", name, &def.name, r->error));
   }
   return sap_xml_locate(node, sap_builder_add_shape(r->builder, &def, NULL, r->error), r->error);
 }
 
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link) {
-  sap_status status = SAP_STATUS_OK;
-  for (const sap_xml_node* n = link->node->first_child; n && status == SAP_STATUS_OK; n = n->next) {
-    status = sap_xml_is(n, "collision") ? add_shape(r, link, n) : SAP_STATUS_OK;
+  for (const sap_xml_node* n = link->node->first_child; n != NULL; n = n->next) {
+    SAP_TRY(sap_xml_is(n, "collision") ? add_shape(r, link, n) : SAP_STATUS_OK);
   }
-  return status;
+  return SAP_STATUS_OK;
 }

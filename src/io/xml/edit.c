@@ -7,7 +7,7 @@
 enum { PARTS_MAX = 8, PATH_SIZE = 256 };
 static const char blanks[] = " \t\r\n";
 
-// A path cut into its parts: element, name, children, attribute and which part of its list.
+// The parts of a path: element, name, children, attribute and the index in its list.
 typedef struct edit_path {
   char text[PATH_SIZE];
   char* parts[PARTS_MAX];
@@ -57,53 +57,44 @@ static bool is_named(const sap_xml_node* node, const edit_path* path) {
   return strcmp(path->parts[1], "*") == 0 || (key != NULL && strcmp(key, path->parts[1]) == 0);
 }
 
-// `value` in place of one word of `list`; NULL: no such word or no memory (*memory then).
-static const char* replace_word(sap_xml_store* store, const char* list, long component,
-                                const char* value, bool* memory) {
+// Writes `list` with one word replaced by `value`; NULL: there is no such word.
+static sap_status replace_word(sap_xml_store* store, const char* list, long component,
+                               const char* value, const char** out, sap_error* error) {
   const char* at = list + strspn(list, blanks);
+  *out = NULL;
   for (long i = 0; i < component && *at != '\0'; ++i) {
     at += strcspn(at, blanks);
     at += strspn(at, blanks);
   }
   if (*at == '\0') {
-    return NULL;
+    return SAP_STATUS_OK;
   }
   const size_t before = (size_t)(at - list);
   char* head = sap_xml_allocate(store, before + 1);
-  if (head != NULL) {
-    memcpy(head, list, before);
+  if (head == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  const char* out =
-      head != NULL ? sap_xml_join(store, head, value, at + strcspn(at, blanks)) : NULL;
-  *memory = out == NULL;
-  return out;
+  memcpy(head, list, before);
+  return sap_xml_join(store, head, value, at + strcspn(at, blanks), out, error);
 }
 
-static sap_status set_attribute(sap_xml_store* store, sap_xml_node* node, const edit_path* path,
+static sap_status change_attribute(sap_xml_store* store, sap_xml_node* node, int32_t index,
+                                   const edit_path* path, const char* value, sap_error* error) {
+  sap_xml_attribute* attribute = &node->attributes[index];
+  const char* text = NULL;
+  SAP_TRY(path->component < 0
+              ? sap_xml_join(store, value, NULL, NULL, &text, error)
+              : replace_word(store, attribute->value, path->component, value, &text, error));
+  if (text == NULL) {
+    return sap_xml_fail(node, attribute->name, SAP_STATUS_ARGUMENT, error,
+                        "has no value [%ld] to change", path->component);
+  }
+  attribute->value = text;
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_attribute(sap_xml_store* store, sap_xml_node* node, const char* name,
                                 const char* value, sap_error* error) {
-  const char* name = path->parts[path->count - 1];
-  bool memory = false;
-  for (int32_t i = 0; i < node->nattributes; ++i) {
-    if (strcmp(node->attributes[i].name, name) != 0) {
-      continue;
-    }
-    const char* text = path->component < 0 ? sap_xml_join(store, value, NULL, NULL)
-                                           : replace_word(store, node->attributes[i].value,
-                                                          path->component, value, &memory);
-    if (text == NULL && (path->component < 0 || memory)) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-    }
-    if (text == NULL) {
-      return sap_xml_fail(node, name, SAP_STATUS_ARGUMENT, error, "it has no value [%ld] to change",
-                          path->component);
-    }
-    node->attributes[i].value = text;
-    return SAP_STATUS_OK;
-  }
-  if (path->component >= 0) {
-    return sap_xml_fail(node, NULL, SAP_STATUS_ARGUMENT, error,
-                        "it has no attribute '%s' of which one value could be changed", name);
-  }
   const size_t count = (size_t)node->nattributes;
   sap_xml_attribute* grown = sap_xml_allocate(store, (count + 1) * sizeof *grown);
   if (grown == NULL) {
@@ -112,17 +103,28 @@ static sap_status set_attribute(sap_xml_store* store, sap_xml_node* node, const 
   if (count > 0) {
     memcpy(grown, node->attributes, count * sizeof *grown);
   }
-  grown[count] = (sap_xml_attribute){.name = sap_xml_join(store, name, NULL, NULL),
-                                     .value = sap_xml_join(store, value, NULL, NULL)};
-  if (grown[count].name == NULL || grown[count].value == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  SAP_TRY(sap_xml_join(store, name, NULL, NULL, &grown[count].name, error));
+  SAP_TRY(sap_xml_join(store, value, NULL, NULL, &grown[count].value, error));
   node->attributes = grown;
   ++node->nattributes;
   return SAP_STATUS_OK;
 }
 
-// Down the children of a path; NULL: there is none.
+static sap_status set_attribute(sap_xml_store* store, sap_xml_node* node, const edit_path* path,
+                                const char* value, sap_error* error) {
+  const char* name = path->parts[path->count - 1];
+  for (int32_t i = 0; i < node->nattributes; ++i) {
+    if (strcmp(node->attributes[i].name, name) == 0) {
+      return change_attribute(store, node, i, path, value, error);
+    }
+  }
+  return path->component < 0 ? add_attribute(store, node, name, value, error)
+                             : sap_xml_fail(node, NULL, SAP_STATUS_ARGUMENT, error,
+                                            "has no attribute '%s' with a value [%ld] to change",
+                                            name, path->component);
+}
+
+// Follows the children of a path; NULL: one is absent.
 static sap_xml_node* descend(sap_xml_node* node, const edit_path* path) {
   for (int i = 2; node != NULL && i + 1 < path->count; ++i) {
     sap_xml_node* child = node->first_child;
@@ -144,8 +146,8 @@ static sap_xml_node* next_node(const sap_xml_node* root, sap_xml_node* node) {
   return node != root ? node->next : NULL;
 }
 
-static sap_status apply(sap_xml_store* store, sap_xml_node* root, const sap_scene_edit* edit,
-                        sap_error* error) {
+static sap_status apply_edit(sap_xml_store* store, sap_xml_node* root, const sap_scene_edit* edit,
+                             sap_error* error) {
   edit_path path;
   if (edit->value == NULL || !read_path(edit->path, &path)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.200s' must be ELEMENT/NAME/ATTRIBUTE",
@@ -157,10 +159,7 @@ static sap_status apply(sap_xml_store* store, sap_xml_node* root, const sap_scen
     if (target == NULL) {
       continue;
     }
-    const sap_status status = set_attribute(store, target, &path, edit->value, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(set_attribute(store, target, &path, edit->value, error));
     ++changed;
   }
   return changed > 0 ? SAP_STATUS_OK
@@ -170,9 +169,8 @@ static sap_status apply(sap_xml_store* store, sap_xml_node* root, const sap_scen
 
 sap_status sap_scene_apply_edits(sap_xml_store* store, sap_xml_node* root,
                                  const sap_scene_options* options, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < options->edit_count; ++i) {
-    status = apply(store, root, &options->edits[i], error);
+  for (int32_t i = 0; i < options->edit_count; ++i) {
+    SAP_TRY(apply_edit(store, root, &options->edits[i], error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/xml/number.h"
+#include "io/xml/value.h"
 
 void sap_scene_warn(const sap_scene_options* options, const sap_xml_node* node,
                     const char* attribute, const char* text) {
@@ -42,81 +42,86 @@ void sap_scene_override(const sap_scene_options* options, sap_material* material
   material->model = m->model == SAP_CONTACT_BY_MATERIAL ? material->model : m->model;
 }
 
-static bool listed(const char* list, const char* word) {
+typedef struct checker {
+  const sap_scene_options* options;
+  bool extensible;  // the format
+  sap_error* error;
+} checker;
+
+static bool is_listed(const char* list, const char* word) {
   return list != NULL && sap_word_index(list, word) >= 0;
 }
 
-static bool all_zero(const char* text) {
+static bool is_zero(const char* text) {
   return strspn(text, "0.+-eE \t\r\n") == strlen(text);
 }
 
 static const sap_schema_value* find_value(const sap_schema_element* schema, const char* name) {
-  for (const sap_schema_value* v = schema->value; v != NULL && v->attribute != NULL; ++v) {
-    if (strcmp(v->attribute, name) == 0) {
-      return v;
-    }
+  const sap_schema_value* v = schema->value;
+  while (v != NULL && v->attribute != NULL && strcmp(v->attribute, name) != 0) {
+    ++v;
   }
-  return NULL;
+  return v != NULL && v->attribute != NULL ? v : NULL;
+}
+
+static sap_status unsupported(const checker* c, const sap_xml_node* node, const char* attribute,
+                              const char* why) {
+  return sap_scene_unsupported(c->options, node, attribute, why, c->error);
 }
 
 // `attribute` NULL: the element itself.
-static sap_status unknown(const sap_schema_element* schema, const sap_scene_options* options,
-                          const sap_xml_node* node, const char* attribute, const char* what,
-                          sap_error* error) {
-  if (schema->extensible && options->lenient) {
-    sap_scene_warn(options, node, attribute, "unknown, left out");
+static sap_status refuse_unknown(const checker* c, const sap_xml_node* node, const char* attribute,
+                                 const char* kind) {
+  if (c->extensible && c->options->lenient) {
+    sap_scene_warn(c->options, node, attribute, "unknown, ignored");
     return SAP_STATUS_OK;
   }
   const bool xacro = attribute == NULL && strncmp(node->name, "xacro:", 6) == 0;
-  return sap_xml_fail(
-      node, attribute, SAP_STATUS_SYNTAX, error, "unknown %s%s%s", what,
-      schema->extensible ? "; left out if lenient" : "",
-      xacro ? "; xacro makes the URDF of such a file: xacro FILE > robot.urdf" : "");
+  return sap_xml_syntax(node, attribute, c->error, "unknown %s%s%s", kind,
+                        c->extensible ? "; ignored if lenient" : "",
+                        xacro ? "; convert the file to URDF first: xacro FILE > robot.urdf" : "");
 }
 
 // Sets *drop when the attribute is not supported and the reader is lenient.
-static sap_status check_attribute(const sap_schema_element* schema, const sap_xml_node* node,
-                                  const sap_xml_attribute* attribute,
-                                  const sap_scene_options* options, bool* drop, sap_error* error) {
+static sap_status check_attribute(const checker* c, const sap_schema_element* schema,
+                                  const sap_xml_node* node, const sap_xml_attribute* attribute,
+                                  bool* drop) {
   const char* name = attribute->name;
   const sap_schema_value* value = find_value(schema, name);
   *drop = false;
   if (value != NULL) {
-    if (listed(value->allowed, attribute->value)) {
+    if (is_listed(value->allowed, attribute->value)) {
       return SAP_STATUS_OK;
     }
     *drop = !value->keep;
     char why[128] = "not supported, only: ";
     strncat(why, value->allowed, sizeof why - strlen(why) - 1);
-    return sap_scene_unsupported(options, node, name, why, error);
+    return unsupported(c, node, name, why);
   }
-  if (listed(schema->used, name) || listed(schema->skipped, name)) {
+  if (is_listed(schema->used, name) || is_listed(schema->skipped, name)) {
     return SAP_STATUS_OK;
   }
-  if (listed(schema->neglected, name)) {
-    if (!all_zero(attribute->value)) {
-      sap_scene_warn(options, node, name, "its influence is neglected");
+  if (is_listed(schema->neglected, name)) {
+    if (!is_zero(attribute->value)) {
+      sap_scene_warn(c->options, node, name, "its influence is neglected");
     }
     return SAP_STATUS_OK;
   }
-  if (listed(schema->zero, name)) {
-    *drop = true;
-    return all_zero(attribute->value)
-               ? SAP_STATUS_OK
-               : sap_scene_unsupported(options, node, name, "not supported, only zero", error);
-  }
-  if (listed(schema->unsupported, name)) {
-    *drop = true;
-    return sap_scene_unsupported(options, node, name, "not supported", error);
-  }
   *drop = true;
-  return schema->open ? SAP_STATUS_OK : unknown(schema, options, node, name, "attribute", error);
+  if (is_listed(schema->zero, name)) {
+    return is_zero(attribute->value) ? SAP_STATUS_OK
+                                     : unsupported(c, node, name, "not supported, only zero");
+  }
+  if (is_listed(schema->unsupported, name)) {
+    return unsupported(c, node, name, "not supported");
+  }
+  return schema->open ? SAP_STATUS_OK : refuse_unknown(c, node, name, "attribute");
 }
 
 static const sap_schema_child* find_child(const sap_schema_element* schema, const char* name) {
-  for (const sap_schema_child* c = schema->child; c != NULL && c->names != NULL; ++c) {
-    if (sap_word_index(c->names, name) >= 0) {
-      return c;
+  for (const sap_schema_child* child = schema->child; child && child->names; ++child) {
+    if (sap_word_index(child->names, name) >= 0) {
+      return child;
     }
   }
   return NULL;
@@ -133,24 +138,36 @@ static void unlink_child(sap_xml_node* parent, sap_xml_node* previous, sap_xml_n
   }
 }
 
-static sap_status check_children(const sap_schema_element* schema, sap_xml_node* node,
-                                 const sap_scene_options* options, sap_error* error) {
+static sap_status check_element(const checker* c, const sap_schema_element* schema,
+                                sap_xml_node* node);
+
+static sap_status check_child(const checker* c, const sap_schema_element* schema,
+                              const sap_schema_child* known, sap_xml_node* child) {
+  if (known == NULL) {
+    char kind[64];
+    (void)snprintf(kind, sizeof kind, "element in <%.40s>", child->parent->name);
+    return schema->open ? SAP_STATUS_OK : refuse_unknown(c, child, NULL, kind);
+  }
+  if (known->unsupported != NULL) {
+    return unsupported(c, child, NULL, known->unsupported);
+  }
+  return known->element != NULL ? check_element(c, known->element, child) : SAP_STATUS_OK;
+}
+
+static sap_status check_element(const checker* c, const sap_schema_element* schema,
+                                sap_xml_node* node) {
+  for (int32_t i = 0; i < node->nattributes; ++i) {
+    sap_xml_attribute* attribute = &node->attributes[i];
+    bool drop;
+    SAP_TRY(check_attribute(c, schema, node, attribute, &drop));
+    if (drop) {
+      attribute->name = "";
+    }
+  }
   sap_xml_node* previous = NULL;
   for (sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
     const sap_schema_child* known = find_child(schema, child->name);
-    sap_status status = SAP_STATUS_OK;
-    if (known == NULL) {
-      char what[64];
-      (void)snprintf(what, sizeof what, "element in <%.40s>", node->name);
-      status = schema->open ? SAP_STATUS_OK : unknown(schema, options, child, NULL, what, error);
-    } else if (known->unsupported != NULL) {
-      status = sap_scene_unsupported(options, child, NULL, known->unsupported, error);
-    } else if (known->element != NULL) {
-      status = sap_schema_check(known->element, child, options, error);
-    }
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(check_child(c, schema, known, child));
     if (known == NULL || known->unsupported != NULL) {
       unlink_child(node, previous, child);
     } else {
@@ -162,16 +179,6 @@ static sap_status check_children(const sap_schema_element* schema, sap_xml_node*
 
 sap_status sap_schema_check(const sap_schema_element* schema, sap_xml_node* node,
                             const sap_scene_options* options, sap_error* error) {
-  for (int32_t i = 0; i < node->nattributes; ++i) {
-    sap_xml_attribute* attribute = &node->attributes[i];
-    bool drop;
-    const sap_status status = check_attribute(schema, node, attribute, options, &drop, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
-    if (drop) {
-      attribute->name = "";
-    }
-  }
-  return check_children(schema, node, options, error);
+  const checker c = {.options = options, .extensible = schema->extensible, .error = error};
+  return check_element(&c, schema, node);
 }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/xml/xml.h"
 
+#include <errno.h>
+#include <libxml/parser.h>
+#include <libxml/tree.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,33 +13,33 @@
 
 enum {
   CHUNK_BYTES = 1 << 16,
-  MAX_ALLOCATION = 1 << 29,  // no text of a scene is that long
+  CHUNK_HEADER = 64,         // the payload starts at the next aligned address after the header
+  MAX_ALLOCATION = 1 << 29,  // longer than any text of a scene
+  PIECE_BYTES = 1 << 16,
+  MAX_FILE_BYTES = 1 << 28,  // 256 MiB: longer than any scene
+  MAX_DEPTH = 200,           // nested elements of one file; bounds every recursion over the tree
 };
+
+// --- store --------------------------------------------------------------------------------------
 
 typedef struct chunk {
   struct chunk* next;
   size_t used, size;
 } chunk;
 
-// The payload starts at the next aligned address behind the header.
-enum { CHUNK_HEADER = 64 };
-
 struct sap_xml_store {
   chunk* chunks;
   const sap_scene_options* options;  // may be NULL
 };
 
-sap_status sap_xml_store_create(sap_xml_store** out, sap_error* error) {
+sap_status sap_xml_store_create(const sap_scene_options* options, sap_xml_store** out,
+                                sap_error* error) {
   *out = sap_allocate(1, sizeof **out);
-  return *out != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-}
-
-void sap_xml_store_tell(sap_xml_store* store, const sap_scene_options* options) {
-  store->options = options;
-}
-
-const sap_scene_options* sap_xml_store_options(const sap_xml_store* store) {
-  return store->options;
+  if (*out == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  (*out)->options = options;
+  return SAP_STATUS_OK;
 }
 
 void sap_xml_store_destroy(sap_xml_store* store) {
@@ -72,36 +75,273 @@ void* sap_xml_allocate(sap_xml_store* store, size_t bytes) {
   return memory;
 }
 
-char* sap_xml_folder(sap_xml_store* store, const char* path) {
+// NULL for lack of memory.
+static const char* join_texts(sap_xml_store* store, const char* a, const char* b, const char* c) {
+  const char* const parts[3] = {a != NULL ? a : "", b != NULL ? b : "", c != NULL ? c : ""};
+  char* text = sap_xml_allocate(store, strlen(parts[0]) + strlen(parts[1]) + strlen(parts[2]) + 1);
+  char* end = text;
+  for (int i = 0; i < 3 && text != NULL; ++i) {
+    const size_t length = strlen(parts[i]);
+    memcpy(end, parts[i], length);
+    end += length;
+  }
+  return text;
+}
+
+sap_status sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c,
+                        const char** out, sap_error* error) {
+  *out = join_texts(store, a, b, c);
+  return *out != NULL ? SAP_STATUS_OK : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+}
+
+sap_status sap_xml_folder(sap_xml_store* store, const char* path, const char** out,
+                          sap_error* error) {
   const bool pipe = sap_file_readable(path, NULL) == SAP_STATUS_OK &&
                     sap_file_regular(path, NULL) != SAP_STATUS_OK;
   const char* slash = pipe ? NULL : strrchr(path, '/');
   const size_t length = slash != NULL ? (size_t)(slash - path) + 1 : 0;
   char* folder = sap_xml_allocate(store, length + 1);
-  if (folder != NULL) {
-    memcpy(folder, path, length);
+  *out = folder;
+  if (folder == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
   }
-  return folder;
+  memcpy(folder, path, length);
+  return SAP_STATUS_OK;
 }
 
-const char* sap_xml_join(sap_xml_store* store, const char* a, const char* b, const char* c) {
-  const char* const parts[3] = {a, b, c};
-  size_t length = 0;
-  for (int i = 0; i < 3; ++i) {
-    length += parts[i] != NULL ? strlen(parts[i]) : 0;
+sap_status sap_xml_sibling(sap_xml_store* store, const char* path, const char* file,
+                           const char** out, sap_error* error) {
+  const char* folder = "";
+  if (file[0] != '/') {
+    SAP_TRY(sap_xml_folder(store, path, &folder, error));
   }
-  char* text = sap_xml_allocate(store, length + 1);
-  if (text == NULL) {
+  return sap_xml_join(store, folder, file, NULL, out, error);
+}
+
+void sap_scene_report_file(const sap_scene_options* options, const char* path, const void* bytes,
+                           size_t size) {
+  if (options != NULL && options->file != NULL) {
+    options->file(options->file_context, path, bytes, size);
+  }
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+typedef struct parse_state {
+  const char* path;
+  bool failed;  // `error` is filled
+  sap_error error;
+} parse_state;
+
+// Namespace errors are ignored because prefixes are part of a name here. So is an unknown XML
+// version: some well-known robots have version="0.0".
+static void on_error(void* context, xmlErrorPtr problem) {
+  xmlParserCtxtPtr parser = context;
+  parse_state* state = parser->_private;
+  if (state->failed || problem->level < XML_ERR_ERROR || problem->domain == XML_FROM_NAMESPACE ||
+      problem->code == XML_ERR_UNKNOWN_VERSION) {
+    return;
+  }
+  char text[256];
+  (void)snprintf(text, sizeof text, "%s", problem->message != NULL ? problem->message : "error");
+  const size_t length = strcspn(text, "\n");
+  state->failed = true;
+  (void)sap_fail(&state->error,
+                 problem->code == XML_ERR_NO_MEMORY ? SAP_STATUS_MEMORY : SAP_STATUS_SYNTAX,
+                 "%.200s:%d: XML: %.*s", state->path, problem->line, (int)length, text);
+}
+
+// Refuses entities: they can multiply without bound, and scenes do not need them.
+static void on_document_type(void* context, const xmlChar* name, const xmlChar* external,
+                             const xmlChar* system) {
+  (void)name;
+  (void)external;
+  (void)system;
+  xmlParserCtxtPtr parser = context;
+  parse_state* state = parser->_private;
+  if (!state->failed) {
+    state->failed = true;
+    (void)sap_fail(&state->error, SAP_STATUS_SYNTAX,
+                   "%.200s:%d: XML: a document type definition is not allowed", state->path,
+                   parser->input != NULL ? parser->input->line : 1);
+  }
+  xmlStopParser(parser);
+}
+
+static const char* copy_name(sap_xml_store* store, const xmlNs* ns, const xmlChar* name) {
+  const char* prefix = ns != NULL ? (const char*)ns->prefix : NULL;
+  return join_texts(store, prefix, prefix != NULL ? ":" : NULL, (const char*)name);
+}
+
+static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_node* to) {
+  size_t count = 0;
+  for (const xmlAttr* a = from->properties; a != NULL; a = a->next) {
+    ++count;
+  }
+  to->attributes = sap_xml_allocate(store, count * sizeof *to->attributes);
+  if (to->attributes == NULL) {
+    return false;
+  }
+  for (const xmlAttr* a = from->properties; a != NULL; a = a->next) {
+    xmlChar* value = xmlNodeListGetString(from->doc, a->children, 1);
+    sap_xml_attribute* out = &to->attributes[to->nattributes++];
+    out->name = copy_name(store, a->ns, a->name);
+    out->value = join_texts(store, (const char*)value, NULL, NULL);
+    const bool ok = out->name != NULL && out->value != NULL && (value != NULL || !a->children);
+    xmlFree(value);
+    if (!ok) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Returns NULL for lack of memory.
+static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xmlNode* from) {
+  sap_xml_node* node = sap_xml_allocate(store, sizeof *node);
+  if (node == NULL) {
     return NULL;
   }
-  size_t at = 0;
-  for (int i = 0; i < 3; ++i) {
-    const size_t n = parts[i] != NULL ? strlen(parts[i]) : 0;
-    memcpy(text + at, parts[i] != NULL ? parts[i] : "", n);
-    at += n;
+  node->file = file;
+  node->line = (int32_t)xmlGetLineNo(from);
+  node->name = copy_name(store, from->ns, from->name);
+  if (node->name == NULL || !copy_attributes(store, from, node)) {
+    return NULL;
   }
-  return text;
+  for (const xmlNode* child = from->children; child != NULL; child = child->next) {
+    if (child->type != XML_ELEMENT_NODE) {
+      continue;
+    }
+    sap_xml_node* copy = copy_node(store, file, child);
+    if (copy == NULL) {
+      return NULL;
+    }
+    copy->parent = node;
+    if (node->last_child != NULL) {
+      node->last_child->next = copy;
+    } else {
+      node->first_child = copy;
+    }
+    node->last_child = copy;
+  }
+  return node;
 }
+
+static int max_depth(const xmlNode* root) {
+  int depth = 1, deepest = 1;
+  for (const xmlNode* node = root; node != NULL;) {
+    if (node->type == XML_ELEMENT_NODE && node->children != NULL) {
+      node = node->children;
+      ++depth;
+      deepest = depth > deepest ? depth : deepest;
+      continue;
+    }
+    while (node != root && node->next == NULL) {
+      node = node->parent;
+      --depth;
+    }
+    node = node == root ? NULL : node->next;
+  }
+  return deepest;
+}
+
+// Reads in pieces, because the file may be a pipe. *bytes belongs to the caller, also on failure.
+static sap_status read_pieces(FILE* file, const char* path, char** bytes, size_t* size,
+                              sap_error* error) {
+  int32_t capacity = 0;
+  for (size_t got = PIECE_BYTES; got == PIECE_BYTES; *size += got) {
+    if (*size >= MAX_FILE_BYTES) {
+      return sap_fail(error, SAP_STATUS_IO, "%.300s: larger than %d bytes", path,
+                      (int)MAX_FILE_BYTES);
+    }
+    SAP_TRY(SAP_GROW(bytes, &capacity, (int32_t)*size + PIECE_BYTES, error));
+    got = fread(*bytes + *size, 1, PIECE_BYTES, file);
+  }
+  return ferror(file)
+             ? sap_fail(error, SAP_STATUS_IO, "%.300s: cannot read: %s", path, strerror(errno))
+             : SAP_STATUS_OK;
+}
+
+static sap_status read_bytes(const char* path, char** bytes, size_t* size, sap_error* error) {
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    return sap_fail(error, SAP_STATUS_IO, "%.300s: cannot open: %s", path, strerror(errno));
+  }
+  const sap_status status = read_pieces(file, path, bytes, size, error);
+  (void)fclose(file);
+  return status;
+}
+
+// Copies the document to the store; fills state->error.
+static sap_status copy_document(sap_xml_store* store, parse_state* state, const xmlNode* top,
+                                sap_xml_node** root) {
+  if (state->failed) {
+    return state->error.status;
+  }
+  if (top == NULL) {
+    return sap_fail(&state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element",
+                    state->path);
+  }
+  if (max_depth(top) > MAX_DEPTH) {
+    return sap_fail(&state->error, SAP_STATUS_SYNTAX,
+                    "%.200s:1: XML: elements are nested more than %d deep", state->path,
+                    (int)MAX_DEPTH);
+  }
+  const char* file = join_texts(store, state->path, NULL, NULL);
+  *root = file != NULL ? copy_node(store, file, top) : NULL;
+  return *root != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(&state->error, SAP_STATUS_MEMORY, "%.200s: out of memory", state->path);
+}
+
+static sap_status parse_bytes(sap_xml_store* store, const char* path, const char* bytes,
+                              size_t size, sap_xml_node** root, sap_error* error) {
+  parse_state state = {.path = path};
+  xmlParserCtxtPtr parser = xmlNewParserCtxt();
+  if (parser == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  }
+  parser->_private = &state;
+  parser->sax->serror = on_error;
+  parser->sax->internalSubset = on_document_type;
+  xmlDocPtr document =
+      xmlCtxtReadMemory(parser, bytes, (int)size, NULL, NULL,
+                        XML_PARSE_NONET | XML_PARSE_NOBLANKS | XML_PARSE_NOCDATA |
+                            XML_PARSE_COMPACT | XML_PARSE_BIG_LINES | XML_PARSE_RECOVER);
+  const xmlNode* top = document != NULL ? xmlDocGetRootElement(document) : NULL;
+  const sap_status status = copy_document(store, &state, top, root);
+  xmlFreeDoc(document);
+  xmlFreeParserCtxt(parser);
+  return status == SAP_STATUS_OK ? status : sap_fail(error, status, "%s", state.error.message);
+}
+
+static sap_status read_root(sap_xml_store* store, const char* path, const char* bytes, size_t size,
+                            sap_xml_node** root, sap_error* error) {
+  sap_scene_report_file(store->options, path, bytes, size);
+  if (size == 0) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s:1: the file is empty", path);
+  }
+  if (size >= 4 && memcmp(bytes, "\x89HDF", 4) == 0) {
+    return sap_fail(error, SAP_STATUS_SYNTAX,
+                    "%.300s: an HDF5 file (a recording or contact problems), not a scene", path);
+  }
+  return parse_bytes(store, path, bytes, size, root, error);
+}
+
+sap_status sap_xml_read(sap_xml_store* store, const char* path, sap_xml_node** root,
+                        sap_error* error) {
+  char* bytes = NULL;
+  size_t size = 0;
+  *root = NULL;
+  sap_status status = read_bytes(path, &bytes, &size, error);
+  if (status == SAP_STATUS_OK) {
+    status = read_root(store, path, bytes, size, root, error);
+  }
+  sap_free(bytes);
+  return status;
+}
+
+// --- tree ---------------------------------------------------------------------------------------
 
 const char* sap_xml_get(const sap_xml_node* node, const char* attribute) {
   for (int32_t i = 0; i < node->nattributes; ++i) {
@@ -117,12 +357,33 @@ bool sap_xml_is(const sap_xml_node* node, const char* name) {
 }
 
 const sap_xml_node* sap_xml_child(const sap_xml_node* node, const char* name) {
-  for (const sap_xml_node* child = node->first_child; child != NULL; child = child->next) {
-    if (sap_xml_is(child, name)) {
-      return child;
-    }
+  const sap_xml_node* child = node->first_child;
+  while (child != NULL && !sap_xml_is(child, name)) {
+    child = child->next;
   }
-  return NULL;
+  return child;
+}
+
+const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
+                                 const sap_xml_node* last) {
+  const sap_xml_node* node = last != NULL ? last->next : NULL;
+  const sap_xml_node* s = last != NULL ? last->parent->next : root->first_child;
+  for (; node == NULL && s != NULL; s = s->next) {
+    node = sap_xml_is(s, section) ? s->first_child : NULL;
+  }
+  return node;
+}
+
+static sap_status fail_at(const sap_xml_node* node, const char* attribute, sap_status status,
+                          sap_error* error, const char* text) {
+  const char* value = attribute != NULL ? sap_xml_get(node, attribute) : NULL;
+  if (value != NULL) {
+    return sap_fail(error, status, "%.200s:%d: <%.60s %.60s=\"%.60s%s\">: %s", node->file,
+                    (int)node->line, node->name, attribute, value, strlen(value) > 60 ? "..." : "",
+                    text);
+  }
+  return sap_fail(error, status, "%.200s:%d: <%.60s>: %s", node->file, (int)node->line, node->name,
+                  text);
 }
 
 sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
@@ -132,14 +393,17 @@ sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_sta
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  const char* value = attribute != NULL ? sap_xml_get(node, attribute) : NULL;
-  if (value != NULL) {
-    return sap_fail(error, status, "%.200s:%d: <%.60s %.60s=\"%.60s%s\">: %s", node->file,
-                    (int)node->line, node->name, attribute, value, strlen(value) > 60 ? "..." : "",
-                    text);
-  }
-  return sap_fail(error, status, "%.200s:%d: <%.60s>: %s", node->file, (int)node->line, node->name,
-                  text);
+  return fail_at(node, attribute, status, error, text);
+}
+
+sap_status sap_xml_syntax(const sap_xml_node* node, const char* attribute, sap_error* error,
+                          const char* format, ...) {
+  char text[SAP_ERROR_MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
+  return fail_at(node, attribute, SAP_STATUS_SYNTAX, error, text);
 }
 
 sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error) {

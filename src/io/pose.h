@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Poses, and rotations from the forms that files give them in.
-#ifndef SAP_IO_XML_POSE_H
-#define SAP_IO_XML_POSE_H
+// Poses, and quaternions from the rotations of files.
+#ifndef SAP_IO_POSE_H
+#define SAP_IO_POSE_H
 
-// A pose of a frame B in its parent P.
+// Pose of a frame B in its parent P.
 typedef struct sap_pose {
   double p[3];  // [m]
   double q[4];
@@ -13,12 +13,12 @@ extern const sap_pose sap_pose_identity;
 // out = a b: b given in a. out may alias a or b.
 void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b);
 
-// Smallest rotation that takes (0, 0, 1) to z (not zero).
+// Computes the smallest rotation that takes (0, 0, 1) to z (not zero).
 void sap_quaternion_from_z(double q[4], const double z[3]);
-// Of a column-major rotation.
+// Converts a column-major rotation.
 void sap_quaternion_from_rotation(double q[4], const double r[9]);
-// Three turns about coordinate axes, angles in rad. Lower-case letters of xyz turn about the moved
-// axes, upper-case ones about the fixed axes.
+// Composes three rotations about coordinate axes [rad]. Lower-case letters of xyz are moved axes,
+// upper-case ones fixed axes.
 void sap_quaternion_from_euler(double q[4], const char* sequence, const double angles[3]);
 
 #endif

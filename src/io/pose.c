@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io/xml/pose.h"
+#include "io/pose.h"
 
 #include <string.h>
 
@@ -27,7 +27,7 @@ void sap_quaternion_from_z(double q[4], const double z[3]) {
   sap_quaternion_from_axis_angle(q, axis, atan2(s, z[2]));
 }
 
-// Of a column-major rotation: the largest of w, x, y, z is computed first.
+// Computes the largest of w, x, y, z first.
 void sap_quaternion_from_rotation(double q[4], const double r[9]) {
   const double trace[4] = {r[0] + r[4] + r[8], r[0] - r[4] - r[8], r[4] - r[0] - r[8],
                            r[8] - r[0] - r[4]};

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/xml/value.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char blanks[] = " \t\r\n";
+
+static const char* skip_word(const char* at) {
+  at += strcspn(at, blanks);
+  return at + strspn(at, blanks);
+}
+
+int32_t sap_word_index(const char* list, const char* word) {
+  const size_t length = strlen(word);
+  int32_t index = 0;
+  for (const char* at = list + strspn(list, blanks); *at != '\0'; at = skip_word(at), ++index) {
+    if (strcspn(at, blanks) == length && memcmp(at, word, length) == 0) {
+      return index;
+    }
+  }
+  return -1;
+}
+
+int32_t sap_xml_word_count(const sap_xml_node* node, const char* attribute) {
+  const char* at = sap_xml_get(node, attribute);
+  int32_t count = 0;
+  if (at == NULL) {
+    return 0;
+  }
+  for (at += strspn(at, blanks); *at != '\0'; at = skip_word(at)) {
+    ++count;
+  }
+  return count;
+}
+
+sap_status sap_xml_require(const sap_xml_node* node, const char* attribute, const char** value,
+                           sap_error* error) {
+  *value = sap_xml_get(node, attribute);
+  return *value != NULL ? SAP_STATUS_OK
+                        : sap_xml_syntax(node, NULL, error, "attribute '%s' is missing", attribute);
+}
+
+// Reads one word as a finite number. strtod alone also accepts hexadecimal, inf and nan.
+static sap_status parse_word(const sap_xml_node* node, const char* attribute, const char* word,
+                             double* value, sap_error* error) {
+  const int length = (int)strcspn(word, blanks);
+  const int shown = length < 40 ? length : 40;
+  char* end = NULL;
+  *value = strtod(word, &end);
+  if (end != word + length || length == 0) {
+    return sap_xml_syntax(node, attribute, error, "'%.*s' is not a number", shown, word);
+  }
+  if (!isfinite(*value)) {
+    return sap_xml_fail(node, attribute, SAP_STATUS_NOT_FINITE, error, "'%.*s' is not finite",
+                        shown, word);
+  }
+  return strspn(word, "0123456789+-.eE") >= (size_t)length
+             ? SAP_STATUS_OK
+             : sap_xml_syntax(node, attribute, error, "'%.*s' is not a decimal number", shown,
+                              word);
+}
+
+sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int32_t least,
+                           int32_t most, double* values, int32_t* count, sap_error* error) {
+  const char* at;
+  SAP_TRY(sap_xml_require(node, attribute, &at, error));
+  const int32_t given = sap_xml_word_count(node, attribute);
+  const bool fits = given >= least && given <= most;
+  at += strspn(at, blanks);
+  for (int32_t i = 0; i < given; ++i, at = skip_word(at)) {
+    double value;  // a word that is not a number is reported before a wrong count
+    SAP_TRY(parse_word(node, attribute, at, &value, error));
+    if (fits) {
+      values[i] = value;
+    }
+  }
+  if (!fits) {
+    const char* plural = given == 1 ? "" : "s";
+    return least == most
+               ? sap_xml_syntax(node, attribute, error, "has %d number%s, must be %d", (int)given,
+                                plural, (int)least)
+               : sap_xml_syntax(node, attribute, error, "has %d number%s, must be %d to %d",
+                                (int)given, plural, (int)least, (int)most);
+  }
+  if (count != NULL) {
+    *count = given;
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_optional(const sap_xml_node* node, const char* attribute, int32_t least,
+                            int32_t most, double* values, sap_error* error) {
+  return sap_xml_get(node, attribute) == NULL
+             ? SAP_STATUS_OK
+             : sap_xml_numbers(node, attribute, least, most, values, NULL, error);
+}
+
+sap_status sap_xml_nonnegative(const sap_xml_node* node, const char* attribute, double* value,
+                               sap_error* error) {
+  double given = *value;
+  SAP_TRY(sap_xml_optional(node, attribute, 1, 1, &given, error));
+  if (sap_xml_get(node, attribute) != NULL && !(given >= 0.0)) {
+    return sap_xml_syntax(node, attribute, error, "must be >= 0");
+  }
+  *value = given;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int32_t* value,
+                           sap_error* error) {
+  double number;
+  if (sap_xml_get(node, attribute) == NULL) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_xml_numbers(node, attribute, 1, 1, &number, NULL, error));
+  if (!(number >= INT32_MIN && number <= INT32_MAX && floor(number) == number)) {
+    return sap_xml_syntax(node, attribute, error, "must be an integer");
+  }
+  *value = (int32_t)number;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_choice(const sap_xml_node* node, const char* attribute, const char* choices,
+                          int32_t* value, sap_error* error) {
+  const char* text = sap_xml_get(node, attribute);
+  const int32_t index = text != NULL ? sap_word_index(choices, text) : *value;
+  if (text != NULL && index < 0) {
+    return sap_xml_syntax(node, attribute, error, "must be one of: %s", choices);
+  }
+  *value = index;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_bool(const sap_xml_node* node, const char* attribute, bool* value,
+                        sap_error* error) {
+  int32_t index = *value ? 1 : 0;
+  SAP_TRY(sap_xml_choice(node, attribute, "false true", &index, error));
+  *value = index == 1;
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_check_field(const sap_xml_field* field, const sap_xml_node* node,
+                               const void* target, sap_error* error) {
+  const double* values = (const double*)((const char*)target + field->offset);
+  if (field->rule != SAP_XML_NONNEGATIVE && field->rule != SAP_XML_POSITIVE) {
+    return SAP_STATUS_OK;
+  }
+  const bool positive = field->rule == SAP_XML_POSITIVE;
+  const int32_t given = sap_xml_word_count(node, field->attribute);
+  for (int32_t i = 0; i < given; ++i) {
+    if (!(positive ? values[i] > 0.0 : values[i] >= 0.0)) {
+      return sap_xml_syntax(node, field->attribute, error, "must be %s 0", positive ? ">" : ">=");
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_read_fields(const sap_xml_node* node, const sap_xml_field* fields, void* target,
+                               sap_error* error) {
+  for (const sap_xml_field* f = fields; f->attribute != NULL; ++f) {
+    void* value = (char*)target + f->offset;
+    if (f->rule == SAP_XML_INTEGER) {
+      SAP_TRY(sap_xml_integer(node, f->attribute, value, error));
+    } else if (f->rule == SAP_XML_BOOL) {
+      SAP_TRY(sap_xml_bool(node, f->attribute, value, error));
+    } else {
+      SAP_TRY(sap_xml_optional(node, f->attribute, f->least, f->most, value, error));
+      SAP_TRY(sap_xml_check_field(f, node, target, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_xml_require_fields(const sap_xml_node* node, const sap_xml_field* fields,
+                                  void* target, sap_error* error) {
+  const char* text;
+  for (const sap_xml_field* f = fields; f->attribute != NULL; ++f) {
+    SAP_TRY(sap_xml_require(node, f->attribute, &text, error));
+  }
+  return sap_xml_read_fields(node, fields, target, error);
+}
