@@ -152,7 +152,7 @@ static const bad_scene mjcf[] = {
      SAP_STATUS_SYNTAX, "a:2: <geom geom=", "spheres and cylinders"},
     {"<mujoco><worldbody><geom name='g' size='1'/><site name='s'/></worldbody>\n"
      "<tendon><spatial><site site='s'/><geom geom='g'/></spatial></tendon></mujoco>",
-     SAP_STATUS_ARGUMENT, "a:2: <spatial>", "behind a point"},
+     SAP_STATUS_ARGUMENT, "a:2: <spatial>", "follow a point"},
     {"<mujoco><worldbody><site name='s'/></worldbody>\n<tendon><spatial><site site='s'/>"
      "<pulley divisor='2'/><site site='s'/><site site='s'/></spatial></tendon></mujoco>",
      SAP_STATUS_ARGUMENT, "a:2: <spatial>", "2 or more"},
