@@ -252,7 +252,9 @@ static bool core_holds(const sap_placed_shape* s, const double x[3], double slac
   return false;
 }
 
-bool sap_convex_shallow(const sap_convex_pair* pair, double n[3], double p[3]) {
+// Finds n of the least overlap and a point p of A's core if it can prove the result; false: use
+// EPA.
+static bool find_shallow(const sap_convex_pair* pair, double n[3], double p[3]) {
   const double rho_a = rolling_radius(pair->a), rho_b = rolling_radius(pair->b);
   const double distance = sap_v3_norm(pair->ab);
   if (!(rho_a + rho_b > 0.0) || !(distance > core_tolerance * pair->scale)) {
@@ -347,7 +349,7 @@ static bool find_overlap(const sap_convex_pair* pair, double margin, double n[3]
     for (int32_t i = 0; i < simplex.count; ++i) {
       sap_v3_add_scaled(p, simplex.vertices[i].a, simplex.weights[i]);
     }
-  } else if (!sap_convex_shallow(pair, n, p)) {
+  } else if (!find_shallow(pair, n, p)) {
     exact = sap_epa(pair, &simplex, n, p) && sap_convex_is_polytope(pair);
   }
   *f = exact ? sap_convex_settle(pair, n) : sap_convex_polish(pair, n);

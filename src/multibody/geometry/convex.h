@@ -76,9 +76,6 @@ sap_face_result sap_convex_by_face(const sap_convex_pair* pair, double margin, d
 // After OVERLAP: finds n of the least overlap and a point p of A's core. Returns true if the bounds
 // of the depth met: n of two polytopes is then exact up to round-off.
 bool sap_epa(const sap_convex_pair* pair, const sap_simplex* simplex, double n[3], double p[3]);
-// After OVERLAP: finds the same at a fraction of the cost if it can prove the result. False: use
-// EPA.
-bool sap_convex_shallow(const sap_convex_pair* pair, double n[3], double p[3]);
 // Moves n to the minimum of f nearby; returns f(n), which never increases.
 double sap_convex_polish(const sap_convex_pair* pair, double n[3]);
 // Does the same for two polytopes that overlap, with n exact up to round-off: moves n exactly to

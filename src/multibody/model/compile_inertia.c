@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "math/quaternion.h"
 #include "multibody/model/builder.h"
+#include "multibody/model/placement.h"
 
 // Relative; the loss of double precision in IA at mass ratios up to 1e12.
 #define PIVOT_TOLERANCE 1e-13
@@ -22,22 +23,11 @@ typedef struct inertias {
   double composite[36];    // Ic
 } inertias;
 
-// Adds the body's own inertia about its origin: I += [I_Bo, m c~; -m c~, m 1].
+// Adds the body's own inertia about its origin.
 static void add_body(double I[36], const sap_model_body* body) {
-  const double* c = body->p_BCo;
   const double* s = body->I_BCo_B;
-  const double m = body->mass;
   const double full[9] = {s[0], s[3], s[4], s[3], s[1], s[5], s[4], s[5], s[2]};
-  const double cc = sap_v3_dot(c, c);
-  const double skew[9] = {0.0, c[2], -c[1], -c[2], 0.0, c[0], c[1], -c[0], 0.0};
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i < 3; ++i) {
-      I[6 * j + i] += full[3 * j + i] + m * ((i == j ? cc : 0.0) - c[i] * c[j]);
-      I[6 * (j + 3) + i] += m * skew[3 * j + i];
-      I[6 * j + i + 3] += m * skew[3 * i + j];
-    }
-    I[6 * (j + 3) + j + 3] += m;
-  }
+  sap_add_inertia(I, full, body->mass, body->p_BCo);
 }
 
 // Adds X' I X to out; X transforms motions from the parent's axes and origin to the body's.

@@ -146,9 +146,9 @@ static int32_t thin_out(polygon_point* chain, int32_t n) {
   return n >= 3 ? n : 0;
 }
 
-// Builds the planar hull of points ids[0 ... count) seen along the unit normal, by Andrew's monotone
-// chain, without corners closer than POLYGON_FLATNESS to the line through their neighbours. A sliver
-// has count 0. cost: O(n log n)
+// Builds the planar hull of points ids[0 ... count) seen along the unit normal, by Andrew's
+// monotone chain, without corners closer than POLYGON_FLATNESS to the line through their
+// neighbours. A sliver has count 0. cost: O(n log n)
 static void build_polygon(polygon* out, const double* points, const int32_t* ids, int32_t count,
                           const double normal[3]) {
   double R[9];  // columns t1, t2, n

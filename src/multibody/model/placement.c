@@ -142,11 +142,6 @@ static void push_behind(const sap_placed* placed, int32_t body, int32_t stop, co
   }
 }
 
-static void push(const sap_placed* placed, int32_t body, const double point[3],
-                 const double force[3], const double moment[3]) {
-  push_behind(placed, body, -1, point, force, moment);
-}
-
 static void push_site(const sap_placed* placed, const sap_model_actuator* actuator) {
   sap_site_drive drive;
   sap_find_site_drive(placed->model, actuator, placed->p_WB, placed->q_WB, placed->R_WB, &drive);
@@ -180,10 +175,10 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
     double force[3], moment[3];
     sap_find_crank(actuator, placed->p_WB, placed->R_WB, &crank);
     sap_v3_scale(force, crank.g_d, actuator->gear);
-    push(placed, actuator->crank_body, crank.p_C, force, none);
+    push_behind(placed, actuator->crank_body, -1, crank.p_C, force, none);
     sap_v3_scale(force, force, -1.0);
     sap_v3_scale(moment, crank.moment, actuator->gear);
-    push(placed, actuator->slider_body, crank.p_P, force, moment);
+    push_behind(placed, actuator->slider_body, -1, crank.p_P, force, moment);
     return;
   }
   if (actuator->transmission == SAP_TRANSMISSION_ADHESION) {
@@ -200,39 +195,42 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
   while (sap_path_next(&path, &piece)) {
     double force[3];
     sap_v3_scale(force, piece.u, actuator->gear * piece.share);
-    push(placed, piece.body[1], piece.p[1], force, none);
+    push_behind(placed, piece.body[1], -1, piece.p[1], force, none);
     sap_v3_scale(force, force, -1.0);
-    push(placed, piece.body[0], piece.p[0], force, none);
+    push_behind(placed, piece.body[0], -1, piece.p[0], force, none);
   }
 }
 
-// I = the body's own inertia about O in world axes, rows [omega; v], column-major.
-static void own_inertia(const sap_placed* placed, int32_t b, double I[36]) {
+void sap_add_inertia(double I[36], const double I_Co[9], double m, const double c[3]) {
+  const double cc = sap_v3_dot(c, c);
+  const double skew[9] = {0.0, c[2], -c[1], -c[2], 0.0, c[0], c[1], -c[0], 0.0};
+  for (int j = 0; j < 3; ++j) {
+    for (int i = 0; i < 3; ++i) {
+      I[6 * j + i] += I_Co[3 * j + i] + m * ((i == j ? cc : 0.0) - c[i] * c[j]);
+      I[6 * (j + 3) + i] += m * skew[3 * j + i];
+      I[6 * j + i + 3] += m * skew[3 * i + j];
+    }
+    I[6 * (j + 3) + j + 3] += m;
+  }
+}
+
+// Sets I to the body's own inertia about O in world axes.
+static void set_own_inertia(const sap_placed* placed, int32_t b, double I[36]) {
   const sap_model_body* body = &placed->model->bodies[b];
-  const double m = body->mass;
   double c[3], turned[9];
   sap_v3_place(c, placed->p_WB + 3 * (size_t)b, placed->R_WB + 9 * (size_t)b, body->p_BCo);
   sap_v3_sub(c, c, placed->p_WB + 3 * (size_t)placed->root[b]);
   sap_m3_rotate_symmetric(turned, placed->R_WB + 9 * (size_t)b, body->I_BCo_B);
-  const double cc = sap_v3_dot(c, c);
-  const double skew[9] = {0.0, c[2], -c[1], -c[2], 0.0, c[0], c[1], -c[0], 0.0};
   memset(I, 0, 36 * sizeof *I);
-  for (int j = 0; j < 3; ++j) {
-    for (int i = 0; i < 3; ++i) {
-      I[6 * j + i] = turned[3 * j + i] + m * ((i == j ? cc : 0.0) - c[i] * c[j]);
-      I[6 * (j + 3) + i] = m * skew[3 * j + i];
-      I[6 * j + i + 3] = m * skew[3 * i + j];
-    }
-    I[6 * (j + 3) + j + 3] = m;
-  }
+  sap_add_inertia(I, turned, body->mass, c);
 }
 
 static double dot6(const double a[6], const double b[6]) {
   return sap_v3_dot(a, b) + sap_v3_dot(a + 3, b + 3);
 }
 
-// Takes the dofs of a body out of its articulated inertia.
-static void inwards(sap_placed* placed, int32_t b) {
+// Eliminates the dofs of a body from its articulated inertia.
+static void eliminate_dofs(sap_placed* placed, int32_t b) {
   const sap_model* model = placed->model;
   const sap_model_body* body = &model->bodies[b];
   double *I = placed->inertia[b], *f = placed->force[b];
@@ -260,7 +258,7 @@ void sap_placed_respond(sap_placed* placed) {
   const sap_model* model = placed->model;
   for (int32_t b = 1; b < model->sizes.bodies; ++b) {
     if (placed->root[b] >= 0) {
-      own_inertia(placed, b, placed->inertia[b]);
+      set_own_inertia(placed, b, placed->inertia[b]);
     }
     memset(placed->force[b], 0, sizeof placed->force[b]);
   }
@@ -269,7 +267,7 @@ void sap_placed_respond(sap_placed* placed) {
     if (placed->root[b] < 0) {
       continue;
     }
-    inwards(placed, b);
+    eliminate_dofs(placed, b);
     for (int i = 0; i < 36 && placed->root[parent] >= 0; ++i) {
       placed->inertia[parent][i] += placed->inertia[b][i];
     }

@@ -37,6 +37,10 @@ void sap_placed_gradient(sap_placed* placed, const sap_model_actuator* actuator)
 // Fills placed->response from the gradient, by the articulated-body recursion.
 void sap_placed_respond(sap_placed* placed);
 
+// Adds to I (column-major, rows [omega; v]) the inertia of a body of mass m about a point, c from
+// that point to the centre of mass:  I += [I_Co - m c~ c~, m c~; -m c~, m 1]
+void sap_add_inertia(double I[36], const double I_Co[9], double m, const double c[3]);
+
 // Finds the least and the largest of gear times the length over the ranges of the joints that move
 // it, with equalities between joints; infinite if a joint without range lets it grow without bound.
 // Leaves `placed` in another pose. In reach.c.
