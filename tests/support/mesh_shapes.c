@@ -13,11 +13,7 @@ void mesh_shape_create(mesh_shape* mesh, const double* points, int32_t count) {
   if (sap_hull_create(points, count, &mesh->hull, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
-  const sap_hull* hull = &mesh->hull;
-  const sap_polytope_source source = {hull->nvertices,      hull->nfaces,       hull->vertices,
-                                      hull->neighbor_start, hull->neighbors,    hull->planes,
-                                      hull->face_start,     hull->face_vertices};
-  if (sap_polytope_create(&source, &mesh->polytope, &error) != SAP_STATUS_OK) {
+  if (sap_polytope_create(&mesh->hull, &mesh->polytope, &error) != SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
 }

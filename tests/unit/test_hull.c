@@ -215,35 +215,19 @@ static void model_holds_all_hulls(void** state) {
   assert_int_equal(sap_model_find(model, SAP_ELEMENT_MESH, "second"), 1);
   assert_int_equal(sap_model_get_sizes(model).meshes, 2);
   for (int m = 0; m < 2; ++m) {
-    const sap_model_mesh* mesh = &model->meshes[m];
-    const sap_hull* hull = &hulls[m];
+    const sap_hull *mesh = &model->meshes[m], *hull = &hulls[m];
     assert_int_equal(mesh->nvertices, hull->nvertices);
     assert_int_equal(mesh->nfaces, hull->nfaces);
-    for (int32_t v = 0; v < hull->nvertices; ++v) {
-      const double* p = model->mesh_vertices + 3 * (size_t)(mesh->first_vertex + v);
-      double arm[3];
-      assert_memory_equal(p, hull->vertices + 3 * (size_t)v, 3 * sizeof *p);
-      sap_v3_sub(arm, p, mesh->center);
-      assert_true(sap_v3_norm(arm) <= mesh->radius);
-      for (int k = 0; k < 3; ++k) {
-        assert_true(fabs(arm[k]) <= mesh->half[k] * (1.0 + 1e-15));
-      }
-      const int32_t start = model->mesh_neighbor_start[mesh->first_vertex + v];
-      const int32_t count = model->mesh_neighbor_start[mesh->first_vertex + v + 1] - start;
-      assert_int_equal(count, hull->neighbor_start[v + 1] - hull->neighbor_start[v]);
-      assert_memory_equal(model->mesh_neighbors + start, hull->neighbors + hull->neighbor_start[v],
-                          (size_t)count * sizeof(int32_t));
-    }
-    for (int32_t f = 0; f < hull->nfaces; ++f) {
-      const int32_t start = model->mesh_face_start[mesh->first_face + f];
-      const int32_t count = model->mesh_face_start[mesh->first_face + f + 1] - start;
-      assert_int_equal(count, hull->face_start[f + 1] - hull->face_start[f]);
-      assert_memory_equal(model->mesh_face_vertices + start,
-                          hull->face_vertices + hull->face_start[f],
-                          (size_t)count * sizeof(int32_t));
-      assert_memory_equal(model->mesh_planes + 4 * (size_t)(mesh->first_face + f),
-                          hull->planes + 4 * (size_t)f, 4 * sizeof(double));
-    }
+    const size_t nvertices = (size_t)hull->nvertices, nfaces = (size_t)hull->nfaces;
+    const size_t neighbors = (size_t)hull->neighbor_start[nvertices];
+    const size_t corners = (size_t)hull->face_start[nfaces];
+    assert_memory_equal(mesh->vertices, hull->vertices, 3 * nvertices * sizeof(double));
+    assert_memory_equal(mesh->neighbor_start, hull->neighbor_start,
+                        (nvertices + 1) * sizeof(int32_t));
+    assert_memory_equal(mesh->neighbors, hull->neighbors, neighbors * sizeof(int32_t));
+    assert_memory_equal(mesh->planes, hull->planes, 4 * nfaces * sizeof(double));
+    assert_memory_equal(mesh->face_start, hull->face_start, (nfaces + 1) * sizeof(int32_t));
+    assert_memory_equal(mesh->face_vertices, hull->face_vertices, corners * sizeof(int32_t));
     sap_hull_clear(&hulls[m]);
   }
   sap_builder_destroy(builder);

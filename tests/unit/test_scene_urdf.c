@@ -302,8 +302,13 @@ static void test_meshes(void** state) {
     assert_int_equal(m->sizes.meshes, 1);  // the same file with the same scale
     assert_int_equal(m->meshes[0].nvertices, 4);
     assert_int_equal(m->meshes[0].nfaces, 4);
-    ASSERT_NEAR(m->meshes[0].half[1], 1.0, 0.0);
-    ASSERT_NEAR(m->meshes[0].center[2], -1.5, 0.0);
+    double lower[3] = {HUGE_VAL, HUGE_VAL, HUGE_VAL}, upper[3] = {-HUGE_VAL, -HUGE_VAL, -HUGE_VAL};
+    for (int k = 0; k < 12; ++k) {
+      lower[k % 3] = fmin(lower[k % 3], m->meshes[0].vertices[k]);
+      upper[k % 3] = fmax(upper[k % 3], m->meshes[0].vertices[k]);
+    }
+    ASSERT_NEAR(0.5 * (upper[1] - lower[1]), 1.0, 0.0);
+    ASSERT_NEAR(0.5 * (upper[2] + lower[2]), -1.5, 0.0);
     sap_model_destroy(m);
   }
   static const struct {

@@ -46,64 +46,31 @@ void sap_broadphase_destroy(sap_broadphase* broadphase) {
   *broadphase = (sap_broadphase){0};
 }
 
-// Heap sort, for input that is far from sorted: moves the rank `root` down its heap.
-static void sift_down(sap_broadphase* bp, int32_t root, int32_t count) {
-  const int32_t index = bp->order[root];
-  const double x = bp->lower_x[root];
-  for (int32_t child; (child = 2 * root + 1) < count; root = child) {
-    if (child + 1 < count && (bp->lower_x[child + 1] > bp->lower_x[child] ||
-                              (bp->lower_x[child + 1] == bp->lower_x[child] &&
-                               bp->order[child + 1] > bp->order[child]))) {
-      ++child;
-    }
-    if (bp->lower_x[child] < x || (bp->lower_x[child] == x && bp->order[child] < index)) {
-      break;
-    }
-    bp->order[root] = bp->order[child];
-    bp->lower_x[root] = bp->lower_x[child];
-  }
-  bp->order[root] = index;
-  bp->lower_x[root] = x;
+// Returns true if the box `a` with lower x comes after the box `b` with lower x `x_b`.
+static bool comes_after(double x_a, int32_t a, double x_b, int32_t b) {
+  return x_a > x_b || (x_a == x_b && a > b);
 }
 
-static void heap_sort(sap_broadphase* bp) {
-  for (int32_t i = bp->count / 2 - 1; i >= 0; --i) {
-    sift_down(bp, i, bp->count);
-  }
-  for (int32_t last = bp->count - 1; last > 0; --last) {
-    const int32_t index = bp->order[0];
-    const double x = bp->lower_x[0];
-    bp->order[0] = bp->order[last];
-    bp->lower_x[0] = bp->lower_x[last];
-    bp->order[last] = index;
-    bp->lower_x[last] = x;
-    sift_down(bp, 0, last);
-  }
-}
-
-// Sorts by lower x, ties by index: the result depends only on the boxes. Insertion sort, within a
-// budget.
+// Sorts by lower x, ties by index: the result depends only on the boxes. Shell sort (gaps of Ciura),
+// near-linear for the almost sorted order of the last call.
 static void sort_boxes(sap_broadphase* bp) {
+  static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
   for (int32_t r = 0; r < bp->count; ++r) {
     bp->lower_x[r] = bp->boxes[bp->order[r]].lower[0];
   }
-  int64_t budget = 16 * (int64_t)bp->count;
-  for (int32_t r = 1; r < bp->count; ++r) {
-    const int32_t index = bp->order[r];
-    const double x = bp->lower_x[r];
-    int32_t at = r;
-    for (; at > 0 &&
-           (bp->lower_x[at - 1] > x || (bp->lower_x[at - 1] == x && bp->order[at - 1] > index));
-         --at) {
-      bp->order[at] = bp->order[at - 1];
-      bp->lower_x[at] = bp->lower_x[at - 1];
-    }
-    bp->order[at] = index;
-    bp->lower_x[at] = x;
-    budget -= r - at;
-    if (budget < 0) {
-      heap_sort(bp);
-      return;
+  for (size_t k = 0; k < sizeof gaps / sizeof *gaps; ++k) {
+    const int32_t gap = gaps[k];
+    for (int32_t r = gap; r < bp->count; ++r) {
+      const int32_t index = bp->order[r];
+      const double x = bp->lower_x[r];
+      int32_t at = r;
+      for (; at >= gap && comes_after(bp->lower_x[at - gap], bp->order[at - gap], x, index);
+           at -= gap) {
+        bp->order[at] = bp->order[at - gap];
+        bp->lower_x[at] = bp->lower_x[at - gap];
+      }
+      bp->order[at] = index;
+      bp->lower_x[at] = x;
     }
   }
 }

@@ -12,18 +12,7 @@ static sap_status make_hulls(sap_collision* c, sap_error* error) {
   const sap_model* model = c->model;
   SAP_TRY(SAP_POOL_ADD(&c->pool, &c->hulls, model->sizes.meshes, error));
   for (int32_t i = 0; i < model->sizes.meshes; ++i) {
-    const sap_model_mesh* mesh = &model->meshes[i];
-    const sap_polytope_source source = {
-        .nvertices = mesh->nvertices,
-        .nfaces = mesh->nfaces,
-        .vertices = model->mesh_vertices + 3 * (size_t)mesh->first_vertex,
-        .neighbor_start = model->mesh_neighbor_start + mesh->first_vertex,
-        .neighbors = model->mesh_neighbors,
-        .planes = model->mesh_planes + 4 * (size_t)mesh->first_face,
-        .face_start = model->mesh_face_start + mesh->first_face,
-        .face_vertices = model->mesh_face_vertices,
-    };
-    SAP_TRY(sap_polytope_create(&source, &c->hulls[c->mesh_count++], error));
+    SAP_TRY(sap_polytope_create(&model->meshes[i], &c->hulls[c->mesh_count++], error));
   }
   return SAP_STATUS_OK;
 }

@@ -17,32 +17,6 @@ static double distance2(const sap_identity* a, const sap_identity* b) {
   return sap_least(sap_v3_dot(d_A, d_A), sap_v3_dot(d_B, d_B));
 }
 
-// Matches each new point to its nearest old one. False, and nothing is set, if two new points have
-// the same nearest one. Mostly succeeds, with the result of the full search.
-static bool match_nearest(const sap_identity* old, int32_t old_count, double limit2,
-                          double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS],
-                          sap_identity* points, int32_t count) {
-  int32_t nearest[SAP_MANIFOLD_POINTS];
-  uint32_t taken = 0;
-  for (int32_t i = 0; i < count; ++i) {
-    int32_t best = -1;
-    double least = limit2;
-    for (int32_t j = 0; j < old_count; ++j) {
-      best = apart2[i][j] < least ? j : best;
-      least = apart2[i][j] < least ? apart2[i][j] : least;
-    }
-    if (best < 0 || (taken >> best & 1U) != 0) {
-      return false;
-    }
-    taken |= 1U << best;
-    nearest[i] = best;
-  }
-  for (int32_t i = 0; i < count; ++i) {
-    points[i].feature = old[nearest[i]].feature;
-  }
-  return true;
-}
-
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count) {
   bool matched[SAP_MANIFOLD_POINTS] = {false}, taken[SAP_MANIFOLD_POINTS] = {false};
@@ -51,9 +25,6 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
     for (int32_t j = 0; j < old_count; ++j) {
       apart2[i][j] = distance2(&points[i], &old[j]);
     }
-  }
-  if (match_nearest(old, old_count, tolerance * tolerance, apart2, points, count)) {
-    return;
   }
   for (int32_t match = 0; match < count && match < old_count; ++match) {
     double best = tolerance * tolerance;

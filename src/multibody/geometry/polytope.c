@@ -13,7 +13,7 @@ void sap_polytope_clear(sap_polytope* polytope) {
   *polytope = (sap_polytope){0};
 }
 
-static void center_vertices(const sap_polytope_source* source, sap_polytope* p) {
+static void center_vertices(const sap_hull* source, sap_polytope* p) {
   for (int32_t i = 0; i < p->nvertices; ++i) {
     sap_v3_add_scaled(p->center, source->vertices + 3 * (size_t)i, 1.0 / p->nvertices);
   }
@@ -65,7 +65,7 @@ static int32_t thin_out(double (*corners)[2], int32_t count) {
   return count;
 }
 
-static void set_face(const sap_polytope_source* source, int32_t index, sap_polytope* p,
+static void set_face(const sap_hull* source, int32_t index, sap_polytope* p,
                      int32_t* corner_count) {
   sap_polytope_face* face = &p->faces[index];
   const int32_t first = source->face_start[index], count = source->face_start[index + 1] - first;
@@ -94,10 +94,9 @@ static void set_face(const sap_polytope_source* source, int32_t index, sap_polyt
   *corner_count += face->count;
 }
 
-static sap_status allocate_polytope(const sap_polytope_source* source, sap_polytope* out,
-                                    sap_error* error) {
+static sap_status allocate_polytope(const sap_hull* source, sap_polytope* out, sap_error* error) {
   const size_t nfaces = (size_t)source->nfaces;
-  const int32_t ncorners = source->face_start[nfaces] - source->face_start[0];
+  const int32_t ncorners = source->face_start[nfaces];
   SAP_TRY(SAP_POOL_ADD(&out->pool, &out->vertices, 3 * (size_t)source->nvertices, error));
   SAP_TRY(SAP_POOL_ADD(&out->pool, &out->normals, 3 * nfaces, error));
   SAP_TRY(SAP_POOL_ADD(&out->pool, &out->offsets, nfaces, error));
@@ -105,8 +104,7 @@ static sap_status allocate_polytope(const sap_polytope_source* source, sap_polyt
   return SAP_POOL_ADD(&out->pool, &out->corners, ncorners, error);
 }
 
-sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* out,
-                               sap_error* error) {
+sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error) {
   const int32_t nfaces = source->nfaces;
   *out = (sap_polytope){.pool.owner = "hull of a mesh",
                         .nvertices = source->nvertices,

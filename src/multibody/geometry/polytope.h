@@ -6,22 +6,11 @@
 
 #include <math.h>
 
-#include "core/pool.h"
 #include "math/vector3.h"
+#include "multibody/model/hull.h"
 
 // Largest number of corners of a face in a manifold; finer faces keep the most important ones.
 enum { SAP_POLYTOPE_CORNERS = 32 };
-
-// The model's arrays of a hull, in the mesh's frame.
-typedef struct sap_polytope_source {
-  int32_t nvertices, nfaces;
-  const double* vertices;         // (3 nvertices)
-  const int32_t* neighbor_start;  // into neighbors                                (nvertices + 1)
-  const int32_t* neighbors;       // vertices one edge away
-  const double* planes;           // outward unit normal n and d: n.x <= d inside       (4 nfaces)
-  const int32_t* face_start;      // into face_vertices                               (nfaces + 1)
-  const int32_t* face_vertices;   // convex polygons, counter-clockwise from outside
-} sap_polytope_source;
 
 // Points of the face: c + a u + b v; its corners have |a|, |b| <= 1.
 typedef struct sap_polytope_face {
@@ -45,8 +34,8 @@ typedef struct sap_polytope {
   double bound, inner;        // radii about the centre of the enclosing and of the enclosed ball
 } sap_polytope;
 
-sap_status sap_polytope_create(const sap_polytope_source* source, sap_polytope* out,
-                               sap_error* error);
+// The hull, in the mesh's frame, must outlive the polytope.
+sap_status sap_polytope_create(const sap_hull* source, sap_polytope* out, sap_error* error);
 void sap_polytope_clear(sap_polytope* polytope);
 
 // Returns a vertex that is farthest along d. *hint: number of a vertex to start from; becomes that

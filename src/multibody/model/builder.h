@@ -87,8 +87,6 @@ bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 // Steps of sap_builder_compile. Each fills its part of a zeroed model; sap_model_destroy frees the
 // model at any stage.
 
-// The hulls of all meshes, one after the other.
-sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error);
 // Stiffness of shapes and pairs that define none.
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
 // The tendons' lengths in the default pose; springs without a length are relaxed there.

@@ -96,6 +96,29 @@ static sap_status copy_records(const sap_builder* builder, sap_model* model, sap
   return SAP_STATUS_OK;
 }
 
+static sap_status copy_meshes(const sap_builder* builder, sap_model* model, sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->meshes, builder->nmeshes, error));
+  model->sizes.meshes = builder->nmeshes;
+  int32_t vertices = 0;
+  for (int32_t i = 0; i < builder->nmeshes; ++i) {
+    const sap_hull* from = &builder->hulls[i];
+    sap_hull* to = &model->meshes[i];
+    if (from->nvertices > INT32_MAX / 12 - vertices) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");
+    }
+    vertices += from->nvertices;
+    to->nvertices = from->nvertices;
+    to->nfaces = from->nfaces;
+    COPY(from->vertices, 3 * from->nvertices, to->vertices);
+    COPY(from->neighbor_start, from->nvertices + 1, to->neighbor_start);
+    COPY(from->neighbors, from->neighbor_start[from->nvertices], to->neighbors);
+    COPY(from->planes, 4 * from->nfaces, to->planes);
+    COPY(from->face_start, from->nfaces + 1, to->face_start);
+    COPY(from->face_vertices, from->face_start[from->nfaces], to->face_vertices);
+  }
+  return SAP_STATUS_OK;
+}
+
 // Checks again that free joints and planes have static bodies: later joints may have moved these.
 static sap_status check_static(const sap_builder* builder, const sap_model* model,
                                sap_error* error) {
@@ -327,7 +350,7 @@ static sap_status fill_model(const sap_builder* builder, sap_model* model, sap_e
   SAP_TRY(number_model(model, error));
   SAP_TRY(check_static(builder, model, error));
   SAP_TRY(sap_compile_stiffness(model, error));
-  SAP_TRY(sap_compile_meshes(builder, model, error));
+  SAP_TRY(copy_meshes(builder, model, error));
   SAP_TRY(sap_compile_tendons(model, error));
   SAP_TRY(set_keyframes(builder, model, error));
   SAP_TRY(sap_compile_check_inertia(builder, model, error));

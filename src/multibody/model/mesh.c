@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Meshes: checks, mass properties from triangles at density 1, convex hulls of the model.
+// Meshes: checks, mass properties from triangles at density 1, convex hulls of the builder.
 //   solid  each triangle (a, b, c) and a point o make a tetrahedron; with r from o,
 //            e = (a - o, b - o, c - o),  s = a + b + c - 3 o
 //            V = (a - o) . ((b - o) x (c - o))/6,  < 0 if the triangle faces o
@@ -287,82 +287,4 @@ sap_status sap_builder_add_mesh(sap_builder* builder, const sap_mesh_def* def, i
   }
   builder->hulls[builder->nmeshes] = hull;
   return sap_builder_finish(&builder->nmeshes, id);
-}
-
-static sap_status allocate_hulls(const sap_builder* builder, sap_model* model, sap_error* error) {
-  size_t vertices = 0, neighbors = 0, faces = 0, corners = 0;
-  for (int32_t i = 0; i < builder->nmeshes; ++i) {
-    const sap_hull* hull = &builder->hulls[i];
-    vertices += (size_t)hull->nvertices;
-    neighbors += (size_t)hull->neighbor_start[hull->nvertices];
-    faces += (size_t)hull->nfaces;
-    corners += (size_t)hull->face_start[hull->nfaces];
-  }
-  if (neighbors > INT32_MAX || corners > INT32_MAX || vertices > INT32_MAX / 3) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "too many vertices in all meshes");
-  }
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->meshes, builder->nmeshes, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_vertices, 3 * vertices, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_neighbor_start, vertices + 1, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_neighbors, neighbors, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_planes, 4 * faces, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_face_start, faces + 1, error));
-  SAP_TRY(SAP_POOL_ADD(&model->pool, &model->mesh_face_vertices, corners, error));
-  return SAP_STATUS_OK;
-}
-
-static void set_bounds(const sap_hull* hull, sap_model_mesh* mesh) {
-  double lower[3], upper[3], arm[3];
-  sap_v3_copy(lower, hull->vertices);
-  sap_v3_copy(upper, hull->vertices);
-  for (int32_t i = 0; i < 3 * hull->nvertices; ++i) {
-    lower[i % 3] = fmin(lower[i % 3], hull->vertices[i]);
-    upper[i % 3] = fmax(upper[i % 3], hull->vertices[i]);
-  }
-  for (int k = 0; k < 3; ++k) {
-    mesh->center[k] = 0.5 * lower[k] + 0.5 * upper[k];
-    mesh->half[k] = 0.5 * upper[k] - 0.5 * lower[k];
-  }
-  for (int32_t i = 0; i < hull->nvertices; ++i) {
-    sap_v3_sub(arm, hull->vertices + 3 * (size_t)i, mesh->center);
-    mesh->radius = fmax(mesh->radius, sap_v3_norm(arm));
-  }
-}
-
-// Appends the row starts of a table, shifted by `offset`.
-static void append_starts(int32_t* out, const int32_t* in, int32_t count, int32_t offset) {
-  for (int32_t i = 0; i <= count; ++i) {
-    out[i] = in[i] + offset;
-  }
-}
-
-sap_status sap_compile_meshes(const sap_builder* builder, sap_model* model, sap_error* error) {
-  SAP_TRY(allocate_hulls(builder, model, error));
-  model->sizes.meshes = builder->nmeshes;
-  int32_t vertex = 0, face = 0;
-  for (int32_t i = 0; i < builder->nmeshes; ++i) {
-    const sap_hull* hull = &builder->hulls[i];
-    sap_model_mesh* mesh = &model->meshes[i];
-    const int32_t neighbor = model->mesh_neighbor_start[vertex];
-    const int32_t corner = model->mesh_face_start[face];
-    mesh->first_vertex = vertex;
-    mesh->nvertices = hull->nvertices;
-    mesh->first_face = face;
-    mesh->nfaces = hull->nfaces;
-    set_bounds(hull, mesh);
-    memcpy(model->mesh_vertices + 3 * (size_t)vertex, hull->vertices,
-           3 * (size_t)hull->nvertices * sizeof *hull->vertices);
-    memcpy(model->mesh_planes + 4 * (size_t)face, hull->planes,
-           4 * (size_t)hull->nfaces * sizeof *hull->planes);
-    memcpy(model->mesh_neighbors + neighbor, hull->neighbors,
-           (size_t)hull->neighbor_start[hull->nvertices] * sizeof *hull->neighbors);
-    memcpy(model->mesh_face_vertices + corner, hull->face_vertices,
-           (size_t)hull->face_start[hull->nfaces] * sizeof *hull->face_vertices);
-    append_starts(model->mesh_neighbor_start + vertex, hull->neighbor_start, hull->nvertices,
-                  neighbor);
-    append_starts(model->mesh_face_start + face, hull->face_start, hull->nfaces, corner);
-    vertex += hull->nvertices;
-    face += hull->nfaces;
-  }
-  return SAP_STATUS_OK;
 }

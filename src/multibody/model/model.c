@@ -248,11 +248,10 @@ sap_status sap_model_get_mesh(const sap_model* model, int32_t mesh, sap_mesh_def
                               sap_error* error) {
   const char* name = NULL;
   SAP_TRY(check_getter(model, SAP_ELEMENT_MESH, mesh, out, &name, error));
-  const sap_model_mesh* m = &model->meshes[mesh];
   *out = sap_mesh_def_default();
   out->name = name;
-  out->vertex_count = m->nvertices;
-  out->vertices = model->mesh_vertices + 3 * (size_t)m->first_vertex;
+  out->vertex_count = model->meshes[mesh].nvertices;
+  out->vertices = model->meshes[mesh].vertices;
   return SAP_STATUS_OK;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/name_map.h"
 #include "core/pool.h"
+#include "multibody/model/hull.h"
 
 typedef struct sap_model_body {
   SAP_BODY_FIELDS(SAP_FIELD, SAP_FIELD_ARRAY)
@@ -44,15 +45,6 @@ typedef struct sap_model_actuator {
   int32_t act;  // index of its activation, -1: none
 } sap_model_actuator;
 
-// Convex hull of a mesh; vertices and faces are numbered from its own first ones.
-typedef struct sap_model_mesh {
-  int32_t first_vertex, nvertices;  // into mesh_vertices, mesh_neighbor_start
-  int32_t first_face, nfaces;       // into mesh_planes, mesh_face_start
-  double center[3];                 // of its bounding box, in its frame
-  double half[3];                   // half extents of that box
-  double radius;                    // of the ball about the center that holds it
-} sap_model_mesh;
-
 typedef struct sap_model_names {
   char** text;  // one per id, NULL: none; owned
   int32_t count;
@@ -83,14 +75,9 @@ struct sap_model {
   sap_bushing_def* bushings;     // names NULL, quaternions unit
   sap_pair_def* pairs;           // shape_a < shape_b, sorted, each pair once
 
-  sap_model_mesh* meshes;        // by mesh id                                    (meshes)
-  double* mesh_vertices;         // of all hulls, in the mesh's frame             (3 vertices)
-  int32_t* mesh_neighbor_start;  // of each vertex, into mesh_neighbors           (vertices + 1)
-  int32_t* mesh_neighbors;       // vertices one edge away
-  double* mesh_planes;           // outward unit normal n and d: n.x <= d inside  (4 faces)
-  int32_t* mesh_face_start;      // of each face, into mesh_face_vertices         (faces + 1)
-  int32_t* mesh_face_vertices;   // convex polygons, counter-clockwise from outside
-  int32_t (*exclusions)[2];      // body pairs a < b, sorted
+  sap_hull* meshes;  // convex hulls by mesh id; their own pools are not used     (meshes)
+
+  int32_t (*exclusions)[2];  // body pairs a < b, sorted
   int32_t exclusion_count;
 
   int32_t* tree_sizes;  // dofs of each tree                              (trees)

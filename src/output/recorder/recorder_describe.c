@@ -51,25 +51,26 @@ static void fill_elements(const sap_model* model, description* d) {
 }
 
 // Hulls as triangles, fans of their polygons.
-static void fill_surfaces(const sap_model* model, description* d, int32_t nvertices) {
-  int32_t triangle = 0;
+static void fill_surfaces(const sap_model* model, description* d) {
+  int32_t triangle = 0, vertex = 0;
   for (int32_t i = 0; i < model->sizes.meshes; ++i) {
-    const sap_model_mesh* mesh = &model->meshes[i];
-    d->meshes[i][0] = mesh->first_vertex;
+    const sap_hull* mesh = &model->meshes[i];
+    d->meshes[i][0] = vertex;
     d->meshes[i][1] = mesh->nvertices;
     d->meshes[i][2] = triangle;
-    for (int32_t f = mesh->first_face; f < mesh->first_face + mesh->nfaces; ++f) {
-      const int32_t start = model->mesh_face_start[f], end = model->mesh_face_start[f + 1];
-      const int32_t* corner = model->mesh_face_vertices;
+    for (int32_t f = 0; f < mesh->nfaces; ++f) {
+      const int32_t start = mesh->face_start[f], end = mesh->face_start[f + 1];
+      const int32_t* corner = mesh->face_vertices;
       for (int32_t k = start + 1; k + 1 < end; ++k, ++triangle) {
         const int32_t corners[3] = {corner[start], corner[k], corner[k + 1]};
         memcpy(d->triangles[triangle], corners, sizeof corners);
       }
     }
     d->meshes[i][3] = triangle - d->meshes[i][2];
-  }
-  for (int32_t i = 0; i < 3 * nvertices; ++i) {
-    d->vertices[i / 3][i % 3] = (float)model->mesh_vertices[i];
+    for (int32_t k = 0; k < 3 * mesh->nvertices; ++k) {
+      d->vertices[vertex + k / 3][k % 3] = (float)mesh->vertices[k];
+    }
+    vertex += mesh->nvertices;
   }
 }
 
@@ -85,10 +86,12 @@ static void clear(description* d) {
 static sap_status describe(const sap_model* model, description* d, sap_recorded_model* out,
                            sap_error* error) {
   const sap_model_sizes* n = &model->sizes;
-  const sap_model_mesh* last = n->meshes > 0 ? &model->meshes[n->meshes - 1] : NULL;
-  const int32_t nfaces = last != NULL ? last->first_face + last->nfaces : 0;
-  const int32_t nvertices = last != NULL ? last->first_vertex + last->nvertices : 0;
-  const int32_t ntriangles = nfaces > 0 ? model->mesh_face_start[nfaces] - 2 * nfaces : 0;
+  int32_t nvertices = 0, ntriangles = 0;
+  for (int32_t i = 0; i < n->meshes; ++i) {
+    const sap_hull* mesh = &model->meshes[i];
+    nvertices += mesh->nvertices;
+    ntriangles += mesh->face_start[mesh->nfaces] - 2 * mesh->nfaces;
+  }
   d->bodies = sap_allocate((size_t)n->bodies, sizeof *d->bodies);
   d->joints = sap_allocate((size_t)n->joints, sizeof *d->joints);
   d->shapes = sap_allocate((size_t)n->shapes, sizeof *d->shapes);
@@ -100,7 +103,7 @@ static sap_status describe(const sap_model* model, description* d, sap_recorded_
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
   fill_elements(model, d);
-  fill_surfaces(model, d, nvertices);
+  fill_surfaces(model, d);
   *out = (sap_recorded_model){
       .name = model->options.name,
       .sizes = *n,
