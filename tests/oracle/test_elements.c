@@ -176,7 +176,8 @@ static void matrices(fixture* f, double* K, double* D) {
   const sap_tree_matrix view[2] = {{blocks[0][0], blocks[0][1]}, {blocks[1][0], blocks[1][1]}};
   sap_dynamics_add_joint_matrices(f->dynamics, f->q, 1.0, 1.0, view[0].diagonal, view[1].diagonal);
   const sap_dynamics_state at = {&f->kin, f->v, NULL};
-  sap_dynamics_element_matrices(f->dynamics, &at, &view[0], &view[1]);
+  sap_dynamics_add_element_matrices(f->dynamics, &at, 1.0, 0.0, &view[0]);
+  sap_dynamics_add_element_matrices(f->dynamics, &at, 0.0, 1.0, &view[1]);
   for (int m = 0; m < 2; ++m) {
     double* out = m == 0 ? K : D;
     memset(out, 0, MAX_NV * MAX_NV * sizeof *out);

@@ -2,7 +2,6 @@
 // Memory, switches and block ranges of the assembly; rows to a block of the problem.
 #include "multibody/assembly/assembly.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -23,27 +22,6 @@ static bool create_switches(sap_assembly* assembly) {
     }
   }
   return true;
-}
-
-static bool create_limit_tests(sap_assembly* assembly) {
-  const sap_model* model = assembly->model;
-  assembly->limits = sap_allocate((size_t)model->sizes.joints, sizeof *assembly->limits);
-  for (int32_t id = 0; assembly->limits != NULL && id < model->sizes.joints; ++id) {
-    const sap_model_joint_data* joint = &model->joints[id];
-    const bool scalar = joint->type == SAP_JOINT_HINGE || joint->type == SAP_JOINT_SLIDE;
-    if (joint->type != SAP_JOINT_FREE && !(isinf(joint->lower) && isinf(joint->upper))) {
-      assembly->limits[assembly->nlimits++] =
-          (sap_limit_test){.joint = id,
-                           .q_start = joint->q_start,
-                           .v_start = joint->v_start,
-                           .scalar = scalar,
-                           .lower = joint->lower,
-                           .upper = joint->upper,
-                           .relaxation_time = joint->limit_relaxation_time,
-                           .near = SAP_LIMIT_RANGE_SHARE * (joint->upper - joint->lower)};
-    }
-  }
-  return assembly->limits != NULL;
 }
 
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error) {
@@ -69,7 +47,7 @@ sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_e
   if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
       assembly->angular[0] == NULL || assembly->angular[1] == NULL ||
       assembly->bound_servos == NULL || assembly->predicted == NULL || assembly->rate_end == NULL ||
-      !create_switches(assembly) || !create_limit_tests(assembly) ||
+      !create_switches(assembly) ||
       sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
     sap_assembly_destroy(assembly);
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
@@ -86,7 +64,6 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   sap_free(assembly->jacobians[1]);
   sap_free(assembly->angular[0]);
   sap_free(assembly->angular[1]);
-  sap_free(assembly->limits);
   sap_free(assembly->bound_servos);
   sap_free(assembly->predicted);
   sap_free(assembly->made_parts);
@@ -130,6 +107,15 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
              ? SAP_STATUS_OK
              : sap_problem_delassus_scale(call->problem, count, rows->nparts, rows->part_trees,
                                           rows->parts, w, call->error);
+}
+
+sap_status sap_assembly_name_failure(const sap_assembly_call* call, sap_status status,
+                                     const char* what, sap_element element, int32_t id) {
+  if (status != SAP_STATUS_OK) {
+    sap_error_prefix(call->error, "%s %d '%s'", what, id,
+                     sap_model_get_name(call->assembly->model, element, id));
+  }
+  return status;
 }
 
 sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law) {

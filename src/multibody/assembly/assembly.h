@@ -48,7 +48,7 @@ typedef struct sap_assembly_start {
 typedef struct sap_contact_list {
   sap_contact* contacts;
   int32_t count;
-  // Of all these contacts: velocity_change, then gap_change of sap_contact_block; NULL: zero. (4)
+  // velocity_change, then gap_change of sap_contact_block for all contacts; NULL: zero. (4)
   const double* change;
 } sap_contact_list;
 

@@ -49,14 +49,6 @@ typedef struct sap_servo_law {
   int32_t count;  // number of servos
 } sap_servo_law;
 
-// Data to skip the limit of a joint that is too far to act.
-typedef struct sap_limit_test {
-  int32_t joint, q_start, v_start;
-  bool scalar;  // hinge or slide; other joints are never skipped
-  double lower, upper, relaxation_time;
-  double near;  // SAP_LIMIT_RANGE_SHARE of the range
-} sap_limit_test;
-
 // Jacobians of a contact on its one or two trees.
 typedef struct sap_contact_parts {
   int32_t trees[2];
@@ -71,11 +63,9 @@ struct sap_assembly {
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
   double* angular[2];    // spin and rolling rows of these   (3 x largest tree)
   sap_rows rows;         // of any other block
-  int32_t nlimits;
-  sap_limit_test* limits;  // of all joints that may have one  (joints)
-  const bool* locked;      // velocities held at zero; NULL: none (nv)
-  // Of each equality: g where sap_assembly_predict took it. sap_assembly_add_equalities adds the
-  // curvature, which gives the part of g after the step that does not depend on the step's v.
+  const bool* locked;    // velocities held at zero; NULL: none (nv)
+  // g of each equality, by sap_assembly_predict. sap_assembly_add_equalities adds the curvature,
+  // which gives the part of g after the step that does not depend on the step's v.
   double* predicted;                // (SAP_ROWS_MAX equalities)
   double* rate_end;                 // J v_guess at q0 (+) dt v_guess (SAP_ROWS_MAX equalities)
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
@@ -114,6 +104,9 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
 sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law);
 // Packs all rows and adds their block.
 sap_status sap_assembly_add_rows(const sap_assembly_call* call, const sap_row_law* law);
+// Puts "limit of joint 3 'elbow'" (what, id, name) before the message of a failure; returns status.
+sap_status sap_assembly_name_failure(const sap_assembly_call* call, sap_status status,
+                                     const char* what, sap_element element, int32_t id);
 // Extends the range of a kind to the blocks from `first` to the end of the problem.
 void sap_assembly_record(sap_assembly* assembly, sap_block_kind kind, int32_t first,
                          const sap_problem* problem);

@@ -283,12 +283,9 @@ sap_status sap_assembly_add_equalities(sap_assembly* assembly, const sap_assembl
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   const int32_t first = sap_problem_block_count(problem);
   for (int32_t id = 0; id < model->sizes.equalities; ++id) {
-    const sap_status status =
-        assembly->on[SAP_ASSEMBLY_EQUALITY][id] ? add_equality(&call, id) : SAP_STATUS_OK;
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "equality %d '%s'", id,
-                       sap_model_get_name(model, SAP_ELEMENT_EQUALITY, id));
-      return status;
+    if (assembly->on[SAP_ASSEMBLY_EQUALITY][id]) {
+      SAP_TRY(sap_assembly_name_failure(&call, add_equality(&call, id), "equality",
+                                        SAP_ELEMENT_EQUALITY, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_EQUALITY, first, problem);

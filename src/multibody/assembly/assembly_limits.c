@@ -69,6 +69,9 @@ static bool may_act(const sap_assembly_call* call, double g, double range, doubl
 static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
   const sap_assembly_start* start = call->start;
   const sap_model_joint_data* joint = &call->assembly->model->joints[id];
+  if (isinf(joint->lower) && isinf(joint->upper)) {
+    return SAP_STATUS_OK;
+  }
   const double q = start->q0[joint->q_start];
   const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
   const double speed = fmax(fabs(start->v0[joint->v_start]), fabs(v_star));
@@ -123,17 +126,6 @@ static sap_status add_joint_limits(const sap_assembly_call* call, int32_t id) {
   return SAP_STATUS_OK;
 }
 
-// True if both limits are out of reach. False where a number is NaN.
-static bool is_far(const sap_assembly_call* call, const sap_limit_test* l) {
-  const double q = call->start->q0[l->q_start];
-  const double speed0 = fabs(call->start->v0[l->v_start]);
-  const double speed_star = fabs(sap_problem_v_star(call->problem)[l->v_start]);
-  const double speed = speed0 > speed_star ? speed0 : speed_star;
-  const double reach = SAP_LIMIT_HORIZONS * (call->dt + l->relaxation_time) * speed;
-  const double below = q - l->lower, above = l->upper - q;
-  return l->scalar && below > l->near && below > reach && above > l->near && above > reach;
-}
-
 static bool is_locked(const sap_assembly* assembly, int32_t id) {
   return assembly->locked != NULL && assembly->locked[assembly->model->joints[id].v_start];
 }
@@ -150,27 +142,15 @@ static sap_status add_joint_friction(const sap_assembly_call* call, int32_t id) 
   return SAP_STATUS_OK;
 }
 
-// Puts "limit of joint 3 'elbow'" before the message of a failure.
-static sap_status name_failure(const sap_assembly_call* call, sap_status status, const char* what,
-                               sap_element element, int32_t id) {
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(call->error, "%s %d '%s'", what, id,
-                     sap_model_get_name(call->assembly->model, element, id));
-  }
-  return status;
-}
-
 sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_start* start,
                                    sap_problem* problem, sap_error* error) {
   const sap_model* model = assembly->model;
   const sap_assembly_call call = {assembly, start, problem, sap_problem_dt(problem), error};
   int32_t first = sap_problem_block_count(problem);
-  for (int32_t n = 0; n < assembly->nlimits; ++n) {
-    const int32_t id = assembly->limits[n].joint;
-    if (!is_far(&call, &assembly->limits[n]) && !is_locked(assembly, id) &&
-        assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
-      SAP_TRY(name_failure(&call, add_joint_limits(&call, id), "limit of joint", SAP_ELEMENT_JOINT,
-                           id));
+  for (int32_t id = 0; id < model->sizes.joints; ++id) {
+    if (!is_locked(assembly, id) && assembly->on[SAP_ASSEMBLY_JOINT_LIMIT][id]) {
+      SAP_TRY(sap_assembly_name_failure(&call, add_joint_limits(&call, id), "limit of joint",
+                                        SAP_ELEMENT_JOINT, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_JOINT_LIMIT, first, problem);
@@ -178,8 +158,8 @@ sap_status sap_assembly_add_joints(sap_assembly* assembly, const sap_assembly_st
   for (int32_t id = 0; id < model->sizes.joints; ++id) {
     if (model->joints[id].friction_loss > 0.0 && !is_locked(assembly, id) &&
         assembly->on[SAP_ASSEMBLY_JOINT_FRICTION][id]) {
-      SAP_TRY(name_failure(&call, add_joint_friction(&call, id), "friction of joint",
-                           SAP_ELEMENT_JOINT, id));
+      SAP_TRY(sap_assembly_name_failure(&call, add_joint_friction(&call, id), "friction of joint",
+                                        SAP_ELEMENT_JOINT, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_JOINT_FRICTION, first, problem);
@@ -226,8 +206,8 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
   int32_t first = sap_problem_block_count(problem);
   for (int32_t id = 0; id < model->sizes.tendons; ++id) {
     if (assembly->on[SAP_ASSEMBLY_TENDON_LIMIT][id]) {
-      SAP_TRY(name_failure(&call, add_tendon_limits(&call, id), "limit of tendon",
-                           SAP_ELEMENT_TENDON, id));
+      SAP_TRY(sap_assembly_name_failure(&call, add_tendon_limits(&call, id), "limit of tendon",
+                                        SAP_ELEMENT_TENDON, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_TENDON_LIMIT, first, problem);
@@ -236,7 +216,7 @@ sap_status sap_assembly_add_tendons(sap_assembly* assembly, const sap_assembly_s
     const double force = model->tendons[id].friction_loss;
     if (force > 0.0 && assembly->on[SAP_ASSEMBLY_TENDON_FRICTION][id]) {
       make_tendon_row(&call, id, 1.0);
-      SAP_TRY(name_failure(
+      SAP_TRY(sap_assembly_name_failure(
           &call, add_friction(&call, force, sap_assembly_key(SAP_KEY_TENDON_FRICTION, id, 0, 0)),
           "friction of tendon", SAP_ELEMENT_TENDON, id));
     }

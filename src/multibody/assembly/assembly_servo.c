@@ -125,15 +125,12 @@ static sap_status add_all_joined(const sap_assembly_call* call) {
   const double* motors = sap_dynamics_motor_efforts(start->dynamics, &at);
   const int32_t joints = model->sizes.joints;
   for (int32_t bound = 0; bound < joints + model->sizes.tendons; ++bound) {
-    const sap_status status = call->assembly->bound_servos[bound].count > 0
-                                  ? add_joined(call, bound, motors[bound])
-                                  : SAP_STATUS_OK;
-    if (status != SAP_STATUS_OK) {
-      const sap_element kind = bound < joints ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON;
-      const int32_t id = bound < joints ? bound : bound - joints;
-      sap_error_prefix(call->error, "servos of %s %d '%s'", bound < joints ? "joint" : "tendon", id,
-                       sap_model_get_name(model, kind, id));
-      return status;
+    if (call->assembly->bound_servos[bound].count > 0) {
+      const bool on_joint = bound < joints;
+      SAP_TRY(sap_assembly_name_failure(call, add_joined(call, bound, motors[bound]),
+                                        on_joint ? "servos of joint" : "servos of tendon",
+                                        on_joint ? SAP_ELEMENT_JOINT : SAP_ELEMENT_TENDON,
+                                        on_joint ? bound : bound - joints));
     }
   }
   return SAP_STATUS_OK;
@@ -164,12 +161,8 @@ sap_status sap_assembly_add_servos(sap_assembly* assembly, const sap_assembly_st
       joined = true;
       continue;
     }
-    const sap_status status = add_single(&call, id);
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "actuator %d '%s'", id,
-                       sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, id));
-      return status;
-    }
+    SAP_TRY(sap_assembly_name_failure(&call, add_single(&call, id), "actuator",
+                                      SAP_ELEMENT_ACTUATOR, id));
   }
   if (joined) {
     SAP_TRY(add_all_joined(&call));
@@ -232,11 +225,9 @@ sap_status sap_assembly_add_adhesion(sap_assembly* assembly, const sap_assembly_
     }
     const double force =
         a->gear * sap_dynamics_actuator_force(model, id, start->input, 0.0, 0.0).force;
-    const sap_status status = force != 0.0 ? add_pull(&call, id, force, contacts) : SAP_STATUS_OK;
-    if (status != SAP_STATUS_OK) {
-      sap_error_prefix(error, "actuator %d '%s'", id,
-                       sap_model_get_name(model, SAP_ELEMENT_ACTUATOR, id));
-      return status;
+    if (force != 0.0) {
+      SAP_TRY(sap_assembly_name_failure(&call, add_pull(&call, id, force, contacts), "actuator",
+                                        SAP_ELEMENT_ACTUATOR, id));
     }
   }
   sap_assembly_record(assembly, SAP_BLOCKS_ADHESION, first, problem);

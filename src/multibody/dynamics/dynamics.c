@@ -118,77 +118,59 @@ static void make_tables(sap_dynamics* d) {
   }
 }
 
+// Arrays that are allocated with the workspace, and their numbers of elements.
+#define TABLES(X)                                 \
+  X(links, sizes->bodies)                         \
+  X(hinged, sizes->bodies)                        \
+  X(tree_lone, sizes->trees)                      \
+  X(tree_free, sizes->trees)                      \
+  X(tree_root, sizes->trees)                      \
+  X(tree_q, sizes->trees + 1)                     \
+  X(springs, sizes->joints)                       \
+  X(damping, sizes->nv)                           \
+  X(armature, sizes->nv)                          \
+  X(locked, sizes->nv)                            \
+  X(motors, sizes->actuators)                     \
+  X(other_actuators, sizes->actuators)            \
+  X(floating, sizes->bodies)                      \
+  X(effort, 2 * (sizes->joints + sizes->tendons)) \
+  X(force, sizes->nv)                             \
+  X(applied, sizes->nv)                           \
+  X(wrenches, sizes->bodies)                      \
+  X(composite, sizes->bodies)                     \
+  X(V, sizes->bodies)                             \
+  X(A, sizes->bodies)                             \
+  X(F, sizes->bodies)
+
+static bool allocate_tables(sap_dynamics* d) {
+  const sap_model_sizes* sizes = &d->model->sizes;
+#define ALLOCATE(member, count)                                                 \
+  if ((d->member = sap_allocate((size_t)(count), sizeof *d->member)) == NULL) { \
+    return false;                                                               \
+  }
+  TABLES(ALLOCATE)
+  return true;
+}
+
 void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-  void* const owned[] = {d->links,
-                         d->hinged,
-                         d->tree_lone,
-                         d->tree_free,
-                         d->tree_root,
-                         d->tree_q,
-                         d->springs,
-                         d->damping,
-                         d->armature,
-                         d->composite,
-                         d->V,
-                         d->A,
-                         d->F,
-                         d->effort,
-                         d->force,
-                         d->actuator_active,
-                         d->locked,
-                         d->motors,
-                         d->other_actuators,
-                         d->elastic,
-                         d->floating,
-                         d->couplings,
-                         d->spring_active,
-                         d->bushing_active,
-                         d->applied,
-                         d->wrenches};
+#define RELEASE(member, count) sap_free(d->member);
+  TABLES(RELEASE)
+  sap_free(d->elastic);
+  sap_free(d->couplings);
+  sap_free(d->spring_active);
+  sap_free(d->bushing_active);
+  sap_free(d->actuator_active);
   sap_threads_destroy(d->threads);
   sap_placing_clear(&d->placing);
   sap_rows_clear(&d->rows);
   sap_fluid_clear(&d->fluid);
-  for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i) {
-    sap_free(owned[i]);
-  }
   sap_free(d);
 }
 
-// Everything but the force elements, the medium and the placing order. False: out of memory.
-static bool allocate_tables(sap_dynamics* d) {
-  const sap_model_sizes* sizes = &d->model->sizes;
-  const size_t bodies = (size_t)sizes->bodies, nv = (size_t)sizes->nv;
-  const size_t trees = (size_t)sizes->trees, joints = (size_t)sizes->joints;
-  return (d->links = sap_allocate(bodies, sizeof *d->links)) != NULL &&
-         (d->hinged = sap_allocate(bodies, sizeof *d->hinged)) != NULL &&
-         (d->tree_lone = sap_allocate(trees, sizeof *d->tree_lone)) != NULL &&
-         (d->tree_free = sap_allocate(trees, sizeof *d->tree_free)) != NULL &&
-         (d->tree_root = sap_allocate(trees, sizeof *d->tree_root)) != NULL &&
-         (d->tree_q = sap_allocate(trees + 1, sizeof *d->tree_q)) != NULL &&
-         (d->springs = sap_allocate(joints, sizeof *d->springs)) != NULL &&
-         (d->damping = sap_allocate(nv, sizeof *d->damping)) != NULL &&
-         (d->armature = sap_allocate(nv, sizeof *d->armature)) != NULL &&
-         (d->locked = sap_allocate(nv, sizeof *d->locked)) != NULL &&
-         (d->motors = sap_allocate((size_t)sizes->actuators, sizeof *d->motors)) != NULL &&
-         (d->other_actuators =
-              sap_allocate((size_t)sizes->actuators, sizeof *d->other_actuators)) != NULL &&
-         (d->floating = sap_allocate(bodies, sizeof *d->floating)) != NULL &&
-         (d->effort = sap_allocate(2 * (joints + (size_t)sizes->tendons), sizeof *d->effort)) !=
-             NULL &&
-         (d->force = sap_allocate(nv, sizeof *d->force)) != NULL &&
-         (d->applied = sap_allocate(nv, sizeof *d->applied)) != NULL &&
-         (d->wrenches = sap_allocate(bodies, sizeof *d->wrenches)) != NULL &&
-         (d->composite = sap_allocate(bodies, sizeof *d->composite)) != NULL &&
-         (d->V = sap_allocate(bodies, sizeof *d->V)) != NULL &&
-         (d->A = sap_allocate(bodies, sizeof *d->A)) != NULL &&
-         (d->F = sap_allocate(bodies, sizeof *d->F)) != NULL;
-}
-
-// Fills what depends on tables: placing order, force elements, medium.
+// Makes the placing order, the force elements and the medium.
 static sap_status create_parts(sap_dynamics* d, sap_error* error) {
   SAP_TRY(sap_placing_create(d, &d->placing, error));
   sap_kinematics kin;

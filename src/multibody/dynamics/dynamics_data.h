@@ -67,7 +67,7 @@ struct sap_dynamics {
   int32_t nfloating;         // bodies with gravity compensation
   int32_t* floating;         //                                                        (bodies)
 
-  // Forces from outside.
+  // Applied forces.
   bool any_applied;
   double* applied;               //                                              (nv)
   sap_applied_wrench* wrenches;  //                                              (bodies)
@@ -99,7 +99,7 @@ void sap_dynamics_newton_euler(sap_dynamics* d, const sap_dynamics_state* at, co
 // to those of their parents first.
 void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,
                                 sap_dynamics_range links, const bool* trees, double* tau);
-// A part of some work, on the links of some units.
+// Does its work for the links of some units.
 typedef void sap_links_task(sap_dynamics* d, sap_dynamics_range links, void* context);
 // Runs the task for all links in the dynamics' threads; a link takes about `work` instructions.
 void sap_dynamics_run_links(sap_dynamics* d, int32_t work, sap_links_task* task, void* context);

@@ -248,7 +248,7 @@ static int32_t list_pairs(sap_dynamics* d, const sap_kinematics* kin, int32_t in
 }
 
 // Lists the elements that may have a force; only counts them while there is no list.
-static void find_elastic(sap_dynamics* d) {
+static void list_elastic(sap_dynamics* d) {
   d->nelastic = 0;
   for (int32_t kind = 0; kind < SAP_FORCE_KINDS; ++kind) {
     for (int32_t id = 0; id < element_count(d->model, kind); ++id) {
@@ -268,7 +268,7 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   d->spring_active = sap_allocate((size_t)sizes->springs, sizeof(bool));
   d->bushing_active = sap_allocate((size_t)sizes->bushings, sizeof(bool));
   d->actuator_active = sap_allocate((size_t)sizes->actuators, sizeof(bool));
-  find_elastic(d);
+  list_elastic(d);
   d->elastic = sap_allocate((size_t)d->nelastic, sizeof *d->elastic);
   if (d->actuator_active == NULL || d->elastic == NULL || d->spring_active == NULL ||
       d->bushing_active == NULL || sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
@@ -277,7 +277,7 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
   memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
-  find_elastic(d);
+  list_elastic(d);
   size_t count = 0;
   for (int32_t e = 0; e < d->nelastic; ++e) {
     count += (size_t)list_pairs(d, kin, e, NULL);
@@ -366,17 +366,6 @@ void sap_dynamics_add_product(const sap_dynamics* d, const double* S, const sap_
       } else if (a < b) {
         add_tree_product(rows, S, a, b, out->coupling[find_coupling(d, a, b)]);
       }
-    }
-  }
-}
-
-void sap_dynamics_element_matrices(sap_dynamics* d, const sap_dynamics_state* at,
-                                   const sap_tree_matrix* K, const sap_tree_matrix* D) {
-  for (int32_t e = 0; e < d->nelastic; ++e) {
-    element_law l;
-    if (evaluate_element(d, at, e, &l)) {
-      sap_dynamics_add_product(d, l.K, K);
-      sap_dynamics_add_product(d, l.D, D);
     }
   }
 }

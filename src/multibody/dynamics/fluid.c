@@ -30,8 +30,8 @@ static double pow4(double x) {
   return x * x * x * x;
 }
 
-// R_D(x, y, z) = 3/2 int_0^inf dt/((t + z) sqrt((t + x)(t + y)(t + z))), by Carlson's duplication
-// (Numer. Math. 33, 1979): the series that ends it leaves 3 tolerance^6.
+// R_D(x, y, z) = 3/2 int_0^inf dt/((t + z) sqrt((t + x)(t + y)(t + z))) by Carlson's duplication
+// (Numer. Math. 33, 1979). The final series has an error of 3 tolerance^6.
 static double carlson_rd(double x, double y, double z) {
   static const double tolerance = 1e-3;
   double sum = 0.0, factor = 1.0, mean, X, Y, Z;

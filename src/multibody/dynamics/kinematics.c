@@ -14,7 +14,7 @@ enum {
   UNPLACED = 0xff   // bytes of a q that no caller has: NaN
 };
 
-// Poses of the world and of bodies welded to it never change.
+// Sets the poses of the world and of bodies welded to it, which never change.
 static void place_static_bodies(sap_kinematics* kin) {
   const sap_model* model = kin->dynamics->model;
   for (int32_t n = 0; n < model->sizes.bodies; ++n) {

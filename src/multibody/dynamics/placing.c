@@ -23,23 +23,23 @@ static int compare_entries(const void* a, const void* b) {
   return (differences[k] > 0) - (differences[k] < 0);
 }
 
-static int32_t count_hinges(const sap_model* model, const sap_model_body* body) {
-  bool hinges = model->bodies[body->parent].tree >= 0;
-  for (int32_t k = 0; hinges && k < body->njoints; ++k) {
-    hinges = model->joints[model->body_joints[body->first_joint + k]].type == SAP_JOINT_HINGE;
-  }
-  return hinges ? body->njoints : -1;
+// Number of hinges of a body without other joints on a moving parent, else -1.
+static int32_t count_hinges(const sap_dynamics* d, int32_t id) {
+  const sap_model_body* body = &d->model->bodies[id];
+  const bool fixed = body->njoints == 0 && d->model->bodies[body->parent].tree >= 0;
+  return fixed || d->hinged[id] ? body->njoints : -1;
 }
 
 // Lists all moving bodies as one unit; returns their number. level: scratch (bodies).
-static int32_t list_bodies(const sap_model* model, int32_t* level, body_entry* entries) {
+static int32_t list_bodies(const sap_dynamics* d, int32_t* level, body_entry* entries) {
+  const sap_model* model = d->model;
   int32_t count = 0;
   for (int32_t n = 1; n < model->sizes.bodies; ++n) {
     const int32_t id = model->body_order[n];
     const sap_model_body* body = &model->bodies[id];
     if (body->tree >= 0) {
       level[id] = model->bodies[body->parent].tree >= 0 ? level[body->parent] + 1 : 0;
-      entries[count] = (body_entry){0, level[id], count_hinges(model, body), count, id};
+      entries[count] = (body_entry){0, level[id], count_hinges(d, id), count, id};
       ++count;
     }
   }
@@ -163,7 +163,7 @@ static void make_steps(const sap_dynamics* d, const body_entry* entries, int32_t
 
 // Makes the groups of four links; only counts while there is no memory.
 static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_placing* placing) {
-  int32_t used = SAP_QUAD, unit = -1;  // quad of the last group, and its unit
+  int32_t used = SAP_QUAD, unit = -1;  // lanes used in the last group, and its unit
   placing->nlinks = 0;
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
@@ -186,7 +186,7 @@ static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_
       continue;
     }
     sap_link_lanes* four = &placing->links[placing->nlinks - 1];
-    for (int lane = first; lane < SAP_QUAD; ++lane) {  // unused quad repeat it
+    for (int lane = first; lane < SAP_QUAD; ++lane) {  // unused lanes repeat it
       four->link[lane] = l;
       four->body[lane] = link->body;
       four->root[lane] = d->tree_root[link->tree];
@@ -233,7 +233,7 @@ sap_status sap_placing_create(const sap_dynamics* d, sap_placing* placing, sap_e
   body_entry* entries = sap_allocate(bodies, sizeof *entries);
   bool complete = level != NULL && unit_of != NULL && entries != NULL;
   if (complete) {
-    const int32_t count = list_bodies(d->model, level, entries);
+    const int32_t count = list_bodies(d, level, entries);
     placing->nunits = sort_bodies(d->model, entries, count, level, unit_of);
     complete = fill_placing(d, entries, count, unit_of, placing);
   }

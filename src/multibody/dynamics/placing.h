@@ -16,7 +16,7 @@ typedef struct sap_hinge_lanes {
   bool anchored;  // same anchor as the hinge before it
 } sap_hinge_lanes;
 
-// Four bodies; unused quad repeat the first.
+// Four bodies; unused lanes repeat the first.
 typedef struct sap_body_lanes {
   int32_t body[SAP_QUAD], parent[SAP_QUAD], root[SAP_QUAD], tree[SAP_QUAD];
   int32_t first_hinge, nhinges;

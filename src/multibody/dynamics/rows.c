@@ -77,7 +77,7 @@ void sap_rows_add_scaled(const sap_rows* rows, int32_t r, double s, double* out)
   }
 }
 
-// Copies one tree's columns to `to`; false when all are zero.
+// Copies one tree's columns to `to`; returns false if all are zero.
 static bool pack_tree(const sap_rows* rows, int32_t tree, int32_t first, int32_t count,
                       double* to) {
   const int32_t dof = rows->model->tree_dofs[tree];

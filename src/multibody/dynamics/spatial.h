@@ -23,7 +23,7 @@ static inline void sap_spatial_add_scaled(double out[6], const double a[6], doub
   }
 }
 
-// out += v x s, of two motions: how s, fixed in a body that moves with v, changes.
+// out += v x s: rate of change of a motion s fixed in a body that moves with v.
 static inline void sap_spatial_add_motion_cross(double out[6], const double v[6],
                                                 const double s[6]) {
   double a[3], b[3], c[3];
@@ -36,7 +36,7 @@ static inline void sap_spatial_add_motion_cross(double out[6], const double v[6]
   }
 }
 
-// out += v x* f: how a momentum f, fixed in a body that moves with v, changes.
+// out += v x* f: rate of change of a momentum f fixed in a body that moves with v.
 static inline void sap_spatial_add_force_cross(double out[6], const double v[6],
                                                const double f[6]) {
   double a[3], b[3], c[3];
@@ -49,13 +49,13 @@ static inline void sap_spatial_add_force_cross(double out[6], const double v[6],
   }
 }
 
-// Symmetric {xx yy zz xy xz yz} times a vector.
+// out = S a, S symmetric {xx yy zz xy xz yz}.
 static inline void sap_symmetric_mul(double out[3], const double s[6], const double a[3]) {
   sap_v3_set(out, s[0] * a[0] + s[3] * a[1] + s[4] * a[2], s[3] * a[0] + s[1] * a[1] + s[5] * a[2],
              s[4] * a[0] + s[5] * a[1] + s[2] * a[2]);
 }
 
-// Momentum [I omega + h x v; m v - h x omega].
+// out = [I omega + h x v; m v - h x omega], the momentum of a body with velocity v.
 static inline void sap_inertia_mul(double out[6], const sap_inertia* inertia, const double v[6]) {
   double hv[3], hw[3];
   sap_symmetric_mul(out, inertia->I, v);
@@ -77,8 +77,9 @@ static inline void sap_inertia_add(sap_inertia* sum, const sap_inertia* inertia)
   }
 }
 
-// An inertia about B's origin in B's axes, seen from a point O and axes W: r = p_OB in W.
-//   h_O = R h + m r,   I_O = R I R' + (2 r.Rh + m r.r) 1 - (r Rh' + Rh r' + m r r')
+// Moves an inertia about B's origin in B's axes to a point O and axes W, r = p_OB in W:
+//   h_O = R h + m r
+//   I_O = R I R' + (2 r.Rh + m r.r) 1 - (r Rh' + Rh r' + m r r')
 static inline void sap_inertia_move(sap_inertia* out, const sap_inertia* in, const double R[9],
                                     const double r[3]) {
   double I[6], h[3];

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <sapstep/batch.h>
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "core/threads.h"
 
-typedef struct member {
+typedef struct batch_member {
   sap_multibody* multibody;
   sap_stepper* stepper;
   sap_status status;
   sap_error error;
-} member;
+} batch_member;
 
 struct sap_batch {
   const sap_model* model;
   int32_t count, nu;
-  member* members;       // (count)
-  sap_threads* threads;  // NULL: one
-  // of the step under way
+  batch_member* members;  // (count)
+  sap_threads* threads;   // NULL: one
+  // Arguments of sap_batch_step.
   sap_state* states;
   const double* controls;
   int32_t steps;
@@ -30,15 +31,12 @@ static sap_status check_count(const char* name, int32_t value, int32_t most, sap
 
 static sap_status create_members(sap_batch* batch, const sap_stepper_options* options,
                                  sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < batch->count; ++i) {
-    member* m = &batch->members[i];
-    status = sap_multibody_create(batch->model, &m->multibody, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_stepper_create(sap_multibody_system(m->multibody), options, &m->stepper, error);
-    }
+  for (int32_t i = 0; i < batch->count; ++i) {
+    batch_member* m = &batch->members[i];
+    SAP_TRY(sap_multibody_create(batch->model, &m->multibody, error));
+    SAP_TRY(sap_stepper_create(sap_multibody_system(m->multibody), options, &m->stepper, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* options,
@@ -49,13 +47,8 @@ sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* o
   if (model == NULL || out == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", model == NULL ? "model" : "out");
   }
-  sap_status status = check_count("count", count, INT32_MAX, error);
-  if (status == SAP_STATUS_OK) {
-    status = check_count("threads", threads, SAP_THREADS_MAX, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_count("count", count, INT32_MAX, error));
+  SAP_TRY(check_count("threads", threads, SAP_THREADS_MAX, error));
   sap_batch* batch = sap_allocate(1, sizeof *batch);
   if (batch != NULL) {
     batch->model = model;
@@ -67,7 +60,7 @@ sap_status sap_batch_create(const sap_model* model, const sap_stepper_options* o
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: batch of %d states", count);
   }
   batch->count = count;
-  status = create_members(batch, options, error);
+  sap_status status = create_members(batch, options, error);
   if (status == SAP_STATUS_OK && threads > 1) {
     status = sap_threads_create(threads, &batch->threads, error);
   }
@@ -96,23 +89,23 @@ int32_t sap_batch_count(const sap_batch* batch) {
   return batch == NULL ? 0 : batch->count;
 }
 
-static member* find(sap_batch* batch, int32_t index) {
+static batch_member* find_member(sap_batch* batch, int32_t index) {
   return batch != NULL && index >= 0 && index < batch->count ? &batch->members[index] : NULL;
 }
 
 sap_multibody* sap_batch_multibody(sap_batch* batch, int32_t index) {
-  const member* m = find(batch, index);
+  const batch_member* m = find_member(batch, index);
   return m == NULL ? NULL : m->multibody;
 }
 
 sap_stepper* sap_batch_stepper(sap_batch* batch, int32_t index) {
-  const member* m = find(batch, index);
+  const batch_member* m = find_member(batch, index);
   return m == NULL ? NULL : m->stepper;
 }
 
 static void step_member(void* context, int32_t index) {
   const sap_batch* batch = context;
-  member* m = &batch->members[index];
+  batch_member* m = &batch->members[index];
   m->error = (sap_error){0};
   m->status = SAP_STATUS_OK;
   if (batch->controls != NULL) {
@@ -129,16 +122,14 @@ sap_status sap_batch_step(sap_batch* batch, sap_state* states, const double* con
   if (batch == NULL || states == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", batch == NULL ? "batch" : "states");
   }
-  sap_status status = check_count("steps", steps, INT32_MAX, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  sap_status status = SAP_STATUS_OK;
+  SAP_TRY(check_count("steps", steps, INT32_MAX, error));
   batch->states = states;
   batch->controls = controls;
   batch->steps = steps;
   sap_threads_run(batch->threads, batch->count, step_member, batch);
   for (int32_t i = 0; i < batch->count; ++i) {
-    const member* m = &batch->members[i];
+    const batch_member* m = &batch->members[i];
     if (statuses != NULL) {
       statuses[i] = m->status;
     }

@@ -49,23 +49,29 @@ sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, s
              : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 0 to %d", what, id, count - 1);
 }
 
+// Arrays of fixed size, and their numbers of elements.
+#define ARRAYS(X)                      \
+  X(control, sizes->nu)                \
+  X(input, sizes->nu)                  \
+  X(act, sizes->na)                    \
+  X(q_next, sizes->nq)                 \
+  X(rotations, sizes->joints)          \
+  X(acceleration, sizes->nv)           \
+  X(poses, 12 * (size_t)sizes->bodies) \
+  X(carrier, sizes->bodies)            \
+  X(shape_on, sizes->shapes)           \
+  X(start.q0, sizes->nq)               \
+  X(start.v0, sizes->nv)               \
+  X(start.input, sizes->nu)
+
 static sap_status create_parts(sap_multibody* m, sap_error* error) {
   const sap_model* model = m->model;
   const sap_model_sizes* sizes = &model->sizes;
-  if ((m->control = sap_allocate((size_t)sizes->nu, sizeof *m->control)) == NULL ||
-      (m->input = sap_allocate((size_t)sizes->nu, sizeof *m->input)) == NULL ||
-      (m->act = sap_allocate((size_t)sizes->na, sizeof *m->act)) == NULL ||
-      (m->q_next = sap_allocate((size_t)sizes->nq, sizeof *m->q_next)) == NULL ||
-      (m->rotations = sap_allocate((size_t)sizes->joints, sizeof *m->rotations)) == NULL ||
-      (m->acceleration = sap_allocate((size_t)sizes->nv, sizeof *m->acceleration)) == NULL ||
-      (m->poses = sap_allocate((size_t)sizes->bodies, 12 * sizeof *m->poses)) == NULL ||
-      (m->carrier = sap_allocate((size_t)sizes->bodies, sizeof *m->carrier)) == NULL ||
-      (m->shape_on = sap_allocate((size_t)sizes->shapes, sizeof *m->shape_on)) == NULL ||
-      (m->start.q0 = sap_allocate((size_t)sizes->nq, sizeof *m->start.q0)) == NULL ||
-      (m->start.v0 = sap_allocate((size_t)sizes->nv, sizeof *m->start.v0)) == NULL ||
-      (m->start.input = sap_allocate((size_t)sizes->nu, sizeof *m->start.input)) == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
+#define ALLOCATE(member, count)                                                 \
+  if ((m->member = sap_allocate((size_t)(count), sizeof *m->member)) == NULL) { \
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");      \
   }
+  ARRAYS(ALLOCATE)
   SAP_TRY(sap_momentum_memory_create(model, &m->momenta, error));
   SAP_TRY(sap_evaluation_point_create(model, &m->point, error));
   SAP_TRY(sap_dynamics_create(model, &m->dynamics, error));
@@ -112,19 +118,9 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_dynamics_destroy(multibody->dynamics);
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);
-  sap_free(multibody->control);
-  sap_free(multibody->input);
-  sap_free(multibody->act);
-  sap_free(multibody->q_next);
-  sap_free(multibody->acceleration);
-  sap_free(multibody->rotations);
-  sap_free(multibody->poses);
-  sap_free(multibody->carrier);
+#define RELEASE(member, count) sap_free(multibody->member);
+  ARRAYS(RELEASE)
   sap_momentum_memory_clear(&multibody->momenta);
-  sap_free(multibody->start.q0);
-  sap_free(multibody->start.v0);
-  sap_free(multibody->start.input);
-  sap_free(multibody->shape_on);
   sap_free(multibody->pairs_off);
   sap_free(multibody->contacts);
   sap_evaluation_point_clear(&multibody->point);

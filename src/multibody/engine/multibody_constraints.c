@@ -7,7 +7,7 @@
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-// Normals that turn by more than acos of this within part of a step are not the same contact.
+// Cosine of the largest angle between the normals of one contact at q0 and at q^theta.
 #define SAME_NORMAL 0.9
 
 sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_point* point,

@@ -50,8 +50,8 @@ typedef struct sap_evaluation_point {
   sap_contact* contacts;  // the contacts at q0
   int32_t count, capacity;
   bool* within;  // true: this contact is evaluated at q^theta
-  // Of these contacts: first the velocity at q0 of v_guess in the world's axes [m/s], then
-  // velocity_change and gap_change of sap_contact_block                       (4 count)
+  // Per contact evaluated at q^theta: first its velocity at q0 with v_guess in the world's axes
+  // [m/s], then velocity_change and gap_change of sap_contact_block           (4 count)
   double* change;
   int32_t within_capacity, change_capacity;
 } sap_evaluation_point;

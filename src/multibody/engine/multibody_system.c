@@ -52,7 +52,8 @@ static int stiffness_damping(void* context, double t, const double* q, const dou
   const sap_dynamics_state at = state_at(multibody, q, v);
   (void)t;
   sap_dynamics_add_joint_matrices(dynamics, q, 1.0, 1.0, K->diagonal, D->diagonal);
-  sap_dynamics_element_matrices(dynamics, &at, K, D);
+  sap_dynamics_add_element_matrices(dynamics, &at, 1.0, 0.0, K);
+  sap_dynamics_add_element_matrices(dynamics, &at, 0.0, 1.0, D);
   sap_dynamics_add_fluid_damping(dynamics, &at, 1.0, D);
   return 0;
 }
