@@ -97,6 +97,9 @@ static void test_mujoco(void** unused) {
   sap_model_destroy(model);
 }
 
+// Holds the parts of the fluid under test.
+static sap_pool pool = {.owner = "fluid"};
+
 // A body with one shape in the medium; ellipsoid or box.
 static sap_fluid part_of(const double size[3], bool ellipsoid, const double coefficients[5],
                          sap_model** model) {
@@ -118,7 +121,7 @@ static sap_fluid part_of(const double size[3], bool ellipsoid, const double coef
   assert_int_equal(sap_builder_compile(builder, model, NULL), SAP_STATUS_OK);
   sap_builder_destroy(builder);
   sap_fluid fluid = {0};
-  assert_int_equal(sap_fluid_create(*model, &fluid, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_fluid_create(*model, &pool, &fluid, NULL), SAP_STATUS_OK);
   assert_int_equal(fluid.count, 1);
   return fluid;
 }
@@ -160,7 +163,7 @@ static void test_damping_exact(void** unused) {
         ASSERT_NEAR(D[6 * j + i], exact[6 * j + i], 1e-7);
       }
     }
-    sap_fluid_clear(&fluid);
+    sap_pool_free(&pool);
     sap_model_destroy(model);
   }
 }
@@ -194,7 +197,7 @@ static void test_damping_positive(void** unused) {
   for (int i = 0; i < 6; ++i) {
     assert_true(force[i] == 0.0 && isfinite(D[7 * i]) && D[7 * i] > 0.0);
   }
-  sap_fluid_clear(&fluid);
+  sap_pool_free(&pool);
   sap_model_destroy(model);
 }
 

@@ -47,9 +47,10 @@ static void test_gradient(void** unused) {
   sap_dynamics* dynamics = NULL;
   sap_kinematics kin;
   sap_rows rows = {0};
+  sap_pool pool = {.owner = "rows"};
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_rows_create(model, &rows, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_rows_create(model, &pool, &rows, NULL), SAP_STATUS_OK);
   double q0[64], q[64], v[64];
   ASSERT_NEAR(sap_tendon_length(&kin, 0), model->tendons[0].length0, 1e-14);
   for (int32_t i = 0; i < sizes.nv; ++i) {
@@ -72,7 +73,7 @@ static void test_gradient(void** unused) {
     }
     ASSERT_NEAR(row, -2.0 * (length[1] - length[0]) / 2e-6, 1e-8);  // differences at 1e-6
   }
-  sap_rows_clear(&rows);
+  sap_pool_free(&pool);
   sap_kinematics_clear(&kin);
   sap_dynamics_destroy(dynamics);
   sap_model_destroy(model);

@@ -4,53 +4,56 @@
 
 #include <string.h>
 
+#include "core/error.h"
 #include "core/memory.h"
 #include "multibody/assembly/assembly_data.h"
 
-static bool create_switches(sap_assembly* assembly) {
+static sap_status create_switches(sap_assembly* assembly, sap_error* error) {
   const sap_model_sizes* sizes = &assembly->model->sizes;
   const int32_t counts[SAP_ASSEMBLY_SWITCHES] = {sizes->equalities, sizes->joints, sizes->joints,
                                                  sizes->tendons, sizes->tendons};
   for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
-    assembly->on[kind] = sap_allocate((size_t)counts[kind], sizeof(bool));
-    if (assembly->on[kind] == NULL) {
-      return false;
-    }
+    SAP_TRY(SAP_POOL_ADD(&assembly->pool, &assembly->on[kind], counts[kind], error));
     for (int32_t i = 0; i < counts[kind]; ++i) {
       assembly->on[kind][i] =
           kind != SAP_ASSEMBLY_EQUALITY || assembly->model->equalities[i].active;
     }
   }
-  return true;
+  return SAP_STATUS_OK;
+}
+
+static sap_status fill_assembly(sap_assembly* assembly, sap_error* error) {
+  const sap_model* model = assembly->model;
+  const sap_model_sizes* sizes = &model->sizes;
+  const size_t equality_rows = SAP_ROWS_MAX * (size_t)sizes->equalities;
+  sap_pool* pool = &assembly->pool;
+  int32_t largest = 1;
+  for (int32_t t = 0; t < sizes->trees; ++t) {
+    largest = model->tree_sizes[t] > largest ? model->tree_sizes[t] : largest;
+  }
+  for (int side = 0; side < 2; ++side) {
+    SAP_TRY(SAP_POOL_ADD(pool, &assembly->jacobians[side], 3 * (size_t)largest, error));
+    SAP_TRY(SAP_POOL_ADD(pool, &assembly->angular[side], 3 * (size_t)largest, error));
+  }
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->bound_servos, sizes->joints + sizes->tendons, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->predicted, equality_rows, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &assembly->rate_end, equality_rows, error));
+  SAP_TRY(sap_rows_create(model, pool, &assembly->rows, error));
+  return create_switches(assembly, error);
 }
 
 sap_status sap_assembly_create(const sap_model* model, sap_assembly** out, sap_error* error) {
   *out = NULL;
-  int32_t largest = 1;
-  for (int32_t t = 0; t < model->sizes.trees; ++t) {
-    largest = model->tree_sizes[t] > largest ? model->tree_sizes[t] : largest;
-  }
   sap_assembly* assembly = sap_allocate(1, sizeof *assembly);
-  if (assembly != NULL) {
-    assembly->model = model;
-    assembly->jacobians[0] = sap_allocate(3 * (size_t)largest, sizeof(double));
-    assembly->jacobians[1] = sap_allocate(3 * (size_t)largest, sizeof(double));
-    assembly->angular[0] = sap_allocate(3 * (size_t)largest, sizeof(double));
-    assembly->angular[1] = sap_allocate(3 * (size_t)largest, sizeof(double));
-    assembly->bound_servos = sap_allocate(
-        (size_t)model->sizes.joints + (size_t)model->sizes.tendons, sizeof *assembly->bound_servos);
-    assembly->predicted =
-        sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
-    assembly->rate_end =
-        sap_allocate(SAP_ROWS_MAX * (size_t)model->sizes.equalities, sizeof(double));
-  }
-  if (assembly == NULL || assembly->jacobians[0] == NULL || assembly->jacobians[1] == NULL ||
-      assembly->angular[0] == NULL || assembly->angular[1] == NULL ||
-      assembly->bound_servos == NULL || assembly->predicted == NULL || assembly->rate_end == NULL ||
-      !create_switches(assembly) ||
-      sap_rows_create(model, &assembly->rows, NULL) != SAP_STATUS_OK) {
-    sap_assembly_destroy(assembly);
+  if (assembly == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: contact assembly");
+  }
+  assembly->model = model;
+  assembly->pool.owner = "contact assembly";
+  const sap_status status = fill_assembly(assembly, error);
+  if (status != SAP_STATUS_OK) {
+    sap_assembly_destroy(assembly);
+    return status;
   }
   *out = assembly;
   return SAP_STATUS_OK;
@@ -60,20 +63,10 @@ void sap_assembly_destroy(sap_assembly* assembly) {
   if (assembly == NULL) {
     return;
   }
-  sap_free(assembly->jacobians[0]);
-  sap_free(assembly->jacobians[1]);
-  sap_free(assembly->angular[0]);
-  sap_free(assembly->angular[1]);
-  sap_free(assembly->bound_servos);
-  sap_free(assembly->predicted);
   sap_free(assembly->made_parts);
   sap_free(assembly->made);
   sap_free(assembly->made_values);
-  sap_free(assembly->rate_end);
-  for (int kind = 0; kind < SAP_ASSEMBLY_SWITCHES; ++kind) {
-    sap_free(assembly->on[kind]);
-  }
-  sap_rows_clear(&assembly->rows);
+  sap_pool_free(&assembly->pool);
   sap_free(assembly);
 }
 

@@ -59,6 +59,7 @@ typedef struct sap_contact_parts {
 
 struct sap_assembly {
   const sap_model* model;
+  sap_pool pool;  // holds the arrays of fixed size
   sap_block_range ranges[SAP_BLOCK_KINDS];
   double* jacobians[2];  // of a contact's trees             (3 x largest tree)
   double* angular[2];    // spin and rolling rows of these   (3 x largest tree)

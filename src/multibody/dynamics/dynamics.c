@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
+#include "core/pool.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/kernels.h"
@@ -118,66 +119,54 @@ static void make_tables(sap_dynamics* d) {
   }
 }
 
-// Arrays that are allocated with the workspace, and their numbers of elements.
-#define TABLES(X)                                 \
-  X(links, sizes->bodies)                         \
-  X(hinged, sizes->bodies)                        \
-  X(tree_lone, sizes->trees)                      \
-  X(tree_free, sizes->trees)                      \
-  X(tree_root, sizes->trees)                      \
-  X(tree_q, sizes->trees + 1)                     \
-  X(springs, sizes->joints)                       \
-  X(damping, sizes->nv)                           \
-  X(armature, sizes->nv)                          \
-  X(locked, sizes->nv)                            \
-  X(motors, sizes->actuators)                     \
-  X(other_actuators, sizes->actuators)            \
-  X(floating, sizes->bodies)                      \
-  X(effort, 2 * (sizes->joints + sizes->tendons)) \
-  X(force, sizes->nv)                             \
-  X(applied, sizes->nv)                           \
-  X(wrenches, sizes->bodies)                      \
-  X(composite, sizes->bodies)                     \
-  X(V, sizes->bodies)                             \
-  X(A, sizes->bodies)                             \
-  X(F, sizes->bodies)
-
-static bool allocate_tables(sap_dynamics* d) {
+static sap_status allocate_tables(sap_dynamics* d, sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
-#define ALLOCATE(member, count)                                                 \
-  if ((d->member = sap_allocate((size_t)(count), sizeof *d->member)) == NULL) { \
-    return false;                                                               \
-  }
-  TABLES(ALLOCATE)
-  return true;
+  sap_pool* pool = &d->pool;
+  SAP_TRY(SAP_POOL_ADD(pool, &d->links, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->hinged, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_lone, sizes->trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_free, sizes->trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_root, sizes->trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->tree_q, sizes->trees + 1, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->springs, sizes->joints, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->damping, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->armature, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->locked, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->motors, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->other_actuators, sizes->actuators, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->floating, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->effort, 2 * (sizes->joints + sizes->tendons), error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->force, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->applied, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->wrenches, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->composite, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->V, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &d->A, sizes->bodies, error));
+  return SAP_POOL_ADD(pool, &d->F, sizes->bodies, error);
 }
 
 void sap_dynamics_destroy(sap_dynamics* d) {
   if (d == NULL) {
     return;
   }
-#define RELEASE(member, count) sap_free(d->member);
-  TABLES(RELEASE)
-  sap_free(d->elastic);
-  sap_free(d->couplings);
-  sap_free(d->spring_active);
-  sap_free(d->bushing_active);
-  sap_free(d->actuator_active);
   sap_threads_destroy(d->threads);
-  sap_placing_clear(&d->placing);
-  sap_rows_clear(&d->rows);
-  sap_fluid_clear(&d->fluid);
+  sap_pool_free(&d->pool);
   sap_free(d);
 }
 
-// Makes the placing order, the force elements and the medium.
-static sap_status create_parts(sap_dynamics* d, sap_error* error) {
-  SAP_TRY(sap_placing_create(d, &d->placing, error));
+static sap_status fill_workspace(sap_dynamics* d, sap_error* error) {
+  int32_t* link_of = NULL;
   sap_kinematics kin;
+  SAP_TRY(allocate_tables(d, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &link_of, d->model->sizes.bodies, error));
+  make_links(d, link_of);
+  make_tables(d);
+  SAP_TRY(sap_placing_create(d, error));
+  SAP_TRY(sap_fluid_create(d->model, &d->pool, &d->fluid, error));
   SAP_TRY(sap_kinematics_create(&kin, d, error));
   const sap_status status = sap_dynamics_create_elements(d, &kin, error);
   sap_kinematics_clear(&kin);
-  return status == SAP_STATUS_OK ? sap_fluid_create(d->model, &d->fluid, error) : status;
+  return status;
 }
 
 sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_error* error) {
@@ -186,21 +175,13 @@ sap_status sap_dynamics_create(const sap_model* model, sap_dynamics** out, sap_e
   }
   *out = NULL;
   sap_dynamics* d = sap_allocate(1, sizeof *d);
-  int32_t* link_of = sap_allocate((size_t)model->sizes.bodies, sizeof *link_of);
-  if (d != NULL) {
-    d->model = model;
-    d->kernels = sap_dynamics_kernels_get(0);
+  if (d == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics");
   }
-  if (d == NULL || link_of == NULL || !allocate_tables(d)) {
-    sap_dynamics_destroy(d);
-    sap_free(link_of);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dynamics of %d bodies",
-                    (int)model->sizes.bodies);
-  }
-  make_links(d, link_of);
-  sap_free(link_of);
-  make_tables(d);
-  const sap_status status = create_parts(d, error);
+  d->model = model;
+  d->kernels = sap_dynamics_kernels_get(0);
+  d->pool.owner = "dynamics";
+  const sap_status status = fill_workspace(d, error);
   if (status != SAP_STATUS_OK) {
     sap_dynamics_destroy(d);
     return status;

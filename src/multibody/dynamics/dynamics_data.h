@@ -47,6 +47,7 @@ struct sap_dynamics {
   const sap_model* model;
   const sap_dynamics_kernels* kernels;
   sap_threads* threads;  // NULL: one
+  sap_pool pool;         // holds all arrays
   int32_t nlinks;
   sap_link* links;  // parents before children                                (nlinks)
   sap_placing placing;

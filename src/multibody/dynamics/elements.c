@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/actuators.h"
 #include "multibody/dynamics/dynamics_data.h"
@@ -265,15 +265,12 @@ static void list_elastic(sap_dynamics* d) {
 sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* kin,
                                         sap_error* error) {
   const sap_model_sizes* sizes = &d->model->sizes;
-  d->spring_active = sap_allocate((size_t)sizes->springs, sizeof(bool));
-  d->bushing_active = sap_allocate((size_t)sizes->bushings, sizeof(bool));
-  d->actuator_active = sap_allocate((size_t)sizes->actuators, sizeof(bool));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->spring_active, sizes->springs, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->bushing_active, sizes->bushings, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->actuator_active, sizes->actuators, error));
   list_elastic(d);
-  d->elastic = sap_allocate((size_t)d->nelastic, sizeof *d->elastic);
-  if (d->actuator_active == NULL || d->elastic == NULL || d->spring_active == NULL ||
-      d->bushing_active == NULL || sap_rows_create(d->model, &d->rows, error) != SAP_STATUS_OK) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: force elements");
-  }
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->elastic, d->nelastic, error));
+  SAP_TRY(sap_rows_create(d->model, &d->pool, &d->rows, error));
   memset(d->spring_active, true, (size_t)sizes->springs * sizeof(bool));
   memset(d->actuator_active, true, (size_t)sizes->actuators * sizeof(bool));
   memset(d->bushing_active, true, (size_t)sizes->bushings * sizeof(bool));
@@ -282,10 +279,10 @@ sap_status sap_dynamics_create_elements(sap_dynamics* d, const sap_kinematics* k
   for (int32_t e = 0; e < d->nelastic; ++e) {
     count += (size_t)list_pairs(d, kin, e, NULL);
   }
-  d->couplings = sap_allocate(count, sizeof *d->couplings);
-  if (d->couplings == NULL || count > INT32_MAX) {
+  if (count > INT32_MAX) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: %zu couplings", count);
   }
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->couplings, count, error));
   size_t filled = 0;
   for (int32_t e = 0; e < d->nelastic; ++e) {
     filled += (size_t)list_pairs(d, kin, e, d->couplings + filled);

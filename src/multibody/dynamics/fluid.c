@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
 #include "linalg/symmetric3.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
@@ -128,37 +128,30 @@ static bool make_box(const sap_model* model, int32_t id, sap_fluid_part* part) {
   return true;
 }
 
-sap_status sap_fluid_create(const sap_model* model, sap_fluid* fluid, sap_error* error) {
+sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* fluid,
+                            sap_error* error) {
   const sap_model_options* options = &model->options;
   if (!(options->fluid_density > 0.0 || options->fluid_viscosity > 0.0)) {
     return SAP_STATUS_OK;
   }
-  fluid->parts =
-      sap_allocate((size_t)model->sizes.bodies + (size_t)model->sizes.shapes, sizeof *fluid->parts);
-  bool* covered = sap_allocate((size_t)model->sizes.bodies, sizeof *covered);
-  sap_status status = fluid->parts != NULL && covered != NULL
-                          ? SAP_STATUS_OK
-                          : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: medium");
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < model->sizes.shapes; ++i) {
+  const size_t bodies = (size_t)model->sizes.bodies;
+  bool* covered = NULL;
+  SAP_TRY(SAP_POOL_ADD(pool, &fluid->parts, bodies + (size_t)model->sizes.shapes, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &covered, bodies, error));
+  for (int32_t i = 0; i < model->sizes.shapes; ++i) {
     const sap_shape_def* shape = &model->shapes[i];
     if (shape->fluid_ellipsoid && model->bodies[shape->body].tree >= 0) {
       make_ellipsoid(model, shape, &fluid->parts[fluid->count++]);
       covered[shape->body] = true;
     }
   }
-  for (int32_t b = 1; status == SAP_STATUS_OK && b < model->sizes.bodies; ++b) {
+  for (int32_t b = 1; b < model->sizes.bodies; ++b) {
     if (model->bodies[b].tree >= 0 && !covered[b] &&
         make_box(model, b, &fluid->parts[fluid->count])) {
       ++fluid->count;
     }
   }
-  sap_free(covered);
-  return status;
-}
-
-void sap_fluid_clear(sap_fluid* fluid) {
-  sap_free(fluid->parts);
-  memset(fluid, 0, sizeof *fluid);
+  return SAP_STATUS_OK;
 }
 
 static void box_law(const sap_fluid_part* part, const double x[6], double force[6], double D[36]) {

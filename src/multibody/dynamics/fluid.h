@@ -26,8 +26,8 @@ typedef struct sap_fluid {
 } sap_fluid;
 
 // Makes the parts of a model; none if its medium has neither density nor viscosity. Start from {0}.
-sap_status sap_fluid_create(const sap_model* model, sap_fluid* fluid, sap_error* error);
-void sap_fluid_clear(sap_fluid* fluid);
+sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* fluid,
+                            sap_error* error);
 
 // force = [moment; force] on a part with motion = [omega; velocity] relative to the medium, in F's
 // axes. D, unless NULL: the drag's part of -dforce/dmotion, symmetric positive semidefinite (6 x 6).

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 
@@ -34,34 +34,33 @@ static void place_static_bodies(sap_kinematics* kin) {
   }
 }
 
-sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap_error* error) {
-  const sap_model_sizes* sizes = &d->model->sizes;
+static sap_status allocate_arrays(sap_kinematics* kin, sap_error* error) {
+  const sap_model_sizes* sizes = &kin->dynamics->model->sizes;
   const size_t bodies = (size_t)sizes->bodies;
-  *kin = (sap_kinematics){.dynamics = d};
-  if ((kin->p_WB = sap_allocate(3 * bodies, sizeof *kin->p_WB)) == NULL ||
-      (kin->R_WB = sap_allocate(9 * bodies, sizeof *kin->R_WB)) == NULL ||
-      (kin->q_WB = sap_allocate(4 * bodies, sizeof *kin->q_WB)) == NULL ||
-      (kin->S = sap_allocate((size_t)sizes->nv, sizeof *kin->S)) == NULL ||
-      (kin->inertia = sap_allocate(bodies, sizeof *kin->inertia)) == NULL ||
-      (kin->tree_moved = sap_allocate((size_t)sizes->trees, sizeof *kin->tree_moved)) == NULL ||
-      (kin->q = sap_allocate((size_t)sizes->nq, sizeof *kin->q)) == NULL) {
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->q, sizes->nq, error));
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->p_WB, 3 * bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->R_WB, 9 * bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->q_WB, 4 * bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->S, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(&kin->pool, &kin->inertia, bodies, error));
+  return SAP_POOL_ADD(&kin->pool, &kin->tree_moved, sizes->trees, error);
+}
+
+sap_status sap_kinematics_create(sap_kinematics* kin, const sap_dynamics* d, sap_error* error) {
+  *kin = (sap_kinematics){.dynamics = d, .pool = {.owner = "kinematics"}};
+  const sap_status status = allocate_arrays(kin, error);
+  if (status != SAP_STATUS_OK) {
     sap_kinematics_clear(kin);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: kinematics of %zu bodies", bodies);
+    return status;
   }
-  memset(kin->q, UNPLACED, (size_t)sizes->nq * sizeof *kin->q);
+  memset(kin->q, UNPLACED, (size_t)d->model->sizes.nq * sizeof *kin->q);
   place_static_bodies(kin);
   sap_kinematics_set(kin, d->model->q_default);
   return SAP_STATUS_OK;
 }
 
 void sap_kinematics_clear(sap_kinematics* kin) {
-  sap_free(kin->p_WB);
-  sap_free(kin->R_WB);
-  sap_free(kin->q_WB);
-  sap_free(kin->S);
-  sap_free(kin->inertia);
-  sap_free(kin->tree_moved);
-  sap_free(kin->q);
+  sap_pool_free(&kin->pool);
   *kin = (sap_kinematics){0};
 }
 

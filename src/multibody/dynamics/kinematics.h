@@ -23,6 +23,7 @@ typedef struct sap_kinematics {
   double* q_WB;          //                                                         (4 bodies)
   double (*S)[6];        // [omega; v] of each dof about O; unused in lone links    (nv)
   sap_inertia* inertia;  // of each link about O; unused in lone links              (nlinks)
+  sap_pool pool;         // holds these arrays
   bool* tree_moved;      // scratch: trees whose coordinates changed                (trees)
 } sap_kinematics;
 

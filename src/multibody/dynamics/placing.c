@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-#include "core/memory.h"
+#include "core/error.h"
+#include "core/pool.h"
 #include "multibody/dynamics/dynamics_data.h"
 
 typedef struct body_entry {
@@ -205,51 +206,36 @@ static void make_link_groups(const sap_dynamics* d, const int32_t* unit_of, sap_
   placing->units[placing->nunits].tree = d->model->sizes.trees;
 }
 
-static bool fill_placing(const sap_dynamics* d, const body_entry* entries, int32_t count,
-                         const int32_t* unit_of, sap_placing* placing) {
-  placing->units = sap_allocate((size_t)placing->nunits + 1, sizeof *placing->units);
-  if (placing->units == NULL) {
-    return false;
-  }
+static sap_status fill_placing(sap_dynamics* d, const body_entry* entries, int32_t count,
+                               const int32_t* unit_of, sap_error* error) {
+  sap_placing* placing = &d->placing;
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->units, placing->nunits + 1, error));
   make_steps(d, entries, count, placing);
   make_link_groups(d, unit_of, placing);
-  placing->fours = sap_allocate((size_t)placing->nfours, sizeof *placing->fours);
-  placing->hinges = sap_allocate((size_t)placing->nhinges, sizeof *placing->hinges);
-  placing->steps = sap_allocate((size_t)placing->nsteps, sizeof *placing->steps);
-  placing->links = sap_allocate((size_t)placing->nlinks, sizeof *placing->links);
-  if (placing->fours == NULL || placing->hinges == NULL || placing->steps == NULL ||
-      placing->links == NULL) {
-    return false;
-  }
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->fours, placing->nfours, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->hinges, placing->nhinges, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->steps, placing->nsteps, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &placing->links, placing->nlinks, error));
   make_steps(d, entries, count, placing);
   make_link_groups(d, unit_of, placing);
-  return true;
+  return SAP_STATUS_OK;
 }
 
-sap_status sap_placing_create(const sap_dynamics* d, sap_placing* placing, sap_error* error) {
-  const size_t bodies = (size_t)d->model->sizes.bodies;
-  int32_t* level = sap_allocate(bodies, sizeof *level);
-  int32_t* unit_of = sap_allocate(bodies, sizeof *unit_of);
-  body_entry* entries = sap_allocate(bodies, sizeof *entries);
-  bool complete = level != NULL && unit_of != NULL && entries != NULL;
-  if (complete) {
-    const int32_t count = list_bodies(d, level, entries);
-    placing->nunits = sort_bodies(d->model, entries, count, level, unit_of);
-    complete = fill_placing(d, entries, count, unit_of, placing);
-  }
-  sap_free(level);
-  sap_free(unit_of);
-  sap_free(entries);
-  return complete
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: placing of %zu bodies", bodies);
+static sap_status make_placing(sap_dynamics* d, sap_pool* scratch, sap_error* error) {
+  const int32_t bodies = d->model->sizes.bodies;
+  int32_t *level, *unit_of;
+  body_entry* entries;
+  SAP_TRY(SAP_POOL_ADD(scratch, &level, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(scratch, &unit_of, bodies, error));
+  SAP_TRY(SAP_POOL_ADD(scratch, &entries, bodies, error));
+  const int32_t count = list_bodies(d, level, entries);
+  d->placing.nunits = sort_bodies(d->model, entries, count, level, unit_of);
+  return fill_placing(d, entries, count, unit_of, error);
 }
 
-void sap_placing_clear(sap_placing* placing) {
-  sap_free(placing->units);
-  sap_free(placing->steps);
-  sap_free(placing->fours);
-  sap_free(placing->hinges);
-  sap_free(placing->links);
-  *placing = (sap_placing){0};
+sap_status sap_placing_create(sap_dynamics* d, sap_error* error) {
+  sap_pool scratch = {.owner = "order of bodies"};
+  const sap_status status = make_placing(d, &scratch, error);
+  sap_pool_free(&scratch);
+  return status;
 }

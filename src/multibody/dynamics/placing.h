@@ -47,8 +47,7 @@ typedef struct sap_placing {
 
 typedef struct sap_dynamics sap_dynamics;
 
-// The dynamics' links must be made.
-sap_status sap_placing_create(const sap_dynamics* dynamics, sap_placing* placing, sap_error* error);
-void sap_placing_clear(sap_placing* placing);
+// Makes dynamics->placing, in the dynamics' pool. The links must be made.
+sap_status sap_placing_create(sap_dynamics* dynamics, sap_error* error);
 
 #endif

@@ -3,33 +3,19 @@
 
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
 
-sap_status sap_rows_create(const sap_model* model, sap_rows* rows, sap_error* error) {
-  const size_t nv = (size_t)model->sizes.nv, trees = (size_t)model->sizes.trees;
+sap_status sap_rows_create(const sap_model* model, sap_pool* pool, sap_rows* rows,
+                           sap_error* error) {
+  const size_t nv = (size_t)model->sizes.nv;
+  const int32_t trees = model->sizes.trees;
   *rows = (sap_rows){.model = model};
-  rows->trees = sap_allocate(trees, sizeof *rows->trees);
-  rows->touched = sap_allocate(trees, sizeof *rows->touched);
-  rows->values = sap_allocate(SAP_ROWS_MAX * nv, sizeof *rows->values);
-  rows->packed = sap_allocate(SAP_ROWS_MAX * nv, sizeof *rows->packed);
-  rows->parts = sap_allocate(trees, sizeof *rows->parts);
-  rows->part_trees = sap_allocate(trees, sizeof *rows->part_trees);
-  if (rows->trees == NULL || rows->touched == NULL || rows->values == NULL ||
-      rows->packed == NULL || rows->parts == NULL || rows->part_trees == NULL) {
-    sap_rows_clear(rows);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: rows of %zu velocities", nv);
-  }
-  return SAP_STATUS_OK;
-}
-
-void sap_rows_clear(sap_rows* rows) {
-  sap_free(rows->trees);
-  sap_free(rows->touched);
-  sap_free(rows->values);
-  sap_free(rows->packed);
-  sap_free(rows->parts);
-  sap_free(rows->part_trees);
-  *rows = (sap_rows){0};
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->trees, trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->touched, trees, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->values, SAP_ROWS_MAX * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->packed, SAP_ROWS_MAX * nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &rows->parts, trees, error));
+  return SAP_POOL_ADD(pool, &rows->part_trees, trees, error);
 }
 
 void sap_rows_begin(sap_rows* rows, int32_t nrows) {

@@ -3,6 +3,7 @@
 #ifndef SAP_MULTIBODY_DYNAMICS_ROWS_H
 #define SAP_MULTIBODY_DYNAMICS_ROWS_H
 
+#include "core/pool.h"
 #include "multibody/model/model_data.h"
 
 enum { SAP_ROWS_MAX = 6 };
@@ -21,10 +22,9 @@ typedef struct sap_rows {
   double* packed;        // their memory                                     (SAP_ROWS_MAX nv)
 } sap_rows;
 
-// Allocates; on failure *rows is {0}.
-sap_status sap_rows_create(const sap_model* model, sap_rows* rows, sap_error* error);
-// Releases the memory; {0} is allowed.
-void sap_rows_clear(sap_rows* rows);
+// Allocates the arrays in the pool.
+sap_status sap_rows_create(const sap_model* model, sap_pool* pool, sap_rows* rows,
+                           sap_error* error);
 
 // Starts `nrows` empty rows.
 void sap_rows_begin(sap_rows* rows, int32_t nrows);

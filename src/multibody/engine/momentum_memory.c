@@ -2,40 +2,24 @@
 // The momentum balance of a step, with the momenta of links remembered from the last evaluation.
 #include <string.h>
 
-#include "core/memory.h"
+#include "core/error.h"
 #include "multibody/dynamics/momentum.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-static bool create_state(const sap_model* model, sap_momentum_state* state) {
-  state->q = sap_allocate((size_t)model->sizes.nq, sizeof(double));
-  state->v = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-  state->momenta = sap_allocate((size_t)model->sizes.bodies, sizeof *state->momenta);
-  return state->q != NULL && state->v != NULL && state->momenta != NULL;
+static sap_status create_state(const sap_model* model, sap_pool* pool, sap_momentum_state* state,
+                               sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(pool, &state->q, model->sizes.nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &state->v, model->sizes.nv, error));
+  return SAP_POOL_ADD(pool, &state->momenta, model->sizes.bodies, error);
 }
 
-sap_status sap_momentum_memory_create(const sap_model* model, sap_momentum_memory* memory,
-                                      sap_error* error) {
-  memory->inertial = sap_allocate((size_t)model->sizes.nv, sizeof *memory->inertial);
-  memory->moved = sap_allocate((size_t)model->sizes.trees, sizeof *memory->moved);
-  return memory->inertial != NULL && memory->moved != NULL && create_state(model, &memory->start) &&
-                 create_state(model, &memory->end)
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: momenta");
-}
-
-static void clear_state(sap_momentum_state* state) {
-  sap_free(state->q);
-  sap_free(state->v);
-  sap_free(state->momenta);
-}
-
-void sap_momentum_memory_clear(sap_momentum_memory* memory) {
-  clear_state(&memory->start);
-  clear_state(&memory->end);
-  sap_free(memory->inertial);
-  sap_free(memory->moved);
-  memset(memory, 0, sizeof *memory);
+sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
+                                      sap_momentum_memory* memory, sap_error* error) {
+  SAP_TRY(SAP_POOL_ADD(pool, &memory->inertial, model->sizes.nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &memory->moved, model->sizes.trees, error));
+  SAP_TRY(create_state(model, pool, &memory->start, error));
+  return create_state(model, pool, &memory->end, error);
 }
 
 void sap_momentum_memory_forget(sap_momentum_memory* memory) {

@@ -49,37 +49,34 @@ sap_status sap_multibody_check_id(const char* what, int32_t id, int32_t count, s
              : sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %d must be 0 to %d", what, id, count - 1);
 }
 
-// Arrays of fixed size, and their numbers of elements.
-#define ARRAYS(X)                      \
-  X(control, sizes->nu)                \
-  X(input, sizes->nu)                  \
-  X(act, sizes->na)                    \
-  X(q_next, sizes->nq)                 \
-  X(rotations, sizes->joints)          \
-  X(acceleration, sizes->nv)           \
-  X(poses, 12 * (size_t)sizes->bodies) \
-  X(carrier, sizes->bodies)            \
-  X(shape_on, sizes->shapes)           \
-  X(start.q0, sizes->nq)               \
-  X(start.v0, sizes->nv)               \
-  X(start.input, sizes->nu)
+static sap_status create_arrays(sap_multibody* m, sap_error* error) {
+  const sap_model_sizes* sizes = &m->model->sizes;
+  sap_pool* pool = &m->pool;
+  SAP_TRY(SAP_POOL_ADD(pool, &m->control, sizes->nu, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->input, sizes->nu, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->act, sizes->na, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->q_next, sizes->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->rotations, sizes->joints, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->acceleration, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->poses, 12 * (size_t)sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->carrier, sizes->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->shape_on, sizes->shapes, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->start.q0, sizes->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->start.v0, sizes->nv, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->start.input, sizes->nu, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->point.q, sizes->nq, error));
+  SAP_TRY(SAP_POOL_ADD(pool, &m->point.moved, sizes->nv, error));
+  return sap_momentum_memory_create(m->model, pool, &m->momenta, error);
+}
 
 static sap_status create_parts(sap_multibody* m, sap_error* error) {
-  const sap_model* model = m->model;
-  const sap_model_sizes* sizes = &model->sizes;
-#define ALLOCATE(member, count)                                                 \
-  if ((m->member = sap_allocate((size_t)(count), sizeof *m->member)) == NULL) { \
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");      \
-  }
-  ARRAYS(ALLOCATE)
-  SAP_TRY(sap_momentum_memory_create(model, &m->momenta, error));
-  SAP_TRY(sap_evaluation_point_create(model, &m->point, error));
-  SAP_TRY(sap_dynamics_create(model, &m->dynamics, error));
+  SAP_TRY(create_arrays(m, error));
+  SAP_TRY(sap_dynamics_create(m->model, &m->dynamics, error));
   for (int i = 0; i < SAP_SNAPSHOTS; ++i) {
     SAP_TRY(sap_kinematics_create(&m->snapshots[i], m->dynamics, error));
   }
-  SAP_TRY(sap_collision_create(model, &m->collision, error));
-  return sap_assembly_create(model, &m->assembly, error);
+  SAP_TRY(sap_collision_create(m->model, &m->collision, error));
+  return sap_assembly_create(m->model, &m->assembly, error);
 }
 
 sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap_error* error) {
@@ -94,6 +91,7 @@ sap_status sap_multibody_create(const sap_model* model, sap_multibody** out, sap
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: multibody");
   }
   multibody->model = model;
+  multibody->pool.owner = "multibody";
   const sap_status status = create_parts(multibody, error);
   if (status != SAP_STATUS_OK) {
     sap_multibody_destroy(multibody);
@@ -118,12 +116,12 @@ void sap_multibody_destroy(sap_multibody* multibody) {
   sap_dynamics_destroy(multibody->dynamics);
   sap_collision_destroy(multibody->collision);
   sap_assembly_destroy(multibody->assembly);
-#define RELEASE(member, count) sap_free(multibody->member);
-  ARRAYS(RELEASE)
-  sap_momentum_memory_clear(&multibody->momenta);
   sap_free(multibody->pairs_off);
   sap_free(multibody->contacts);
-  sap_evaluation_point_clear(&multibody->point);
+  sap_free(multibody->point.contacts);
+  sap_free(multibody->point.within);
+  sap_free(multibody->point.change);
+  sap_pool_free(&multibody->pool);
   sap_free(multibody);
 }
 

@@ -10,24 +10,6 @@
 // Cosine of the largest angle between the normals of one contact at q0 and at q^theta.
 #define SAME_NORMAL 0.9
 
-sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_point* point,
-                                       sap_error* error) {
-  point->q = sap_allocate((size_t)model->sizes.nq, sizeof(double));
-  point->moved = sap_allocate((size_t)model->sizes.nv, sizeof(double));
-  return point->q != NULL && point->moved != NULL
-             ? SAP_STATUS_OK
-             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: point of evaluation");
-}
-
-void sap_evaluation_point_clear(sap_evaluation_point* point) {
-  sap_free(point->q);
-  sap_free(point->moved);
-  sap_free(point->contacts);
-  sap_free(point->within);
-  sap_free(point->change);
-  memset(point, 0, sizeof *point);
-}
-
 // Stores the contacts at q0.
 static sap_status store_contacts(sap_evaluation_point* point, const sap_contact* contacts,
                                  int32_t count, sap_error* error) {

@@ -60,6 +60,7 @@ struct sap_multibody {
   const sap_model* model;
   sap_system system;
   sap_threads* threads;  // shared with the stepper; NULL: one
+  sap_pool pool;         // holds the arrays of fixed size
   sap_dynamics* dynamics;
   sap_kinematics snapshots[SAP_SNAPSHOTS];
   sap_collision* collision;
@@ -113,13 +114,8 @@ sap_status sap_multibody_find_contacts(sap_multibody* multibody, const sap_kinem
 // Updates `carrier` after locks have changed: bodies that move as one do not touch.
 void sap_multibody_find_carriers(sap_multibody* multibody);
 
-sap_status sap_evaluation_point_create(const sap_model* model, sap_evaluation_point* point,
-                                       sap_error* error);
-void sap_evaluation_point_clear(sap_evaluation_point* point);
-
-sap_status sap_momentum_memory_create(const sap_model* model, sap_momentum_memory* memory,
-                                      sap_error* error);
-void sap_momentum_memory_clear(sap_momentum_memory* memory);
+sap_status sap_momentum_memory_create(const sap_model* model, sap_pool* pool,
+                                      sap_momentum_memory* memory, sap_error* error);
 // Forgets all momenta, e.g. after locks have changed.
 void sap_momentum_memory_forget(sap_momentum_memory* memory);
 // Momentum balance of a step to (q, v), see sap_system.momentum_balance.
