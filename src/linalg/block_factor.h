@@ -11,7 +11,7 @@
 #ifndef SAP_LINALG_BLOCK_FACTOR_H
 #define SAP_LINALG_BLOCK_FACTOR_H
 
-#include "linalg/ordering/block_order.h"
+#include "linalg/block_order.h"
 
 enum { SAP_CHUNK = 8 };  // doubles of a cache line and of the widest vector register
 

@@ -1,22 +1,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linalg/cholesky.h"
 
+#include <string.h>
+
 #include "core/memory.h"
 #include "linalg/block_factor.h"
 #include "linalg/block_pattern.h"
-#include "linalg/cholesky_dense.h"
 #include "linalg/cholesky_sparse.h"
+#include "linalg/dense.h"
+
+// The whole lower triangle, through LAPACK.
+typedef struct dense_factor {
+  double* factor;  // L, column-major, ld n   (n n)
+  size_t capacity;
+} dense_factor;
 
 struct sap_cholesky {
-  sap_pattern_copy pattern;     // what was analysed last; empty when nothing is
-  sap_linear_solver requested;  // the choice it was analysed for
+  sap_pattern_copy pattern;     // analysed last; empty: none
+  sap_linear_solver requested;  // choice of that analysis
   sap_linear_solver choice;     // never AUTO
   sap_block_order order;
   sap_block_factor block;
   const sap_block_kernels* kernels;
-  sap_cholesky_dense dense;
-  sap_cholesky_sparse* sparse;  // made when first needed
+  dense_factor dense;
+  sap_cholesky_sparse* sparse;  // made at first use
 };
+
+static void clear_dense(dense_factor* dense) {
+  sap_free(dense->factor);
+  *dense = (dense_factor){0};
+}
+
+static sap_status analyze_dense(dense_factor* dense, const sap_pattern_copy* pattern,
+                                sap_error* error) {
+  const size_t n = (size_t)pattern->n;
+  const size_t needed = n * n;  // n < 2^27: no overflow
+  if (needed <= dense->capacity) {
+    return SAP_STATUS_OK;
+  }
+  double* factor = sap_allocate(needed, sizeof *factor);
+  if (factor == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: dense %zu x %zu factor", n, n);
+  }
+  sap_free(dense->factor);
+  dense->factor = factor;
+  dense->capacity = needed;
+  return SAP_STATUS_OK;
+}
+
+static void gather_dense(double* a, const sap_pattern_copy* pattern, const double* values) {
+  const sap_block_pattern* blocks = &pattern->view;
+  const size_t n = (size_t)pattern->n;
+  for (int32_t j = 0; j < blocks->nblocks; ++j) {
+    const size_t column = (size_t)pattern->offset[j];
+    for (size_t c = 0; c < (size_t)blocks->sizes[j]; ++c) {
+      memset(a + (column + c) * n + column, 0, (n - column) * sizeof *a);
+    }
+    for (int32_t k = blocks->column_start[j]; k < blocks->column_start[j + 1]; ++k) {
+      const size_t rows = (size_t)blocks->sizes[blocks->row[k]];
+      const double* source = values + blocks->value_start[k];
+      double* target = a + column * n + (size_t)pattern->offset[blocks->row[k]];
+      for (size_t c = 0; c < (size_t)blocks->sizes[j]; ++c) {
+        memcpy(target + c * n, source + c * rows, rows * sizeof *a);
+      }
+    }
+  }
+}
+
+// Returns the block row where the factorization broke, or -1.
+static int32_t factorize_dense(dense_factor* dense, const sap_pattern_copy* pattern,
+                               const double* values) {
+  const int32_t n = pattern->n;
+  gather_dense(dense->factor, pattern, values);
+  const int32_t broken = sap_dense_factorize(n, dense->factor);
+  return broken < 0 ? -1 : sap_pattern_block_of(pattern, broken);
+}
 
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error) {
   *out = sap_allocate(1, sizeof **out);
@@ -33,7 +91,7 @@ void sap_cholesky_destroy(sap_cholesky* cholesky) {
   sap_pattern_clear(&cholesky->pattern);
   sap_block_order_clear(&cholesky->order);
   sap_block_factor_clear(&cholesky->block);
-  sap_cholesky_dense_clear(&cholesky->dense);
+  clear_dense(&cholesky->dense);
   sap_cholesky_sparse_destroy(cholesky->sparse);
   sap_free(cholesky);
 }
@@ -48,11 +106,11 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   return sap_cholesky_sparse_analyze(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }
 
-// AUTO: predicted times, from sapstep_bench_cholesky on one core of a 2.5 GHz server processor.
+// Predicts the faster back-end, from sapstep_bench_cholesky on one core of a 2.5 GHz server processor.
 //   block  lane_work / rate + 0.1 us per chunk (its pivots)
 //   dense  0.2 us + (n^3 / 3) / (45e9 n / (n + 500)): dpotrf's rate rises with n towards 45 GF/s
-// So dense wins where almost everything fills and n is above about 800 (100 for the baseline set).
-// CHOLMOD lost to the better of the two everywhere; it is there for whoever asks for it.
+// Dense wins where almost everything fills and n is above about 800 (100 for the baseline set). CHOLMOD was slower
+// than the better of the two in all measurements and is used on request only.
 static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
   const double n = cholesky->pattern.n;
   const double block =
@@ -77,7 +135,7 @@ static sap_status analyze_choice(sap_cholesky* cholesky, sap_error* error) {
     cholesky->choice = predict_faster(cholesky);
   }
   if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_DENSE) {
-    status = sap_cholesky_dense_analyze(&cholesky->dense, pattern, error);
+    status = analyze_dense(&cholesky->dense, pattern, error);
   }
   if (status == SAP_STATUS_OK && cholesky->choice == SAP_LINEAR_SPARSE) {
     status = analyze_sparse(cholesky, error);
@@ -113,9 +171,10 @@ sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky) {
   return cholesky->choice;
 }
 
-// A NaN or an infinity always ends in a bad pivot, so the values are looked at only afterwards.
-static sap_status explain(const sap_cholesky* cholesky, const double* values, int32_t broken,
-                          int32_t* failed_block, sap_error* error) {
+// Reports why a factorization failed. A NaN or an infinity always ends in a bad pivot, so that the values are
+// checked only then.
+static sap_status report_failure(const sap_cholesky* cholesky, const double* values, int32_t broken,
+                                 int32_t* failed_block, sap_error* error) {
   const sap_status status =
       sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error);
   if (status != SAP_STATUS_OK) {
@@ -134,7 +193,7 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
     broken = cholesky->kernels->factorize(&cholesky->block, values);
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
-    broken = sap_cholesky_dense_factorize(&cholesky->dense, &cholesky->pattern, values);
+    broken = factorize_dense(&cholesky->dense, &cholesky->pattern, values);
   } else {
     // CHOLMOD may answer OK for a NaN on the diagonal.
     sap_status status = sap_pattern_check_finite(&cholesky->pattern, values, failed_block, error);
@@ -146,14 +205,14 @@ sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
       return status;
     }
   }
-  return broken < 0 ? SAP_STATUS_OK : explain(cholesky, values, broken, failed_block, error);
+  return broken < 0 ? SAP_STATUS_OK : report_failure(cholesky, values, broken, failed_block, error);
 }
 
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x) {
   if (cholesky->choice == SAP_LINEAR_BLOCK) {
     cholesky->kernels->solve(&cholesky->block, x);
   } else if (cholesky->choice == SAP_LINEAR_DENSE) {
-    sap_cholesky_dense_solve(&cholesky->dense, &cholesky->pattern, x);
+    sap_dense_factor_solve(cholesky->pattern.n, cholesky->dense.factor, x);
   } else {
     sap_cholesky_sparse_solve(cholesky->sparse, &cholesky->pattern, x);
   }

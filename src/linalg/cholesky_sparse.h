@@ -3,7 +3,7 @@
 #ifndef SAP_LINALG_CHOLESKY_SPARSE_H
 #define SAP_LINALG_CHOLESKY_SPARSE_H
 
-#include "linalg/ordering/block_order.h"
+#include "linalg/block_order.h"
 
 typedef struct sap_cholesky_sparse sap_cholesky_sparse;
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "linalg/ordering/dissection.h"
+#include "linalg/dissection.h"
 
 enum { SMALL_PART = 200 };  // not cut any more: dissection.c
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts of a graph. Halves that few edges join come from a breadth-first search from a far end and
-// passes after Fiduccia and Mattheyses (DAC 1982): the best vertex changes sides, again and again,
-// and the best halves seen are kept. A separator is first the border of one half; passes of the
-// same kind then move vertices out of it, each pulling in its neighbours of the other side
-// (Ashcraft, Liu, SIAM J. Matrix Anal. Appl. 19, 1998).
-#ifndef SAP_LINALG_ORDERING_SEPARATOR_H
-#define SAP_LINALG_ORDERING_SEPARATOR_H
+// Cuts of a graph. Halves with few edges between them start from a breadth-first search from a far vertex and are
+// refined in passes (Fiduccia, Mattheyses, DAC 1982): a pass moves the best vertex to the other half, repeatedly,
+// and keeps the best halves seen. A separator starts as the border of one half; similar passes move vertices out
+// of it, each pulling in its neighbours on the other side (Ashcraft, Liu, SIAM J. Matrix Anal. Appl. 19, 1998).
+#ifndef SAP_LINALG_SEPARATOR_H
+#define SAP_LINALG_SEPARATOR_H
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +13,7 @@ typedef struct sap_graph {
   int32_t count;             // vertices
   const int32_t* start;      // first neighbour of a vertex                       (count + 1)
   const int32_t* neighbour;  // both ways, no vertex its own                      (start[count])
-  const int32_t* edges;      // how many each stands for; NULL: one, of a graph to dissect
+  const int32_t* edges;      // number of original edges per edge; NULL: one
   const int32_t* weight;     // > 0                                               (count)
 } sap_graph;
 
@@ -25,31 +24,31 @@ typedef struct sap_separator {
   int64_t weight[3];  // of the sides
   // work
   int32_t* border;   // vertices of the border of the halves, or of the separator
-  int32_t* place;    // where a vertex stands there
+  int32_t* place;    // index of a vertex in border
   int32_t* gain[2];  // halves: edges saved by changing sides; edges to the other side.
                      // separator: weight saved by moving to a side
-  int32_t* held;     // whether a vertex has been moved in this pass
+  int32_t* held;     // 1: the vertex moved in this pass
   int32_t* log;      // of a pass  (3 count)
   int32_t nborder, nlog;
 } sap_separator;
 
-// How far the weights of the two sides are apart.
+// Returns the difference of the weights of the two sides.
 static inline int64_t sap_separator_apart(const sap_separator* separator) {
   return llabs((long long)(separator->weight[SAP_SIDE_LEFT] - separator->weight[SAP_SIDE_RIGHT]));
 }
 
-// Integers of work for `count` vertices, which may be more than a graph has.
+// Integers of work for graphs of up to `count` vertices.
 #define SAP_SEPARATOR_WORK(count) (8 * (count))
 void sap_separator_set_work(sap_separator* separator, int32_t count, int32_t* work);
 
-// Halves from a vertex far from `from`; nothing is known of the sides before.
+// Sets the halves by a breadth-first search from a vertex far from `from`.
 void sap_separator_start(sap_separator* separator, const sap_graph* graph, int32_t from);
-// Betters halves; returns the edges between them.
+// Improves halves. Returns the number of edges between them.
 int64_t sap_separator_refine_halves(sap_separator* separator, const sap_graph* graph);
-// From halves to a separator: the border of the side where it is lighter.
+// Turns halves into a separator: the lighter border of the two.
 void sap_separator_from_halves(sap_separator* separator, const sap_graph* graph);
 // Makes a separator lighter.
-// cost of both: O(edges + (vertices of the border)^2)
+// cost of both refinements: O(edges + (vertices of the border)^2)
 void sap_separator_refine(sap_separator* separator, const sap_graph* graph);
 
 #endif

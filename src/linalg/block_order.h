@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fill-reducing elimination order of the blocks and the pattern in that order: AMD on the block
-// graph, and where much fills, the better of it and nested dissection.
-#ifndef SAP_LINALG_ORDERING_BLOCK_ORDER_H
-#define SAP_LINALG_ORDERING_BLOCK_ORDER_H
+// Fill-reducing elimination order of the blocks, and the pattern in that order: AMD on the block graph or, for large
+// factors, nested dissection if that is better.
+#ifndef SAP_LINALG_BLOCK_ORDER_H
+#define SAP_LINALG_BLOCK_ORDER_H
 
 #include "linalg/block_pattern.h"
 
@@ -16,23 +16,20 @@ typedef struct sap_block_order {
   int32_t* row;           // position of the row                      (entries)
   int32_t* entry;         // entry of the caller's pattern            (entries)
 
-  int32_t* by_row_start;  // the same by rows (AMD's graph stands here before)  (nblocks + 1)
+  int32_t* by_row_start;  // the same by rows (before: AMD's graph)  (nblocks + 1)
   int32_t* by_row_column;
   int32_t* by_row_entry;
-  int32_t* nested_work;  // of block_nested.c
+  int32_t* nested_work;  // of nested dissection
   int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
   int32_t by_row_start_capacity, by_row_column_capacity, by_row_entry_capacity, nested_capacity;
 } sap_block_order;
 
 void sap_block_order_clear(sap_block_order* order);
+// Computes the order of the pattern. fails: MEMORY, INTERNAL.
 sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
                                    sap_error* error);
-// The order block_at, a permutation of the blocks, which may be order->block_at itself.
+// Sets the order block_at, a permutation of the blocks; may be order->block_at itself.
 sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
                                   const int32_t* block_at, sap_error* error);
-// block_nested.c: the order, which is AMD's, becomes that of nested dissection if this makes the
-// factorization less work.
-sap_status sap_block_order_try_nested(sap_block_order* order, const sap_block_pattern* pattern,
-                                      sap_error* error);
 
 #endif
