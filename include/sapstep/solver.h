@@ -10,9 +10,9 @@
 extern "C" {
 #endif
 
-// What the solver found. Not converging is not an error: the best iterate comes back.
+// Result of a solve. Not converging is not an error: the solution is the best iterate then.
 #define SAP_OUTCOME_LIST(X)                                                      \
-  X(CONVERGED, "converged") /* the momentum test, castro (26)                 */ \
+  X(CONVERGED, "converged") /* momentum test, castro (26)                     */ \
   /* cost and gradient no longer fall; momentum error at most 1e-5 */            \
   X(ROUNDOFF, "converged_to_roundoff")                                           \
   X(ITERATION_LIMIT, "iteration_limit")                                          \
@@ -25,7 +25,7 @@ typedef enum sap_outcome {
 #undef SAP_X
       SAP_OUTCOME_COUNT
 } sap_outcome;
-// Text of an outcome ("converged"); never NULL, also for a value that is none.
+// Returns the text of an outcome ("converged"); never NULL, "unknown outcome" for other values.
 SAP_API const char* sap_outcome_text(sap_outcome outcome);
 
 // Line search of Newton's method: X(name, text)
@@ -132,28 +132,28 @@ SAP_API sap_solver_options sap_solver_options_default(void);
 // Fails with ARGUMENT or NOT_FINITE and names the field, its value and the values allowed.
 SAP_API sap_status sap_solver_options_check(const sap_solver_options* options, sap_error* error);
 
-// One iteration as seen before its step; summed over islands (an island that ended keeps its last
-// values). Row 0 is the guess.
+// One iterate, summed over islands; an island that has ended counts with its last values. Row 0 is
+// the guess.
 typedef struct sap_iteration {
   double cost;            // l(v) [J]; dual solvers: the dual value -(1/2 gamma' D gamma + q' gamma)
-  double momentum_error;  // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32); of dual
-                          // solvers the relative natural map that they stop by, tsounis (163)
-  double step_length;     // alpha of the step that led here, 0 in row 0; the largest of islands
-  int32_t evaluations;    // of the line search that led here
+  double momentum_error;  // |D grad l| / max(|D A v|, |D J' gamma|) [-]     castro (32); dual
+                          // solvers: the relative natural map of their stopping test, tsounis (163)
+  double step_length;     // alpha of the step to this iterate, 0 in row 0; the largest of islands
+  int32_t evaluations;    // line-search evaluations of that step
 } sap_iteration;
 
-// What happened. Memory of `history` belongs to the report; use sap_report_clear to free it.
+// Report of a solve. It owns `history`; sap_report_clear frees it.
 typedef struct sap_report {
   sap_outcome outcome;        // the worst of all islands
   int32_t iterations;         // Newton iterations, the most of any island
   int32_t total_iterations;   // summed over islands
   int32_t factorizations;     // numeric
-  int32_t symbolic_analyses;  // patterns analysed anew
+  int32_t symbolic_analyses;  // patterns that were not in the cache
   int32_t evaluations;        // line-search evaluations
-  int32_t islands;            // solved (with at least one block)
-  int32_t largest_island;     // its velocities
+  int32_t islands;            // with at least one block
+  int32_t largest_island;     // velocities of the largest island
   double cost;                // l(v) [J]
-  double momentum_error;      // castro (32) of the whole problem [-]
+  double momentum_error;      // of the whole problem [-]                            castro (32)
   double time;                // wall clock [s]
   sap_iteration* history;     // (history_count)
   int32_t history_count;
@@ -162,7 +162,7 @@ typedef struct sap_report {
 
 SAP_API void sap_report_clear(sap_report* report);  // frees and zeroes; start with {0}
 
-// Start with {0}; sap_solution_clear frees. Arrays grow as needed and are kept.
+// Start with {0}; sap_solution_clear frees. Arrays grow as needed and never shrink.
 typedef struct sap_solution {
   int32_t nv, nrows;
   double* v;        // velocities [m/s, rad/s]                 (nv)
@@ -174,7 +174,7 @@ typedef struct sap_solution {
 } sap_solution;
 
 SAP_API void sap_solution_clear(sap_solution* solution);
-// Room for nv and nrows values; contents are undefined after growth.
+// Makes room for nv and nrows values; contents are undefined after growth.  fails: ARGUMENT, MEMORY
 SAP_API sap_status sap_solution_resize(sap_solution* solution, int32_t nv, int32_t nrows,
                                        sap_error* error);
 
@@ -183,50 +183,50 @@ typedef struct sap_solver_info {
   const char* name;       // "sap"
   const char* model;      // "convex (SAP)"
   const char* reference;  // "Castro, Permenter, Han 2022"
-  // Principles of rigid contact kept, lelidec Table II: "Signorini, Coulomb, maximum dissipation"
+  // Satisfied principles of rigid contact: "Signorini, Coulomb, maximum dissipation"
+  //                                                                            lelidec Table II
   const char* principles;
   const char* blocks;  // accepted: "cone, nonnegative, box, free"
-  bool needs_R;        // every row must have R > 0, and the problem A rather than a mobility
-  // Keeps Signorini's condition, so solves the NCP or an LCP; without it sliding contacts glide.
-  bool signorini;
-  // Steppers give it rigid contact at the level of velocities (Moreau-Jean) unless told otherwise.
-  bool rigid;
+  bool needs_R;        // needs R > 0 in every row, and a problem that stores A, not its inverse
+  bool signorini;      // satisfies Signorini's condition (NCP or LCP); else sliding contacts glide
+  bool rigid;          // steppers choose rigid contact (Moreau-Jean) for it by default
 } sap_solver_info;
 SAP_API int32_t sap_solver_count(void);
 SAP_API const sap_solver_info* sap_solver_get_info(int32_t index);  // NULL when out of range
-SAP_API const sap_solver_info* sap_solver_find(const char* name);   // NULL when there is none
+SAP_API const sap_solver_info* sap_solver_find(const char* name);   // NULL: unknown
 
-typedef struct sap_solver sap_solver;  // workspace and what is kept between solves
+typedef struct sap_solver sap_solver;  // workspace and memory between solves
 
-// name: "sap". options NULL: defaults.
+// Creates a solver by its name ("sap"). options NULL: defaults.  fails: ARGUMENT, NOT_FINITE, MEMORY
 SAP_API sap_status sap_solver_create(const char* name, const sap_solver_options* options,
                                      sap_solver** out, sap_error* error);
 SAP_API void sap_solver_destroy(sap_solver* solver);
-// The time limit of the solves to come [s], as in the options: >= 0, 0: none.
+// Sets the time limit of the next solves [s], >= 0, 0: none.  fails: ARGUMENT, NOT_FINITE
 SAP_API sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds, sap_error* error);
-// Drops what is kept between solves (impulses and shifts by block key): the next solve is bit for
-// bit that of a fresh solver. Memory stays. NULL allowed.
+// Forgets the memory between solves (impulses and shifts by block key): the next solve has the same
+// bits as that of a new solver. Allocated arrays stay. NULL allowed.
 SAP_API void sap_solver_forget(sap_solver* solver);
-// The same as bytes of this machine. bytes NULL: *size alone, what is needed; ARGUMENT: the
-// capacity is too small.
+// Saves the memory between solves as bytes of this machine. bytes NULL: only sets *size to the bytes
+// needed.  fails: ARGUMENT when the capacity is too small.
 SAP_API sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity,
                                           size_t* size, sap_error* error);
-// Into a solver of the same name. ARGUMENT: too few or too many bytes; MEMORY. On failure nothing
-// has changed. The bytes have no checksum of their own.
+// Loads saved bytes into a solver of the same name. The bytes have no checksum.
+// fails: ARGUMENT for too few or too many bytes; MEMORY. The solver is unchanged then.
 SAP_API sap_status sap_solver_load_memory(sap_solver* solver, const void* bytes, size_t size,
                                           sap_error* error);
 
-// Solves. solution and report (NULL allowed) are written only when the call succeeds; with an
-// unchanged pattern and sizes no memory is allocated. Starts from the problem's v_guess or v*,
+// Solves the problem. Writes solution and report (NULL allowed) only when the call succeeds.
+// Allocates nothing if pattern and sizes have not changed. Starts from the problem's v_guess or v*,
 // whichever costs less per island.
+// fails: ARGUMENT; UNSUPPORTED names a block; NOT_SPD names a tree; NOT_FINITE; MEMORY
 SAP_API sap_status sap_solver_solve(sap_solver* solver, const sap_problem* problem,
                                     sap_solution* solution, sap_report* report, sap_error* error);
 
-// The only judge: everything computed anew from (v, gamma).
+// The judge of all solvers: residuals computed from (v, gamma) alone.
 typedef struct sap_residual {
-  double cost;      // l(v) [J]; gamma not used but for a mobility: 1/2 (v - v*) . J' gamma
+  double cost;  // l(v) [J], from v alone; with a mobility B its energy is 1/2 (v - v*) . J' gamma
   double momentum;  // |D (A (v - v*) - J' gamma)| / max(|D A v|, |D J' gamma|)            (32)
-                    // with a mobility B = A^-1 the same times B, D = diag(B)^-1/2
+                    // with a mobility B = A^-1: all terms times B, D = diag(B)^-1/2
   double momentum_absolute;  // its numerator [sqrt(J)]
   double projection;  // max |gamma - P_C(y(J v))|_R / max(|gamma|_R, 1e-300): inverse dynamics
   double slackness;   // mean |g . gamma| / l over friction cones, g = J v - v_hat + R gamma  (33)
@@ -243,13 +243,14 @@ typedef struct sap_residual {
   double ncp_natural_map_scaled;
   double ncp_dual;
   double ncp_complementarity;
-  double
-      ncp_absolute;    // lelidec's epsilon_abs: max of set_violation, ncp_dual, ncp_complementarity
-  double signorini;    // largest |g_n gamma_n| of friction cones and nonnegative rows [J]
-  double dissipation;  // -sum of gamma_t . vc_t over friction cones [J]
+  double ncp_absolute;  // lelidec's epsilon_abs: max of set_violation, ncp_dual,
+                        // ncp_complementarity
+  double signorini;     // largest |g_n gamma_n| of friction cones and nonnegative rows [J]
+  double dissipation;   // -sum of gamma_t . vc_t over friction cones [J]
 } sap_residual;
 
-// v (nv), gamma (nrows). ARGUMENT, NOT_FINITE; NOT_SPD where the scaled maps need A's factors.
+// Computes the residuals of v (nv), gamma (nrows).
+// fails: ARGUMENT, NOT_FINITE, MEMORY; NOT_SPD where the scaled maps need A's factors.
 SAP_API sap_status sap_residuals(const sap_problem* problem, const double* v, const double* gamma,
                                  sap_residual* out, sap_error* error);
 

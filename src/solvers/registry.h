@@ -37,7 +37,7 @@ typedef struct sap_solver_row {
                       sap_error* error);
   // Saves, loads or forgets the memory between solves.
   sap_status (*archive)(void* workspace, sap_archive* archive, sap_error* error);
-  // Of sap_dual_solve only: the method, and true if it is judged by the NCP, false: by the CCP.
+  // For sap_dual_solve: the method, and its stopping test: true: NCP, false: CCP.
   sap_status (*method)(struct sap_dual* dual, sap_error* error);
   bool ncp;
 } sap_solver_row;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a solve reports, and how it reaches the caller: the same for all solvers. A solve collects
-// its results in its workspace, reserves room in the caller's solution and report as its last call
-// that can fail, and then writes them.
+// Totals of a solve, and the way of its results to the caller, the same for all solvers. A solve
+// collects its results in its workspace, reserves room in the caller's solution and report as its
+// last call that can fail, and then writes them.
 #ifndef SAP_SOLVERS_REPORT_H
 #define SAP_SOLVERS_REPORT_H
 

@@ -14,7 +14,6 @@
 
 #include "core/threads.h"
 #include "problem/problem_data.h"
-#include "solvers/primal/lanes.h"
 #include "solvers/primal/sap.h"
 #include "support/simulation.h"
 
@@ -237,15 +236,13 @@ static void test_lent(void** state) {
   for (int round = 0; round < 2; ++round) {
     assert_int_equal(sap_primal_solve(workspace, NULL, &call_with, NULL), SAP_STATUS_OK);
     assert_null(primal->threads);
-    assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL),
-                     SAP_STATUS_OK);
+    assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_threads_count(primal->threads), 3);
     assert_ptr_not_equal(primal->threads, with->threads);
     assert_memory_equal(one.v, other.v, (size_t)one.nv * sizeof(double));
   }
   sap_problem_destroy(with);
-  assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL),
-                   SAP_STATUS_OK);
+  assert_int_equal(sap_primal_solve(workspace, NULL, &call_without, NULL), SAP_STATUS_OK);
   sap_primal_destroy(workspace);
   sap_solution_clear(&one);
   sap_solution_clear(&other);

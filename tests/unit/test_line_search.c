@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/newton.h"
+#include "solvers/primal/evaluate.h"
+#include "solvers/primal/island.h"
+#include "solvers/primal/line_search.h"
 #include "support/near.h"
 
 // From v along Newton's step dv: a mass of 1 kg on a row of the set, or a cone's normal, with

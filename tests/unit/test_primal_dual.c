@@ -10,7 +10,9 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/newton.h"
+#include "solvers/primal/evaluate.h"
+#include "solvers/primal/linearise.h"
+#include "solvers/primal/start.h"
 #include "support/near.h"
 #include "support/one_contact.h"
 
@@ -36,9 +38,9 @@ static void set_up_block(fixture* f, const sap_block* law, const double R[3], co
   memcpy(f->newton.v, v, 3 * sizeof *v);
   sap_newton_evaluate(&f->newton);
   f->known[0] = f->known[1] = f->known[2] = (double)NAN;
-  f->newton.known = f->known;
+  f->newton.recalled = f->known;
   sap_newton_choose_metrics(&f->newton);
-  sap_newton_start_dual(&f->newton, true);
+  sap_newton_start_multipliers(&f->newton, true);
 }
 
 static void set_up(fixture* f, double mu, const double R[3], const double v[3]) {
@@ -85,10 +87,10 @@ static void check_law(const fixture* f, const law* of) {
   const sap_newton* n = &f->newton;
   const double rho = n->cone_rho[0], step = 1e-6;
   double F[3], F_gamma[3][3], F_u[3][3];
-  natural_map(of, rho, n->cone_u, n->cone_dual, F);
+  natural_map(of, rho, n->cone_u, n->cone_lambda, F);
   for (int j = 0; j < of->rows; ++j) {
     double high[3], low[3], x[3];
-    memcpy(x, n->cone_dual, sizeof x);
+    memcpy(x, n->cone_lambda, sizeof x);
     x[j] += step;
     natural_map(of, rho, n->cone_u, x, high);
     x[j] -= 2.0 * step;
@@ -98,9 +100,9 @@ static void check_law(const fixture* f, const law* of) {
     }
     memcpy(x, n->cone_u, sizeof x);
     x[j] += step;
-    natural_map(of, rho, x, n->cone_dual, high);
+    natural_map(of, rho, x, n->cone_lambda, high);
     x[j] -= 2.0 * step;
-    natural_map(of, rho, x, n->cone_dual, low);
+    natural_map(of, rho, x, n->cone_lambda, low);
     for (int i = 0; i < 3; ++i) {
       F_u[i][j] = (high[i] - low[i]) / (2.0 * step);
     }
@@ -110,7 +112,7 @@ static void check_law(const fixture* f, const law* of) {
   for (int i = 0; i < of->rows; ++i) {
     double residual = F[i];
     for (int j = 0; j < of->rows; ++j) {
-      residual += F_gamma[i][j] * (n->cone_target[j] - n->cone_dual[j]);
+      residual += F_gamma[i][j] * (n->cone_target[j] - n->cone_lambda[j]);
       double product = F_u[i][j];
       for (int k = 0; k < of->rows; ++k) {
         product += F_gamma[i][k] * G[k][j];
@@ -134,7 +136,7 @@ static void test_law(void** state) {
     fixture f = {0};
     set_up(&f, mu, R, v);
     for (int r = 0; r < 3; ++r) {
-      f.newton.cone_dual[r] = 2.0 * pseudo_random(&seed);
+      f.newton.cone_lambda[r] = 2.0 * pseudo_random(&seed);
     }
     sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
     const double* G = f.newton.cone_G;
@@ -163,7 +165,7 @@ static void test_lagged_law(void** state) {
             .set = SAP_SET_LAGGED, .friction = mu, .slip_speed = slip_speed, .lagged_impulse = n0},
         (double[3]){Rt, Rt, 0.3}, v);
     for (int r = 0; r < 3; ++r) {
-      f.newton.cone_dual[r] = (i % 2 == 0 ? 2.0 : 0.2) * pseudo_random(&seed);
+      f.newton.cone_lambda[r] = (i % 2 == 0 ? 2.0 : 0.2) * pseudo_random(&seed);
     }
     sap_newton_linearise(&f.newton, SAP_STEP_SEMISMOOTH);
     const double* G = f.newton.cone_G;
@@ -188,7 +190,7 @@ static void test_consistent(void** state) {
     sap_newton* n = &f.newton;
     double G[6];
     sap_cone_hessian(&n->cones[0], n->cone_u, G);
-    for (int kind = SAP_STEP_DUAL_DIRECTION; kind <= SAP_STEP_SEMISMOOTH; ++kind) {
+    for (int kind = SAP_STEP_SLIP_DIRECTION; kind <= SAP_STEP_SEMISMOOTH; ++kind) {
       sap_newton_linearise(n, (sap_step_kind)kind);
       for (int k = 0; k < 6; ++k) {
         ASSERT_NEAR(n->cone_G[k], G[k], 1e-10 / R[0]);  // c and e are differences of near numbers
@@ -245,14 +247,14 @@ static void test_limit(void** state) {
     const double gamma[3] = {q[0] - g[0] * d[0] - g[1] * d[1] - g[3] * d[2],
                              q[1] - g[1] * d[0] - g[2] * d[1] - g[4] * d[2],
                              q[2] - g[3] * d[0] - g[4] * d[1] - g[5] * d[2]};
-    sap_newton_move_dual(n, SAP_STEP_SEMISMOOTH, 1.0);
+    sap_newton_move_multipliers(n, SAP_STEP_SEMISMOOTH, 1.0);
     const double size = hypot(gamma[0], gamma[1]), limit = mu * fmax(gamma[2], n->cone_gamma[2]);
     const double scale = size > limit ? limit / size : 1.0;
     scaled += size > limit && limit > 0.0;
     kept += size < limit;
     for (int r = 0; r < 3; ++r) {
       // 1e-12: a few sums of numbers up to q
-      ASSERT_NEAR(n->cone_dual[r], r < 2 ? scale * gamma[r] : gamma[r], 1e-12 * (1.0 + size));
+      ASSERT_NEAR(n->cone_lambda[r], r < 2 ? scale * gamma[r] : gamma[r], 1e-12 * (1.0 + size));
     }
     tear_down(&f);
   }

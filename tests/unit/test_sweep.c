@@ -62,7 +62,7 @@ static void set_up(fixture* f, uint32_t seed, const double* known) {
   for (int32_t i = 0; i < sap_problem_row_count(f->problem); ++i) {
     f->known[i] = known != NULL ? known[i] : (double)NAN;
   }
-  f->newton.known = f->known;
+  f->newton.recalled = f->known;
 }
 
 static void tear_down(fixture* f) {
@@ -75,11 +75,11 @@ static void tear_down(fixture* f) {
 static void get_duals(const sap_newton* n, double* gamma) {
   for (int32_t c = 0; c < n->ncones; ++c) {
     for (int32_t r = 0; r < 3; ++r) {
-      gamma[n->cone_row[c] + r] = n->cone_dual[r * n->ncones + c];
+      gamma[n->cone_row[c] + r] = n->cone_lambda[r * n->ncones + c];
     }
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
-    gamma[n->interval_row[k]] = n->interval_dual[k];
+    gamma[n->interval_row[k]] = n->interval_lambda[k];
   }
 }
 

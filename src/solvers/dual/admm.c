@@ -33,7 +33,8 @@ void sap_admm_carve(sap_admm* a, int32_t n, double* reals) {
   }
 }
 
-// Of an unsymmetric D (only of a problem that stores A^-1) the symmetric part is factorized.
+// Factorizes the symmetric part of D + (rho + eta) I. Only the D of a problem that stores A^-1 is
+// unsymmetric.
 static sap_status factorize(sap_admm* a, sap_dual* d, sap_error* error) {
   const size_t n = (size_t)a->n;
   memcpy(a->factor, a->D, n * n * sizeof(double));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cost, impulses and gradient of castro (24) at v, and what a direction does to the rows.
+// Cost, impulses and gradient at v, and products with J and A.                     castro (24)
 //   l = 1/2 (v - v*)' A (v - v*) + sum l_i,  grad l = A (v - v*) - J' gamma
 // cost: one pass over J, one over A.
 #include <math.h>
@@ -7,8 +7,8 @@
 
 #include "linalg/square.h"
 #include "problem/problem_data.h"
+#include "solvers/primal/evaluate.h"
 #include "solvers/primal/patch_vector.h"
-#include "solvers/primal/wide.h"
 
 void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {
   const sap_problem* p = n->problem;
@@ -38,7 +38,7 @@ static sap_patch_rows rows_of(const sap_newton* n, const sap_patch* patch) {
                           (size_t)n->ncones};
 }
 
-// y = J x of the cones.
+// y = J x of the cones of 3 rows.
 static void multiply_cones(const sap_newton* n, const double* x, double* y) {
   for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
@@ -53,7 +53,7 @@ static void multiply_cones(const sap_newton* n, const double* x, double* y) {
   }
 }
 
-// x += J' y of the cones.
+// x += J' y of the cones of 3 rows.
 static void add_transposed(const sap_newton* n, const double* y, double* x) {
   for (int32_t q = 0; q < n->ncone_patches; ++q) {
     const sap_patch* patch = &n->patches[q];
@@ -68,18 +68,18 @@ static void add_transposed(const sap_newton* n, const double* y, double* x) {
   }
 }
 
-// u and gamma of the cones, which have the velocities vc; returns their cost.
+// Computes u and gamma of the cones of 3 rows at the velocities vc; returns their cost.
 static double evaluate_cones(const sap_newton* n, const double* vc, double* u, double* gamma) {
   const int32_t nc = n->ncones;
   const sap_cone_rows cones = {nc, n->cone_law};
   n->cone_kernels->impulses(&cones, n->cone_v_hat, vc, u, gamma, n->cone_parts);
   for (int32_t c = 0; n->npotentials > 0 && c < nc; ++c) {
     if (n->cones[c].potential != NULL) {
-      double of[3];
+      double law[3];
       n->cone_parts[c] =
-          sap_cone_impulse(&n->cones[c], (double[]){u[c], u[nc + c], u[2 * nc + c]}, of);
+          sap_cone_impulse(&n->cones[c], (double[]){u[c], u[nc + c], u[2 * nc + c]}, law);
       for (int32_t r = 0; r < 3; ++r) {
-        gamma[r * nc + c] = of[r];
+        gamma[r * nc + c] = law[r];
       }
     }
   }
@@ -116,7 +116,67 @@ static double evaluate_intervals(sap_newton* n, const sap_patch* patch, const do
   return cost;
 }
 
-// Cost of all blocks; impulse = J' gamma.
+// Evaluates the cones of n rows of a patch at x (ncols): y += J' gamma; returns the cost.
+static double evaluate_cones_n(sap_newton* n, const sap_patch* patch, const double* x, double* y) {
+  const int32_t ncols = patch->ncols;
+  const double* J = n->jacobian + patch->jacobian;
+  double cost = 0.0;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+    sap_cone_n* cone_n = &n->cones_n[k];
+    for (int32_t r = 0; r < cone_n->nrows; ++r) {
+      cone_n->vc[r] = sap_row_dot(J + (size_t)r * (size_t)ncols, x, ncols);
+      cone_n->u[r] = cone_n->v_hat[r] - cone_n->vc[r];
+    }
+    cost += sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, cone_n->u, cone_n->gamma);
+    const bool active = cone_n->gamma[SAP_NORMAL_ROW] != 0.0 || cone_n->cone.potential != NULL;
+    for (int32_t r = 0; r < cone_n->nrows; ++r, J += ncols) {
+      for (int32_t i = 0; active && i < ncols; ++i) {
+        y[i] += J[i] * cone_n->gamma[r];
+      }
+    }
+  }
+  return cost;
+}
+
+// Returns the cost alone.
+static double cost_of_cones_n(const sap_newton* n, const sap_patch* patch, const double* x) {
+  const double* J = n->jacobian + patch->jacobian;
+  double cost = 0.0;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+    const sap_cone_n* cone_n = &n->cones_n[k];
+    double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
+    for (int32_t r = 0; r < cone_n->nrows; ++r, J += patch->ncols) {
+      u[r] = cone_n->v_hat[r] - sap_row_dot(J, x, patch->ncols);
+    }
+    cost += sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, u, gamma);
+  }
+  return cost;
+}
+
+// d = J x
+static void apply_cones_n(sap_newton* n, const sap_patch* patch, const double* x) {
+  const double* J = n->jacobian + patch->jacobian;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+    for (int32_t r = 0; r < n->cones_n[k].nrows; ++r, J += patch->ncols) {
+      n->cones_n[k].d[r] = sap_row_dot(J, x, patch->ncols);
+    }
+  }
+}
+
+// y += J' target
+static void add_target_of_cones_n(const sap_newton* n, const sap_patch* patch, double* y) {
+  const double* J = n->jacobian + patch->jacobian;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+    for (int32_t r = 0; r < n->cones_n[k].nrows; ++r, J += patch->ncols) {
+      const double q = n->cones_n[k].target[r];
+      for (int32_t i = 0; q != 0.0 && i < patch->ncols; ++i) {
+        y[i] += J[i] * q;
+      }
+    }
+  }
+}
+
+// Returns the cost of all blocks; sets impulse = J' gamma.
 static double evaluate_patches(sap_newton* n, double* scale) {
   double* x = n->scratch;
   double* y = n->scratch + n->largest_patch;
@@ -132,7 +192,7 @@ static double evaluate_patches(sap_newton* n, double* scale) {
     if (patch->kind == SAP_PATCH_INTERVALS) {
       cost += evaluate_intervals(n, patch, x, y, scale);
     } else {
-      const double part = sap_wide_evaluate(n, patch, x, y);
+      const double part = evaluate_cones_n(n, patch, x, y);
       cost += part;
       *scale += part;
     }
@@ -144,7 +204,7 @@ static double evaluate_patches(sap_newton* n, double* scale) {
 void sap_newton_evaluate(sap_newton* n) {
   double scale = 0.0;
   const double contact_cost = evaluate_patches(n, &scale);
-  double* step = n->product;  // v - v*; A dv is not needed here
+  double* step = n->product;  // v - v* (A dv is not needed here)
   for (int32_t i = 0; i < n->nv; ++i) {
     step[i] = n->v[i] - n->v_star[i];
   }
@@ -167,7 +227,7 @@ void sap_newton_evaluate(sap_newton* n) {
   n->state.gradient = sqrt(gradient_2);
   n->state.momentum = sqrt(momentum_2);
   n->state.impulse = sqrt(impulse_2);
-  // l_i = l_i(v_hat - J v): an error eps |J| |v| of its argument moves it by gamma times that
+  // an error eps |J| |v| in the argument of l_i(v_hat - J v) changes l_i by gamma times the error
   n->state.cost_scale = energy + scale + n->state.impulse * sqrt(speed_2);
 }
 
@@ -180,8 +240,8 @@ double sap_newton_contact_cost(const sap_newton* n, const double* v) {
     const sap_patch* patch = &n->patches[q];
     const double* J = n->jacobian + patch->jacobian;
     sap_patch_gather(n, patch, v, x);
-    if (patch->kind == SAP_PATCH_WIDE) {
-      cost += sap_wide_contact_cost(n, patch, x);
+    if (patch->kind == SAP_PATCH_CONES_N) {
+      cost += cost_of_cones_n(n, patch, x);
       continue;
     }
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {
@@ -201,8 +261,8 @@ double sap_newton_apply_direction(sap_newton* n) {
   for (int32_t q = n->ncone_patches; q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
     sap_patch_gather(n, patch, n->dv, x);
-    if (patch->kind == SAP_PATCH_WIDE) {
-      sap_wide_apply(n, patch, x);
+    if (patch->kind == SAP_PATCH_CONES_N) {
+      apply_cones_n(n, patch, x);
       continue;
     }
     for (int32_t k = 0; k < patch->count; ++k) {
@@ -224,8 +284,8 @@ void sap_newton_target_side(sap_newton* n, double* side) {
   for (int32_t p = n->ncone_patches; p < n->npatches; ++p) {
     const sap_patch* patch = &n->patches[p];
     memset(y, 0, (size_t)patch->ncols * sizeof(double));
-    if (patch->kind == SAP_PATCH_WIDE) {
-      sap_wide_add_target(n, patch, y);
+    if (patch->kind == SAP_PATCH_CONES_N) {
+      add_target_of_cones_n(n, patch, y);
     } else {
       const double* J = n->jacobian + patch->jacobian;
       for (int32_t k = patch->first; k < patch->first + patch->count; ++k, J += patch->ncols) {

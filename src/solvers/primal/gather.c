@@ -3,13 +3,20 @@
 #include <string.h>
 
 #include "problem/problem_data.h"
-#include "solvers/primal/newton_memory.h"
+#include "solvers/primal/evaluate.h"
+#include "solvers/primal/island.h"
 #include "solvers/primal/patch_vector.h"
 
-// Sizes that are known from the blocks alone.
-static sap_status count(sap_newton* n, sap_error* error) {
+static sap_patch_kind patch_kind_of(const sap_block_data* block) {
+  return !sap_set_is_contact(block->set) ? SAP_PATCH_INTERVALS
+         : block->nrows == 3             ? SAP_PATCH_CONES
+                                         : SAP_PATCH_CONES_N;
+}
+
+// Counts what can be counted from the blocks alone.
+static sap_status count_island(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
-  n->nv = n->ncones = n->nwide = n->npotentials = n->nintervals = n->npatch_trees = 0;
+  n->nv = n->ncones = n->ncones_n = n->npotentials = n->nintervals = n->npatch_trees = 0;
   n->ncouplings = 0;
   n->njacobian = n->nwhitened = 0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
@@ -31,13 +38,13 @@ static sap_status count(sap_newton* n, sap_error* error) {
       large = large || size > SAP_ONE_FREE_BODY;
       bodies = bodies && size == SAP_ONE_FREE_BODY;
     }
-    n->nruns += large ? (ncols + block->ntrees) / 2 : 0;  // with a gap behind each
-    const sap_patch_kind kind = sap_newton_patch_kind(block);
+    n->nruns += large ? (ncols + block->ntrees) / 2 : 0;  // runs have gaps between them
+    const sap_patch_kind kind = patch_kind_of(block);
     if (kind == SAP_PATCH_CONES && !bodies) {
       ncols = sap_patch_fill_up(ncols);
     }
     n->ncones += kind == SAP_PATCH_CONES ? 1 : 0;
-    n->nwide += kind == SAP_PATCH_WIDE ? 1 : 0;
+    n->ncones_n += kind == SAP_PATCH_CONES_N ? 1 : 0;
     n->npotentials += sap_set_is_potential(block->set) ? 1 : 0;
     n->nintervals += kind == SAP_PATCH_INTERVALS ? block->nrows : 0;
     n->npatch_trees += block->ntrees;
@@ -77,13 +84,12 @@ static sap_status gather_trees(sap_newton* n, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// A block's place in the order: by its kind of patch, then by its first two trees in ascending
-// order.
+// Returns a block's place in the order: by its kind of patch, then by its first two trees.
 static uint64_t sort_key(const sap_newton* n, const sap_block_data* block, const int32_t* order) {
   const int32_t* trees = n->problem->block_trees + block->first_tree;
   const uint64_t first = (uint64_t)n->local[trees[order[0]]];
   const uint64_t second = block->ntrees > 1 ? (uint64_t)n->local[trees[order[1]]] + 1 : 0;
-  return (uint64_t)sap_newton_patch_kind(block) << 62 | first << 31 | second;
+  return (uint64_t)patch_kind_of(block) << 62 | first << 31 | second;
 }
 
 // Sorts each block's trees, then the blocks.
@@ -100,33 +106,329 @@ static void sort_blocks(sap_newton* n) {
       }
       order[k] = i;
     }
-    n->memory->keys[b] =
+    n->keys[b] =
         (sap_sort_key){sort_key(n, block, order), n->blocks[b], (int32_t)(order - n->tree_order)};
     order += block->ntrees;
   }
-  sap_merge_sort(n->memory->keys, n->memory->keys + n->nblocks, n->nblocks);
+  sap_merge_sort(n->keys, n->keys + n->nblocks, n->nblocks);
+}
+
+static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_block_data* block,
+                       const int32_t* order) {
+  if (patch->kind != patch_kind_of(block) || patch->ntrees != block->ntrees) {
+    return false;
+  }
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    if (n->patch_trees[patch->first_tree + i] != n->local[trees[order[i]]]) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static inline uint64_t bits_of(double x) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  return bits;
+}
+
+// Returns true if one of three numbers is not zero, by all bits but the signs.
+static inline bool has_nonzero_of_three(const double* x) {
+  return (bits_of(x[0]) | bits_of(x[1]) | bits_of(x[2])) << 1 != 0;
+}
+
+static inline bool has_nonzero(const double* x, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    if (x[i] != 0.0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
+  const sap_problem* p = n->problem;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    if (p->tree_size[p->block_trees[block->first_tree + t]] > SAP_ONE_FREE_BODY) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Returns the first nonzero column from i on. Most columns of single rows are zero: these are tested
+// by fours.
+static inline int32_t skip_zeros(const double* J, int32_t nrows, int32_t i, int32_t size) {
+  if (nrows == 3) {
+    for (; i < size && !has_nonzero_of_three(J + 3 * i); ++i) {
+    }
+    return i;
+  }
+  for (; nrows == 1 && i + 4 <= size && !(has_nonzero_of_three(J + i) || J[i + 3] != 0.0); i += 4) {
+  }
+  for (; i < size && !has_nonzero(J + nrows * i, nrows); ++i) {
+  }
+  return i;
+}
+
+// Appends the runs of the nonzero columns of J (nrows, size) from the velocity of `at` on; returns
+// the next free run.
+static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
+                                   sap_run* next) {
+  int32_t i = 0;
+  while (i < size) {
+    i = skip_zeros(J, nrows, i, size);
+    const int32_t first = i;
+    for (; i < size &&
+           (nrows == 3 ? has_nonzero_of_three(J + 3 * i) : has_nonzero(J + nrows * i, nrows));
+         ++i) {
+    }
+    if (i > first) {
+      *next++ = (sap_run){at->tree, at->velocity + first, i - first};
+    }
+  }
+  return next;
+}
+
+// Lists the runs of a block's nonzero columns behind the used runs; returns their number, 0 if its
+// trees are small.
+static int32_t list_runs(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                         int32_t first) {
+  const sap_problem* p = n->problem;
+  if (!is_on_large_tree(n, block)) {
+    return 0;
+  }
+  sap_run* next = n->runs + first;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = n->local[p->block_trees[block->first_tree + order[t]]];
+    const double* J = p->jacobians[block->first_tree + order[t]];
+    const sap_run at = {t, n->start[tree], 0};
+    next = block->nrows == 3   ? append_runs(J, 3, n->size[tree], &at, next)
+           : block->nrows == 1 ? append_runs(J, 1, n->size[tree], &at, next)
+                               : append_runs(J, block->nrows, n->size[tree], &at, next);
+  }
+  return (int32_t)(next - (n->runs + first));
+}
+
+static int32_t count_columns(const sap_run* runs, int32_t count) {
+  int32_t columns = 0;
+  for (int32_t r = 0; r < count; ++r) {
+    columns += runs[r].count;
+  }
+  return columns;
+}
+
+static bool same_runs(const sap_newton* n, const sap_patch* patch, int32_t first, int32_t count) {
+  return count == patch->nruns && (count == 0 || memcmp(n->runs + patch->first_run, n->runs + first,
+                                                        (size_t)count * sizeof *n->runs) == 0);
+}
+
+// Sets `bodies` of a patch.
+static void find_bodies(const sap_newton* n, sap_patch* patch) {
+  const int32_t* trees = n->patch_trees + patch->first_tree;
+  patch->bodies[0] = patch->bodies[1] = -1;
+  if (patch->nruns > 0 || patch->ntrees > 2 || patch->ncols != patch->ntrees * SAP_ONE_FREE_BODY ||
+      n->size[trees[0]] != SAP_ONE_FREE_BODY) {
+    return;
+  }
+  for (int32_t t = 0; t < patch->ntrees; ++t) {
+    patch->bodies[t] = n->start[trees[t]];
+  }
+}
+
+static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t* order,
+                       const sap_patch* start) {
+  sap_patch* patch = &n->patches[n->npatches++];
+  *patch = *start;
+  patch->kind = patch_kind_of(block);
+  patch->ntrees = block->ntrees;
+  patch->first_tree = n->npatch_trees;
+  patch->first_pair = n->npairs;
+  const int32_t* trees = n->problem->block_trees + block->first_tree;
+  for (int32_t i = 0; i < block->ntrees; ++i) {
+    const int32_t tree = n->local[trees[order[i]]];
+    n->patch_trees[n->npatch_trees++] = tree;
+    patch->ncols += patch->nruns == 0 ? n->size[tree] : 0;
+  }
+  find_bodies(n, patch);
+  if (patch->kind == SAP_PATCH_CONES && patch->bodies[0] < 0) {
+    patch->ncols = sap_patch_fill_up(patch->ncols);
+  }
+  n->npairs += block->ntrees * (block->ntrees + 1) / 2;
+  n->ncone_patches += patch->kind == SAP_PATCH_CONES ? 1 : 0;
+}
+
+// Three rows over all columns of a tree.
+static inline void copy_three_rows(const double* restrict J, int32_t count, size_t stride,
+                                   double* restrict rows) {
+  for (int32_t i = 0; i < count; ++i) {
+    rows[i] = J[3 * i];
+    rows[stride + (size_t)i] = J[3 * i + 1];
+    rows[2 * stride + (size_t)i] = J[3 * i + 2];
+  }
+}
+
+static inline void copy_column(const double* restrict from, size_t nrows, size_t stride,
+                               double* restrict to) {
+  for (size_t r = 0; r < nrows; ++r) {
+    to[r * stride] = from[r];
+  }
+}
+
+static void copy_rows(const double* J, size_t nrows, size_t count, size_t stride, double* rows) {
+  for (size_t i = 0; i < count; ++i) {
+    copy_column(J + i * nrows, nrows, stride, rows + i);
+  }
+}
+
+// Copies columns of a tree's J to rows at `to`.
+static inline void copy_columns(const double* J, int32_t nrows, int32_t count, size_t stride,
+                                double* to) {
+  if (nrows != 3) {
+    copy_rows(J, (size_t)nrows, (size_t)count, stride, to);
+  } else if (count == SAP_ONE_FREE_BODY) {
+    copy_three_rows(J, SAP_ONE_FREE_BODY, stride, to);
+  } else {
+    copy_three_rows(J, count, stride, to);
+  }
+}
+
+// Copies the problem's column-major blocks to rows over the patch's columns.
+static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
+                          const sap_patch* patch, double* rows) {
+  const size_t stride = (size_t)patch->ncols;
+  const double* end = rows + patch->ncols;
+  const sap_run* run = n->runs + patch->first_run;
+  for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
+    const int32_t at = block->first_tree + order[run->tree];
+    const int32_t first = run->velocity - n->start[n->local[n->problem->block_trees[at]]];
+    copy_columns(n->problem->jacobians[at] + (size_t)(first * block->nrows), block->nrows,
+                 run->count, stride, rows);
+    rows += run->count;
+  }
+  for (int32_t t = 0; patch->nruns == 0 && t < block->ntrees; ++t) {
+    const int32_t at = block->first_tree + order[t];
+    const int32_t size = n->size[n->local[n->problem->block_trees[at]]];
+    copy_columns(n->problem->jacobians[at], block->nrows, size, stride, rows);
+    rows += size;
+  }
+  for (; rows < end; ++rows) {  // columns that fill up a cone's row
+    rows[0] = rows[stride] = rows[2 * stride] = 0.0;
+  }
+}
+
+// Returns the block's potential among n->potentials; NULL: a cone.
+static const sap_potential* gather_potential(sap_newton* n, const sap_block_data* block) {
+  if (!sap_set_is_potential(block->set)) {
+    return NULL;
+  }
+  const sap_block view = {.set = block->set,
+                          .R = n->problem->R + block->first_row,
+                          .v_hat = n->problem->v_hat_shifted + block->first_row,
+                          .friction = block->friction,
+                          .dissipation = block->dissipation,
+                          .slip_speed = block->slip_speed,
+                          .lagged_impulse = block->lagged_impulse};
+  sap_potential* potential = &n->potentials[n->npotentials++];
+  *potential = sap_potential_make(&view);
+  return potential;
+}
+
+static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone) {
+  const double* R = n->problem->R + block->first_row;
+  const double* v_hat = n->problem->v_hat_shifted + block->first_row;
+  const sap_cone made = sap_cone_make(block->friction, R[0], R[2]);
+  const double law[] = {made.mu, made.inverse_Rt, made.inverse_Rn, made.k, made.stick_2};
+  for (int32_t i = 0; i < 5; ++i) {
+    n->cone_law[i * n->ncones + cone] = law[i];
+  }
+  n->cones[cone] = made;
+  n->cone_row[cone] = block->first_row;
+  n->cones[cone].potential = gather_potential(n, block);
+  for (int32_t i = 0; i < 3; ++i) {
+    n->cone_v_hat[i * n->ncones + cone] = v_hat[i];
+  }
+}
+
+static void gather_cone_n(sap_newton* n, const sap_block_data* block, int32_t index) {
+  const double* R = n->problem->R + block->first_row;
+  sap_cone_n* cone_n = &n->cones_n[index];
+  *cone_n = (sap_cone_n){.cone = sap_cone_make(block->friction, R[0], R[SAP_NORMAL_ROW]),
+                         .nrows = block->nrows,
+                         .row = block->first_row};
+  cone_n->cone.potential = gather_potential(n, block);
+  memcpy(cone_n->v_hat, n->problem->v_hat_shifted + block->first_row,
+         (size_t)block->nrows * sizeof *cone_n->v_hat);
+}
+
+static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t first) {
+  const sap_problem* p = n->problem;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const int32_t row = block->first_row + i;
+    n->intervals[first + i] =
+        (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
+    n->interval_v_hat[first + i] = p->v_hat_shifted[row];
+    n->interval_row[first + i] = row;
+  }
+}
+
+// Makes patches of the blocks in their order, with the data of all rows.
+static void gather_blocks(sap_newton* n) {
+  size_t jacobian = 0;
+  int32_t next[SAP_PATCH_INTERVALS + 1] = {0};  // of each kind
+  int32_t runs = 0;
+  n->npatches = n->ncone_patches = n->npatch_trees = n->npairs = n->npotentials = 0;
+  for (int32_t b = 0; b < n->nblocks; ++b) {
+    const sap_sort_key* key = &n->keys[b];
+    const sap_block_data* block = &n->problem->blocks[key->index];
+    const int32_t* order = n->tree_order + key->data;
+    const sap_patch_kind kind = patch_kind_of(block);
+    const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
+    const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
+    if (last == NULL || !same_trees(n, last, block, order) || !same_runs(n, last, runs, count)) {
+      const sap_patch start = {.first = next[kind],
+                               .ncols = count_columns(n->runs + runs, count),
+                               .first_run = runs,
+                               .nruns = count,
+                               .jacobian = jacobian};
+      open_patch(n, block, order, &start);
+      runs += count;
+    }
+    sap_patch* patch = &n->patches[n->npatches - 1];
+    copy_jacobian(n, block, order, patch, n->jacobian + jacobian);
+    jacobian += (size_t)block->nrows * (size_t)patch->ncols;
+    const int32_t added = kind == SAP_PATCH_INTERVALS ? block->nrows : 1;
+    switch (kind) {
+      case SAP_PATCH_CONES:
+        gather_cone(n, block, next[kind]);
+        break;
+      case SAP_PATCH_CONES_N:
+        gather_cone_n(n, block, next[kind]);
+        break;
+      case SAP_PATCH_INTERVALS:
+        gather_intervals(n, block, next[kind]);
+        break;
+    }
+    next[kind] += added;
+    patch->count += added;
+  }
 }
 
 sap_status sap_newton_gather(sap_newton* n, const sap_problem* problem, const sap_islands* islands,
                              int32_t index, sap_error* error) {
+  const sap_island island = sap_islands_get(islands, index);
   n->problem = problem;
-  n->trees = islands->trees + islands->tree_start[index];
-  n->ntrees = islands->tree_start[index + 1] - islands->tree_start[index];
-  n->blocks = islands->blocks + islands->block_start[index];
-  n->nblocks = islands->block_start[index + 1] - islands->block_start[index];
-  n->local = islands->local;
-  sap_status status = count(n, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_newton_reserve(n, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = gather_trees(n, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  n->trees = island.trees;
+  n->blocks = island.blocks;
+  n->local = island.local;
+  n->ntrees = island.ntrees;
+  n->nblocks = island.nblocks;
+  SAP_TRY(count_island(n, error));
+  SAP_TRY(sap_newton_reserve(n, error));
+  SAP_TRY(gather_trees(n, error));
   sort_blocks(n);
-  sap_newton_gather_blocks(n);
+  gather_blocks(n);
   memset(n->momentum_star, 0, (size_t)n->nv * sizeof(double));
   sap_newton_add_momentum(n, n->v_star, n->momentum_star);
   return sap_newton_build_pattern(n, error);

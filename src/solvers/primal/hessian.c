@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // H = A + J' G J by patches, straight into the block pattern's values.
 // A cone adds J_c' (G J_c) over its patch's columns to a small square S; S is then added to the
-// blocks of the patch's tree pairs. On free bodies it adds to the blocks at once. Only blocks on
-// and below the diagonal are formed. cost: O(ncols^2) per active row.
+// blocks of the patch's tree pairs. On free bodies a cone adds to the blocks directly. Only blocks on
+// and below the diagonal are formed.
+// cost: O(ncols^2) per active row; 3 to 18 ncols^2 per active cone of n rows.
 #include <string.h>
 
 #include "problem/problem_data.h"
+#include "solvers/primal/evaluate.h"
 #include "solvers/primal/patch_vector.h"
-#include "solvers/primal/wide.h"
 
-// Returns whether S is to be added to H.
+// Returns true if S must be added to H.
 static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
   const sap_patch_square square = {.J = n->jacobian + patch->jacobian,
                                    .G = n->cone_G + 6 * (size_t)patch->first,
@@ -29,7 +30,7 @@ static bool add_cones(const sap_newton* n, const sap_patch* patch, double* S, do
   return false;
 }
 
-// Interval rows are often unit vectors: zero entries are skipped.
+// Skips zero entries: interval rows are often unit vectors. Returns true if S must be added to H.
 static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S) {
   const int32_t ncols = patch->ncols;
   const double* J = n->jacobian + patch->jacobian;
@@ -56,6 +57,49 @@ static bool add_intervals(const sap_newton* n, const sap_patch* patch, double* S
   return active;
 }
 
+// W = G J, then S += J' W on and below the diagonal.
+static void add_cone_n(const sap_cone_n* cone_n, const double* J, int32_t ncols, double* S,
+                       double* W) {
+  const int32_t n = cone_n->nrows;
+  memset(W, 0, (size_t)n * (size_t)ncols * sizeof *W);
+  for (int32_t r = 0; r < n; ++r) {
+    for (int32_t k = 0; k < n; ++k) {
+      const double g = cone_n->G[k * n + r];
+      for (int32_t i = 0; g != 0.0 && i < ncols; ++i) {
+        W[r * ncols + i] += g * J[k * ncols + i];
+      }
+    }
+  }
+  for (int32_t j = 0; j < ncols; ++j) {
+    double* Sj = S + (size_t)j * (size_t)ncols;
+    for (int32_t r = 0; r < n; ++r) {
+      const double w = W[r * ncols + j];
+      for (int32_t i = j; i < ncols; ++i) {
+        Sj[i] += J[r * ncols + i] * w;
+      }
+    }
+  }
+}
+
+// Adds all active cones of n rows to S; returns false, S unchanged, if none is active.
+static bool add_cones_n(const sap_newton* n, const sap_patch* patch, double* S, double* W) {
+  const size_t ncols = (size_t)patch->ncols;
+  const double* J = n->jacobian + patch->jacobian;
+  bool active = false;
+  for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+    const sap_cone_n* cone_n = &n->cones_n[k];
+    if (cone_n->G[SAP_NORMAL_ROW * (cone_n->nrows + 1)] != 0.0 || cone_n->cone.potential != NULL) {
+      if (!active) {
+        memset(S, 0, ncols * ncols * sizeof *S);
+        active = true;
+      }
+      add_cone_n(cone_n, J, patch->ncols, S, W);
+    }
+    J += (size_t)cone_n->nrows * ncols;
+  }
+  return active;
+}
+
 // to (rows x columns, ld rows) += part of S (ld ncols)
 static inline void add_block(double* restrict to, const double* restrict S, size_t rows,
                              size_t columns, size_t ncols) {
@@ -66,7 +110,7 @@ static inline void add_block(double* restrict to, const double* restrict S, size
   }
 }
 
-// As scatter, run by run.
+// Adds S to the blocks of the patch's tree pairs, run by run.
 static void scatter_runs(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   const size_t* pair = n->pair_values + patch->first_pair;
@@ -92,7 +136,8 @@ static void scatter_runs(const sap_newton* n, const sap_patch* patch, const doub
   }
 }
 
-static void scatter(const sap_newton* n, const sap_patch* patch, const double* S) {
+// Adds S to the blocks of the patch's tree pairs, tree by tree.
+static void scatter_trees(const sap_newton* n, const sap_patch* patch, const double* S) {
   const int32_t* trees = n->patch_trees + patch->first_tree;
   const size_t* pair = n->pair_values + patch->first_pair;
   const size_t ncols = (size_t)patch->ncols;
@@ -113,7 +158,7 @@ static void scatter(const sap_newton* n, const sap_patch* patch, const double* S
 
 static void copy_momentum(sap_newton* n) {
   const sap_problem* p = n->problem;
-  if (n->ntrees > 1) {  // one tree's block is all there is
+  if (n->ntrees > 1) {  // the only block of one tree is overwritten
     memset(n->values, 0, n->nvalues * sizeof(double));
   }
   for (int32_t t = 0; t < n->ntrees; ++t) {
@@ -141,13 +186,13 @@ void sap_newton_assemble(sap_newton* n, bool with_constraints) {
   double* W = S + (size_t)n->largest_patch * (size_t)n->largest_patch;
   for (int32_t q = 0; with_constraints && q < n->npatches; ++q) {
     const sap_patch* patch = &n->patches[q];
-    const bool active = patch->kind == SAP_PATCH_CONES  ? add_cones(n, patch, S, W)
-                        : patch->kind == SAP_PATCH_WIDE ? sap_wide_square(n, patch, S, W)
-                                                        : add_intervals(n, patch, S);
+    const bool active = patch->kind == SAP_PATCH_CONES     ? add_cones(n, patch, S, W)
+                        : patch->kind == SAP_PATCH_CONES_N ? add_cones_n(n, patch, S, W)
+                                                           : add_intervals(n, patch, S);
     if (active && patch->nruns > 0) {
       scatter_runs(n, patch, S);
     } else if (active) {
-      scatter(n, patch, S);
+      scatter_trees(n, patch, S);
     }
   }
 }

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Newton iterations, castro Algorithm 2.
-//   stop    |D grad| < eps_a + eps_r max(|D A v|, |D J' gamma|)                        castro (26)
-//   step    v += alpha dv, alpha by line search on l
-// Primal: dv = -H^-1 grad always. Primal-dual (dual.c): semismooth steps while they are good, then
-// dual-direction steps while these are; from near the minimum the first is SAP's own, which is the
-// same there and needs no metrics. The cost never rises and SAP's own step comes again and
-// again, from any point on its way down: so the iterations converge globally as SAP's do (the
-// spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming). Where quadratic
-// convergence promises more than is asked for, the last step takes the factors of the one before
-// it. In floating point the decrease of l drowns in round-off before the gradient stops falling:
-// then the gradient decides, and when it no longer falls either, or its parts cancel to the last
-// bit, the best iterate is what this precision can give.
+// The Newton iterations of one island.                                         castro Algorithm 2
+//   stop       |D grad| < eps_a + eps_r max(|D A v|, |D J' gamma|)               castro (26)
+//   direction  (A + J' G J) dv = -(A (v - v*) - J' q),  q = gamma in SAP's own step
+//   step       v += alpha dv, alpha by line search on l
+//
+// Primal: SAP's own step always. Primal-dual (linearise.h): semismooth steps while they are good, then
+// slip-direction steps while these are. Near the minimum the first step is SAP's own: the same there,
+// without metrics. A direction that does not descend gives way to the next kind of step.
+//
+// The cost never rises, and SAP's own step comes back regularly: the iterations converge globally as
+// SAP's do (spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming). Where quadratic
+// convergence promises more than the tolerance, the last step reuses the factors of the one before.
+//
+// Round-off. H may lose A when R is tiny: if H does not factorize although A does, its diagonal is
+// raised; dv still descends then. The decrease of l drowns in round-off before the gradient stops
+// falling: then the gradient decides. If it no longer falls either, or its parts cancel to the last
+// bit, the best iterate is the limit of this precision.
 #include "solvers/primal/iterate.h"
 
 #include <float.h>
@@ -19,49 +24,162 @@
 
 #include "core/clock.h"
 #include "problem/problem_data.h"
+#include "solvers/primal/evaluate.h"
+#include "solvers/primal/line_search.h"
+#include "solvers/primal/linearise.h"
 #include "solvers/primal/patch_vector.h"
+#include "solvers/primal/start.h"
 
 // A decrease of the cost below this part of its scale is round-off: a few eps per sum.
 static const double COST_ROUNDOFF = 16.0 * DBL_EPSILON;
-// Below this part, costs at different step lengths cannot be told apart: their differences are
-// about 1/50 of the decrease. Slopes can.
+// Below this part, costs at different step lengths cannot be compared: their differences are about
+// 1/50 of the decrease. Slopes can be compared.
 static const double COST_BLUR = 1000.0 * DBL_EPSILON;
-// The gradient has fallen when it is below this part of what it was at the last progress. Noise
-// halves itself ever more rarely, so that this ends.
+// The gradient has fallen if it is below this part of its value at the last progress. Noise halves
+// ever more rarely.
 static const double GRADIENT_FALL = 0.5;
-// A primal-dual step shorter than this does not fit its linearisation; most are far longer.
+// A primal-dual step shorter than this is bad: its linearisation does not fit.
 static const double GOOD_STEP = 0.05;
-// Where the cost no longer falls although the momentum error is above this, R is too small for
-// double precision: J v's round-off over R is seen.
+// If the cost no longer falls above this momentum error, R is too small for double precision: J v's
+// round-off over R dominates.
 static const double ROUNDOFF_MOMENTUM_ERROR = 1e-5;
-// Primal-dual: a search ends where l' is below this part of what it was and l has fallen by that
-// part of the line's slope (the strong Wolfe conditions). Measured: as many iterations as with
-// searches to round-off, which the primal method's steps want.
+// Primal-dual: a search ends where |l'| is below the first part of |l'(0)| and l has fallen by the
+// second part of the slope (strong Wolfe conditions). Measured: as many iterations as with searches
+// to round-off, which primal steps need.
 static const double SLOPE_TOLERANCE = 0.1;
 static const double LEAST_DECREASE = 1e-4;
-// A step of this length but for that part of it is a full one.
+// A step is full if its length differs from 1 by less.
 static const double FULL_STEP = 0.1;
-// Part of the tolerance that a step with old factors has to promise.
+// A step with old factors must promise this part of the tolerance.
 static const double REUSE_MARGIN = 0.3;
 enum {
   ROUNDOFF_PATIENCE = 3,  // steps without progress that end the iterations
-  STALL_PATIENCE = 30,    // the same above that momentum error: corner after corner may be crossed
-  SPACER_INTERVAL = 16    // primal-dual: at least every so many steps one is SAP's own
+  STALL_PATIENCE = 30,    // the same above that momentum error: corners may still be crossed
+  SPACER_INTERVAL = 16    // primal-dual: every so many steps one is SAP's own
 };
+// Raises of H's diagonal, relative to it, when H does not factorize: the first, the factor of the next.
+static const double FIRST_RAISE = 1e-14;
+static const double NEXT_RAISE = 100.0;
+// SAP's own step has -slope = dv' H dv >= dv' A dv; other steps must have this part of dv' A dv.
+static const double SUFFICIENT_SLOPE = 0.1;
+enum { MAXIMUM_RAISES = 12 };  // the last raise makes dv the scaled gradient
 
-// The kind of the step that follows one of length alpha: the same after a good one, the other after
-// a bad one.
-static sap_step_kind plan(sap_step_kind last, double alpha, int32_t iterations) {
+// A direction dv of search.
+typedef struct step_direction {
+  sap_step_kind kind;      // wanted; afterwards: found
+  double slope;            // l'(0); >= 0: no direction of descent was found
+  double curvature;        // dv' A dv
+  int32_t factorizations;  // summed over all steps
+} step_direction;
+
+// Raises H's diagonal by a part of itself.
+static void raise_diagonal(sap_newton* n, double raise) {
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    double* block = n->values + n->value_start[n->column_start[t]];
+    for (int32_t i = 0; i < n->size[t]; ++i) {
+      block[(size_t)i * (size_t)(n->size[t] + 1)] *= 1.0 + raise;
+    }
+  }
+}
+
+// Returns OK if A factorizes: H failed by round-off. Else fails with NOT_SPD and names the tree.
+static sap_status check_momentum(sap_newton* n, sap_error* error) {
+  int32_t failed = -1;
+  sap_newton_assemble(n, false);
+  const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
+  if (status == SAP_STATUS_NOT_SPD) {
+    const int32_t tree = failed >= 0 && failed < n->ntrees ? n->trees[failed] : n->trees[0];
+    return sap_fail(error, SAP_STATUS_NOT_SPD, "A is not positive definite (found at tree %d)",
+                    tree);
+  }
+  return status;
+}
+
+// Solves the assembled system for dv and computes J dv. *descends: dv is a direction of descent.
+static sap_status solve_step(sap_newton* n, step_direction* direction, bool* descends,
+                             sap_error* error) {
+  int32_t failed;
+  const sap_status status = sap_cholesky_factorize(n->cholesky, n->values, &failed, error);
+  direction->factorizations += 1;
+  *descends = false;
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  if (direction->kind == SAP_STEP_SEMISMOOTH) {
+    sap_newton_target_side(n, n->dv);
+  } else {
+    for (int32_t i = 0; i < n->nv; ++i) {
+      n->dv[i] = -n->gradient[i];
+    }
+  }
+  sap_cholesky_solve(n->cholesky, n->dv);
+  direction->slope = sap_row_dot(n->dv, n->gradient, n->nv);
+  if (!(direction->slope < 0.0) || !isfinite(direction->slope)) {
+    direction->slope = 0.0;
+    return SAP_STATUS_OK;
+  }
+  direction->curvature = sap_newton_apply_direction(n);
+  *descends = direction->kind == SAP_STEP_PRIMAL ||
+              -direction->slope >= SUFFICIENT_SLOPE * direction->curvature;
+  return SAP_STATUS_OK;
+}
+
+// Finds the direction of SAP's own step.
+static sap_status find_primal_direction(sap_newton* n, step_direction* direction,
+                                        sap_error* error) {
+  double raise = 0.0;
+  for (int attempt = 0; attempt < MAXIMUM_RAISES; ++attempt) {
+    sap_newton_assemble(n, true);
+    if (raise > 0.0) {
+      raise_diagonal(n, raise);
+    }
+    bool descends;
+    sap_status status = solve_step(n, direction, &descends, error);
+    if (descends) {
+      return SAP_STATUS_OK;
+    }
+    if (status == SAP_STATUS_NOT_SPD && attempt == 0) {
+      status = check_momentum(n, error);
+      if (status != SAP_STATUS_OK) {
+        return status;
+      }
+    }
+    if (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_SPD) {
+      return status;
+    }
+    raise = raise > 0.0 ? raise * NEXT_RAISE : FIRST_RAISE;
+  }
+  direction->slope = 0.0;
+  return SAP_STATUS_OK;
+}
+
+// Finds a direction of descent, starting with direction->kind.  fails: NOT_SPD names a tree; MEMORY
+static sap_status find_direction(sap_newton* n, step_direction* direction, sap_error* error) {
+  for (; direction->kind != SAP_STEP_PRIMAL; --direction->kind) {
+    bool descends;
+    sap_newton_linearise(n, direction->kind);
+    sap_newton_assemble(n, true);
+    const sap_status status = solve_step(n, direction, &descends, error);
+    if (descends || (status != SAP_STATUS_OK && status != SAP_STATUS_NOT_SPD)) {
+      return status;
+    }
+  }
+  sap_newton_linearise(n, SAP_STEP_PRIMAL);
+  return find_primal_direction(n, direction, error);
+}
+
+// Returns the kind of the next step: after a good step the same, after a bad step the other.
+static sap_step_kind plan_step(sap_step_kind last, double alpha, int32_t iterations) {
   if (iterations % SPACER_INTERVAL == 0) {
     return SAP_STEP_PRIMAL;
   }
   const bool good = alpha > GOOD_STEP;
-  const bool semismooth = last == SAP_STEP_DUAL_DIRECTION ? !good : good;
-  return semismooth || last == SAP_STEP_PRIMAL ? SAP_STEP_SEMISMOOTH : SAP_STEP_DUAL_DIRECTION;
+  const bool semismooth = last == SAP_STEP_SLIP_DIRECTION ? !good : good;
+  return semismooth || last == SAP_STEP_PRIMAL ? SAP_STEP_SEMISMOOTH : SAP_STEP_SLIP_DIRECTION;
 }
 
-static sap_step search(const sap_newton* n, const sap_solver_options* options,
-                       const sap_direction* direction, double tolerance) {
+static sap_step search_along(const sap_newton* n, const sap_solver_options* options,
+                             const step_direction* direction, double tolerance) {
   const double slope = direction->slope;
   const bool blurred = -slope <= COST_BLUR * n->state.cost_scale;
   if (options->line_search == SAP_LINE_SEARCH_EXACT || blurred) {
@@ -70,8 +188,8 @@ static sap_step search(const sap_newton* n, const sap_solver_options* options,
   return sap_newton_backtracking_search(n, options, slope, direction->curvature);
 }
 
-// v += alpha dv; false when no velocity changed.
-static bool move(sap_newton* n, double alpha) {
+// v += alpha dv; returns false if no velocity changed.
+static bool move_velocities(sap_newton* n, double alpha) {
   bool moved = false;
   for (int32_t i = 0; i < n->nv; ++i) {
     const double next = n->v[i] + alpha * n->dv[i];
@@ -81,7 +199,6 @@ static bool move(sap_newton* n, double alpha) {
   return moved;
 }
 
-// Keeps v, and goes back to it.
 static void mark_start(sap_newton* n) {
   memcpy(n->v_start, n->v, (size_t)n->nv * sizeof(double));
 }
@@ -91,33 +208,33 @@ static void return_to_start(sap_newton* n) {
   sap_newton_evaluate(n);
 }
 
-// One step along the direction, to where the search ends. Where it ends early l may be higher, if
-// cones' corners were crossed: then the minimum itself is looked for, from where it began. False
-// when no velocity changed.
+// Steps along the direction to the end of the search. A search that ends early may end at a higher l
+// if corners of cones were crossed: then the minimum is searched from the start. Returns false if no
+// velocity changed.
 static bool step_along(sap_newton* n, const sap_solver_options* options,
-                       const sap_direction* direction, sap_step* step) {
+                       const step_direction* direction, sap_step* step) {
   const bool exact = options->line_search == SAP_LINE_SEARCH_EXACT;
   const bool early = exact && options->newton != SAP_NEWTON_PRIMAL;
   const double cost = n->state.cost;
   mark_start(n);
-  *step = search(n, options, direction, exact && !early ? 0.0 : SLOPE_TOLERANCE);
-  bool moved = move(n, step->alpha);
+  *step = search_along(n, options, direction, exact && !early ? 0.0 : SLOPE_TOLERANCE);
+  bool moved = move_velocities(n, step->alpha);
   sap_newton_evaluate(n);
   const double bound = cost + LEAST_DECREASE * step->alpha * direction->slope;
   if (early && n->state.cost > bound + COST_BLUR * n->state.cost_scale) {
     const int32_t evaluations = step->evaluations;
     return_to_start(n);
-    *step = search(n, options, direction, 0.0);
+    *step = search_along(n, options, direction, 0.0);
     step->evaluations += evaluations;
-    moved = move(n, step->alpha);
+    moved = move_velocities(n, step->alpha);
     sap_newton_evaluate(n);
   }
   return moved;
 }
 
-// Watches for the floor of round-off.
+// Progress above the floor of round-off.
 typedef struct floor_watch {
-  double cost;      // the lowest so far
+  double cost;      // the least so far
   double gradient;  // of v_best
   double mark;      // gradient at the last progress
   int32_t idle;     // steps in a row without progress
@@ -155,8 +272,8 @@ static void return_to_best(sap_newton* n, const floor_watch* watch) {
   }
 }
 
-// Whether another step with the factors of the last one is enough: it falls short of Newton's by as
-// much as the last step did, which took the gradient from `before` to what it is.
+// Returns true if a step with the factors of the last one promises convergence: it falls short of
+// Newton's step as the last one did, which reduced the gradient from `before`.
 static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* options,
                               const sap_step* last, double before) {
   const double gradient = n->state.gradient;
@@ -164,34 +281,35 @@ static bool can_reuse_factors(const sap_newton* n, const sap_solver_options* opt
          gradient / before * gradient < REUSE_MARGIN * sap_newton_tolerance(&n->state, options);
 }
 
-// That step, in SAP's own direction and of length 1; undone unless the iterations end there.
+// Takes that step, in SAP's own direction and of length 1; undoes it unless it converges.
 static bool end_with_old_factors(sap_newton* n, const sap_solver_options* options) {
   mark_start(n);
   for (int32_t i = 0; i < n->nv; ++i) {
     n->dv[i] = -n->gradient[i];
   }
   sap_cholesky_solve(n->cholesky, n->dv);
-  (void)move(n, 1.0);
+  (void)move_velocities(n, 1.0);
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(&n->state, options)) {
-    sap_newton_start_dual(n, false);
+    sap_newton_start_multipliers(n, false);
     return true;
   }
   return_to_start(n);
   return false;
 }
 
-// The duals after a step: SAP's own from near the minimum carries none along.
-static void follow(sap_newton* n, sap_step_kind kind, const sap_step* step, int32_t iterations) {
+// Sets the multipliers after a step. The first step from near the minimum carries none along.
+static void follow_step(sap_newton* n, sap_step_kind kind, const sap_step* step,
+                        int32_t iterations) {
   if (n->starts_near && iterations == 1) {
-    sap_newton_start_dual(n, false);
+    sap_newton_start_multipliers(n, false);
   } else {
-    sap_newton_move_dual(n, kind, step->alpha);
+    sap_newton_move_multipliers(n, kind, step->alpha);
   }
 }
 
-static sap_status record(const sap_newton* n, const sap_step* step, sap_history* history,
-                         sap_error* error) {
+static sap_status record_iterate(const sap_newton* n, const sap_step* step, sap_history* history,
+                                 sap_error* error) {
   if (history == NULL) {
     return SAP_STATUS_OK;
   }
@@ -211,13 +329,13 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
   sap_status status = sap_newton_begin(n, options, error);
   sap_step step = {0.0, 0};
   if (status == SAP_STATUS_OK) {
-    status = record(n, &step, history, error);
+    status = record_iterate(n, &step, history, error);
   }
   floor_watch watch = {.cost = n->state.cost, .mark = n->state.gradient};
   keep_best(n, &watch);
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
-  sap_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
-                                                                    : SAP_STEP_PRIMAL};
+  step_direction direction = {.kind = primal_dual && !n->starts_near ? SAP_STEP_SEMISMOOTH
+                                                                     : SAP_STEP_PRIMAL};
   double before = n->state.gradient;
   while (status == SAP_STATUS_OK) {
     if (sap_newton_is_converged(&n->state, options)) {
@@ -239,14 +357,14 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
         end_with_old_factors(n, options)) {
       result->iterations += 1;
       result->outcome = SAP_OUTCOME_CONVERGED;
-      status = record(n, &(sap_step){1.0, 0}, history, error);
+      status = record_iterate(n, &(sap_step){1.0, 0}, history, error);
       break;
     }
     if (n->starts_near && result->iterations == 1) {
       sap_newton_choose_metrics(n);
     }
     before = n->state.gradient;
-    status = sap_newton_find_direction(n, &direction, error);
+    status = find_direction(n, &direction, error);
     if (status != SAP_STATUS_OK) {
       break;
     }
@@ -266,14 +384,14 @@ sap_status sap_newton_iterate(sap_newton* n, const sap_solver_options* options,
       break;
     }
     if (primal_dual) {
-      follow(n, direction.kind, &step, result->iterations);
+      follow_step(n, direction.kind, &step, result->iterations);
     }
     watch_floor(n, &watch);
     if (primal_dual) {
-      direction.kind =
-          watch.idle > 0 ? SAP_STEP_PRIMAL : plan(direction.kind, step.alpha, result->iterations);
+      direction.kind = watch.idle > 0 ? SAP_STEP_PRIMAL
+                                      : plan_step(direction.kind, step.alpha, result->iterations);
     }
-    status = record(n, &step, history, error);
+    status = record_iterate(n, &step, history, error);
   }
   result->factorizations = direction.factorizations;
   if (status == SAP_STATUS_OK && result->outcome == SAP_OUTCOME_ROUNDOFF) {

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Line searches of SAP along dv, with l(a) = l(v + a dv): Castro et al. 2022, Sec. IV-C
+// Line searches of SAP along dv, l(a) = l(v + a dv).            Castro et al. 2022, Sec. IV-C
 //   l(a)   = e0 + a a0 + a^2/2 a1 + sum l_i(u - a d)   [J]
 //   l'(a)  = a0 + a a1 - d . gamma(a)                  [J]
 //   l''(a) = a1 + d . G(a) d > 0                       [J]
-// with a0 = dv . A (v - v*), a1 = dv . A dv, u = v_hat - J v, d = J dv all known beforehand.
+// with a0 = dv . A (v - v*), a1 = dv . A dv, u = v_hat - J v, d = J dv computed beforehand.
 // cost: O(rows) per evaluation.
+#include "solvers/primal/line_search.h"
+
 #include <float.h>
 #include <math.h>
 
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/root.h"
-#include "solvers/primal/wide.h"
 
 typedef struct line {
   const sap_newton* n;
@@ -34,14 +35,57 @@ static sap_cone_slope sum_cones(const sap_newton* n, double alpha) {
   return n->cone_kernels->sum_slopes(nc, slope, curvature);
 }
 
+// Returns gamma . d of a cone of n rows at u - alpha d; adds d' G d.
+static double slope_of_cone_n(const sap_cone_n* cone_n, double alpha, double* curvature) {
+  const int32_t n = cone_n->nrows;
+  const sap_cone* cone = &cone_n->cone;
+  const double* d = cone_n->d;
+  double u[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    u[i] = cone_n->u[i] - alpha * d[i];
+  }
+  const double ur2 = sap_cone_n_dot(n, u, u), ud = sap_cone_n_dot(n, u, d),
+               dd = sap_cone_n_dot(n, d, d);
+  const double un = u[SAP_NORMAL_ROW], dn = d[SAP_NORMAL_ROW];
+  if (cone->potential != NULL) {
+    return sap_potential_slope_in(cone->potential, &(sap_potential_line){ur2, un, ud, dd, dn},
+                                  curvature);
+  }
+  switch (sap_cone_classify(cone, ur2, un)) {
+    case SAP_CONE_STICTION:
+      *curvature += dd * cone->inverse_Rt + dn * dn * cone->inverse_Rn;
+      return ud * cone->inverse_Rt + un * dn * cone->inverse_Rn;
+    case SAP_CONE_NONE:
+      return 0.0;
+    case SAP_CONE_SLIDING:
+      break;
+  }
+  const double inverse = 1.0 / sqrt(ur2);
+  const double along = ud * inverse;  // t^ . d
+  const double gamma_n = sap_cone_sliding_normal(cone, ur2 * inverse, un);
+  const double push = dn + cone->mu * along;
+  *curvature += cone->k * push * push + cone->mu * gamma_n * inverse * (dd - along * along);
+  return gamma_n * push;
+}
+
+// Returns the cost of a cone of n rows at u - alpha d.
+static double cost_of_cone_n(const sap_cone_n* cone_n, double alpha) {
+  double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
+  for (int32_t i = 0; i < cone_n->nrows; ++i) {
+    u[i] = cone_n->u[i] - alpha * cone_n->d[i];
+  }
+  return sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, u, gamma);
+}
+
+// Returns l'(alpha), 0 if it is round-off; sets l''(alpha).
 static double evaluate_slope(void* context, double alpha, double* derivative) {
   line* l = context;
   const sap_newton* n = l->n;
   const sap_cone_slope cones = sum_cones(n, alpha);
   double curvature = l->a1 + cones.curvature;
   double slope = cones.slope, magnitude = cones.magnitude;
-  for (int32_t k = 0; k < n->nwide; ++k) {
-    const double part = sap_wide_slope(&n->wide[k], alpha, &curvature);
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    const double part = slope_of_cone_n(&n->cones_n[k], alpha, &curvature);
     slope += part;
     magnitude += fabs(part);
   }
@@ -68,7 +112,7 @@ sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curva
   line l = {n, sap_row_dot(n->dv, n->momentum, n->nv), curvature};
   double derivative;
   const double f = evaluate_slope(&l, 1.0, &derivative);
-  // l' >= slope + a a1 since G >= 0: the minimum is before this
+  // upper bound of the minimum: l' >= slope + a a1 since G >= 0
   const double bound = 2.0 * fmax(1.0, -slope / curvature);
   const sap_root_problem problem = {.f = evaluate_slope,
                                     .context = &l,
@@ -84,7 +128,7 @@ sap_step sap_newton_exact_search(const sap_newton* n, double slope, double curva
   return (sap_step){root.x, root.evaluations + 1};
 }
 
-// l(alpha) - e0.
+// Returns l(alpha) - e0.
 static double evaluate_cost(const line* l, double alpha) {
   const sap_newton* n = l->n;
   const int32_t nc = n->ncones;
@@ -96,8 +140,8 @@ static double evaluate_cost(const line* l, double alpha) {
     }
     cost += sap_cone_impulse(&n->cones[c], u, gamma);
   }
-  for (int32_t k = 0; k < n->nwide; ++k) {
-    cost += sap_wide_cost(&n->wide[k], alpha);
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    cost += cost_of_cone_n(&n->cones_n[k], alpha);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     const sap_interval* interval = &n->intervals[k];
@@ -109,8 +153,8 @@ static double evaluate_cost(const line* l, double alpha) {
   return cost;
 }
 
-// Goes down the steps a_max, rho a_max, ... to the first that satisfies Armijo's rule and after
-// which l rises again. Armijo's rule alone would take a_max > 1 for ever and spoil the quadratic
+// Tries the steps a_max, rho a_max, ... and takes the first that satisfies Armijo's rule and after
+// which l rises again. Armijo's rule alone would always take a_max > 1 and spoil the quadratic
 // convergence.
 sap_step sap_newton_backtracking_search(const sap_newton* n, const sap_solver_options* options,
                                         double slope, double curvature) {

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A patch's view of a vector over the island's velocities, and products of fixed summation order.
+// A patch's part of a vector over the island's velocities, three rows of a cone in arrays over the
+// cones, and products of fixed summation order.
 #ifndef SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
 #define SAP_SOLVERS_PRIMAL_PATCH_VECTOR_H
 
 #include <string.h>
 
-#include "solvers/primal/newton.h"
+#include "solvers/primal/island.h"
 
 enum {
   SAP_ONE_FREE_BODY = 6,    // columns of a patch on one free body: loops of fixed length
   SAP_TWO_FREE_BODIES = 12  // on two
 };
 
-// The next multiple of four.
+// Returns the next multiple of four.
 static inline int32_t sap_patch_fill_up(int32_t ncols) {
   return (ncols + 3) / 4 * 4;
 }
 
-static inline void clear_to(double* from, const double* end) {
+static inline void sap_clear_until(double* from, const double* end) {
   while (from < end) {
     *from++ = 0.0;
   }
 }
 
-// to (ncols) = parts of x (nv), and zeros of columns that are none
+// Copies the patch's part of x (nv) to `to` (ncols); zero in columns beyond its velocities.
 static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch, const double* x,
                                     double* to) {
   const double* end = to + patch->ncols;
@@ -37,7 +38,7 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
       }
       to += run->count;
     }
-    clear_to(to, end);
+    sap_clear_until(to, end);
     return;
   }
   const int32_t* trees = n->patch_trees + patch->first_tree;
@@ -51,11 +52,11 @@ static inline void sap_patch_gather(const sap_newton* n, const sap_patch* patch,
     }
     to += size;
   }
-  clear_to(to, end);
+  sap_clear_until(to, end);
 }
 
 // y += x
-static inline void sap_add(int32_t n, const double* restrict x, double* restrict y) {
+static inline void sap_patch_add(int32_t n, const double* restrict x, double* restrict y) {
   if (n == SAP_ONE_FREE_BODY) {
     for (int32_t i = 0; i < SAP_ONE_FREE_BODY; ++i) {
       y[i] += x[i];
@@ -67,13 +68,13 @@ static inline void sap_add(int32_t n, const double* restrict x, double* restrict
   }
 }
 
-// x (nv) += from (ncols), but for columns that are none
+// Adds `from` (ncols) to the patch's part of x (nv), without columns beyond its velocities.
 static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* patch,
                                          const double* from, double* x) {
   if (patch->nruns > 0) {
     const sap_run* run = n->runs + patch->first_run;
     for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
-      sap_add(run->count, from, x + run->velocity);
+      sap_patch_add(run->count, from, x + run->velocity);
       from += run->count;
     }
     return;
@@ -81,9 +82,24 @@ static inline void sap_patch_scatter_add(const sap_newton* n, const sap_patch* p
   const int32_t* trees = n->patch_trees + patch->first_tree;
   for (int32_t t = 0; t < patch->ntrees; ++t) {
     const int32_t size = n->size[trees[t]];
-    sap_add(size, from, x + n->start[trees[t]]);
+    sap_patch_add(size, from, x + n->start[trees[t]]);
     from += size;
   }
+}
+
+// Three rows t1, t2, n of cone c in arrays of nc cones each.
+typedef struct sap_triple {
+  double t0, t1, n;
+} sap_triple;
+
+static inline sap_triple sap_triple_load(const double* rows, size_t nc, size_t c) {
+  return (sap_triple){rows[c], rows[nc + c], rows[2 * nc + c]};
+}
+
+static inline void sap_triple_store(double* rows, size_t nc, size_t c, sap_triple x) {
+  rows[c] = x.t0;
+  rows[nc + c] = x.t1;
+  rows[2 * nc + c] = x.n;
 }
 
 static inline double sap_row_dot(const double* row, const double* x, int32_t ncols) {

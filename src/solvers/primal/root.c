@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Safeguarded Newton (the idea of rtsafe): a bracket [a, b] with f(a) f(b) < 0 that only shrinks.
-// A Newton step is taken when it stays inside and is at most half the step before the last one;
-// otherwise the bracket is halved. So every second evaluation halves the bracket or the step.
+// A Newton step is taken if it stays inside and is at most half the step before the last one; else
+// the bracket is halved. Every second evaluation halves the bracket or the step.
 #include "solvers/primal/root.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
-// The bracket with the smaller |f| known at its ends.
 typedef struct bracket {
   double lower, upper;
   bool lower_negative;
@@ -22,7 +21,7 @@ static void shrink(bracket* b, double x, double f) {
   }
 }
 
-// No number lies strictly between the ends, or the width is within the tolerance.
+// Returns true if no number lies between the ends, or if the width is within the tolerance.
 static bool is_point(const bracket* b, double tolerance) {
   const double middle = b->lower + 0.5 * (b->upper - b->lower);
   return !(middle > b->lower && middle < b->upper) || b->upper - b->lower <= tolerance;

@@ -5,17 +5,17 @@
 
 #include <stdint.h>
 
-// f(x); writes df/dx, which may be wrong, zero or infinite: that costs evaluations only.
+// Returns f(x) and sets df/dx. A wrong, zero or infinite df/dx costs evaluations, nothing else.
 typedef double (*sap_root_function)(void* context, double x, double* derivative);
 
 typedef struct sap_root_problem {
   sap_root_function f;
   void* context;
   double lower, upper;          // bracket, lower < upper
-  double f_lower;               // f(lower); f(upper) is taken to have the other sign
-  double x, f_x, derivative_x;  // a point of the bracket where f is known: the start
+  double f_lower;               // f(lower); f(upper) must have the other sign
+  double x, f_x, derivative_x;  // the start, a point of the bracket with its f and df/dx
   double f_tolerance;           // |f| that counts as zero, >= 0
-  double x_tolerance;           // width of a bracket that counts as a point; one ulp always does
+  double x_tolerance;           // width of a bracket that counts as a point, as one ulp does
 } sap_root_problem;
 
 typedef struct sap_root {
@@ -24,9 +24,9 @@ typedef struct sap_root {
   int32_t evaluations;
 } sap_root;
 
-// Newton steps inside the bracket; bisection where a step leaves it or the steps do not halve.
-// Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance wide, or when the Newton
-// step is below one ulp of x: so always.
+// Finds the root by Newton steps inside the bracket, and by bisection where a step leaves it or the
+// steps do not halve. Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance wide, or
+// when the Newton step is below one ulp of x: always.
 sap_root sap_find_root(const sap_root_problem* problem);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SAP over all islands of a problem. Results are collected in the workspace and handed over only
-// when every island has been solved, so that a failure leaves solution and report as they were.
+// SAP over all islands of a problem. Results are collected in the workspace and handed over after the
+// last island is solved: a failure leaves solution and report unchanged.
 #include "solvers/primal/sap.h"
 
 #include <math.h>
@@ -9,7 +9,210 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/primal/lanes.h"
+
+// A solve in progress.
+typedef struct primal_call {
+  sap_primal* primal;
+  const sap_solver_options* options;
+  const sap_problem* problem;
+  bool keep_history;
+  double deadline;  // clock of the time limit [s]
+} primal_call;
+
+// More than one, so that a late thread does not delay the others.
+enum { BATCHES_PER_THREAD = 4 };
+
+static void clear_batches(sap_primal* s) {
+  sap_threads_destroy(s->threads);
+  s->threads = NULL;
+  for (int32_t i = 0; i < s->nbatches; ++i) {
+    sap_newton_clear(&s->batches[i].newton);
+    sap_cholesky_pool_clear(&s->batches[i].pool);
+    sap_history_clear(&s->batches[i].iterates);
+  }
+  sap_free(s->batches);
+  s->batches = NULL;
+  s->nbatches = 0;
+}
+
+static sap_status create_batches(sap_primal* s, int32_t count, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  s->batches = sap_allocate((size_t)count, sizeof *s->batches);
+  if (s->batches == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
+  }
+  while (status == SAP_STATUS_OK && s->nbatches < count) {
+    status = sap_newton_create(&s->batches[s->nbatches++].newton, error);
+  }
+  return status;
+}
+
+// Creates the batches of the threads. own: false if the problem brings threads.  fails: MEMORY
+static sap_status set_batches(sap_primal* s, int32_t threads, bool own, sap_error* error) {
+  const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
+  sap_status status = SAP_STATUS_OK;
+  if (s->nbatches != count) {
+    clear_batches(s);
+    status = create_batches(s, count, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_threads_set_count(&s->threads, own ? threads : 1, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    clear_batches(s);
+  }
+  return status;
+}
+
+// Copies the island's results to the problem's rows and velocities.
+static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_problem* p) {
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const size_t size = (size_t)n->size[t] * sizeof(double);
+    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t], size);
+    memcpy(s->impulse + p->tree_start[n->trees[t]], n->impulse + n->start[t], size);
+  }
+  for (int32_t c = 0; c < n->ncones; ++c) {
+    for (int32_t r = 0; r < 3; ++r) {
+      s->gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
+      s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
+      s->lambda[n->cone_row[c] + r] = n->cone_lambda[r * n->ncones + c];
+    }
+  }
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    const sap_cone_n* cone_n = &n->cones_n[k];
+    const size_t size = (size_t)cone_n->nrows * sizeof(double);
+    memcpy(s->gamma + cone_n->row, cone_n->gamma, size);
+    memcpy(s->vc + cone_n->row, cone_n->vc, size);
+    memcpy(s->lambda + cone_n->row, cone_n->lambda, size);
+  }
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    s->gamma[n->interval_row[k]] = n->interval_gamma[k];
+    s->vc[n->interval_row[k]] = n->interval_vc[k];
+    s->lambda[n->interval_row[k]] = n->interval_lambda[k];
+  }
+}
+
+static sap_status solve_island(const primal_call* call, sap_island_batch* batch, int32_t index,
+                               sap_error* error) {
+  const sap_primal* s = call->primal;
+  sap_newton* n = &batch->newton;
+  sap_island_result* out = &s->results[index];
+  SAP_TRY(sap_newton_gather(n, call->problem, &s->islands, index, error));
+  const sap_block_pattern pattern = sap_newton_pattern(n);
+  out->analysed = false;
+  SAP_TRY(sap_cholesky_pool_get(&batch->pool, &pattern, call->options->linear_solver, &n->cholesky,
+                                &out->analysed, error));
+  out->first_row = batch->iterates.next;
+  SAP_TRY(sap_newton_iterate(n, call->options, call->keep_history ? &batch->iterates : NULL,
+                             &out->result, error));
+  out->end_row = batch->iterates.next;
+  out->state = n->state;
+  out->nv = n->nv;
+  scatter_results(s, n, call->problem);
+  return SAP_STATUS_OK;
+}
+
+// Threads take the first and the last jobs first (core/threads.h): these are the longest batches.
+static void run_batch(void* context, int32_t job) {
+  const primal_call* call = context;
+  const sap_primal* s = call->primal;
+  const int32_t rank = 2 * job < s->nbatches ? 2 * job : 2 * (s->nbatches - 1 - job) + 1;
+  sap_island_batch* batch = &s->batches[s->batches[rank].ranked];
+  const int32_t ntrees = call->problem->ntrees;
+  const int32_t share = s->nbatches == 1 ? ntrees : 2 * (ntrees / s->nbatches);
+  const int32_t rows = call->options->max_iterations < SAP_HISTORY_RESERVE
+                           ? call->options->max_iterations
+                           : SAP_HISTORY_RESERVE;
+  batch->error = (sap_error){0};
+  batch->newton.recalled = call->primal->lambda;
+  batch->newton.deadline = call->deadline;
+  batch->status = sap_history_begin(&batch->iterates, rows + SAP_ITERATES_RESERVE * share + 1, 0.0,
+                                    &batch->error);
+  sap_cholesky_pool_begin_solve(&batch->pool);
+  for (int32_t i = batch->first; batch->status == SAP_STATUS_OK && i < batch->end; ++i) {
+    batch->status = solve_island(call, batch, i, &batch->error);
+  }
+}
+
+static int32_t length_of(const sap_primal* s, const sap_island_batch* batch) {
+  const int32_t* start = s->islands.block_start;
+  return start[batch->end] - start[batch->first];
+}
+
+// Ranks the batches by their numbers of blocks, longest first, stable: insertion, for they are few.
+static void rank_batches(sap_primal* s) {
+  for (int32_t l = 0; l < s->nbatches; ++l) {
+    const int32_t length = length_of(s, &s->batches[l]);
+    int32_t place = l;
+    while (place > 0 && length_of(s, &s->batches[s->batches[place - 1].ranked]) < length) {
+      s->batches[place].ranked = s->batches[place - 1].ranked;
+      --place;
+    }
+    s->batches[place].ranked = l;
+  }
+}
+
+// Deals out runs of islands with about the same number of blocks.
+static void deal_islands(sap_primal* s) {
+  const int32_t* start = s->islands.block_start;
+  const int32_t blocks = s->islands.count > 0 ? start[s->islands.count] : 0;
+  int32_t next = 0;
+  for (int32_t l = 0; l < s->nbatches; ++l) {
+    const int64_t until = (int64_t)blocks * (l + 1) / s->nbatches;
+    s->batches[l].first = next;
+    while (next < s->islands.count && (l + 1 == s->nbatches || start[next + 1] <= until)) {
+      ++next;
+    }
+    s->batches[l].end = next;
+  }
+  rank_batches(s);
+}
+
+// Sums over islands in their order, whatever their batch.  fails: MEMORY
+static sap_status sum_islands(sap_primal* s, bool keep_history, sap_totals* sum, sap_error* error) {
+  *sum = (sap_totals){.outcome = SAP_OUTCOME_CONVERGED};
+  for (int32_t l = 0; l < s->nbatches; ++l) {
+    const sap_history* iterates = &s->batches[l].iterates;
+    for (int32_t i = s->batches[l].first; i < s->batches[l].end; ++i) {
+      const sap_island_result* r = &s->results[i];
+      const sap_iterate_result* result = &r->result;
+      for (int32_t k = r->first_row; keep_history && k < r->end_row; ++k) {
+        SAP_TRY(sap_history_add(&s->history, &iterates->rows[k], error));
+      }
+      if (keep_history) {
+        sap_history_end_island(&s->history);
+      }
+      const sap_totals one = {.outcome = result->outcome,
+                              .iterations = result->iterations,
+                              .total_iterations = result->iterations,
+                              .factorizations = result->factorizations,
+                              .evaluations = result->evaluations,
+                              .analyses = r->analysed ? 1 : 0,
+                              .islands = 1,
+                              .largest = r->nv,
+                              .cost = r->state.cost};
+      sap_totals_add(sum, &one);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Solves all islands: v, gamma, vc, impulse and lambda of the workspace, its history, the totals.
+static sap_status solve_islands(const primal_call* call, sap_totals* sum, sap_error* error) {
+  sap_primal* s = call->primal;
+  sap_threads* lent = call->problem->threads;
+  deal_islands(s);
+  sap_threads_run(lent != NULL ? lent : s->threads, s->nbatches, run_batch, (void*)call);
+  for (int32_t l = 0; l < s->nbatches; ++l) {
+    if (s->batches[l].status != SAP_STATUS_OK) {  // the first failure in the order of islands
+      if (error != NULL) {
+        *error = s->batches[l].error;
+      }
+      return s->batches[l].status;
+    }
+  }
+  return sum_islands(s, call->keep_history, sum, error);
+}
 
 sap_status sap_primal_create(void** workspace, sap_error* error) {
   *workspace = NULL;
@@ -17,7 +220,7 @@ sap_status sap_primal_create(void** workspace, sap_error* error) {
   if (s == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
   }
-  const sap_status status = sap_lanes_set(s, 1, true, error);
+  const sap_status status = set_batches(s, 1, true, error);
   if (status != SAP_STATUS_OK) {
     sap_free(s);
     return status;
@@ -32,21 +235,20 @@ void sap_primal_destroy(void* workspace) {
     return;
   }
   sap_islands_clear(&s->islands);
-  sap_lanes_clear(s);
+  clear_batches(s);
   sap_free(s->results);
   sap_history_clear(&s->history);
   sap_free(s->v);
   sap_free(s->impulse);
   sap_free(s->gamma);
   sap_free(s->vc);
-  sap_free(s->dual);
-  sap_warm_start_clear(&s->last);
+  sap_free(s->lambda);
+  sap_warm_start_clear(&s->warm);
   sap_free(s);
 }
 
 sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* error) {
-  sap_primal* s = workspace;
-  return sap_warm_start_archive(&s->last, archive, error);
+  return sap_warm_start_archive(&((sap_primal*)workspace)->warm, archive, error);
 }
 
 static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* error) {
@@ -54,12 +256,12 @@ static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* 
   SAP_TRY(SAP_GROW(&s->impulse, &s->impulse_capacity, p->nv, error));
   SAP_TRY(SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error));
   SAP_TRY(SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error));
-  SAP_TRY(SAP_GROW(&s->dual, &s->dual_capacity, p->nrows, error));
+  SAP_TRY(SAP_GROW(&s->lambda, &s->lambda_capacity, p->nrows, error));
   SAP_TRY(SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error));
-  return sap_warm_start_reserve(&s->last, p, error);
+  return sap_warm_start_reserve(&s->warm, p, error);
 }
 
-// |D A v*|^2 of the trees in no island.
+// Returns |D A v*|^2 of the trees in no island.
 static double free_momentum(const sap_primal* s, const sap_problem* p) {
   double sum = 0.0;
   for (int32_t t = 0; t < p->ntrees; ++t) {
@@ -78,8 +280,8 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
   return sum;
 }
 
-// castro (32) of the whole problem at the last evaluation of each island; free_2 = |D A v*|^2 of
-// the trees in none.
+// Returns the momentum error of the whole problem at the last evaluation of each island. castro (32)
+// free_2 = |D A v*|^2 of the trees in no island.
 static double momentum_error(const sap_primal* s, double free_2) {
   sap_history_row sum = {.momentum_2 = free_2};
   for (int32_t i = 0; i < s->islands.count; ++i) {
@@ -100,7 +302,7 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
   double free_2 = 0.0;
   SAP_TRY(reserve_solve(s, p, error));
   SAP_TRY(sap_islands_find(&s->islands, p, !options->islands, error));
-  SAP_TRY(sap_lanes_set(s, options->threads, p->threads == NULL, error));
+  SAP_TRY(set_batches(s, options->threads, p->threads == NULL, error));
   if (call->report != NULL) {
     const int32_t rows = options->max_iterations < SAP_HISTORY_RESERVE ? options->max_iterations + 1
                                                                        : SAP_HISTORY_RESERVE;
@@ -111,21 +313,21 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
     memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
     memset(s->impulse, 0, (size_t)p->nv * sizeof(double));
   }
-  sap_warm_start_recall(&s->last, p, s->dual);
-  const sap_primal_call of = {.primal = s,
-                              .options = options,
-                              .problem = p,
-                              .keep_history = call->report != NULL,
-                              .deadline = options->time_limit > 0.0
-                                              ? sap_clock_seconds() + options->time_limit
-                                              : (double)INFINITY};
+  sap_warm_start_recall(&s->warm, p, s->lambda);
+  const primal_call work = {.primal = s,
+                            .options = options,
+                            .problem = p,
+                            .keep_history = call->report != NULL,
+                            .deadline = options->time_limit > 0.0
+                                            ? sap_clock_seconds() + options->time_limit
+                                            : (double)INFINITY};
   sap_totals sum;
-  SAP_TRY(sap_lanes_solve(&of, &sum, error));
+  SAP_TRY(solve_islands(&work, &sum, error));
   SAP_TRY(sap_report_reserve(call, s->history.capacity, error));
   const sap_answer answer = {s->v, s->gamma, s->vc, s->impulse, momentum_error(s, free_2)};
   sap_report_write(call, &answer, &sum, &s->history);
   if (options->newton == SAP_NEWTON_PRIMAL_DUAL) {
-    sap_warm_start_store(&s->last, p, s->dual);
+    sap_warm_start_store(&s->warm, p, s->lambda);
   }
   return SAP_STATUS_OK;
 }

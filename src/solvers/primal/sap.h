@@ -1,9 +1,55 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAP, the semi-analytic primal solver (Castro, Permenter, Han 2022): functions of a solver_row.
+// Islands are dealt out to batches, several per thread, in runs of about equal size. Sums over islands
+// are formed afterwards in their order: the bits do not depend on the number of threads.
 #ifndef SAP_SOLVERS_PRIMAL_SAP_H
 #define SAP_SOLVERS_PRIMAL_SAP_H
 
-#include "solvers/registry.h"
+#include "core/threads.h"
+#include "solvers/cholesky_pool.h"
+#include "solvers/primal/iterate.h"
+#include "solvers/report.h"
+#include "solvers/warm_start.h"
+
+enum {
+  SAP_HISTORY_RESERVE = 512,  // rows, so that a longer solve allocates nothing
+  SAP_ITERATES_RESERVE = 4    // rows per tree, so that new islands allocate nothing
+};
+
+// Result of one island.
+typedef struct sap_island_result {
+  sap_iterate_result result;
+  sap_newton_state state;  // at the end
+  int32_t nv;
+  int32_t first_row, end_row;  // in its batch's iterates
+  bool analysed;
+} sap_island_result;
+
+// A run of islands solved one after the other by one object.
+typedef struct sap_island_batch {
+  sap_newton newton;
+  sap_cholesky_pool pool;
+  sap_history iterates;  // of all its islands, not summed
+  int32_t first, end;    // islands
+  int32_t ranked;        // unlike the other members: index of the batch of this rank, 0: longest
+  sap_status status;
+  sap_error error;
+} sap_island_batch;
+
+typedef struct sap_primal {
+  sap_islands islands;
+  sap_island_batch* batches;  // (nbatches)
+  int32_t nbatches;
+  sap_threads* threads;        // for problems without threads of their own; NULL: one thread
+  sap_island_result* results;  // of each island; room for one per tree
+  sap_history history;
+  sap_warm_start warm;     // multipliers of the previous solve
+  double *v, *gamma, *vc;  // of the whole problem
+  double* impulse;         // J' gamma
+  double* lambda;          // multipliers (linearise.h)
+  int32_t v_capacity, impulse_capacity, gamma_capacity, vc_capacity, lambda_capacity;
+  int32_t result_capacity;
+} sap_primal;
 
 sap_status sap_primal_create(void** workspace, sap_error* error);
 void sap_primal_destroy(void* workspace);

@@ -1,16 +1,158 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the Newton iterations begin.
+// The start of the Newton iterations: metrics of the semismooth law, multipliers, velocities.
+// Metric rho: 1/max(R), the largest change of z for which G keeps its sign, but at most about 1/w, w
+// the Delassus scale estimated from the diagonal of A: beyond, z forgets lambda.
+#include "solvers/primal/start.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "problem/problem_data.h"
-#include "solvers/primal/iterate.h"
+#include "solvers/primal/evaluate.h"
 #include "solvers/primal/patch_vector.h"
 #include "solvers/primal/sweep.h"
 
-// Below this momentum error at the start P_C(y(v)) is a better dual than what is known of the last
+// Below this momentum error at the start P_C(y(v)) is a better multiplier than that of the previous
 // solve. Measured: 0.1 is as good, 0.5 is not.
 static const double NEAR_MOMENTUM_ERROR = 0.01;
+// Upper bound of rho times the mean of W_ii's diagonal. Measured over piles: 2 to 20 differ little.
+static const double IMPULSE_WEIGHT = 7.0;
+// The multipliers are far from the law if it changes them by this part. Measured over piles: less
+// costs useless sweeps at rest, more costs iterations.
+static const double FAR_DUAL = 0.1;
+
+// Returns J M^-1 J' of a row, by two independent sums.
+static inline double row_weight(const double* restrict J, const double* restrict inverse_mass,
+                                int32_t ncols) {
+  double even = 0.0, odd = 0.0;
+  int32_t i = 0;
+  for (; i + 2 <= ncols; i += 2) {
+    even += J[i] * J[i] * inverse_mass[i];
+    odd += J[i + 1] * J[i + 1] * inverse_mass[i + 1];
+  }
+  return i < ncols ? even + odd + J[i] * J[i] * inverse_mass[i] : even + odd;
+}
+
+static inline double three_weights(const double* J, const double* inverse_mass, int32_t ncols) {
+  return row_weight(J, inverse_mass, ncols) + row_weight(J + ncols, inverse_mass, ncols) +
+         row_weight(J + 2 * ncols, inverse_mass, ncols);
+}
+
+// Returns the trace of W_ii, W estimated from the diagonal of A. Free bodies: loops of fixed length.
+static double trace_of(const double* J, const double* inverse_mass, int32_t rows, int32_t ncols) {
+  if (rows == 3) {
+    return ncols == SAP_TWO_FREE_BODIES ? three_weights(J, inverse_mass, SAP_TWO_FREE_BODIES)
+           : ncols == SAP_ONE_FREE_BODY ? three_weights(J, inverse_mass, SAP_ONE_FREE_BODY)
+                                        : three_weights(J, inverse_mass, ncols);
+  }
+  double trace = 0.0;
+  for (int32_t r = 0; r < rows; ++r, J += ncols) {
+    trace += row_weight(J, inverse_mass, ncols);
+  }
+  return trace;
+}
+
+// Returns the smaller of 1/max(R) and IMPULSE_WEIGHT rows/trace W_ii.
+static double choose_rho(const sap_newton* n, const sap_patch* patch, const double* J, int32_t rows,
+                         double R) {
+  const double trace = trace_of(J, n->scratch, rows, patch->ncols);
+  const double by_w = IMPULSE_WEIGHT * rows / trace;  // infinite or NaN where J is zero
+  return by_w * R < 1.0 ? by_w : 1.0 / R;
+}
+
+// Returns the largest R of the rows on which rho acts.
+static double largest_R(const sap_cone* cone) {
+  if (sap_cone_is_lagged(cone) && cone->potential->limit > 0.0) {
+    return cone->potential->slip_speed / cone->potential->limit;
+  }
+  const bool tangents = cone->inverse_Rt > 0.0 && cone->inverse_Rt < cone->inverse_Rn;
+  return 1.0 / (tangents ? cone->inverse_Rt : cone->inverse_Rn);
+}
+
+void sap_newton_choose_metrics(sap_newton* n) {
+  double* inverse_mass = n->product;
+  for (int32_t i = 0; i < n->nv; ++i) {
+    inverse_mass[i] = 1.0 / n->mass[i];
+  }
+  for (int32_t p = 0; p < n->npatches; ++p) {
+    const sap_patch* patch = &n->patches[p];
+    const double* J = n->jacobian + patch->jacobian;
+    sap_patch_gather(n, patch, inverse_mass, n->scratch);
+    for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
+      int32_t rows = 1;
+      if (patch->kind == SAP_PATCH_CONES) {
+        rows = 3;
+        n->cone_rho[k] = choose_rho(n, patch, J, rows, largest_R(&n->cones[k]));
+      } else if (patch->kind == SAP_PATCH_CONES_N) {
+        rows = n->cones_n[k].nrows;
+        n->cones_n[k].rho = choose_rho(n, patch, J, rows, largest_R(&n->cones_n[k].cone));
+      } else {
+        n->interval_rho[k] = choose_rho(n, patch, J, rows, n->intervals[k].R);
+      }
+      J += (size_t)rows * (size_t)patch->ncols;
+    }
+  }
+}
+
+// Returns |P(z) - lambda|^2 of a cone.
+static double law_error_2(const sap_cone* cone, double rho, sap_triple u, sap_triple lambda) {
+  const sap_cone unit = sap_cone_make(cone->mu, 1.0, 1.0);
+  const double Rn = 1.0 / cone->inverse_Rn;
+  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  const double z[3] = {lambda.t0 + rho * (u.t0 - Rt * lambda.t0),
+                       lambda.t1 + rho * (u.t1 - Rt * lambda.t1),
+                       lambda.n + rho * (u.n - Rn * lambda.n)};
+  double next[3];
+  (void)sap_cone_impulse(&unit, z, next);
+  const double d[3] = {next[0] - lambda.t0, next[1] - lambda.t1, next[2] - lambda.n};
+  return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+}
+
+// Returns true if the semismooth law at the evaluated point and the recalled multipliers changes these
+// much, or if an active contact has none.
+static bool is_far_from_multipliers(const sap_newton* n) {
+  const size_t nc = (size_t)n->ncones;
+  double size_2 = 0.0, error_2 = 0.0;
+  for (size_t c = 0; c < nc; ++c) {
+    if (isnan(n->recalled[n->cone_row[c]])) {
+      if (n->cone_gamma[2 * nc + c] > 0.0) {
+        return true;
+      }
+    } else {
+      const sap_triple lambda = sap_triple_load(n->cone_lambda, nc, c);
+      error_2 +=
+          law_error_2(&n->cones[c], n->cone_rho[c], sap_triple_load(n->cone_u, nc, c), lambda);
+      size_2 += lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1 + lambda.n * lambda.n;
+    }
+  }
+  return error_2 > FAR_DUAL * FAR_DUAL * size_2;
+}
+
+static void start_cones_n(sap_newton* n, bool recall) {
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    sap_cone_n* cone_n = &n->cones_n[k];
+    const double* recalled = recall ? n->recalled + cone_n->row : NULL;
+    memcpy(cone_n->lambda, recalled != NULL && !isnan(recalled[0]) ? recalled : cone_n->gamma,
+           (size_t)cone_n->nrows * sizeof *cone_n->lambda);
+  }
+}
+
+void sap_newton_start_multipliers(sap_newton* n, bool recall) {
+  const size_t nc = (size_t)n->ncones;
+  memcpy(n->cone_lambda, n->cone_gamma, 3 * nc * sizeof(double));
+  memcpy(n->interval_lambda, n->interval_gamma, (size_t)n->nintervals * sizeof(double));
+  for (size_t c = 0; recall && c < nc; ++c) {
+    const double* gamma = n->recalled + n->cone_row[c];
+    if (!isnan(gamma[0])) {
+      sap_triple_store(n->cone_lambda, nc, c, (sap_triple){gamma[0], gamma[1], gamma[2]});
+    }
+  }
+  start_cones_n(n, recall);
+  for (int32_t k = 0; recall && k < n->nintervals; ++k) {
+    const double gamma = n->recalled[n->interval_row[k]];
+    n->interval_lambda[k] = isnan(gamma) ? n->interval_lambda[k] : gamma;
+  }
+}
 
 sap_status sap_newton_overflow(const sap_newton* n, const char* when, sap_error* error) {
   return sap_fail(error, SAP_STATUS_NOT_FINITE,
@@ -19,7 +161,7 @@ sap_status sap_newton_overflow(const sap_newton* n, const char* when, sap_error*
                   when, n->trees[0]);
 }
 
-// The island's part of velocities of the problem.
+// Copies the island's part of the problem's velocities.
 static void gather_velocity(const sap_newton* n, const double* from, double* to) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
     memcpy(to + n->start[t], from + n->problem->tree_start[n->trees[t]],
@@ -37,9 +179,8 @@ static double cost_at(sap_newton* n, const double* v) {
   return 0.5 * sap_row_dot(step, n->product, n->nv) + sap_newton_contact_cost(n, v);
 }
 
-// A guess that is good enough and whose momentum is within the tolerance gives way to v = 0 where
-// that is no worse. A body at rest would else drift within the tolerance, with what is left of its
-// last blow, until an iteration turns it round, for ever.
+// Replaces a converged guess whose momentum is within the tolerance by v = 0 if that is no worse.
+// Else a body at rest would drift within the tolerance, with the rest of its last impact.
 static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
   static const double NEARLY = 2.0;
   const double gradient = n->state.gradient;
@@ -56,15 +197,15 @@ static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
   }
 }
 
-// Far from the duals that are known: goes to what sweeps find, and to their duals. False where they
-// do not help: v is then the guess again, `evaluated` whether it is the last that was.
+// Far from the recalled multipliers: moves to the velocities and multipliers that sweeps find. Returns
+// false if they do not help; v is the guess then, *evaluated: false if it must be evaluated again.
 static bool start_swept(sap_newton* n, bool* evaluated) {
   const double cost = n->state.cost;
   if (!sap_newton_is_sweepable(n) || sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR) {
     return false;
   }
-  sap_newton_start_dual(n, true);
-  if ((sap_newton_is_finite(&n->state) && !sap_newton_is_dual_far(n)) || !sap_newton_sweep(n)) {
+  sap_newton_start_multipliers(n, true);
+  if ((sap_newton_is_finite(&n->state) && !is_far_from_multipliers(n)) || !sap_newton_sweep(n)) {
     return false;
   }
   for (int32_t i = 0; i < n->nv; ++i) {
@@ -81,8 +222,8 @@ static bool start_swept(sap_newton* n, bool* evaluated) {
   return false;
 }
 
-// The cheapest of the guess in v, which costs `cost`, v* unless the guess is near the minimum, and
-// what the stepper expects.
+// Moves to the cheapest of: the guess in v, which costs `cost`; v*, unless the guess is near the
+// minimum; the velocities that the stepper expects.
 static void choose_start(sap_newton* n, double cost, bool evaluated) {
   const sap_problem* p = n->problem;
   const double* best = n->v;
@@ -103,7 +244,6 @@ static void choose_start(sap_newton* n, double cost, bool evaluated) {
   }
 }
 
-// Where to begin, and the duals there: the guess if that will do.
 sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sap_error* error) {
   const bool primal_dual = options->newton == SAP_NEWTON_PRIMAL_DUAL;
   n->starts_near = false;
@@ -111,7 +251,7 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   sap_newton_evaluate(n);
   if (sap_newton_is_finite(&n->state) && sap_newton_is_converged(&n->state, options)) {
     come_to_rest(n, options);
-    sap_newton_start_dual(n, false);
+    sap_newton_start_multipliers(n, false);
     return SAP_STATUS_OK;
   }
   n->starts_near = primal_dual && sap_newton_is_finite(&n->state) &&
@@ -124,7 +264,7 @@ sap_status sap_newton_begin(sap_newton* n, const sap_solver_options* options, sa
   bool evaluated = true;
   if (!(far && start_swept(n, &evaluated))) {
     choose_start(n, cost, evaluated);
-    sap_newton_start_dual(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
+    sap_newton_start_multipliers(n, !(sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR));
   }
   return sap_newton_is_finite(&n->state) ? SAP_STATUS_OK
                                          : sap_newton_overflow(n, "at the start", error);

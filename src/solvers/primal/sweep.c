@@ -1,81 +1,184 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Block Gauss-Seidel on castro's dual (22), before the Newton iterations: it knows soon which
-// contacts of a blow stick, slide or part, which costs these several factorizations to find.
-// With A = L L' tree by tree, w = L' v and X = J L'^-1 the rows see A as the unit matrix:
+// Block Gauss-Seidel on castro's dual (22) before the Newton iterations. It finds out soon which
+// contacts of an impact stick, slide or part; Newton needs several factorizations for that.
+// With A = L L' tree by tree the rows see A as the unit matrix in the coordinates
+//   w = L' v,  X = J L'^-1
 //   w = L' v* + X' gamma,  W_ii = X_i X_i'
-//   gamma_i <- P(gamma_i + D^-1 (v_hat - X_i w - R gamma_i)),  D = diag(Wt, Wt, Wnn) + R,
-// P the projection onto the cone in the D norm, Wt the larger eigenvalue of W_ii in the tangents.
-// So a row needs X only. Every other sweep goes backwards. All trees have six columns here, of
-// smaller ones the last are zero: loops of fixed length.
-// cost: two passes over X a sweep; a Newton step takes as long as some 20 sweeps.
+//   gamma_i <- P(gamma_i + D^-1 (v_hat - X_i w - R gamma_i)),  D = diag(Wt, Wt, Wnn) + R
+// P is the projection on the cone in the D norm, Wt the larger eigenvalue of W_ii in the tangents. So
+// a row needs X only. Every other sweep goes backwards. All trees have six columns, the last ones zero
+// for smaller trees: loops of fixed length.
+// cost: two passes over X per sweep; a Newton step takes as long as some 20 sweeps.
 #include "solvers/primal/sweep.h"
 
-#include "solvers/primal/whiten.h"
+#include <math.h>
+#include <string.h>
 
-enum { FEW_CONES = 2 };
+#include "problem/problem_data.h"
+#include "problem/factor.h"
 
-// Sweeps end when they change the impulses by this part of them, in the D norm, or when there have
-// been so many. Measured over falling piles: more of them spare less time than they take.
+enum { FEW_CONES = 2, COLUMNS = SAP_SMALL_TREE };
+
+// Sweeps end when they change the impulses by less than this part, in the D norm, or at this number.
+// Measured over falling piles: more sweeps save less time than they take.
 typedef struct patience {
   double change;
   int sweeps;
 } patience;
 static const patience LOOSE = {0.02, 10}, TIGHT = {0.005, 24};
-// Tight where Rt is below this part of Wt for some cone: Newton's steps find less then.
+// TIGHT if Rt is below this part of Wt for some cone: Newton's steps gain less then.
 static const double TIGHT_R = 3e-5;
 
 bool sap_newton_is_sweepable(const sap_newton* n) {
-  if (n->ncones < FEW_CONES || n->nwide > 0 || n->npotentials > 0 || n->ncouplings > 0) {
+  if (n->ncones < FEW_CONES || n->ncones_n > 0 || n->npotentials > 0 || n->ncouplings > 0) {
     return false;
   }
   for (int32_t t = 0; t < n->ntrees; ++t) {
-    if (n->size[t] > SAP_WHITE_COLUMNS) {
+    if (n->size[t] > COLUMNS) {
       return false;
     }
   }
   return true;
 }
 
-static inline double dot(const double* restrict x, const double* restrict y) {
+static inline double dot_columns(const double* restrict x, const double* restrict y) {
   double s0 = 0.0, s1 = 0.0;
-  for (int32_t i = 0; i < SAP_WHITE_COLUMNS; i += 2) {
+  for (int32_t i = 0; i < COLUMNS; i += 2) {
     s0 += x[i] * y[i];
     s1 += x[i + 1] * y[i + 1];
   }
   return s0 + s1;
 }
 
-static inline void add(double* restrict w, const double* restrict x, double factor) {
-  for (int32_t i = 0; i < SAP_WHITE_COLUMNS; ++i) {
+static inline void add_columns(double* restrict w, const double* restrict x, double factor) {
+  for (int32_t i = 0; i < COLUMNS; ++i) {
     w[i] += x[i] * factor;
   }
 }
 
-static double* velocity_of(const sap_newton* n, const sap_patch* patch, int32_t t) {
-  return n->sweep_w + (size_t)n->patch_trees[patch->first_tree + t] * SAP_WHITE_COLUMNS;
+// Sets sweep_w = L' v*; returns false if a block of A has no factor.
+static bool whiten_velocity(sap_newton* n) {
+  memset(n->sweep_w, 0, (size_t)n->ntrees * COLUMNS * sizeof(double));
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const double* L;
+    if (sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL) != SAP_STATUS_OK) {
+      return false;
+    }
+    const int32_t size = n->size[t];
+    const double* v = n->v_star + n->start[t];
+    double* w = n->sweep_w + (size_t)t * COLUMNS;
+    for (int32_t j = 0; j < size; ++j, L += size) {
+      w[j] = v[j] / L[j];  // the diagonal holds reciprocals
+      for (int32_t i = j + 1; i < size; ++i) {
+        w[j] += L[i] * v[i];
+      }
+    }
+  }
+  return true;
 }
 
-// Metric and impulse to begin with of cone c; w += X' gamma. Whether its Rt is tight.
+// Sets v = L'^-1 sweep_w (nv).
+static void unwhiten_velocity(const sap_newton* n, double* v) {
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const double* L;
+    (void)sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL);  // exists: whiten_velocity
+    const int32_t size = n->size[t];
+    double* x = v + n->start[t];
+    const double* w = n->sweep_w + (size_t)t * COLUMNS;
+    for (int32_t j = size; j-- > 0;) {
+      const double* Lj = L + j * size;
+      double sum = w[j];
+      for (int32_t i = j + 1; i < size; ++i) {
+        sum -= Lj[i] * x[i];
+      }
+      x[j] = sum * Lj[j];
+    }
+  }
+}
+
+// Sets L^-1 (COLUMNS x COLUMNS, column-major) of a tree's factor.
+static inline void invert_factor(const double* restrict L, int32_t size, double* restrict inverse) {
+  memset(inverse, 0, COLUMNS * COLUMNS * sizeof *inverse);
+  for (int32_t j = 0; j < size; ++j) {
+    double* x = inverse + j * COLUMNS;
+    x[j] = L[j * size + j];  // a reciprocal
+    for (int32_t k = j; k < size; ++k) {
+      x[k] = k > j ? x[k] * L[k * size + k] : x[k];
+      for (int32_t i = k + 1; i < size; ++i) {
+        x[i] -= L[k * size + i] * x[k];
+      }
+    }
+  }
+}
+
+// Sets sweep_factor = L^-1.
+static void invert_factors(sap_newton* n) {
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    const double* L;
+    (void)sap_problem_tree_factor(n->problem, n->trees[t], &L, NULL);
+    double* inverse = n->sweep_factor + (size_t)t * COLUMNS * COLUMNS;
+    if (n->size[t] == COLUMNS) {
+      invert_factor(L, COLUMNS, inverse);
+    } else {
+      invert_factor(L, n->size[t], inverse);
+    }
+  }
+}
+
+static inline void whiten_row(const double* restrict inverse, int32_t size,
+                              const double* restrict row, double* restrict X) {
+  double x[COLUMNS] = {0.0};
+  for (int32_t j = 0; j < size; ++j) {
+    for (int32_t i = 0; i < COLUMNS; ++i) {
+      x[i] += inverse[j * COLUMNS + i] * row[j];
+    }
+  }
+  memcpy(X, x, sizeof x);
+}
+
+// Sets X of `nrows` rows of a patch from J on: tree by tree nrows x COLUMNS.
+static void whiten_rows(const sap_newton* n, const sap_patch* patch, const double* J, int32_t nrows,
+                        double* X) {
+  for (int32_t t = 0; t < patch->ntrees; ++t) {
+    const int32_t tree = n->patch_trees[patch->first_tree + t], size = n->size[tree];
+    const double* inverse = n->sweep_factor + (size_t)tree * COLUMNS * COLUMNS;
+    for (int32_t r = 0; r < nrows; ++r, X += COLUMNS) {
+      const double* row = J + (size_t)r * (size_t)patch->ncols;
+      if (size == COLUMNS) {
+        whiten_row(inverse, COLUMNS, row, X);
+      } else {
+        whiten_row(inverse, size, row, X);
+      }
+    }
+    J += size;
+  }
+}
+
+static double* velocity_of(const sap_newton* n, const sap_patch* patch, int32_t t) {
+  return n->sweep_w + (size_t)n->patch_trees[patch->first_tree + t] * COLUMNS;
+}
+
+// Sets metric and first impulse of cone c; w += X' gamma. Returns true if its Rt is tight.
 static bool begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const double* X) {
   const size_t nc = (size_t)n->ncones;
   const sap_cone* cone = &n->cones[c];
-  const double* known = n->known + n->cone_row[c];
+  const double* recalled = n->recalled + n->cone_row[c];
   sap_sweep_cone* s = &n->sweep_cones[c];
   double W00 = 0.0, W01 = 0.0, W11 = 0.0, Wnn = 0.0;
   for (int r = 0; r < 3; ++r) {
     s->v_hat[r] = n->cone_v_hat[(size_t)r * nc + (size_t)c];
-    s->gamma[r] = isnan(known[0]) ? 0.0 : known[r];
+    s->gamma[r] = isnan(recalled[0]) ? 0.0 : recalled[r];
   }
-  for (int32_t t = 0; t < patch->ntrees; ++t, X += 3 * SAP_WHITE_COLUMNS) {
-    const double *X1 = X + SAP_WHITE_COLUMNS, *Xn = X1 + SAP_WHITE_COLUMNS;
-    W00 += dot(X, X);
-    W01 += dot(X, X1);
-    W11 += dot(X1, X1);
-    Wnn += dot(Xn, Xn);
+  for (int32_t t = 0; t < patch->ntrees; ++t, X += 3 * COLUMNS) {
+    const double *X1 = X + COLUMNS, *Xn = X1 + COLUMNS;
+    W00 += dot_columns(X, X);
+    W01 += dot_columns(X, X1);
+    W11 += dot_columns(X1, X1);
+    Wnn += dot_columns(Xn, Xn);
     double* w = velocity_of(n, patch, t);
-    add(w, X, s->gamma[0]);
-    add(w, X1, s->gamma[1]);
-    add(w, Xn, s->gamma[2]);
+    add_columns(w, X, s->gamma[0]);
+    add_columns(w, X1, s->gamma[1]);
+    add_columns(w, Xn, s->gamma[2]);
   }
   const double half = 0.5 * (W00 - W11);
   s->own_t = cone->mu > 0.0 ? 0.5 * (W00 + W11) + sqrt(half * half + W01 * W01) : 0.0;
@@ -87,18 +190,18 @@ static bool begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const d
 }
 
 static void begin_row(sap_newton* n, const sap_patch* patch, int32_t k, const double* X) {
-  const double known = n->known[n->interval_row[k]];
-  n->interval_dual[k] = isnan(known) ? 0.0 : known;
+  const double recalled = n->recalled[n->interval_row[k]];
+  n->interval_lambda[k] = isnan(recalled) ? 0.0 : recalled;
   double W = 0.0;
-  for (int32_t t = 0; t < patch->ntrees; ++t, X += SAP_WHITE_COLUMNS) {
-    W += dot(X, X);
-    add(velocity_of(n, patch, t), X, n->interval_dual[k]);
+  for (int32_t t = 0; t < patch->ntrees; ++t, X += COLUMNS) {
+    W += dot_columns(X, X);
+    add_columns(velocity_of(n, patch, t), X, n->interval_lambda[k]);
   }
   n->sweep_row[k] = 1.0 / (W + n->intervals[k].R);
 }
 
-// How patient to be.
-static patience begin(sap_newton* n) {
+// Whitens all rows and starts their impulses; returns when to stop.
+static patience begin_sweeps(sap_newton* n) {
   bool tight = false;
   double* X = n->whitened;
   for (int32_t p = 0; p < n->npatches; ++p) {
@@ -106,14 +209,14 @@ static patience begin(sap_newton* n) {
     const int32_t nrows = patch->kind == SAP_PATCH_CONES ? 3 : 1;
     const double* J = n->jacobian + patch->jacobian;
     for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
-      sap_whiten_rows(n, patch, J, nrows, X);
+      whiten_rows(n, patch, J, nrows, X);
       if (patch->kind == SAP_PATCH_CONES) {
         tight |= begin_cone(n, patch, k, X);
       } else {
         begin_row(n, patch, k, X);
       }
       J += (size_t)nrows * (size_t)patch->ncols;
-      X += (size_t)(nrows * patch->ntrees) * SAP_WHITE_COLUMNS;
+      X += (size_t)(nrows * patch->ntrees) * COLUMNS;
     }
   }
   return tight ? TIGHT : LOOSE;
@@ -124,7 +227,7 @@ typedef struct progress {
   double size_2, change_2;
 } progress;
 
-// The impulse of a cone whose rows move by u = v_hat - X w; what it changes by.
+// Updates the impulse of a cone with u = v_hat - X w; d: its change. Returns false if it is zero.
 static inline bool move_cone(sap_sweep_cone* s, const double u[3], double d[3], progress* sum) {
   const double own[3] = {u[0] + s->own_t * s->gamma[0], u[1] + s->own_t * s->gamma[1],
                          u[2] + s->own_n * s->gamma[2]};
@@ -139,27 +242,27 @@ static inline bool move_cone(sap_sweep_cone* s, const double u[3], double d[3], 
   return change_2 > 0.0;
 }
 
-// Cones on one tree (b NULL) or two.
+// Sweeps over the cones of a patch on one tree (b NULL) or two.
 static inline void sweep_cones(sap_newton* n, const sap_patch* patch, const double* X,
                                double* restrict a, double* restrict b, progress* sum) {
-  const size_t stride = (b != NULL ? 6 : 3) * SAP_WHITE_COLUMNS;
+  const size_t stride = (b != NULL ? 6 : 3) * COLUMNS;
   for (int32_t c = patch->first; c < patch->first + patch->count; ++c, X += stride) {
     sap_sweep_cone* s = &n->sweep_cones[c];
-    const double* Y = X + 3 * SAP_WHITE_COLUMNS;
+    const double* Y = X + 3 * COLUMNS;
     double u[3], d[3];
     for (int r = 0; r < 3; ++r) {
-      u[r] = s->v_hat[r] - dot(X + r * SAP_WHITE_COLUMNS, a);
+      u[r] = s->v_hat[r] - dot_columns(X + r * COLUMNS, a);
       if (b != NULL) {
-        u[r] -= dot(Y + r * SAP_WHITE_COLUMNS, b);
+        u[r] -= dot_columns(Y + r * COLUMNS, b);
       }
     }
     if (!move_cone(s, u, d, sum)) {
       continue;
     }
-    for (int32_t i = 0; i < SAP_WHITE_COLUMNS; ++i) {
-      a[i] += X[i] * d[0] + X[SAP_WHITE_COLUMNS + i] * d[1] + X[2 * SAP_WHITE_COLUMNS + i] * d[2];
+    for (int32_t i = 0; i < COLUMNS; ++i) {
+      a[i] += X[i] * d[0] + X[COLUMNS + i] * d[1] + X[2 * COLUMNS + i] * d[2];
       if (b != NULL) {
-        b[i] += Y[i] * d[0] + Y[SAP_WHITE_COLUMNS + i] * d[1] + Y[2 * SAP_WHITE_COLUMNS + i] * d[2];
+        b[i] += Y[i] * d[0] + Y[COLUMNS + i] * d[1] + Y[2 * COLUMNS + i] * d[2];
       }
     }
   }
@@ -168,18 +271,18 @@ static inline void sweep_cones(sap_newton* n, const sap_patch* patch, const doub
 static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X, progress* sum) {
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     const sap_interval* interval = &n->intervals[k];
-    const double inverse = n->sweep_row[k], last = n->interval_dual[k];
+    const double inverse = n->sweep_row[k], last = n->interval_lambda[k];
     double u = n->interval_v_hat[k] - interval->R * last + last / inverse;
     for (int32_t t = 0; t < patch->ntrees; ++t) {
-      u -= dot(X + (size_t)t * SAP_WHITE_COLUMNS, velocity_of(n, patch, t));
+      u -= dot_columns(X + (size_t)t * COLUMNS, velocity_of(n, patch, t));
     }
     const double next = sap_interval_impulse(u, inverse, interval->lower, interval->upper);
     const double d = next - last;
     sum->size_2 += next * next / inverse;
     sum->change_2 += d * d / inverse;
-    n->interval_dual[k] = next;
-    for (int32_t t = 0; t < patch->ntrees; ++t, X += SAP_WHITE_COLUMNS) {
-      add(velocity_of(n, patch, t), X, d);
+    n->interval_lambda[k] = next;
+    for (int32_t t = 0; t < patch->ntrees; ++t, X += COLUMNS) {
+      add_columns(velocity_of(n, patch, t), X, d);
     }
   }
 }
@@ -197,7 +300,7 @@ static void sweep_patch(sap_newton* n, const sap_patch* patch, const double* X, 
 
 static size_t whitened_size(const sap_patch* patch) {
   return (size_t)(patch->count * (patch->kind == SAP_PATCH_CONES ? 3 : 1) * patch->ntrees) *
-         SAP_WHITE_COLUMNS;
+         COLUMNS;
 }
 
 static progress sweep_all(sap_newton* n, bool backwards) {
@@ -217,22 +320,22 @@ static progress sweep_all(sap_newton* n, bool backwards) {
 }
 
 bool sap_newton_sweep(sap_newton* n) {
-  if (!sap_whiten_velocity(n)) {
+  if (!whiten_velocity(n)) {
     return false;
   }
-  sap_whiten_factors(n);
-  const patience until = begin(n);
+  invert_factors(n);
+  const patience until = begin_sweeps(n);
   for (int sweep = 0; sweep < until.sweeps; ++sweep) {
     const progress sum = sweep_all(n, sweep % 2 != 0);
     if (!(sum.change_2 > until.change * until.change * sum.size_2)) {
       break;
     }
   }
-  sap_whiten_back(n, n->v_best);
+  unwhiten_velocity(n, n->v_best);
   const size_t nc = (size_t)n->ncones;
   for (size_t c = 0; c < nc; ++c) {
     for (size_t r = 0; r < 3; ++r) {
-      n->cone_dual[r * nc + c] = n->sweep_cones[c].gamma[r];
+      n->cone_lambda[r * nc + c] = n->sweep_cones[c].gamma[r];
     }
   }
   return true;

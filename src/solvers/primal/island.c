@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory of an island's arrays, carved from few pieces that only grow, and the block pattern of
+//   H = A + J' G J
+// from the tree pairs of patches and couplings, sorted and made unique.
+#include "solvers/primal/island.h"
+
+#include <string.h>
+
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/primal/patch_vector.h"
+#include "solvers/primal/sweep.h"
+
+// Two trees of the island that H links.
+struct sap_tree_pair {
+  int32_t row, column;  // row >= column
+  int32_t index;        // in pair_values
+};
+
+sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
+  (void)error;
+  *newton =
+      (sap_newton){.kernels = sap_patch_kernels_get(0), .cone_kernels = sap_cone_kernels_get(0)};
+  return SAP_STATUS_OK;
+}
+
+void sap_newton_clear(sap_newton* n) {
+  void* const arrays[] = {n->integers,     n->reals,       n->keys,        n->patches,
+                          n->runs,         n->cones,       n->pairs,       n->sweep_cones,
+                          n->potentials,   n->cones_n,     n->intervals,   n->row,
+                          n->column_start, n->value_start, n->pair_values, n->values};
+  for (size_t i = 0; i < sizeof arrays / sizeof arrays[0]; ++i) {
+    sap_free(arrays[i]);
+  }
+  *n = (sap_newton){0};
+}
+
+#define RESERVE(array, needed) SAP_TRY(SAP_RESERVE(&n->array, &n->capacity.array, (needed), error));
+
+sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
+  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
+  const int64_t columns = n->largest_patch;
+  const int64_t integers =
+      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
+  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 11 * nv +
+                        SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt + columns * columns +
+                        6 * columns;
+  RESERVE(integers, integers)
+  RESERVE(reals, reals)
+  RESERVE(keys, 2 * (int64_t)n->nblocks)
+  RESERVE(patches, n->nblocks)
+  RESERVE(runs, n->nruns)
+  RESERVE(cones, nc)
+  RESERVE(sweep_cones, nc)
+  RESERVE(potentials, n->npotentials)
+  RESERVE(cones_n, n->ncones_n)
+  RESERVE(intervals, ni)
+  int32_t* next = n->integers;
+#define CARVE(array, count_of) \
+  n->array = next;             \
+  next += (count_of);
+  CARVE(size, nt)
+  CARVE(start, nt + 1)
+  CARVE(couplings, n->ncouplings)
+  CARVE(coupling_pair, n->ncouplings)
+  CARVE(patch_trees, n->npatch_trees)
+  CARVE(tree_order, n->npatch_trees)
+  CARVE(cone_row, nc)
+  CARVE(interval_row, ni)
+#undef CARVE
+  double* real = n->reals;
+#define CARVE(array, count_of) \
+  n->array = real;             \
+  real += (count_of);
+  CARVE(jacobian, n->njacobian)
+  CARVE(cone_law, 5 * nc)
+  CARVE(whitened, n->nwhitened)
+  CARVE(cone_v_hat, 3 * nc)
+  CARVE(cone_vc, 3 * nc)
+  CARVE(cone_u, 3 * nc)
+  CARVE(cone_d, 3 * nc)
+  CARVE(cone_gamma, 3 * nc)
+  CARVE(cone_lambda, 3 * nc)
+  CARVE(cone_target, 3 * nc)
+  CARVE(cone_rho, nc)
+  CARVE(cone_G, 6 * nc)
+  CARVE(cone_parts, 2 * nc)
+  CARVE(interval_v_hat, ni)
+  CARVE(interval_vc, ni)
+  CARVE(interval_u, ni)
+  CARVE(interval_d, ni)
+  CARVE(interval_gamma, ni)
+  CARVE(interval_lambda, ni)
+  CARVE(interval_target, ni)
+  CARVE(interval_rho, ni)
+  CARVE(interval_G, ni)
+  CARVE(sweep_row, ni)
+  CARVE(v, nv)
+  CARVE(v_star, nv)
+  CARVE(v_best, nv)
+  CARVE(sweep_w, SAP_ONE_FREE_BODY * nt)
+  CARVE(sweep_factor, SAP_ONE_FREE_BODY * SAP_ONE_FREE_BODY * nt)
+  CARVE(v_start, nv)
+  CARVE(dv, nv)
+  CARVE(gradient, nv)
+  CARVE(momentum, nv)
+  CARVE(momentum_star, nv)
+  CARVE(impulse, nv)
+  CARVE(mass, nv)
+  CARVE(product, nv)
+  CARVE(scratch, columns * columns + 6 * columns)
+#undef CARVE
+  return SAP_STATUS_OK;
+}
+
+// Lists all pairs, diagonal blocks included: first those of patches, in their order.
+static int32_t list_pairs(sap_newton* n, sap_tree_pair* pairs) {
+  int32_t count = 0;
+  for (int32_t q = 0; q < n->npatches; ++q) {
+    const sap_patch* patch = &n->patches[q];
+    const int32_t* trees = n->patch_trees + patch->first_tree;
+    for (int32_t k = 0; k < patch->ntrees; ++k) {
+      for (int32_t l = k; l < patch->ntrees; ++l) {
+        pairs[count] = (sap_tree_pair){trees[l], trees[k], count};
+        ++count;
+      }
+    }
+  }
+  for (int32_t c = 0; c < n->ncouplings; ++c) {
+    const sap_coupling* coupling = &n->problem->couplings[n->couplings[c]];
+    const int32_t a = n->local[coupling->tree_a], b = n->local[coupling->tree_b];
+    n->coupling_pair[c] = count;
+    pairs[count] = (sap_tree_pair){a > b ? a : b, a > b ? b : a, count};
+    ++count;
+  }
+  for (int32_t t = 0; t < n->ntrees; ++t) {
+    pairs[count] = (sap_tree_pair){t, t, count};
+    ++count;
+  }
+  return count;
+}
+
+// Sorts pairs by row or column: a counting sort. counts: (ntrees + 1)
+static void sort_pairs(const sap_tree_pair* from, sap_tree_pair* to, int32_t count, bool by_column,
+                       int32_t ntrees, int32_t* counts) {
+  memset(counts, 0, ((size_t)ntrees + 1) * sizeof *counts);
+  for (int32_t i = 0; i < count; ++i) {
+    counts[(by_column ? from[i].column : from[i].row) + 1] += 1;
+  }
+  for (int32_t t = 0; t < ntrees; ++t) {
+    counts[t + 1] += counts[t];
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    to[counts[by_column ? from[i].column : from[i].row]++] = from[i];
+  }
+}
+
+sap_status sap_newton_build_pattern(sap_newton* n, sap_error* error) {
+  const int64_t total = (int64_t)n->npairs + n->ncouplings + n->ntrees;
+  RESERVE(pairs, 2 * total)
+  RESERVE(pair_values, total)
+  RESERVE(row, total)
+  RESERVE(value_start, total)
+  RESERVE(column_start, (int64_t)n->ntrees + 1)
+  sap_tree_pair *pairs = n->pairs, *other = n->pairs + total;
+  const int32_t count = list_pairs(n, pairs);
+  sort_pairs(pairs, other, count, false, n->ntrees, n->column_start);
+  sort_pairs(other, pairs, count, true, n->ntrees, n->column_start);
+  int32_t entries = 0, column = -1;
+  size_t values = 0, next = 0;
+  for (int32_t i = 0; i < count; ++i) {
+    const sap_tree_pair* pair = &pairs[i];
+    if (pair->column != column || pair->row != n->row[entries - 1]) {
+      if (pair->column != column) {
+        column = pair->column;
+        n->column_start[column] = entries;
+      }
+      values = next;
+      next += (size_t)n->size[pair->row] * (size_t)n->size[column];
+      n->row[entries] = pair->row;
+      n->value_start[entries++] = values;
+    }
+    n->pair_values[pair->index] = values;
+  }
+  n->column_start[n->ntrees] = entries;
+  n->nvalues = next;
+  RESERVE(values, (int64_t)next)
+  return SAP_STATUS_OK;
+}
+
+sap_block_pattern sap_newton_pattern(const sap_newton* n) {
+  return (sap_block_pattern){.nblocks = n->ntrees,
+                             .sizes = n->size,
+                             .column_start = n->column_start,
+                             .row = n->row,
+                             .value_start = n->value_start};
+}

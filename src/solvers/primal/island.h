@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One island as SAP's Newton iterations see it: its data gathered into contiguous arrays. One object
+// serves one island after the other and keeps its memory.
+//
+// A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval rows
+// (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its velocities in
+// ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
+//
+// A block on a tree with more joints than a free body moves only the joints between its bodies and
+// the root: the other columns of its Jacobian are zero. Such a patch lists the runs of its nonzero
+// columns, and blocks share a patch only if their runs are equal.
+#ifndef SAP_SOLVERS_PRIMAL_ISLAND_H
+#define SAP_SOLVERS_PRIMAL_ISLAND_H
+
+#include <sapstep/solver.h>
+
+#include "contact/cone.h"
+#include "linalg/cholesky.h"
+#include "problem/problem_data.h"
+#include "solvers/islands.h"
+#include "solvers/primal/cone_kernels.h"
+#include "solvers/primal/patch_kernels.h"
+
+typedef enum sap_patch_kind {
+  SAP_PATCH_CONES,      // of 3 rows
+  SAP_PATCH_CONES_N,    // of 4 and 6 rows
+  SAP_PATCH_INTERVALS,  // rows
+} sap_patch_kind;
+
+// Successive velocities of one tree.
+typedef struct sap_run {
+  int32_t tree;  // index among the patch's trees
+  int32_t velocity, count;
+} sap_run;
+
+typedef struct sap_patch {
+  sap_patch_kind kind;
+  int32_t first, count;  // cones, or interval rows
+  int32_t ntrees;
+  int32_t first_tree;        // in patch_trees
+  int32_t first_pair;        // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
+  int32_t ncols;             // velocities; of cones not on bodies: rounded up to fours
+  int32_t first_run, nruns;  // in runs; nruns = 0: all velocities of its trees
+  int32_t bodies[2];         // first velocities of its one or two free bodies; -1: other trees
+  size_t jacobian;           // start of its rows, ncols each
+} sap_patch;
+
+// A cone of 4 or 6 rows.
+typedef struct sap_cone_n {
+  sap_cone cone;
+  int32_t nrows;
+  int32_t row;  // the problem's row of its first row
+  double v_hat[SAP_CONE_ROWS_MAX], vc[SAP_CONE_ROWS_MAX], u[SAP_CONE_ROWS_MAX];
+  double d[SAP_CONE_ROWS_MAX];  // J dv
+  double gamma[SAP_CONE_ROWS_MAX];
+  double lambda[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];  // as cone_lambda, cone_target
+  double rho;
+  double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
+} sap_cone_n;
+
+typedef struct sap_sweep_cone sap_sweep_cone;  // sweep.h
+typedef struct sap_tree_pair sap_tree_pair;    // island.c
+
+// One row of an interval set.
+typedef struct sap_interval {
+  double inverse_R, R, lower, upper;
+} sap_interval;
+
+// Sums of the stopping tests at the current v.
+typedef struct sap_newton_state {
+  double cost;        // l(v) [J]
+  double cost_scale;  // l(v)'s round-off is relative to this [J]
+  double gradient;    // |D grad l| [sqrt(J)]
+  double momentum;    // |D A v|
+  double impulse;     // |D J' gamma|
+} sap_newton_state;
+
+typedef struct sap_newton {
+  // the island
+  const sap_problem* problem;
+  const int32_t* trees;  // the problem's indices
+  const int32_t* blocks;
+  const int32_t* local;  // the island's index of a problem's tree
+  int32_t ntrees, nblocks, nv, ncones, ncones_n, npotentials, nintervals, npatches, npatch_trees;
+  int32_t ncone_patches;  // the first patches
+  int32_t npairs, ncouplings;
+  int32_t largest_patch;  // ncols
+  int64_t nruns;          // an upper bound
+  size_t njacobian, nwhitened, nvalues;
+
+  int32_t* size;           // of trees (ntrees)
+  int32_t* start;          // first velocity (ntrees + 1)
+  int32_t* couplings;      // the problem's indices (ncouplings)
+  int32_t* coupling_pair;  // their places in pair_values (ncouplings)
+  int32_t* patch_trees;    // the island's indices, ascending per patch (npatch_trees)
+  int32_t* tree_order;     // of each block: its trees in ascending order, block by block
+  int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
+  int32_t* interval_row;   // (nintervals)
+  sap_patch* patches;      // (npatches)
+  sap_run* runs;           // of patches on large trees (nruns)
+  // block pattern of H
+  int32_t* column_start;  // (ntrees + 1)
+  int32_t* row;           // (entries)
+  size_t* value_start;    // (entries)
+  size_t* pair_values;    // of patches' tree pairs, then of couplings: start in values
+  double* values;         // H (nvalues)
+
+  double* jacobian;           // (njacobian)
+  sap_cone* cones;            // (ncones)
+  sap_potential* potentials;  // of cones of either kind (npotentials)
+  sap_cone_n* cones_n;        // (ncones_n)
+  sap_interval* intervals;    // (nintervals)
+  double* cone_law;           // of cone_kernels.h (5 ncones)
+  double* cone_v_hat;         // 3 arrays of ncones: t1, t2, n; likewise below
+  double* cone_vc;
+  double* cone_u;
+  double* cone_d;  // J dv
+  double* cone_gamma;
+  double* cone_lambda;          // multipliers (linearise.h), layout of cone_gamma
+  double* cone_target;          // q: impulses of the linearised law at dv = 0
+  double* cone_rho;             // metric of the semismooth law (ncones)
+  sap_sweep_cone* sweep_cones;  // sweep.h (ncones)
+  double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
+  double* cone_parts;           // summands, one per cone: 2 arrays
+  double* interval_v_hat;       // (nintervals)
+  double* interval_vc;
+  double* interval_u;
+  double* interval_d;
+  double* interval_gamma;
+  double* interval_lambda;
+  double* interval_target;
+  double* interval_rho;
+  double* interval_G;
+  double* sweep_row;     // inverse metrics (nintervals)
+  double* sweep_w;       // L' v of A = L L', six per tree
+  double* sweep_factor;  // L^-1, 6 x 6 per tree
+  double* whitened;      // J L'^-1, six per tree of a row (nwhitened)
+  double *v, *v_star, *v_best, *v_start, *dv, *gradient;  // (nv)
+  double* momentum;                                       // A (v - v*)
+  double* momentum_star;                                  // A v*
+  double* impulse;                                        // J' gamma
+  double* mass;                                           // diag(A)
+  double* product;                                        // A dv; v - v* in sap_newton_evaluate
+  double* scratch;                                        // patch vectors and J' G J of a patch
+
+  bool starts_near;        // SAP's own step comes first, without metrics (sap_newton_begin)
+  double deadline;         // clock of the time limit [s]; infinite: none
+  const double* recalled;  // multipliers of the previous solve by the problem's rows, NaN: none
+
+  sap_newton_state state;
+  sap_cholesky* cholesky;  // of this island's pattern
+  const sap_patch_kernels* kernels;
+  const sap_cone_kernels* cone_kernels;
+
+  // memory of the arrays above
+  int32_t* integers;
+  double* reals;
+  sap_sort_key* keys;    // block and start of its trees in tree_order; twice, for sorting
+  sap_tree_pair* pairs;  // twice, for sorting
+  struct {
+    int32_t integers, reals, keys, patches, runs, cones, sweep_cones, potentials, cones_n,
+        intervals;
+    int32_t column_start, row, value_start, pairs, pair_values, values;
+  } capacity;
+} sap_newton;
+
+sap_status sap_newton_create(sap_newton* newton, sap_error* error);
+void sap_newton_clear(sap_newton* newton);
+
+// Gathers island `index`.  fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.
+sap_status sap_newton_gather(sap_newton* newton, const sap_problem* problem,
+                             const sap_islands* islands, int32_t index, sap_error* error);
+// Makes room for an island whose counts are set.  fails: MEMORY
+sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
+// Builds the block pattern of H from patches and couplings.  fails: MEMORY
+sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
+sap_block_pattern sap_newton_pattern(const sap_newton* newton);
+
+#endif

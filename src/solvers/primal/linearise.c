@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The linearisations of the impulses, and the multipliers lambda of primal-dual steps.
+//
+// SAP's G knows the current slip direction only. Where Rt is tiny, that direction turns within a step
+// and Newton's method creeps. lambda, an impulse that is a variable of its own, remembers the
+// direction of friction.
+//
+// Semismooth step (metric rho, the same in all rows of a cone; start.c chooses it). The law is
+//   lambda = P(z),  z = lambda + rho (u - R lambda),  u = v_hat - J v
+// with P the Euclidean projection. Linearised in v and lambda and solved for lambda:
+//   lambda + dlambda = q - G J dv
+// with, by the region of z,
+//   none      q = 0,  G = 0
+//   stiction  q = y,  G = R^-1
+//   sliding   t^ = z_t/|z_t|,  p^ normal to t^,  k = 1/(Rn + mu^2 Rt)
+//             c = mu P_n/|z_t| < 1,  e = 1/(1 - c + c rho Rt)
+//             q_n = k (un + mu t^ . u_t)
+//             q_t = mu q_n t^ + (1 - e) (p^ . lambda_t) p^
+//             G as SAP's in t^ and n;  rho c e in p^
+// G is symmetric and positive semidefinite. With lambda = P_C(y), q = lambda and G is SAP's.
+//
+// Slip-direction step (after Chan, Golub, Mulet, SIAM J. Sci. Comput. 20, 1999): SAP's step with
+// w = lambda_t/(mu lambda_n), |w| <= 1, in the curvature of the slip direction:
+//   c (I - t^ t^')  becomes  c (I - (w t^' + t^ w')/2)
+// The law of an interval row is linearised likewise: G is 0 or 1/R, by z.
+//
+// Lagged contacts have a set of their own in the tangents, the disk of radius r = mu n0, with
+// Rt = v_s/r; their normal law is linearised by itself. Semismooth step, c = r/|z_t|:
+//   stiction  q_t = u_t/Rt,  G_tt = 1/Rt
+//   sliding   q_t = r t^ + (1 - e) (p^ . lambda_t) p^,  G_tt = rho c e p^ p^'
+// Slip-direction step: w = lambda_t/r. Similar contacts are linearised as in SAP's step.
+//
+// Cones of n rows: I - t^ t^' takes the place of p^ p^'.
+//
+// The multipliers move by the whole step even where v moves by a part of it: the line search on l,
+// stiff by 1/Rt, says little about gamma. SAP's own steps leave them as they are. Where more contacts
+// stick than can, the linearised lambda may be a thousand times what friction can bear: it is brought
+// back along the tangents, so that the next slip directions are those of real impulses. (The nearest
+// point of the cone would raise lambda_n by half of the excess; the limit of the linearised lambda_n
+// alone costs dense problems iterations.)
+#include "solvers/primal/linearise.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "solvers/primal/patch_vector.h"
+
+// Sets w of an impulse, scaled back into the unit disk.
+static inline void direction_of_3(const sap_cone* cone, sap_triple lambda, double w[2]) {
+  w[0] = w[1] = 0.0;
+  const double limit = sap_cone_friction_limit(cone, lambda.n);
+  if (limit > 0.0) {
+    const double size = sqrt(lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1);
+    const double scale = 1.0 / (size > limit ? size : limit);
+    w[0] = scale * lambda.t0;
+    w[1] = scale * lambda.t1;
+  }
+}
+
+// Relaxes the curvature of the slip direction in SAP's G.
+static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lambda, double G[6]) {
+  const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
+  if (!sap_cone_slides(cone, ur2, u.n)) {
+    return;
+  }
+  const double ur = sqrt(ur2);
+  const double c = sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
+  const double t0 = u.t0 / ur, t1 = u.t1 / ur;
+  double w[2];
+  direction_of_3(cone, lambda, w);
+  G[0] += c * t0 * (t0 - w[0]);
+  G[1] += c * (t0 * t1 - 0.5 * (w[0] * t1 + t0 * w[1]));
+  G[2] += c * t1 * (t1 - w[1]);
+}
+
+// Returns q of a lagged contact's semismooth step and sets G but for the normal's entry, already set.
+static sap_triple linearise_lagged_3(const sap_potential* p, double rho, sap_triple u,
+                                     sap_triple lambda, double G[6]) {
+  const double gamma_n = sap_potential_at(p, 0.0, u.n).gamma_n;
+  G[0] = G[1] = G[2] = G[3] = G[4] = 0.0;
+  if (!(p->limit > 0.0)) {
+    return (sap_triple){0.0, 0.0, gamma_n};
+  }
+  const double Rt = p->slip_speed / p->limit;
+  const double z0 = lambda.t0 + rho * (u.t0 - Rt * lambda.t0);
+  const double z1 = lambda.t1 + rho * (u.t1 - Rt * lambda.t1);
+  const double zr = sqrt(z0 * z0 + z1 * z1);
+  if (zr <= p->limit) {
+    G[0] = G[2] = 1.0 / Rt;
+    return (sap_triple){u.t0 / Rt, u.t1 / Rt, gamma_n};
+  }
+  const double t0 = z0 / zr, t1 = z1 / zr, c = p->limit / zr;
+  const double e = 1.0 / (1.0 - c + c * rho * Rt);
+  const double across = rho * c * e;
+  G[0] = across * t1 * t1;
+  G[1] = -across * t0 * t1;
+  G[2] = across * t0 * t0;
+  const double qp = (1.0 - e) * (t0 * lambda.t1 - t1 * lambda.t0);
+  return (sap_triple){p->limit * t0 - qp * t1, p->limit * t1 + qp * t0, gamma_n};
+}
+
+// Returns q of the semismooth step and sets G.
+static sap_triple linearise_law_3(const sap_cone* cone, double rho, sap_triple u, sap_triple lambda,
+                                  double G[6]) {
+  const double Rn = 1.0 / cone->inverse_Rn;
+  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  const double z0 = lambda.t0 + rho * (u.t0 - Rt * lambda.t0);
+  const double z1 = lambda.t1 + rho * (u.t1 - Rt * lambda.t1);
+  const double zn = lambda.n + rho * (u.n - Rn * lambda.n);
+  const double mu = cone->mu;
+  const double zr = sqrt(z0 * z0 + z1 * z1);
+  memset(G, 0, 6 * sizeof *G);
+  if (sap_cone_holds(mu, zr, zn)) {
+    G[0] = G[2] = cone->inverse_Rt;
+    G[5] = cone->inverse_Rn;
+    return (sap_triple){u.t0 * cone->inverse_Rt, u.t1 * cone->inverse_Rt, u.n * cone->inverse_Rn};
+  }
+  if (mu * zr <= -zn) {
+    return (sap_triple){0.0, 0.0, 0.0};
+  }
+  const double t0 = z0 / zr, t1 = z1 / zr;
+  const double c = mu * (zn + mu * zr) / ((1.0 + mu * mu) * zr);
+  const double e = 1.0 / (1.0 - c + c * rho * Rt);
+  const double k = cone->k;
+  sap_cone_fill_sliding(cone, t0, t1, rho * c * e, G);
+  const double qn = k * (u.n + mu * (t0 * u.t0 + t1 * u.t1));
+  const double qp = (1.0 - e) * (t0 * lambda.t1 - t1 * lambda.t0);
+  return (sap_triple){mu * qn * t0 - qp * t1, mu * qn * t1 + qp * t0, qn};
+}
+
+// Sets target and G of an interval row.
+static void linearise_row(sap_newton* n, int32_t k, sap_step_kind kind) {
+  const sap_interval* interval = &n->intervals[k];
+  const double u = n->interval_u[k];
+  if (kind == SAP_STEP_SEMISMOOTH) {
+    const double lambda = n->interval_lambda[k];
+    const double z = lambda + n->interval_rho[k] * (u - interval->R * lambda);
+    const bool inside =
+        z >= interval->lower && z <= interval->upper && interval->lower < interval->upper;
+    n->interval_G[k] = inside ? interval->inverse_R : 0.0;
+    n->interval_target[k] = inside ? u * interval->inverse_R
+                                   : (z < interval->lower ? interval->lower : interval->upper);
+    return;
+  }
+  const bool inside =
+      sap_interval_is_inside(u, interval->inverse_R, interval->lower, interval->upper);
+  n->interval_G[k] = inside ? interval->inverse_R : 0.0;
+}
+
+// Sets w of an impulse, scaled back into the unit ball; 0 in the normal's row.
+static void direction_of_n(const sap_cone_n* cone_n, const double* impulse, double* w) {
+  const int32_t n = cone_n->nrows;
+  const double limit = sap_cone_friction_limit(&cone_n->cone, impulse[SAP_NORMAL_ROW]);
+  double scale = 0.0;
+  if (limit > 0.0) {
+    const double size = sqrt(sap_cone_n_dot(n, impulse, impulse));
+    scale = 1.0 / (size > limit ? size : limit);
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    w[i] = scale * impulse[i];
+  }
+  w[SAP_NORMAL_ROW] = 0.0;
+}
+
+// Relaxes the curvature of the slip direction: G += c t^ t^' - c (w t^' + t^ w')/2.
+static void relax_direction_n(sap_cone_n* cone_n) {
+  const int32_t n = cone_n->nrows;
+  const double ur2 = sap_cone_n_dot(n, cone_n->u, cone_n->u), un = cone_n->u[SAP_NORMAL_ROW];
+  if (!sap_cone_slides(&cone_n->cone, ur2, un)) {
+    return;
+  }
+  const double ur = sqrt(ur2);
+  const double c =
+      sap_cone_friction_limit(&cone_n->cone, sap_cone_sliding_normal(&cone_n->cone, ur, un)) / ur;
+  double t[SAP_CONE_ROWS_MAX], w[SAP_CONE_ROWS_MAX];
+  direction_of_n(cone_n, cone_n->lambda, w);
+  for (int32_t i = 0; i < n; ++i) {
+    t[i] = i == SAP_NORMAL_ROW ? 0.0 : cone_n->u[i] / ur;
+  }
+  for (int32_t j = 0; j < n; ++j) {
+    for (int32_t i = 0; i < n; ++i) {
+      cone_n->G[j * n + i] += c * (t[i] * t[j] - 0.5 * (w[i] * t[j] + t[i] * w[j]));
+    }
+  }
+}
+
+// Sets target and G of a similar or lagged contact.
+static void linearise_potential(sap_cone_n* cone_n) {
+  const int32_t n = cone_n->nrows;
+  const sap_potential* p = cone_n->cone.potential;
+  memcpy(cone_n->target, cone_n->gamma, sizeof cone_n->target);
+  if (!p->lagged || !(p->limit > 0.0)) {
+    sap_cone_n_hessian(&cone_n->cone, n, cone_n->u, cone_n->G);
+    return;
+  }
+  const double Rt = p->slip_speed / p->limit;
+  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    z[i] = cone_n->lambda[i] + cone_n->rho * (cone_n->u[i] - Rt * cone_n->lambda[i]);
+  }
+  const double zr = sqrt(sap_cone_n_dot(n, z, z));
+  sap_cone_n_parts parts = {.nn = sap_potential_at(p, 0.0, cone_n->u[SAP_NORMAL_ROW]).nn};
+  if (zr <= p->limit) {
+    parts.along = parts.across = 1.0 / Rt;
+    for (int32_t i = 0; i < n; ++i) {
+      cone_n->target[i] = i == SAP_NORMAL_ROW ? cone_n->target[i] : cone_n->u[i] / Rt;
+    }
+  } else {
+    const double c = p->limit / zr, e = 1.0 / (1.0 - c + c * cone_n->rho * Rt);
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = z[i] / zr;
+    }
+    parts.across = cone_n->rho * c * e;
+    const double forward = sap_cone_n_dot(n, t, cone_n->lambda);
+    for (int32_t i = 0; i < n; ++i) {
+      const double q = p->limit * t[i] + (1.0 - e) * (cone_n->lambda[i] - forward * t[i]);
+      cone_n->target[i] = i == SAP_NORMAL_ROW ? cone_n->target[i] : q;
+    }
+  }
+  sap_cone_n_fill(n, &parts, t, cone_n->G);
+}
+
+// Sets target and G of the semismooth step.
+static void linearise_law_n(sap_cone_n* cone_n) {
+  if (cone_n->cone.potential != NULL) {
+    linearise_potential(cone_n);
+    return;
+  }
+  const int32_t n = cone_n->nrows;
+  const sap_cone* cone = &cone_n->cone;
+  const double Rn = 1.0 / cone->inverse_Rn, mu = cone->mu, rho = cone_n->rho;
+  const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
+  double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
+  for (int32_t i = 0; i < n; ++i) {
+    z[i] = cone_n->lambda[i] +
+           rho * (cone_n->u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * cone_n->lambda[i]);
+  }
+  const double zr = sqrt(sap_cone_n_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
+  sap_cone_n_parts parts = {0};
+  memset(cone_n->target, 0, sizeof cone_n->target);
+  if (sap_cone_holds(mu, zr, zn)) {
+    parts.along = parts.across = cone->inverse_Rt;
+    parts.nn = cone->inverse_Rn;
+    for (int32_t i = 0; i < n; ++i) {
+      cone_n->target[i] =
+          cone_n->u[i] * (i == SAP_NORMAL_ROW ? cone->inverse_Rn : cone->inverse_Rt);
+    }
+  } else if (!(mu * zr <= -zn)) {
+    for (int32_t i = 0; i < n; ++i) {
+      t[i] = z[i] / zr;
+    }
+    const double c = mu * (zn + mu * zr) / ((1.0 + mu * mu) * zr);
+    const double e = 1.0 / (1.0 - c + c * rho * Rt);
+    parts.along = cone->k * mu * mu;
+    parts.across = rho * c * e;
+    parts.coupling = cone->k * mu;
+    parts.nn = cone->k;
+    const double qn = cone->k * (cone_n->u[SAP_NORMAL_ROW] + mu * sap_cone_n_dot(n, t, cone_n->u));
+    const double forward = sap_cone_n_dot(n, t, cone_n->lambda);
+    for (int32_t i = 0; i < n; ++i) {
+      cone_n->target[i] = mu * qn * t[i] + (1.0 - e) * (cone_n->lambda[i] - forward * t[i]);
+    }
+    cone_n->target[SAP_NORMAL_ROW] = qn;
+  }
+  sap_cone_n_fill(n, &parts, t, cone_n->G);
+}
+
+static void linearise_cones_n(sap_newton* n, sap_step_kind kind) {
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    sap_cone_n* cone_n = &n->cones_n[k];
+    if (kind == SAP_STEP_SEMISMOOTH) {
+      linearise_law_n(cone_n);
+      continue;
+    }
+    sap_cone_n_hessian(&cone_n->cone, cone_n->nrows, cone_n->u, cone_n->G);
+    if (kind == SAP_STEP_SLIP_DIRECTION && sap_cone_has_friction_dual(&cone_n->cone)) {
+      relax_direction_n(cone_n);
+    }
+  }
+}
+
+void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
+  const size_t nc = (size_t)n->ncones;
+  for (size_t c = 0; c < nc; ++c) {
+    const sap_cone* cone = &n->cones[c];
+    const sap_triple u = sap_triple_load(n->cone_u, nc, c);
+    double* G = n->cone_G + 6 * c;
+    if (kind == SAP_STEP_SEMISMOOTH && cone->potential != NULL) {
+      const double rows[3] = {u.t0, u.t1, u.n};
+      sap_cone_hessian(cone, rows, G);
+      sap_triple_store(n->cone_target, nc, c,
+                       sap_cone_is_lagged(cone)
+                           ? linearise_lagged_3(cone->potential, n->cone_rho[c], u,
+                                                sap_triple_load(n->cone_lambda, nc, c), G)
+                           : sap_triple_load(n->cone_gamma, nc, c));
+      continue;
+    }
+    if (kind == SAP_STEP_SEMISMOOTH) {
+      sap_triple_store(
+          n->cone_target, nc, c,
+          linearise_law_3(cone, n->cone_rho[c], u, sap_triple_load(n->cone_lambda, nc, c), G));
+      continue;
+    }
+    const double rows[3] = {u.t0, u.t1, u.n};
+    sap_cone_hessian(cone, rows, G);
+    if (kind == SAP_STEP_SLIP_DIRECTION && sap_cone_has_friction_dual(cone)) {
+      relax_direction_3(cone, u, sap_triple_load(n->cone_lambda, nc, c), G);
+    }
+  }
+  linearise_cones_n(n, kind);
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    linearise_row(n, k, kind);
+  }
+}
+
+// Sets lambda = q - G d, within the friction limit of the larger of lambda_n and the law's gamma_n at
+// the new v.
+static void move_semismooth_3(sap_newton* n, size_t c) {
+  const size_t nc = (size_t)n->ncones;
+  const sap_cone* cone = &n->cones[c];
+  const double* G = n->cone_G + 6 * c;
+  const sap_triple q = sap_triple_load(n->cone_target, nc, c),
+                   d = sap_triple_load(n->cone_d, nc, c);
+  sap_triple lambda = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
+                       q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
+                       q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
+  if (sap_cone_has_friction_dual(cone)) {
+    const double normal = fmax(lambda.n, n->cone_gamma[2 * nc + c]);
+    const double limit = sap_cone_friction_limit(cone, normal);
+    const double size_2 = lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1;
+    if (size_2 > limit * limit) {
+      const double scale = limit / sqrt(size_2);
+      lambda.t0 *= scale;
+      lambda.t1 *= scale;
+    }
+  }
+  sap_triple_store(n->cone_lambda, nc, c, lambda);
+}
+
+// Sets lambda = gamma_n (mu w, 1) with gamma_n of the new point and
+//   w = (u_t - d_t + (t^ . d_t) w)/|u_t|  of the old point if the contact slid there
+//   w = gamma_t/(mu gamma_n)              of the new point else
+static void move_direction_3(sap_newton* n, size_t c, double alpha) {
+  const size_t nc = (size_t)n->ncones;
+  const sap_cone* cone = &n->cones[c];
+  const sap_triple d = sap_triple_load(n->cone_d, nc, c),
+                   gamma = sap_triple_load(n->cone_gamma, nc, c);
+  sap_triple u = sap_triple_load(n->cone_u, nc, c);
+  double w[2], target[2];
+  direction_of_3(cone, sap_triple_load(n->cone_lambda, nc, c), w);
+  direction_of_3(cone, gamma, target);
+  u.t0 += alpha * d.t0;
+  u.t1 += alpha * d.t1;
+  const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
+  if (sap_cone_slides(cone, ur2, u.n + alpha * d.n)) {
+    const double inverse = 1.0 / sqrt(ur2);
+    const double along = inverse * (u.t0 * d.t0 + u.t1 * d.t1);
+    target[0] = inverse * (u.t0 - d.t0 + along * w[0]);
+    target[1] = inverse * (u.t1 - d.t1 + along * w[1]);
+  }
+  const double size_2 = target[0] * target[0] + target[1] * target[1];
+  const double limit = sap_cone_friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  sap_triple_store(n->cone_lambda, nc, c,
+                   (sap_triple){limit * target[0], limit * target[1], gamma.n});
+}
+
+// Sets lambda = q - G d, within the friction limit as move_semismooth_3.
+static void move_semismooth_n(sap_cone_n* cone_n) {
+  const int32_t n = cone_n->nrows;
+  for (int32_t i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int32_t j = 0; j < n; ++j) {
+      sum += cone_n->G[j * n + i] * cone_n->d[j];
+    }
+    cone_n->lambda[i] = cone_n->target[i] - sum;
+  }
+  if (sap_cone_has_friction_dual(&cone_n->cone)) {
+    const double normal = cone_n->lambda[SAP_NORMAL_ROW];
+    const double limit =
+        sap_cone_friction_limit(&cone_n->cone, fmax(normal, cone_n->gamma[SAP_NORMAL_ROW]));
+    const double size_2 = sap_cone_n_dot(n, cone_n->lambda, cone_n->lambda);
+    const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
+    for (int32_t i = 0; i < n; ++i) {
+      cone_n->lambda[i] *= scale;
+    }
+    cone_n->lambda[SAP_NORMAL_ROW] = normal;
+  }
+}
+
+// Does what move_direction_3 does.
+static void move_direction_n(sap_cone_n* cone_n, double alpha) {
+  const int32_t n = cone_n->nrows;
+  const double* d = cone_n->d;
+  double u[SAP_CONE_ROWS_MAX] = {0.0}, w[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];
+  direction_of_n(cone_n, cone_n->lambda, w);
+  direction_of_n(cone_n, cone_n->gamma, target);
+  for (int32_t i = 0; i < n; ++i) {
+    u[i] = cone_n->u[i] + alpha * d[i];
+  }
+  const double ur2 = sap_cone_n_dot(n, u, u);
+  if (sap_cone_slides(&cone_n->cone, ur2, u[SAP_NORMAL_ROW])) {
+    const double inverse = 1.0 / sqrt(ur2);
+    const double along = inverse * sap_cone_n_dot(n, u, d);
+    for (int32_t i = 0; i < n; ++i) {
+      target[i] = inverse * (u[i] - d[i] + along * w[i]);
+    }
+  }
+  const double size_2 = sap_cone_n_dot(n, target, target), gamma_n = cone_n->gamma[SAP_NORMAL_ROW];
+  const double limit =
+      sap_cone_friction_limit(&cone_n->cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  for (int32_t i = 0; i < n; ++i) {
+    cone_n->lambda[i] = limit * target[i];
+  }
+  cone_n->lambda[SAP_NORMAL_ROW] = gamma_n;
+}
+
+static void move_cones_n(sap_newton* n, sap_step_kind kind, double alpha) {
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    if (kind == SAP_STEP_SEMISMOOTH) {
+      move_semismooth_n(&n->cones_n[k]);
+    } else {
+      move_direction_n(&n->cones_n[k], alpha);
+    }
+  }
+}
+
+void sap_newton_move_multipliers(sap_newton* n, sap_step_kind kind, double alpha) {
+  if (kind == SAP_STEP_PRIMAL) {
+    return;
+  }
+  const bool semismooth = kind == SAP_STEP_SEMISMOOTH;
+  for (size_t c = 0; c < (size_t)n->ncones; ++c) {
+    if (semismooth) {
+      move_semismooth_3(n, c);
+    } else {
+      move_direction_3(n, c, alpha);
+    }
+  }
+  move_cones_n(n, kind, alpha);
+  for (int32_t k = 0; k < n->nintervals; ++k) {
+    n->interval_lambda[k] = semismooth ? n->interval_target[k] - n->interval_G[k] * n->interval_d[k]
+                                       : n->interval_gamma[k];
+  }
+}
