@@ -59,29 +59,30 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
   return SAP_STATUS_OK;
 }
 
-// Euclidean projection on |x_t| <= mu x_n, in place.
-static void project_cone(double mu, int32_t nrows, double* x) {
-  const double xt = sqrt(sap_cone_n_dot(nrows, x, x));
-  if (sap_cone_holds(mu, xt, x[2])) {
-    return;
+void sap_project_cone(double mu, int32_t nrows, const double* x, double* out) {
+  const double xt = sqrt(sap_cone_n_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
+  double tangent = 1.0, normal = xn;
+  if (mu * xt <= -xn) {
+    tangent = normal = 0.0;
+  } else if (!sap_cone_holds(mu, xt, xn)) {
+    normal = (xn + mu * xt) / (1.0 + mu * mu);
+    tangent = mu * normal / xt;
   }
-  const double normal = mu * xt <= -x[2] ? 0.0 : (x[2] + mu * xt) / (1.0 + mu * mu);
-  const double tangent = normal > 0.0 ? mu * normal / xt : 0.0;
   for (int32_t i = 0; i < nrows; ++i) {
-    x[i] *= tangent;
+    out[i] = tangent * x[i];
   }
-  x[2] = normal;
+  out[SAP_NORMAL_ROW] = normal;
 }
 
 // Returns |gamma - P(x)|^2 with x = gamma - rho g, computed as |rho g + (x - P(x))|^2: no
 // cancellation inside the set.
 static double cone_map_2(double mu, int32_t nrows, const double* gamma, const double* g,
                          double rho) {
-  double x[SAP_CONE_ROWS_MAX], projected[SAP_CONE_ROWS_MAX], sum = 0.0;
+  double x[SAP_CONE_ROWS_MAX] = {0.0}, projected[SAP_CONE_ROWS_MAX], sum = 0.0;
   for (int32_t i = 0; i < nrows; ++i) {
-    projected[i] = x[i] = gamma[i] - rho * g[i];
+    x[i] = gamma[i] - rho * g[i];
   }
-  project_cone(mu, nrows, projected);
+  sap_project_cone(mu, nrows, x, projected);
   for (int32_t i = 0; i < nrows; ++i) {
     const double map = rho * g[i] + (x[i] - projected[i]);
     sum += map * map;
@@ -93,12 +94,12 @@ static void add_cone(const sap_block_data* block, const double* gamma, const dou
                      sap_model_sums* sums) {
   const double mu = block->friction;
   const int32_t nrows = block->nrows;
-  double outside[SAP_CONE_ROWS_MAX], product = 0.0, distance_2 = 0.0;
+  double outside[SAP_CONE_ROWS_MAX] = {0.0}, product = 0.0, distance_2 = 0.0;
   for (int32_t i = 0; i < nrows; ++i) {
     outside[i] = -g[i];
     product += g[i] * gamma[i];
   }
-  project_cone(mu, nrows, outside);
+  sap_project_cone(mu, nrows, outside, outside);
   for (int32_t i = 0; i < nrows; ++i) {
     distance_2 += outside[i] * outside[i];
   }

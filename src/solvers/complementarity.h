@@ -30,6 +30,9 @@ sap_status sap_complementarity_steps(const sap_problem* problem, int32_t index, 
 // Adds one block. vc, gamma, rho: its rows.
 void sap_complementarity_add(const sap_problem* problem, int32_t index, const double* vc,
                              const double* gamma, const double* rho, sap_complementarity* sums);
+// Projects x on |x_t| <= mu x_n (Euclidean): x inside, 0 in the polar cone mu |x_t| <= -x_n, else the
+// nearest point of the surface. x and out may be the same.
+void sap_project_cone(double mu, int32_t nrows, const double* x, double* out);
 // Returns |map|/|gamma| from sums of squares; 0 if the map is 0.
 double sap_relative_map(double map_2, double gamma_2);
 

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
+#include "solvers/complementarity.h"
 #include "solvers/islands.h"
 #include "solvers/momentum_residual.h"
 #include "solvers/report.h"
@@ -29,25 +30,9 @@ sap_status sap_dual_integers(sap_dual* d, int64_t count, int32_t** out, sap_erro
   return SAP_STATUS_OK;
 }
 
-// Inside |x_t| <= mu x_n: x. In the polar cone mu |x_t| <= -x_n: 0. Else: on the surface.
-static void project_cone(double mu, int32_t nrows, const double* x, double* out) {
-  const double xt = sqrt(sap_cone_n_dot(nrows, x, x)), xn = x[SAP_NORMAL_ROW];
-  double tangent = 1.0, normal = xn;
-  if (mu * xt <= -xn) {
-    tangent = normal = 0.0;
-  } else if (!sap_cone_holds(mu, xt, xn)) {
-    normal = (xn + mu * xt) / (1.0 + mu * mu);
-    tangent = mu * normal / xt;
-  }
-  for (int32_t i = 0; i < nrows; ++i) {
-    out[i] = tangent * x[i];
-  }
-  out[SAP_NORMAL_ROW] = normal;
-}
-
 void sap_dual_project(const sap_delassus_item* item, const double* x, double* out) {
   if (item->is_cone) {
-    project_cone(item->mu, item->nrows, x, out);
+    sap_project_cone(item->mu, item->nrows, x, out);
   } else {
     out[0] = x[0] < item->lower ? item->lower : (x[0] > item->upper ? item->upper : x[0]);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start of the Newton iterations: metrics of the semismooth law, multipliers, velocities.
-// Metric rho: 1/max(R), the largest change of z for which G keeps its sign, but at most about 1/w, w
-// the Delassus scale estimated from the diagonal of A: beyond, z forgets lambda.
+// Metric rho: at most 1/max(R), beyond which G loses its sign, and at most about 1/w, beyond which z
+// forgets lambda; w is the Delassus scale, estimated from the diagonal of A.
 #include "solvers/primal/start.h"
 
 #include <math.h>
