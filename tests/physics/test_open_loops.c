@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A robot whose loops stand open at the start: they close without a blow that throws it away.
+// A robot with open loops at the start: they close without an impact that throws it away.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -16,7 +16,7 @@
 static const double dt = 0.01;
 static const double origin[3] = {0.0, 0.0, 0.0};
 
-// Of the slide, from rest at 0.
+// Position of the slide, from rest at 0.
 static double acceleration(simulation* s) {
   s->state.q[0] = s->state.v[0] = 0.0;
   simulation_step(s, 1);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Robot simulation steps with frictional contact.
 
-Three doors:
+Three entry points:
 
 * :class:`Problem`: your own dynamics; give A, v*, Jacobians and contact parameters, get velocities
   and impulses from any solver.
@@ -11,7 +11,7 @@ Three doors:
   command-line program.
 
 SI units; quaternions w, x, y, z; contact rows [t1 t2 n] with the normal from body A into body B.
-Arrays are float64. What the library refuses is raised as :class:`Error` with its message.
+Arrays are float64. Failures of the library are raised as :class:`Error` with its message.
 """
 
 from ._library import Error, InputError, StepError, version

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Who may touch a C object, and when it ends."""
+"""Exclusive access to C objects, and their lifetime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Callable, List, Optional, Tuple
 from ._library import InputError, call, ffi
 
 _Lock: Any = RLock
-_forks = 0  # of this process since the package was imported
+_forks = 0  # forks of this process since the import of the package
 
 
 def _forked() -> None:
@@ -23,7 +23,7 @@ os.register_at_fork(after_in_child=_forked)
 
 
 class Handle(_Lock):  # type: ignore[misc]
-    """C objects that Python works with. ``with handle as c:``, and :class:`Turns`, are the only ways to them::
+    """C objects used by Python. ``with handle as c:`` and :class:`Turns` give the only access to them::
 
         with self._c as c:
             call(lib.sap_stepper_set_dt, c.stepper, dt)
@@ -44,15 +44,15 @@ class Handle(_Lock):  # type: ignore[misc]
 
     @property
     def forked(self) -> bool:
-        """Threads of the objects are in another process."""
+        """True if threads of the objects were left in another process by a fork."""
         return self._born != _forks and any(threads for _, _, threads in self._ends)
 
     def close(self) -> None:
-        """Whoever wants the objects later is refused."""
+        """Refuses all later access to the objects."""
         self._objects = None
 
     def __enter__(self) -> Any:
-        mine = self._is_owned()  # a caller's further up: this is a callback
+        mine = self._is_owned()  # held further up the call stack: this is a callback
         try:
             if mine or not self.acquire(False):
                 raise InputError(f"this {self._what} is in use already, by another thread or a callback of its own")
@@ -69,34 +69,34 @@ class Handle(_Lock):  # type: ignore[misc]
 
 
 class Turns:
-    """Turns at many handles at once. ``finally: deque(turns.release, 0)`` gives all of them back, again
-    by C code alone."""
+    """Access to many handles at once. ``finally: deque(turns.release, 0)`` releases all of them, in C
+    code alone."""
 
     def __init__(self) -> None:
         self._taken: List[Handle] = []
         self.release = map(Handle.release, filter(Handle._is_owned, self._taken))
 
     def take(self, handle: Handle) -> Any:
-        """As ``with handle as c``: c."""
-        if not handle._is_owned():  # else it is refused
+        """Acquires the handle and returns c, as ``with handle as c`` does."""
+        if not handle._is_owned():  # otherwise acquire() refuses
             self._taken.append(handle)  # first: Ctrl-C may come when it has just been taken
         return handle.__enter__()
 
 
 class OwningHandle(Handle):
-    """A handle whose objects end with it, the last made first."""
+    """A handle that owns its objects and destroys them in reverse order of creation."""
 
     def make(self, name: str, function: Any, *arguments: Any, end: Callable[[Any], Any],
              type: str = "", threads: bool = False) -> None:
-        """Calls function(*arguments, T** out, error): the object is from now on c.name.
-        threads: it has threads of its own, which a fork leaves behind."""
+        """Calls function(*arguments, T** out, error) and stores the object as c.name.
+        threads: the object has its own threads, which a fork leaves behind."""
         out = ffi.new(f"{type or 'sap_' + name}**")
         call(function, *arguments, out)
         setattr(self._objects, name, out[0])
         self._ends += ((name, end, threads),)
 
     def take(self, name: str) -> Any:
-        """The object, which is from now on its taker's to end."""
+        """Removes the object and returns it; the caller destroys it."""
         taken = getattr(self._objects, name)
         setattr(self._objects, name, None)
         self._ends = tuple(row for row in self._ends if row[0] != name)
@@ -106,15 +106,15 @@ class OwningHandle(Handle):
         objects, self._objects = self._objects, None
         ends, self._ends = self._ends, ()
         for name, end, threads in reversed(ends):
-            if not threads or self._born == _forks:  # nobody could wait for threads left behind
+            if not threads or self._born == _forks:  # threads left behind by a fork cannot be joined
                 end(getattr(objects, name))
 
-    def __del__(self) -> None:  # Python drops what Ctrl-C raises here: nothing may end at every step
+    def __del__(self) -> None:  # Python drops a KeyboardInterrupt raised here: no object may be collected in each step
         self.close()
 
 
 class Owner:
-    """Base of what stands for C objects, which no pickle holds."""
+    """Base of classes that hold C objects; they cannot be pickled."""
 
     _c: Handle
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The shared library, its declarations, and what all modules do with them."""
+"""The shared library, its declarations, and helpers of all modules."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _declared = spec_from_file_location("sapstep._declarations", FOLDER / "_declarat
 assert _declared is not None and _declared.loader is not None
 _declarations = module_from_spec(_declared)
 _declared.loader.exec_module(_declarations)
-ffi: Any = _declarations.ffi  # no C is parsed from now on, where Ctrl-C would leave the parser half-way
+ffi: Any = _declarations.ffi  # no C is parsed later: Ctrl-C would leave the parser in a broken state
 lib = ffi.dlopen(str(FOLDER / "libsapstep.so"))
 
 
 class Error(RuntimeError):
-    """A call that could not be done; ``status`` says why ("invalid argument", ...)."""
+    """A call that failed; ``status`` is the reason ("invalid argument", ...)."""
 
     def __init__(self, message: str, status: str = "") -> None:
         super().__init__(message)
@@ -40,14 +40,14 @@ class Error(RuntimeError):
 
 
 class InputError(Error, ValueError):
-    """An argument, a number or a file that is wrong."""
+    """A wrong argument, number or file."""
 
     def __init__(self, message: str, status: str = "invalid argument") -> None:
         super().__init__(message, status)
 
 
 class StepError(Error):
-    """A step that could not be made; the state is what it was."""
+    """A step that failed; the state is unchanged."""
 
 
 _INPUT = ("ARGUMENT", "NOT_FINITE", "NOT_SPD", "SYNTAX", "UNSUPPORTED", "IO")
@@ -79,8 +79,8 @@ def version() -> str:
 
 
 def array(values: ArrayLike, shape: Tuple[int, ...], name: str) -> NDArray[np.float64]:
-    """Float64 and column-major, as the library reads it; a size in ``shape`` may be -1 for any.
-    The values themselves, not copied, where they are so already."""
+    """Converts to float64, column-major, and checks the shape; -1 allows any size. Does not copy values
+    that have this form already."""
     try:
         given = np.asarray(values)
     except ValueError as reason:  # rows of different lengths
@@ -95,19 +95,19 @@ def array(values: ArrayLike, shape: Tuple[int, ...], name: str) -> NDArray[np.fl
 
 
 def pointer(values: NDArray[np.float64]) -> Any:
-    """A double* into the array, which must outlive its use."""
+    """Returns a double* to the values; the array must outlive its use."""
     return ffi.cast("double*", values.ctypes.data)
 
 
 def view(data: Any, count: int) -> NDArray[np.float64]:
-    """The numbers at a double*, not copied; valid as long as what owns them."""
+    """Returns a view of the numbers at a double*, valid as long as their owner."""
     if count == 0:
         return np.empty(0)
     return np.frombuffer(ffi.buffer(data, 8 * count), dtype=np.float64)
 
 
 class _Memory:
-    """Memory whose owner lives as long as the arrays made of it."""
+    """Memory that keeps its owner alive as long as arrays made of it."""
 
     def __init__(self, data: Any, count: int, owner: Any) -> None:
         address = int(ffi.cast("uintptr_t", data))
@@ -118,7 +118,7 @@ class _Memory:
 
 
 def owned_view(data: Any, count: int, owner: Any) -> NDArray[np.float64]:
-    """As :func:`view`; the array keeps the owner alive."""
+    """Returns a view that keeps the owner alive."""
     return np.asarray(_Memory(data, count, owner)) if count > 0 else np.empty(0)
 
 
@@ -130,7 +130,7 @@ def _index(value: Any, name: str) -> int:
 
 
 def integer(value: Any, name: str) -> int:
-    """An integer of any kind that C can hold."""
+    """Converts any integer that C can hold."""
     result = _index(value, name)
     if not -(2**31) <= result < 2**31:
         raise InputError(f"{name} = {reprlib.repr(result)} is out of range")
@@ -138,7 +138,7 @@ def integer(value: Any, name: str) -> int:
 
 
 def count_of(value: Any, name: str, least: int = 0) -> int:
-    """An integer of any kind that counts something; more than C can hold is more than anybody waits for."""
+    """Converts an integer that counts something; clips at the largest that C can hold."""
     result = _index(value, name)
     if result < least:
         raise InputError(f"{name} = {reprlib.repr(result)} must be >= {least}")
@@ -146,7 +146,7 @@ def count_of(value: Any, name: str, least: int = 0) -> int:
 
 
 def number(value: Any, name: str) -> float:
-    """A real number of any kind."""
+    """Converts any real number."""
     try:
         if not isinstance(value, (str, bytes, bytearray)):
             return float(value)

@@ -15,7 +15,7 @@ from ._options import file_name
 
 
 class Recorder(Owner):
-    """A recording under way, made by :meth:`Simulation.record`."""
+    """A recording in progress, created by :meth:`Simulation.record`."""
 
     def __init__(self, handle: OwningHandle, recorder: Any, name: bytes) -> None:
         self._c: OwningHandle = handle
@@ -23,7 +23,7 @@ class Recorder(Owner):
         self._name = os.fsdecode(name)
 
     def close(self) -> None:
-        """Writes what is left. May be called again."""
+        """Writes the remaining rows and closes the file. May be called again."""
         with self._c as c:
             if c.recorder is self._recorder:
                 call(lib.sap_recorder_close, _take(self._c, c))
@@ -41,7 +41,7 @@ class Recorder(Owner):
 
 
 def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int) -> Recorder:
-    """A file that holds the state as it is; steps write the other rows."""
+    """Creates a file with the current state as its first row; steps write the other rows."""
     name, every = file_name(path), count_of(every, "every", 1)
     with handle as c:
         if c.recorder is not None:
@@ -60,13 +60,13 @@ def begin(handle: OwningHandle, path: Union[str, "os.PathLike[str]"], every: int
 
 
 def _take(handle: OwningHandle, c: Any) -> Any:
-    """The recorder, which no step writes to from now on."""
+    """Detaches the recorder: later steps do not write to it."""
     _open.discard(handle)
     c.turn.recorder = ffi.NULL
     return handle.take("recorder")
 
 
-_open: "weakref.WeakSet[OwningHandle]" = weakref.WeakSet()  # recorders that the interpreter's end must close
+_open: "weakref.WeakSet[OwningHandle]" = weakref.WeakSet()  # recorders to close at the end of the interpreter
 
 
 @atexit.register
@@ -75,5 +75,5 @@ def _close_all() -> None:
         try:
             with handle as c:
                 call(lib.sap_recorder_close, _take(handle, c))
-        except Error as error:  # a thread is still at work, or what is left cannot be written
+        except Error as error:  # a thread is still working, or rows cannot be written
             warnings.warn(f"a recording was not closed: {error}", RuntimeWarning, stacklevel=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Models read from scenes: sizes, names, joints. They never change: nothing here takes a turn."""
+"""Models read from scenes: sizes, names, joints. Models are immutable: no locking here."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _COUNTS = {
     "keyframe": "keyframes", "mesh": "meshes", "equality": "equalities", "spring": "springs",
     "bushing": "bushings",
 }
-MEMORY = "/proc/self/fd/"  # where a scene is that no file holds
-_COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions and velocities; one each of other joints
+MEMORY = "/proc/self/fd/"  # path of a scene given as a string
+_COORDINATES = {"free": (7, 6), "ball": (4, 3)}  # positions, velocities; other joints have one each
 
 
 @dataclass(frozen=True)
 class Joint:
-    """Where a joint is: ``robot.q[robot.joint("knee").q]``.
+    """Slices of a joint: ``robot.q[robot.joint("knee").q]``.
 
     index: its id; type: "free" (p_WB [m] and quaternion), "ball" (quaternion), "hinge" [rad] or
     "slide" [m]; body: the id of what it moves; q, v: slices of the positions and velocities; lower,
@@ -43,7 +43,7 @@ class Joint:
 
 
 def _attribute(value: Any, name: str) -> str:
-    """A value as scenes write it."""
+    """Formats a value as scenes do."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -52,7 +52,7 @@ def _attribute(value: Any, name: str) -> str:
 
 
 def edit(options: Any, edits: Mapping[str, Any]) -> Any:
-    """Into sap_scene_options: what they point to."""
+    """Fills sap_scene_options; returns the objects that they point to."""
     if not isinstance(edits, Mapping):
         raise TypeError("edits must map paths to values, as in {'geom/ball/density': 500}")
     rows = [(c_string(path, "the path of an edit"), c_string(_attribute(value, str(path)), str(path)))
@@ -63,7 +63,7 @@ def edit(options: Any, edits: Mapping[str, Any]) -> Any:
 
 
 def _users_level() -> int:
-    """Of the line outside this package that led to the caller, as warnings count."""
+    """Returns the stack level of the first caller outside this package, for warnings."""
     level, frame = 2, sys._getframe(1).f_back
     while frame is not None and frame.f_globals.get("__name__", "").startswith("sapstep."):
         level, frame = level + 1, frame.f_back
@@ -71,7 +71,7 @@ def _users_level() -> int:
 
 
 def read_scene(path: Union[str, "os.PathLike[str]"], options: Any) -> Any:
-    """A sap_model; what the reader warns of is a warning of Python's."""
+    """Reads a sap_model; warnings of the reader become Python warnings."""
     messages: List[str] = []
     name = file_name(path)
 
@@ -101,7 +101,7 @@ def _element(kind: str) -> int:
 
 
 class Scene:
-    """What a simulation tells of its model."""
+    """Properties of a simulation's model."""
 
     _model: Any
     _sizes: Any
@@ -122,8 +122,8 @@ class Scene:
         return int(self._sizes.nu)
 
     def names(self, kind: str) -> List[str]:
-        """Names of all "body", "joint", "shape", "actuator", ... in the order of their ids; "" where
-        there is none."""
+        """Names of all "body", "joint", "shape", "actuator", ... in the order of their ids; "" for unnamed
+        ones."""
         element = _element(kind)
         return [self._name(element, i) for i in range(getattr(self._sizes, _COUNTS[kind]))]
 
@@ -131,7 +131,7 @@ class Scene:
         return str(ffi.string(lib.sap_model_get_name(self._model, element, index)).decode(errors="replace"))
 
     def find(self, kind: str, name: str) -> int:
-        """The id of a named element."""
+        """Returns the id of a named element."""
         index = lib.sap_model_find(self._model, _element(kind), c_string(name, f"the name of a {kind}"))
         if index < 0:
             known = ", ".join(n for n in self.names(kind) if n) or "none has a name"
@@ -142,7 +142,7 @@ class Scene:
         return self.find(kind, which) if isinstance(which, str) else integer(which, kind)
 
     def joint(self, which: Union[str, int]) -> Joint:
-        """Where a joint stands in q and v."""
+        """Returns the slices of a joint in q and v."""
         index = self._index("joint", which)
         joint, q, v = ffi.new("sap_joint_def*"), ffi.new("int32_t*"), ffi.new("int32_t*")
         call(lib.sap_model_get_joint, self._model, index, joint)

@@ -48,7 +48,7 @@ class StateOwner(Owner):
         """Creates c.stepper and the buffers of steps; called last by constructors."""
         threads = options.solver_options.threads > 1
         self._c.make("stepper", lib.sap_stepper_create, system, options, end=lib.sap_stepper_destroy, threads=threads)
-        self._state = state  # only numbers: reading them takes no turn
+        self._state = state  # only numbers: reading them needs no lock
         self._q = owned_view(state.q, state.nq, state)
         self._v = owned_view(state.v, state.nv, state)
         self._act = owned_view(state.act, state.na, state)
@@ -105,7 +105,7 @@ class StateOwner(Owner):
 
     @property
     def state(self) -> NDArray[np.float64]:
-        """All of the state as one vector [t, q, v, act] (1 + nq + nv + na), a copy; assign one to set
+        """The whole state as one vector [t, q, v, act] (1 + nq + nv + na), a copy; assign a vector to set
         it. :meth:`save` has the memory of the steps, too."""
         with self._c:
             return self._vector()
@@ -137,8 +137,8 @@ class StateOwner(Owner):
             self._dt = dt
 
     def step(self, count: int = 1) -> None:
-        """Makes `count` steps. A step that fails leaves the state as it was before it. Ctrl-C ends
-        the call between two steps."""
+        """Makes `count` steps. A step that fails leaves the state unchanged. Ctrl-C ends the call between
+        two steps."""
         wanted = count_of(count, "count")
         with self._c as c:
             lib.sap_python_begin(c.turns, 1, wanted)
@@ -155,7 +155,7 @@ class StateOwner(Owner):
         return f"<sapstep.{type(self).__name__} t={state.t:g} s, nq={state.nq}, nv={state.nv}>"
 
     def _instead(self) -> str:
-        return ": make an equal one there and load() what save() gives"
+        return ": create an equal one there and load() the result of save()"
 
     @property
     def report(self) -> StepReport:
@@ -183,7 +183,7 @@ class StateOwner(Owner):
             lib.sap_stepper_forget(c.stepper)
 
     def save(self) -> bytes:
-        """State and memory: after :meth:`load` the steps that follow are the same bit for bit."""
+        """Returns state and memory as bytes: after :meth:`load` the next steps are the same bit for bit."""
         with self._c as c:
             return self._save(c)
 
@@ -195,7 +195,7 @@ class StateOwner(Owner):
         return self._vector().tobytes() + bytes(ffi.buffer(memory))
 
     def load(self, saved: bytes) -> None:
-        """Goes back to a :meth:`save` of this or an equal simulation."""
+        """Restores a :meth:`save` of this or an equal simulation."""
         saved = bytes(memoryview(saved))
         head = 8 * (1 + self._q.size + self._v.size + self._act.size)
         if len(saved) < head:

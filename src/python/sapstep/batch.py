@@ -11,8 +11,8 @@ from ._handle import OwningHandle, Turns
 from ._library import Error, InputError, count_of, ffi, lib
 from ._stepper import StateOwner
 
-_MOST = 256  # threads of a team
-_idle: Dict[int, List[OwningHandle]] = {}  # teams that wait for work, by their number of threads
+_MOST = 256  # threads per team
+_idle: Dict[int, List[OwningHandle]] = {}  # idle teams by their number of threads
 
 
 def _members(simulations: Sequence[StateOwner]) -> List[StateOwner]:
@@ -26,7 +26,7 @@ def _members(simulations: Sequence[StateOwner]) -> List[StateOwner]:
 
 
 def _told(index: int, error: Error) -> Error:
-    """The same, and in which simulation."""
+    """Adds the index of the simulation to the message."""
     return type(error)(f"simulation {index}: {error}", error.status)
 
 

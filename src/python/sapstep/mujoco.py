@@ -36,7 +36,7 @@ if _built != mujoco.mj_versionString():
     raise ImportError(f"sapstep was built with MuJoCo {_built}, this is mujoco {mujoco.mj_versionString()}, whose "
                       f"structures are others: {_HOW}")
 
-# Arrays of mjData and the count of mjModel that their length must be.
+# Arrays of mjData and the member of mjModel with their length.
 _SIZES = {
     "qpos": "nq", "qvel": "nv", "act": "na", "ctrl": "nu", "xpos": "nbody", "geom_xpos": "ngeom",
     "site_xpos": "nsite", "ten_length": "ntendon", "sensordata": "nsensordata", "mocap_pos": "nmocap",
@@ -62,8 +62,8 @@ class Adapter(Owner):
         _check_type("model", model, mujoco.MjModel)
         self._model: Optional[Any] = model  # must outlive the adapter
         self._counts = {array: int(getattr(model, count)) for array, count in _SIZES.items()}
-        self._fitting: Any = None  # a weak reference to the last data that fit,
-        self._data: Any = None  # and where they are
+        self._fitting: Any = None  # weak reference to the last data that matched the model,
+        self._data: Any = None  # and their address
         made = ffi.new("sap_mj_options*", _lib.sap_mj_options_default())
         name = c_string(solver, "solver")
         made.solver, made.implicit, made.remember = name, bool(implicit), bool(remember)
@@ -89,7 +89,7 @@ class Adapter(Owner):
         return self._data
 
     def step(self, data: "mujoco.MjData", count: int = 1) -> None:
-        """`count` steps of the model's timestep, in place of mj_step; errors leave the state as it was.
+        """`count` steps of the model's timestep, in place of mj_step; errors leave the state unchanged.
         Ctrl-C ends the call between two steps."""
         count = count_of(count, "count")
         with self._c as c:
@@ -101,20 +101,20 @@ class Adapter(Owner):
                 count -= c.made[0]
 
     def forward(self, data: "mujoco.MjData") -> None:
-        """Forces, accelerations and sensors, in place of mj_forward."""
+        """Computes forces, accelerations and sensors, in place of mj_forward."""
         with self._c as c:
             address, c.reported = self._address(data), False
             call(_lib.sap_mj_forward, c.adapter, address, c.report)
             c.reported = True
 
     def set_geom(self, geom: int, stiffness: float, relaxation_time: float) -> None:
-        """Contact stiffness [N/m] and relaxation time [s] of a geom; -1: of all."""
+        """Sets contact stiffness [N/m] and relaxation time [s] of a geom; -1: all geoms."""
         index, k, tau = integer(geom, "geom"), number(stiffness, "stiffness"), number(relaxation_time, "relaxation_time")
         with self._c as c:
             call(_lib.sap_mj_set_geom, c.adapter, index, k, tau)
 
     def clear(self) -> None:
-        """Forgets the steps before: the next depends on the data alone, bit for bit."""
+        """Forgets the steps made: the next one depends on the data alone, bit for bit."""
         with self._c as c:
             _lib.sap_mj_clear(c.adapter)
 
@@ -123,7 +123,7 @@ class Adapter(Owner):
 
     @property
     def report(self) -> Dict[str, Any]:
-        """Of the last step: contacts, rows, penetration [m], slip [m/s], iterations, whether they
+        """Report of the last step: contacts, rows, penetration [m], slip [m/s], iterations, whether they
         converged, momentum_error [-], times [s]."""
         names = ("velocities", "trees", "blocks", "rows", "contacts", "penetration", "slip",
                  "time_position", "time_assembly", "time_solver", "time_total")
@@ -144,7 +144,7 @@ _KEYWORDS = keywords(Adapter.__init__, "self", "model")
 
 
 class _Adapters(threading.local):
-    """Of one thread: its data may be stepped while others step theirs."""
+    """Adapters of one thread, so that threads step different data in parallel."""
 
     def __init__(self) -> None:
         self.of: "weakref.WeakKeyDictionary[Any, Adapter]" = weakref.WeakKeyDictionary()

@@ -18,7 +18,7 @@ _SETS = ("friction-cone", "nonnegative", "box", "free")
 
 @dataclass
 class Solution:
-    """What a solver found; not converging is not an error.
+    """Result of a solver; failing to converge is not an error.
 
     v: velocities (nv) [m/s, rad/s]; gamma: impulses, block by block (nrows) [N s, N m s]; vc: J v
     (nrows); impulse: J' gamma (nv) [N s, N m s]; cost: l(v) [J]; outcome: "converged",
@@ -38,7 +38,7 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        """Whether the solver met its tolerance, or what double precision can give."""
+        """True if the solver met its tolerance, or the limit of double precision."""
         return self.outcome in ("converged", "converged_to_roundoff")
 
 
@@ -46,7 +46,7 @@ Residuals = Dict[str, float]
 
 
 def solvers() -> List[Dict[str, str]]:
-    """The contact solvers: name, model, reference, principles kept, blocks accepted."""
+    """Lists the contact solvers: name, model, reference, physical laws satisfied, blocks accepted."""
     rows = []
     for i in range(lib.sap_solver_count()):
         info = lib.sap_solver_get_info(i)
@@ -56,7 +56,7 @@ def solvers() -> List[Dict[str, str]]:
 
 
 def tree_counts(sizes: Sequence[int]) -> List[int]:
-    """Velocities of each tree."""
+    """Checks the velocity counts of trees."""
     if not isinstance(sizes, Iterable):
         raise TypeError(f"tree_sizes = {sizes!r} must be a list")
     return [integer(n, f"size of tree {i}") for i, n in enumerate(sizes)]
@@ -92,8 +92,8 @@ class _Rows:
 
 
 class ProblemView(Owner):
-    """A problem that blocks are added to; its trees and time step are given. One that a
-    :class:`System` was handed is over when ``constraints`` returns."""
+    """A problem with given trees and time step, to which blocks are added. The one passed to
+    :meth:`System.constraints` becomes invalid when that returns."""
 
     def __init__(self, handle: Handle, sizes: Sequence[int]) -> None:
         self._c = handle
@@ -165,7 +165,7 @@ class ProblemView(Owner):
 
         jacobians: J (rows, tree size) by tree, dg/dt = J v; g: errors, or distances to the limit,
         at the start of the step (rows) [m, rad]; stiffness [N/m, N m/rad]: infinite is rigid;
-        relaxation_time [s]; unilateral: g >= 0 is wanted instead of g = 0.
+        relaxation_time [s]; unilateral: g >= 0 instead of g = 0.
         """
         g = array(g, (-1,), "g")
         rows = _Rows(jacobians, len(g), self._sizes)
@@ -234,8 +234,8 @@ class Problem(ProblemView):
             c.solvers = {}
 
     def set_momentum(self, A: ArrayLike, tree: int = 0, other: Optional[int] = None) -> None:
-        """A's block of a tree (SPD, n x n, of which the lower triangle counts), or the coupling block of
-        two trees (n_a x n_b)."""
+        """Sets the block of A of a tree (SPD, n x n, lower triangle), or the coupling block of two trees
+        (n_a x n_b)."""
         other = tree if other is None else other
         for t in (tree, other):
             _check_tree(t, self._sizes)
@@ -244,19 +244,19 @@ class Problem(ProblemView):
             call(lib.sap_problem_set_momentum_block, c.problem, tree, other, pointer(block), len(block))
 
     def set_v_star(self, v_star: ArrayLike) -> None:
-        """The free-motion velocities (nv)."""
+        """Sets the free-motion velocities (nv)."""
         values = array(v_star, (self.nv,), "v_star")
         with self._c as c:
             call(lib.sap_problem_set_v_star, c.problem, pointer(values))
 
     def set_v_guess(self, v_guess: ArrayLike) -> None:
-        """Where the solver starts (nv); v* unless set."""
+        """Sets the initial guess of the solver (nv); v* by default."""
         values = array(v_guess, (self.nv,), "v_guess")
         with self._c as c:
             call(lib.sap_problem_set_v_guess, c.problem, pointer(values))
 
     def solve(self, solver: str = "sap", **options: Any) -> Solution:
-        """Solves; options are the fields of sap_solver_options, e.g. relative_tolerance=1e-9."""
+        """Solves the problem; options are the fields of sap_solver_options, e.g. relative_tolerance=1e-9."""
         values = ffi.new("sap_solver_options*", lib.sap_solver_options_default())
         set_options(values, options)
         name = c_string(solver, "solver")
@@ -283,7 +283,7 @@ class Problem(ProblemView):
         )
 
     def residuals(self, v: ArrayLike, gamma: ArrayLike) -> Residuals:
-        """What the one judge says of (v, gamma): natural maps, complementarity, momentum, ..."""
+        """Computes the residuals of (v, gamma): natural maps, complementarity, momentum, ..."""
         v = array(v, (self.nv,), "v")
         gamma = array(gamma, (self.nrows,), "gamma")
         out = ffi.new("sap_residual*")

@@ -13,21 +13,21 @@ from ._library import Error, InputError
 
 
 def path() -> Path:
-    """Where the program is."""
+    """Returns the path of the program."""
     return Path(os.environ.get("SAPSTEP_PROGRAM", Path(__file__).parent / "bin" / "sapstep"))
 
 
 def run(*arguments: Union[str, "os.PathLike[str]"], check: bool = True) -> "subprocess.CompletedProcess[str]":
-    """Runs it and returns what it printed (``stdout``, ``stderr``, ``returncode``). An exit code that is
-    not 0 is raised as an error with what was printed on stderr, unless ``check`` is False."""
+    """Runs the program and returns ``stdout``, ``stderr`` and ``returncode``. Raises an error with the
+    text of stderr if the exit code is not 0, unless ``check`` is False."""
     command = [str(path()), *(os.fspath(argument) for argument in arguments)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", errors="replace")
     if check and done.returncode != 0:
-        kind = InputError if done.returncode in (2, 3) else Error  # of usage, of a file
+        kind = InputError if done.returncode in (2, 3) else Error  # usage, input file
         raise kind(done.stderr.strip() or done.stdout.strip(), f"exit code {done.returncode}")
     return done
 
 
 def main() -> NoReturn:
-    """The console script: it becomes the program."""
+    """Console script: replaces this process by the program."""
     os.execv(path(), [str(path()), *sys.argv[1:]])

@@ -31,9 +31,9 @@ CONTACT = np.dtype(
         ("gamma", np.float64, 6),
     ]
 )
-_NORMAL = ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double")  # its third column
+_NORMAL = ffi.offsetof("sap_contact", "R_WC") + 6 * ffi.sizeof("double")  # third column
 _FIELDS = CONTACT.names or ()
-_C_CONTACT: "np.dtype[np.void]" = np.dtype({  # the same fields where C has them
+_C_CONTACT: "np.dtype[np.void]" = np.dtype({  # the fields at their offsets in C
     "names": list(_FIELDS),
     "formats": [CONTACT[name] for name in _FIELDS],
     "offsets": [_NORMAL if name == "normal" else ffi.offsetof("sap_contact", name) for name in _FIELDS],
@@ -81,7 +81,7 @@ class Simulation(Scene, StateOwner):
         if floor is not None:
             assign(reading, "floor", floor)
         _kept = edit(reading, edits or {})
-        self._model = read_scene(path, reading)  # never changes: reading it takes no turn
+        self._model = read_scene(path, reading)  # immutable: reading it needs no lock
         scene = lib.sap_model_get_options(self._model)
         options.setdefault("sigma", scene.regularization.sigma)
         options.setdefault("beta", scene.regularization.beta)
@@ -93,8 +93,8 @@ class Simulation(Scene, StateOwner):
 
     @classmethod
     def from_string(cls: Type[_Simulation], text: str, *arguments: Any, **keywords: Any) -> _Simulation:
-        """Of MJCF or URDF in a string; files that it names are looked for by their full paths. What else
-        is given is handed on."""
+        """Creates a simulation from MJCF or URDF in a string; file names in it must be full paths. Other
+        arguments are those of the constructor."""
         if not isinstance(text, str):
             raise TypeError(f"text must be a str, not {type(text).__name__}")
         with open(os.memfd_create("scene"), "w", encoding="utf-8") as file:
@@ -103,7 +103,7 @@ class Simulation(Scene, StateOwner):
             return cls(f"{MEMORY}{file.fileno()}", *arguments, **keywords)
 
     def _assemble(self) -> None:
-        """The C objects and the default state, from model and options."""
+        """Creates the C objects and the default state from model and options."""
         self._sizes = lib.sap_model_get_sizes(self._model)
         self._control = np.zeros(self._sizes.nu)
         self._c = OwningHandle(type(self).__name__)
@@ -115,13 +115,13 @@ class Simulation(Scene, StateOwner):
             system = lib.sap_multibody_system(c.multibody)
         self._begin(system, self._options[0], state)
         with self._c as c:
-            c.control = self._control  # as long as steps read it
+            c.control = self._control  # keeps it alive
             c.turn.multibody = c.multibody
             c.turn.control = pointer(self._control) if self.nu > 0 else ffi.NULL
 
     def copy(self: _Simulation) -> _Simulation:
-        """Another one of the same model, options, state, controls, forces from outside and memory:
-        its steps are the same bit for bit. It does not record."""
+        """Returns a copy with the same model, options, state, controls, applied forces and memory: its
+        steps are the same bit for bit. The copy does not record."""
         twin = object.__new__(type(self))
         twin.__dict__.update(self.__dict__)
         with self._c as c:
@@ -144,8 +144,8 @@ class Simulation(Scene, StateOwner):
         return self.copy()
 
     def reset(self, keyframe: Union[str, int, None] = None) -> None:
-        """Back to the default pose, or to a keyframe with its controls; memory is forgotten. Forces
-        from outside stay."""
+        """Returns to the default pose, or to a keyframe with its controls, and forgets the memory. Applied
+        forces stay."""
         state = ffi.gc(ffi.new("sap_state*"), lib.sap_state_clear)
         control = np.zeros(self.nu)
         if keyframe is None:
@@ -161,7 +161,7 @@ class Simulation(Scene, StateOwner):
 
     @property
     def control(self) -> NDArray[np.float64]:
-        """Controls (nu), a view: the next steps take what is in it then."""
+        """Controls (nu), a view; the next steps use its values."""
         return self._control
 
     @control.setter
@@ -173,7 +173,7 @@ class Simulation(Scene, StateOwner):
             self._control[:] = control
 
     def apply(self, forces: Optional[ArrayLike]) -> None:
-        """Generalized forces from outside (nv) [N, N m], held until set anew; None: none."""
+        """Sets applied generalized forces (nv) [N, N m], constant until set again; None: none."""
         tau = None if forces is None else array(forces, (self.nv,), "forces").copy()
         with self._c as c:
             call(lib.sap_multibody_set_applied_forces, c.multibody, ffi.NULL if tau is None else pointer(tau))
@@ -181,8 +181,8 @@ class Simulation(Scene, StateOwner):
 
     def push(self, body: Union[str, int], force: ArrayLike = (0, 0, 0), moment: ArrayLike = (0, 0, 0),
              point: ArrayLike = (0, 0, 0)) -> None:
-        """A force (3) [N] at a point (3) of a body [m, body axes] and a moment (3) [N m], in world axes,
-        held until set anew; one of each per body, none at first."""
+        """Sets a force (3) [N] at a point (3) of a body [m, body axes] and a moment (3) [N m], in world
+        axes, constant until set again; one of each per body."""
         index = self._index("body", body)
         given = ((force, "force"), (moment, "moment"), (point, "point"))
         F, M, p = (array(values, (3,), name).copy() for values, name in given)
@@ -191,7 +191,7 @@ class Simulation(Scene, StateOwner):
             c.pushes[index] = (F, M, p)
 
     def pose(self, body: Union[str, int]) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Position p_WB (3) [m] and quaternion w, x, y, z (4) of a body."""
+        """Returns position p_WB (3) [m] and quaternion w, x, y, z (4) of a body."""
         index = self._index("body", body)
         p, quaternion = np.empty(3), np.empty(4)
         with self._c as c:
@@ -199,7 +199,7 @@ class Simulation(Scene, StateOwner):
         return p, quaternion
 
     def jacobian(self, body: Union[str, int], point: ArrayLike = (0, 0, 0)) -> NDArray[np.float64]:
-        """Jacobian (6, nv) of a point of a body [m, body axes]: J v = [omega; velocity] in the world."""
+        """Returns the Jacobian (6, nv) of a point of a body [m, body axes]: J v = [omega; velocity] in the world."""
         index = self._index("body", body)
         p = array(point, (3,), "point")
         J = np.zeros((6, self.nv), order="F")
@@ -208,7 +208,7 @@ class Simulation(Scene, StateOwner):
         return J
 
     def diagnose(self) -> Dict[str, Any]:
-        """Energies [J], mass [kg], centre of mass [m] and momenta of the state."""
+        """Returns energies [J], mass [kg], centre of mass [m] and momenta of the state."""
         out = ffi.new("sap_diagnostics*")
         with self._c as c:
             call(lib.sap_multibody_diagnose, c.multibody, c.state, out)
@@ -255,8 +255,8 @@ class Simulation(Scene, StateOwner):
         return self._of_step(lib.sap_multibody_actuator_forces, self.nu)
 
     def joint_reaction(self, joint: Union[str, int]) -> Tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Force (3) [N] and moment (3) [N m] about its anchor that a joint transmitted to the body that
-        it moves in the last step, its actuators, springs and friction included, in world axes."""
+        """Returns the force (3) [N] and the moment (3) [N m] about its anchor that a joint, its actuators,
+        springs and friction transmitted to the body that it moves in the last step, in world axes."""
         index = self._index("joint", joint)
         both = self._of_step(lambda multibody, report, out, error: lib.sap_multibody_joint_reaction(
             multibody, report, self._state, index, out, out + 3, error), 6)
@@ -267,7 +267,7 @@ class Simulation(Scene, StateOwner):
         return self._of_step(lib.sap_multibody_accelerations, self.nv, self._state.v)
 
     def record(self, path: Union[str, "os.PathLike[str]"], every: int = 1) -> Recorder:
-        """Records the state as it is and every `every`-th step from now on, as HDF5, for the program's
+        """Records the current state and every `every`-th step from now on, as HDF5, for the program's
         plot, export and view; ends with the block or by ``close``::
 
             with robot.record("run.h5"):
@@ -277,13 +277,13 @@ class Simulation(Scene, StateOwner):
         return _recording.begin(self._c, path, every)
 
     def write_checkpoint(self, path: Union[str, "os.PathLike[str]"], steps: int = 0) -> None:
-        """A file from which :meth:`read_checkpoint`, or the program's --resume, goes on."""
+        """Writes a file from which :meth:`read_checkpoint`, or the program's --resume, continues."""
         name, made = file_name(path), count_of(steps, "steps")
         with self._c as c:
             call(lib.sap_checkpoint_write, name, c.stepper, c.state, made)
 
     def read_checkpoint(self, path: Union[str, "os.PathLike[str]"]) -> int:
-        """Goes on from a checkpoint; the steps made until then."""
+        """Continues from a checkpoint; returns the number of steps made before it."""
         name = file_name(path)
         steps = ffi.new("int64_t*")
         with self._c as c:

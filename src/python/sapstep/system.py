@@ -43,14 +43,14 @@ class Step:
 
     @property
     def displacement(self) -> NDArray[np.float64]:
-        """The way to the expected theta point (nv): q^theta = integrate(q0, displacement, 1)."""
+        """Way to the expected theta point (nv): q^theta = integrate(q0, displacement, 1)."""
         way = np.empty(len(self.v0))
         call(lib.sap_step_displacement, self._c, len(way), pointer(way))
         return way
 
     def contact_is_within(self, phi0: float, vn0: float) -> bool:
-        """True if a contact of gap phi0 and normal velocity vn0 at the start is to be evaluated at the
-        theta point, for second order; else evaluate it at q0."""
+        """Returns True if a contact of gap phi0 and normal velocity vn0 at the start is to be evaluated at
+        the theta point, for second order; else evaluate it at q0."""
         return bool(lib.sap_step_contact_is_within(self._c, number(phi0, "phi0"), number(vn0, "vn0")))
 
     def contact_changes(
@@ -64,7 +64,7 @@ class Step:
         velocity_theta: ArrayLike,
         normal_displacement: float,
     ) -> Dict[str, Any]:
-        """velocity_change and gap_change of a contact evaluated at the theta point, for add_contact.
+        """Returns velocity_change and gap_change of a contact at the theta point, for add_contact.
 
         phi0, phi_theta: gaps at q0 and q^theta [m]; normal0 (3): n at q0; frame_theta (3, 3): columns
         t1, t2, n at q^theta; velocity0 (3): J v_guess at q0 in world axes [m/s]; velocity_theta (3):
@@ -94,7 +94,7 @@ def _make_step(c: Any, nq: int, nv: int) -> Step:
 
 
 class System:
-    """Derive from this and answer. One tree unless ``tree_sizes`` says otherwise.
+    """Base of your own dynamics: derive from it and define its methods. One tree by default.
 
     M(q) dv/dt = k1 + k2 + J' gamma; k1: springs, dampers, servos, treated implicitly by their
     stiffness and damping; k2: the rest.
@@ -102,25 +102,25 @@ class System:
 
     #: velocities of each kinematic tree
     tree_sizes: Sequence[int] = (1,)
-    #: positions; None: as many as velocities
+    #: number of positions; None: that of the velocities
     nq: Optional[int] = None
 
     def mass_matrix(self, q: NDArray[np.float64]) -> Union[ArrayLike, List[ArrayLike]]:
-        """M(q): one matrix (n, n), or a list with one for each tree; their lower triangles count."""
+        """Returns M(q): one matrix (n, n), or a list with one for each tree; lower triangles are read."""
         raise NotImplementedError(f"{type(self).__name__} must define mass_matrix(self, q)")
 
     def forces(self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]) -> Tuple[ArrayLike, ArrayLike]:
-        """(k1, k2), generalized forces (nv) each [N, N m]."""
+        """Returns (k1, k2), generalized forces (nv) each [N, N m]."""
         raise NotImplementedError(f"{type(self).__name__} must define forces(self, t, q, v)")
 
     def stiffness_damping(
         self, t: float, q: NDArray[np.float64], v: NDArray[np.float64]
     ) -> Optional[Tuple[Any, Any]]:
-        """(K, D) with K = -dk1/dq N, D = -dk1/dv, positive semidefinite, as ``mass_matrix``; None: zero."""
+        """Returns (K, D), K = -dk1/dq N, D = -dk1/dv, positive semidefinite, as ``mass_matrix``; None: zero."""
         return None
 
     def integrate(self, q: NDArray[np.float64], v: NDArray[np.float64], dt: float) -> ArrayLike:
-        """q (+) dt v (nq); q + dt v unless overridden."""
+        """Returns q (+) dt v (nq); q + dt v unless overridden."""
         if len(q) != len(v):
             raise NotImplementedError(f"{type(self).__name__} must define integrate(self, q, v, dt), for nq is not nv")
         return q + dt * v
@@ -138,7 +138,7 @@ def _pair(values: Any, name: str) -> Tuple[Any, Any]:
 
 
 class Stepper(StateOwner):
-    """Steps a :class:`System` from (q, v). Keywords as those of :class:`sapstep.Simulation`."""
+    """Steps a :class:`System` from (q, v). Keywords are those of :class:`sapstep.Simulation`."""
 
     def __init__(
         self,
@@ -172,7 +172,7 @@ class Stepper(StateOwner):
             try:
                 raise pending
             finally:
-                del pending  # else its traceback would keep itself, and all that was stepped
+                del pending  # otherwise its traceback would keep itself and the stepper alive
         super()._check(turn)
 
     def _fill(self, matrix: Any, values: Any, name: str) -> None:
@@ -187,7 +187,7 @@ class Stepper(StateOwner):
         user = self._user
 
         def keep(_: Any, error: Optional[BaseException], __: Any) -> None:
-            self._pending = error  # the C library must not see it, step() raises it
+            self._pending = error  # exceptions must not pass through C: step() raises it
 
         def mass_matrix(_: Any, q: Any, M: Any) -> int:
             self._fill(M, user.mass_matrix(view(q, nq).copy()), "mass_matrix")
@@ -218,14 +218,14 @@ class Stepper(StateOwner):
             try:
                 user.constraints(_make_step(step, nq, nv), added)
             finally:
-                handle.close()  # the problem is the stepper's again
+                handle.close()  # the problem belongs to the stepper
             return 0
 
         functions = {"mass_matrix": mass_matrix, "forces": forces, "integrate_positions": integrate,
                      "stiffness_damping": stiffness_damping, "constraints": constraints}
         fields = dict(ffi.typeof("sap_system").fields)
         table = ffi.new("sap_system*")
-        # What fails answers 1, wherever it fails: cffi catches what Ctrl-C raises on the way, too.
+        # A callback that fails returns 1; cffi also catches a KeyboardInterrupt.
         self._callbacks = {
             name: ffi.callback(fields[name].type, function, error=1, onerror=keep)
             for name, function in functions.items()

@@ -29,7 +29,7 @@ VIEW = {
     "add_compliant": lambda o: o.add_compliant(EYE, np.zeros(3)),
     "add_block": lambda o: o.add_block("free", EYE, np.ones(3), np.zeros(3)),
 }
-# What is public of a class: how to call it, and what takes no turn.
+# Public members of a class: how to call them, and which need no lock.
 PUBLIC = {
     "Simulation": ({
         **STATE, "copy": lambda o: o.copy(), "__copy__": copy.copy, "__deepcopy__": copy.deepcopy,
