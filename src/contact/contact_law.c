@@ -331,17 +331,6 @@ sap_status sap_law_row(const sap_law_settings* s, const sap_compliant_row* row, 
   return SAP_STATUS_OK;
 }
 
-// 5. Rigid bilateral row of a compliant scheme.
-void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R, double* v_hat) {
-  double back = -row->g0 / (dt + row->relaxation_time), share = 0.0;
-  if (row->recovery_speed > 0.0) {
-    share = fmin(fabs(back) / row->recovery_speed, 1.0);
-    back = fmin(fmax(back, -row->recovery_speed), row->recovery_speed);
-  }
-  *R = fmax(SAP_RIGID_ROW, SAP_GIVING_ROW * share * share) * row->w;
-  *v_hat = back - row->curvature / dt;
-}
-
 // 6. Servo.
 void sap_law_servo_row(const sap_law_settings* s, const sap_law_servo* servo, double* R,
                        double* v_hat) {

@@ -3,6 +3,8 @@
 #ifndef SAP_CONTACT_CONTACT_LAW_H
 #define SAP_CONTACT_CONTACT_LAW_H
 
+#include <math.h>
+
 #include <sapstep/problem.h>
 
 #include "contact/cone.h"
@@ -63,8 +65,17 @@ bool sap_law_theta_row(const sap_law_settings* settings, const sap_compliant_row
 // The same at the recovery speed, as soft as MuJoCo's constraints are.
 #define SAP_GIVING_ROW 0.1
 
-// Computes the law of a rigid bilateral row.
-void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R, double* v_hat);
+// Computes the law of a rigid bilateral row. Inline: the MuJoCo adapter is a library of its own.
+static inline void sap_law_rigid_row(const sap_compliant_row* row, double dt, double* R,
+                                     double* v_hat) {
+  double back = -row->g0 / (dt + row->relaxation_time), share = 0.0;
+  if (row->recovery_speed > 0.0) {
+    share = fmin(fabs(back) / row->recovery_speed, 1.0);
+    back = fmin(fmax(back, -row->recovery_speed), row->recovery_speed);
+  }
+  *R = fmax(SAP_RIGID_ROW, SAP_GIVING_ROW * share * share) * row->w;
+  *v_hat = back - row->curvature / dt;
+}
 
 // A servo: force = offset - kp l - kd dl/dt of a length l, between bounds.
 typedef struct sap_law_servo {
