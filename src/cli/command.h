@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a command of the program is, and what all commands share. Results go to standard output,
-// messages to standard error.
+// Commands of the program, and the messages they share. Results go to standard output, messages to
+// standard error.
 #ifndef SAP_CLI_COMMAND_H
 #define SAP_CLI_COMMAND_H
 
 #include <sapstep/base.h>
 
 #include "core/error.h"
+#include "core/options.h"
 
 // Exit codes of the program.
 enum {
@@ -17,13 +18,30 @@ enum {
   CLI_INTERNAL = 4,     // out of memory, a fault of the program
 };
 
+typedef enum cli_kind {
+  CLI_FLAG,      // bool, set by an option without argument
+  CLI_TEXT,      // const char*
+  CLI_PATH,      // const char*, not empty
+  CLI_REAL,      // double, low to high
+  CLI_POSITIVE,  // the same without low itself
+  CLI_INTEGER,   // int32_t, low to high
+  CLI_WORD,      // an enum: the index in `words`
+  CLI_SOLVER,    // const char*, a name that 'sapstep solvers' lists
+  CLI_CALL,      // `take` stores it
+} cli_kind;
+
 // One option; help and parser are made from the same list.
 typedef struct cli_option {
   const char* name;      // without the dashes
-  const char* argument;  // its name in the help, NULL: the option takes none; FILE, FILE.svg and
-                         // FILE.csv are kept from being written over inputs, see cli/path.h
-  int id;                // > 0, what cli_parse_next returns
-  const char* help;      // lines after the first are separated by '\n'
+  const char* argument;  // its name in the help, NULL: the option takes none. FILE, FILE.svg and
+                         // FILE.csv are never written over inputs, see cli/files.h
+  const char* help;      // lines after the first are separated by '\n'; "[unit]" of a number
+  cli_kind kind;
+  size_t offset;  // in the command's struct of options [bytes]
+  double low, high;
+  const char* const* words;  // ended by NULL
+  // Returns NULL if the text is taken, else what it must be, or ": reason".
+  const char* (*take)(void* options, const char* text);
 } cli_option;
 
 typedef struct cli_command cli_command;
@@ -34,7 +52,13 @@ struct cli_command {
   const char* description;    // a paragraph, lines separated by '\n'
   const char* examples;       // lines
   const cli_option* options;  // ended by a name NULL
-  bool solver_options;        // takes an option for each of SAP_SOLVER_OPTIONS
+  // Options of a struct of the library, inside the command's struct at `table_offset`. An option of
+  // `options` hides the one of the same name.
+  sap_option_table (*table)(void);  // NULL: none
+  size_t table_offset;
+  double (*table_default)(const sap_option* option);
+  const char* const*
+      hidden;  // names with dashes that this command lacks, ended by NULL; NULL: none
   int (*run)(const cli_command* command, int argc, char** argv);  // argv[0]: the command's name
 };
 
@@ -53,21 +77,21 @@ extern const cli_command cli_command_solvers;
 extern const cli_command cli_command_sweep;
 extern const cli_command cli_command_view;
 
-// "sapstep: message" on standard error.
+// Prints "sapstep: message" to standard error.
 void cli_message(const char* format, ...) SAP_PRINTF(1, 2);
-// The same of a command, "sapstep run: message", and a hint at its help; returns CLI_USAGE.
+// Prints "sapstep run: message" and a hint at the help; returns CLI_USAGE.
 int cli_usage_error(const cli_command* command, const char* format, ...) SAP_PRINTF(2, 3);
-// The exit code that a status stands for.
+// Returns the exit code of a status.
 int cli_exit_code(sap_status status);
 // Prints the error's message and returns the exit code of its status.
 int cli_report(const sap_error* error);
 // Fails with MEMORY, "out of memory".
 sap_status cli_no_memory(sap_error* error);
-// Says so, and returns the exit code.
+// Prints "out of memory" and returns the exit code.
 int cli_out_of_memory(void);
-// Flushes standard output: CLI_FILE and a message when something could not be written.
+// Flushes standard output; CLI_FILE and a message if something could not be written.
 int cli_flush(void);
-// The candidate that `word` is most likely a misspelling of; NULL: none is near.
+// Returns the candidate closest to `word`; NULL: none is close.
 const char* cli_suggest(const char* word, const char* const* candidates, int count);
 
 #endif

@@ -130,8 +130,8 @@ static double named(parser* p) {
     }
   }
   return fail(p,
-              "it has an unknown name (known: t, pi, sin, cos, tan, exp, log, sqrt, abs, sinh, "
-              "cosh, tanh, asin, step, mod, cd)");
+              "unknown name; available: t, pi, sin, cos, tan, exp, log, sqrt, abs, sinh, "
+              "cosh, tanh, asin, step, mod, cd");
 }
 
 static double atom(parser* p) {
@@ -147,7 +147,7 @@ static double atom(parser* p) {
   char* end;
   const double value = strtod(p->next, &end);
   if (end == p->next) {
-    return fail(p, "it has a malformed number");
+    return fail(p, "malformed number");
   }
   p->next = end;
   return value;
@@ -155,7 +155,7 @@ static double atom(parser* p) {
 
 static double signed_power(parser* p) {
   if (p->error != NULL || ++p->depth > DEPTH_MAX) {
-    return fail(p, "it is nested too deeply");
+    return fail(p, "nested too deeply");
   }
   double value;
   if (take(p, '-')) {
@@ -203,7 +203,7 @@ double expression_value(const char* text, double t, const char** error) {
   const double value = sum(&p);
   skip(&p);
   if (p.error == NULL && *p.next != '\0') {
-    (void)fail(&p, "something stands behind its end");
+    (void)fail(&p, "trailing characters after the expression");
   }
   *error = p.error;
   return p.error == NULL ? value : (double)NAN;

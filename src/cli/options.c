@@ -1,83 +1,308 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "cli/options.h"
 
+#include <errno.h>
+#include <getopt.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-// getopt's values: ids of a command come first, then these.
-enum { ID_HELP = 10000, ID_SOLVER = 20000 };
+#include "solvers/solver_options.h"
 
-static void add(cli_parser* parser, const char* name, bool argument, int id) {
+// --- values ---
+
+const char cli_solver_allowed[] = "a solver of 'sapstep solvers'";
+const char cli_scheme_allowed[] = "explicit-euler, symplectic-euler, implicit-euler or midpoint";
+const char* const cli_formats[] = {"table", "json", "csv", NULL};
+const char* const cli_formats_without_csv[] = {"table", "json", NULL};
+
+bool cli_read_real(const char* text, double* out) {
+  if (text[0] == '\0' || strspn(text, "0123456789+-.eE") != strlen(text)) {
+    return false;
+  }
+  char* end = NULL;
+  const double value = strtod(text, &end);
+  if (*end != '\0' || !isfinite(value)) {
+    return false;
+  }
+  *out = value;
+  return true;
+}
+
+bool cli_read_integer(const char* text, int32_t* out) {
+  if (text[0] == '\0' || strspn(text, "0123456789+-") != strlen(text)) {
+    return false;
+  }
+  errno = 0;
+  char* end = NULL;
+  const long value = strtol(text, &end, 10);
+  if (*end != '\0' || errno != 0 || value < INT32_MIN || value > INT32_MAX) {
+    return false;
+  }
+  *out = (int32_t)value;
+  return true;
+}
+
+int cli_read_choice(const char* text, const char* const* choices) {
+  for (int i = 0; choices[i] != NULL; ++i) {
+    if (strcmp(text, choices[i]) == 0) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+bool cli_read_scheme(const char* text, sap_scheme* out) {
+  for (int i = 0; i < (int)SAP_SCHEME_COUNT; ++i) {
+    if (strcmp(text, sap_scheme_text((sap_scheme)i)) == 0) {
+      *out = (sap_scheme)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+const char* cli_near_solver(const char* text) {
+  enum { NAMES = 64, WORD_SIZE = 64 };
+  const char* names[NAMES];
+  int count = 0;
+  for (; count < sap_solver_count() && count < NAMES; ++count) {
+    names[count] = sap_solver_get_info(count)->name;
+  }
+  for (const char* at = text; *at != '\0'; at += *at == ',' ? 1 : 0) {
+    char word[WORD_SIZE];
+    (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(at, ",:"), at);
+    if (sap_solver_find(word) == NULL) {
+      return cli_suggest(word, names, count);
+    }
+    at += strcspn(at, ",");
+  }
+  return NULL;
+}
+
+int64_t cli_step_count(double duration, double dt) {
+  static const double most = 9007199254740992.0;
+  return (int64_t)fmin(ceil(duration / dt * (1.0 - 1e-12)), most);
+}
+
+// --- options of the library ---
+
+#define SAP_X(name, text) text,
+static const char* const stage_words[] = {SAP_STAGE_LIST(SAP_X)};
+static const char* const law_words[] = {SAP_LAW_LIST(SAP_X)};
+static const char* const model_words[] = {"material", SAP_CONTACT_MODEL_LIST(SAP_X)};
+#undef SAP_X
+
+#define SAP_OPTION_KIND_stage SAP_OPTION_WORD
+#define SAP_OPTION_KIND_law SAP_OPTION_WORD
+#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
+#define SAP_OPTION_WORDS_stage stage_words
+#define SAP_OPTION_WORDS_law law_words
+#define SAP_OPTION_WORDS_contact_model model_words
+
+sap_option_table cli_solver_table(void) {
+  static const sap_option OPTIONS[] = {
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_solver_options, name, type, name, value, low, high, meaning)
+      SAP_SOLVER_OPTIONS(SAP_X)
+#undef SAP_X
+  };
+  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
+}
+
+sap_option_table cli_stepper_table(void) {
+  static const sap_option OPTIONS[] = {
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_stepper_options, name, type, name, value, low, high, meaning)
+      SAP_STEPPER_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_stepper_options, regularization.name, type, name, value, low, high, meaning)
+          SAP_REGULARIZATION_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_stepper_options, solver_options.name, type, name, value, low, high, meaning)
+              SAP_SOLVER_OPTIONS(SAP_X)
+#undef SAP_X
+  };
+  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
+}
+
+double cli_solver_default(const sap_option* option) {
+  const sap_solver_options defaults = sap_solver_options_default();
+  return sap_option_get(option, &defaults);
+}
+
+double cli_stepper_default(const sap_option* option) {
+  const sap_stepper_options defaults = sap_stepper_options_default();
+  return sap_option_get(option, &defaults);
+}
+
+static bool read_boolean(const char* text, double* out) {
+  static const char* const words[] = {"off", "on", "no", "yes", "false", "true", "0", "1", NULL};
+  const int index = cli_read_choice(text, words);
+  *out = index % 2;
+  return index >= 0;
+}
+
+static bool read_option(const sap_option* o, const char* text, double* out) {
+  int32_t integer = 0;
+  switch (o->kind) {
+    case SAP_OPTION_BOOLEAN:
+      return read_boolean(text, out);
+    case SAP_OPTION_INTEGER: {
+      const bool read = cli_read_integer(text, &integer);
+      *out = integer;
+      return read;
+    }
+    case SAP_OPTION_WORD:
+      for (int i = 0; i <= (int)(o->maximum - o->minimum); ++i) {
+        if (strcmp(text, o->words[i]) == 0) {
+          *out = o->minimum + i;
+          return true;
+        }
+      }
+      return false;
+    default:
+      if (isinf(o->maximum) && strcmp(text, "inf") == 0) {
+        *out = o->maximum;
+        return true;
+      }
+      return cli_read_real(text, out);
+  }
+}
+
+// NULL, or the values allowed.
+static const char* set_option(const sap_option* o, void* options, const char* text) {
+  static char allowed[SAP_OPTION_TEXT_SIZE + 16];
+  char range[SAP_OPTION_TEXT_SIZE];
+  double value;
+  const bool read = read_option(o, text, &value);
+  if (read && (o->kind == SAP_OPTION_POSITIVE ? value > o->minimum : value >= o->minimum) &&
+      value <= o->maximum) {
+    sap_option_set(o, options, value);
+    return NULL;
+  }
+  sap_option_allowed(o, range);
+  (void)snprintf(allowed, sizeof allowed, "%s%s",
+                 o->kind == SAP_OPTION_INTEGER ? "an integer " : "", range);
+  return allowed;
+}
+
+static void with_dashes(const char* name, char out[CLI_NAME_SIZE]) {
+  (void)snprintf(out, CLI_NAME_SIZE, "%s", name);
+  for (char* c = out; *c != '\0'; ++c) {
+    *c = *c == '_' ? '-' : *c;
+  }
+}
+
+const char* cli_set_option(sap_option_table table, void* options, const char* name,
+                           const char* text, bool* known) {
+  char dashed[CLI_NAME_SIZE], other[CLI_NAME_SIZE];
+  with_dashes(name, dashed);
+  for (int32_t i = 0; i < table.count; ++i) {
+    with_dashes(table.options[i].name, other);
+    if (strcmp(dashed, other) == 0) {
+      *known = true;
+      return set_option(&table.options[i], options, text);
+    }
+  }
+  *known = false;
+  return NULL;
+}
+
+// --- one option of a command ---
+
+static const char* list_words(const char* const* words) {
+  static char text[160];
+  size_t length = 0;
+  text[0] = '\0';
+  for (int i = 0; words[i] != NULL && length < sizeof text; ++i) {
+    const char* separator = i == 0 ? "" : words[i + 1] == NULL ? " or " : ", ";
+    const int n = snprintf(text + length, sizeof text - length, "%s%s", separator, words[i]);
+    length += n > 0 ? (size_t)n : 0;
+  }
+  return text;
+}
+
+static const char* take_real(const cli_option* o, double* target, const char* text) {
+  static char allowed[SAP_OPTION_TEXT_SIZE];
+  const bool open = o->kind == CLI_POSITIVE;
+  double value;
+  if (cli_read_real(text, &value) && (open ? value > o->low : value >= o->low) &&
+      value <= o->high) {
+    *target = value;
+    return NULL;
+  }
+  sap_range_allowed(o->low, o->high, open, o->help, allowed);
+  return allowed;
+}
+
+static const char* take_integer(const cli_option* o, int32_t* target, const char* text) {
+  static char allowed[64];
+  int32_t value;
+  if (cli_read_integer(text, &value) && value >= o->low && value <= o->high) {
+    *target = value;
+    return NULL;
+  }
+  if (o->high >= INT32_MAX) {
+    (void)snprintf(allowed, sizeof allowed, "an integer >= %.0f", o->low);
+  } else {
+    (void)snprintf(allowed, sizeof allowed, "an integer from %.0f to %.0f", o->low, o->high);
+  }
+  return allowed;
+}
+
+// Stores an option's argument; NULL, or what it must be.
+static const char* take(const cli_option* o, void* options, const char* text) {
+  void* target = (char*)options + o->offset;
+  switch (o->kind) {
+    case CLI_FLAG:
+      *(bool*)target = true;
+      return NULL;
+    case CLI_TEXT:
+    case CLI_PATH:
+      *(const char**)target = text;
+      return o->kind == CLI_TEXT || text[0] != '\0' ? NULL : "a path";
+    case CLI_REAL:
+    case CLI_POSITIVE:
+      return take_real(o, target, text);
+    case CLI_INTEGER:
+      return take_integer(o, target, text);
+    case CLI_WORD: {
+      const int choice = cli_read_choice(text, o->words);
+      if (choice >= 0) {
+        *(int*)target = choice;
+      }
+      return choice >= 0 ? NULL : list_words(o->words);
+    }
+    case CLI_SOLVER:
+      *(const char**)target = text;
+      return sap_solver_find(text) != NULL ? NULL : cli_solver_allowed;
+    case CLI_CALL:
+      return o->take(options, text);
+  }
+  return NULL;
+}
+
+// --- command line ---
+
+// Values of getopt: indices of the command's options, then these.
+enum { ID_HELP = 10000, ID_TABLE = 20000, ID_NOTHING = 30000 };
+
+typedef struct getopt_list {
+  struct option rows[CLI_OPTION_MAX + 1];
+} getopt_list;
+
+static void add_option(cli_parser* parser, getopt_list* list, const char* name, bool argument,
+                       int id) {
   if (parser->count < CLI_OPTION_MAX) {
     char* copy = parser->names[parser->count];
     (void)snprintf(copy, CLI_NAME_SIZE, "%s", name);
-    parser->list[parser->count++] = (struct option){
+    list->rows[parser->count++] = (struct option){
         .name = copy, .has_arg = argument ? required_argument : no_argument, .val = id};
   }
-}
-
-void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver_options* solver,
-                      int argc, char** argv) {
-  *parser = (cli_parser){.command = command, .solver = solver, .argc = argc, .argv = argv};
-  for (const cli_option* option = command->options; option->name != NULL; ++option) {
-    add(parser, option->name, option->argument != NULL, option->id);
-  }
-  add(parser, "help", false, ID_HELP);
-  if (solver != NULL) {
-    for (int i = 0; i < cli_solver_option_count(); ++i) {
-      char name[CLI_NAME_SIZE];
-      cli_solver_option_name(i, name);
-      add(parser, name, true, ID_SOLVER + i);
-      if (strcmp(name, "relative-tolerance") == 0) {
-        add(parser, "tolerance", true, ID_SOLVER + i);
-      }
-    }
-  }
-  optind = 1;
-  opterr = 0;
-}
-
-// What getopt refused stands in argv[optind - 1], or in optopt for a letter.
-static int refuse(cli_parser* parser, int refused_letter, const char* text) {
-  const cli_command* command = parser->command;
-  if (text == NULL || strncmp(text, "--", 2) != 0) {
-    return cli_usage_error(command, "unknown option '-%c'", refused_letter);
-  }
-  char word[CLI_NAME_SIZE];
-  (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
-  const char* names[CLI_OPTION_MAX];
-  int matches = 0;
-  for (int i = 0; i < parser->count; ++i) {
-    names[i] = parser->list[i].name;
-    if (strcmp(names[i], word) == 0) {
-      return cli_usage_error(command, "option '--%s' takes no argument", word);
-    }
-    matches += strncmp(names[i], word, strlen(word)) == 0 ? 1 : 0;
-  }
-  if (matches > 1) {
-    return cli_usage_error(command, "option '--%s' could be any of %d", word, matches);
-  }
-  const char* suggestion = cli_suggest(word, names, parser->count);
-  if (suggestion != NULL) {
-    return cli_usage_error(command, "unknown option '--%s', did you mean '--%s'?", word,
-                           suggestion);
-  }
-  return cli_usage_error(command, "unknown option '--%s'", word);
-}
-
-// All that must be a solver's name says where they are listed.
-int cli_refuse_value(const cli_command* command, const char* option, const char* value,
-                     const char* allowed) {
-  const char* near = strstr(allowed, "'sapstep solvers'") != NULL ? cli_near_solver(value) : NULL;
-  return near != NULL ? cli_usage_error(command, "--%s '%s' must be %s; did you mean '%s'?", option,
-                                        value, allowed, near)
-                      : cli_usage_error(command, "--%s '%s' must be %s", option, value, allowed);
-}
-
-static int leave(cli_parser* parser, int exit_code) {
-  parser->exit_code = exit_code;
-  return CLI_PARSE_LEAVE;
 }
 
 static const cli_option* find_option(const cli_command* command, const char* name) {
@@ -88,37 +313,93 @@ static const cli_option* find_option(const cli_command* command, const char* nam
   return option->name != NULL ? option : NULL;
 }
 
-static void note_path(cli_parser* parser, const char* option, const char* path) {
-  const cli_option* row = find_option(parser->command, option);
-  const cli_path_use use =
-      row != NULL ? cli_path_use_of(option, row->argument) : (cli_path_use)CLI_PATH_NONE;
+// True if the command has option `name` of its table, with dashes.
+static bool offers(const cli_command* command, const char* name) {
+  return find_option(command, name) == NULL &&
+         (command->hidden == NULL || cli_read_choice(name, command->hidden) < 0);
+}
+
+static void list_options(cli_parser* parser, getopt_list* list) {
+  const cli_command* command = parser->command;
+  for (int i = 0; command->options[i].name != NULL; ++i) {
+    add_option(parser, list, command->options[i].name, command->options[i].argument != NULL, i);
+  }
+  add_option(parser, list, "help", false, ID_HELP);
+  const sap_option_table table =
+      command->table != NULL ? command->table() : (sap_option_table){NULL, 0};
+  for (int32_t i = 0; i < table.count; ++i) {
+    char name[CLI_NAME_SIZE];
+    with_dashes(table.options[i].name, name);
+    if (offers(command, name)) {
+      add_option(parser, list, name, true, ID_TABLE + i);
+    }
+    if (strcmp(name, "relative-tolerance") == 0) {
+      add_option(parser, list, "tolerance", true, ID_TABLE + i);
+    }
+  }
+}
+
+// getopt leaves a refused option in argv[optind - 1], or its letter in optopt.
+static int refuse_option(const cli_parser* parser, const getopt_list* list, int letter,
+                         const char* text) {
+  const cli_command* command = parser->command;
+  if (text == NULL || strncmp(text, "--", 2) != 0) {
+    return cli_usage_error(command, "unknown option '-%c'", letter);
+  }
+  char word[CLI_NAME_SIZE];
+  (void)snprintf(word, sizeof word, "%.*s", (int)strcspn(text + 2, "="), text + 2);
+  const char* names[CLI_OPTION_MAX];
+  int matches = 0;
+  for (int i = 0; i < parser->count; ++i) {
+    names[i] = list->rows[i].name;
+    if (strcmp(names[i], word) == 0) {
+      return cli_usage_error(command, "option '--%s' takes no argument", word);
+    }
+    matches += strncmp(names[i], word, strlen(word)) == 0 ? 1 : 0;
+  }
+  if (matches > 1) {
+    return cli_usage_error(command, "option '--%s' is ambiguous: %d options begin like it", word,
+                           matches);
+  }
+  const char* suggestion = cli_suggest(word, names, parser->count);
+  if (suggestion != NULL) {
+    return cli_usage_error(command, "unknown option '--%s', did you mean '--%s'?", word,
+                           suggestion);
+  }
+  return cli_usage_error(command, "unknown option '--%s'", word);
+}
+
+int cli_refuse_value(const cli_command* command, const char* option, const char* value,
+                     const char* allowed) {
+  if (allowed[0] == ':') {
+    return cli_usage_error(command, "--%s '%s'%s", option, value, allowed);
+  }
+  const char* near = strstr(allowed, "'sapstep solvers'") != NULL ? cli_near_solver(value) : NULL;
+  return near != NULL ? cli_usage_error(command, "--%s '%s' must be %s; did you mean '%s'?", option,
+                                        value, allowed, near)
+                      : cli_usage_error(command, "--%s '%s' must be %s", option, value, allowed);
+}
+
+// Remembers the file that an option names; of an option given twice the last.
+static void note_path(cli_parser* parser, const cli_option* row, const char* path) {
+  const cli_path_use use = cli_path_use_of(row->name, row->argument);
   int i = 0;
-  while (i < parser->path_count && strcmp(parser->paths[i].option, option) != 0) {
+  while (i < parser->path_count && strcmp(parser->paths[i].option, row->name) != 0) {
     ++i;
   }
   if (use != CLI_PATH_NONE && i < CLI_PATH_MAX) {
-    parser->paths[i] = (cli_path){.option = option, .path = path, .use = use};
+    parser->paths[i] = (cli_path){.option = row->name, .path = path, .use = use};
     parser->path_count += i == parser->path_count ? 1 : 0;
   }
 }
 
-// Found out before hours of work, not after.
-static int check_writable(const cli_parser* parser) {
-  sap_error error;
-  for (int i = 0; i < parser->path_count; ++i) {
-    if (cli_check_writable(&parser->paths[i], &error) != SAP_STATUS_OK) {
-      return cli_report(&error);
-    }
-  }
-  return CLI_OK;
-}
-
-// At the end of the options.
+// Refuses outputs that would overwrite an input or one another, or that cannot be written: before
+// hours of work, not after.
 static int check_paths(const cli_parser* parser) {
   for (int i = 0; i < parser->path_count; ++i) {
     const cli_path* p = &parser->paths[i];
     if (cli_path_overwrites_itself(p)) {
-      return cli_usage_error(parser->command, "--%s '%s' would be written over by its table",
+      return cli_usage_error(parser->command, "--%s '%s' would be overwritten by its table",
                              p->option, p->path);
     }
     for (int j = 0; j < i; ++j) {
@@ -133,74 +414,156 @@ static int check_paths(const cli_parser* parser) {
     for (int j = 0; j < parser->noperands; ++j) {
       const cli_path operand = {.path = parser->operands[j], .use = CLI_PATH_READ};
       if (cli_paths_collide(p, &operand)) {
-        return cli_usage_error(parser->command, "--%s '%s' would be written over what is read",
-                               p->option, p->path);
+        return cli_usage_error(parser->command, "--%s '%s' would overwrite an input", p->option,
+                               p->path);
       }
     }
   }
-  return check_writable(parser);
+  for (int i = 0; i < parser->path_count; ++i) {
+    sap_error error;
+    if (cli_check_writable(&parser->paths[i], &error) != SAP_STATUS_OK) {
+      return cli_report(&error);
+    }
+  }
+  return CLI_OK;
 }
 
-int cli_parse_next(cli_parser* parser, const char** argument) {
+// Stores the option that getopt returned as `value`. CLI_OK: go on.
+static int take_value(cli_parser* parser, const getopt_list* list, int value, int index) {
+  const cli_command* command = parser->command;
+  const bool table = value >= ID_TABLE;
+  const cli_option* row = table ? NULL : &command->options[value];
+  const char* allowed = NULL;
+  if (!table) {
+    note_path(parser, row, optarg);
+  }
+  if (parser->options != NULL) {
+    char* options = parser->options;
+    allowed = table ? set_option(&command->table().options[value - ID_TABLE],
+                                 options + command->table_offset, optarg)
+                    : take(row, options, optarg);
+  }
+  return allowed == NULL ? CLI_OK
+                         : cli_refuse_value(command, list->rows[index].name, optarg, allowed);
+}
+
+static bool parse(cli_parser* parser, const cli_command* command, void* options, int argc,
+                  char** argv) {
+  getopt_list list = {0};
+  *parser = (cli_parser){.command = command, .options = options, .argc = argc, .argv = argv};
+  list_options(parser, &list);
+  optind = 1;
+  opterr = 0;
   for (;;) {
     int index = -1;
-    const int value = getopt_long(parser->argc, parser->argv, ":ho:", parser->list, &index);
-    *argument = optarg;
+    int value = getopt_long(argc, argv, ":ho:", list.rows, &index);
     if (value == -1) {
-      parser->operands = parser->argv + optind;
-      parser->noperands = parser->argc - optind;
-      const int code = check_paths(parser);
-      return code == CLI_OK ? CLI_PARSE_END : leave(parser, code);
+      parser->operands = argv + optind;
+      parser->noperands = argc - optind;
+      return true;
+    }
+    const cli_option* output = value == 'o' ? find_option(command, "output") : NULL;
+    if (output != NULL) {  // short for --output
+      value = (int)(output - command->options);
+      index = value;
     }
     if (value == ':') {
-      return leave(parser, cli_usage_error(parser->command, "option '%s' needs an argument",
-                                           parser->argv[optind - 1]));
+      parser->exit_code =
+          cli_usage_error(command, "option '%s' needs an argument", argv[optind - 1]);
+    } else if (value == '?') {
+      parser->exit_code = refuse_option(parser, &list, optopt, argv[optind - 1]);
+    } else if (value == 'o' && output == NULL) {
+      parser->exit_code = refuse_option(parser, &list, value, NULL);
+    } else if (index < 0 || value == ID_HELP) {
+      cli_print_help(command);
+      parser->exit_code = CLI_OK;
+    } else {
+      parser->given[index] = true;
+      parser->exit_code = take_value(parser, &list, value, index);
+      if (parser->exit_code == CLI_OK) {
+        continue;
+      }
     }
-    if (value == '?') {
-      return leave(parser, refuse(parser, optopt, parser->argv[optind - 1]));
-    }
-    if (value == 'h' || value == ID_HELP) {
-      cli_print_help(parser->command);
-      return leave(parser, CLI_OK);
-    }
-    if (value == 'o') {  // short for --output, where there is one
-      const cli_option* output = find_option(parser->command, "output");
-      note_path(parser, "output", optarg);
-      return output != NULL ? output->id : leave(parser, refuse(parser, value, NULL));
-    }
-    if (value < ID_SOLVER) {
-      note_path(parser, parser->list[index].name, optarg);
-      return value;
-    }
-    char allowed[CLI_ALLOWED_SIZE];
-    if (!cli_set_solver_option(parser->solver, value - ID_SOLVER, optarg, allowed)) {
-      return leave(parser, cli_usage_error(parser->command, "--%s '%s' must be %s",
-                                           parser->list[index].name, optarg, allowed));
-    }
+    return false;
   }
 }
 
-static void print_options(const cli_option* options) {
-  for (const cli_option* option = options; option->name != NULL; ++option) {
-    char left[2 * CLI_NAME_SIZE];
-    (void)snprintf(left, sizeof left, "--%s %s", option->name,
-                   option->argument != NULL ? option->argument : "");
-    const char* line = option->help;
-    while (line != NULL) {
-      const int length = (int)strcspn(line, "\n");
-      (void)printf("  %-30s %.*s\n", line == option->help ? left : "", length, line);
-      line = line[length] == '\n' ? line + length + 1 : NULL;
+bool cli_parse(cli_parser* parser, const cli_command* command, void* options, int argc,
+               char** argv) {
+  if (!parse(parser, command, options, argc, argv)) {
+    return false;
+  }
+  parser->exit_code = check_paths(parser);
+  return parser->exit_code == CLI_OK;
+}
+
+bool cli_parse_operands(cli_parser* parser, const cli_command* command, int argc, char** argv) {
+  return parse(parser, command, NULL, argc, argv);
+}
+
+bool cli_given(const cli_parser* parser, const char* name) {
+  for (int i = 0; i < parser->count; ++i) {
+    if (parser->given[i] && strcmp(parser->names[i], name) == 0) {
+      return true;
     }
   }
-  (void)printf("  %-30s %s\n", "-h, --help", "print this help");
+  return false;
+}
+
+// --- help ---
+
+static void print_option(const char* left, const char* help) {
+  for (const char* line = help; line != NULL;) {
+    const int length = (int)strcspn(line, "\n");
+    (void)printf("  %-30s %.*s\n", line == help ? left : "", length, line);
+    line = line[length] == '\n' ? line + length + 1 : NULL;
+  }
+}
+
+// Prints "meaning (default; low to high)" or "auto, end or theta: meaning (auto)".
+static void print_table_option(const cli_command* command, const sap_option* o, const char* name) {
+  static const char* const arguments[] = {[SAP_OPTION_REAL] = "X",
+                                          [SAP_OPTION_POSITIVE] = "X",
+                                          [SAP_OPTION_INTEGER] = "N",
+                                          [SAP_OPTION_BOOLEAN] = "on|off",
+                                          [SAP_OPTION_WORD] = "NAME"};
+  char left[CLI_NAME_SIZE + 16], value[SAP_OPTION_TEXT_SIZE], words[SAP_OPTION_TEXT_SIZE];
+  const double number = command->table_default(o);
+  (void)snprintf(left, sizeof left, "--%s %s", name, arguments[o->kind]);
+  sap_option_text(o, number, value);
+  sap_option_allowed(o, words);
+  if (isnan(number)) {
+    (void)printf("  %-30s %s (the model's)\n", left, o->meaning);
+  } else if (o->kind == SAP_OPTION_BOOLEAN) {
+    (void)printf("  %-30s %s (%s)\n", left, o->meaning, value);
+  } else if (o->kind == SAP_OPTION_WORD) {
+    (void)printf("  %-30s %s: %s (%s)\n", left, words, o->meaning, value);
+  } else {
+    (void)printf("  %-30s %s (%s; %g to %g)\n", left, o->meaning, value, o->minimum, o->maximum);
+  }
 }
 
 void cli_print_help(const cli_command* command) {
   (void)printf("Usage: sapstep %s [OPTION...]%s%s\n\n%s\n\nOptions:\n", command->name,
                command->operands[0] != '\0' ? " " : "", command->operands, command->description);
-  print_options(command->options);
-  if (command->solver_options) {
-    cli_print_solver_options();
+  for (const cli_option* option = command->options; option->name != NULL; ++option) {
+    char left[2 * CLI_NAME_SIZE];
+    (void)snprintf(left, sizeof left, "--%s %s", option->name,
+                   option->argument != NULL ? option->argument : "");
+    print_option(left, option->help);
+  }
+  print_option("-h, --help", "print this help");
+  if (command->table != NULL) {
+    const sap_option_table table = command->table();
+    (void)printf("\nSolver options (default; range):\n");
+    for (int32_t i = 0; i < table.count; ++i) {
+      char name[CLI_NAME_SIZE];
+      with_dashes(table.options[i].name, name);
+      if (offers(command, name)) {
+        print_table_option(command, &table.options[i], name);
+      }
+    }
+    print_option("--tolerance X", "the same as --relative-tolerance");
   }
   (void)printf("\nExamples:\n%s", command->examples);
 }

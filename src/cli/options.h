@@ -1,103 +1,79 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Command-line options: those of a command, and one for each field of sap_solver_options
-// (relative_tolerance becomes --relative-tolerance).
+// Command lines: the options of a command, and one for each option of a library struct
+// (relative_tolerance becomes --relative-tolerance). Both are tables; the parser stores the values.
 #ifndef SAP_CLI_OPTIONS_H
 #define SAP_CLI_OPTIONS_H
-
-#include <getopt.h>
 
 #include <sapstep/solver.h>
 #include <sapstep/stepper.h>
 
 #include "cli/command.h"
-#include "cli/path.h"
+#include "cli/files.h"
+#include "core/options.h"
 
-enum {
-  CLI_OPTION_MAX = 64,
-  CLI_NAME_SIZE = 48,
-  CLI_PATH_MAX = 16,
-  CLI_PARSE_END = 0,    // operands follow
-  CLI_PARSE_LEAVE = -1  // return parser.exit_code: help was printed, or the command line is wrong
-};
+enum { CLI_OPTION_MAX = 128, CLI_NAME_SIZE = 48, CLI_PATH_MAX = 16 };
 
 typedef struct cli_parser {
   const cli_command* command;
-  sap_solver_options* solver;  // filled by the solver options; NULL if there are none
-  int argc;
-  char** argv;
-  char** operands;  // after CLI_PARSE_END: what is no option       (noperands)
+  void* options;    // the command's struct
+  char** operands;  // (noperands)
   int noperands;
+  int argc;  // as permuted by getopt: options first
+  char** argv;
   int exit_code;
-  struct option list[CLI_OPTION_MAX + 1];
-  char names[CLI_OPTION_MAX][CLI_NAME_SIZE];
-  int count;
-  cli_path paths[CLI_PATH_MAX];  // of files that options name; the last of an option  (path_count)
+  int count;                                  // options
+  char names[CLI_OPTION_MAX][CLI_NAME_SIZE];  // with dashes
+  bool given[CLI_OPTION_MAX];                 // present on the command line
+  cli_path paths[CLI_PATH_MAX];               // files named by options               (path_count)
   int path_count;
 } cli_parser;
 
-// `solver` holds the defaults already. One command line is parsed at a time (getopt).
-void cli_parser_begin(cli_parser* parser, const cli_command* command, sap_solver_options* solver,
-                      int argc, char** argv);
-// The id of the next option of the command and its argument (NULL without one), or CLI_PARSE_END or
-// CLI_PARSE_LEAVE. Solver options and --help are dealt with inside, and a command line whose
-// outputs would be written over its inputs or over one another is refused.
-int cli_parse_next(cli_parser* parser, const char** argument);
-// "--option 'value' must be ...", with the nearest solver where it must be one; returns CLI_USAGE.
+// Reads a command line into `options`, which holds the defaults. False: return parser->exit_code;
+// the help was printed or the command line is wrong. A command line whose outputs would overwrite
+// its inputs or one another is refused. One command line at a time (getopt).
+bool cli_parse(cli_parser* parser, const cli_command* command, void* options, int argc,
+               char** argv);
+// The same without storing values and without looking at files.
+bool cli_parse_operands(cli_parser* parser, const cli_command* command, int argc, char** argv);
+// True if the option (with dashes) is on the command line.
+bool cli_given(const cli_parser* parser, const char* name);
+// Prints "--option 'value' must be ALLOWED" with the closest solver name if it must be one, or
+// "--option 'value': reason" for ": reason"; returns CLI_USAGE.
 int cli_refuse_value(const cli_command* command, const char* option, const char* value,
                      const char* allowed);
-
 // Prints the help of a command to standard output.
 void cli_print_help(const cli_command* command);
-// Prints the options of the X-macro list for the help.
-void cli_print_solver_options(void);
 
-// Strict readers of arguments: all of the text is the value, decimal and finite; false: it is not.
+// Strict readers of arguments: the whole text is the value, decimal and finite. False: it is not.
 bool cli_read_real(const char* text, double* out);
 bool cli_read_integer(const char* text, int32_t* out);
-bool cli_read_boolean(const char* text, bool* out);  // on off, yes no, true false, 1 0
-// The index of `text` in a list that ends with NULL; -1: not there.
+// Returns the index of `text` in a list that ends with NULL; -1 if it is not there.
 int cli_read_choice(const char* text, const char* const* choices);
+bool cli_read_scheme(const char* text, sap_scheme* out);
 
-// A number that an option sets: between low and high, low itself not if `open`.
-typedef struct cli_number {
-  int id;
-  double* target;
-  double low, high;
-  bool open;
-  const char* allowed;  // in words
-} cli_number;
-// Takes option `id`. NULL: it was taken, or *known is false: it is none of these; else what it must
-// be.
-const char* cli_take_number(const cli_number* numbers, size_t count, int id, const char* text,
-                            bool* known);
+// Stores an option of a table; its name may have dashes or underscores. Returns NULL if done, else
+// the values allowed (valid until the next call). *known is false if the table has no such name.
+const char* cli_set_option(sap_option_table table, void* options, const char* name,
+                           const char* text, bool* known);
+// Tables of sap_solver_options and of sap_stepper_options (its own, the regularization's and the
+// solver's), and their defaults.
+sap_option_table cli_solver_table(void);
+sap_option_table cli_stepper_table(void);
+double cli_solver_default(const sap_option* option);
+double cli_stepper_default(const sap_option* option);
 
-// A path, and an integer >= 1; what each must be, or NULL as above.
-const char* cli_take_path(const char** target, const char* text);
-const char* cli_take_count(int32_t* target, const char* text);
-// Of deflate, 0 to 9.
-const char* cli_take_compression(int32_t* target, const char* text);
-
-// A solver's name; what it must be, or NULL as above.
-const char* cli_take_solver(const char** target, const char* text);
-// The solver that the first unknown name of a list is most likely a misspelling of; NULL: none.
+// Argument checks for cli_option.take and lists: NULL if `text` is taken, else what it must be.
+extern const char cli_solver_allowed[];
+extern const char cli_scheme_allowed[];
+// Returns the solver name closest to the first unknown name of a list; NULL: none is close.
 const char* cli_near_solver(const char* text);
 
-// Names as the library prints them; false, and *out as before: there is none such.
-bool cli_read_contact_model(const char* text, sap_contact_model* out);
-bool cli_read_scheme(const char* text, sap_scheme* out);
-bool cli_read_stage(const char* text, sap_stage* out);
-bool cli_read_law(const char* text, sap_law* out);
+// Words of `cli_format`: with and without CSV.
+extern const char* const cli_formats[];
+extern const char* const cli_formats_without_csv[];
 
-// Sets field `index` of SAP_SOLVER_OPTIONS from text; false: `allowed` says what it must be.
-enum { CLI_ALLOWED_SIZE = 80 };
-bool cli_set_solver_option(sap_solver_options* options, int index, const char* text,
-                           char allowed[CLI_ALLOWED_SIZE]);
-int cli_solver_option_count(void);
-// Writes the option's name, with dashes.
-void cli_solver_option_name(int index, char name[CLI_NAME_SIZE]);
-
-// Steps of dt > 0 that `duration` takes; one that is a multiple of dt up to round-off takes that
-// many. At most 2^53.
+// Returns the number of steps of dt > 0 in `duration`, at most 2^53. A duration that is a multiple
+// of dt up to round-off counts as that multiple.
 int64_t cli_step_count(double duration, double dt);
 
 #endif

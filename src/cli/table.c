@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "cli/table.h"
-
+#define _DEFAULT_SOURCE
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
-#include "cli/table_cells.h"
+#include "cli/table.h"
 #include "core/csv.h"
 
-const char* cli_take_format(const char* text, bool csv, cli_format* out) {
-  static const char* const names[] = {"table", "csv", "json"};
-  for (int i = 0; i < 3; ++i) {
-    if (strcmp(text, names[i]) == 0 && (csv || i != CLI_FORMAT_CSV)) {
-      *out = (cli_format)i;
-      return NULL;
-    }
-  }
-  return csv ? "table, csv or json" : "table or json";
-}
+typedef struct cell {
+  char* text;
+  int64_t integer;
+  double real;
+} cell;
+
+struct cli_table {
+  const cli_column* columns;
+  int ncolumns;
+  cell* cells;  // row by row
+  size_t count, capacity;
+  bool failed;
+};
 
 cli_table* cli_table_create(const cli_column* columns, int ncolumns) {
   cli_table* table = calloc(1, sizeof *table);
@@ -38,7 +43,7 @@ void cli_table_destroy(cli_table* table) {
   }
 }
 
-static void add(cli_table* table, cell value) {
+static void add_cell(cli_table* table, cell value) {
   if (table->count == table->capacity) {
     const size_t capacity = 2 * table->capacity + 64;
     cell* grown = realloc(table->cells, capacity * sizeof *grown);
@@ -61,15 +66,15 @@ void cli_table_text(cli_table* table, const char* text) {
     return;
   }
   memcpy(copy, text, size);
-  add(table, (cell){.text = copy});
+  add_cell(table, (cell){.text = copy});
 }
 
 void cli_table_integer(cli_table* table, int64_t value) {
-  add(table, (cell){.integer = value});
+  add_cell(table, (cell){.integer = value});
 }
 
 void cli_table_real(cli_table* table, double value) {
-  add(table, (cell){.real = value});
+  add_cell(table, (cell){.real = value});
 }
 
 // Length of the UTF-8 sequence at `text`; 0: not valid.
@@ -168,13 +173,193 @@ static void print_csv(const cli_table* table, FILE* stream) {
   }
 }
 
+// Aligned tables: a wide one is printed in blocks that fit a terminal.
+
+enum {
+  NUMBER_SIZE = 40,  // characters of a printed number
+  GAP = 2,           // between columns
+  WIDTH_DEFAULT = 120,
+  WIDTH_LEAST = 60,
+};
+
+// Characters of the folders that all files of a table have in common.
+static size_t common_folder(const cli_table* table) {
+  size_t length = SIZE_MAX;
+  const char* first = NULL;
+  for (size_t i = 0; i < table->count; ++i) {
+    const char* text = table->cells[i].text;
+    if (strcmp(table->columns[i % (size_t)table->ncolumns].name, "file") != 0) {
+      continue;
+    }
+    first = first == NULL ? text : first;
+    size_t same = 0, folder = 0;
+    for (; same < length && text[same] != '\0' && text[same] == first[same]; ++same) {
+      folder = text[same] == '/' ? same + 1 : folder;
+    }
+    length = folder;
+  }
+  return first != NULL ? length : 0;
+}
+
+// Returns the text of a cell; of a file the part after `folder`.
+static const char* cell_text(const cli_column* column, const cell* c, size_t folder,
+                             char number[NUMBER_SIZE]) {
+  if (column->kind == CLI_CELL_TEXT) {
+    return c->text + (strcmp(column->name, "file") == 0 ? folder : 0);
+  }
+  if (column->kind == CLI_CELL_INTEGER) {
+    (void)snprintf(number, NUMBER_SIZE, "%lld", (long long)c->integer);
+  } else if (isnan(c->real)) {
+    return "-";
+  } else {
+    (void)snprintf(number, NUMBER_SIZE, "%.*g", column->digits, c->real);
+  }
+  return number;
+}
+
+// Returns the width of a text on a terminal, one column per UTF-8 character.
+static int width_of(const char* text) {
+  int width = 0;
+  for (; *text != '\0'; ++text) {
+    width += ((unsigned char)*text & 0xc0) != 0x80 ? 1 : 0;
+  }
+  return width;
+}
+
+static void print_padded(FILE* stream, const char* text, int width, bool right, bool last) {
+  const int blanks = width - width_of(text);
+  if (right) {
+    (void)fprintf(stream, "%*s", blanks, "");
+  }
+  for (; *text != '\0'; ++text) {  // a control character would spoil the terminal
+    (void)fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stream);
+  }
+  if (!right && !last) {
+    (void)fprintf(stream, "%*s", blanks, "");
+  }
+  (void)fprintf(stream, "%*s", last ? 0 : GAP, "");
+  (void)fputs(last ? "\n" : "", stream);
+}
+
+typedef struct layout {
+  int* widths;    // of all columns
+  size_t folder;  // characters left out of files
+  int keys;       // columns that begin every block
+  int width;      // of a block
+} layout;
+
+// Returns the width of the terminal, if it is one.
+static int width_of_lines(FILE* stream) {
+  struct winsize size;
+  const bool known = isatty(fileno(stream)) == 1 && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col >= WIDTH_LEAST ? size.ws_col : WIDTH_DEFAULT;
+}
+
+// True if two rows look the same in the first `count` columns.
+static bool alike(const cli_table* table, const layout* l, size_t a, size_t b, int count) {
+  const size_t n = (size_t)table->ncolumns;
+  for (int j = 0; j < count; ++j) {
+    char text[NUMBER_SIZE], other[NUMBER_SIZE];
+    const cli_column* column = &table->columns[j];
+    if (strcmp(cell_text(column, &table->cells[a * n + (size_t)j], l->folder, text),
+               cell_text(column, &table->cells[b * n + (size_t)j], l->folder, other)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// Returns the fewest columns that distinguish neighbouring rows, within two thirds of the width.
+static int count_keys(const cli_table* table, const layout* l) {
+  const size_t rows = table->count / (size_t)table->ncolumns;
+  int keys = 1;
+  for (size_t i = 1; i < rows; ++i) {
+    while (keys < table->ncolumns && alike(table, l, i - 1, i, keys)) {
+      ++keys;
+    }
+  }
+  int width = 0, fit = 0;
+  while (fit < keys && 3 * (width + l->widths[fit]) <= 2 * l->width) {
+    width += l->widths[fit++] + GAP;
+  }
+  return fit > 0 ? fit : 1;
+}
+
+static bool measure(const cli_table* table, FILE* stream, layout* l) {
+  const size_t n = (size_t)table->ncolumns;
+  char number[NUMBER_SIZE];
+  l->width = width_of_lines(stream);
+  l->folder = common_folder(table);
+  l->widths = calloc(n, sizeof *l->widths);
+  if (l->widths == NULL) {
+    return false;
+  }
+  for (size_t j = 0; j < n; ++j) {
+    l->widths[j] = width_of(table->columns[j].name);
+  }
+  for (size_t i = 0; i < table->count; ++i) {
+    const size_t j = i % n;
+    const int width = width_of(cell_text(&table->columns[j], &table->cells[i], l->folder, number));
+    l->widths[j] = width > l->widths[j] ? width : l->widths[j];
+  }
+  l->keys = count_keys(table, l);
+  return true;
+}
+
+// Returns the end of the block that begins with column `first`: one column at least after the keys.
+static int end_of_block(const cli_table* table, const layout* l, int first) {
+  int width = 0, end = first;
+  for (int j = 0; j < l->keys && first > 0; ++j) {
+    width += l->widths[j] + GAP;
+  }
+  for (; end < table->ncolumns; ++end) {
+    width += l->widths[end];
+    if (width > l->width && end > (first == 0 ? l->keys : first)) {
+      break;
+    }
+    width += GAP;
+  }
+  return end;
+}
+
+// The rows with the columns first ... end - 1 behind the keys.
+static void print_block(const cli_table* table, const layout* l, int first, int end, FILE* stream) {
+  const size_t n = (size_t)table->ncolumns;
+  char number[NUMBER_SIZE];
+  for (size_t row = 0; row <= table->count / n; ++row) {  // 0: the names
+    for (int k = first == 0 ? 0 : first - l->keys; k < end; ++k) {
+      const int j = k < first ? k - (first - l->keys) : k;
+      const cli_column* column = &table->columns[j];
+      const char* text =
+          row == 0 ? column->name
+                   : cell_text(column, &table->cells[(row - 1) * n + (size_t)j], l->folder, number);
+      print_padded(stream, text, l->widths[j], column->kind != CLI_CELL_TEXT, k + 1 == end);
+    }
+  }
+}
+
+static bool print_aligned(const cli_table* table, FILE* stream) {
+  layout l = {0};
+  if (!measure(table, stream, &l)) {
+    return false;
+  }
+  for (int first = 0; first < table->ncolumns;) {
+    const int end = end_of_block(table, &l, first);
+    (void)fputs(first > 0 ? "\n" : "", stream);
+    print_block(table, &l, first, end, stream);
+    first = end;
+  }
+  free(l.widths);
+  return true;
+}
+
 bool cli_table_print(const cli_table* table, cli_format format, FILE* stream) {
   if (table->failed) {
     return false;
   }
   switch (format) {
     case CLI_FORMAT_TABLE:
-      return cli_table_print_aligned(table, stream);
+      return print_aligned(table, stream);
     case CLI_FORMAT_CSV:
       print_csv(table, stream);
       break;

@@ -9,9 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_CSV, CLI_FORMAT_JSON } cli_format;
-// Takes a format by its name; NULL, or what it must be. csv: that is one of them.
-const char* cli_take_format(const char* text, bool csv, cli_format* out);
+typedef enum cli_format { CLI_FORMAT_TABLE, CLI_FORMAT_JSON, CLI_FORMAT_CSV } cli_format;
 
 typedef enum cli_cell_kind { CLI_CELL_TEXT, CLI_CELL_INTEGER, CLI_CELL_REAL } cli_cell_kind;
 
@@ -23,19 +21,19 @@ typedef struct cli_column {
 
 typedef struct cli_table cli_table;
 
-// NULL without memory. `columns` must outlive the table.
+// Returns NULL without memory. `columns` must outlive the table.
 cli_table* cli_table_create(const cli_column* columns, int ncolumns);
 void cli_table_destroy(cli_table* table);
 // Cells are added row by row, from left to right, in the kind of their column. Texts are copied.
 void cli_table_text(cli_table* table, const char* text);
 void cli_table_integer(cli_table* table, int64_t value);
 void cli_table_real(cli_table* table, double value);
-// False when memory ran out, also while cells were added: nothing is printed then.
+// Prints the table. False: memory ran out, also while cells were added; nothing is printed then.
 bool cli_table_print(const cli_table* table, cli_format format, FILE* stream);
 
-// A JSON string, quoted and escaped; bytes that are no UTF-8 become U+FFFD.
+// Prints a JSON string, quoted and escaped; invalid UTF-8 becomes U+FFFD.
 void cli_print_json_string(FILE* stream, const char* text);
-// A JSON number, 17 digits; null when not finite.
+// Prints a JSON number with 17 digits; null if not finite.
 void cli_print_json_real(FILE* stream, double value);
 
 #endif

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,12 +74,48 @@ static void refused(void** state) {
   command_expect(*state, program, "run " CLUTTER " --checkpoint-every 3", 2, "needs --checkpoint");
   command_expect(*state, program, "run " CLUTTER " --checkpoint x --checkpoint-every 0", 2, ">= 1");
   command_expect(*state, program, "run " CLUTTER " --resume x --keyframe 0", 2, "--keyframe");
-  command_expect(*state, program, "run " CLUTTER " --deadline -1", 2, "--deadline");
+  command_expect(*state, program, "run " CLUTTER " --time-limit -1", 2, "--time-limit");
 }
 
-static void deadline_is_told(void** state) {
+// Each option that steps depend on is refused by name.
+static void other_options_refused(void** state) {
+  static const struct {
+    const char *option, *text;
+  } cases[] = {
+      {"--contact-law rigid --solver nbgs", "solver = sap in the checkpoint, nbgs here"},
+      {"--contact-law compliant", "contact_law = auto in the checkpoint, compliant here"},
+      {"--baumgarte 0.3 --solver nbgs", "solver = sap in the checkpoint, nbgs here"},
+      {"--balance-tolerance 1e-2", "balance_tolerance = 0.001 in the checkpoint, 0.01 here"},
+      {"--remember off", "remember = on in the checkpoint, off here"},
+      {"--free-motion-max-iterations 9", "free_motion_max_iterations = 50 in the checkpoint"},
+      {"--scheme midpoint", "theta = 1 in the checkpoint, 0.5 here"},
+      {"--contact-stage end", "contact_stage = auto in the checkpoint, end here"},
+      {"--contact-model lagged", "contact_model = material in the checkpoint, lagged here"},
+      {"--sigma 0.5", "sigma = "},
+      {"--linear-solver dense", "linear_solver = auto in the checkpoint, dense here"},
+  };
+  char line[512];
+  run(*state, "run " QUADRUPED " --duration 0.1 --dt 0.01 --checkpoint o.checkpoint >/dev/null");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+    (void)snprintf(line, sizeof line, "run " QUADRUPED " --dt 0.01 --resume o.checkpoint %s",
+                   cases[i].option);
+    command_expect(*state, program, line, 3, cases[i].text);
+  }
+  run(*state, "run " QUADRUPED
+              " --duration 0.1 --dt 0.01 --solver nbgs --checkpoint r.checkpoint >/dev/null");
+  const char* const rigid = "run " QUADRUPED " --dt 0.01 --solver nbgs --resume r.checkpoint ";
+  (void)snprintf(line, sizeof line, "%s --restitution 0.5", rigid);
+  command_expect(*state, program, line, 3, "restitution = 0 in the checkpoint, 0.5 here");
+  (void)snprintf(line, sizeof line, "%s --baumgarte 0.3", rigid);
+  command_expect(*state, program, line, 3, "baumgarte = 0.2 in the checkpoint, 0.3 here");
+  (void)snprintf(line, sizeof line, "%s --contact-law compliant", rigid);
+  command_expect(*state, program, line, 3,
+                 "contact_law = auto in the checkpoint, compliant here");
+}
+
+static void time_limit_is_told(void** state) {
   command_result r = command_run(*state, program, "",
-                                 "run " CLUTTER " --duration 0.6 --deadline 1e-7 --format json");
+                                 "run " CLUTTER " --duration 0.6 --time-limit 1e-7 --format json");
   assert_int_equal(r.exit_code, 1);
   assert_non_null(strstr(r.err, "did not converge"));
   command_clear(&r);
@@ -89,7 +126,8 @@ int main(void) {
       cmocka_unit_test(two_parts_are_one),
       cmocka_unit_test(written_on_the_way),
       cmocka_unit_test(refused),
-      cmocka_unit_test(deadline_is_told),
+      cmocka_unit_test(other_options_refused),
+      cmocka_unit_test(time_limit_is_told),
   };
   return cmocka_run_group_tests(tests, scratch_setup, scratch_teardown);
 }

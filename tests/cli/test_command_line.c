@@ -73,7 +73,7 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "solve -x x", 2, "unknown option '-x'");
   command_expect(s, program, "solve --help=3", 2, "'--help' takes no argument");
   command_expect(s, program, "solve x --output", 2, "'--output' needs an argument");
-  command_expect(s, program, "solve --format xml x", 2, "'xml' must be table, csv or json");
+  command_expect(s, program, "solve --format xml x", 2, "'xml' must be table, json or csv");
   command_expect(s, program, "solve --repeat 0 x", 2, "--repeat '0' must be an integer from 1");
   command_expect(s, program, "solve --repeat 1.5 x", 2, "--repeat '1.5'");
   command_expect(s, program, "solve --solver magic x", 2, "magic");
@@ -93,7 +93,7 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "solve --linear-solver magic x", 2, "auto, dense, block or sparse");
   command_expect(s, program, "solve --islands maybe x", 2, "on or off");
   command_expect(s, program, "solvers extra", 2, "takes no argument, found 'extra'");
-  command_expect(s, program, "solvers --format xml", 2, "'xml' must be table, csv or json");
+  command_expect(s, program, "solvers --format xml", 2, "'xml' must be table, json or csv");
   assert_int_equal(scratch_count(s), 0);
 }
 

@@ -276,7 +276,7 @@ static const wrong_call wrong_calls[] = {
     {"--self --plot drift/none --svg x.svg cube.xml", 3, "no free joint of that name"},
     {"--self --plot force/0/w --svg x.svg cube.xml", 3, "force/CONTACT/x, y or z"},
     {"--set dt=-1 cube.xml", 2, "must be finite and > 0 s"},
-    {"--set none=1 cube.xml", 2, "must be of a name that there is: dt, "},
+    {"--set none=1 cube.xml", 2, ": unknown name; available: scheme, solver, dt, "},
     {"--set geom/none/mass=1 cube.xml", 3, "geom/none/mass"},
     {"--self --vary dt cube.xml", 2, "must be NAME=VALUE,..."},
     {"--self --vary dt=1,x cube.xml", 2, "must be finite and > 0 s"},

@@ -66,7 +66,7 @@ static void sweeps(void** state) {
 
 static void convergence(void** state) {
   check(*state, "converge scene.xml --dt 0.002 --levels 5 --duration 1 --jobs 1 --journal j", "j",
-        100, "this is no journal of this very command");
+        100, "not a journal of this very command");
 }
 
 int main(void) {

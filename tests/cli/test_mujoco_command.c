@@ -76,7 +76,7 @@ static void test_trajectory(void** state) {
 static void test_deadline(void** state) {
   command_result r =
       command_run(*state, program, "",
-                  "mujoco box.xml --keyframe up --duration 1 --deadline 1e-9 --format json");
+                  "mujoco box.xml --keyframe up --duration 1 --time-limit 1e-9 --format json");
   assert_int_equal(r.exit_code, 1);
   assert_non_null(strstr(r.err, "steps did not converge"));
   assert_int_equal((int)json_member(r.out, "steps"), 200);
@@ -119,8 +119,8 @@ static void test_checkpoint(void** state) {
 }
 
 static void test_wrong_input(void** state) {
-  command_expect(*state, program, "mujoco box.xml --deadline -1", 2,
-                 "--deadline '-1' must be between 0 and 1e9 s");
+  command_expect(*state, program, "mujoco box.xml --time-limit -1", 2,
+                 "--time-limit '-1' must be in [0, 1e+09] s");
   command_expect(*state, program, "mujoco", 2, "a model file is needed");
   command_expect(*state, program, "mujoco box.xml box.xml", 2, "one model file at a time");
   command_expect(*state, program, "mujoco --dt 0 box.xml", 2, "--dt '0' must be");

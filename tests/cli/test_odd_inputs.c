@@ -156,8 +156,8 @@ static void outputs(void** state) {
   static const struct {
     const char *arguments, *message;
   } charts[] = {
-      {"--svg a.svg a.csv", "--svg 'a.svg' would be written over what is read"},
-      {"--svg a.csv a.xml", "--svg 'a.csv' would be written over by its table"},
+      {"--svg a.svg a.csv", "--svg 'a.svg' would overwrite an input"},
+      {"--svg a.csv a.xml", "--svg 'a.csv' would be overwritten by its table"},
       {"--svg a.svg --convergence ./a.svg a.xml", "--svg and --convergence are the same file"},
       {"--svg a.svg --convergence a.png a.xml", "have the same table beside them"},
       {"--svg a.svg --rows a.csv a.xml", "--svg and --rows are the same file"},
@@ -169,7 +169,7 @@ static void outputs(void** state) {
   }
   command_expect(*state, program, "run a.xml --output new --record ./new", 2, "are the same file");
   command_expect(*state, program, "converge a.xml --journal a.xml", 2,
-                 "--journal 'a.xml' would be written over what is read");
+                 "--journal 'a.xml' would overwrite an input");
   put(*state, "b.study", "scene b.h5\nmeasure mass\n");
   put(*state, "b.h5", scene);
   command_expect(*state, program, "sweep b.study", 3, "the scene and the table would be the same");
@@ -204,7 +204,7 @@ static void unwritable(void** state) {
       {"", "sweep a.study -o a.xml/x", "cannot write 'a.xml/x': Not a directory"},
       {"", "sweep a.study -o .", "cannot write '.': Is a directory"},
       {"", "sweep a.study -o /dev/null",
-       "cannot write the table '/dev/null': it is no regular file"},
+       "cannot write the table '/dev/null': not a regular file"},
       {"", "compare a.problem --rows no/x", "cannot write 'no/x': No such file or directory"},
       {"mkdir b.csv;", "compare a.problem --profile b.svg", "cannot write 'b.csv': Is a directory"},
       {"", "plot r.h5 energy -o ''", "cannot write '': No such file or directory"},
@@ -247,7 +247,7 @@ static void words(void** state) {
   command_expect(*state, program, "compare --solvers nbgs,sapp:sigma=1 a.problem", 2, near);
   put(*state, "s.study", "scene a.xml\nmeasure mass\nset solver sapp\n");
   command_expect(*state, program, "sweep s.study", 3, near);
-  command_expect(*state, program, "run --solver x a.xml", 2, "'sapstep solvers' lists\n");
+  command_expect(*state, program, "run --solver x a.xml", 2, "'sapstep solvers'\n");
   put(*state, "k.study", "scene a.xml\nmeasure mass\nkeyframe hom\n");
   command_expect(*state, program, "sweep k.study", 3, "did you mean 'home'?");
   command_expect(*state, program, "run --keyframe hom a.xml", 3, "did you mean 'home'?");

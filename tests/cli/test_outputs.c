@@ -36,7 +36,7 @@ static void test_inputs_stay(void** state) {
   char path[SCRATCH_PATH_SIZE], link_path[SCRATCH_PATH_SIZE];
   char* text = copy_scene(s, path);
   assert_int_equal(symlink("a.xml", scratch_path(s, "link.xml", link_path)), 0);
-  static const char over[] = "would be written over what is read";
+  static const char over[] = "would overwrite an input";
   static const char* const lines[] = {
       "run a.xml --duration 0.1 --output a.xml",
       "run a.xml --duration 0.1 -o ./a.xml",
@@ -83,7 +83,7 @@ static void test_sibling(void** state) {
   scratch* s = *state;
   SKIP_WITHOUT_HDF5();
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.svg", 0, NULL);
-  command_expect(s, program, "plot a.svg energy", 3, "'a.svg' would be written over itself");
+  command_expect(s, program, "plot a.svg energy", 3, "'a.svg' would be overwritten");
   command_expect(s, program, "plot missing.svg energy", 3, "cannot read 'missing.svg': No such");
   command_expect(s, program, "plot a.svg energy -o b.svg >/dev/null", 0, NULL);
   if (!sap_page_available()) {
@@ -91,7 +91,7 @@ static void test_sibling(void** state) {
     return;
   }
   command_expect(s, program, "run " BOX " --duration 0.1 --record a.html", 0, NULL);
-  command_expect(s, program, "view a.html", 3, "'a.html' would be written over itself");
+  command_expect(s, program, "view a.html", 3, "'a.html' would be overwritten");
   command_expect(s, program, "view a.html -o b.html >/dev/null", 0, NULL);
 }
 

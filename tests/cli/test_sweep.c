@@ -244,7 +244,7 @@ static void journal_of_another_study(void** state) {
   run(*state, "", "sweep fall.study" TABLE("a"), 0);
 #ifdef SAPSTEP_HDF5
   command_expect_after(*state, program, "mkfifo pipe;", "sweep fall.study -o pipe >out", 3,
-                       "'pipe': it is no regular file");
+                       "'pipe': not a regular file");
 #else
   print_message("no HDF5: tables in pipes skipped\n");
 #endif
@@ -258,7 +258,7 @@ static void wrong_studies(void** state) {
       {"measure mass\n", "x.study:2: a line 'scene FILE' is missing"},
       {SCENE "\n", "a line 'measure NAME...' is missing"},
       {SCENE "gird friction 1\n", "x.study:2: unknown word 'gird'"},
-      {SCENE "grid frictoin 1\n", "x.study:2: unknown parameter 'frictoin'; there are: dt, theta"},
+      {SCENE "grid frictoin 1\n", "x.study:2: unknown parameter 'frictoin'; available: scheme, solver, dt, theta"},
       {SCENE "grid friction 1 -1\n", "x.study:2: friction '-1' must be finite and >= 0"},
       {SCENE "set friction nan\n", "x.study:2: friction 'nan' must be"},
       {SCENE "set solver spa\n", "x.study:2: solver 'spa' must be"},

@@ -8,8 +8,8 @@
 #include <sapstep/problem_file.h>
 
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/options.h"
-#include "cli/path.h"
 #include "core/file.h"
 
 static const cli_option options[] = {{0}};
@@ -113,9 +113,7 @@ static sap_status convert(convert_job* job, sap_error* error) {
 
 static int run_convert(const cli_command* command, int argc, char** argv) {
   cli_parser parser;
-  const char* argument;
-  cli_parser_begin(&parser, command, NULL, argc, argv);
-  if (cli_parse_next(&parser, &argument) == CLI_PARSE_LEAVE) {
+  if (!cli_parse(&parser, command, NULL, argc, argv)) {
     return parser.exit_code;
   }
   if (parser.noperands < 2) {
@@ -144,6 +142,5 @@ const cli_command cli_command_convert = {
         "  sapstep convert pile.problem pile.hdf5\n"
         "  sapstep convert pile-*.hdf5 pile.problem\n",
     .options = options,
-    .solver_options = false,
     .run = run_convert,
 };

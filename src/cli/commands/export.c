@@ -11,15 +11,7 @@
 #include "core/csv.h"
 #include "core/file.h"
 
-enum { ID_OUTPUT = 1, ID_CONTACTS };
-
-static const cli_option options[] = {
-    {"output", "FILE", ID_OUTPUT, "where to write, also -o (standard output)"},
-    {"contacts", NULL, ID_CONTACTS, "a line for each contact of each row, instead of quantities"},
-    {0},
-};
-
-// What is exported when nothing is named.
+// Exported if no quantity is named.
 static char* const everything[] = {"q",        "v",           "energy", "momentum",
                                    "contacts", "penetration", "slip",   "step"};
 enum { EVERYTHING = sizeof everything / sizeof *everything };
@@ -31,33 +23,14 @@ typedef struct request {
   int count;
 } request;
 
-static bool read_request(const cli_command* command, int argc, char** argv, request* r,
-                         int* exit_code) {
-  cli_parser parser;
-  cli_parser_begin(&parser, command, NULL, argc, argv);
-  const char* argument;
-  int id;
-  while ((id = cli_parse_next(&parser, &argument)) > 0) {
-    if (id == ID_CONTACTS) {
-      r->contacts = true;
-    } else {
-      r->output = argument;
-    }
-  }
-  *exit_code = parser.exit_code;
-  if (id == CLI_PARSE_LEAVE) {
-    return false;
-  }
-  if (parser.noperands < 1 || (r->contacts && parser.noperands > 1)) {
-    *exit_code = parser.noperands < 1 ? cli_usage_error(command, "a recording is needed")
-                                      : cli_usage_error(command, "--contacts excludes quantities");
-    return false;
-  }
-  r->recording = parser.operands[0];
-  r->names = parser.noperands > 1 ? parser.operands + 1 : everything;
-  r->count = parser.noperands > 1 ? parser.noperands - 1 : EVERYTHING;
-  return true;
-}
+#define AT(member) .offset = offsetof(request, member)
+static const cli_option options[] = {
+    {"output", "FILE", "output file, also -o (standard output)", CLI_TEXT, AT(output)},
+    {"contacts", NULL, "a line for each contact of each row, instead of quantities", CLI_FLAG,
+     AT(contacts)},
+    {0},
+};
+#undef AT
 
 // "q:elbow" and "rad/s" make "q:elbow_radps"; quoted where the name makes that necessary.
 static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
@@ -180,10 +153,18 @@ static sap_status write_file(const sap_recording* recording, const request* r, s
 
 static int run(const cli_command* command, int argc, char** argv) {
   request r = {0};
-  int exit_code;
-  if (!read_request(command, argc, argv, &r, &exit_code)) {
-    return exit_code;
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r, argc, argv)) {
+    return parser.exit_code;
   }
+  if (parser.noperands < 1 || (r.contacts && parser.noperands > 1)) {
+    return cli_usage_error(
+        command, "%s",
+        parser.noperands < 1 ? "a recording is needed" : "--contacts excludes quantities");
+  }
+  r.recording = parser.operands[0];
+  r.names = parser.noperands > 1 ? parser.operands + 1 : everything;
+  r.count = parser.noperands > 1 ? parser.noperands - 1 : EVERYTHING;
   sap_recording* recording = NULL;
   sap_error error = {0};
   sap_status status = sap_recording_open(r.recording, &recording, &error);

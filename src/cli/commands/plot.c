@@ -1,28 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep plot: quantities of a recording as a chart.
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <sapstep/sapstep.h>
 
-#include "cli/commands/plot_picture.h"
+#include "cli/files.h"
 #include "cli/options.h"
-#include "cli/path.h"
 #include "cli/quantity.h"
-#include "cli/thin_line.h"
 
-enum { ID_OUTPUT = 1, ID_AGAINST, ID_LOG };
 enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256, LIST_SIZE = 512 };
-
-static const cli_option options[] = {
-    {"output", "FILE", ID_OUTPUT,
-     "SVG, or PNG by its name, also -o (the recording's name with .svg)"},
-    {"against", "QUANTITY", ID_AGAINST, "draw over this one instead of time: phase plots"},
-    {"log", NULL, ID_LOG, "logarithmic values"},
-    {0},
-};
 
 typedef struct request {
   const char *recording, *output, *against;
@@ -30,6 +22,17 @@ typedef struct request {
   char* const* names;
   int count;
 } request;
+
+#define AT(member) .offset = offsetof(request, member)
+static const cli_option options[] = {
+    {"output", "FILE", "SVG, or PNG by its name, also -o (the recording's name with .svg)",
+     CLI_TEXT, AT(output)},
+    {"against", "QUANTITY", "draw over this one instead of time: phase plots", CLI_TEXT,
+     AT(against)},
+    {"log", NULL, "logarithmic values", CLI_FLAG, AT(logarithmic)},
+    {0},
+};
+#undef AT
 
 // One panel with all that it draws.
 typedef struct picture {
@@ -50,41 +53,57 @@ typedef struct plot {
   sap_chart_panel* panels;
 } plot;
 
-static bool read_request(const cli_command* command, int argc, char** argv, request* r,
-                         int* exit_code) {
-  cli_parser parser;
-  cli_parser_begin(&parser, command, NULL, argc, argv);
-  const char* argument;
-  int id;
-  while ((id = cli_parse_next(&parser, &argument)) > 0) {
-    switch (id) {
-      case ID_OUTPUT:
-        r->output = argument;
-        break;
-      case ID_AGAINST:
-        r->against = argument;
-        break;
-      default:
-        r->logarithmic = true;
-    }
-  }
-  *exit_code = parser.exit_code;
-  if (id == CLI_PARSE_LEAVE) {
-    return false;
-  }
-  if (parser.noperands < 2) {
-    *exit_code = cli_usage_error(command, "a recording and at least one quantity are needed");
-    return false;
-  }
-  if (r->output != NULL && !plot_picture_known(r->output)) {
-    *exit_code = cli_usage_error(command, "--output '%s' must end in .svg or .png", r->output);
-    return false;
-  }
-  r->recording = parser.operands[0];
-  r->names = parser.operands + 1;
-  r->count = parser.noperands - 1;
-  return true;
+// --- pictures: SVG, or PNG by rsvg-convert ---
+
+extern char** environ;
+
+static bool ends_with(const char* text, const char* end) {
+  const size_t n = strlen(text), m = strlen(end);
+  return n >= m && strcmp(text + n - m, end) == 0;
 }
+
+// By rsvg-convert, which makes PNG of SVG.
+static sap_status convert_to_png(const char* svg, const char* png, sap_error* error) {
+  char* const arguments[] = {"rsvg-convert", "-o", (char*)png, (char*)svg, NULL};
+  pid_t child;
+  int state = -1;
+  if (posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ) != 0) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "PNG needs rsvg-convert (package librsvg2-bin); SVG does not");
+  }
+  if (waitpid(child, &state, 0) != child || !WIFEXITED(state) || WEXITSTATUS(state) != 0) {
+    return sap_fail(error, SAP_STATUS_IO, "rsvg-convert could not write '%.300s'", png);
+  }
+  return SAP_STATUS_OK;
+}
+
+static bool is_picture(const char* path) {
+  const char* slash = strrchr(path, '/');
+  const char* ending = strrchr(slash != NULL ? slash : path, '.');
+  return ending == NULL || ends_with(path, ".svg") || ends_with(path, ".png");
+}
+
+static sap_status write_picture(const char* path, const sap_chart_panel* panels, int count,
+                                sap_error* error) {
+  if (!ends_with(path, ".png")) {
+    return sap_chart_write_stacked(path, panels, count, error);
+  }
+  const size_t size = strlen(path) + sizeof ".svg";
+  char* svg = malloc(size);
+  if (svg == NULL) {
+    return cli_no_memory(error);
+  }
+  (void)snprintf(svg, size, "%s.svg", path);
+  sap_status status = sap_chart_write_stacked(svg, panels, count, error);
+  if (status == SAP_STATUS_OK) {
+    status = convert_to_png(svg, path, error);
+    (void)remove(svg);
+  }
+  free(svg);
+  return status;
+}
+
+// --- panels ---
 
 static void set_labels(picture* p, const char* name) {
   const quantity_column* first = &p->q.columns[0];
@@ -203,7 +222,7 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
     status = make_panel(all, i, error);
   }
-  return status == SAP_STATUS_OK ? plot_write_picture(path, all->panels, all->request->count, error)
+  return status == SAP_STATUS_OK ? write_picture(path, all->panels, all->request->count, error)
                                  : status;
 }
 
@@ -221,10 +240,19 @@ static void clear(plot* all) {
 
 static int run(const cli_command* command, int argc, char** argv) {
   request r = {0};
-  int exit_code;
-  if (!read_request(command, argc, argv, &r, &exit_code)) {
-    return exit_code;
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r, argc, argv)) {
+    return parser.exit_code;
   }
+  if (parser.noperands < 2) {
+    return cli_usage_error(command, "a recording and at least one quantity are needed");
+  }
+  if (r.output != NULL && !is_picture(r.output)) {
+    return cli_usage_error(command, "--output '%s' must end in .svg or .png", r.output);
+  }
+  r.recording = parser.operands[0];
+  r.names = parser.operands + 1;
+  r.count = parser.noperands - 1;
   sap_recording* recording = NULL;
   sap_error error = {0};
   char* named = cli_sibling_path(r.recording, ".svg");

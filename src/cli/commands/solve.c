@@ -7,26 +7,10 @@
 #include <sapstep/solver.h>
 
 #include "cli/command.h"
-#include "cli/interrupt.h"
+#include "cli/files.h"
 #include "cli/options.h"
-#include "cli/path.h"
-#include "cli/problem_files.h"
+#include "cli/progress.h"
 #include "cli/table.h"
-
-enum { ID_SOLVER = 1, ID_FORMAT, ID_OUTPUT, ID_REPEAT };
-enum { REPEAT_MAXIMUM = 1000000 };
-
-static const cli_option options[] = {
-    {"solver", "NAME", ID_SOLVER, "the solver, see 'sapstep solvers' (sap)"},
-    {"format", "table|csv|json", ID_FORMAT,
-     "how to print (table); json is one array with an object\nper problem"},
-    {"output", "FILE", ID_OUTPUT,
-     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing; FILE.hdf5 takes "
-     "one problem and its\nsolution (FCLIB)"},
-    {"repeat", "N", ID_REPEAT,
-     "solve each problem N times from the same start and\nprint the shortest time (1)"},
-    {0},
-};
 
 static const cli_column columns[] = {
     {"file", CLI_CELL_TEXT, 0},    {"index", CLI_CELL_INTEGER, 0},
@@ -51,6 +35,23 @@ typedef struct solve_job {
   sap_report report;
   bool unconverged;
 } solve_job;
+
+#define AT(member) .offset = offsetof(solve_job, member)
+static const cli_option options[] = {
+    {"solver", "NAME", "the solver, see 'sapstep solvers' (sap)", CLI_SOLVER, AT(solver_name)},
+    {"format", "table|csv|json",
+     "output format (table); json is one array with an object\nper problem", CLI_WORD, AT(format),
+     .words = cli_formats},
+    {"output", "FILE",
+     "write the solutions to FILE as 'sapstep_solution 1'\nblocks, all or nothing; FILE.hdf5 takes "
+     "one problem and its\nsolution (FCLIB)",
+     CLI_TEXT, AT(output)},
+    {"repeat", "N",
+     "solve each problem N times from the same start and\nprint the shortest time (1)", CLI_INTEGER,
+     AT(repeat), 1, 1000000},
+    {0},
+};
+#undef AT
 
 // Solves the problem at hand `repeat` times; *time is the shortest [s].
 static sap_status solve_repeatedly(solve_job* job, double* time, sap_error* error) {
@@ -104,9 +105,6 @@ static sap_status solve_problem(void* context, const char* path, int64_t index, 
 // CLI_OK: go on; otherwise return it.
 static int create(solve_job* job, const cli_command* command) {
   sap_error error;
-  if (sap_solver_options_check(&job->options, &error) != SAP_STATUS_OK) {
-    return cli_usage_error(command, "%s", error.message);
-  }
   sap_status status = sap_solver_create(job->solver_name, &job->options, &job->solver, &error);
   if (status == SAP_STATUS_ARGUMENT || status == SAP_STATUS_UNSUPPORTED) {
     return cli_usage_error(command, "%s", error.message);
@@ -153,42 +151,10 @@ static int finish(solve_job* job) {
   return job->unconverged ? CLI_UNCONVERGED : CLI_OK;
 }
 
-// CLI_PARSE_END: go on; CLI_PARSE_LEAVE: return parser->exit_code.
-static int parse(solve_job* job, cli_parser* parser) {
-  const char* argument;
-  int id;
-  while ((id = cli_parse_next(parser, &argument)) > 0) {
-    parser->exit_code = CLI_OK;
-    if (id == ID_SOLVER) {
-      const char* allowed = cli_take_solver(&job->solver_name, argument);
-      if (allowed != NULL) {
-        parser->exit_code = cli_refuse_value(parser->command, "solver", argument, allowed);
-        return CLI_PARSE_LEAVE;
-      }
-    } else if (id == ID_OUTPUT) {
-      job->output = argument;
-    } else if (id == ID_FORMAT) {
-      const char* allowed = cli_take_format(argument, true, &job->format);
-      if (allowed != NULL) {
-        parser->exit_code = cli_refuse_value(parser->command, "format", argument, allowed);
-        return CLI_PARSE_LEAVE;
-      }
-    } else if (!cli_read_integer(argument, &job->repeat) || job->repeat < 1 ||
-               job->repeat > REPEAT_MAXIMUM) {
-      parser->exit_code =
-          cli_usage_error(parser->command, "--repeat '%s' must be an integer from 1 to %d",
-                          argument, REPEAT_MAXIMUM);
-      return CLI_PARSE_LEAVE;
-    }
-  }
-  return id;
-}
-
 static int run(const cli_command* command, int argc, char** argv) {
   solve_job job = {.solver_name = "sap", .options = sap_solver_options_default(), .repeat = 1};
   cli_parser parser;
-  cli_parser_begin(&parser, command, &job.options, argc, argv);
-  if (parse(&job, &parser) == CLI_PARSE_LEAVE) {
+  if (!cli_parse(&parser, command, &job, argc, argv)) {
     return parser.exit_code;
   }
   if (parser.noperands == 0) {
@@ -201,7 +167,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   int exit_code = create(&job, command);
   if (exit_code == CLI_OK) {
     exit_code =
-        problem_files_visit(parser.operands, parser.noperands, job.problem, solve_problem, &job);
+        cli_visit_problems(parser.operands, parser.noperands, job.problem, solve_problem, &job);
   }
   if (exit_code == CLI_OK && interrupt_came()) {
     cli_message("interrupted: nothing is written");
@@ -230,6 +196,66 @@ const cli_command cli_command_solve = {
         "  sapstep solve --tolerance 1e-12 --output pile.solution pile.problem\n"
         "  sapstep solve --linear-solver sparse --repeat 10 --format json *.problem\n",
     .options = options,
-    .solver_options = true,
+    .table = cli_solver_table,
+    .table_offset = offsetof(solve_job, options),
+    .table_default = cli_solver_default,
     .run = run,
+};
+
+// --- sapstep solvers: the table of contact solvers ---
+
+static const cli_option solvers_options[] = {
+    {"format", "table|csv|json", "output format (table)", CLI_WORD, .words = cli_formats},
+    {0},
+};
+
+static int run_solvers(const cli_command* command, int argc, char** argv) {
+  cli_format format = CLI_FORMAT_TABLE;
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &format, argc, argv)) {
+    return parser.exit_code;
+  }
+  if (parser.noperands > 0) {
+    return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
+  }
+  static const cli_column solver_columns[] = {
+      {"name", CLI_CELL_TEXT, 0},       {"model", CLI_CELL_TEXT, 0},
+      {"principles", CLI_CELL_TEXT, 0}, {"blocks", CLI_CELL_TEXT, 0},
+      {"stepping", CLI_CELL_TEXT, 0},   {"reference", CLI_CELL_TEXT, 0}};
+  cli_table* table = cli_table_create(solver_columns, 6);
+  bool printed = table != NULL;
+  for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
+    const sap_solver_info* info = sap_solver_get_info(i);
+    cli_table_text(table, info->name);
+    cli_table_text(table, info->model);
+    cli_table_text(table, info->principles);
+    char blocks[96];
+    (void)snprintf(blocks, sizeof blocks, "%s%s", info->blocks, info->needs_R ? "; R > 0" : "");
+    cli_table_text(table, blocks);
+    cli_table_text(table, info->rigid ? "Moreau-Jean" : "semi-implicit");
+    cli_table_text(table, info->reference);
+  }
+  printed = printed && cli_table_print(table, format, stdout);
+  cli_table_destroy(table);
+  if (!printed) {
+    return cli_out_of_memory();
+  }
+  return CLI_OK;
+}
+
+const cli_command cli_command_solvers = {
+    .name = "solvers",
+    .operands = "",
+    .summary = "list the contact solvers",
+    .description =
+        "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
+        "principles of rigid contact it keeps, the blocks that it accepts, how 'run' "
+        "steps\n"
+        "with it (semi-implicit: compliant contact; Moreau-Jean: rigid contact at the level of\n"
+        "velocities) and where it was published.",
+    .examples =
+        "  sapstep solvers\n"
+        "  sapstep solvers --format json\n",
+    .options = solvers_options,
+    .run = run_solvers,
 };

@@ -2,119 +2,216 @@
 // sapstep bench: time per step of scenes, beside other engines in the same minutes. Repetitions of
 // all take turns, so that what else the machine does hits all alike, and ratios are taken within a
 // turn.
+#define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "cli/commands/bench/bench.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/table.h"
 
-enum {
-  ID_STEPS = 1,
-  ID_SKIP,
-  ID_REPETITIONS,
-  ID_DT,
-  ID_PEER,
-  ID_PATIENCE,
-  ID_CLOCK,
-  ID_SVG,
-  ID_FORMAT,
-};
+static const char* take_peer(void* options, const char* argument) {
+  bench* b = options;
+  if (b->ncommands == BENCH_PEERS_MAX) {
+    return "given at most 8 times";
+  }
+  b->commands[b->ncommands++] = argument;
+  return NULL;
+}
 
-static const cli_option options[] = {
-    {"steps", "N", ID_STEPS, "timed steps of a repetition (200)"},
-    {"skip", "N", ID_SKIP, "steps before them, not timed (0)"},
-    {"repetitions", "N", ID_REPETITIONS, "repetitions of each engine, in turns, 1 to 1000 (7)"},
-    {"dt", "S", ID_DT, "time step [s] (the scene's)"},
-    {"peer", "COMMAND", ID_PEER,
-     "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8"},
-    {"patience", "S", ID_PATIENCE, "a peer that takes longer to answer is left out [s] (60)"},
-    {"clock", "NAME", ID_CLOCK, "wall, or cpu: time of the processor (wall)"},
-    CLI_SCENE_URDF_ROWS,
-    {"svg", "FILE", ID_SVG, "chart of the medians over the contacts"},
-    {"format", "NAME", ID_FORMAT, "table, csv or json (table)"},
+static const char* const clocks[] = {"wall", "cpu", NULL};
+#define AT(member) .offset = offsetof(bench, member)
+static const cli_option option_list[] = {
+    {"steps", "N", "timed steps of a repetition (200)", CLI_INTEGER, AT(request.steps), 1, 1e9},
+    {"skip", "N", "steps before them, not timed (0)", CLI_INTEGER, AT(request.skip), 0, 1e9},
+    {"repetitions", "N", "repetitions of each engine, interleaved, 1 to 1000 (7)", CLI_INTEGER,
+     AT(repetitions), 1, BENCH_REPETITIONS_MAX},
+    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(request.dt), 0, 1e300},
+    {"peer", "COMMAND",
+     "a program that steps the same scenes with another engine, see\ntests/bench/peers; up to 8",
+     CLI_CALL, .take = take_peer},
+    {"patience", "S", "skip a peer that takes longer to answer (60) [s]", CLI_POSITIVE,
+     AT(patience), 0, 1e300},
+    {"clock", "NAME", "wall, or cpu: processor time (wall)", CLI_WORD, AT(clock), .words = clocks},
+    CLI_SCENE_URDF_ROWS(bench),
+    {"svg", "FILE", "write a chart of the medians over the number of contacts", CLI_TEXT, AT(svg)},
+    {"format", "NAME", "table, json or csv (table)", CLI_WORD, AT(format), .words = cli_formats},
     {0},
 };
+#undef AT
+static const char* const hidden[] = {"sigma", "beta", NULL};  // those of the scenes
 
-// --- command line ---
+// What `sapstep bench` prints and draws.
 
-static bool take_option(bench* b, int id, const char* argument, char* why, size_t size) {
-  static const char* const clocks[] = {"wall", "cpu", NULL};
-  int32_t value = 0;
-  switch (id) {
-    case ID_STEPS:
-    case ID_SKIP:
-    case ID_REPETITIONS: {
-      const int32_t least = id == ID_SKIP ? 0 : 1;
-      const int32_t most = id == ID_REPETITIONS ? BENCH_REPETITIONS_MAX : 1000000000;
-      if (!cli_read_integer(argument, &value) || value < least || value > most) {
-        (void)snprintf(why, size, "'%s' must be an integer from %ld to %ld", argument, (long)least,
-                       (long)most);
-        return false;
+static int compare_reals(const void* a, const void* b) {
+  const double x = *(const double*)a, y = *(const double*)b;
+  return (x > y) - (x < y);
+}
+
+static double bench_quantile(const double* values, int32_t count, double part) {
+  static double sorted[BENCH_REPETITIONS_MAX];
+  if (count == 0) {
+    return (double)NAN;
+  }
+  memcpy(sorted, values, (size_t)count * sizeof *sorted);
+  qsort(sorted, (size_t)count, sizeof *sorted, compare_reals);
+  const double at = part * (count - 1);
+  const int32_t low = (int32_t)at, high = low + 1 < count ? low + 1 : low;
+  return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
+}
+
+static void bench_report_side(bench* b, int index) {
+  const bench_side* s = &b->sides[index];
+  cli_table_text(b->table, cli_base_name(b->request.scene));
+  cli_table_text(b->table, index == 0 ? "sapstep" : b->peers[index - 1].name);
+  cli_table_integer(b->table, s->count);
+  cli_table_real(b->table, 1e6 * bench_quantile(s->step, s->count, 0.5));
+  cli_table_real(b->table, 1e6 * bench_quantile(s->step, s->count, 0.0));
+  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.5));
+  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.25));
+  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.75));
+  const bool any = s->count > 0;
+  const double nan = (double)NAN;
+  // The last repetition's share of the median.
+  cli_table_real(
+      b->table,
+      any ? 1e6 * bench_quantile(s->step, s->count, 0.5) * (s->last.solver / s->last.step) : nan);
+  cli_table_real(b->table, any ? s->last.contacts : nan);
+  cli_table_real(b->table, any ? s->last.iterations : nan);
+  cli_table_real(b->table, any ? s->last.residual : nan);
+  cli_table_real(b->table, b->request.dt);
+}
+
+// The chart's lines go from left to right.
+static void sort_by_contacts(bench* b) {
+  for (int k = 1; k < b->nscenes; ++k) {
+    for (int j = k; j > 0 && b->contacts[j - 1] > b->contacts[j]; --j) {
+      double* rows[BENCH_SIDES_MAX + 1] = {b->contacts};
+      memcpy(rows + 1, b->medians, sizeof b->medians);
+      for (int i = 0; i <= BENCH_SIDES_MAX; ++i) {
+        const double swap = rows[i][j];
+        rows[i][j] = rows[i][j - 1];
+        rows[i][j - 1] = swap;
       }
-      *(id == ID_STEPS  ? &b->request.steps
-        : id == ID_SKIP ? &b->request.skip
-                        : &b->repetitions) = value;
-      return true;
-    }
-    case ID_DT:
-    case ID_PATIENCE: {
-      double* target = id == ID_DT ? &b->request.dt : &b->patience;
-      (void)snprintf(why, size, "'%s' must be a number > 0", argument);
-      return cli_read_real(argument, target) && *target > 0.0;
-    }
-    case ID_PEER:
-      (void)snprintf(why, size, "must be given at most %d times", BENCH_PEERS_MAX);
-      if (b->ncommands == BENCH_PEERS_MAX) {
-        return false;
-      }
-      b->commands[b->ncommands++] = argument;
-      return true;
-    case ID_CLOCK:
-      (void)snprintf(why, size, "'%s' must be wall or cpu", argument);
-      b->request.cpu = cli_read_choice(argument, clocks) == 1;
-      return cli_read_choice(argument, clocks) >= 0;
-    case ID_SVG:
-      b->svg = argument;
-      return true;
-    default: {
-      const char* allowed = cli_take_format(argument, true, &b->format);
-      (void)snprintf(why, size, "'%s' must be %s", argument, allowed != NULL ? allowed : "");
-      return allowed == NULL;
     }
   }
 }
 
-static bool read_options(const cli_command* command, cli_parser* parser, bench* b) {
-  const char* argument;
-  int id;
-  while ((id = cli_parse_next(parser, &argument)) > 0) {
-    char why[256];
-    bool known;
-    const char* allowed = cli_scene_take(&b->scene, id, argument, &known);
-    if (allowed != NULL) {
-      parser->exit_code = cli_refuse_value(command, "floor", argument, allowed);
-      return false;
+static sap_status bench_draw(bench* b, sap_error* error) {
+  sort_by_contacts(b);
+  sap_chart_series series[BENCH_SIDES_MAX];
+  for (int i = 0; i <= b->npeers; ++i) {
+    series[i] = (sap_chart_series){.name = i == 0 ? "sapstep" : b->peers[i - 1].name,
+                                   .count = b->nscenes,
+                                   .x = b->contacts,
+                                   .y = b->medians[i]};
+  }
+  const sap_chart_panel panel = {.title = "Time per step",
+                                 .x_label = "contacts of sapstep, mean",
+                                 .y_label = "time per step [us], median",
+                                 .log_x = true,
+                                 .log_y = true,
+                                 .markers = true,
+                                 .series_count = b->npeers + 1,
+                                 .series = series};
+  return sap_chart_write(b->svg, &panel, 1, error);
+}
+
+static bool bench_allocate(bench* b, int nscenes) {
+  static const cli_column columns[] = {
+      {"scene", CLI_CELL_TEXT, 0},          {"engine", CLI_CELL_TEXT, 0},
+      {"repetitions", CLI_CELL_INTEGER, 0}, {"step_us", CLI_CELL_REAL, 4},
+      {"step_min_us", CLI_CELL_REAL, 4},    {"ratio", CLI_CELL_REAL, 3},
+      {"ratio_q1", CLI_CELL_REAL, 3},       {"ratio_q3", CLI_CELL_REAL, 3},
+      {"solver_us", CLI_CELL_REAL, 4},      {"contacts", CLI_CELL_REAL, 4},
+      {"iterations", CLI_CELL_REAL, 3},     {"residual", CLI_CELL_REAL, 3},
+      {"dt_s", CLI_CELL_REAL, 4},
+  };
+  b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
+  b->contacts = calloc((size_t)nscenes, sizeof *b->contacts);
+  bool complete = b->table != NULL && b->contacts != NULL;
+  for (int i = 0; i < BENCH_SIDES_MAX; ++i) {
+    b->medians[i] = calloc((size_t)nscenes, sizeof *b->medians[i]);
+    complete = complete && b->medians[i] != NULL;
+  }
+  return complete;
+}
+
+// What a scene asks and is not supported: its peers warn of nothing either.
+static void be_quiet(void* context, const char* message) {
+  (void)context;
+  (void)message;
+}
+
+static sap_status bench_scene_open(bench_scene* s, const cli_scene* from,
+                                   const sap_stepper_options* wanted, double dt, sap_error* error) {
+  sap_status status = cli_scene_read(from, be_quiet, NULL, &s->model, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  sap_stepper_options options = *wanted;
+  const sap_model_options* scene = sap_model_get_options(s->model);
+  options.dt = dt > 0.0 ? dt : scene->timestep;
+  options.regularization = scene->regularization;
+  s->dt = options.dt;
+  status = sap_multibody_create(s->model, &s->multibody, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_stepper_create(sap_multibody_system(s->multibody), &options, &s->stepper, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_model_get_default_state(s->model, &s->start, error);
+  }
+  return status == SAP_STATUS_OK ? sap_model_get_default_state(s->model, &s->state, error) : status;
+}
+
+static void bench_scene_close(bench_scene* s) {
+  sap_stepper_destroy(s->stepper);
+  sap_multibody_destroy(s->multibody);
+  sap_model_destroy(s->model);
+  sap_state_clear(&s->start);
+  sap_state_clear(&s->state);
+  *s = (bench_scene){0};
+}
+
+static double now(bool cpu) {
+  struct timespec t;
+  (void)clock_gettime(cpu ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static sap_status bench_scene_run(bench_scene* s, const bench_request* request, bench_result* out,
+                                  sap_error* error) {
+  sap_status status = sap_state_copy(&s->start, &s->state, error);
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < request->skip; ++i) {
+    status = sap_stepper_step(s->stepper, &s->state, NULL, error);
+  }
+  double contacts = 0.0, iterations = 0.0, solver = 0.0, residual = 0.0, whole = 0.0;
+  const double begin = now(request->cpu);
+  for (int32_t i = 0; status == SAP_STATUS_OK && i < request->steps; ++i) {
+    sap_step_report report;
+    status = sap_stepper_step(s->stepper, &s->state, &report, error);
+    if (status != SAP_STATUS_OK) {
+      break;
     }
-    if (known) {
-      continue;
-    }
-    if (!take_option(b, id, argument, why, sizeof why)) {
-      const char* name = "";
-      for (const cli_option* o = options; o->name != NULL; ++o) {
-        name = o->id == id ? o->name : name;
-      }
-      parser->exit_code = cli_usage_error(command, "--%s %s", name, why);
-      return false;
+    solver += report.time_solver;
+    whole += report.time_total;
+    contacts += sap_multibody_contact_count(s->multibody);
+    if (report.solver != NULL) {
+      iterations += report.solver->iterations;
+      residual = fmax(residual, report.solver->momentum_error);
     }
   }
-  if (id == CLI_PARSE_END && parser->noperands < 1) {
-    parser->exit_code = cli_usage_error(command, "at least one scene file is needed");
-    return false;
+  if (status == SAP_STATUS_OK) {
+    const double n = request->steps, total = now(request->cpu) - begin;
+    // The solver's share by the wall clock, of the time by either.
+    *out = (bench_result){total / n, total / n * (solver / whole), contacts / n, iterations / n,
+                          residual};
   }
-  return id == CLI_PARSE_END;
+  return status;
 }
 
 // --- one scene ---
@@ -163,7 +260,7 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
   }
   for (int32_t turn = -1; status == SAP_STATUS_OK && turn < b->repetitions; ++turn) {
     if (progress_due(bar)) {
-      progress_draw(bar, (double)(turn + 1) / (b->repetitions + 1), bench_base_name(path));
+      progress_draw(bar, (double)(turn + 1) / (b->repetitions + 1), cli_base_name(path));
     }
     status = take_turn(b, &scene, turn + 1, error);
     for (int i = 0; turn < 0 && i <= b->npeers; ++i) {
@@ -187,6 +284,7 @@ static sap_status bench_one(bench* b, const char* path, double dt, progress* bar
 
 static int execute(bench* b, char** scenes, int nscenes) {
   const double dt = b->request.dt;
+  b->request.cpu = b->clock == 1;
   for (int i = 0; i < b->ncommands; ++i) {
     b->npeers += bench_peer_start(&b->peers[b->npeers], b->commands[i], b->patience) ? 1 : 0;
   }
@@ -223,10 +321,11 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
   b->repetitions = 7;
   b->patience = 60.0;
   cli_parser parser;
-  cli_parser_begin(&parser, command, &b->stepper.solver_options, argc, argv);
   int code;
-  if (!read_options(command, &parser, b)) {
+  if (!cli_parse(&parser, command, b, argc, argv)) {
     code = parser.exit_code;
+  } else if (parser.noperands < 1) {
+    code = cli_usage_error(command, "at least one scene file is needed");
   } else if (bench_allocate(b, parser.noperands)) {
     code = execute(b, parser.operands, parser.noperands);
   } else {
@@ -247,7 +346,7 @@ static int run_bench(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_bench = {
     .name = "bench",
     .operands = "SCENE...",
-    .summary = "time steps of scenes, beside other engines in turns",
+    .summary = "time per step, interleaved with other engines",
     .description =
         "Steps every scene from its default pose, repetition by repetition, and prints the median\n"
         "time per step with contacts, Newton iterations and the largest momentum error. Peers "
@@ -260,7 +359,10 @@ const cli_command cli_command_bench = {
         "  sapstep bench --peer 'python3 tests/bench/peers/mujoco_peer.py' \\\n"
         "      --peer 'python3 tests/bench/peers/drake_peer.py' --svg bench.svg \\\n"
         "      examples/scenes/*.xml\n",
-    .options = options,
-    .solver_options = true,
+    .options = option_list,
+    .table = cli_stepper_table,
+    .table_offset = offsetof(bench, stepper),
+    .table_default = cli_stepper_default,
+    .hidden = hidden,
     .run = run_bench,
 };

@@ -8,7 +8,7 @@
 
 #include <sapstep/sapstep.h>
 
-#include "cli/scene_options.h"
+#include "cli/scene.h"
 #include "cli/table.h"
 
 enum {
@@ -44,13 +44,6 @@ typedef struct bench_scene {
   sap_state start, state;
   double dt;
 } bench_scene;
-
-// dt 0: the scene's. Start from {0}.
-sap_status bench_scene_open(bench_scene* scene, const cli_scene* from,
-                            const sap_stepper_options* options, double dt, sap_error* error);
-void bench_scene_close(bench_scene* scene);
-sap_status bench_scene_run(bench_scene* scene, const bench_request* request, bench_result* out,
-                           sap_error* error);
 
 // A program that steps the same scenes with another engine. It is started once, stays alive, and
 // answers a line of request by a line of JSON:
@@ -89,6 +82,7 @@ typedef struct bench {
   cli_scene scene;
   bench_request request;
   int32_t repetitions;
+  int clock;  // 0: wall, 1: cpu
   const char* svg;
   cli_format format;
   bench_peer peers[BENCH_PEERS_MAX];
@@ -103,14 +97,5 @@ typedef struct bench {
   double* medians[BENCH_SIDES_MAX];  // (nscenes) each
   int nscenes;
 } bench;
-
-// Table and room for this many scenes; false: out of memory.
-bool bench_allocate(bench* b, int nscenes);
-void bench_report_side(bench* b, int index);
-// The chart of the medians, which puts the scenes in the order of their contacts.
-sap_status bench_draw(bench* b, sap_error* error);
-// Value at `part` of the way through the sorted values.
-double bench_quantile(const double* values, int32_t count, double part);
-const char* bench_base_name(const char* path);
 
 #endif

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of `sapstep compare` share.
-//   compare.c            the command           compare_options.c      its command line
-//   compare_lists.c      arguments with parts  compare_study.c        a command line from a file
-//   compare_judge.c      one judge of solvers  compare_scene.c        problems of a scene
-//   compare_self.c       runs by each solver   compare_quantity.c     what is measured of them
-//   compare_reference.c  deviations            compare_internal.c     internal forces
-//   compare_class.c      classes of problems   compare_convergence.c  residual over iterations
-//   compare_table.c      tables                compare_timings.c      a chart of times
-//   compare_chart.c      lines and charts
+// Parts of `sapstep compare`: the command and its judge (compare.c), the command line and studies
+// (compare_options.c), scenes stepped by a reference or by each solver (compare_run.c), quantities
+// and classes (compare_quantity.c), tables (compare_table.c), charts and profiles (compare_chart.c).
 #ifndef SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 #define SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
-#include "cli/commands/compare/compare_chart.h"
-#include "cli/commands/sweep/sweep.h"
-#include "cli/profile.h"
+#include "cli/commands/sweep/study.h"
 #include "cli/table.h"
 
 enum {
@@ -26,6 +18,50 @@ enum {
   COMPARE_FORCES_MAX = 16,
   COMPARE_TEXTS_MAX = 256,
 };
+
+enum { COMPARE_LABEL_SIZE = 96 };
+
+typedef struct compare_line {
+  int panel;
+  char label[COMPARE_LABEL_SIZE];
+  int64_t count;
+  double *x, *y;  //                                                                (count)
+} compare_line;
+
+typedef struct compare_lines {
+  compare_line* lines;
+  int count, capacity;
+} compare_lines;
+
+// Lines are copied.
+bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
+                      const double* x, const double* y);
+// Whether a panel's values differ enough for a logarithmic axis.
+bool compare_lines_spread(const compare_lines* lines, int panel);
+// " [s]" of what varies, where its name says it; else "".
+const char* compare_unit_of(const char* name);
+void compare_lines_clear(compare_lines* lines);
+// Panels without series (their lines are those collected, thinned to what can be seen), as SVG, and
+// the lines as CSV beside it.
+sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
+                               const char* path, sap_error* error);
+
+// Performance profiles: the share of problems that a solver solves within tau times the time of the
+// fastest.                                                                     Dolan, More 2002
+typedef struct profile {
+  int nsolvers;
+  int64_t nproblems, capacity;
+  double* times;  // of problem p by solver s at p nsolvers + s [s]; NaN: not solved
+} profile;
+
+// Room for one more problem, none of whose solvers has solved it; false: out of memory.
+bool profile_add_problem(profile* p, int nsolvers);
+void profile_set(profile* p, int solver, double time);  // of the last problem
+void profile_clear(profile* p);
+// The chart to `path`, and the same as CSV (solver, tau, share) to the path with .csv for its
+// ending.
+sap_status profile_write(const profile* p, const char* const* names, double tolerance,
+                         const char* path, sap_error* error);
 
 // What contenders start from: nothing, the solution of the problem before, or what the file holds.
 typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;
@@ -46,7 +82,7 @@ typedef enum compare_statistic {
   COMPARE_INTEGRAL,  // of |x| over time
 } compare_statistic;
 typedef struct compare_quantity {
-  char name[SWEEP_NAME_SIZE];
+  char name[STUDY_NAME_SIZE];
   compare_statistic statistic;
   bool drawn;         // on an axis y; else one of x only
   int over;           // the quantity on the axis x, -1: time
@@ -56,15 +92,14 @@ typedef struct compare_quantity {
 typedef struct compare_options {
   const char* names;  // of solvers, NULL: all
   compare_start start;
-  bool self, classes, summary, lenient, floating_base;
-  double floor;  // [m], NaN: none
-  const char* keyframe;
+  bool self, classes, summary;
+  cli_scene scene;  // keyframe, floor, floating_base, lenient
   double duration;  // [s]
   int32_t every;    // steps per problem
   const char* reference;
   double reference_dt;  // [s], 0: the scene's
-  sweep_setup setup;    // what is set
-  const char* vary;     // a name for sweep_setup_take, NULL: nothing
+  study_setup setup;    // what is set
+  const char* vary;     // a name for study_setup_take, NULL: nothing
   const char* values[COMPARE_VALUES_MAX];
   int value_count;  // >= 1; one of no meaning without `vary`
   compare_force forces[COMPARE_FORCES_MAX];
@@ -165,13 +200,6 @@ void compare_options_clear(compare_options* options);
 // Reads NAME[:OPTION=VALUE...] up to a comma; the options begin as given. NULL: done, and *text is
 // behind it; else what it must be.
 const char* compare_read_solver(const char** text, compare_contender* contender);
-// Arguments that are lists; NULL: taken, else what they must be.
-const char* compare_take_names(compare_options* options, const char* argument);
-const char* compare_take_set(compare_options* options, const char* argument);
-const char* compare_take_vary(compare_options* options, const char* argument);
-const char* compare_take_force(compare_options* options, const char* argument);
-const char* compare_take_plot(compare_options* options, const char* argument);
-const char* compare_take_exact(compare_options* options, const char* argument);
 // A command line whose first operand ends in .study is that of the study's lines, followed by its
 // own options; others are taken as they are. False: *exit_code is what the program must return.
 typedef struct compare_arguments {

@@ -1,22 +1,178 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep converge: how fast the error of a scene falls with the step.
 #define _POSIX_C_SOURCE 200809L
-#include "cli/commands/converge/converge.h"
-
 #include <math.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "cli/commands/sweep/sweep_hash.h"
-#include "cli/interrupt.h"
+#include "cli/commands/converge/converge.h"
+#include "cli/journal.h"
 #include "cli/options.h"
+#include "cli/progress.h"
+#include "core/archive.h"
+
+// --- runs in threads ---
+//
+// Each run owns all that it writes, so that the results do not depend
+// on their number; the calling thread draws the progress.
+
+enum { THREADS_MAX = 64 };
+
+typedef struct jobs {
+  converge_study* study;
+  int last;
+  _Atomic int running;
+} jobs;
+
+static void* work_in_thread(void* context) {
+  jobs* j = context;
+  for (;;) {
+    const int index = atomic_fetch_add(&j->study->next, 1);
+    if (index >= j->last || interrupt_came()) {
+      break;
+    }
+    if (!j->study->cases[index].done) {
+      converge_case_run(j->study, &j->study->cases[index]);
+    }
+  }
+  atomic_fetch_sub(&j->running, 1);
+  return NULL;
+}
+
+static int64_t planned(const converge_study* study) {
+  int64_t steps = 0;
+  for (int i = 0; i < study->count; ++i) {
+    steps += study->samples * study->cases[i].stride;
+  }
+  return steps;
+}
+
+static bool run_jobs(converge_study* study, int first, int last) {
+  jobs j = {.study = study, .last = last};
+  pthread_t threads[THREADS_MAX];
+  int count = 0;
+  const int wanted = study->options.jobs < last - first ? study->options.jobs : last - first;
+  atomic_store(&study->next, first);
+  while (count < wanted && count < THREADS_MAX) {
+    atomic_fetch_add(&j.running, 1);
+    if (pthread_create(&threads[count], NULL, work_in_thread, &j) != 0) {
+      atomic_fetch_sub(&j.running, 1);
+      break;
+    }
+    ++count;
+  }
+  if (count == 0 && wanted > 0) {  // no thread to be had: do it here
+    atomic_store(&j.running, 1);
+    (void)work_in_thread(&j);
+  }
+  progress* bar = &study->bar;
+  const double total = (double)planned(study);
+  while (bar->shown && atomic_load(&j.running) > 0) {
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    (void)nanosleep(&pause, NULL);
+    if (progress_due(bar)) {
+      char note[64];
+      (void)snprintf(note, sizeof note, "run %d of %d",
+                     atomic_load(&study->next) < last ? atomic_load(&study->next) : last,
+                     study->count);
+      progress_draw(bar, (double)atomic_load(&study->steps) / total, note);
+    }
+  }
+  for (int i = 0; i < count; ++i) {
+    (void)pthread_join(threads[i], NULL);
+  }
+  return !interrupt_came();
+}
+
+// --- journal ---
+
+typedef struct record {
+  int64_t index, steps, unconverged;
+  converge_errors errors;
+  double energy_drift, penetration, drift, newton, seconds;
+} record;
+
+// Bytes of samples that follow a record: those of a reference.
+static size_t sample_bytes(const converge_study* s, int64_t index) {
+  const size_t numbers = (size_t)s->start.nq + (size_t)s->start.nv;
+  return index < s->references ? numbers * (size_t)s->samples * sizeof(double) : 0;
+}
+
+static bool restore_run(void* context, const void* bytes, size_t size) {
+  converge_study* s = context;
+  record r;
+  if (size < sizeof r) {
+    return false;
+  }
+  memcpy(&r, bytes, sizeof r);
+  if (r.index < 0 || r.index >= s->count || size != sizeof r + sample_bytes(s, r.index)) {
+    return false;
+  }
+  converge_case* c = &s->cases[r.index];
+  if (c->done) {
+    return true;
+  }
+  if (size > sizeof r) {
+    c->samples = malloc(size - sizeof r);
+    if (c->samples == NULL) {
+      return false;
+    }
+    memcpy(c->samples, (const char*)bytes + sizeof r, size - sizeof r);
+  }
+  c->done = true;
+  c->steps = r.steps;
+  c->unconverged = r.unconverged;
+  c->errors = r.errors;
+  c->energy_drift = r.energy_drift;
+  c->penetration = r.penetration;
+  c->drift = r.drift;
+  c->newton = r.newton;
+  c->seconds = r.seconds;
+  s->steps += r.steps;
+  return true;
+}
+
+static sap_status open_journal(converge_study* s, sap_error* error) {
+  const cli_journal_def def = {
+      .magic = "sapstep converge 2",
+      .hash = s->hash,
+      .busy = "another study is writing this journal",
+      .foreign =
+          "not a journal of this very command, scene and program: remove it, or name another",
+      .restore = restore_run,
+      .context = s};
+  return cli_journal_open(s->options.journal, &def, &s->journal, error);
+}
+
+void converge_keep(converge_study* s, const converge_case* c) {
+  record r;
+  sap_error error;
+  memset(&r, 0, sizeof r);
+  r.index = c - s->cases;
+  r.steps = c->steps;
+  r.unconverged = c->unconverged;
+  r.errors = c->errors;
+  r.energy_drift = c->energy_drift;
+  r.penetration = c->penetration;
+  r.drift = c->drift;
+  r.newton = c->newton;
+  r.seconds = c->seconds;
+  if (cli_journal_add(s->journal, &r, sizeof r, c->samples, sample_bytes(s, r.index), &error) !=
+      SAP_STATUS_OK) {
+    cli_message("%s: this run is not kept", error.message);
+  }
+}
+
+// --- the command ---
 
 // Of what decides on the results: the command without what only concerns the output. The scene's
 // files follow when it is read.
 static void hash_command(converge_study* s, int argc, char** argv) {
   static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
-  uint64_t hash = sweep_hash(SWEEP_HASH_BEGIN, sap_version(), strlen(sap_version()));
+  uint64_t hash = sap_hash(SAP_HASH_START, sap_version(), strlen(sap_version()));
   for (int i = 0; i < argc; ++i) {
     bool skipped = false;
     for (size_t k = 0; k < sizeof output / sizeof *output; ++k) {
@@ -25,7 +181,7 @@ static void hash_command(converge_study* s, int argc, char** argv) {
     if (skipped) {
       ++i;
     } else {
-      hash = sweep_hash(hash, argv[i], strlen(argv[i]) + 1);
+      hash = sap_hash(hash, argv[i], strlen(argv[i]) + 1);
     }
   }
   s->hash = hash;
@@ -98,7 +254,7 @@ static bool make_reference(converge_study* s, int* code) {
   if (s->references == 0) {
     return true;
   }
-  if (!converge_jobs_run(s, 0, s->references)) {
+  if (!run_jobs(s, 0, s->references)) {
     return false;
   }
   sap_error error = {0};
@@ -134,7 +290,7 @@ static int execute(converge_study* s) {
   int code = CLI_OK;
   progress_begin(&s->bar);
   const bool referenced = make_reference(s, &code);
-  const bool complete = referenced && converge_jobs_run(s, s->references, s->count);
+  const bool complete = referenced && run_jobs(s, s->references, s->count);
   progress_end(&s->bar);
   if (interrupt_came()) {
     if (s->journal != NULL) {
@@ -149,7 +305,7 @@ static int execute(converge_study* s) {
     return code;
   }
   const int reported = converge_report(s);
-  converge_journal_close(s->journal, complete);
+  cli_journal_close(s->journal, complete);
   s->journal = NULL;
   return complete || reported > code ? reported : code;
 }
@@ -167,13 +323,12 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
     code = cli_report(&error);
   } else if (!list_cases(&study)) {
     code = study.series == 0 ? cli_usage_error(command, "no scheme is left") : CLI_INTERNAL;
-  } else if (study.options.journal != NULL &&
-             converge_journal_open(study.options.journal, &study, &error) != SAP_STATUS_OK) {
+  } else if (study.options.journal != NULL && open_journal(&study, &error) != SAP_STATUS_OK) {
     code = cli_report(&error);
   } else {
     code = execute(&study);
   }
-  converge_journal_close(study.journal, false);
+  cli_journal_close(study.journal, false);
   for (int i = 0; i < study.count && study.cases != NULL; ++i) {
     free(study.cases[i].samples);
   }
@@ -203,6 +358,9 @@ const cli_command cli_command_converge = {
         "orders.journal\n"
         "  sapstep converge examples/scenes/sliding_box.xml --contact-stage end,theta\n",
     .options = converge_option_list,
-    .solver_options = true,
+    .table = cli_stepper_table,
+    .table_offset = offsetof(converge_options, stepper),
+    .table_default = cli_stepper_default,
+    .hidden = converge_hidden,
     .run = converge_scene,
 };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of `sapstep converge` share.
-//   converge_options.c  command line      converge_case.c  one run at one step size
-//   converge_jobs.c     all runs, in threads               converge_report.c  orders, table, chart
-//   converge_scene.c    what the scene says                converge_journal.c finished runs on disk
+// Parts of `sapstep converge`: the command, its runs in threads and their journal (converge.c), the
+// command line and the scene (converge_options.c), one run at one step size (converge_case.c),
+// orders, table and chart (converge_report.c).
 #ifndef SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
 #define SAP_CLI_COMMANDS_CONVERGE_CONVERGE_H
 
@@ -11,8 +10,9 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/command.h"
+#include "cli/journal.h"
 #include "cli/progress.h"
-#include "cli/scene_options.h"
+#include "cli/scene.h"
 #include "cli/table.h"
 
 enum { CONVERGE_EXACT_MAX = 16, CONVERGE_SOLVERS_MAX = 16, CONVERGE_LEVELS_MAX = 20 };
@@ -25,7 +25,7 @@ typedef struct converge_exact {
   int32_t q, v;  // its coordinates
 } converge_exact;
 
-// What errors are measured against.
+// Reference that errors are measured against.
 typedef enum converge_against {
   CONVERGE_AUTO,        // exact solutions where given or named by the scene, else a run
   CONVERGE_RUN,         // the finer of two runs with much smaller steps
@@ -85,8 +85,6 @@ typedef struct converge_case {
   double* samples;  // q, v at every sample of a reference, else NULL
 } converge_case;
 
-typedef struct converge_journal converge_journal;
-
 typedef struct converge_study {
   converge_options options;
   sap_model* model;
@@ -99,13 +97,14 @@ typedef struct converge_study {
   converge_errors roundoff;  // what a reference's steps make of it at most; 0 with exact ones
   progress bar;
   _Atomic int next;
-  _Atomic int64_t steps;      // made so far
-  uint64_t hash;              // of the command, the scene and the program
-  converge_journal* journal;  // NULL: none
+  _Atomic int64_t steps;  // made so far
+  uint64_t hash;          // of the command, the scene and the program
+  cli_journal* journal;   // NULL: none
 } converge_study;
 
 // The command line; false: *exit_code is what the program must return.
 extern const cli_option converge_option_list[];
+extern const char* const converge_hidden[];
 bool converge_options_read(const cli_command* command, int argc, char** argv,
                            converge_options* options, int* exit_code);
 
@@ -128,15 +127,8 @@ void converge_extrapolate(converge_study* study, sap_multibody* multibody);
 // Reads the scene, its exact solutions where they hold, and the state that all runs start from.
 sap_status converge_scene_read(converge_study* study, sap_error* error);
 
-// Restores the runs that an earlier study has finished.
-sap_status converge_journal_open(const char* path, converge_study* study, sap_error* error);
-void converge_journal_add(converge_journal* journal, const converge_study* study,
-                          const converge_case* c);
-// finished: its file is no longer needed.
-void converge_journal_close(converge_journal* journal, bool finished);
-
-// Runs cases [first, last) in threads with a progress bar. False: interrupted or no threads.
-bool converge_jobs_run(converge_study* study, int first, int last);
+// Keeps a finished run in the journal; a failure is only a message.
+void converge_keep(converge_study* study, const converge_case* c);
 
 // Prints the table and writes the chart; the exit code.
 int converge_report(const converge_study* study);

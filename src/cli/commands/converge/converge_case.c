@@ -10,7 +10,7 @@
 #include "cli/commands/converge/converge.h"
 #include "cli/commands/run/run_statistics.h"
 #include "cli/expression.h"
-#include "cli/interrupt.h"
+#include "cli/progress.h"
 #include "core/clock.h"
 
 // What a run owns.
@@ -222,7 +222,7 @@ void converge_case_run(converge_study* study, converge_case* c) {
   c->newton = c->steps > 0 ? iterations / (double)c->steps : (double)NAN;
   c->seconds = sap_clock_seconds() - begun;
   if (c->done && study->journal != NULL) {
-    converge_journal_add(study->journal, study, c);
+    converge_keep(study, c);
   }
   sap_stepper_destroy(w.stepper);
   sap_multibody_destroy(w.multibody);

@@ -1,69 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cli/commands/converge/converge.h"
 #include "cli/expression.h"
 #include "cli/options.h"
-
-enum {
-  OPTION_DT = 1,
-  OPTION_LEVELS,
-  OPTION_DURATION,
-  OPTION_SCHEMES,
-  OPTION_STAGES,
-  OPTION_SOLVERS,
-  OPTION_EXACT,
-  OPTION_RATIO,
-  OPTION_JOBS,
-  OPTION_SVG,
-  OPTION_AGAINST,
-  OPTION_JOURNAL,
-  OPTION_START,
-  OPTION_FORMAT,
-};
-
-const cli_option converge_option_list[] = {
-    {"dt", "S", OPTION_DT, "largest time step [s] (the scene's)"},
-    {"levels", "N", OPTION_LEVELS, "step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)"},
-    {"duration", "S", OPTION_DURATION, "simulated time [s], rounded up to a multiple of dt (1)"},
-    {"scheme", "LIST", OPTION_SCHEMES,
-     "schemes, separated by commas\n(symplectic-euler,implicit-euler,midpoint)"},
-    {"contact-stage", "LIST", OPTION_STAGES,
-     "auto, end and theta, separated by commas: where in the step\ncontact acts (auto)"},
-    {"solver", "LIST", OPTION_SOLVERS, "contact solvers, separated by commas (sap)"},
-    {"exact", "JOINT=F", OPTION_EXACT,
-     "exact solution of a joint's coordinate, a formula of the time\n"
-     "t; may be given for several joints; others are not compared\n"
-     "(without: those that the scene names, see its reference)"},
-    {"reference", "NAME", OPTION_AGAINST,
-     "auto: exact solutions, or a run where there are none; run: the\n"
-     "run in any case; richardson: two runs, extrapolated (auto)"},
-    {"journal", "FILE", OPTION_JOURNAL,
-     "keep finished runs there: after an interruption or a kill the\n"
-     "same command goes on; removed at the end"},
-    {"reference-ratio", "N", OPTION_RATIO,
-     "without exact solutions the reference is midpoint with the\n"
-     "smallest step divided by N: 2 to 4096 (16)"},
-    {"jobs", "N", OPTION_JOBS, "threads: 1 to 64 (one per processor)"},
-    {"svg", "FILE", OPTION_SVG, "write a chart of the errors"},
-    CLI_SCENE_START_ROWS,
-    {"start", "JOINT=X", OPTION_START,
-     "start with this joint at X [m, rad]; may be given for several"},
-    CLI_SCENE_CONTACT_ROWS,
-    CLI_SCENE_URDF_ROWS,
-    CLI_SCENE_LENIENT_ROW,
-    {"format", "NAME", OPTION_FORMAT, "table, csv or json (table)"},
-    {NULL, NULL, 0, NULL},
-};
-
-typedef struct count_option {
-  int id;
-  int32_t* target;
-  int32_t low, high;
-  const char* allowed;
-} count_option;
 
 // Calls `add` with each word of a list; false where one is refused or there are none.
 static bool take_list(converge_options* o, const char* list,
@@ -95,11 +40,13 @@ static bool add_scheme(converge_options* o, const char* word) {
 }
 
 static bool add_stage(converge_options* o, const char* word) {
-  if (o->nstages >= (int)SAP_STAGE_COUNT || !cli_read_stage(word, &o->stages[o->nstages])) {
-    return false;
+  for (int i = 0; i < (int)SAP_STAGE_COUNT && o->nstages < (int)SAP_STAGE_COUNT; ++i) {
+    if (strcmp(word, sap_stage_text((sap_stage)i)) == 0) {
+      o->stages[o->nstages++] = (sap_stage)i;
+      return true;
+    }
   }
-  ++o->nstages;
-  return true;
+  return false;
 }
 
 static bool add_solver(converge_options* o, const char* word) {
@@ -123,9 +70,10 @@ static const char* take_joint(const char* text, char joint[128]) {
 }
 
 // JOINT=X; what is wrong, or NULL.
-static const char* take_start(converge_options* o, const char* text) {
+static const char* take_start(void* options, const char* text) {
+  converge_options* o = options;
   if (o->nstart == CONVERGE_EXACT_MAX) {
-    return "given 16 times at most";
+    return "given at most 16 times";
   }
   converge_start* start = &o->start[o->nstart++];
   const char* value = take_joint(text, start->joint);
@@ -133,89 +81,79 @@ static const char* take_start(converge_options* o, const char* text) {
 }
 
 // JOINT=FORMULA; what is wrong, or NULL.
-static const char* take_exact(converge_options* o, const char* text) {
+static const char* take_exact(void* options, const char* text) {
+  converge_options* o = options;
   if (o->nexact == CONVERGE_EXACT_MAX) {
-    return "it may be given 16 times at most";
+    return "given at most 16 times";
   }
   converge_exact* exact = &o->exact[o->nexact++];
   exact->expression = take_joint(text, exact->joint);
   if (exact->expression == NULL) {
-    return "it must be JOINT=FORMULA";
+    return "JOINT=FORMULA";
   }
   const char* error;
   (void)expression_value(exact->expression, 0.0, &error);
-  return error == NULL ? NULL : error;
+  static char reason[160];
+  (void)snprintf(reason, sizeof reason, ": %s", error != NULL ? error : "");
+  return error == NULL ? NULL : reason;
 }
 
-static const char* take_number(converge_options* o, int id, const char* text, bool* known) {
-  const cli_number numbers[] = {
-      {OPTION_DT, &o->scene.dt, 0.0, 1e9, true, "finite and > 0 s, at most 1e9"},
-      {OPTION_DURATION, &o->duration, 0.0, 1e9, true, "finite and > 0 s, at most 1e9"},
-  };
-  const count_option counts[] = {
-      {OPTION_LEVELS, &o->levels, 2, CONVERGE_LEVELS_MAX, "an integer from 2 to 20"},
-      {OPTION_RATIO, &o->ratio, 2, 4096, "an integer from 2 to 4096"},
-      {OPTION_JOBS, &o->jobs, 1, 64, "an integer from 1 to 64"},
-  };
-  const char* allowed = cli_take_number(numbers, sizeof numbers / sizeof *numbers, id, text, known);
-  if (!*known) {
-    allowed = cli_scene_take(&o->scene, id, text, known);
+#define TAKE_LIST(name, add, allowed)                        \
+  static const char* name(void* options, const char* text) { \
+    return take_list(options, text, add) ? NULL : allowed;   \
   }
-  if (*known) {
-    return allowed;
-  }
-  *known = true;
-  for (size_t i = 0; i < sizeof counts / sizeof *counts; ++i) {
-    if (counts[i].id == id) {
-      const count_option* n = &counts[i];
-      return cli_read_integer(text, n->target) && *n->target >= n->low && *n->target <= n->high
-                 ? NULL
-                 : n->allowed;
-    }
-  }
-  *known = false;
-  return NULL;
-}
+TAKE_LIST(take_schemes, add_scheme,
+          "one or more of explicit-euler, symplectic-euler, implicit-euler, midpoint, separated by "
+          "commas")
+TAKE_LIST(take_stages, add_stage, "one or more of auto, end, theta, separated by commas")
+TAKE_LIST(take_solvers, add_solver, "one or more of 'sapstep solvers', separated by commas")
+#undef TAKE_LIST
 
-// What the argument must be, where it is not that; NULL: it was taken.
-static const char* take(converge_options* o, int id, const char* argument) {
-  bool known = true;
-  const char* allowed = take_number(o, id, argument, &known);
-  if (known) {
-    return allowed;
-  }
-  switch (id) {
-    case OPTION_SCHEMES:
-      return take_list(o, argument, add_scheme)
-                 ? NULL
-                 : "one or more of explicit-euler, symplectic-euler, implicit-euler, midpoint, "
-                   "separated by commas";
-    case OPTION_STAGES:
-      return take_list(o, argument, add_stage)
-                 ? NULL
-                 : "one or more of auto, end, theta, separated by commas";
-    case OPTION_SOLVERS:
-      return take_list(o, argument, add_solver)
-                 ? NULL
-                 : "one or more of those that 'sapstep solvers' lists, separated by commas";
-    case OPTION_EXACT:
-      return take_exact(o, argument);
-    case OPTION_START:
-      return take_start(o, argument);
-    case OPTION_AGAINST: {
-      static const char* const names[] = {"auto", "run", "richardson", NULL};
-      const int against = cli_read_choice(argument, names);
-      o->against = (converge_against)against;
-      return against >= 0 ? NULL : "auto, run or richardson";
-    }
-    case OPTION_JOURNAL:
-      return cli_take_path(&o->journal, argument);
-    case OPTION_SVG:
-      return cli_take_path(&o->svg, argument);
-    default:
-      return cli_take_format(argument, true, &o->format);
-  }
-}
+static const char* const references[] = {"auto", "run", "richardson", NULL};
+#define AT(member) .offset = offsetof(converge_options, member)
+const cli_option converge_option_list[] = {
+    {"dt", "S", "largest time step (the scene's) [s]", CLI_POSITIVE, AT(scene.dt), 0, 1e9},
+    {"levels", "N", "number of step sizes dt, dt/2, dt/4, ...: 2 to 20 (5)", CLI_INTEGER,
+     AT(levels), 2, CONVERGE_LEVELS_MAX},
+    {"duration", "S", "simulated time, rounded up to a multiple of dt (1) [s]", CLI_POSITIVE,
+     AT(duration), 0, 1e9},
+    {"scheme", "LIST", "schemes, separated by commas\n(symplectic-euler,implicit-euler,midpoint)",
+     CLI_CALL, .take = take_schemes},
+    {"contact-stage", "LIST",
+     "auto, end and theta, separated by commas: where in the step\ncontact acts (auto)", CLI_CALL,
+     .take = take_stages},
+    {"solver", "LIST", "contact solvers, separated by commas (sap)", CLI_CALL,
+     .take = take_solvers},
+    {"exact", "JOINT=F",
+     "exact solution of a joint's coordinate, a formula of the time\n"
+     "t; may be given for several joints; others are not compared\n"
+     "(without: the solutions in the scene, see the reference)",
+     CLI_CALL, .take = take_exact},
+    {"reference", "NAME",
+     "auto, run or richardson: auto uses exact solutions, or a run if\n"
+     "there are none; run always a run; richardson two runs,\nextrapolated (auto)",
+     CLI_WORD, AT(against), .words = references},
+    {"journal", "FILE",
+     "keep finished runs there: after an interruption or a kill the\n"
+     "same command continues; removed at the end",
+     CLI_PATH, AT(journal)},
+    {"reference-ratio", "N",
+     "without exact solutions the reference is midpoint with the\n"
+     "smallest step divided by N: 2 to 4096 (16)",
+     CLI_INTEGER, AT(ratio), 2, 4096},
+    {"jobs", "N", "threads: 1 to 64 (one per processor)", CLI_INTEGER, AT(jobs), 1, 64},
+    {"svg", "FILE", "write a chart of the errors", CLI_PATH, AT(svg)},
+    CLI_SCENE_KEYFRAME_ROW(converge_options),
+    {"start", "JOINT=X", "start with this joint at X [m, rad]; may be given for several", CLI_CALL,
+     .take = take_start},
+    CLI_SCENE_CONTACT_ROWS(converge_options),
+    CLI_SCENE_URDF_ROWS(converge_options),
+    CLI_SCENE_LENIENT_ROW(converge_options),
+    {"format", "NAME", "table, json or csv (table)", CLI_WORD, AT(format), .words = cli_formats},
+    {0},
+};
+#undef AT
+const char* const converge_hidden[] = {"theta", "theta-vq", NULL};  // those of the schemes
 
 static void set_defaults(converge_options* o) {
   const long processors = sysconf(_SC_NPROCESSORS_ONLN);
@@ -230,7 +168,8 @@ static void set_defaults(converge_options* o) {
 }
 
 // What only the whole command line can tell.
-static int check(const cli_command* command, const cli_parser* parser, converge_options* o) {
+static int check_command(const cli_command* command, const cli_parser* parser,
+                         converge_options* o) {
   if (parser->noperands != 1) {
     return cli_usage_error(
         command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
@@ -257,24 +196,117 @@ static int check(const cli_command* command, const cli_parser* parser, converge_
 
 bool converge_options_read(const cli_command* command, int argc, char** argv,
                            converge_options* options, int* exit_code) {
-  set_defaults(options);
   cli_parser parser;
-  cli_parser_begin(&parser, command, &options->stepper.solver_options, argc, argv);
-  const char* argument;
-  int id;
-  while ((id = cli_parse_next(&parser, &argument)) > 0) {
-    const char* allowed = take(options, id, argument);
-    if (allowed != NULL) {
-      const cli_option* option = converge_option_list;
-      while (option->id != id) {
-        ++option;
-      }
-      *exit_code = id == OPTION_EXACT
-                       ? cli_usage_error(command, "--%s '%s': %s", option->name, argument, allowed)
-                       : cli_refuse_value(command, option->name, argument, allowed);
-      return false;
+  set_defaults(options);
+  *exit_code = cli_parse(&parser, command, options, argc, argv)
+                   ? check_command(command, &parser, options)
+                   : parser.exit_code;
+  return parser.operands != NULL && *exit_code == CLI_OK;
+}
+
+// What the scene says of a convergence study: where it starts, its step, and exact solutions,
+//   <text name="sapstep:exact:JOINT" data="formula of t"/>            from the default pose
+//   <text name="sapstep:exact:JOINT@KEYFRAME" data="formula of t"/>   from that keyframe
+// which hold for its own materials and start alone.
+
+static sap_status refuse(sap_error* error, const char* format, const char* scene,
+                         const char* name) {
+  return sap_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
+}
+
+// The coordinates of a hinge or slide.
+static sap_status find_joint(const converge_study* s, const char* name, int32_t* q, int32_t* v,
+                             sap_error* error) {
+  const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
+  sap_joint_type type;
+  if (joint < 0) {
+    return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
+  }
+  const sap_status status = sap_model_joint_address(s->model, joint, &type, NULL, q, v, error);
+  if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
+    return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
+                  s->options.scene.path, name);
+  }
+  return status;
+}
+
+// The state that all runs start from, and the coordinates that have exact solutions.
+static sap_status set_start(converge_study* s, sap_error* error) {
+  sap_status status = cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error);
+  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nstart; ++i) {
+    int32_t q, v;
+    status = find_joint(s, s->options.start[i].joint, &q, &v, error);
+    if (status == SAP_STATUS_OK) {
+      s->start.q[q] = s->options.start[i].position;
     }
   }
-  *exit_code = id == CLI_PARSE_LEAVE ? parser.exit_code : check(command, &parser, options);
-  return id != CLI_PARSE_LEAVE && *exit_code == CLI_OK;
+  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nexact; ++i) {
+    converge_exact* exact = &s->options.exact[i];
+    status = find_joint(s, exact->joint, &exact->q, &exact->v, error);
+  }
+  return status;
+}
+
+static bool is_changed(const converge_options* o) {
+  const sap_material* m = &o->scene.override;
+  return o->nstart > 0 || !isnan(m->stiffness) || !isnan(m->relaxation_time) || !isnan(m->friction);
+}
+
+// Keeps an exact solution for the way this study starts.
+static void take_note(void* context, const char* name, const char* text) {
+  static const char exact[] = "exact:";
+  converge_options* o = &((converge_study*)context)->options;
+  const char* keyframe = o->scene.keyframe;
+  const char* joint = name + strlen(exact);
+  const char* at = strrchr(joint, '@');
+  const size_t length = at != NULL ? (size_t)(at - joint) : strlen(joint);
+  const bool holds =
+      at == NULL ? keyframe == NULL : keyframe != NULL && strcmp(at + 1, keyframe) == 0;
+  if (strncmp(name, exact, strlen(exact)) != 0 || !holds || is_changed(o) ||
+      o->against != CONVERGE_AUTO || o->nexact == CONVERGE_EXACT_MAX ||
+      length >= sizeof o->exact[0].joint || (o->nexact > 0 && o->exact[0].owned == NULL)) {
+    return;
+  }
+  converge_exact* e = &o->exact[o->nexact];
+  e->owned = malloc(strlen(text) + 1);
+  if (e->owned != NULL) {
+    memcpy(e->joint, joint, length);
+    e->joint[length] = '\0';
+    strcpy(e->owned, text);
+    e->expression = e->owned;
+    ++o->nexact;
+  }
+}
+
+static sap_status check_notes(const converge_study* s, sap_error* error) {
+  for (int i = 0; i < s->options.nexact; ++i) {
+    const char* wrong;
+    (void)expression_value(s->options.exact[i].expression, 0.0, &wrong);
+    if (wrong != NULL) {
+      return refuse(error, "%.200s: sapstep:exact: %.200s", s->options.scene.path, wrong);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status converge_scene_read(converge_study* s, sap_error* error) {
+  const bool given = s->options.nexact > 0;
+  s->options.scene.note = take_note;
+  s->options.scene.note_context = s;
+  s->options.scene.file = cli_hash_file;
+  s->options.scene.file_context = &s->hash;
+  sap_status status = cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error);
+  if (status == SAP_STATUS_OK && !given) {
+    status = check_notes(s, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = set_start(s, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
+  s->options.dt = s->options.stepper.dt;
+  s->samples = cli_step_count(s->options.duration, s->options.dt);
+  return SAP_STATUS_OK;
 }

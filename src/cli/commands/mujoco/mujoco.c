@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep mujoco: steps any model that MuJoCo loads, with its collisions and its forces.
+// sapstep mujoco: steps any model that MuJoCo loads, with MuJoCo's collisions and forces.
 #define _POSIX_C_SOURCE 200809L
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,14 +10,295 @@
 #include <sapstep/mujoco.h>
 #include <sapstep/sapstep.h>
 
-#include "cli/commands/mujoco/mujoco_load.h"
-#include "cli/commands/mujoco/mujoco_output.h"
-#include "cli/commands/mujoco/mujoco_record.h"
+#include "cli/commands/mujoco/mujoco.h"
 #include "cli/commands/run/run_statistics.h"
-#include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/scene.h"
+#include "core/csv.h"
+#include "core/file.h"
 #include "mujoco/compat.h"
+#include "solvers/solver_options.h"
+
+// --- command line ---
+
+typedef struct mujoco_options {
+  const char *path, *keyframe, *output, *record;
+  const char* plugins;                              // folder of MuJoCo's, NULL: none
+  double duration, dt, stiffness, relaxation_time;  // NaN: not given
+  const char *checkpoint, *resume;                  // paths, NULL: none
+  int32_t checkpoint_every;                         // steps per checkpoint; 0: only at the end
+  int32_t every;
+  bool stats;
+  cli_format format;
+  sap_mj_options adapter;
+  sap_recorder_options recorder;
+} mujoco_options;
+
+#define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
+#define SAP_OPTION_WORDS_contact_model cli_contact_models
+
+static sap_option_table mujoco_table(void) {
+  static const sap_option OPTIONS[] = {
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, name, type, name, value, low, high, meaning)
+      SAP_MJ_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, regularization.name, type, name, value, low, high, meaning)
+          SAP_REGULARIZATION_OPTIONS(SAP_X)
+#undef SAP_X
+#define SAP_X(type, name, value, low, high, meaning) \
+  SAP_OPTION_ROW(sap_mj_options, solver_options.name, type, name, value, low, high, meaning)
+              SAP_SOLVER_OPTIONS(SAP_X)
+#undef SAP_X
+  };
+  return (sap_option_table){OPTIONS, (int32_t)(sizeof OPTIONS / sizeof OPTIONS[0])};
+}
+
+static double mujoco_default(const sap_option* option) {
+  const sap_mj_options defaults = sap_mj_options_default();
+  return sap_option_get(option, &defaults);
+}
+
+#define AT(member) .offset = offsetof(mujoco_options, member)
+static const cli_option mujoco_option_list[] = {
+    {"duration", "S", "simulated time (5) [s]", CLI_REAL, AT(duration), 0, 1e9},
+    {"dt", "S", "time step (the model's) [s]", CLI_POSITIVE, AT(dt), 0, 1e300},
+    {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
+     AT(adapter.solver)},
+    {"keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT, AT(keyframe)},
+    {"stiffness", "K", "contact stiffness of every geom [N/m]", CLI_POSITIVE, AT(stiffness), 0,
+     1e300},
+    {"relaxation-time", "S", "relaxation time of every geom [s]", CLI_REAL, AT(relaxation_time), 0,
+     1e300},
+    {"plugins", "DIR", "folder of the MuJoCo plugin libraries that the model needs", CLI_PATH,
+     AT(plugins)},
+    {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, AT(output)},
+    {"record", "FILE",
+     "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, export "
+     "and view",
+     CLI_PATH, AT(record)},
+    {"every", "N", "write a row of trajectory and recording every N steps (1)", CLI_INTEGER,
+     AT(every), 1, INT32_MAX},
+    {"compression", "N", "deflate level of the recording, 0 (none) to 9 (1)", CLI_INTEGER,
+     AT(recorder.compression), 0, 9},
+    {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,
+     AT(checkpoint)},
+    {"checkpoint-every", "N", "and every N steps, in the same file", CLI_INTEGER,
+     AT(checkpoint_every), 1, INT32_MAX},
+    {"resume", "FILE", "continue from a checkpoint of the same model and options", CLI_PATH,
+     AT(resume)},
+    {"stats", NULL, "report time per phase and memory", CLI_FLAG, AT(stats)},
+    {"format", "NAME", "table or json (table)", CLI_WORD, AT(format),
+     .words = cli_formats_without_csv},
+    {0},
+};
+#undef AT
+
+static void print_warning(void* context, const char* message) {
+  (void)context;
+  cli_message("warning: MuJoCo: %s", message);
+}
+
+// Checks combinations of options.
+static int check_options(const cli_command* command, const cli_parser* parser, mujoco_options* o) {
+  if (parser->noperands != 1) {
+    return cli_usage_error(
+        command, parser->noperands == 0 ? "a model file is needed" : "one model file at a time");
+  }
+  if (cli_given(parser, "every") && o->output == NULL && o->record == NULL) {
+    return cli_usage_error(command, "--every needs --output or --record");
+  }
+  if (cli_given(parser, "compression") && o->record == NULL) {
+    return cli_usage_error(command, "--compression needs --record");
+  }
+  if (o->checkpoint_every > 0 && o->checkpoint == NULL) {
+    return cli_usage_error(command, "--checkpoint-every needs --checkpoint");
+  }
+  if (o->resume != NULL && o->keyframe != NULL) {
+    return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
+  }
+  o->path = parser->operands[0];
+  return CLI_OK;
+}
+
+typedef struct mujoco_loaded {
+  mjModel* model;
+  mjData* data;
+  sap_mj* adapter;
+} mujoco_loaded;
+
+// --- model, data and adapter ---
+
+static sap_status fail(sap_error* error, sap_status status, const char* text, const char* what) {
+  return sap_fail(error, status, "%.200s: %.200s", what, text);
+}
+
+static void make_data(void* context) {
+  mujoco_loaded* l = context;
+  l->data = mj_makeData(l->model);
+}
+
+#if mjVERSION_HEADER >= 300
+static void load_plugins(void* context) {
+  mj_loadAllPluginLibraries(context, NULL);
+}
+#endif
+
+static sap_status find_plugins(const mujoco_options* o, sap_error* error) {
+  if (o->plugins == NULL) {
+    return SAP_STATUS_OK;
+  }
+#if mjVERSION_HEADER >= 300
+  char folder[4096];
+  (void)snprintf(folder, sizeof folder, "%s", o->plugins);
+  const sap_status status = sap_mj_call(load_plugins, folder, error);
+  return status != SAP_STATUS_OK || mjp_pluginCount() > 0
+             ? status
+             : fail(error, SAP_STATUS_IO, "no plugins of MuJoCo there", folder);
+#else
+  return fail(error, SAP_STATUS_UNSUPPORTED, "this MuJoCo has no plugins", o->plugins);
+#endif
+}
+
+static sap_status refuse_keyframe(const mujoco_options* o, const mjModel* m, sap_error* error) {
+  enum { NAMES = 64 };
+  const char* names[NAMES];
+  int named = 0;
+  for (int i = 0; i < (int)m->nkey && named < NAMES; ++i) {
+    const char* name = mj_id2name(m, mjOBJ_KEY, i);
+    if (name != NULL && name[0] != '\0') {
+      names[named++] = name;
+    }
+  }
+  return cli_refuse_keyframe(o->path, o->keyframe, names, named, (int32_t)m->nkey, error);
+}
+
+static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
+  if (o->keyframe == NULL) {
+    return SAP_STATUS_OK;
+  }
+  int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->keyframe);
+  if (index < 0 &&
+      (!cli_read_integer(o->keyframe, &index) || index < 0 || index >= (int32_t)l->model->nkey)) {
+    return refuse_keyframe(o, l->model, error);
+  }
+  mj_resetDataKeyframe(l->model, l->data, index);
+  return SAP_STATUS_OK;
+}
+
+// Both or one of --stiffness and --relaxation-time.
+static sap_status override_materials(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
+  sap_status status = SAP_STATUS_OK;
+  if (isnan(o->stiffness) && isnan(o->relaxation_time)) {
+    return status;
+  }
+  if (!isnan(o->stiffness) && !isnan(o->relaxation_time)) {
+    return sap_mj_set_geom(l->adapter, -1, o->stiffness, o->relaxation_time, error);
+  }
+  for (int32_t g = 0; status == SAP_STATUS_OK && g < (int32_t)l->model->ngeom; ++g) {
+    double k, tau_d;
+    status = sap_mj_get_geom(l->adapter, g, &k, &tau_d, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_mj_set_geom(l->adapter, g, isnan(o->stiffness) ? k : o->stiffness,
+                               isnan(o->relaxation_time) ? tau_d : o->relaxation_time, error);
+    }
+  }
+  return status;
+}
+
+static sap_status mujoco_load(const mujoco_options* o, mujoco_loaded* out, sap_error* error) {
+  sap_status status = find_plugins(o, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_load(o->path, &out->model, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    out->model->opt.timestep = isnan(o->dt) ? out->model->opt.timestep : o->dt;
+    status = sap_mj_call(make_data, out, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = set_keyframe(o, out, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_mj_create(out->model, &o->adapter, &out->adapter, error);
+  }
+  return status == SAP_STATUS_OK ? override_materials(o, out, error) : status;
+}
+
+static void mujoco_unload(mujoco_loaded* loaded) {
+  sap_mj_destroy(loaded->adapter);
+  if (loaded->data != NULL) {
+    mj_deleteData(loaded->data);
+  }
+  if (loaded->model != NULL) {
+    mj_deleteModel(loaded->model);
+  }
+}
+
+// Endings of the columns of a joint.
+static const char* const free_q[] = {"x_m", "y_m", "z_m", "qw", "qx", "qy", "qz"};
+static const char* const free_v[] = {"x_mps", "y_mps", "z_mps", "wx_radps", "wy_radps", "wz_radps"};
+
+static void print_column(FILE* file, char kind, const mjModel* m, int joint, const char* ending) {
+  const char* name = mj_id2name(m, mjOBJ_JOINT, joint);
+  const char* quote = name != NULL && sap_csv_is_quoted(name) ? "\"" : "";
+  (void)fprintf(file, ",%s%c_", quote, kind);
+  if (name == NULL || name[0] == '\0') {
+    (void)fprintf(file, "joint_%d", joint);
+  } else {
+    sap_csv_put(file, name);
+  }
+  (void)fprintf(file, "_%s%s", ending, quote);
+}
+
+static void print_header(FILE* file, const mjModel* m) {
+  (void)fputs("t_s", file);
+  for (int pass = 0; pass < 2; ++pass) {
+    for (int j = 0; j < (int)m->njnt; ++j) {
+      const int type = m->jnt_type[j];
+      const bool scalar = type == mjJNT_HINGE || type == mjJNT_SLIDE;
+      const char* const* endings = pass == 0 ? free_q : free_v;
+      const int whole = pass == 0 ? 7 : 6;
+      for (int i = type == mjJNT_FREE ? 0 : 3; !scalar && i < whole; ++i) {
+        print_column(file, pass == 0 ? 'q' : 'v', m, j, endings[i]);
+      }
+      if (scalar) {
+        const char* const units[2][2] = {{"rad", "m"}, {"radps", "mps"}};
+        print_column(file, pass == 0 ? 'q' : 'v', m, j, units[pass][type == mjJNT_SLIDE]);
+      }
+    }
+  }
+  (void)fputs(",contacts,newton_iterations,penetration_m\n", file);
+}
+
+static sap_status mujoco_output_open(const char* path, const mjModel* model, sap_file** out,
+                                     sap_error* error) {
+  const sap_status status = sap_file_create(path, out, error);
+  if (status == SAP_STATUS_OK) {
+    print_header(sap_file_stream(*out), model);
+  }
+  return status;
+}
+
+static sap_status mujoco_output_row(sap_file* out, const mjModel* m, const mjData* d,
+                                    const sap_mj_report* report, sap_error* error) {
+  FILE* file = sap_file_stream(out);
+  (void)fprintf(file, "%.17g", d->time);
+  for (int i = 0; i < (int)m->nq; ++i) {
+    (void)fprintf(file, ",%.17g", d->qpos[i]);
+  }
+  for (int i = 0; i < (int)m->nv; ++i) {
+    (void)fprintf(file, ",%.17g", d->qvel[i]);
+  }
+  const bool solved = report != NULL && report->solver != NULL;
+  (void)fprintf(file, ",%d,%d,%.17g\n", report != NULL ? (int)report->contacts : (int)d->ncon,
+                solved ? (int)report->solver->iterations : 0,
+                report != NULL ? report->penetration : 0.0);
+  return sap_file_check(out, error);
+}
+
+// --- the run ---
 
 typedef struct mujoco_run {
   mujoco_options o;
@@ -213,9 +495,21 @@ static int execute(mujoco_run* r) {
 }
 
 static int run_mujoco(const cli_command* command, int argc, char** argv) {
-  mujoco_run r = {0};
-  int code = CLI_OK;
-  if (!mujoco_options_read(command, argc, argv, &r.o, &code)) {
+  const double nan = (double)NAN;
+  mujoco_run r = {.o = {.duration = 5.0,
+                        .dt = nan,
+                        .stiffness = nan,
+                        .relaxation_time = nan,
+                        .every = 1,
+                        .adapter = sap_mj_options_default(),
+                        .recorder = sap_recorder_options_default()}};
+  r.o.adapter.warning = print_warning;
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r.o, argc, argv)) {
+    return parser.exit_code;
+  }
+  int code = check_options(command, &parser, &r.o);
+  if (code != CLI_OK) {
     return code;
   }
   interrupt_catch(false);
@@ -246,6 +540,8 @@ const cli_command cli_command_mujoco = {
         "  sapstep mujoco humanoid.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep mujoco humanoid.xml --duration 4 --resume at2.checkpoint\n",
     .options = mujoco_option_list,
-    .solver_options = true,
+    .table = mujoco_table,
+    .table_offset = offsetof(mujoco_options, adapter),
+    .table_default = mujoco_default,
     .run = run_mujoco,
 };

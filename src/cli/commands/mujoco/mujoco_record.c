@@ -2,16 +2,13 @@
 // Rows of recordings. mjData keep the contacts and forces of the step, at its start, beside the
 // state at its end; poses and energies of the latter are found in data of our own, so that a run
 // goes the same way whether it is recorded or not.
-#include "cli/commands/mujoco/mujoco_record.h"
-
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands/mujoco/mujoco_describe.h"
-#include "cli/commands/mujoco/mujoco_flex.h"
+#include "cli/commands/mujoco/mujoco.h"
 #include "mujoco/compat.h"
 
 struct mujoco_record {

@@ -1,16 +1,317 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // sapstep run: steps a scene and says how it went.
 #define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 #include <sapstep/sapstep.h>
 
-#include "cli/commands/run/run.h"
-#include "cli/commands/run/run_dump.h"
-#include "cli/interrupt.h"
+#include "cli/command.h"
+#include "cli/commands/run/run_controls.h"
+#include "cli/commands/run/run_statistics.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/scene.h"
+#include "cli/table.h"
+
+typedef struct run_options {
+  cli_scene scene;
+  const char* controls;      // path of a CSV file, NULL: those of the keyframe
+  const char* output;        // path of the trajectory, NULL: none
+  const char* record;        // path of the recording, NULL: none
+  const char* checkpoint;    // path, NULL: none
+  const char* resume;        // path of a checkpoint, NULL: start anew
+  int32_t checkpoint_every;  // steps per checkpoint; 0: only at the end
+  int32_t every;             // steps per row of trajectory and recording
+  const char* dump;          // folder of contact problems, NULL: none
+  int32_t dump_every;        // steps per problem
+  sap_recorder_options recorder;
+  double duration;  // [s]
+  bool stats;
+  cli_format format;
+  sap_stepper_options stepper;  // dt, regularization and contact model: see scene
+} run_options;
+
+// Everything that a run owns.
+typedef struct run {
+  run_options options;
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_trajectory* trajectory;  // NULL: none
+  sap_recorder* recorder;      // NULL: none
+  sap_state state;
+  double* control;  // of the keyframe, (nu)
+  run_controls controls;
+  run_statistics statistics;
+} run;
+
+// --- command line ---
+
+static const char* take_scheme(void* options, const char* name) {
+  sap_scheme scheme;
+  run_options* o = options;
+  return cli_read_scheme(name, &scheme) &&
+                 sap_stepper_options_set_scheme(&o->stepper, scheme, NULL) == SAP_STATUS_OK
+             ? NULL
+             : cli_scheme_allowed;
+}
+
+#define AT(member) .offset = offsetof(run_options, member)
+static const cli_option run_option_list[] = {
+    {"duration", "S", "simulated time (5) [s]", CLI_REAL, AT(duration), 0, 1e9},
+    {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(scene.dt), 0, 1e9},
+    {"scheme", "NAME",
+     "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
+     "and theta-vq",
+     CLI_CALL, .take = take_scheme},
+    {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
+     AT(stepper.solver)},
+    CLI_SCENE_KEYFRAME_ROW(run_options),
+    {"controls", "FILE",
+     "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
+     "keyframe whose controls are held (those of\n--keyframe)",
+     CLI_PATH, AT(controls)},
+    CLI_SCENE_CONTACT_ROWS(run_options),
+    {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, AT(output)},
+    {"record", "FILE", "record states, poses, contacts, energies and the solver's report\nas HDF5",
+     CLI_PATH, AT(record)},
+    {"every", "N", "write a row of trajectory and recording every N steps (1)", CLI_INTEGER,
+     AT(every), 1, INT32_MAX},
+    {"compression", "N", "deflate level of the recording, 0 (none) to 9 (1)", CLI_INTEGER,
+     AT(recorder.compression), 0, 9},
+    {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,
+     AT(checkpoint)},
+    {"checkpoint-every", "N", "and every N steps, in the same file", CLI_INTEGER,
+     AT(checkpoint_every), 1, INT32_MAX},
+    {"resume", "FILE", "continue from a checkpoint of the same scene and options,\nbit for bit",
+     CLI_PATH, AT(resume)},
+    {"dump-problems", "FOLDER",
+     "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
+     "compare",
+     CLI_PATH, AT(dump)},
+    {"dump-every", "N", "only that of every N-th step (1)", CLI_INTEGER, AT(dump_every), 1,
+     INT32_MAX},
+    CLI_SCENE_URDF_ROWS(run_options),
+    CLI_SCENE_LENIENT_ROW(run_options),
+    {"stats", NULL, "report time per phase and memory", CLI_FLAG, AT(stats)},
+    {"format", "NAME", "table or json (table)", CLI_WORD, AT(format),
+     .words = cli_formats_without_csv},
+    {0},
+};
+#undef AT
+
+// Checks that the contact law fits the solver, and options of rigid contact the law.
+static int check_law(const cli_command* command, const cli_parser* parser,
+                     const run_options* options) {
+  const sap_solver_info* info = sap_solver_find(options->stepper.solver);
+  const sap_law law = options->stepper.contact_law;
+  if (law == SAP_LAW_RIGID && info->needs_R) {
+    return cli_usage_error(command, "--contact-law rigid has R = 0, solver '%s' needs R > 0",
+                           info->name);
+  }
+  const bool rigid = law == SAP_LAW_RIGID || (law == SAP_LAW_AUTO && info->rigid);
+  const bool restitution = cli_given(parser, "restitution");
+  if (!rigid && (restitution || cli_given(parser, "baumgarte"))) {
+    return cli_usage_error(
+        command,
+        "--%s is of rigid contact: --contact-law rigid, or a solver that steps by Moreau-Jean",
+        restitution ? "restitution" : "baumgarte");
+  }
+  return CLI_OK;
+}
+
+// Checks combinations of options.
+static int check_options(const cli_command* command, const cli_parser* parser,
+                         run_options* options) {
+  static const char* const needs[][2] = {{"compression", "record"},
+                                         {"checkpoint-every", "checkpoint"},
+                                         {"dump-every", "dump-problems"}};
+  if (parser->noperands != 1) {
+    return cli_usage_error(
+        command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
+  }
+  const bool theta = cli_given(parser, "theta"), theta_vq = cli_given(parser, "theta-vq");
+  if (cli_given(parser, "scheme") && (theta || theta_vq)) {
+    return cli_usage_error(command, "--scheme excludes --theta and --theta-vq");
+  }
+  if (theta != theta_vq) {
+    return cli_usage_error(command, "--theta and --theta-vq belong together");
+  }
+  if (cli_given(parser, "every") && options->output == NULL && options->record == NULL) {
+    return cli_usage_error(command, "--every needs --output or --record");
+  }
+  for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i) {
+    if (cli_given(parser, needs[i][0]) && !cli_given(parser, needs[i][1])) {
+      return cli_usage_error(command, "--%s needs --%s", needs[i][0], needs[i][1]);
+    }
+  }
+  if (options->resume != NULL && options->scene.keyframe != NULL) {
+    return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
+  }
+  sap_error error;
+  if (sap_stepper_options_check(&options->stepper, &error) != SAP_STATUS_OK) {
+    return cli_usage_error(command, "%s", error.message);
+  }
+  options->scene.path = parser->operands[0];
+  return check_law(command, parser, options);
+}
+
+// --- the run ---
+
+// A run from its options to the first row.
+
+// Fills the state, and the controls, from the keyframe or the default pose.
+static sap_status set_start(run* r, sap_error* error) {
+  r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
+  if (r->control == NULL) {
+    return cli_no_memory(error);
+  }
+  return cli_scene_start(&r->options.scene, r->model, &r->state, r->control, error);
+}
+
+static sap_status set_controls(run* r, sap_error* error) {
+  const char* from = r->options.controls;
+  sap_status status = SAP_STATUS_OK;
+  bool over_time = false;
+  if (from != NULL && !run_controls_of_keyframe(from, r->model, r->control, &status, error)) {
+    over_time = true;
+    status = run_controls_read(from, r->model, &r->controls, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_set_control(r->multibody, r->control, error);
+  }
+  return status == SAP_STATUS_OK && over_time
+             ? sap_multibody_set_control_function(r->multibody, run_controls_apply, &r->controls,
+                                                  error)
+             : status;
+}
+
+static sap_status create_stepper(run* r, sap_error* error) {
+  sap_stepper_options* options = &r->options.stepper;
+  cli_scene_stepper(&r->options.scene, r->model, options);
+  sap_status status = sap_multibody_create(r->model, &r->multibody, error);
+  if (status == SAP_STATUS_OK) {
+    status = set_controls(r, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
+}
+
+static sap_status resume(run* r, sap_error* error) {
+  if (r->options.resume == NULL) {
+    return SAP_STATUS_OK;
+  }
+  return sap_checkpoint_read(r->options.resume, r->stepper, &r->state, &r->statistics.before,
+                             error);
+}
+
+static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) {
+  sap_diagnostics diagnostics;
+  const sap_status status = sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error);
+  if (status == SAP_STATUS_OK) {
+    out->kinetic = diagnostics.kinetic;
+    out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
+  }
+  return status;
+}
+
+static sap_status run_write_row(run* r, const sap_step_report* report, sap_error* error) {
+  if (r->recorder != NULL) {
+    const sap_status status =
+        sap_recorder_write(r->recorder, r->multibody, &r->state, report, error);
+    if (status != SAP_STATUS_OK) {
+      return status;
+    }
+  }
+  if (r->trajectory == NULL) {
+    return SAP_STATUS_OK;
+  }
+  run_energy energy;
+  const sap_status status = run_measure_energy(r, &energy, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  const int32_t contacts = sap_multibody_contact_count(r->multibody);
+  const sap_trajectory_row row = {
+      .state = &r->state,
+      .contacts = contacts,
+      .newton_iterations = report != NULL ? run_newton_iterations(report) : 0,
+      .kinetic = energy.kinetic,
+      .potential = energy.potential,
+      .penetration = run_penetration(sap_multibody_contacts(r->multibody), contacts),
+  };
+  return sap_trajectory_write(r->trajectory, &row, error);
+}
+
+static sap_status run_prepare(run* r, sap_error* error) {
+  r->statistics.memory_begin = run_peak_memory();
+  sap_status status = cli_scene_read(&r->options.scene, NULL, NULL, &r->model, error);
+  if (status == SAP_STATUS_OK) {
+    status = set_start(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = create_stepper(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = resume(r, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = run_measure_energy(r, &r->statistics.start, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_detect(r->multibody, r->state.q, error);
+  }
+  if (status == SAP_STATUS_OK && r->options.output != NULL) {
+    status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
+  }
+  if (status == SAP_STATUS_OK && r->options.record != NULL) {
+    status =
+        sap_recorder_create(r->options.record, r->model, &r->options.recorder, &r->recorder, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = run_write_row(r, NULL, error);
+  }
+  r->statistics.bodies = status == SAP_STATUS_OK ? sap_model_get_sizes(r->model).bodies - 1 : 0;
+  r->statistics.dt = r->options.stepper.dt;
+  r->statistics.end = r->statistics.start;
+  return status;
+}
+
+enum { FOLDER_MODE = 0777 };
+
+static sap_status fail_to_write(sap_error* error, const char* format, const char* path) {
+  return sap_fail(error, SAP_STATUS_IO, format, path, strerror(errno));
+}
+
+static sap_status run_dump(const char* folder, long long step, const sap_problem* problem,
+                           sap_error* error) {
+  char path[PATH_MAX];
+  if (mkdir(folder, FOLDER_MODE) != 0 && errno != EEXIST) {
+    return fail_to_write(error, "cannot make the folder '%.200s': %s", folder);
+  }
+  const int length = snprintf(path, sizeof path, "%s/step_%06lld.hdf5", folder, step);
+  if (length < 0 || length >= (int)sizeof path) {
+    errno = ENAMETOOLONG;
+    return fail_to_write(error, "cannot write into '%.200s': %s", folder);
+  }
+  sap_problem_writer* writer = NULL;
+  sap_status status = sap_problem_writer_open(path, &writer, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_writer_problem(writer, problem, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_problem_writer_commit(writer, error);
+  }
+  sap_problem_writer_close(writer);
+  return status;
+}
 
 // At the end, and where the steps are a multiple of what was asked for.
 static sap_status write_checkpoint(run* r, bool end, sap_error* error) {
@@ -151,9 +452,18 @@ static int execute(run* r) {
 }
 
 static int run_scene(const cli_command* command, int argc, char** argv) {
-  run r = {0};
-  int code;
-  if (!run_options_read(command, argc, argv, &r.options, &code)) {
+  run r = {.options = {.duration = 5.0,
+                       .every = 1,
+                       .dump_every = 1,
+                       .scene = cli_scene_default(),
+                       .stepper = sap_stepper_options_default(),
+                       .recorder = sap_recorder_options_default()}};
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r.options, argc, argv)) {
+    return parser.exit_code;
+  }
+  int code = check_options(command, &parser, &r.options);
+  if (code != CLI_OK) {
     return code;
   }
   interrupt_catch(false);
@@ -184,6 +494,8 @@ const cli_command cli_command_run = {
         "  sapstep run examples/scenes/clutter_40.xml --duration 2 --checkpoint at2.checkpoint\n"
         "  sapstep run examples/scenes/clutter_40.xml --duration 4 --resume at2.checkpoint\n",
     .options = run_option_list,
-    .solver_options = true,
+    .table = cli_stepper_table,
+    .table_offset = offsetof(run_options, stepper),
+    .table_default = cli_stepper_default,
     .run = run_scene,
 };

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/files.h"
 #include "cli/options.h"
-#include "cli/text_file.h"
 
 // The file being read.
 typedef struct source {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Recordings of `sapstep mujoco`.
+#ifndef SAP_CLI_COMMANDS_MUJOCO_MUJOCO_H
+#define SAP_CLI_COMMANDS_MUJOCO_MUJOCO_H
+
+#include <mujoco/mujoco.h>
+
+#include <sapstep/mujoco.h>
+#include <sapstep/recorder.h>
+
+#include "cli/command.h"
+
+typedef struct mujoco_record mujoco_record;
+
+// Creates the recording, which appears when it is closed.
+sap_status mujoco_record_open(const char* path, const mjModel* model,
+                              const sap_recorder_options* options, mujoco_record** out,
+                              sap_error* error);
+// Adds the state; report NULL: the start.
+sap_status mujoco_record_row(mujoco_record* record, const mjData* data, const sap_mj_report* report,
+                             sap_error* error);
+// NULL allowed.
+sap_status mujoco_record_close(mujoco_record* record, sap_error* error);
+
+// Arrays of a sap_recorded_model that describes a MuJoCo model.
+typedef struct mujoco_description {
+  sap_recorded_model model;
+  sap_recorded_body* bodies;
+  sap_recorded_joint* joints;
+  sap_recorded_shape* shapes;
+  int32_t (*meshes)[4];
+  float (*vertices)[3];
+  int32_t (*triangles)[3];
+} mujoco_description;
+
+// Fills it, to be cleared; false: out of memory.
+bool mujoco_describe(const mjModel* model, mujoco_description* out);
+void mujoco_description_clear(mujoco_description* description);
+
+// A flex is drawn as spheres at its knots: its vertices or, if interpolated, its nodes. The shapes
+// of all knots follow those of the geoms.
+int32_t mujoco_knot_count(const mjModel* model);
+// Returns the knot of a flex closest to a point, and its body.
+int32_t mujoco_nearest_knot(const mjModel* model, const mjData* data, int32_t flex,
+                            const double point[3], int32_t* body);
+
+#endif

@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// sapstep sweep: many runs of a scene, over grids and at random.
+#define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cli/commands/sweep/study.h"
+#include "cli/files.h"
+#include "cli/journal.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "core/file.h"
+
+// --- journal ---
+
+typedef struct journal_rows {
+  study_row* rows;
+  int64_t count;
+} journal_rows;
+
+static bool restore_row(void* context, const void* bytes, size_t size) {
+  const journal_rows* j = context;
+  study_row row;
+  if (size != sizeof row) {
+    return false;
+  }
+  memcpy(&row, bytes, sizeof row);
+  if (row.index >= 0 && row.index < j->count) {
+    j->rows[row.index] = row;
+  }
+  return true;
+}
+
+// Fills `rows` (study->cases; index -1: not done) with the finished cases of the journal.
+static sap_status open_journal(const char* path, const study_spec* study, bool fresh,
+                               study_row* rows, cli_journal** out, sap_error* error) {
+  journal_rows context = {rows, study->cases};
+  const cli_journal_def def = {
+      .magic = "sapstep sweep 2",
+      .hash = study->hash,
+      .fresh = fresh,
+      .busy = "another sweep is writing this journal",
+      .foreign =
+          "this journal is of another study, or the study, its scene or the program changed "
+          "since: finish that one, or discard its cases with --restart",
+      .restore = restore_row,
+      .context = &context};
+  for (int64_t i = 0; i < study->cases; ++i) {
+    rows[i].index = -1;
+  }
+  return cli_journal_open(path, &def, out, error);
+}
+
+// --- cases ---
+//
+// Threads of rank 0 and all other ranks take the next case when they are free.
+// Rows go to their case's place, so that the table does not depend on who did what.
+
+enum { THREADS_MAX = 256 };
+
+typedef struct jobs {
+  const study_spec* study;
+  cli_journal* journal;
+  study_row* rows;
+  pthread_mutex_t mutex;  // of all below
+  int64_t next, done;
+  sap_error error;  // of the journal
+  _Atomic int running;
+} jobs;
+
+// Returns the next case that is not done; -1: none.
+static int64_t take_case(jobs* j) {
+  int64_t index = -1;
+  (void)pthread_mutex_lock(&j->mutex);
+  if (!interrupt_came() && j->error.status == SAP_STATUS_OK) {
+    while (j->next < j->study->cases && j->rows[j->next].index >= 0) {
+      ++j->next;
+    }
+    if (j->next < j->study->cases) {
+      index = j->next++;
+    }
+  }
+  (void)pthread_mutex_unlock(&j->mutex);
+  return index;
+}
+
+static void keep_row(jobs* j, const study_row* row) {
+  (void)pthread_mutex_lock(&j->mutex);
+  if (cli_journal_add(j->journal, row, sizeof *row, NULL, 0, &j->error) == SAP_STATUS_OK) {
+    j->rows[row->index] = *row;
+    ++j->done;
+  }
+  (void)pthread_mutex_unlock(&j->mutex);
+}
+
+static void* work_in_thread(void* context) {
+  jobs* j = context;
+  study_row row;
+  int64_t index;
+  while ((index = take_case(j)) >= 0) {
+    study_case_run(j->study, index, &row);
+    if (row.index >= 0) {
+      keep_row(j, &row);
+    }
+  }
+  atomic_fetch_sub(&j->running, 1);
+  return NULL;
+}
+
+// Answers all waiting ranks; returns the number that were sent home.
+static int serve(jobs* j) {
+  study_row row;
+  int rank, home = 0;
+  while (study_mpi_poll(&row, &rank)) {
+    if (row.index >= 0) {
+      keep_row(j, &row);
+    }
+    const int64_t index = take_case(j);
+    study_mpi_answer(rank, index);
+    home += index < 0 ? 1 : 0;
+  }
+  return home;
+}
+
+static void watch(jobs* j) {
+  progress bar;
+  int away = study_mpi_size() - 1;
+  progress_begin(&bar);
+  while (atomic_load(&j->running) > 0 || away > 0) {
+    away -= serve(j);
+    const struct timespec pause = {.tv_nsec = away > 0 ? 500 * 1000 : 10 * 1000 * 1000};
+    (void)nanosleep(&pause, NULL);
+    if (progress_due(&bar)) {
+      char note[64];
+      (void)pthread_mutex_lock(&j->mutex);
+      const int64_t done = j->done;
+      (void)pthread_mutex_unlock(&j->mutex);
+      (void)snprintf(note, sizeof note, "%lld of %lld cases", (long long)done,
+                     (long long)j->study->cases);
+      progress_draw(&bar, (double)done / (double)j->study->cases, note);
+    }
+  }
+  progress_end(&bar);
+}
+
+static int serve_rank_0(const study_spec* study) {
+  study_row row = {.index = -1};
+  int64_t index;
+  while ((index = study_mpi_ask(&row)) >= 0) {
+    study_case_run(study, index, &row);
+  }
+  return CLI_OK;
+}
+
+static int run_jobs(const study_spec* study, int count, cli_journal* journal, study_row* rows) {
+  if (study_mpi_rank() > 0) {
+    return serve_rank_0(study);
+  }
+  jobs j = {.study = study, .journal = journal, .rows = rows};
+  pthread_t threads[THREADS_MAX];
+  int started = 0;
+  for (int64_t i = 0; i < study->cases; ++i) {
+    j.done += rows[i].index >= 0 ? 1 : 0;
+  }
+  (void)pthread_mutex_init(&j.mutex, NULL);
+  while (started < count && started < THREADS_MAX) {
+    atomic_fetch_add(&j.running, 1);
+    if (pthread_create(&threads[started], NULL, work_in_thread, &j) != 0) {
+      atomic_fetch_sub(&j.running, 1);
+      break;
+    }
+    ++started;
+  }
+  if (started == 0) {  // no thread could be started: run here
+    atomic_store(&j.running, 1);
+    (void)work_in_thread(&j);
+  }
+  watch(&j);
+  for (int i = 0; i < started; ++i) {
+    (void)pthread_join(threads[i], NULL);
+  }
+  (void)pthread_mutex_destroy(&j.mutex);
+  if (j.error.status != SAP_STATUS_OK) {
+    return cli_report(&j.error);
+  }
+  return j.done == study->cases ? CLI_OK : CLI_UNCONVERGED;
+}
+
+// --- the command ---
+
+typedef struct study_options {
+  const char *study, *output, *csv, *svg;
+  int32_t jobs;  // 0: choose
+  bool restart;
+} study_options;
+
+#define AT(member) .offset = offsetof(study_options, member)
+static const cli_option option_list[] = {
+    {"output", "FILE", "write the table as HDF5, also -o (the study's name with .h5)", CLI_PATH,
+     AT(output)},
+    {"csv", "FILE", "write the table as CSV, too; without HDF5 it is the only one", CLI_PATH,
+     AT(csv)},
+    {"svg", "FILE", "write a chart: the measures over the longest grid of numbers", CLI_PATH,
+     AT(svg)},
+    {"jobs", "N", "cases at the same time (one per processor; 1 under mpirun)", CLI_INTEGER,
+     AT(jobs), 1, 256},
+    {"restart", NULL, "discard the finished cases of an earlier run", CLI_FLAG, AT(restart)},
+    {0},
+};
+#undef AT
+
+static int count_jobs(const study_options* o) {
+  const long processors = study_mpi_size() > 1 ? 1 : sysconf(_SC_NPROCESSORS_ONLN);
+  return o->jobs > 0 ? o->jobs : processors > 0 && processors < 256 ? (int)processors : 1;
+}
+
+// Rank 0 after the cases: the tables, and the end of the journal.
+static int finish(const study_spec* study, const study_options* o, const char* output,
+                  const char* journal, const study_row* rows, int code) {
+  sap_error error = {0};
+  if (code == CLI_UNCONVERGED) {
+    cli_message("%s; the finished cases are kept in '%s': the same command continues from there",
+                interrupt_came() ? "interrupted" : "cases could not be run", journal);
+  }
+  if (code != CLI_OK) {
+    return code;
+  }
+  const char* hdf5 =
+      o->output == NULL && o->csv != NULL && !sap_recorder_available() ? NULL : output;
+  if (study_write(study, rows, hdf5, o->csv, &error) != SAP_STATUS_OK ||
+      (o->svg != NULL && study_chart_write(study, rows, o->svg, &error) != SAP_STATUS_OK)) {
+    return cli_report(&error);
+  }
+  (void)remove(journal);
+  return study_print(study, rows);
+}
+
+// The table takes the study's name, and the journal that of the table; the scene is the study's.
+static sap_status check_outputs(const study_spec* study, const study_options* o, const char* output,
+                                const char* journal, sap_error* error) {
+  const cli_path paths[] = {
+      {"the study", o->study, CLI_PATH_READ},  {"the scene", study->scene, CLI_PATH_READ},
+      {"the table", output, CLI_PATH_WRITTEN}, {"the journal", journal, CLI_PATH_WRITTEN},
+      {"--csv", o->csv, CLI_PATH_WRITTEN},     {"--svg", o->svg, CLI_PATH_WRITTEN}};
+  if (o->output == NULL && sap_file_regular(o->study, NULL) != SAP_STATUS_OK) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT,
+                    "a study from a pipe gives the table no name: --output is needed");
+  }
+  struct stat info;
+  if (stat(output, &info) == 0 && !S_ISREG(info.st_mode)) {
+    return sap_fail(error, SAP_STATUS_IO, "cannot write the table '%.300s': not a regular file",
+                    output);
+  }
+  return cli_check_paths(paths, (int)(sizeof paths / sizeof *paths), error);
+}
+
+// From a study that all ranks have read to its table.
+static int execute(const study_spec* study, const study_options* o) {
+  char* sibling = cli_sibling_path(o->study, ".h5");
+  const char* output = o->output != NULL ? o->output : sibling;
+  char* path = malloc((output != NULL ? strlen(output) : 0) + 16);
+  study_row* rows = malloc((size_t)study->cases * sizeof *rows);
+  cli_journal* journal = NULL;
+  sap_error error = {0};
+  int code = CLI_OK;
+  if (output == NULL || path == NULL || rows == NULL) {
+    code = cli_out_of_memory();
+  } else if (study_mpi_rank() == 0) {
+    (void)sprintf(path, "%s.journal", output);
+    if (check_outputs(study, o, output, path, &error) != SAP_STATUS_OK ||
+        open_journal(path, study, o->restart, rows, &journal, &error) != SAP_STATUS_OK) {
+      code = cli_report(&error);
+    }
+  }
+  if (study_mpi_agree(code == CLI_OK, study->hash)) {
+    code = run_jobs(study, count_jobs(o), journal, rows);
+    if (study_mpi_rank() == 0) {
+      code = finish(study, o, output, path, rows, code);
+    }
+  } else if (code == CLI_OK) {
+    code = CLI_FILE;  // another rank said why
+  }
+  cli_journal_close(journal, false);
+  free(rows);
+  free(path);
+  free(sibling);
+  return code;
+}
+
+static int sweep(const cli_command* command, int argc, char** argv) {
+  study_options options = {0};
+  sap_error error = {0};
+  cli_parser parser;
+  int code;
+  if (!cli_parse(&parser, command, &options, argc, argv)) {
+    return parser.exit_code;
+  }
+  if (parser.noperands != 1) {
+    return cli_usage_error(command, "one study file is needed");
+  }
+  options.study = parser.operands[0];
+  study_spec* study = calloc(1, sizeof *study);
+  if (study == NULL) {
+    return cli_out_of_memory();
+  }
+  study_mpi_begin();
+  interrupt_catch(false);
+  const bool good = study_read(options.study, study, &error) &&
+                    (options.svg == NULL || study_chart_possible(study, &error));
+  if (!good && study_mpi_rank() == 0) {
+    (void)cli_report(&error);
+  }
+  code = CLI_FILE;
+  if (study_mpi_agree(good, study->hash)) {
+    code = execute(study, &options);
+  } else if (good && study_mpi_rank() == 0) {
+    cli_message("the ranks read different studies or scenes");
+  }
+  study_clear(study);
+  free(study);
+  study_mpi_end();
+  return code;
+}
+
+const cli_command cli_command_sweep = {
+    .name = "sweep",
+    .operands = "STUDY",
+    .summary = "run a scene many times, over grids of values and at random",
+    .description =
+        "A study is a text; # begins a comment:\n"
+        "  scene FILE                      relative to the study\n"
+        "  duration S                      simulated time of a case [s] (1)\n"
+        "  set NAME VALUE                  in all cases\n"
+        "  grid NAME VALUE...              all combinations of grid values are run\n"
+        "  random NAME uniform|log A B     between A and B; log: its logarithm is uniform\n"
+        "  random NAME normal MEAN SD\n"
+        "  random NAME choose VALUE...\n"
+        "  samples N                       cases of random values per point of the grid (1)\n"
+        "  seed N                          of the random numbers (0)\n"
+        "  measure NAME...                 columns of the table\n"
+        "  keyframe NAME, floor Z, lenient, floating_base   as of 'sapstep run'\n"
+        "Parameters: dt, theta, theta_vq, scheme, solver, contact_stage, contact_model, sigma,\n"
+        "beta, friction, stiffness, relaxation_time, dissipation, stiction_tolerance,\n"
+        "static_friction; options of solvers (relative_tolerance); where joints start, q/JOINT,\n"
+        "v/JOINT[part]; any value of the scene, ELEMENT/NAME/ATTRIBUTE: geom/ball/density,\n"
+        "body/box/inertial/mass, option/*/gravity[2] (* means all, [i] one of a list).\n"
+        "Measures: kinetic_end, potential_end, energy_end, energy_drift, kinetic_max [J],\n"
+        "penetration_max, penetration_end [m], slip_end [m/s], iterations_mean,\n"
+        "iterations_median, iterations_max, contacts_mean, contacts_max, momentum_error_max,\n"
+        "hessian_condition (of the last step), unconverged_steps, steps, center_x, center_y,\n"
+        "center_z [m], mass [kg], and q/JOINT, v/JOINT[part] at the end.\n"
+        "The table has a row per case, whatever ran it: the same bytes for any number of jobs or\n"
+        "MPI ranks. A failed case has its message there, and the exit code is 1. Finished cases\n"
+        "are kept in FILE.journal until the table is written: after a kill the same command goes\n"
+        "on. Over machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all see.",
+    .examples =
+        "  sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n"
+        "  mpirun -n 8 sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n",
+    .options = option_list,
+    .run = sweep,
+};

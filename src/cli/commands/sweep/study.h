@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Studies of `sapstep sweep`: the command, its cases in threads and their journal (study.c), the
+// text of a study and its check against the scene (study_text.c), parameters, one run and its
+// measures (study_case.c), tables and charts (study_report.c), MPI ranks (study_mpi.c).
+#ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
+#define SAP_CLI_COMMANDS_SWEEP_STUDY_H
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+#include "cli/scene.h"
+
+enum {
+  STUDY_PARAMETERS_MAX = 64,
+  STUDY_MEASURES_MAX = 64,
+  STUDY_NAME_SIZE = 128,
+  STUDY_TEXT_SIZE = 128,
+  STUDY_MESSAGE_SIZE = 256,
+  STUDY_CASES_MAX = 100 * 1000 * 1000,
+};
+
+typedef enum study_kind {
+  STUDY_SET,      // one value
+  STUDY_GRID,     // each of its values, with all those of the others
+  STUDY_CHOOSE,   // one of its values at random
+  STUDY_UNIFORM,  // between a and b
+  STUDY_LOG,      // the same for the logarithm
+  STUDY_NORMAL,   // mean a, standard deviation b
+} study_kind;
+
+typedef struct study_parameter {
+  char name[STUDY_NAME_SIZE];
+  study_kind kind;
+  int line;       // of the study
+  bool numeric;   // all values are numbers
+  int32_t count;  // values
+  char** values;  // texts as they stand                                           (count)
+  double a, b;    //
+} study_parameter;
+
+// A coordinate: q/JOINT[part] or v/JOINT[part].
+typedef struct study_coordinate {
+  bool velocity;
+  int32_t index;
+} study_coordinate;
+
+typedef struct study_spec {
+  const char* path;
+  char* text;   // the whole file
+  char* scene;  // path
+  char keyframe[STUDY_NAME_SIZE];
+  double duration;  // [s]
+  int64_t samples;  // of the random parameters for each point of the grid
+  int32_t seed;
+  bool lenient, floating_base;
+  double floor;  // of a URDF [m], NaN: none
+  int scene_line;
+  study_parameter parameters[STUDY_PARAMETERS_MAX];
+  int parameter_count;
+  struct {
+    char name[STUDY_NAME_SIZE];
+    int line;
+  } measures[STUDY_MEASURES_MAX];
+  int measure_count;
+  int64_t cases;
+  uint64_t hash;  // of the study, the files of its scene and the program's version
+} study_spec;
+
+typedef enum study_status {
+  STUDY_OK,
+  STUDY_UNCONVERGED,
+  STUDY_FAILED,
+  STUDY_STATUSES
+} study_status;
+extern const char* const study_status_names[];
+
+// What a case yields; plain bytes, as they go to the journal and from rank to rank.
+typedef struct study_row {
+  int64_t index;
+  int64_t status;
+  double measures[STUDY_MEASURES_MAX];  // NaN: not measured
+  char message[STUDY_MESSAGE_SIZE];
+} study_row;
+
+// Reads and checks a study; false: the error says "file:line: what". Values are tried on the scene.
+bool study_read(const char* path, study_spec* study, sap_error* error);
+// The last part of it: every scene value with that of the first case, and every measure; the hash
+// goes on with the files that are read.
+bool study_check_scene(study_spec* study, sap_error* error);
+// A line "set|grid|random NAME ...", as words.
+bool study_read_parameter(study_spec* study, int line, char** words, int count, sap_error* error);
+void study_clear(study_spec* study);
+// Fills the error with "file:line: text" and returns false.
+bool study_refuse(const study_spec* study, int line, sap_error* error, const char* format, ...)
+    SAP_PRINTF(4, 5);
+
+// The value of a parameter in a case, as text; those of numbers are exact.
+void study_value(const study_spec* study, int parameter, int64_t index, char out[STUDY_TEXT_SIZE]);
+
+// All that a case is run with. dt, sigma and beta of the stepper are NaN until set: the scene's.
+typedef struct study_setup {
+  sap_stepper_options stepper;
+  sap_material material;
+  sap_scene_edit edits[STUDY_PARAMETERS_MAX];
+  int32_t edit_count;
+  struct {
+    const char* name;
+    double value;
+  } states[STUDY_PARAMETERS_MAX];
+  int state_count;
+} study_setup;
+
+void study_setup_begin(study_setup* setup);
+// Sets a parameter; both texts must outlive the setup. Returns NULL if done, "" if there is no such
+// parameter, else the values allowed.
+const char* study_setup_take(study_setup* setup, const char* name, const char* value);
+void study_list_parameters(char* out, size_t size);
+// Finds "q/JOINT", "v/JOINT[2]".
+bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out);
+// Reads the scene with the setup, and the state that it starts from. NULL: warnings are not told.
+sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
+                            const study_setup* setup, sap_model** model, sap_state* state,
+                            double** control, sap_error* error);
+// The stepper's options: the setup's, and the scene's where it has none.
+sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model);
+cli_scene study_scene(const study_spec* study);
+void study_case_run(const study_spec* study, int64_t index, study_row* row);
+
+// Sums over a run that measures are made from.
+enum { STUDY_HISTOGRAM = 512 };
+typedef struct study_sums {
+  int64_t histogram[STUDY_HISTOGRAM];  // steps by their iterations, all beyond in the last
+  int64_t steps, unconverged, contacts, contacts_max, iterations, iterations_max;
+  double kinetic_start, potential_start, kinetic_max, penetration_max, momentum_error_max;
+  double hessian_condition;  // of the last step, NaN: not asked for
+} study_sums;
+bool study_measure_known(const sap_model* model, const char* name);
+// Does it need the condition number of the last step's Hessian?
+bool study_measure_of_hessian(const char* name);
+// " [J]"; "" of numbers and coordinates.
+const char* study_measure_unit(const char* name);
+void study_list_measures(char* out, size_t size);
+sap_status study_measure(const study_spec* study, const study_sums* sums, sap_multibody* multibody,
+                         const sap_model* model, const sap_state* state, double* out,
+                         sap_error* error);
+
+// Writes HDF5 (NULL: not) and CSV (NULL: not).
+sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,
+                       const char* csv, sap_error* error);
+// Whether a chart over the grid can be drawn.
+bool study_chart_possible(const study_spec* study, sap_error* error);
+// Each measure over a parameter of the grid, as SVG.
+sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* path,
+                             sap_error* error);
+// Prints the summary and returns the exit code.
+int study_print(const study_spec* study, const study_row* rows);
+
+// Ranks of an MPI run; without MPI there is one, 0. study_mpi_begin starts MPI only under mpirun.
+void study_mpi_begin(void);
+void study_mpi_end(void);
+int study_mpi_rank(void);
+int study_mpi_size(void);
+// Whether `good` holds in all ranks, and `hash` is the same.
+bool study_mpi_agree(bool good, uint64_t hash);
+// Of rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
+// index -1 when no case came along. Answer with the next case; -1: there is none.
+bool study_mpi_poll(study_row* row, int* rank);
+void study_mpi_answer(int rank, int64_t index);
+// Of the others: hands in a row (index -1 at first) and returns the next case, -1: the end.
+int64_t study_mpi_ask(const study_row* row);
+
+#endif

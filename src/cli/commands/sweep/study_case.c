@@ -1,0 +1,596 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One case of a sweep: its values, and the run with them.
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/sweep/study.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+
+// --- parameters ---
+
+static const struct {
+  const char* name;
+  size_t offset;  // in sap_material
+  bool open;      // 0 is not allowed
+  const char* unit;
+} materials[] = {
+    {"friction", offsetof(sap_material, friction), false, ""},
+    {"stiffness", offsetof(sap_material, stiffness), true, "[N/m]"},
+    {"relaxation_time", offsetof(sap_material, relaxation_time), false, "[s]"},
+    {"dissipation", offsetof(sap_material, dissipation), false, "[s/m]"},
+    {"stiction_tolerance", offsetof(sap_material, stiction_tolerance), true, "[m/s]"},
+    {"static_friction", offsetof(sap_material, static_friction), false, ""},
+};
+enum { MATERIALS = sizeof materials / sizeof materials[0] };
+
+void study_setup_begin(study_setup* setup) {
+  *setup = (study_setup){.material = sap_material_unset()};
+  setup->stepper = sap_stepper_options_default();
+  setup->stepper.dt = (double)NAN;
+  setup->stepper.regularization = (sap_regularization){.beta = (double)NAN, .sigma = (double)NAN};
+}
+
+static void append_name(char* out, size_t size, const char* text) {
+  const size_t used = strlen(out);
+  (void)snprintf(out + used, size - used, "%s%s", used > 0 ? ", " : "", text);
+}
+
+void study_list_parameters(char* out, size_t size) {
+  out[0] = '\0';
+  append_name(out, size, "scheme, solver");
+  const sap_option_table table = cli_stepper_table();
+  const int32_t own = table.count - cli_solver_table().count;
+  for (int32_t i = 0; i < own; ++i) {
+    append_name(out, size, table.options[i].name);
+  }
+  for (int i = 0; i < MATERIALS; ++i) {
+    append_name(out, size, materials[i].name);
+  }
+  append_name(out, size, "solver options of 'sapstep run --help' (relative_tolerance, ...)");
+  append_name(out, size, "q/JOINT, v/JOINT, q/JOINT[part]");
+  append_name(out, size, "ELEMENT/NAME/ATTRIBUTE of the scene (geom/ball/density)");
+}
+
+static const char* take_material(study_setup* setup, int index, const char* text) {
+  static char allowed[SAP_OPTION_TEXT_SIZE];
+  double value;
+  const bool open = materials[index].open;
+  if (!cli_read_real(text, &value) || !(open ? value > 0.0 : value >= 0.0)) {
+    sap_range_allowed(0.0, 1e300, open, materials[index].unit, allowed);
+    return allowed;
+  }
+  memcpy((char*)&setup->material + materials[index].offset, &value, sizeof value);
+  return NULL;
+}
+
+static const char* take_scheme(study_setup* setup, const char* text) {
+  sap_scheme scheme;
+  return cli_read_scheme(text, &scheme) &&
+                 sap_stepper_options_set_scheme(&setup->stepper, scheme, NULL) == SAP_STATUS_OK
+             ? NULL
+             : cli_scheme_allowed;
+}
+
+static const char* take_solver(study_setup* setup, const char* text) {
+  const sap_solver_info* solver = sap_solver_find(text);
+  if (solver == NULL) {
+    return cli_solver_allowed;
+  }
+  setup->stepper.solver = solver->name;
+  return NULL;
+}
+
+static const char* take_path(study_setup* setup, const char* name, const char* value) {
+  if (strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) {
+    setup->edits[setup->edit_count++] = (sap_scene_edit){.path = name, .value = value};
+    return NULL;
+  }
+  double number;
+  if (!cli_read_real(value, &number)) {
+    return "a finite number";
+  }
+  setup->states[setup->state_count].name = name;
+  setup->states[setup->state_count++].value = number;
+  return NULL;
+}
+
+const char* study_setup_take(study_setup* setup, const char* name, const char* value) {
+  if (strcmp(name, "scheme") == 0) {
+    return take_scheme(setup, value);
+  }
+  if (strcmp(name, "solver") == 0) {
+    return take_solver(setup, value);
+  }
+  for (int i = 0; i < MATERIALS; ++i) {
+    if (strcmp(name, materials[i].name) == 0) {
+      return take_material(setup, i, value);
+    }
+  }
+  bool known;
+  const char* allowed = cli_set_option(cli_stepper_table(), &setup->stepper, name, value, &known);
+  return known ? allowed : strchr(name, '/') != NULL ? take_path(setup, name, value) : "";
+}
+
+bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out) {
+  static const int sizes[][2] = {[SAP_JOINT_FREE] = {7, 6},
+                                 [SAP_JOINT_BALL] = {4, 3},
+                                 [SAP_JOINT_HINGE] = {1, 1},
+                                 [SAP_JOINT_SLIDE] = {1, 1}};
+  char joint[STUDY_NAME_SIZE];
+  int32_t part = 0, q, v;
+  if ((strncmp(name, "q/", 2) != 0 && strncmp(name, "v/", 2) != 0) ||
+      strlen(name) >= STUDY_NAME_SIZE) {
+    return false;
+  }
+  strcpy(joint, name + 2);
+  char* open = strrchr(joint, '[');
+  if (open != NULL) {
+    *open++ = '\0';
+    char* close = strchr(open, ']');
+    if (close == NULL || close[1] != '\0') {
+      return false;
+    }
+    *close = '\0';
+    if (!cli_read_integer(open, &part)) {
+      return false;
+    }
+  }
+  sap_joint_type type;
+  const int32_t id = sap_model_find(model, SAP_ELEMENT_JOINT, joint);
+  if (id < 0 || sap_model_joint_address(model, id, &type, NULL, &q, &v, NULL) != SAP_STATUS_OK) {
+    return false;
+  }
+  out->velocity = name[0] == 'v';
+  out->index = (out->velocity ? v : q) + part;
+  return part >= 0 && part < sizes[type][out->velocity ? 1 : 0];
+}
+
+// --- measures ---
+//
+// Nothing here depends on the clock: a case always gives the same bits.
+
+typedef enum measure_id {
+  MEASURE_KINETIC_END,
+  MEASURE_POTENTIAL_END,
+  MEASURE_ENERGY_END,
+  MEASURE_ENERGY_DRIFT,
+  MEASURE_KINETIC_MAX,
+  MEASURE_PENETRATION_MAX,
+  MEASURE_PENETRATION_END,
+  MEASURE_SLIP_END,
+  MEASURE_ITERATIONS_MEAN,
+  MEASURE_ITERATIONS_MEDIAN,
+  MEASURE_ITERATIONS_MAX,
+  MEASURE_CONTACTS_MEAN,
+  MEASURE_CONTACTS_MAX,
+  MEASURE_MOMENTUM_ERROR_MAX,
+  MEASURE_HESSIAN_CONDITION,
+  MEASURE_UNCONVERGED_STEPS,
+  MEASURE_STEPS,
+  MEASURE_CENTER_X,
+  MEASURE_CENTER_Y,
+  MEASURE_CENTER_Z,
+  MEASURE_MASS,
+  MEASURE_COUNT
+} measure_id;
+
+static const char* const measure_names[MEASURE_COUNT] = {
+    [MEASURE_KINETIC_END] = "kinetic_end",
+    [MEASURE_POTENTIAL_END] = "potential_end",
+    [MEASURE_ENERGY_END] = "energy_end",
+    [MEASURE_ENERGY_DRIFT] = "energy_drift",
+    [MEASURE_KINETIC_MAX] = "kinetic_max",
+    [MEASURE_PENETRATION_MAX] = "penetration_max",
+    [MEASURE_PENETRATION_END] = "penetration_end",
+    [MEASURE_SLIP_END] = "slip_end",
+    [MEASURE_ITERATIONS_MEAN] = "iterations_mean",
+    [MEASURE_ITERATIONS_MEDIAN] = "iterations_median",
+    [MEASURE_ITERATIONS_MAX] = "iterations_max",
+    [MEASURE_CONTACTS_MEAN] = "contacts_mean",
+    [MEASURE_CONTACTS_MAX] = "contacts_max",
+    [MEASURE_MOMENTUM_ERROR_MAX] = "momentum_error_max",
+    [MEASURE_HESSIAN_CONDITION] = "hessian_condition",
+    [MEASURE_UNCONVERGED_STEPS] = "unconverged_steps",
+    [MEASURE_STEPS] = "steps",
+    [MEASURE_CENTER_X] = "center_x",
+    [MEASURE_CENTER_Y] = "center_y",
+    [MEASURE_CENTER_Z] = "center_z",
+    [MEASURE_MASS] = "mass",
+};
+
+static int find_measure(const char* name) {
+  int i = 0;
+  while (i < MEASURE_COUNT && strcmp(measure_names[i], name) != 0) {
+    ++i;
+  }
+  return i;
+}
+
+bool study_measure_known(const sap_model* model, const char* name) {
+  study_coordinate coordinate;
+  return find_measure(name) < MEASURE_COUNT || study_find_coordinate(model, name, &coordinate);
+}
+
+const char* study_measure_unit(const char* name) {
+  const int id = find_measure(name);
+  if (id <= MEASURE_KINETIC_MAX) {
+    return " [J]";
+  } else if (id <= MEASURE_PENETRATION_END || (id >= MEASURE_CENTER_X && id <= MEASURE_CENTER_Z)) {
+    return " [m]";
+  }
+  return id == MEASURE_SLIP_END ? " [m/s]" : id == MEASURE_MASS ? " [kg]" : "";
+}
+
+void study_list_measures(char* out, size_t size) {
+  size_t used = 0;
+  for (int i = 0; i < MEASURE_COUNT && used < size; ++i) {
+    used += (size_t)snprintf(out + used, size - used, "%s, ", measure_names[i]);
+  }
+  if (used < size) {
+    (void)snprintf(out + used, size - used, "q/JOINT, v/JOINT[part] at the end");
+  }
+}
+
+bool study_measure_of_hessian(const char* name) {
+  return find_measure(name) == MEASURE_HESSIAN_CONDITION;
+}
+
+// Mean tangential speed over the contacts [m/s]; 0 without any.
+static double mean_slip(const sap_multibody* multibody) {
+  const int32_t count = sap_multibody_contact_count(multibody);
+  const sap_contact* contacts = sap_multibody_contacts(multibody);
+  double sum = 0.0;
+  for (int32_t i = 0; i < count; ++i) {
+    sum += hypot(contacts[i].vc[0], contacts[i].vc[1]);
+  }
+  return count > 0 ? sum / count : 0.0;
+}
+
+static double mean_count(int64_t sum, int64_t count) {
+  return count > 0 ? (double)sum / (double)count : (double)NAN;
+}
+
+// Of the steps' iterations, the lower one of two.
+static double median_iterations(const study_sums* s) {
+  int64_t below = 0;
+  for (int i = 0; i < STUDY_HISTOGRAM; ++i) {
+    below += s->histogram[i];
+    if (2 * below >= s->steps) {
+      return s->steps > 0 ? i : (double)NAN;
+    }
+  }
+  return (double)NAN;
+}
+
+static double measure_value(measure_id id, const study_sums* s, const sap_diagnostics* d,
+                            const sap_multibody* multibody) {
+  const double potential = d->potential_gravity + d->potential_springs;
+  switch (id) {
+    case MEASURE_KINETIC_END:
+      return d->kinetic;
+    case MEASURE_POTENTIAL_END:
+      return potential;
+    case MEASURE_ENERGY_END:
+      return d->kinetic + potential;
+    case MEASURE_ENERGY_DRIFT:
+      return d->kinetic + potential - s->kinetic_start - s->potential_start;
+    case MEASURE_KINETIC_MAX:
+      return s->kinetic_max;
+    case MEASURE_PENETRATION_MAX:
+      return s->penetration_max;
+    case MEASURE_PENETRATION_END:
+      return run_penetration(sap_multibody_contacts(multibody),
+                             sap_multibody_contact_count(multibody));
+    case MEASURE_SLIP_END:
+      return mean_slip(multibody);
+    case MEASURE_ITERATIONS_MEAN:
+      return mean_count(s->iterations, s->steps);
+    case MEASURE_ITERATIONS_MEDIAN:
+      return median_iterations(s);
+    case MEASURE_ITERATIONS_MAX:
+      return (double)s->iterations_max;
+    case MEASURE_CONTACTS_MEAN:
+      return mean_count(s->contacts, s->steps);
+    case MEASURE_CONTACTS_MAX:
+      return (double)s->contacts_max;
+    case MEASURE_MOMENTUM_ERROR_MAX:
+      return s->momentum_error_max;
+    case MEASURE_HESSIAN_CONDITION:
+      return s->hessian_condition;
+    case MEASURE_UNCONVERGED_STEPS:
+      return (double)s->unconverged;
+    case MEASURE_STEPS:
+      return (double)s->steps;
+    case MEASURE_MASS:
+      return d->mass;
+    default:
+      return d->p_WCm[id - MEASURE_CENTER_X];
+  }
+}
+
+sap_status study_measure(const study_spec* study, const study_sums* sums, sap_multibody* multibody,
+                         const sap_model* model, const sap_state* state, double* out,
+                         sap_error* error) {
+  sap_diagnostics d;
+  const sap_status status = sap_multibody_diagnose(multibody, state, &d, error);
+  for (int i = 0; status == SAP_STATUS_OK && i < study->measure_count; ++i) {
+    study_coordinate at;
+    const int id = find_measure(study->measures[i].name);
+    if (id < MEASURE_COUNT) {
+      out[i] = measure_value((measure_id)id, sums, &d, multibody);
+    } else if (study_find_coordinate(model, study->measures[i].name, &at)) {
+      out[i] = at.velocity ? state->v[at.index] : state->q[at.index];
+    }
+  }
+  return status;
+}
+
+// --- cases ---
+
+const char* const study_status_names[] = {"ok", "unconverged", "failed"};
+
+// The finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+static uint64_t mix_bits(uint64_t x) {
+  x += UINT64_C(0x9e3779b97f4a7c15);
+  x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+  x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+  return x ^ (x >> 31);
+}
+
+// A number in [0, 1) that depends on nothing but its arguments.
+static double random_number(int32_t seed, int64_t index, int32_t stream) {
+  const uint64_t x =
+      mix_bits(mix_bits(mix_bits((uint64_t)seed) ^ (uint64_t)index) ^ (uint64_t)stream);
+  return (double)(x >> 11) * 0x1p-53;
+}
+
+// Two streams per parameter: the normal distribution takes both (Box and Muller).
+static double draw(const study_spec* study, int parameter, int64_t index) {
+  const study_parameter* p = &study->parameters[parameter];
+  const double u = random_number(study->seed, index, 2 * parameter);
+  const double w = random_number(study->seed, index, 2 * parameter + 1);
+  const double two_pi = 6.283185307179586;
+  switch (p->kind) {
+    case STUDY_UNIFORM:
+      return p->a + (p->b - p->a) * u;
+    case STUDY_LOG:
+      return p->a * pow(p->b / p->a, u);
+    default:
+      return p->a + p->b * sqrt(-2.0 * log(1.0 - u)) * cos(two_pi * w);
+  }
+}
+
+void study_value(const study_spec* study, int parameter, int64_t index, char out[STUDY_TEXT_SIZE]) {
+  const study_parameter* p = &study->parameters[parameter];
+  int64_t choice = 0;
+  if (p->kind == STUDY_GRID) {  // the last grid line changes fastest
+    int64_t point = index / study->samples;
+    for (int i = study->parameter_count - 1; i > parameter; --i) {
+      if (study->parameters[i].kind == STUDY_GRID) {
+        point /= study->parameters[i].count;
+      }
+    }
+    choice = point % p->count;
+  } else if (p->kind == STUDY_CHOOSE) {
+    choice = (int64_t)(random_number(study->seed, index, 2 * parameter) * p->count);
+  } else if (p->kind != STUDY_SET) {
+    (void)snprintf(out, STUDY_TEXT_SIZE, "%.17g", draw(study, parameter, index));
+    return;
+  }
+  (void)snprintf(out, STUDY_TEXT_SIZE, "%s", p->values[choice]);
+}
+
+static sap_status refuse(sap_error* error, const char* format, const char* name) {
+  return sap_fail(error, SAP_STATUS_ARGUMENT, format, name);
+}
+
+static sap_status set_start(const char* keyframe, const study_setup* setup, const sap_model* model,
+                            sap_state* state, double* control, sap_error* error) {
+  sap_status status;
+  if (keyframe == NULL || keyframe[0] == '\0') {
+    status = sap_model_get_default_state(model, state, error);
+  } else {
+    int32_t id;
+    status = cli_find_keyframe(model, "the scene", keyframe, &id, error);
+    if (status == SAP_STATUS_OK) {
+      status = sap_model_get_keyframe(model, id, state, control, error);
+    }
+  }
+  for (int i = 0; status == SAP_STATUS_OK && i < setup->state_count; ++i) {
+    study_coordinate at;
+    if (!study_find_coordinate(model, setup->states[i].name, &at)) {
+      return refuse(error, "the scene has no coordinate '%s'", setup->states[i].name);
+    }
+    (at.velocity ? state->v : state->q)[at.index] = setup->states[i].value;
+  }
+  return status;
+}
+
+cli_scene study_scene(const study_spec* study) {
+  cli_scene scene = cli_scene_default();
+  scene.path = study->scene;
+  scene.keyframe = study->keyframe;
+  scene.lenient = study->lenient;
+  scene.floating_base = study->floating_base;
+  scene.floor = study->floor;
+  return scene;
+}
+
+static void ignore(void* context, const char* message) {
+  (void)context;
+  (void)message;
+}
+
+sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
+                            const study_setup* setup, sap_model** model, sap_state* state,
+                            double** control, sap_error* error) {
+  cli_scene edited = *scene;
+  edited.override = setup->material;
+  edited.edits = setup->edits;
+  edited.edit_count = setup->edit_count;
+  const sap_status status =
+      cli_scene_read(&edited, warning != NULL ? warning : ignore, NULL, model, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
+  if (*control == NULL) {
+    return cli_no_memory(error);
+  }
+  return set_start(scene->keyframe, setup, *model, state, *control, error);
+}
+
+// What a run owns.
+typedef struct work {
+  sap_model* model;
+  sap_multibody* multibody;
+  sap_stepper* stepper;
+  sap_state state;
+  double* control;
+  study_sums sums;
+} work;
+
+sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model) {
+  const sap_model_options* scene = sap_model_get_options(model);
+  sap_stepper_options options = setup->stepper;
+  options.dt = isnan(options.dt) ? scene->timestep : options.dt;
+  sap_regularization* r = &options.regularization;
+  r->sigma = isnan(r->sigma) ? scene->regularization.sigma : r->sigma;
+  r->beta = isnan(r->beta) ? scene->regularization.beta : r->beta;
+  return options;
+}
+
+static sap_status begin_case(const study_spec* study, study_setup* setup, work* w,
+                             sap_error* error) {
+  const cli_scene scene = study_scene(study);
+  sap_status status =
+      study_read_scene(&scene, NULL, setup, &w->model, &w->state, &w->control, error);
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  setup->stepper = study_stepper_options(setup, w->model);
+  status = sap_multibody_create(w->model, &w->multibody, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_set_control(w->multibody, w->control, error);
+  }
+  return status == SAP_STATUS_OK ? sap_stepper_create(sap_multibody_system(w->multibody),
+                                                      &setup->stepper, &w->stepper, error)
+                                 : status;
+}
+
+// Finds the condition number of the last step's Hessian, if it is measured.
+static sap_status find_condition(const study_spec* study, const sap_step_report* report,
+                                 study_sums* sums, sap_error* error) {
+  sums->hessian_condition = (double)NAN;
+  for (int i = 0; i < study->measure_count; ++i) {
+    if (report->problem != NULL && study_measure_of_hessian(study->measures[i].name)) {
+      const double* v =
+          report->solution != NULL ? report->solution->v : sap_problem_v_star(report->problem);
+      return sap_problem_condition(report->problem, v, &sums->hessian_condition, error);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status step_case(work* w, sap_step_report* last, sap_error* error) {
+  study_sums* s = &w->sums;
+  sap_step_report report;
+  sap_diagnostics d;
+  sap_status status = sap_stepper_step(w->stepper, &w->state, &report, error);
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_collect(w->multibody, &report, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
+  }
+  if (status != SAP_STATUS_OK) {
+    return status;
+  }
+  *last = report;
+  const int32_t iterations = run_newton_iterations(&report);
+  const int32_t contacts = sap_multibody_contact_count(w->multibody);
+  ++s->steps;
+  s->iterations += iterations;
+  ++s->histogram[iterations < STUDY_HISTOGRAM ? iterations : STUDY_HISTOGRAM - 1];
+  s->iterations_max = iterations > s->iterations_max ? iterations : s->iterations_max;
+  s->contacts += contacts;
+  s->contacts_max = contacts > s->contacts_max ? contacts : s->contacts_max;
+  s->kinetic_max = fmax(s->kinetic_max, d.kinetic);
+  s->penetration_max =
+      fmax(s->penetration_max, run_penetration(sap_multibody_contacts(w->multibody), contacts));
+  if (report.solver != NULL) {
+    s->momentum_error_max = fmax(s->momentum_error_max, report.solver->momentum_error);
+    const sap_outcome outcome = report.solver->outcome;
+    s->unconverged += outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status advance(const study_spec* study, double dt, work* w, sap_error* error) {
+  sap_diagnostics d;
+  sap_status status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
+  if (status == SAP_STATUS_OK) {
+    w->sums.kinetic_start = w->sums.kinetic_max = d.kinetic;
+    w->sums.potential_start = d.potential_gravity + d.potential_springs;
+    status = sap_multibody_detect(w->multibody, w->state.q, error);
+  }
+  const int64_t steps = cli_step_count(study->duration, dt);
+  sap_step_report last = {0};
+  while (status == SAP_STATUS_OK && w->sums.steps < steps && !interrupt_came()) {
+    status = step_case(w, &last, error);
+  }
+  return status == SAP_STATUS_OK ? find_condition(study, &last, &w->sums, error) : status;
+}
+
+void study_case_run(const study_spec* study, int64_t index, study_row* row) {
+  char values[STUDY_PARAMETERS_MAX][STUDY_TEXT_SIZE];
+  study_setup setup;
+  work w = {0};
+  sap_error error = {0};
+  memset(row, 0, sizeof *row);
+  row->index = index;
+  for (int i = 0; i < study->measure_count; ++i) {
+    row->measures[i] = (double)NAN;
+  }
+  study_setup_begin(&setup);
+  sap_status status = SAP_STATUS_OK;
+  for (int i = 0; status == SAP_STATUS_OK && i < study->parameter_count; ++i) {
+    study_value(study, i, index, values[i]);
+    const char* wrong = study_setup_take(&setup, study->parameters[i].name, values[i]);
+    if (wrong != NULL) {
+      status = SAP_STATUS_ARGUMENT;
+      (void)snprintf(error.message, sizeof error.message, "%.100s = %.127s must be %.200s",
+                     study->parameters[i].name, values[i], wrong);
+    }
+  }
+  if (status == SAP_STATUS_OK) {
+    status = begin_case(study, &setup, &w, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = advance(study, setup.stepper.dt, &w, &error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = study_measure(study, &w.sums, w.multibody, w.model, &w.state, row->measures, &error);
+  }
+  row->status = status != SAP_STATUS_OK  ? STUDY_FAILED
+                : w.sums.unconverged > 0 ? STUDY_UNCONVERGED
+                                         : STUDY_OK;
+  if (status != SAP_STATUS_OK) {
+    (void)snprintf(row->message, sizeof row->message, "%.*s", STUDY_MESSAGE_SIZE - 1,
+                   error.message);
+  }
+  // A case that was broken off is none, and neither is one that memory was short for.
+  if (interrupt_came() || status == SAP_STATUS_MEMORY) {
+    row->index = -1;
+  }
+  sap_stepper_destroy(w.stepper);
+  sap_multibody_destroy(w.multibody);
+  sap_model_destroy(w.model);
+  sap_state_clear(&w.state);
+  free(w.control);
+}

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of files: those derived from others, and outputs that would destroy inputs; text files and
+// files of contact problems.
+#define _POSIX_C_SOURCE 200809L
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <sapstep/problem_file.h>
+
+#include "cli/files.h"
+
+#include "cli/command.h"
+#include "core/archive.h"
+#include "core/file.h"
+
+char* cli_sibling_path(const char* path, const char* extension) {
+  const char* slash = strrchr(path, '/');
+  const char* dot = strrchr(slash != NULL ? slash : path, '.');
+  const size_t stem = dot != NULL ? (size_t)(dot - path) : strlen(path);
+  char* name = malloc(stem + strlen(extension) + 1);
+  if (name != NULL) {
+    memcpy(name, path, stem);
+    memcpy(name + stem, extension, strlen(extension) + 1);
+  }
+  return name;
+}
+
+const char* cli_base_name(const char* path) {
+  const char* slash = strrchr(path, '/');
+  return slash != NULL ? slash + 1 : path;
+}
+
+bool cli_is_hdf5(const char* path) {
+  const size_t length = strlen(path);
+  return (length >= 5 && strcmp(path + length - 5, ".hdf5") == 0) ||
+         (length >= 3 && strcmp(path + length - 3, ".h5") == 0);
+}
+
+// True if two files that do not exist yet have the same name in the same folder.
+static bool same_place(const char* a, const char* b) {
+  const char *slash_a = strrchr(a, '/'), *slash_b = strrchr(b, '/');
+  char folders[2][PATH_MAX];
+  struct stat first, second;
+  if (strcmp(slash_a != NULL ? slash_a + 1 : a, slash_b != NULL ? slash_b + 1 : b) != 0) {
+    return false;
+  }
+  (void)snprintf(folders[0], PATH_MAX, "%.*s.", slash_a != NULL ? (int)(slash_a + 1 - a) : 0, a);
+  (void)snprintf(folders[1], PATH_MAX, "%.*s.", slash_b != NULL ? (int)(slash_b + 1 - b) : 0, b);
+  return stat(folders[0], &first) == 0 && stat(folders[1], &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+bool cli_same_file(const char* a, const char* b) {
+  struct stat first, second;
+  const bool there = stat(a, &first) == 0, other_there = stat(b, &second) == 0;
+  if (!there || !other_there) {
+    return !there && !other_there && (strcmp(a, b) == 0 || same_place(a, b));
+  }
+  return S_ISREG(first.st_mode) && first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+sap_status cli_check_sibling(const char* output, const char* input, sap_error* error) {
+  struct stat info;
+  const bool over = stat(input, &info) == 0 && cli_same_file(output, input);
+  return !over ? SAP_STATUS_OK
+               : sap_fail(error, SAP_STATUS_ARGUMENT,
+                          "'%.300s' would be overwritten: name the output with --output", input);
+}
+
+sap_status cli_check_reread(const char* path, sap_error* error) {
+  return sap_file_readable(path, NULL) == SAP_STATUS_OK ? sap_file_regular(path, error)
+                                                        : SAP_STATUS_OK;
+}
+
+// Files named by options are outputs, except these.
+static const struct {
+  const char* option;
+  cli_path_use use;
+} uses[] = {
+    {"controls", CLI_PATH_READ}, {"resume", CLI_PATH_RESUMED}, {"checkpoint", CLI_PATH_KEPT}};
+
+cli_path_use cli_path_use_of(const char* option, const char* argument) {
+  if (argument == NULL || strncmp(argument, "FILE", 4) != 0) {
+    return CLI_PATH_NONE;
+  }
+  for (size_t i = 0; i < sizeof uses / sizeof *uses; ++i) {
+    if (strcmp(uses[i].option, option) == 0) {
+      return uses[i].use;
+    }
+  }
+  return strcmp(argument, "FILE.svg") == 0 ? CLI_PATH_CHART : CLI_PATH_WRITTEN;
+}
+
+static bool is_written(cli_path_use use) {
+  return use == CLI_PATH_WRITTEN || use == CLI_PATH_CHART || use == CLI_PATH_KEPT;
+}
+
+sap_status cli_check_writable(const cli_path* path, sap_error* error) {
+  if (!is_written(path->use)) {
+    return SAP_STATUS_OK;
+  }
+  sap_status status = sap_file_writable(path->path, error);
+  if (status == SAP_STATUS_OK && path->use == CLI_PATH_CHART) {
+    char* table = cli_sibling_path(path->path, ".csv");
+    status = table != NULL ? sap_file_writable(table, error) : cli_no_memory(error);
+    free(table);
+  }
+  return status;
+}
+
+// True if the other is the table beside a chart.
+static bool table_collides(const cli_path* chart, const cli_path* other) {
+  char* table = chart->use == CLI_PATH_CHART ? cli_sibling_path(chart->path, ".csv") : NULL;
+  const bool same = table != NULL && cli_same_file(table, other->path);
+  free(table);
+  return same;
+}
+
+// True if charts of different names, such as a.svg and a.png, have the same table.
+static bool tables_collide(const cli_path* a, const cli_path* b) {
+  char* table = b->use == CLI_PATH_CHART ? cli_sibling_path(b->path, ".csv") : NULL;
+  const bool same =
+      table != NULL && table_collides(a, &(cli_path){.path = table, .use = CLI_PATH_WRITTEN});
+  free(table);
+  return same;
+}
+
+bool cli_path_overwrites_itself(const cli_path* path) {
+  return table_collides(path, path);
+}
+
+bool cli_paths_collide(const cli_path* a, const cli_path* b) {
+  const bool resumed = (a->use == CLI_PATH_KEPT && b->use == CLI_PATH_RESUMED) ||
+                       (a->use == CLI_PATH_RESUMED && b->use == CLI_PATH_KEPT);
+  return (is_written(a->use) || is_written(b->use)) && !resumed &&
+         (cli_same_file(a->path, b->path) || table_collides(a, b) || table_collides(b, a) ||
+          tables_collide(a, b));
+}
+
+sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error) {
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < i; ++j) {
+      if (paths[i].path != NULL && paths[j].path != NULL &&
+          cli_paths_collide(&paths[i], &paths[j])) {
+        return sap_fail(error, SAP_STATUS_ARGUMENT, "%s and %s would be the same file, '%.300s'",
+                        paths[j].option, paths[i].option, paths[i].path);
+      }
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+enum { FIRST_SIZE = 1 << 16, MOST_SIZE = 1 << 30 };
+
+typedef struct text_buffer {
+  char* bytes;
+  size_t size, capacity;
+} text_buffer;
+
+static sap_status grow_buffer(text_buffer* t, const char* path, sap_error* error) {
+  if (t->capacity == MOST_SIZE) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: longer than 1 GiB", path);
+  }
+  const size_t capacity = t->capacity == 0 ? FIRST_SIZE : 2 * t->capacity;
+  char* bytes = realloc(t->bytes, capacity);
+  if (bytes == NULL) {
+    return cli_no_memory(error);
+  }
+  t->bytes = bytes;
+  t->capacity = capacity;
+  return SAP_STATUS_OK;
+}
+
+// Reads as much as fits; *more is true if that was not all.
+static sap_status read_piece(FILE* file, text_buffer* t, const char* path, bool* more,
+                             sap_error* error) {
+  const size_t room = t->capacity - t->size - 1;
+  errno = 0;
+  const size_t got = fread(t->bytes + t->size, 1, room, file);
+  if (got < room && ferror(file)) {
+    return sap_fail_io(error, errno, "read", path);
+  }
+  if (memchr(t->bytes + t->size, '\0', got) != NULL) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "%.300s: not a text file: it contains null bytes",
+                    path);
+  }
+  t->size += got;
+  *more = got == room;
+  return SAP_STATUS_OK;
+}
+
+char* cli_read_text(const char* path, sap_error* error) {
+  static const char mark[] = "\xef\xbb\xbf";
+  text_buffer t = {0};
+  errno = 0;
+  FILE* file = fopen(path, "rb");
+  if (file == NULL) {
+    (void)sap_fail_io(error, errno, "read", path);
+    return NULL;
+  }
+  sap_status status = SAP_STATUS_OK;
+  for (bool more = true; more && status == SAP_STATUS_OK;) {
+    status = grow_buffer(&t, path, error);
+    if (status == SAP_STATUS_OK) {
+      status = read_piece(file, &t, path, &more, error);
+    }
+  }
+  (void)fclose(file);
+  if (status != SAP_STATUS_OK) {
+    free(t.bytes);
+    return NULL;
+  }
+  t.bytes[t.size] = '\0';
+  if (strncmp(t.bytes, mark, strlen(mark)) == 0) {
+    memmove(t.bytes, t.bytes + strlen(mark), t.size - strlen(mark) + 1);
+  }
+  return t.bytes;
+}
+
+char* cli_next_line(char** rest) {
+  char* line = *rest;
+  if (line == NULL || *line == '\0') {
+    return NULL;
+  }
+  const size_t length = strcspn(line, "\n");
+  *rest = line + length + (line[length] == '\n' ? 1 : 0);
+  line[length] = '\0';
+  return line;
+}
+
+static int visit_file(const char* path, sap_problem* problem, cli_problem_visit visit,
+                      void* context) {
+  sap_error error;
+  sap_problem_reader* reader;
+  if (sap_problem_reader_open(path, &reader, &error) != SAP_STATUS_OK) {
+    return cli_report(&error);
+  }
+  int exit_code = CLI_OK;
+  for (int64_t index = 0;; ++index) {
+    bool found = false;
+    if (sap_problem_reader_next(reader, problem, &found, &error) != SAP_STATUS_OK) {
+      exit_code = cli_report(&error);
+      break;
+    }
+    if (!found) {
+      break;
+    }
+    if (visit(context, path, index, &error) != SAP_STATUS_OK) {
+      cli_message("%s: problem %lld: %s", path, (long long)index, error.message);
+      exit_code = cli_exit_code(error.status);
+      break;
+    }
+  }
+  sap_problem_reader_close(reader);
+  return exit_code;
+}
+
+int cli_visit_problems(char* const* paths, int count, sap_problem* problem, cli_problem_visit visit,
+                       void* context) {
+  int exit_code = CLI_OK;
+  for (int i = 0; i < count && exit_code == CLI_OK; ++i) {
+    exit_code = visit_file(paths[i], problem, visit, context);
+  }
+  return exit_code;
+}
+
+void cli_hash_file(void* hash, const char* path, const void* bytes, size_t size) {
+  uint64_t* out = hash;
+  (void)path;  // the same files elsewhere are the same scene
+  *out = sap_hash(sap_hash(*out, &size, sizeof size), bytes, size);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Names of files: those derived from others, and outputs that would destroy inputs; text files and
+// files of contact problems.
+#ifndef SAP_CLI_FILES_H
+#define SAP_CLI_FILES_H
+
+#include <sapstep/problem.h>
+
+// Returns "runs/a.svg" for "runs/a.h5" and ".svg"; to be freed, NULL without memory.
+char* cli_sibling_path(const char* path, const char* extension);
+// Returns the part after the last '/'.
+const char* cli_base_name(const char* path);
+// True if the name ends in .hdf5 or .h5.
+bool cli_is_hdf5(const char* path);
+// True if both names lead to one regular file, or are the same name of none.
+bool cli_same_file(const char* a, const char* b);
+
+// Fails with ARGUMENT if an output named after the input is the input itself.
+sap_status cli_check_sibling(const char* output, const char* input, sap_error* error);
+// Fails with IO if an input that is read more than once is a pipe or a device. An input that cannot
+// be read at all is left to its reader.
+sap_status cli_check_reread(const char* path, sap_error* error);
+
+typedef enum cli_path_use {
+  CLI_PATH_NONE,     // the option names no file
+  CLI_PATH_READ,     // an input
+  CLI_PATH_RESUMED,  // read at the start only: a checkpoint may replace it
+  CLI_PATH_WRITTEN,  // an output
+  CLI_PATH_CHART,    // an output with a table beside it, of the same name but .csv
+  CLI_PATH_KEPT,     // a checkpoint
+} cli_path_use;
+
+typedef struct cli_path {
+  const char* option;  // without dashes, NULL: an operand
+  const char* path;
+  cli_path_use use;
+} cli_path;
+
+// Returns the use of an option's file, from the names of the option and its argument.
+cli_path_use cli_path_use_of(const char* option, const char* argument);
+// Fails with IO if an output, or the table beside it, cannot be written.
+sap_status cli_check_writable(const cli_path* path, sap_error* error);
+// True if a chart has the name of the table beside it.
+bool cli_path_overwrites_itself(const cli_path* path);
+// True if one would be written over the other.
+bool cli_paths_collide(const cli_path* a, const cli_path* b);
+// Fails with ARGUMENT if two paths collide; `option` says in words what each is. Paths that are
+// NULL are skipped.
+sap_status cli_check_paths(const cli_path* paths, int count, sap_error* error);
+
+// Reads a file or pipe, without a UTF-8 byte order mark, ended by '\0'; to be freed. NULL: it
+// cannot be read, holds a null byte, or memory is lacking.
+char* cli_read_text(const char* path, sap_error* error);
+// Cuts off the next line, without its end; NULL: none is left.
+char* cli_next_line(char** rest);
+
+// A sap_file_function: continues the hash (uint64_t) with each file that a scene is read from,
+// whatever its name.
+void cli_hash_file(void* hash, const char* path, const void* bytes, size_t size);
+
+typedef sap_status (*cli_problem_visit)(void* context, const char* path, int64_t index,
+                                        sap_error* error);
+// Reads the problems of all files into `problem`, one after the other, and visits each. The first
+// failure ends it with a message that names file and problem. Returns an exit code.
+int cli_visit_problems(char* const* paths, int count, sap_problem* problem, cli_problem_visit visit,
+                       void* context);
+
+#endif

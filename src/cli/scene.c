@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/scene.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/options.h"
+
+#define SAP_X(name, text) text,
+const char* const cli_contact_models[] = {SAP_CONTACT_MODEL_LIST(SAP_X) NULL};
+#undef SAP_X
+
+cli_scene cli_scene_default(void) {
+  return (cli_scene){.floor = (double)NAN,
+                     .override = sap_material_unset(),
+                     .contact_model = (int)SAP_CONTACT_BY_MATERIAL,
+                     .sigma = (double)NAN,
+                     .beta = (double)NAN,
+                     .dt = (double)NAN};
+}
+
+// Warnings that differ only in their lines are printed once, with their number at the end.
+enum { KINDS = 32, KIND_SIZE = 200 };
+typedef struct warnings {
+  char kinds[KINDS][KIND_SIZE];
+  int count[KINDS];
+  int used;
+} warnings;
+
+// Returns the part of a message after FILE:LINE:.
+static const char* kind_of(const char* message) {
+  const char* at = strstr(message, ": <");
+  return at != NULL ? at + 2 : message;
+}
+
+static void print_warning(void* context, const char* message) {
+  warnings* w = context;
+  const char* kind = kind_of(message);
+  for (int i = 0; i < w->used; ++i) {
+    if (strncmp(w->kinds[i], kind, KIND_SIZE - 1) == 0) {
+      ++w->count[i];
+      return;
+    }
+  }
+  if (w->used < KINDS) {
+    (void)snprintf(w->kinds[w->used], KIND_SIZE, "%s", kind);
+    w->count[w->used++] = 1;
+  }
+  cli_message("warning: %s", message);
+}
+
+static void print_more(const warnings* w) {
+  for (int i = 0; i < w->used; ++i) {
+    if (w->count[i] > 1) {
+      cli_message("warning: and %d more of %s", w->count[i] - 1, w->kinds[i]);
+    }
+  }
+}
+
+sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
+                          void* context, sap_model** model, sap_error* error) {
+  sap_scene_options options = sap_scene_options_default();
+  options.lenient = scene->lenient;
+  options.floating_base = scene->floating_base;
+  options.floor = scene->floor;
+  options.override_material = &scene->override;
+  options.edits = scene->edits;
+  options.edit_count = scene->edit_count;
+  warnings printed = {.used = 0};
+  options.warning = warn != NULL ? warn : print_warning;
+  options.warning_context = warn != NULL ? context : &printed;
+  options.note = scene->note;
+  options.note_context = scene->note_context;
+  options.file = scene->file;
+  options.file_context = scene->file_context;
+  const sap_status status = sap_scene_read(scene->path, &options, model, error);
+  print_more(&printed);
+  return status;
+}
+
+sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
+                               int named, int32_t count, sap_error* error) {
+  char instead[128] = "it has none";
+  const char* near = cli_suggest(asked, names, named);
+  near = near == NULL && named == 1 ? names[0] : near;
+  if (near != NULL) {
+    (void)snprintf(instead, sizeof instead, "did you mean '%.80s'?", near);
+  } else if (count > 0) {
+    (void)snprintf(instead, sizeof instead, "it has 0 to %ld", (long)count - 1);
+  }
+  return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s has no keyframe '%.100s', %s", path, asked,
+                  instead);
+}
+
+sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
+                             int32_t* index, sap_error* error) {
+  enum { NAMES = 64 };
+  const char* names[NAMES];
+  int named = 0;
+  const int32_t count = sap_model_get_sizes(model).keyframes;
+  *index = sap_model_find(model, SAP_ELEMENT_KEYFRAME, asked);
+  if (*index >= 0 || (cli_read_integer(asked, index) && *index >= 0 && *index < count)) {
+    return SAP_STATUS_OK;
+  }
+  for (int32_t i = 0; i < count && named < NAMES; ++i) {
+    const char* name = sap_model_get_name(model, SAP_ELEMENT_KEYFRAME, i);
+    if (name[0] != '\0') {
+      names[named++] = name;
+    }
+  }
+  return cli_refuse_keyframe(path, asked, names, named, count, error);
+}
+
+sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
+                           double* control, sap_error* error) {
+  const char* name = scene->keyframe;
+  int32_t index = 0;
+  if (name != NULL) {
+    SAP_TRY(cli_find_keyframe(model, scene->path, name, &index, error));
+  }
+  if (sap_model_get_sizes(model).nv == 0) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%.150s: nothing moves: no body has a joint",
+                    scene->path);
+  }
+  return name != NULL ? sap_model_get_keyframe(model, index, state, control, error)
+                      : sap_model_get_default_state(model, state, error);
+}
+
+void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
+                       sap_stepper_options* stepper) {
+  const sap_model_options* own = sap_model_get_options(model);
+  stepper->dt = isnan(scene->dt) ? own->timestep : scene->dt;
+  stepper->regularization.sigma = isnan(scene->sigma) ? own->regularization.sigma : scene->sigma;
+  stepper->regularization.beta = isnan(scene->beta) ? own->regularization.beta : scene->beta;
+  stepper->contact_model = (sap_contact_model)scene->contact_model;
+}

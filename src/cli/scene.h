@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Options of every command that reads a scene: how it is read, where it starts, which materials
+// override its own. A command takes the rows it offers into its list; its struct has a member
+// `cli_scene scene`.
+#ifndef SAP_CLI_SCENE_H
+#define SAP_CLI_SCENE_H
+
+#include <sapstep/sapstep.h>
+
+#include "cli/command.h"
+
+typedef struct cli_scene {
+  const char* path;
+  const char* keyframe;  // name or index, NULL: the default pose
+  bool lenient, floating_base;
+  double floor;                 // of a URDF [m], NaN: none
+  sap_material override;        // NaN: the scene's
+  int contact_model;            // of all contacts: -1 the materials', else a sap_contact_model
+  double sigma, beta;           // NaN: the scene's
+  double dt;                    // [s], NaN: the scene's
+  const sap_scene_edit* edits;  // (edit_count)
+  int32_t edit_count;
+  sap_note_function note;  // of sap_scene_options
+  void* note_context;
+  sap_file_function file;  // of sap_scene_options
+  void* file_context;
+} cli_scene;
+
+extern const char* const cli_contact_models[];
+
+#define CLI_SCENE_AT(owner, member) .offset = offsetof(owner, scene) + offsetof(cli_scene, member)
+
+#define CLI_SCENE_KEYFRAME_ROW(owner)                                           \
+  {                                                                             \
+    "keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT, \
+        CLI_SCENE_AT(owner, keyframe)                                           \
+  }
+#define CLI_SCENE_CONTACT_ROWS(owner)                                                  \
+  {"stiffness",                                                                        \
+   "K",                                                                                \
+   "contact stiffness of every shape [N/m]",                                           \
+   CLI_POSITIVE,                                                                       \
+   CLI_SCENE_AT(owner, override.stiffness),                                            \
+   .high = 1e300},                                                                     \
+      {"relaxation-time",                                                              \
+       "S",                                                                            \
+       "relaxation time of every shape [s]",                                           \
+       CLI_REAL,                                                                       \
+       CLI_SCENE_AT(owner, override.relaxation_time),                                  \
+       .high = 1e300},                                                                 \
+      {"friction",                                                                     \
+       "MU",                                                                           \
+       "friction coefficient of every shape",                                          \
+       CLI_REAL,                                                                       \
+       CLI_SCENE_AT(owner, override.friction),                                         \
+       .high = 1e300},                                                                 \
+      {"contact-model",                                                                \
+       "NAME",                                                                         \
+       "sap, similar or lagged for all contacts (the scene's)",                        \
+       CLI_WORD,                                                                       \
+       CLI_SCENE_AT(owner, contact_model),                                             \
+       .words = cli_contact_models},                                                   \
+      {"dissipation",                                                                  \
+       "D",                                                                            \
+       "Hunt-Crossley dissipation of every shape (similar, lagged) [s/m]",             \
+       CLI_REAL,                                                                       \
+       CLI_SCENE_AT(owner, override.dissipation),                                      \
+       .high = 1e300},                                                                 \
+      {"stiction-tolerance",                                                           \
+       "V",                                                                            \
+       "slip speed below which contacts stick (similar, lagged) [m/s]",                \
+       CLI_POSITIVE,                                                                   \
+       CLI_SCENE_AT(owner, override.stiction_tolerance),                               \
+       .high = 1e300},                                                                 \
+      {"static-friction",                                                              \
+       "MU",                                                                           \
+       "static friction of every shape (similar, lagged)",                             \
+       CLI_REAL,                                                                       \
+       CLI_SCENE_AT(owner, override.static_friction),                                  \
+       .high = 1e300},                                                                 \
+      {"sigma",                                                                        \
+       "X",                                                                            \
+       "slip parameter of the regularization (the scene's)",                           \
+       CLI_POSITIVE,                                                                   \
+       CLI_SCENE_AT(owner, sigma),                                                     \
+       .high = 1e300},                                                                 \
+  {                                                                                    \
+    "beta", "X", "near-rigid parameter of the regularization (the scene's)", CLI_REAL, \
+        CLI_SCENE_AT(owner, beta), .high = 1e300                                       \
+  }
+#define CLI_SCENE_URDF_ROWS(owner)                                             \
+  {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, \
+   CLI_SCENE_AT(owner, floating_base)},                                        \
+  {                                                                            \
+    "floor", "Z", "add a floor at this height to a URDF [m]", CLI_REAL,        \
+        CLI_SCENE_AT(owner, floor), .low = -1e6, .high = 1e6                   \
+  }
+#define CLI_SCENE_LENIENT_ROW(owner)                                                 \
+  {                                                                                  \
+    "lenient", NULL, "warn about unsupported features instead of failing", CLI_FLAG, \
+        CLI_SCENE_AT(owner, lenient)                                                 \
+  }
+
+cli_scene cli_scene_default(void);
+
+// Reads the scene. Warnings go to `warn`; NULL: to standard error, each kind once with a count.
+sap_status cli_scene_read(const cli_scene* scene, void (*warn)(void* context, const char* message),
+                          void* context, sap_model** model, sap_error* error);
+// Finds a keyframe by name or number. Fails with ARGUMENT and suggests a similar name.
+sap_status cli_find_keyframe(const sap_model* model, const char* path, const char* asked,
+                             int32_t* index, sap_error* error);
+// Fails with ARGUMENT: the model at `path` has `count` keyframes, some named, but not `asked`.
+sap_status cli_refuse_keyframe(const char* path, const char* asked, const char* const* names,
+                               int named, int32_t count, sap_error* error);
+// Fills the state, and the controls (nu) unless NULL, from the keyframe or the default pose. Fails
+// with ARGUMENT if no body can move.
+sap_status cli_scene_start(const cli_scene* scene, const sap_model* model, sap_state* state,
+                           double* control, sap_error* error);
+// Sets dt, regularization and contact model from the command line, else from the model.
+void cli_scene_stepper(const cli_scene* scene, const sap_model* model,
+                       sap_stepper_options* stepper);
+
+#endif
