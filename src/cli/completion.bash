@@ -2,7 +2,7 @@
 # Completion of the program sapstep for bash. Commands, options and their values come from the program's
 # own help, so that this file knows none of them.
 
-# What option $2 of command $1 takes: its words, where its argument is "on|off" or its help starts with
+# Prints the values of option $2 of command $1: its words, where its argument is "on|off" or its help starts with
 # "this, that or other"; FILES, where its argument is one; nothing for a number or without an argument.
 _sapstep_values() {
   sapstep help "$1" 2>/dev/null | awk -v option="$2" '

@@ -20,11 +20,11 @@ static const cli_command* const commands[] = {
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
 
 #if defined(__GNUC__)
-// Weak: another BLAS may stand in for OpenBLAS.
+// Weak: another BLAS may replace OpenBLAS.
 extern void openblas_set_num_threads(int count) __attribute__((weak));
 #endif
 
-// One thread, so that a run is reproducible; OPENBLAS_NUM_THREADS says otherwise.
+// Sets one thread, so that a run is reproducible, unless OPENBLAS_NUM_THREADS is set.
 static void limit_threads(void) {
 #if defined(__GNUC__)
   if (getenv("OPENBLAS_NUM_THREADS") == NULL && openblas_set_num_threads != NULL) {
@@ -46,7 +46,7 @@ static void print_usage(FILE* stream) {
                 "Options:\n"
                 "  -h, --help     print this help\n"
                 "  --version      print the version\n\n"
-                "Exit status: 0 done; 1 it ran, but did not converge or a check failed; 2 wrong\n"
+                "Exit status: 0 success; 1 not converged, or a check failed; 2 wrong\n"
                 "command line; 3 an input file is missing or wrong, or an output could not be\n"
                 "written; 4 internal error.\n\n"
                 "Examples:\n"
@@ -122,8 +122,8 @@ static int dispatch(int argc, char** argv) {
   return unknown_command(word);
 }
 
-// Where the shell has closed a standard stream, the first file that is opened would take its number
-// and what is printed. In its place comes one that can be neither read nor written.
+// Replaces standard streams that the shell has closed by ones that can be neither read nor written.
+// Else the first file to be opened would take their number, and the output.
 static void fill_streams(void) {
   for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
     if (fcntl(stream, F_GETFD) < 0) {

@@ -185,8 +185,13 @@ static const char* set_option(const sap_option* o, void* options, const char* te
     return NULL;
   }
   sap_option_allowed(o, range);
+  const bool number = o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE;
   (void)snprintf(allowed, sizeof allowed, "%s%s",
-                 o->kind == SAP_OPTION_INTEGER ? "an integer " : "", range);
+                 o->kind == SAP_OPTION_INTEGER ? "an integer "
+                 : !number || read             ? ""
+                 : range[0] == 'i'             ? "a number "
+                                               : "a number, ",
+                 range);
   return allowed;
 }
 

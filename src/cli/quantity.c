@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the names of quantities mean, and the columns they stand for.
+// Quantities by name, and the columns that each name selects.
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -41,7 +41,7 @@ static sap_status unknown_column(const quantity* q, const char* part, sap_error*
                   list);
 }
 
-// "part" keeps "part" and "part:..."; of one label's parts the last may stand alone.
+// "part" keeps "part" and "part:..."; the last part of a label suffices.
 static sap_status filter(quantity* q, const char* part, sap_error* error) {
   const size_t length = strlen(part);
   int32_t kept = 0;
@@ -315,7 +315,7 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
   return status;
 }
 
-// The columns that the names of quantities stand for.
+// --- columns of each quantity ---
 
 enum { NAME_SIZE = 96 };
 

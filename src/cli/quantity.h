@@ -27,7 +27,7 @@ typedef struct quantity {
   quantity_column* columns;
 } quantity;
 
-// What a name stands for.
+// A kind of quantity.
 typedef struct quantity_kind {
   const char* name;  // NULL: the end of the list
   const char* data;  // data set; NULL: made of contacts

@@ -78,17 +78,18 @@ static void test_wrong_usage(void** state) {
   command_expect(s, program, "solve --repeat 1.5 x", 2, "--repeat '1.5'");
   command_expect(s, program, "solve --solver magic x", 2, "magic");
   command_expect(s, program, "solve --tolerance 1e-6x x", 2,
-                 "--tolerance '1e-6x' must be a number");
+                 "--tolerance '1e-6x' must be a number in [0, 1]");
   command_expect(s, program, "solve --tolerance nan x", 2, "must be a number");
   command_expect(s, program, "solve --tolerance inf x", 2, "must be a number");
   command_expect(s, program, "solve --tolerance '' x", 2, "must be a number");
   command_expect(s, program, "solve --tolerance ' 1' x", 2, "must be a number");
   command_expect(s, program, "solve --tolerance 0x1 x", 2, "must be a number");
-  command_expect(s, program, "solve --tolerance -1 x", 2, "relative_tolerance = -1");
+  command_expect(s, program, "solve --tolerance -1 x", 2, "--tolerance '-1' must be in [0, 1]");
   command_expect(s, program, "solve --max-iterations 3.5 x", 2, "must be an integer");
   command_expect(s, program, "solve --max-iterations 99999999999999999999 x", 2,
                  "must be an integer");
-  command_expect(s, program, "solve --max-iterations -1 x", 2, "max_iterations");
+  command_expect(s, program, "solve --max-iterations -1 x", 2,
+                 "--max-iterations '-1' must be an integer in [0, 1e+06]");
   command_expect(s, program, "solve --line-search fast x", 2, "exact or backtracking");
   command_expect(s, program, "solve --linear-solver magic x", 2, "auto, dense, block or sparse");
   command_expect(s, program, "solve --islands maybe x", 2, "on or off");

@@ -95,7 +95,7 @@ static void refusals(void** state) {
       {"no.xml", 3, "no.xml"},
       {CYLINDER " --journal " CYLINDER, 2, "would overwrite an input"},
       {CYLINDER " --levels 1", 2, "--levels '1' must be an integer from 2 to 20"},
-      {CYLINDER " --dt 0", 2, "--dt '0' must be finite and > 0 s"},
+      {CYLINDER " --dt 0", 2, "--dt '0' must be > 0 and <= 1e+09 s"},
       {CYLINDER " --scheme midpoint,nothing", 2, "must be one or more of explicit-euler"},
       {CYLINDER " --scheme midpoint,", 2, "must be one or more of explicit-euler"},
       {CYLINDER " --contact-stage start", 2, "one or more of auto, end, theta"},

@@ -127,9 +127,9 @@ static void no_texts(void** state) {
     const char *before, *arguments, *message;
   } cases[] = {
       {"head -c 99 /dev/zero > x;", "solve x", "x:1: byte 0x00 is not text"},
-      {"head -c 99 /dev/zero > x;", "sweep x", "x: this is not text"},
-      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: this is not text"},
-      {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: this is not text"},
+      {"head -c 99 /dev/zero > x;", "sweep x", "x: not a text file"},
+      {"head -c 99 /dev/zero > x.study;", "compare x.study", "x.study: not a text file"},
+      {"head -c 99 /dev/zero > x;", "run a.xml --controls x", "x: not a text file"},
       {"head -c 99 /dev/zero > x;", "run x", "x:1: XML"},
       {"", "solve /dev/zero", "/dev/zero:1: byte 0x00 is not text"},
       {"", "sweep .", "cannot read '.': Is a directory"},

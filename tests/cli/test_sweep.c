@@ -270,7 +270,7 @@ static void wrong_studies(void** state) {
       {SCENE "samples 0\n", "samples '0' must be an integer >= 1"},
       {SCENE "duration x\n", "x.study:2: duration 'x'"},
       {SCENE "set dt 1\nset dt 2\n", "x.study:3: 'dt' was given in line 2 already"},
-      {SCENE "measure enregy\n", "x.study:2: unknown measure 'enregy'; there are: kinetic_end"},
+      {SCENE "measure enregy\n", "x.study:2: unknown measure 'enregy'; available: kinetic_end"},
       {SCENE "measure mass\nset q/nobody 1\n", "x.study:3: the scene has no coordinate 'q/nobody'"},
       {SCENE "measure mass\nset geom/nobody/size 1\n", "has no element for 'geom/nobody/size'"},
       {SCENE "measure mass\nset geom/*/sise 1\n", "sise"},
@@ -285,7 +285,7 @@ static void wrong_studies(void** state) {
   command_expect(*state, program, "sweep missing.study", 3,
                  "cannot read 'missing.study': No such file");
   command_expect(*state, program, "sweep", 2, "one study file is needed");
-  command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer 1 to 256");
+  command_expect(*state, program, "sweep x.study --jobs 0", 2, "must be an integer from 1 to 256");
 }
 
 // Two ranks, one killed in the middle; skips without mpirun or in a build without MPI.

@@ -132,7 +132,7 @@ static int run_convert(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_convert = {
     .name = "convert",
     .operands = "FILE... OUTPUT",
-    .summary = "turn contact problems from text into HDF5 (FCLIB) and back",
+    .summary = "convert contact problems between text and HDF5 (FCLIB)",
     .description =
         "Writes the contact problems of the files to OUTPUT: as HDF5 in FCLIB's layout where\n"
         "its name ends in .hdf5 or .h5, else as text, stacked. Several problems for HDF5 go to\n"

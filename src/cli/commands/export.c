@@ -181,7 +181,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_export = {
     .name = "export",
     .operands = "RECORDING [QUANTITY...]",
-    .summary = "write parts of a recording as CSV",
+    .summary = "write quantities, or all contacts, as CSV",
     .description =
         "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
         "the names of the columns. Quantities are those of 'sapstep plot'; without any, states,\n"

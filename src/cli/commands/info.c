@@ -419,7 +419,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_info = {
     .name = "info",
     .operands = "SCENE",
-    .summary = "list the contents of a scene",
+    .summary = "list what a scene contains and what the reader ignores",
     .description =
         "Reads a scene (MJCF or URDF) as 'run --lenient' does and prints its bodies, joints,\n"
         "dofs per tree, shapes, meshes, actuators, tendons, equalities and keyframes, and\n"

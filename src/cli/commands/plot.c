@@ -278,7 +278,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_plot = {
     .name = "plot",
     .operands = "RECORDING QUANTITY...",
-    .summary = "draw quantities of a recording",
+    .summary = "plot energies, positions, contact forces, ...",
     .description =
         "Draws quantities of a recording of 'sapstep run --record' over time, a panel each, as\n"
         "SVG or PNG. After a quantity an element and a component choose some of its lines:\n"

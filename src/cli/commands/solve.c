@@ -182,7 +182,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_solve = {
     .name = "solve",
     .operands = "FILE...",
-    .summary = "solve the contact problems of files",
+    .summary = "solve contact problems stored in files",
     .description =
         "Solves every contact problem ('sapstep_problem 1', several may be stacked in a\n"
         "file, or HDF5 in FCLIB's layout, one in a file) and prints a row for each: file,\n"
@@ -246,7 +246,7 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_solvers = {
     .name = "solvers",
     .operands = "",
-    .summary = "list the contact solvers",
+    .summary = "list the contact solvers and the physical laws each one satisfies",
     .description =
         "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
         "principles of rigid contact it keeps, the blocks that it accepts, how 'run' "

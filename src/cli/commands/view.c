@@ -63,7 +63,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_view = {
     .name = "view",
     .operands = "RECORDING",
-    .summary = "make a recording a 3D page that any browser plays",
+    .summary = "turn a recording into a 3D page that any browser plays",
     .description =
         "Writes one HTML file that replays a recording of 'sapstep run --record' without a\n"
         "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"

@@ -141,7 +141,7 @@ static bool bench_allocate(bench* b, int nscenes) {
   return complete;
 }
 
-// What a scene asks and is not supported: its peers warn of nothing either.
+// Ignores warnings about unsupported features: the peers give none either.
 static void be_quiet(void* context, const char* message) {
   (void)context;
   (void)message;

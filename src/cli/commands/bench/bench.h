@@ -27,7 +27,7 @@ typedef struct bench_request {
   bool cpu;  // time of the processor instead of the wall clock
 } bench_request;
 
-// What a repetition measured; NaN: not known. Means are over the timed steps.
+// Measurements of a repetition; NaN: unknown. Means are over the timed steps.
 typedef struct bench_result {
   double step;        // time per step [s]
   double solver;      // of it in the contact solver [s]

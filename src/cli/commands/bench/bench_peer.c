@@ -62,7 +62,7 @@ static const char* read_line(bench_peer* peer, const char** line) {
   return NULL;
 }
 
-// What stands behind "key": in a flat JSON object; NULL when it is not there.
+// Returns the text after "key": in a flat JSON object; NULL if the key is missing.
 static const char* find_value(const char* line, const char* key) {
   char quoted[BENCH_NAME_SIZE];
   (void)snprintf(quoted, sizeof quoted, "\"%s\":", key);

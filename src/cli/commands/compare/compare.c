@@ -307,7 +307,7 @@ static sap_status refuse(const char* what, sap_error* error) {
   return SAP_STATUS_ARGUMENT;
 }
 
-// The guess, or else the solution, that stands beside the problem.
+// Starts from the guess stored beside the problem, or else from its solution.
 static sap_status start_from_file(compare_job* job, const char* path, sap_error* error) {
   bool found = false;
   sap_status status = sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error);
@@ -386,7 +386,7 @@ static int run(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_compare = {
     .name = "compare",
     .operands = "FILE...|SCENE...|STUDY",
-    .summary = "solve contact problems by several solvers and judge them alike",
+    .summary = "compare solvers on stored problems, or on those arising in a scene",
     .description =
         "FILES are contact problems, text or HDF5 (FCLIB) as 'sapstep run --dump-problems' writes\n"
         "them: every solver solves each, and there is a row for each with outcome, iterations,\n"

@@ -36,12 +36,12 @@ typedef struct compare_lines {
 // Lines are copied.
 bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
                       const double* x, const double* y);
-// Whether a panel's values differ enough for a logarithmic axis.
+// True if a panel's values differ enough for a logarithmic axis.
 bool compare_lines_spread(const compare_lines* lines, int panel);
-// " [s]" of what varies, where its name says it; else "".
+// Returns the unit of a varied parameter, " [s]"; "" if its name does not tell.
 const char* compare_unit_of(const char* name);
 void compare_lines_clear(compare_lines* lines);
-// Panels without series (their lines are those collected, thinned to what can be seen), as SVG, and
+// Writes panels without series as SVG, with the collected lines thinned to what can be seen, and
 // the lines as CSV beside it.
 sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
                                const char* path, sap_error* error);
@@ -63,7 +63,7 @@ void profile_clear(profile* p);
 sap_status profile_write(const profile* p, const char* const* names, double tolerance,
                          const char* path, sap_error* error);
 
-// What contenders start from: nothing, the solution of the problem before, or what the file holds.
+// Start of the contenders: nothing, the solution of the previous problem, or the guess in the file.
 typedef enum compare_start { COMPARE_COLD, COMPARE_WARM, COMPARE_BOTH, COMPARE_FILE } compare_start;
 extern const char* const compare_start_names[];
 
@@ -151,11 +151,11 @@ typedef enum compare_class {
   COMPARE_CLASSES
 } compare_class;
 extern const char* const compare_class_names[COMPARE_CLASSES];
-// Of the problem of a model's step.
+// Classifies the problem of a step of the model.
 sap_status compare_classify(const sap_problem* problem, const sap_model* model, compare_class* out,
                             sap_error* error);
 
-// What a row of the summary counts: a scene, a value, a class, a contender.
+// A row of the summary: a scene, a value, a class, a contender.
 typedef struct compare_group {
   int64_t problems, refused, solved_4, solved_8, iterations, iterations_max;
   double time_max;         // [s]
@@ -217,7 +217,7 @@ bool compare_count(compare_group* group, const compare_contender* contender,
                    const sap_report* report, const sap_residual* residual);
 // [s], NaN without any problem.
 double compare_median_time(const compare_group* group);
-// Of the finite values, which are sorted; NaN of none.
+// Returns the median of the finite values, which it sorts; NaN of none.
 double compare_median(double* values, int64_t count);
 // Solves the problem by all contenders and judges them alike. A solver that does not take the
 // problem's blocks counts as refused.
@@ -236,7 +236,7 @@ typedef struct compare_run {
   bool refused;     // the solver does not take the scene's law of contact
   int32_t force_bodies[COMPARE_FORCES_MAX];
 } compare_run;
-// Who steps it, and how.
+// The solver that steps a scene, and its settings.
 typedef struct compare_stepping {
   const char* solver;                        // NULL: the default
   const sap_solver_options* solver_options;  // NULL: those of the command line
@@ -258,11 +258,11 @@ typedef struct compare_probe {
   int kind;
   int index, component;
 } compare_probe;
-// Parses "NAME[:STATISTIC][@X]" and adds what is named; false: what is wrong stands in `wrong`.
+// Parses "NAME[:STATISTIC][@X]" and adds its quantities; false: `wrong` is what it must be.
 bool compare_quantity_add(compare_options* options, char* text, const char** wrong);
 sap_status compare_probe_find(const compare_quantity* quantity, const sap_model* model,
                               compare_probe* out, sap_error* error);
-// What of a step is measured.
+// The step that quantities are measured from.
 typedef struct compare_sample {
   const sap_step_report* report;
   const sap_residual* residual;  // NULL: there was no block

@@ -108,7 +108,7 @@ static const char* take_names(void* options, const char* argument) {
   return wrong;
 }
 
-// What is wrong with a value for study_setup_take, in words.
+// Sets a value as study_setup_take does, with a message for an unknown name.
 static const char* try_value(study_setup* setup, const char* name, const char* value) {
   static char text[1280];
   const char* wrong = study_setup_take(setup, name, value);
@@ -275,7 +275,7 @@ const cli_option compare_option_list[] = {
 };
 #undef AT
 
-// Whether the file begins as XML does, in UTF-8 or UTF-16; false as well where it cannot be read.
+// True if the file begins as XML does, in UTF-8 or UTF-16; false also if it cannot be read.
 static bool is_scene(const char* path) {
   char text[256];
   FILE* file = fopen(path, "rb");
@@ -289,7 +289,7 @@ static bool is_scene(const char* path) {
          strncmp(text, "\xfe\xff", 2) == 0;
 }
 
-// What only the whole command line can tell.
+// Checks combinations of options.
 static int check_options(const cli_command* command, const cli_parser* parser, compare_options* o) {
   sap_error error;
   if (o->operand_count == 0) {
@@ -504,7 +504,8 @@ static bool expand(const cli_parser* parser, compare_arguments* out, sap_error* 
   for (int i = 0; good && i < s.operands && parser->noperands == 1; ++i) {
     out->argv[out->argc++] = scenes[i];
   }
-  for (int i = 1; i < parser->noperands; ++i) {  // scenes of the command line stand in for those
+  for (int i = 1; i < parser->noperands;
+       ++i) {  // scenes of the command line replace those of the study
     out->argv[out->argc++] = parser->operands[i];
   }
   return good;

@@ -415,7 +415,7 @@ static double dot(const double* a, const double* b, int32_t n) {
   return sum;
 }
 
-// Of the rows, which are overwritten: each time the longest of what is left is taken out of the
+// Returns the rank of the rows, which are overwritten: the longest remaining row is taken out of the
 // others, until it is 1e-9 of the first.
 static int32_t find_rank(double* rows, int32_t count, int32_t n) {
   static const double NEGLIGIBLE = 1e-9;

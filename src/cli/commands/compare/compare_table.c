@@ -211,7 +211,7 @@ bool compare_print_summary(const compare_job* job) {
 
 enum { LIMITS = 27, PROBLEMS_MAX = 1000, REPEATS = 3 };  // the shortest time of three
 
-// What is exact stands here, so that a logarithmic axis shows it.
+// Exact results are drawn at this value, so that a logarithmic axis shows them.
 #define LEAST_MAP 1e-17
 // Relative to impulses that are hardly there yet: not shown.
 #define GREATEST_MAP 1e3

@@ -168,8 +168,8 @@ void converge_keep(converge_study* s, const converge_case* c) {
 
 // --- the command ---
 
-// Of what decides on the results: the command without what only concerns the output. The scene's
-// files follow when it is read.
+// Hashes the options that the results depend on: all but those of the output. The scene's files
+// follow when they are read.
 static void hash_command(converge_study* s, int argc, char** argv) {
   static const char* const output[] = {"--jobs", "--svg", "--format", "--journal"};
   uint64_t hash = sap_hash(SAP_HASH_START, sap_version(), strlen(sap_version()));
@@ -344,7 +344,7 @@ static int converge_scene(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_converge = {
     .name = "converge",
     .operands = "SCENE",
-    .summary = "measure how the error of a scene falls with the step",
+    .summary = "measure the order of convergence in the time step",
     .description =
         "Runs the scene with steps dt, dt/2, dt/4, ... and compares positions and velocities at\n"
         "the multiples of dt, in the L2 norm over time, with an exact solution or with a run of\n"

@@ -119,7 +119,7 @@ void converge_case_run(converge_study* study, converge_case* c);
 // Errors of samples (q, v at every sample) against the finer reference.
 void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
                       converge_errors* out);
-// Of the finer reference: eps of its L2 norms in each of its steps.
+// Estimates the round-off of the finer reference: eps of its L2 norms in each of its steps.
 void converge_find_roundoff(converge_study* study);
 // Makes of the finer reference what both extrapolate to at second order: x + (x - coarser)/3.
 void converge_extrapolate(converge_study* study, sap_multibody* multibody);

@@ -13,7 +13,7 @@
 #include "cli/progress.h"
 #include "core/clock.h"
 
-// What a run owns.
+// Everything that a run owns.
 typedef struct work {
   sap_multibody* multibody;
   sap_stepper* stepper;

@@ -167,7 +167,7 @@ static void set_defaults(converge_options* o) {
   o->stepper.solver_options.relative_tolerance = 1e-10;
 }
 
-// What only the whole command line can tell.
+// Checks combinations of options.
 static int check_command(const cli_command* command, const cli_parser* parser,
                          converge_options* o) {
   if (parser->noperands != 1) {
@@ -204,7 +204,8 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
   return parser.operands != NULL && *exit_code == CLI_OK;
 }
 
-// What the scene says of a convergence study: where it starts, its step, and exact solutions,
+// --- the scene: its start, its step and its exact solutions ---
+//
 //   <text name="sapstep:exact:JOINT" data="formula of t"/>            from the default pose
 //   <text name="sapstep:exact:JOINT@KEYFRAME" data="formula of t"/>   from that keyframe
 // which hold for its own materials and start alone.

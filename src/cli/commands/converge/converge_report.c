@@ -55,7 +55,7 @@ typedef struct series {
   column position, velocity;
 } series;
 
-// What a scheme solves exactly has errors of round-off, which no reference makes smaller.
+// A quantity that a scheme solves exactly has errors of round-off, which no reference makes smaller.
 static void fill(const converge_study* s, column* c, const series* of, int level, double error,
                  double reference, double roundoff) {
   const bool close = error < REFERENCE_MARGIN * reference;

@@ -310,7 +310,7 @@ typedef struct mujoco_run {
   run_statistics statistics;
 } mujoco_run;
 
-// What MuJoCo refuses is the model's: too little memory, say.
+// An error of MuJoCo is one of the model, such as too little memory.
 static int report(const sap_error* error) {
   const int code = cli_report(error);
   return error->status == SAP_STATUS_CALLBACK ? CLI_FILE : code;
@@ -321,7 +321,7 @@ static run_energy measure_energy(const mujoco_run* r) {
   return (run_energy){.kinetic = r->loaded.data->energy[1], .potential = r->loaded.data->energy[0]};
 }
 
-// Of the trajectory and of the recording; report NULL: the start.
+// Writes a row of the trajectory and of the recording; report NULL: the start.
 static sap_status write_row(mujoco_run* r, const sap_mj_report* report, sap_error* error) {
   sap_status status = SAP_STATUS_OK;
   if (r->out != NULL) {
@@ -348,7 +348,7 @@ static sap_status write_checkpoint(mujoco_run* r, bool end, sap_error* error) {
   return sap_mj_checkpoint_write(r->o.checkpoint, r->loaded.adapter, r->loaded.data, steps, error);
 }
 
-// What is there at the start: contacts, forces, energies, the first row.
+// Evaluates contacts, forces and energies at the start and writes the first row.
 static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   sap_status status = sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, error);
   if (status != SAP_STATUS_OK) {
@@ -527,7 +527,7 @@ static int run_mujoco(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_mujoco = {
     .name = "mujoco",
     .operands = "MODEL",
-    .summary = "step a model with MuJoCo's collisions and forces and this solver",
+    .summary = "step a model with MuJoCo's collisions and forces",
     .description =
         "Loads the model (MJCF, URDF or MJB) as MuJoCo does, steps it from its default pose or a\n"
         "keyframe and prints a closing table, as 'sapstep run' does with its own engine. Forces "

@@ -216,7 +216,7 @@ static sap_status find_contacts(mujoco_record* record, const mjData* d, sap_reco
   return SAP_STATUS_OK;
 }
 
-// Whether a limit's row is that of the lower one. A ball's is an upper one.
+// True if a limit's row is that of the lower limit; the limit of a ball joint is an upper one.
 static bool is_lower(const mjModel* m, const mjData* d, int32_t row) {
   const int id = d->efc_id[row];
   if (d->efc_type[row] == mjCNSTR_LIMIT_TENDON) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep run: steps a scene and says how it went.
+// sapstep run: steps a scene and summarises the run.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <limits.h>
@@ -379,7 +379,7 @@ static sap_status advance(run* r, sap_error* error) {
   return status;
 }
 
-// What is measured where the run ended.
+// Measures energy and penetration at the end of the run.
 static sap_status finish(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
   statistics->time = (double)statistics->steps * statistics->dt;
@@ -481,7 +481,7 @@ static int run_scene(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_run = {
     .name = "run",
     .operands = "SCENE",
-    .summary = "step a scene (MJCF or URDF) and report how it went",
+    .summary = "step a scene and summarise the run",
     .description =
         "Steps the scene from its default pose or a keyframe and prints a closing table: time per\n"
         "step, contacts, Newton iterations, penetration, slip and energies. A failed step or "

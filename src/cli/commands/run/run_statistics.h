@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the closing table of `sapstep run` is made from.
+// Statistics of a run, from which its closing table is made.
 #ifndef SAP_CLI_COMMANDS_RUN_RUN_STATISTICS_H
 #define SAP_CLI_COMMANDS_RUN_RUN_STATISTICS_H
 

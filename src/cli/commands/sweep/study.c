@@ -331,7 +331,7 @@ static int sweep(const cli_command* command, int argc, char** argv) {
 const cli_command cli_command_sweep = {
     .name = "sweep",
     .operands = "STUDY",
-    .summary = "run a scene many times, over grids of values and at random",
+    .summary = "run a scene over grids and random values of parameters",
     .description =
         "A study is a text; # begins a comment:\n"
         "  scene FILE                      relative to the study\n"

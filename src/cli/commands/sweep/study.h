@@ -34,7 +34,7 @@ typedef struct study_parameter {
   int line;       // of the study
   bool numeric;   // all values are numbers
   int32_t count;  // values
-  char** values;  // texts as they stand                                           (count)
+  char** values;  // texts                                                         (count)
   double a, b;    //
 } study_parameter;
 
@@ -74,7 +74,7 @@ typedef enum study_status {
 } study_status;
 extern const char* const study_status_names[];
 
-// What a case yields; plain bytes, as they go to the journal and from rank to rank.
+// Result of a case; plain bytes, stored in the journal and sent between ranks.
 typedef struct study_row {
   int64_t index;
   int64_t status;
@@ -147,7 +147,7 @@ sap_status study_measure(const study_spec* study, const study_sums* sums, sap_mu
 // Writes HDF5 (NULL: not) and CSV (NULL: not).
 sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,
                        const char* csv, sap_error* error);
-// Whether a chart over the grid can be drawn.
+// Checks that a chart over the grid can be drawn.
 bool study_chart_possible(const study_spec* study, sap_error* error);
 // Each measure over a parameter of the grid, as SVG.
 sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* path,
@@ -162,11 +162,11 @@ int study_mpi_rank(void);
 int study_mpi_size(void);
 // Whether `good` holds in all ranks, and `hash` is the same.
 bool study_mpi_agree(bool good, uint64_t hash);
-// Of rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
+// Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
 // index -1 when no case came along. Answer with the next case; -1: there is none.
 bool study_mpi_poll(study_row* row, int* rank);
 void study_mpi_answer(int rank, int64_t index);
-// Of the others: hands in a row (index -1 at first) and returns the next case, -1: the end.
+// Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
 int64_t study_mpi_ask(const study_row* row);
 
 #endif

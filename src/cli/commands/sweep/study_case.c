@@ -255,7 +255,7 @@ static double mean_count(int64_t sum, int64_t count) {
   return count > 0 ? (double)sum / (double)count : (double)NAN;
 }
 
-// Of the steps' iterations, the lower one of two.
+// Returns the median number of iterations of the steps, the lower one of two.
 static double median_iterations(const study_sums* s) {
   int64_t below = 0;
   for (int i = 0; i < STUDY_HISTOGRAM; ++i) {
@@ -445,7 +445,7 @@ sap_status study_read_scene(const cli_scene* scene, sap_message_function warning
   return set_start(scene->keyframe, setup, *model, state, *control, error);
 }
 
-// What a run owns.
+// Everything that a run owns.
 typedef struct work {
   sap_model* model;
   sap_multibody* multibody;

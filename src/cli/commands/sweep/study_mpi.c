@@ -9,7 +9,7 @@
 #ifdef SAPSTEP_MPI
 #include <mpi.h>
 
-// What mpirun of Open MPI and MPICH's Hydra set.
+// True if mpirun of Open MPI or MPICH's Hydra started the program.
 static bool under_mpirun(void) {
   return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_SIZE") != NULL;
 }

@@ -311,7 +311,7 @@ static void collect(drawing* d) {
   }
 }
 
-// Whether all values are positive and spread over a ratio that a linear axis would hide.
+// True if all values are positive and spread over a ratio that a linear axis would hide.
 static bool spread(const drawing* d, int measure, bool of_x) {
   const int32_t most = d->study->parameters[d->x].count;
   double low = (double)INFINITY, high = 0.0;

@@ -25,7 +25,7 @@ bool study_refuse(const study_spec* study, int line, sap_error* error, const cha
   return false;
 }
 
-// A path that stands in the study is relative to its folder; pipes have none.
+// Returns the path of a file named in a study, relative to its folder; pipes have none.
 static char* path_beside(const char* study, const char* path) {
   const bool file = sap_file_regular(study, NULL) == SAP_STATUS_OK;
   const char* slash = file ? strrchr(study, '/') : NULL;
