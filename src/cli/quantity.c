@@ -161,10 +161,7 @@ static sap_status read_all(const sap_recording* recording, const char* name, int
                            double** out, int64_t* rows, sap_error* error) {
   int64_t width = 0;
   *out = NULL;
-  const sap_status status = sap_recording_size(recording, name, rows, &width, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_recording_size(recording, name, rows, &width, error));
   if (width != columns) {
     return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
                     (long long)width, (long long)columns);
@@ -184,11 +181,10 @@ static sap_status read_piece(const sap_recording* recording, int64_t at, int64_t
               {"contact/distance", p->distance},
               {"contact/velocity", p->velocity[0]},
               {"contact/impulse", p->impulse[0]}};
-  sap_status status = SAP_STATUS_OK;
-  for (size_t i = 0; i < sizeof sets / sizeof *sets && status == SAP_STATUS_OK; ++i) {
-    status = sap_recording_read(recording, sets[i].name, at, count, sets[i].values, error);
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+    SAP_TRY(sap_recording_read(recording, sets[i].name, at, count, sets[i].values, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Force on body B in the world's axes [N].
@@ -352,17 +348,16 @@ static sap_status add_named(const sap_recording* recording, const char* data, co
 }
 
 static sap_status label_energy(const sap_recording* recording, quantity* q, sap_error* error) {
-  const sap_status status = add_named(recording, "energy", "J", q, error);
-  return status == SAP_STATUS_OK ? add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY, error)
-                                 : status;
+  SAP_TRY(add_named(recording, "energy", "J", q, error));
+  return add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY, error);
 }
 
 static sap_status label_momentum(const sap_recording* recording, quantity* q, sap_error* error) {
-  sap_status status = add_named(recording, "momentum", "kg m/s", q, error);
+  SAP_TRY(add_named(recording, "momentum", "kg m/s", q, error));
   for (int32_t i = 3; i < q->count; ++i) {
     (void)snprintf(q->columns[i].unit, QUANTITY_UNIT_SIZE, "kg m^2/s");
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status label_step(const sap_recording* recording, quantity* q, sap_error* error) {
@@ -381,27 +376,27 @@ static sap_status label_one(const sap_recording* recording, quantity* q, sap_err
 // An element's name, or its kind and number.
 static sap_status element_name(const sap_recording* recording, const char* list, const char* what,
                                int32_t id, char* out, sap_error* error) {
-  const sap_status status = sap_recording_text(recording, list, id, out, NAME_SIZE, error);
-  if (status == SAP_STATUS_OK && out[0] == '\0') {
+  SAP_TRY(sap_recording_text(recording, list, id, out, NAME_SIZE, error));
+  if (out[0] == '\0') {
     (void)snprintf(out, NAME_SIZE, "%s_%ld", what, (long)id);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Columns x, y, z (stride of sources 7 in poses, 4 in forces) of every body but the world.
 static sap_status add_bodies(const sap_recording* recording, const char* unit, int32_t first,
                              int32_t stride, quantity* q, sap_error* error) {
   int64_t bodies = 0, columns = 0;
-  sap_status status = sap_recording_size(recording, "model/bodies", &bodies, &columns, error);
-  for (int32_t b = 1; b < bodies && status == SAP_STATUS_OK; ++b) {
+  SAP_TRY(sap_recording_size(recording, "model/bodies", &bodies, &columns, error));
+  for (int32_t b = 1; b < bodies; ++b) {
     char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
-    status = element_name(recording, "model/bodies", "body", b, name, error);
-    for (int32_t k = 0; k < 3 && status == SAP_STATUS_OK; ++k) {
+    SAP_TRY(element_name(recording, "model/bodies", "body", b, name, error));
+    for (int32_t k = 0; k < 3; ++k) {
       (void)snprintf(label, sizeof label, "%s:%c", name, "xyz"[k]);
-      status = add_column(q, label, unit, first + stride * b + k, error);
+      SAP_TRY(add_column(q, label, unit, first + stride * b + k, error));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status label_position(const sap_recording* recording, quantity* q, sap_error* error) {
@@ -414,15 +409,13 @@ static sap_status label_force(const sap_recording* recording, quantity* q, sap_e
 
 static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
   int64_t count = 0, columns = 0;
-  sap_status status = sap_recording_size(recording, "model/actuators", &count, &columns, error);
-  for (int32_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+  SAP_TRY(sap_recording_size(recording, "model/actuators", &count, &columns, error));
+  for (int32_t i = 0; i < count; ++i) {
     char name[NAME_SIZE];
-    status = element_name(recording, "model/actuators", "actuator", i, name, error);
-    if (status == SAP_STATUS_OK) {
-      status = add_column(q, name, "N, N m", i, error);
-    }
+    SAP_TRY(element_name(recording, "model/actuators", "actuator", i, name, error));
+    SAP_TRY(add_column(q, name, "N, N m", i, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // Components of a joint's coordinates, by type.

@@ -37,16 +37,15 @@ static void name_output(const convert_job* job, char path[PATH_MAX]) {
 
 // A numbered output may be called as an input is that has not been read.
 static sap_status check_output(const convert_job* job, const char* path, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
   if (sap_file_regular(path, NULL) != SAP_STATUS_OK) {
     return SAP_STATUS_OK;  // nothing is there yet
   }
-  for (int i = 0; i < job->ninputs && status == SAP_STATUS_OK; ++i) {
+  for (int i = 0; i < job->ninputs; ++i) {
     const cli_path paths[] = {{"an input", job->inputs[i], CLI_PATH_READ},
                               {"an output", path, CLI_PATH_WRITTEN}};
-    status = cli_check_paths(paths, 2, error);
+    SAP_TRY(cli_check_paths(paths, 2, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status write_problem(convert_job* job, sap_error* error) {
@@ -93,22 +92,20 @@ static sap_status read_file(convert_job* job, const char* path, bool write, sap_
 
 static sap_status convert(convert_job* job, sap_error* error) {
   const bool hdf5 = cli_is_hdf5(job->output);  // are there several?
-  sap_status status = sap_problem_create(&job->problem, error);
-  for (int i = 0; hdf5 && i < job->ninputs && status == SAP_STATUS_OK; ++i) {
-    status = cli_check_reread(job->inputs[i], error);
-    if (status == SAP_STATUS_OK) {
-      status = read_file(job, job->inputs[i], false, error);
-    }
+  SAP_TRY(sap_problem_create(&job->problem, error));
+  for (int i = 0; hdf5 && i < job->ninputs; ++i) {
+    SAP_TRY(cli_check_reread(job->inputs[i], error));
+    SAP_TRY(read_file(job, job->inputs[i], false, error));
   }
   job->numbered = hdf5 && job->count > 1;
   job->count = 0;
-  for (int i = 0; i < job->ninputs && status == SAP_STATUS_OK; ++i) {
-    status = read_file(job, job->inputs[i], true, error);
+  for (int i = 0; i < job->ninputs; ++i) {
+    SAP_TRY(read_file(job, job->inputs[i], true, error));
   }
-  if (status == SAP_STATUS_OK && job->writer != NULL) {
-    status = sap_problem_writer_commit(job->writer, error);
+  if (job->writer != NULL) {
+    SAP_TRY(sap_problem_writer_commit(job->writer, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static int run_convert(const cli_command* command, int argc, char** argv) {

@@ -135,10 +135,7 @@ static sap_status read_history(plot* all, const char* name, picture* p, sap_erro
       (!cli_read_integer(name + strlen("history:"), &row) || row < 0)) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "'%.80s': after history: comes a row, >= 0", name);
   }
-  const sap_status status = quantity_read_history(all->recording, row, &p->q, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(quantity_read_history(all->recording, row, &p->q, error));
   p->x = malloc((size_t)p->q.rows * sizeof *p->x);
   for (int64_t i = 0; i < p->q.rows && p->x != NULL; ++i) {
     p->x[i] = (double)i;
@@ -150,11 +147,8 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
   const char* name = all->request->names[i];
   picture* p = &all->pictures[i];
   const bool history = strncmp(name, "history", 7) == 0 && (name[7] == '\0' || name[7] == ':');
-  sap_status status = history ? read_history(all, name, p, error)
-                              : quantity_read(all->recording, name, &p->q, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(history ? read_history(all, name, p, error)
+                  : quantity_read(all->recording, name, &p->q, error));
   if (strcmp(name, "step") == 0 && p->q.count > 1) {  // iterations and seconds share no axis
     char list[LIST_SIZE] = "";
     for (int32_t c = 0; c < p->q.count; ++c) {
@@ -205,25 +199,24 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   if (all->pictures == NULL || all->panels == NULL || all->time == NULL) {
     return cli_no_memory(error);
   }
-  sap_status status = sap_recording_read(all->recording, "time", 0, rows, all->time, error);
-  if (status == SAP_STATUS_OK && r->against != NULL) {
-    status = quantity_read(all->recording, r->against, &all->against, error);
-    if (status == SAP_STATUS_OK && all->against.count != 1) {
-      status = sap_fail(error, SAP_STATUS_ARGUMENT,
-                        "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
-                        (long)all->against.count, all->against.name, all->against.columns[0].label);
+  SAP_TRY(sap_recording_read(all->recording, "time", 0, rows, all->time, error));
+  if (r->against != NULL) {
+    SAP_TRY(quantity_read(all->recording, r->against, &all->against, error));
+    if (all->against.count != 1) {
+      return sap_fail(error, SAP_STATUS_ARGUMENT,
+                      "--against '%.80s' is %ld columns, must be one, as in %s:%.80s", r->against,
+                      (long)all->against.count, all->against.name, all->against.columns[0].label);
     }
   }
-  if (status == SAP_STATUS_OK && r->against != NULL) {
+  if (r->against != NULL) {
     const char* unit = all->against.columns[0].unit;
     (void)snprintf(all->x_label, sizeof all->x_label, unit[0] != '\0' ? "%s [%s]" : "%s",
                    r->against, unit);
   }
-  for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
-    status = make_panel(all, i, error);
+  for (int i = 0; i < r->count; ++i) {
+    SAP_TRY(make_panel(all, i, error));
   }
-  return status == SAP_STATUS_OK ? write_picture(path, all->panels, all->request->count, error)
-                                 : status;
+  return write_picture(path, all->panels, all->request->count, error);
 }
 
 static void clear(plot* all) {

@@ -70,21 +70,16 @@ static sap_status solve_problem(void* context, const char* path, int64_t index, 
   solve_job* job = context;
   double time = 0.0;
   sap_residual residual;
-  sap_status status = solve_repeatedly(job, &time, error);
+  SAP_TRY(solve_repeatedly(job, &time, error));
   if (interrupt_came()) {
-    return status;
+    return SAP_STATUS_OK;
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error);
+  SAP_TRY(sap_residuals(job->problem, job->solution.v, job->solution.gamma, &residual, error));
+  if (job->writer != NULL && cli_is_hdf5(job->output)) {
+    SAP_TRY(sap_problem_writer_problem(job->writer, job->problem, error));
   }
-  if (status == SAP_STATUS_OK && job->writer != NULL && cli_is_hdf5(job->output)) {
-    status = sap_problem_writer_problem(job->writer, job->problem, error);
-  }
-  if (status == SAP_STATUS_OK && job->writer != NULL) {
-    status = sap_problem_writer_solution(job->writer, &job->solution, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  if (job->writer != NULL) {
+    SAP_TRY(sap_problem_writer_solution(job->writer, &job->solution, error));
   }
   const sap_outcome outcome = job->report.outcome;
   cli_table_text(job->table, path);

@@ -199,8 +199,7 @@ static sap_status add_contender(compare_job* job, const compare_contender* asked
 // In the order in which they were named; all in that of the table of solvers.
 static sap_status add_contenders(compare_job* job, sap_error* error) {
   const char* at = job->options.names;
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
+  for (int32_t i = 0; job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
     compare_contender c = {.options = job->options.setup.stepper.solver_options};
     if (at != NULL ? *at == '\0' : i == sap_solver_count()) {
       break;
@@ -213,13 +212,13 @@ static sap_status add_contenders(compare_job* job, sap_error* error) {
     }
     const compare_start start = job->options.start;
     if (start != COMPARE_WARM) {
-      status = add_contender(job, &c, false, error);
+      SAP_TRY(add_contender(job, &c, false, error));
     }
-    if (status == SAP_STATUS_OK && (start == COMPARE_WARM || start == COMPARE_BOTH)) {
-      status = add_contender(job, &c, true, error);
+    if (start == COMPARE_WARM || start == COMPARE_BOTH) {
+      SAP_TRY(add_contender(job, &c, true, error));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static int create(compare_job* job) {
@@ -310,19 +309,15 @@ static sap_status refuse(const char* what, sap_error* error) {
 // Starts from the guess stored beside the problem, or else from its solution.
 static sap_status start_from_file(compare_job* job, const char* path, sap_error* error) {
   bool found = false;
-  sap_status status = sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error);
-  if (status == SAP_STATUS_OK && !found) {
-    status = sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error);
+  SAP_TRY(sap_problem_file_solution(path, job->problem, 1, &job->first, &found, error));
+  if (!found) {
+    SAP_TRY(sap_problem_file_solution(path, job->problem, 0, &job->first, &found, error));
   }
-  if (status == SAP_STATUS_OK && !found) {
+  if (!found) {
     return refuse("/guesses/1 and no /solution to start from", error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_v_guess(job->problem, job->first.v, error);
-  }
-  return status == SAP_STATUS_OK
-             ? sap_problem_set_gamma_guess(job->problem, job->first.gamma, error)
-             : status;
+  SAP_TRY(sap_problem_set_v_guess(job->problem, job->first.v, error));
+  return sap_problem_set_gamma_guess(job->problem, job->first.gamma, error);
 }
 
 static sap_status take_reference(compare_job* job, const char* path, sap_error* error) {
@@ -335,15 +330,11 @@ static sap_status take_reference(compare_job* job, const char* path, sap_error* 
 static sap_status visit(void* context, const char* path, int64_t index, sap_error* error) {
   compare_job* job = context;
   const compare_where where = {.name = path, .index = index};
-  sap_status status = SAP_STATUS_OK;
   if (job->options.start == COMPARE_FILE) {
-    status = start_from_file(job, path, error);
+    SAP_TRY(start_from_file(job, path, error));
   }
-  if (status == SAP_STATUS_OK && job->options.reference != NULL) {
-    status = take_reference(job, path, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  if (job->options.reference != NULL) {
+    SAP_TRY(take_reference(job, path, error));
   }
   return compare_problem(job, job->problem, &where, sap_problem_dt(job->problem), error);
 }

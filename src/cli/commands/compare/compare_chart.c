@@ -248,8 +248,8 @@ static sap_status write_both(const profile* p, const char* const* names, double 
                                  .log_x = true,
                                  .series_count = p->nsolvers,
                                  .series = series};
-  const sap_status status = sap_chart_write(path, &panel, 1, error);
-  return status == SAP_STATUS_OK ? write_profile_csv(p, names, series, path, error) : status;
+  SAP_TRY(sap_chart_write(path, &panel, 1, error));
+  return write_profile_csv(p, names, series, path, error);
 }
 
 sap_status profile_write(const profile* p, const char* const* names, double tolerance,

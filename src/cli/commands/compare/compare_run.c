@@ -95,8 +95,7 @@ void compare_run_close(compare_run* run) {
 // The force of the middle of the step, so that one that grows linearly gives its exact impulse.
 sap_status compare_run_step(const compare_options* o, compare_run* run, sap_step_report* report,
                             sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int i = 0; status == SAP_STATUS_OK && i < o->force_count; ++i) {
+  for (int i = 0; i < o->force_count; ++i) {
     double force[3] = {0.0, 0.0, 0.0};
     const char* wrong;
     for (int k = 0; k < o->force_count; ++k) {  // all of the same body: one wrench each
@@ -105,11 +104,10 @@ sap_status compare_run_step(const compare_options* o, compare_run* run, sap_step
             expression_value(o->forces[k].formula, run->state.t + 0.5 * run->dt, &wrong);
       }
     }
-    status = sap_multibody_set_applied_wrench(run->multibody, run->force_bodies[i], NULL, force,
-                                              NULL, error);
+    SAP_TRY(sap_multibody_set_applied_wrench(run->multibody, run->force_bodies[i], NULL, force,
+                                             NULL, error));
   }
-  return status == SAP_STATUS_OK ? sap_stepper_step(run->stepper, &run->state, report, error)
-                                 : status;
+  return sap_stepper_step(run->stepper, &run->state, report, error);
 }
 
 static sap_status step(compare_job* job, compare_run* run, compare_where* where, int64_t* problems,
@@ -289,15 +287,10 @@ static sap_status follow_step(follower* f, sap_error* error) {
   const int64_t step = f->group->steps;
   sap_step_report report;
   sap_residual residual;
-  sap_status status = compare_run_step(o, &f->run, &report, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_collect(f->run.multibody, &report, error);
-  }
-  if (status == SAP_STATUS_OK && report.blocks > 0) {
-    status = judge(f, &report, &residual, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
+  SAP_TRY(compare_run_step(o, &f->run, &report, error));
+  SAP_TRY(sap_multibody_collect(f->run.multibody, &report, error));
+  if (report.blocks > 0) {
+    SAP_TRY(judge(f, &report, &residual, error));
   }
   f->group->penetration =
       fmax(f->group->penetration, run_penetration(sap_multibody_contacts(f->run.multibody),
@@ -310,12 +303,12 @@ static sap_status follow_step(follower* f, sap_error* error) {
                        : (double)NAN,
       .start = &f->start};
   f->times[step] = f->run.state.t;
-  for (int i = 0; status == SAP_STATUS_OK && i < o->quantity_count; ++i) {
-    status = compare_probe_value(&f->probes[i], &f->run, &sample,
-                                 f->values + f->run.planned * i + step, error);
+  for (int i = 0; i < o->quantity_count; ++i) {
+    SAP_TRY(compare_probe_value(&f->probes[i], &f->run, &sample,
+                                f->values + f->run.planned * i + step, error));
   }
   f->group->steps += 1;
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static double statistic(const follower* f, int quantity) {

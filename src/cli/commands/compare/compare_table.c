@@ -288,13 +288,12 @@ sap_status compare_convergence_add(compare_job* job, const sap_problem* problem,
     return cli_no_memory(error);
   }
   all->points = points;
-  sap_status status = SAP_STATUS_OK;
-  for (int i = 0; i < job->count && status == SAP_STATUS_OK; ++i) {
-    status = measure_convergence(job, i, problem,
-                                 points + (size_t)all->problems * each + (size_t)i * LIMITS, error);
+  for (int i = 0; i < job->count; ++i) {
+    SAP_TRY(measure_convergence(job, i, problem,
+                                points + (size_t)all->problems * each + (size_t)i * LIMITS, error));
   }
   all->problems += 1;
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static bool add_lines(compare_job* job, int contender, compare_lines* lines) {

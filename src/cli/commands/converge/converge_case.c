@@ -146,27 +146,21 @@ static sap_status begin(const converge_study* study, converge_case* c, work* w) 
   options.dt = c->dt;
   options.contact_stage = c->stage;
   options.solver = c->solver;
-  sap_status status = sap_stepper_options_set_scheme(&options, c->scheme, &c->error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_create(study->model, &w->multibody, &c->error);
+  SAP_TRY(sap_stepper_options_set_scheme(&options, c->scheme, &c->error));
+  SAP_TRY(sap_multibody_create(study->model, &w->multibody, &c->error));
+  const sap_system* system = sap_multibody_system(w->multibody);
+  const size_t size = (size_t)system->nq + (size_t)system->nv;
+  SAP_TRY(sap_stepper_create(system, &options, &w->stepper, &c->error));
+  w->delta = malloc(((size_t)system->nv + 1) * sizeof(double));
+  if (c->series < 0) {
+    c->samples = malloc(size * (size_t)study->samples * sizeof(double));
   }
-  if (status == SAP_STATUS_OK) {
-    const sap_system* system = sap_multibody_system(w->multibody);
-    const size_t size = (size_t)system->nq + (size_t)system->nv;
-    status = sap_stepper_create(system, &options, &w->stepper, &c->error);
-    w->delta = malloc(((size_t)system->nv + 1) * sizeof(double));
-    if (c->series < 0) {
-      c->samples = malloc(size * (size_t)study->samples * sizeof(double));
-    }
-    if (w->delta == NULL || (c->series < 0 && c->samples == NULL)) {
-      status = cli_no_memory(&c->error);
-    }
+  if (w->delta == NULL || (c->series < 0 && c->samples == NULL)) {
+    return cli_no_memory(&c->error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_state_resize_with(&w->state, study->start.nq, study->start.nv, study->start.na,
-                                   &c->error);
-  }
-  return status == SAP_STATUS_OK ? sap_state_copy(&study->start, &w->state, &c->error) : status;
+  SAP_TRY(sap_state_resize_with(&w->state, study->start.nq, study->start.nv, study->start.na,
+                                &c->error));
+  return sap_state_copy(&study->start, &w->state, &c->error);
 }
 
 static double energy(work* w) {
@@ -178,10 +172,7 @@ static double energy(work* w) {
 
 static sap_status advance(converge_study* study, converge_case* c, work* w, double* iterations) {
   sap_step_report report;
-  const sap_status status = sap_stepper_step(w->stepper, &w->state, &report, &c->error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_stepper_step(w->stepper, &w->state, &report, &c->error));
   ++c->steps;
   atomic_fetch_add_explicit(&study->steps, 1, memory_order_relaxed);
   *iterations += run_newton_iterations(&report);

@@ -223,29 +223,27 @@ static sap_status find_joint(const converge_study* s, const char* name, int32_t*
   if (joint < 0) {
     return refuse(error, "%.200s has no joint '%.128s'", s->options.scene.path, name);
   }
-  const sap_status status = sap_model_joint_address(s->model, joint, &type, NULL, q, v, error);
-  if (status == SAP_STATUS_OK && type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
+  SAP_TRY(sap_model_joint_address(s->model, joint, &type, NULL, q, v, error));
+  if (type != SAP_JOINT_HINGE && type != SAP_JOINT_SLIDE) {
     return refuse(error, "%.200s: joint '%.128s' is neither a hinge nor a slide",
                   s->options.scene.path, name);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // The state that all runs start from, and the coordinates that have exact solutions.
 static sap_status set_start(converge_study* s, sap_error* error) {
-  sap_status status = cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error);
-  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nstart; ++i) {
+  SAP_TRY(cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error));
+  for (int i = 0; i < s->options.nstart; ++i) {
     int32_t q, v;
-    status = find_joint(s, s->options.start[i].joint, &q, &v, error);
-    if (status == SAP_STATUS_OK) {
-      s->start.q[q] = s->options.start[i].position;
-    }
+    SAP_TRY(find_joint(s, s->options.start[i].joint, &q, &v, error));
+    s->start.q[q] = s->options.start[i].position;
   }
-  for (int i = 0; status == SAP_STATUS_OK && i < s->options.nexact; ++i) {
+  for (int i = 0; i < s->options.nexact; ++i) {
     converge_exact* exact = &s->options.exact[i];
-    status = find_joint(s, exact->joint, &exact->q, &exact->v, error);
+    SAP_TRY(find_joint(s, exact->joint, &exact->q, &exact->v, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static bool is_changed(const converge_options* o) {
@@ -296,16 +294,11 @@ sap_status converge_scene_read(converge_study* s, sap_error* error) {
   s->options.scene.note_context = s;
   s->options.scene.file = cli_hash_file;
   s->options.scene.file_context = &s->hash;
-  sap_status status = cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error);
-  if (status == SAP_STATUS_OK && !given) {
-    status = check_notes(s, error);
+  SAP_TRY(cli_scene_read(&s->options.scene, NULL, NULL, &s->model, error));
+  if (!given) {
+    SAP_TRY(check_notes(s, error));
   }
-  if (status == SAP_STATUS_OK) {
-    status = set_start(s, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(set_start(s, error));
   cli_scene_stepper(&s->options.scene, s->model, &s->options.stepper);
   s->options.dt = s->options.stepper.dt;
   s->samples = cli_step_count(s->options.duration, s->options.dt);

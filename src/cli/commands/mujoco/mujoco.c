@@ -190,40 +190,29 @@ static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_er
 
 // Both or one of --stiffness and --relaxation-time.
 static sap_status override_materials(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
   if (isnan(o->stiffness) && isnan(o->relaxation_time)) {
-    return status;
+    return SAP_STATUS_OK;
   }
   if (!isnan(o->stiffness) && !isnan(o->relaxation_time)) {
     return sap_mj_set_geom(l->adapter, -1, o->stiffness, o->relaxation_time, error);
   }
-  for (int32_t g = 0; status == SAP_STATUS_OK && g < (int32_t)l->model->ngeom; ++g) {
+  for (int32_t g = 0; g < (int32_t)l->model->ngeom; ++g) {
     double k, tau_d;
-    status = sap_mj_get_geom(l->adapter, g, &k, &tau_d, error);
-    if (status == SAP_STATUS_OK) {
-      status = sap_mj_set_geom(l->adapter, g, isnan(o->stiffness) ? k : o->stiffness,
-                               isnan(o->relaxation_time) ? tau_d : o->relaxation_time, error);
-    }
+    SAP_TRY(sap_mj_get_geom(l->adapter, g, &k, &tau_d, error));
+    SAP_TRY(sap_mj_set_geom(l->adapter, g, isnan(o->stiffness) ? k : o->stiffness,
+                            isnan(o->relaxation_time) ? tau_d : o->relaxation_time, error));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status mujoco_load(const mujoco_options* o, mujoco_loaded* out, sap_error* error) {
-  sap_status status = find_plugins(o, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_load(o->path, &out->model, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    out->model->opt.timestep = isnan(o->dt) ? out->model->opt.timestep : o->dt;
-    status = sap_mj_call(make_data, out, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = set_keyframe(o, out, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_mj_create(out->model, &o->adapter, &out->adapter, error);
-  }
-  return status == SAP_STATUS_OK ? override_materials(o, out, error) : status;
+  SAP_TRY(find_plugins(o, error));
+  SAP_TRY(sap_mj_load(o->path, &out->model, error));
+  out->model->opt.timestep = isnan(o->dt) ? out->model->opt.timestep : o->dt;
+  SAP_TRY(sap_mj_call(make_data, out, error));
+  SAP_TRY(set_keyframe(o, out, error));
+  SAP_TRY(sap_mj_create(out->model, &o->adapter, &out->adapter, error));
+  return override_materials(o, out, error);
 }
 
 static void mujoco_unload(mujoco_loaded* loaded) {
@@ -274,11 +263,9 @@ static void print_header(FILE* file, const mjModel* m) {
 
 static sap_status mujoco_output_open(const char* path, const mjModel* model, sap_file** out,
                                      sap_error* error) {
-  const sap_status status = sap_file_create(path, out, error);
-  if (status == SAP_STATUS_OK) {
-    print_header(sap_file_stream(*out), model);
-  }
-  return status;
+  SAP_TRY(sap_file_create(path, out, error));
+  print_header(sap_file_stream(*out), model);
+  return SAP_STATUS_OK;
 }
 
 static sap_status mujoco_output_row(sap_file* out, const mjModel* m, const mjData* d,
@@ -350,22 +337,19 @@ static sap_status write_checkpoint(mujoco_run* r, bool end, sap_error* error) {
 
 // Evaluates contacts, forces and energies at the start and writes the first row.
 static sap_status look_at_start(mujoco_run* r, sap_error* error) {
-  sap_status status = sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, error));
   run_statistics* s = &r->statistics;
   s->start = s->end = measure_energy(r);
   s->dt = r->loaded.model->opt.timestep;
   const int64_t whole = cli_step_count(r->o.duration, s->dt);
   s->planned = whole > s->before ? whole - s->before : 0;
   if (r->o.output != NULL) {
-    status = mujoco_output_open(r->o.output, r->loaded.model, &r->out, error);
+    SAP_TRY(mujoco_output_open(r->o.output, r->loaded.model, &r->out, error));
   }
-  if (status == SAP_STATUS_OK && r->o.record != NULL) {
-    status = mujoco_record_open(r->o.record, r->loaded.model, &r->o.recorder, &r->record, error);
+  if (r->o.record != NULL) {
+    SAP_TRY(mujoco_record_open(r->o.record, r->loaded.model, &r->o.recorder, &r->record, error));
   }
-  return status == SAP_STATUS_OK ? write_row(r, NULL, error) : status;
+  return write_row(r, NULL, error);
 }
 
 static sap_status prepare(mujoco_run* r, sap_error* error) {

@@ -284,9 +284,9 @@ sap_status mujoco_record_row(mujoco_record* record, const mjData* d, const sap_m
                           .v = d->qvel,
                           .act = d->act,
                           .actuator_force = report != NULL ? d->actuator_force : NULL};
-  sap_status status = find_contacts(record, d, &row, error);
-  if (status == SAP_STATUS_OK && report != NULL) {
-    status = find_forces(record, d, &row, error);
+  SAP_TRY(find_contacts(record, d, &row, error));
+  if (report != NULL) {
+    SAP_TRY(find_forces(record, d, &row, error));
     row.stepped = true;
     row.solver = report->solver;
     row.constraint_rows = report->rows;
@@ -294,9 +294,6 @@ sap_status mujoco_record_row(mujoco_record* record, const mjData* d, const sap_m
     row.time_total = report->time_total;
     row.time_solver = report->time_solver;
   }
-  if (status == SAP_STATUS_OK) {
-    look_at(record, d, &row);
-    status = sap_recorder_write_row(record->recorder, &row, error);
-  }
-  return status;
+  look_at(record, d, &row);
+  return sap_recorder_write_row(record->recorder, &row, error);
 }

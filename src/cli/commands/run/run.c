@@ -194,13 +194,8 @@ static sap_status set_controls(run* r, sap_error* error) {
 static sap_status create_stepper(run* r, sap_error* error) {
   sap_stepper_options* options = &r->options.stepper;
   cli_scene_stepper(&r->options.scene, r->model, options);
-  sap_status status = sap_multibody_create(r->model, &r->multibody, error);
-  if (status == SAP_STATUS_OK) {
-    status = set_controls(r, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_multibody_create(r->model, &r->multibody, error));
+  SAP_TRY(set_controls(r, error));
   return sap_stepper_create(sap_multibody_system(r->multibody), options, &r->stepper, error);
 }
 
@@ -214,12 +209,10 @@ static sap_status resume(run* r, sap_error* error) {
 
 static sap_status run_measure_energy(run* r, run_energy* out, sap_error* error) {
   sap_diagnostics diagnostics;
-  const sap_status status = sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error);
-  if (status == SAP_STATUS_OK) {
-    out->kinetic = diagnostics.kinetic;
-    out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
-  }
-  return status;
+  SAP_TRY(sap_multibody_diagnose(r->multibody, &r->state, &diagnostics, error));
+  out->kinetic = diagnostics.kinetic;
+  out->potential = diagnostics.potential_gravity + diagnostics.potential_springs;
+  return SAP_STATUS_OK;
 }
 
 static sap_status run_write_row(run* r, const sap_step_report* report, sap_error* error) {
@@ -234,10 +227,7 @@ static sap_status run_write_row(run* r, const sap_step_report* report, sap_error
     return SAP_STATUS_OK;
   }
   run_energy energy;
-  const sap_status status = run_measure_energy(r, &energy, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(run_measure_energy(r, &energy, error));
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
   const sap_trajectory_row row = {
       .state = &r->state,
@@ -384,15 +374,11 @@ static sap_status finish(run* r, sap_error* error) {
   run_statistics* statistics = &r->statistics;
   statistics->time = (double)statistics->steps * statistics->dt;
   statistics->memory_end = run_peak_memory();
-  sap_status status = run_measure_energy(r, &statistics->end, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_detect(r->multibody, r->state.q, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    statistics->penetration_end = run_penetration(sap_multibody_contacts(r->multibody),
-                                                  sap_multibody_contact_count(r->multibody));
-  }
-  return status;
+  SAP_TRY(run_measure_energy(r, &statistics->end, error));
+  SAP_TRY(sap_multibody_detect(r->multibody, r->state.q, error));
+  statistics->penetration_end = run_penetration(sap_multibody_contacts(r->multibody),
+                                                sap_multibody_contact_count(r->multibody));
+  return SAP_STATUS_OK;
 }
 
 static void clear(run* r) {

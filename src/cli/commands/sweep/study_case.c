@@ -317,8 +317,8 @@ sap_status study_measure(const study_spec* study, const study_sums* sums, sap_mu
                          const sap_model* model, const sap_state* state, double* out,
                          sap_error* error) {
   sap_diagnostics d;
-  const sap_status status = sap_multibody_diagnose(multibody, state, &d, error);
-  for (int i = 0; status == SAP_STATUS_OK && i < study->measure_count; ++i) {
+  SAP_TRY(sap_multibody_diagnose(multibody, state, &d, error));
+  for (int i = 0; i < study->measure_count; ++i) {
     study_coordinate at;
     const int id = find_measure(study->measures[i].name);
     if (id < MEASURE_COUNT) {
@@ -327,7 +327,7 @@ sap_status study_measure(const study_spec* study, const study_sums* sums, sap_mu
       out[i] = at.velocity ? state->v[at.index] : state->q[at.index];
     }
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // --- cases ---
@@ -501,16 +501,9 @@ static sap_status step_case(work* w, sap_step_report* last, sap_error* error) {
   study_sums* s = &w->sums;
   sap_step_report report;
   sap_diagnostics d;
-  sap_status status = sap_stepper_step(w->stepper, &w->state, &report, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_collect(w->multibody, &report, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_stepper_step(w->stepper, &w->state, &report, error));
+  SAP_TRY(sap_multibody_collect(w->multibody, &report, error));
+  SAP_TRY(sap_multibody_diagnose(w->multibody, &w->state, &d, error));
   *last = report;
   const int32_t iterations = run_newton_iterations(&report);
   const int32_t contacts = sap_multibody_contact_count(w->multibody);
@@ -533,18 +526,16 @@ static sap_status step_case(work* w, sap_step_report* last, sap_error* error) {
 
 static sap_status advance(const study_spec* study, double dt, work* w, sap_error* error) {
   sap_diagnostics d;
-  sap_status status = sap_multibody_diagnose(w->multibody, &w->state, &d, error);
-  if (status == SAP_STATUS_OK) {
-    w->sums.kinetic_start = w->sums.kinetic_max = d.kinetic;
-    w->sums.potential_start = d.potential_gravity + d.potential_springs;
-    status = sap_multibody_detect(w->multibody, w->state.q, error);
-  }
+  SAP_TRY(sap_multibody_diagnose(w->multibody, &w->state, &d, error));
+  w->sums.kinetic_start = w->sums.kinetic_max = d.kinetic;
+  w->sums.potential_start = d.potential_gravity + d.potential_springs;
+  SAP_TRY(sap_multibody_detect(w->multibody, w->state.q, error));
   const int64_t steps = cli_step_count(study->duration, dt);
   sap_step_report last = {0};
-  while (status == SAP_STATUS_OK && w->sums.steps < steps && !interrupt_came()) {
-    status = step_case(w, &last, error);
+  while (w->sums.steps < steps && !interrupt_came()) {
+    SAP_TRY(step_case(w, &last, error));
   }
-  return status == SAP_STATUS_OK ? find_condition(study, &last, &w->sums, error) : status;
+  return find_condition(study, &last, &w->sums, error);
 }
 
 void study_case_run(const study_spec* study, int64_t index, study_row* row) {
