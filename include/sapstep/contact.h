@@ -15,8 +15,8 @@ extern "C" {
 // sap      A cone constraint with linear damping by tau_d. A sliding body glides at a height of
 //          (dt + tau_d) mu |v_t|.
 // similar, lagged
-//          "Irrotational contact fields" (Castro, Han, Masterjohn, arXiv 2312.03908): the impulse is
-//          the gradient of a convex potential, with the damping of Hunt and Crossley by d. Primal
+//          "Irrotational contact fields" (Castro, Han, Masterjohn, arXiv 2312.03908): the impulse
+//          is the gradient of a convex potential, with the damping of Hunt and Crossley by d. Primal
 //          solver only. With s = |v_t| and the regularized distance h,
 //            h(s)  = s^2/(2 v_s) for s < v_s, s - v_s/2 beyond      h' = min(s/v_s, 1)
 //            n(z)  = (v_hat - z)+ (1 - d z)+/Rn

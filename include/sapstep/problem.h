@@ -95,8 +95,8 @@ SAP_API sap_status sap_problem_set_momentum_block(sap_problem* problem, int32_t 
                                                   int32_t tree_b, const double* block,
                                                   int32_t leading_dimension, sap_error* error);
 // Sets a block of the mobility B = A^-1 instead of A: v = v* + B J' gamma. A problem known only by
-// its Delassus operator W is posed so: one tree of the rows' size per block, J the identity, v* = q,
-// B = W. B may be singular (then A does not exist); a block that is not set is zero. a == b: the
+// its Delassus operator W is posed so: one tree of the rows' size per block, J the identity, v* =
+// q, B = W. B may be singular (then A does not exist); a block that is not set is zero. a == b: the
 // full block. a != b: the block (a, b) and, unless (b, a) is set as well, its transpose as (b, a);
 // an unsymmetric B is used as given. A problem has A or B: the first call after sap_problem_reset
 // decides. Solvers that need A refuse B (UNSUPPORTED).
@@ -108,8 +108,9 @@ SAP_API sap_status sap_problem_set_v_star(sap_problem* problem, const double* v_
                                           sap_error* error);
 SAP_API sap_status sap_problem_set_v_guess(sap_problem* problem, const double* v_guess,
                                            sap_error* error);
-// Sets the impulses (nrows) that dual solvers start from, before those of their memory; solvers that
-// iterate on velocities use v_guess. Holds for the blocks added so far: adding a block drops it.
+// Sets the impulses (nrows) that dual solvers start from, before those of their memory; solvers
+// that iterate on velocities use v_guess. Holds for the blocks added so far: adding a block drops
+// it.
 SAP_API sap_status sap_problem_set_gamma_guess(sap_problem* problem, const double* gamma_guess,
                                                sap_error* error);
 
@@ -119,8 +120,8 @@ SAP_API sap_status sap_problem_solve_momentum(sap_problem* problem, const double
                                               sap_error* error);
 
 // Sets the law of what sap_problem_add_contact, sap_problem_add_compliant and
-// sap_problem_compliant_law make afterwards; sap_problem_add_block takes R and v_hat as given. v0 is
-// copied. Fails with ARGUMENT for settings out of range or settings that contradict each other
+// sap_problem_compliant_law make afterwards; sap_problem_add_block takes R and v_hat as given. v0
+// is copied. Fails with ARGUMENT for settings out of range or settings that contradict each other
 // (rigid with a theta point or a contact model, restitution of a compliant scheme, no v0 where the
 // law reads it), and where the law has been set since sap_problem_reset; with NOT_FINITE for v0.
 SAP_API sap_status sap_problem_set_law(sap_problem* problem, const sap_contact_scheme* scheme,
@@ -177,8 +178,8 @@ typedef struct sap_compliant_row {
   bool unilateral;
 } sap_compliant_row;
 
-// Recovery speed of near-rigid and rigid rows in models: an initial pose far beyond a limit, or with
-// an open loop, is corrected in about a second instead of within (dt + tau_d). [m/s, rad/s]
+// Recovery speed of near-rigid and rigid rows in models: an initial pose far beyond a limit, or
+// with an open loop, is corrected in about a second instead of within (dt + tau_d). [m/s, rad/s]
 #define SAP_RECOVERY_SPEED 1.0
 
 // Computes R and v_hat of the row by the problem's law; castro (29)-(30) at the end of the step.
@@ -204,8 +205,8 @@ typedef struct sap_compliant_block {
   uint64_t key;
 } sap_compliant_block;
 // Adds a free or, if unilateral, a nonnegative block with w of all its rows and R and v_hat of
-// sap_problem_compliant_law. Adds nothing where the call fails, or, without an error, where all rows
-// are zero (w = 0: they can move nothing).
+// sap_problem_compliant_law. Adds nothing where the call fails, or, without an error, where all
+// rows are zero (w = 0: they can move nothing).
 SAP_API sap_status sap_problem_add_compliant(sap_problem* problem, const sap_compliant_block* block,
                                              const sap_regularization* regularization,
                                              sap_error* error);
@@ -225,8 +226,8 @@ SAP_API int32_t sap_problem_block_count(const sap_problem* problem);
 // Views into the problem, valid until it is changed.
 SAP_API const double* sap_problem_v_star(const sap_problem* problem);   // (nv)
 SAP_API const double* sap_problem_v_guess(const sap_problem* problem);  // (nv)
-// Returns the diagonal (a == b: full square, both triangles, ld n_a) or coupling block of A, ld n_a; NULL
-// where A has none. For (b, a) of a stored coupling (a, b) NULL is returned.
+// Returns the diagonal (a == b: full square, both triangles, ld n_a) or coupling block of A, ld
+// n_a; NULL where A has none. For (b, a) of a stored coupling (a, b) NULL is returned.
 SAP_API const double* sap_problem_momentum_block(const sap_problem* problem, int32_t tree_a,
                                                  int32_t tree_b);
 // Returns true if the problem stores the mobility B = A^-1 instead of A.
@@ -238,8 +239,8 @@ SAP_API const double* sap_problem_mobility_block(const sap_problem* problem, int
 SAP_API sap_status sap_problem_block(const sap_problem* problem, int32_t index, sap_block* out,
                                      int32_t* first_row, sap_error* error);
 // Computes the condition number, in the 2-norm, of SAP's Hessian A + J' G J at v (nv), castro
-// Fig. 15. Dense, O(nv^3). Fails with ARGUMENT for an empty problem or one with a mobility, NOT_SPD,
-// NOT_FINITE (v, or a block with R = 0), MEMORY.
+// Fig. 15. Dense, O(nv^3). Fails with ARGUMENT for an empty problem or one with a mobility,
+// NOT_SPD, NOT_FINITE (v, or a block with R = 0), MEMORY.
 SAP_API sap_status sap_problem_condition(const sap_problem* problem, const double* v,
                                          double* condition, sap_error* error);
 

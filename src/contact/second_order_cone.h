@@ -45,7 +45,7 @@ static inline void sap_soc_scale(const sap_soc_scaling* s, int32_t n, bool inver
   }
 }
 
-// x, s inside the cone.
+// Computes the scaling of x and s, both inside the cone.
 static inline void sap_soc_make(sap_soc_scaling* out, int32_t n, const double* x, const double* s) {
   const double det_x = sqrt(sap_soc_determinant(n, x)), det_s = sqrt(sap_soc_determinant(n, s));
   double dot = 0.0;
@@ -74,7 +74,7 @@ static inline void sap_soc_product(int32_t n, const double* x, const double* y, 
   }
 }
 
-// The y with x o y = r.
+// Solves x o y = r for y.
 static inline void sap_soc_divide(int32_t n, const double* x, const double* r, double* y) {
   y[0] = (x[0] * r[0] - sap_soc_tail(n, x, r)) / sap_soc_determinant(n, x);
   for (int32_t i = 1; i < n; ++i) {
@@ -82,7 +82,7 @@ static inline void sap_soc_divide(int32_t n, const double* x, const double* r, d
   }
 }
 
-// Largest alpha <= 1 with x + alpha d in the cone; x inside.
+// Returns the largest alpha <= 1 with x + alpha d in the cone; x inside.
 static inline double sap_soc_step(int32_t n, const double* x, const double* d) {
   const double a = d[0] * d[0] - sap_soc_tail(n, d, d);
   const double b = x[0] * d[0] - sap_soc_tail(n, x, d);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The constraints of one island in impulse space:
-//   g(gamma) = D gamma + q,   D = J A^-1 J' + diag(R),   q = J v* - v_hat
+//   g(gamma) = D gamma + q
+//   D        = J A^-1 J' + diag(R)
+//   q        = J v* - v_hat
 // An item is a friction cone (three, four or six rows) or one row of an interval set. Each item is
-// scaled by
-//   s = lambda_max(D_ii)^-1/2:   J <- s J, R <- s^2 R, v_hat <- s v_hat, gamma = s z, g = s^-1 g_z
-// so that every diagonal block of D has 1 as its largest eigenvalue; cones stay what they are.
-// Everything below is in scaled impulses z.
+// scaled by s = lambda_max(D_ii)^-1/2, so that the largest eigenvalue of its diagonal block is 1:
+//   J <- s J,  R <- s^2 R,  v_hat <- s v_hat,  gamma = s z,  g = s^-1 g_z
+// Cones do not change. Everything below is in scaled impulses z.
 #ifndef SAP_PROBLEM_DELASSUS_H
 #define SAP_PROBLEM_DELASSUS_H
 
@@ -55,14 +56,15 @@ typedef struct sap_delassus {
 sap_status sap_delassus_create(sap_delassus* d, sap_error* error);
 void sap_delassus_clear(sap_delassus* d);
 
-// Gathers the blocks of an island, whose trees are all those that they act on or that A couples
-// with these. local: island's index of a problem's tree. fails: MEMORY; NOT_SPD names a tree.
+// Blocks of an island; trees: all trees on which the blocks act or that A couples with these.
+// local: island's index of a problem's tree.
 typedef struct sap_delassus_island {
   const int32_t* trees;
   const int32_t* blocks;
   const int32_t* local;
   int32_t ntrees, nblocks;
 } sap_delassus_island;
+// Gathers an island. Fails with MEMORY or NOT_SPD, which names a tree.
 sap_status sap_delassus_gather(sap_delassus* d, const sap_problem* problem,
                                const sap_delassus_island* island, sap_error* error);
 
@@ -78,13 +80,13 @@ void sap_delassus_item_velocity(const sap_delassus* d, const sap_delassus_item* 
 void sap_delassus_gradient(const sap_delassus* d, const double* v, const double* z, double* g);
 // y = D x, matrix-free: J (Y x) + R x
 void sap_delassus_apply(const sap_delassus* d, const double* x, double* y);
-// Dense D, both triangles as they are, ld n.                         (n n)
+// Computes the dense D, both triangles, ld n.                         (n n)
 void sap_delassus_dense(const sap_delassus* d, double* D);
-// Largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
+// Returns the largest eigenvalue of D by power iteration, from below, to about 1 %; work (2 n).
 double sap_delassus_largest_eigenvalue(const sap_delassus* d, double* work);
 
-// Dense Cholesky of D + shift I in place of a copy; false when it is not positive definite. Solve
-// with sap_dense_factor_solve.
+// Replaces a copy of D by the dense Cholesky factor of D + shift I; returns false if that is not
+// positive definite.
 bool sap_delassus_factorize(double* D, int32_t n, double shift);
 
 #endif

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Gathers an island: its trees and rows, Y = A^-1 J', the diagonal blocks of D, the scaling and q.
-// A^-1 by the Cholesky factors of the tree blocks; where A couples trees, by one of the island. Of
-// a mobility, Y = B J': columns hold the trees that B reaches from a row's. The trees t and s are
-// neighbours if B_ts is given or t = s; a column has the neighbours of its row's trees, in the
-// order in which they are met. cost: O(rows times neighbours), memory the same.
+//   A        Y by the Cholesky factors of the tree blocks; where A couples trees, by one factor of
+//            the island's A
+//   mobility Y = B J'. Trees t and s are neighbours if B_ts is given or t = s. A column holds the
+//            neighbours of its row's trees, in the order in which they are met.
+//            cost: O(rows times neighbours), memory the same.
 #include <math.h>
 #include <string.h>
 
@@ -113,7 +114,7 @@ static void gather_trees(sap_delassus* d) {
   }
 }
 
-// Rows [row, row + nrows) of a block become one item.
+// Makes an item of rows [row, row + nrows) of a block.
 static void gather_item(sap_delassus* d, const sap_delassus_island* island, int32_t index,
                         int32_t row, sap_delassus_item* item) {
   const sap_problem* p = d->problem;
@@ -219,7 +220,7 @@ static void find_neighbours(const sap_delassus* d, const int32_t* local, neighbo
   }
 }
 
-// Trees and sizes of the item's columns; `next` is the first free place of lift_tree.
+// Finds trees and sizes of the item's columns; `next`: the first free place of lift_tree.
 static void find_columns(const sap_delassus* d, neighbours* n, int32_t k, int64_t* next) {
   sap_delassus_item* item = &d->items[k];
   item->first_lift = (int32_t)*next;
@@ -240,7 +241,7 @@ static void find_columns(const sap_delassus* d, neighbours* n, int32_t k, int64_
   }
 }
 
-// Columns of an item whose trees find_columns has just marked.
+// Fills the columns of an item whose trees find_columns has just marked.
 static void fill_columns(const sap_delassus* d, const neighbours* n, const sap_delassus_item* item,
                          double* Y) {
   const double* J = d->jacobian + item->jacobian;
@@ -314,25 +315,6 @@ static sap_status lift_mobility_items(sap_delassus* d, const int32_t* local, sap
 
 // Items.
 
-// x = A_tt^-1 x; L with reciprocals on the diagonal.
-static void solve_tree(const double* L, int32_t n, double* x) {
-  for (int32_t j = 0; j < n; ++j) {
-    const double* Lj = L + (size_t)j * (size_t)n;
-    x[j] *= Lj[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= Lj[i] * x[j];
-    }
-  }
-  for (int32_t j = n - 1; j >= 0; --j) {
-    const double* Lj = L + (size_t)j * (size_t)n;
-    double sum = x[j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      sum -= Lj[i] * x[i];
-    }
-    x[j] = sum * Lj[j];
-  }
-}
-
 // Factorizes the island's A as one dense block: coupled islands are few and small.
 static sap_status factorize_coupled(sap_delassus* d, const int32_t* local, sap_error* error) {
   const sap_problem* p = d->problem;
@@ -387,7 +369,7 @@ static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_
       } else {
         const double* L;
         SAP_TRY(sap_problem_tree_factor(d->problem, d->trees[tree], &L, error));
-        solve_tree(L, size, part);
+        sap_tree_solve(L, size, part);
       }
       J += size;
       part += size;
@@ -400,7 +382,7 @@ static sap_status lift_item(sap_delassus* d, const sap_delassus_item* item, sap_
   return SAP_STATUS_OK;
 }
 
-// D_ii of unscaled rows.
+// Computes D_ii of unscaled rows.
 static void find_diagonal(sap_delassus* d, sap_delassus_item* item) {
   const int32_t n = item->nrows;
   for (int32_t c = 0; c < n; ++c) {

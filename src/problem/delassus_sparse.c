@@ -17,7 +17,7 @@ void sap_delassus_sparse_clear(sap_delassus_sparse* s) {
   memset(s, 0, sizeof *s);
 }
 
-// Items by tree, ascending: list[start[t]] ... Also what each item is coupled with at most.
+// Items by tree, ascending: list[start[t]] to list[start[t + 1] - 1].
 typedef struct tree_items {
   int32_t* start;  // (ntrees + 1)
   int32_t* list;
@@ -45,8 +45,8 @@ static void list_items(const sap_delassus* d, const tree_items* t) {
   }
 }
 
-// Items l >= k that act on trees that a column of Y of k moves, ascending, into rows; how many. A
-// row list of one tree is sorted; of several they are merged by insertion.
+// Lists in `rows`, ascending, the items l >= k that act on trees moved by a column of Y of k;
+// returns their number. The list of one tree is sorted; lists of several are merged by insertion.
 static int32_t column_rows(const sap_delassus* d, const tree_items* t, int32_t nlisted, bool all,
                            int32_t k, int32_t* rows) {
   int32_t count = 0;
@@ -76,7 +76,7 @@ static int32_t column_rows(const sap_delassus* d, const tree_items* t, int32_t n
   return count;
 }
 
-// Upper bound of the blocks of the lower triangle.
+// Returns an upper bound of the blocks of the lower triangle.
 static int64_t count_blocks(const sap_delassus* d, const tree_items* t, int32_t nlisted, bool all) {
   if (all) {
     return (int64_t)d->nitems * (d->nitems + 1) / 2;
@@ -91,7 +91,7 @@ static int64_t count_blocks(const sap_delassus* d, const tree_items* t, int32_t 
   return sum;
 }
 
-// Sizes, columns and rows; the layout of integers: tree starts, lists and marks first.
+// Builds sizes, columns and rows. Layout of integers: tree starts, lists and marks first.
 static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, sap_error* error) {
   int32_t nlisted = 0;
   for (int32_t k = 0; k < d->nitems; ++k) {
@@ -129,7 +129,7 @@ static sap_status build_pattern(sap_delassus_sparse* s, const sap_delassus* d, s
   return SAP_STATUS_OK;
 }
 
-// v of the trees that Y_k moves becomes zero.
+// Zeroes v of the trees that Y_k moves.
 static void clear_velocity(const sap_delassus* d, const sap_delassus_item* item, double* v) {
   if (d->coupled) {
     memset(v, 0, (size_t)d->nv * sizeof(double));
@@ -141,7 +141,7 @@ static void clear_velocity(const sap_delassus* d, const sap_delassus_item* item,
   }
 }
 
-// D_lk, l >= k, of one column of D.
+// Computes D_lk, l >= k, of one column of D.
 static void assemble_column(sap_delassus_sparse* s, const sap_delassus* d, int32_t k, int32_t c) {
   for (int32_t e = s->pattern.column_start[k]; e < s->pattern.column_start[k + 1]; ++e) {
     const sap_delassus_item* other = &d->items[s->pattern.row[e]];
@@ -150,7 +150,7 @@ static void assemble_column(sap_delassus_sparse* s, const sap_delassus* d, int32
   }
 }
 
-// D_kl, k < l, transposed, of one column of D; the entries of row l are listed from first[l].
+// Computes D_kl, k < l, transposed, of one column of D; entries of row l are listed from first[l].
 static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_t l, int32_t r) {
   const int32_t rows = d->items[l].nrows;
   for (int32_t e = s->row_first[l]; e >= 0; e = s->row_next[e]) {
@@ -163,7 +163,7 @@ static void assemble_upper(sap_delassus_sparse* s, const sap_delassus* d, int32_
   }
 }
 
-// Entries by rows.
+// Lists the entries by rows.
 static sap_status list_rows(sap_delassus_sparse* s, sap_error* error) {
   const int64_t nblocks = s->pattern.nblocks, entries = s->pattern.column_start[nblocks];
   SAP_TRY(SAP_RESERVE(&s->row_first, &s->row_first_capacity, nblocks + 2 * entries, error));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Delassus operator D of an island as a block-sparse matrix, one block row per item: items
-// couple where they act on a common tree, or through a mobility's blocks, or all where A couples
-// trees. Its damped Cholesky.
+// The Delassus operator D of an island as a block-sparse matrix, one block row per item, and
+// its damped Cholesky. Items couple if they act on a common tree, through a mobility's blocks, or,
+// where A couples trees, all of them.
 #ifndef SAP_PROBLEM_DELASSUS_SPARSE_H
 #define SAP_PROBLEM_DELASSUS_SPARSE_H
 
@@ -28,14 +28,15 @@ typedef struct sap_delassus_sparse {
 
 void sap_delassus_sparse_clear(sap_delassus_sparse* s);
 
-// Pattern and values of D, scaled as d is. cost: blocks times rows times velocities of an item.
+// Assembles pattern and values of D, scaled like d. cost: blocks times rows times velocities of an
+// item.
 sap_status sap_delassus_sparse_assemble(sap_delassus_sparse* s, const sap_delassus* d,
                                         sap_error* error);
 // y = D x
 void sap_delassus_sparse_apply(const sap_delassus_sparse* s, const sap_delassus* d, const double* x,
                                double* y);
-// Cholesky of D + shift I, of which the lower triangle counts; by dense, block or sparse factors,
-// as linalg/cholesky.h chooses. fails: NOT_SPD.
+// Factorizes D + shift I, lower triangle, by the dense, block or sparse Cholesky that
+// linalg/cholesky.h chooses. Fails with NOT_SPD.
 sap_status sap_delassus_sparse_factorize(sap_delassus_sparse* s, double shift, sap_error* error);
 // x <- (D + shift I)^-1 x
 void sap_delassus_sparse_solve(sap_delassus_sparse* s, double* x);

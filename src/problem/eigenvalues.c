@@ -14,7 +14,7 @@
 #include "math/finite.h"
 #include "problem/blocks.h"
 
-// Trigonometric solution of the characteristic cubic.
+// By the trigonometric solution of the characteristic cubic.
 void sap_eigenvalues_3(const double a[9], double values[3]) {
   const double m = (a[0] + a[4] + a[8]) / 3.0;
   const double b0 = a[0] - m, b1 = a[4] - m, b2 = a[8] - m;

@@ -30,40 +30,40 @@ static bool factor_tree(double* A, int32_t n) {
   return done;
 }
 
-static sap_status check_set(const sap_problem* p, int32_t tree, sap_error* error) {
-  return p->diagonal_set[tree] ? SAP_STATUS_OK
-                               : sap_fail(error, SAP_STATUS_NOT_SPD,
-                                          "tree %d: its diagonal block of A is not set", tree);
+// Returns true for a valid factor; a stale one becomes valid if its block has not changed.
+static bool is_valid(const sap_problem* p, int32_t tree, sap_factor_state* state) {
+  const size_t start = (size_t)p->diagonal_start[tree], n = (size_t)p->tree_size[tree];
+  if (*state == SAP_FACTOR_STALE && p->diagonal_set[tree] &&
+      memcmp(p->diagonal + start, p->cache->diagonal_before + start, n * n * sizeof(double)) == 0) {
+    *state = SAP_FACTOR_VALID;
+  }
+  return *state == SAP_FACTOR_VALID;
 }
 
-static sap_status not_positive(int32_t tree, sap_error* error) {
-  return sap_fail(error, SAP_STATUS_NOT_SPD,
-                  "tree %d: its diagonal block of A is not positive definite", tree);
+// Sets the state of a new factor. Fails with NOT_SPD unless `done`.
+static sap_status finish_factor(const sap_problem* p, int32_t tree, bool done,
+                                sap_factor_state* state, sap_error* error) {
+  *state = done ? SAP_FACTOR_VALID : p->diagonal_set[tree] ? SAP_FACTOR_NONE : *state;
+  return done ? SAP_STATUS_OK
+              : sap_fail(error, SAP_STATUS_NOT_SPD, "tree %d: its diagonal block of A is not %s",
+                         tree, p->diagonal_set[tree] ? "positive definite" : "set");
 }
 
 sap_status sap_problem_tree_factor(const sap_problem* p, int32_t tree, const double** factor,
                                    sap_error* error) {
   const int32_t start = p->diagonal_start[tree], n = p->tree_size[tree];
-  const size_t bytes = (size_t)n * (size_t)n * sizeof(double);
-  const double* A = p->diagonal + start;
-  double* L = p->cache->factor + start;
   sap_factor_state* state = &p->cache->factor_state[tree];
+  double* L = p->cache->factor + start;
   *factor = L;
-  if (*state == SAP_FACTOR_VALID) {
+  if (is_valid(p, tree, state)) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(check_set(p, tree, error));
-  if (*state == SAP_FACTOR_STALE && memcmp(A, p->cache->diagonal_before + start, bytes) == 0) {
-    *state = SAP_FACTOR_VALID;
-    return SAP_STATUS_OK;
+  bool done = p->diagonal_set[tree];
+  if (done) {
+    memcpy(L, p->diagonal + start, (size_t)n * (size_t)n * sizeof(double));
+    done = factor_tree(L, n);
   }
-  *state = SAP_FACTOR_NONE;
-  memcpy(L, A, bytes);
-  if (!factor_tree(L, n)) {
-    return not_positive(tree, error);
-  }
-  *state = SAP_FACTOR_VALID;
-  return SAP_STATUS_OK;
+  return finish_factor(p, tree, done, state, error);
 }
 
 static double* branch_memory(const sap_problem* p, int32_t tree) {
@@ -110,24 +110,13 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
   sap_problem_cache* cache = p->cache;
   sap_factor_state* state = &cache->branch_state[tree];
   *factor = cache->lent[tree].L != NULL ? cache->lent[tree] : branch_of(p, tree);
-  if (*state == SAP_FACTOR_VALID) {
+  if (is_valid(p, tree, state)) {
     return SAP_STATUS_OK;
   }
-  SAP_TRY(check_set(p, tree, error));
-  const size_t start = (size_t)p->diagonal_start[tree];
-  const size_t n = (size_t)factor->n;
-  const double* A = p->diagonal + start;
-  if (*state == SAP_FACTOR_STALE &&
-      memcmp(A, cache->diagonal_before + start, n * n * sizeof(double)) == 0) {
-    *state = SAP_FACTOR_VALID;
-    return SAP_STATUS_OK;
-  }
-  *state = SAP_FACTOR_NONE;
-  if (!sap_branch_factorize(A, branch_memory(p, tree), branch_runs(p, tree), factor->n)) {
-    return not_positive(tree, error);
-  }
-  *state = SAP_FACTOR_VALID;
-  return SAP_STATUS_OK;
+  const double* A = p->diagonal + p->diagonal_start[tree];
+  const bool done = p->diagonal_set[tree] && sap_branch_factorize(A, branch_memory(p, tree),
+                                                                  branch_runs(p, tree), factor->n);
+  return finish_factor(p, tree, done, state, error);
 }
 
 void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
@@ -159,15 +148,8 @@ sap_status sap_problem_solve_tree(const sap_problem* p, int32_t tree, const doub
   }
   const double* L = NULL;
   SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
-  double y[SAP_SMALL_TREE];
-  sap_tree_forward_solve(L, n, b, 1, y);
-  for (int32_t j = n; j-- > 0;) {
-    const double* Lj = L + j * n;
-    for (int32_t i = j + 1; i < n; ++i) {
-      y[j] -= Lj[i] * x[i];
-    }
-    x[j] = y[j] * Lj[j];
-  }
+  memmove(x, b, (size_t)n * sizeof(double));
+  sap_tree_solve(L, n, x);
   return SAP_STATUS_OK;
 }
 
@@ -238,7 +220,7 @@ static void copy_coupling(const sap_problem* p, const sap_coupling* c, double* t
   }
 }
 
-// A's lower triangle by block columns.
+// Assembles A's lower triangle by block columns.
 static sap_block_pattern assemble_whole(const sap_problem* p) {
   sap_problem_cache* cache = p->cache;
   sort_couplings(p);
@@ -270,7 +252,7 @@ static sap_block_pattern assemble_whole(const sap_problem* p) {
                              .value_start = cache->value_start};
 }
 
-// Factor of A as a whole, in the cache.
+// Factorizes A as a whole, in the cache.
 static sap_status factor_whole(const sap_problem* p, sap_error* error) {
   SAP_TRY(reserve_whole(p, error));
   const sap_block_pattern pattern = assemble_whole(p);
@@ -325,7 +307,8 @@ sap_status sap_problem_solve_momentum(sap_problem* p, const double* b, double* x
 
 // Delassus scales.
 
-// W += X' X of any number of rows of a tree; X holds nrows vectors of its size. factor: large trees.
+// W += X' X of any number of rows of a tree; X holds nrows vectors of its size. factor: used for
+// large trees.
 static void add_tree(const sap_problem* p, int32_t tree, const sap_branch_factor* factor,
                      const double* J, int32_t nrows, double* X, double* W) {
   const int32_t n = p->tree_size[tree];
@@ -361,7 +344,7 @@ static sap_status check_scale(const sap_problem* p, double scale, sap_error* err
                                     "block %d: its Delassus block overflows", p->nblocks);
 }
 
-// |W|_F/3 of W's lower triangle.
+// |W|_F/3 from W's lower triangle.
 static double scale_of_three(const double W[9]) {
   const double below = W[1] * W[1] + W[2] * W[2] + W[5] * W[5];
   return sqrt(W[0] * W[0] + W[4] * W[4] + W[8] * W[8] + 2.0 * below) / 3.0;
@@ -379,7 +362,7 @@ static double scale_of(const double* W, size_t nrows) {
   return sqrt(sum) / (double)nrows;
 }
 
-// One row or three on one large tree.
+// The scale of one or three rows on one large tree.
 static sap_status scale_on_large(const sap_problem* p, const sap_block* b, double* x, double* w,
                                  sap_error* error) {
   sap_branch_factor factor;

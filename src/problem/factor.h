@@ -26,6 +26,25 @@ static inline void sap_tree_forward_solve(const double* L, int32_t n, const doub
   }
 }
 
+// x = A^-1 x, n entries, A = L L'.
+static inline void sap_tree_solve(const double* L, int32_t n, double* x) {
+  for (int32_t j = 0; j < n; ++j) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    x[j] *= Lj[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      x[i] -= Lj[i] * x[j];
+    }
+  }
+  for (int32_t j = n; j-- > 0;) {
+    const double* Lj = L + (size_t)j * (size_t)n;
+    double sum = x[j];
+    for (int32_t i = j + 1; i < n; ++i) {
+      sum -= Lj[i] * x[i];
+    }
+    x[j] = sum * Lj[j];
+  }
+}
+
 // Returns L of the tree's diagonal block of A (lower, ld n, reciprocals on the diagonal), from the
 // cache if it is there. Fails with NOT_SPD, naming the tree.
 sap_status sap_problem_tree_factor(const sap_problem* problem, int32_t tree, const double** factor,

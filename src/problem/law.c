@@ -4,8 +4,8 @@
 // No gliding: in the convex problem (24) a contact that slides opens until
 //   g_n = mu |g_t|,  g = vc - v_hat + R gamma                                  castro, Sec. III
 // For dt -> 0 at the midpoint this is a gap of (dt/4 + tau_d/2) mu |v_t|, an error of first order
-// and, with tau_d, of order 0. De Saxce's shift of v_hat_n by -mu |g_t| removes it. |g_t| comes from
-// the start of the step, then from the solution, after which the problem is solved again.
+// and, with tau_d, of order 0. De Saxce's shift of v_hat_n by -mu |g_t| removes it. |g_t| comes
+// from the start of the step, then from the solution, after which the problem is solved again.
 #include "problem/law.h"
 
 #include <math.h>

@@ -64,27 +64,9 @@ static sap_status check_matrix(const sap_problem* p, int32_t tree_a, int32_t tre
   return check_block_entries(p, tree_a, tree_b, block, leading_dimension, symmetric, error);
 }
 
-enum { FREE_BODY = 6 };  // a loop of fixed length
-
-static void copy_free_body(double* restrict A, const double* restrict block, size_t ld) {
-  for (size_t j = 0; j < FREE_BODY; ++j) {
-    for (size_t i = j; i < FREE_BODY; ++i) {
-      const double x = block[j * ld + i];
-      A[j * FREE_BODY + i] = x;
-      A[i * FREE_BODY + j] = x;
-    }
-  }
-}
-
-// Both triangles from the lower one.
+// Sets both triangles from the lower one.
 static void set_diagonal(sap_problem* p, int32_t tree, const double* block, int32_t ld) {
-  const size_t n = (size_t)p->tree_size[tree];
-  double* A = p->diagonal + p->diagonal_start[tree];
-  if (n == FREE_BODY) {
-    copy_free_body(A, block, (size_t)ld);
-  } else {
-    sap_square_mirror((int32_t)n, block, ld, A);
-  }
+  sap_square_mirror(p->tree_size[tree], block, ld, p->diagonal + p->diagonal_start[tree]);
   p->diagonal_set[tree] = true;
   sap_problem_forget_factors(p, tree);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data of a contact problem: flat arrays that grow and keep their memory. Solvers read them
-// directly. Functions: problem.c (below), matrix.h (A, mobility), factor.h (factors of A), blocks.h,
-// law.h.
+// directly. Functions: problem.c (below), matrix.h (A, mobility), factor.h (factors of A),
+// blocks.h, law.h.
 #ifndef SAP_PROBLEM_PROBLEM_DATA_H
 #define SAP_PROBLEM_PROBLEM_DATA_H
 
@@ -37,8 +37,8 @@ typedef struct sap_block_data {
   uint64_t key;
 } sap_block_data;
 
-// A stale factor belongs to the previous problem of the same trees; it is valid again if their block
-// of A has not changed.
+// A stale factor belongs to the previous problem of the same trees; it is valid again if their
+// block of A has not changed.
 typedef enum sap_factor_state {
   SAP_FACTOR_NONE,
   SAP_FACTOR_STALE,

@@ -14,19 +14,6 @@
 #include "problem/matrix.h"
 #include "problem/problem_data.h"
 
-// x = L^-1 (row of J)'; L with reciprocals on the diagonal.
-static void forward_solve(const double* L, int32_t n, const double* J, int32_t nrows, double* x) {
-  for (int32_t i = 0; i < n; ++i) {
-    x[i] = J[(size_t)i * (size_t)nrows];
-  }
-  for (int32_t j = 0; j < n; ++j) {
-    x[j] *= L[(size_t)j * (size_t)n + (size_t)j];
-    for (int32_t i = j + 1; i < n; ++i) {
-      x[i] -= L[(size_t)j * (size_t)n + (size_t)i] * x[j];
-    }
-  }
-}
-
 // Computes W of `count` rows from `row` on, by the diagonal tree blocks of A.
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
@@ -44,8 +31,8 @@ static sap_status delassus_rows(const sap_problem* p, const sap_block_data* bloc
     const double* L;
     SAP_TRY(sap_problem_tree_factor(p, tree, &L, error));
     for (int32_t r = 0; r < count; ++r) {
-      forward_solve(L, n, p->jacobians[block->first_tree + t] + row + r, block->nrows,
-                    work + r * n);
+      sap_tree_forward_solve(L, n, p->jacobians[block->first_tree + t] + row + r, block->nrows,
+                             work + r * n);
       for (int32_t c = 0; c <= r; ++c) {
         double sum = 0.0;
         for (int32_t i = 0; i < n; ++i) {

@@ -11,6 +11,7 @@
 
 #include <sapstep/problem.h>
 
+#include "problem/law.h"
 #include "support/near.h"
 
 static const double dt = 1e-3, theta = 0.6, theta_vq = 0.7;
@@ -150,6 +151,36 @@ static void test_soft_row(void** state) {
   sap_problem_destroy(problem);
 }
 
+// A shift against gliding changes what solvers read, not the law's v_hat.
+static void test_shift(void** state) {
+  (void)state;
+  const double v0[3] = {0.4, -0.7, -0.02}, J[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
+  const double* const jacobians[1] = {J};
+  const int32_t tree = 0;
+  const sap_contact_block block = {
+      .ntrees = 1,
+      .trees = &tree,
+      .jacobians = jacobians,
+      .material = {.stiffness = 1e4, .relaxation_time = 0.003, .friction = 0.5},
+      .phi0 = -2e-4};
+  sap_problem* p = begin(2.0, v0, true);
+  sap_problem_forbid_gliding(p, true);
+  assert_int_equal(sap_problem_add_contact(p, &block, &regularization, NULL), SAP_STATUS_OK);
+  const double law = p->v_hat_law[2];
+  // |g_t| as if the slip went on: |v0_t|/theta, times mu
+  ASSERT_NEAR(law - p->v_hat_shifted[2], 0.5 * sqrt(0.65) / theta, 1e-15);
+  const double vc[3] = {p->v_hat_law[0] + 0.3, p->v_hat_law[1] + 0.4, 0.0};
+  const double gamma[3] = {0.0, 0.0, 1e-3};
+  assert_true(sap_problem_shift_again(p, vc, gamma));
+  assert_true(p->v_hat_law[2] == law);
+  ASSERT_NEAR(law - p->v_hat_shifted[2], 0.5 * 0.5, 1e-15);
+  assert_false(sap_problem_shift_again(p, vc, gamma));
+  sap_block view;
+  assert_int_equal(sap_problem_block(p, 0, &view, NULL, NULL), SAP_STATUS_OK);
+  assert_true(view.v_hat[2] == p->v_hat_shifted[2]);
+  sap_problem_destroy(p);
+}
+
 static void expect_refused(sap_problem* problem, const sap_contact_scheme* scheme,
                            sap_status status, const char* word) {
   sap_error error = {0};
@@ -193,9 +224,8 @@ static void test_refusals(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contact_law),
-      cmocka_unit_test(test_what_stays_at_the_end),
-      cmocka_unit_test(test_soft_row),
+      cmocka_unit_test(test_contact_law), cmocka_unit_test(test_what_stays_at_the_end),
+      cmocka_unit_test(test_soft_row),    cmocka_unit_test(test_shift),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
