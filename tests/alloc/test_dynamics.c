@@ -20,7 +20,7 @@ static void no_heap_calls(void** state) {
   sap_kinematics kin;
   assert_int_equal(sap_dynamics_create(model, &dynamics, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_kinematics_create(&kin, dynamics, NULL), SAP_STATUS_OK);
-  double M[3][49], k1[MIXED_NV], k2[MIXED_NV], q[MIXED_NQ], J[3 * MIXED_NV] = {0.0};
+  double M[3][49] = {{0.0}}, k1[MIXED_NV], k2[MIXED_NV], q[MIXED_NQ], J[3 * MIXED_NV] = {0.0};
   const double R_WC[9] = {1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0};
   double* const blocks[] = {M[0], M[1], M[2]};
   sap_diagnostics diagnostics;

@@ -115,7 +115,7 @@ static void mass_matrix_from_kinetic_energy(void** state) {
     v[i] = 1.0;
     differentiate(v, &all[i]);
   }
-  double M[3][49];
+  double M[3][49] = {{0.0}};
   double* const blocks[] = {M[0], M[1], M[2]};
   memset(M, 0xff, sizeof M);  // NaN: every entry must be written
   sap_kinematics_set(&kin, mixed_q);
@@ -131,7 +131,7 @@ static void mass_matrix_from_kinetic_energy(void** state) {
 
 static void kinetic_energy_is_half_vMv(void** state) {
   (void)state;
-  double M[3][49], sum = 0.0;
+  double M[3][49] = {{0.0}}, sum = 0.0;
   double* const blocks[] = {M[0], M[1], M[2]};
   sap_diagnostics out;
   sap_kinematics_set(&kin, mixed_q);
@@ -250,7 +250,7 @@ static void ball_stiffness_is_semidefinite(void** state) {
 
 static void inverse_dynamics_is_Ma_minus_k(void** state) {
   (void)state;
-  double M[3][49], k1[MIXED_NV], k2[MIXED_NV], residual[MIXED_NV];
+  double M[3][49] = {{0.0}}, k1[MIXED_NV], k2[MIXED_NV], residual[MIXED_NV];
   double* const blocks[] = {M[0], M[1], M[2]};
   sap_kinematics_set(&kin, mixed_q);
   sap_dynamics_mass_matrix(dynamics, &kin, blocks);

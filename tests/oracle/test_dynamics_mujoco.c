@@ -282,7 +282,7 @@ static void mass_matrix(void** state) {
   (void)state;
   static const double* const refs[] = {ref_M0, ref_M1, ref_M2};
   const int sizes[] = {7, 7, 6};
-  double M[3][49];
+  double M[3][49] = {{0.0}};
   double* const blocks[] = {M[0], M[1], M[2]};
   sap_dynamics_mass_matrix(dynamics, &kin, blocks);
   for (int t = 0; t < 3; ++t) {

@@ -85,6 +85,7 @@ static void compare_mass_matrix(check* c) {
     diagonal[t] = blocks + at;
     at += m->tree_sizes[t] * m->tree_sizes[t];
   }
+  memset(blocks, 0, sizeof blocks);
   sap_dynamics_mass_matrix(c->dynamics, &c->kin, diagonal);
   for (int i = 0; i < m->sizes.nv; ++i) {
     for (int j = 0; j <= i; ++j) {

@@ -53,7 +53,7 @@ static sap_kinematics kin;
 // a = M^-1 (k1 + k2); sets the positions.
 static void accelerate(const sap_model* model, sap_dynamics* dynamics, const double* q,
                        const double* v, const double* control, double* a) {
-  double blocks[4][MAX_N * MAX_N], k1[MAX_N];
+  double blocks[4][MAX_N * MAX_N] = {{0.0}}, k1[MAX_N];
   double* const pointers[] = {blocks[0], blocks[1], blocks[2], blocks[3]};
   sap_kinematics_set(&kin, q);
   sap_dynamics_mass_matrix(dynamics, &kin, pointers);

@@ -221,18 +221,9 @@ static void fill_mass_matrix(sap_dynamics* d, sap_dynamics_range links, void* co
   d->kernels->mass_matrix(d, task->kin, links, task->diagonal);
 }
 
-void sap_dynamics_fill_mass_matrix(sap_dynamics* d, const sap_kinematics* kin,
-                                   double* const* diagonal) {
+void sap_dynamics_mass_matrix(sap_dynamics* d, const sap_kinematics* kin, double* const* diagonal) {
   mass_task task = {kin, diagonal};
   sap_dynamics_run_links(d, MASS_WORK, fill_mass_matrix, &task);
-}
-
-void sap_dynamics_mass_matrix(sap_dynamics* d, const sap_kinematics* kin, double* const* diagonal) {
-  for (int32_t t = 0; t < d->model->sizes.trees; ++t) {
-    const size_t n = (size_t)d->model->tree_sizes[t];
-    memset(diagonal[t], 0, n * n * sizeof *diagonal[t]);
-  }
-  sap_dynamics_fill_mass_matrix(d, kin, diagonal);
 }
 
 void sap_dynamics_point_jacobian(sap_dynamics* d, const sap_kinematics* kin, int32_t body,

@@ -29,13 +29,10 @@ typedef struct sap_dynamics_state {
   const double* input;        // see multibody/dynamics/actuators.h (nu); NULL: zero
 } sap_dynamics_state;
 
-// M by the composite-rigid-body algorithm, armature included: lower triangles per tree, ld n_t.
-// All entries of the blocks are written.
+// Writes the nonzeros of M, armature included, by the composite-rigid-body algorithm: lower triangles
+// per tree, ld n_t. All other entries must be zero already.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, const sap_kinematics* kin,
                               double* const* diagonal);
-// Same, into blocks of zeros: only the nonzeros are written.
-void sap_dynamics_fill_mass_matrix(sap_dynamics* dynamics, const sap_kinematics* kin,
-                                   double* const* diagonal);
 // J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.
 void sap_dynamics_point_jacobian(sap_dynamics* dynamics, const sap_kinematics* kin, int32_t body,
                                  const double p_BP[3], double* J);

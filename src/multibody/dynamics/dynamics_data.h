@@ -93,9 +93,6 @@ struct sap_dynamics {
   double* force;           // generalized forces                                        (nv)
 };
 
-// tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
-void sap_dynamics_newton_euler(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
-                               double* tau);
 // tau = S . F for the links of `trees` (NULL: all) except lone ones. Adds the forces F of children
 // to those of their parents first.
 void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,

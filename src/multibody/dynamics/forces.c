@@ -143,8 +143,9 @@ static void run_newton_euler(sap_dynamics* d, sap_dynamics_range links, void* co
   sap_dynamics_gather_forces(d, at->kin, links, NULL, task->tau);
 }
 
-void sap_dynamics_newton_euler(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
-                               double* tau) {
+// tau = M a + Coriolis and gyroscopic forces - gravity, without armature. a NULL: zero.
+static void find_inertia_forces(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
+                                double* tau) {
   newton_euler_task task = {at, a, tau};
   sap_dynamics_run_links(d, LINK_WORK, run_newton_euler, &task);
 }
@@ -285,7 +286,7 @@ void sap_dynamics_add_forces(sap_dynamics* d, const sap_dynamics_state* at, doub
 
 void sap_dynamics_forces(sap_dynamics* d, const sap_dynamics_state* at, double* k1, double* k2) {
   const int32_t nv = d->model->sizes.nv;
-  sap_dynamics_newton_euler(d, at, NULL, k2);
+  find_inertia_forces(d, at, NULL, k2);
   for (int32_t i = 0; i < nv; ++i) {
     k1[i] = -d->damping[i] * at->v[i];
     k2[i] = -k2[i];
@@ -296,7 +297,7 @@ void sap_dynamics_forces(sap_dynamics* d, const sap_dynamics_state* at, double* 
 void sap_dynamics_inverse(sap_dynamics* d, const sap_dynamics_state* at, const double* a,
                           double* residual) {
   const int32_t nv = d->model->sizes.nv;
-  sap_dynamics_newton_euler(d, at, a, residual);
+  find_inertia_forces(d, at, a, residual);
   for (int32_t i = 0; i < nv; ++i) {
     residual[i] += d->armature[i] * a[i] + d->damping[i] * at->v[i];
   }
@@ -327,7 +328,7 @@ void sap_dynamics_subtree_needs(sap_dynamics* d, const sap_dynamics_state* at, c
   const sap_kinematics* kin = at->kin;
   static const double none[3] = {0.0, 0.0, 0.0};
   const sap_model* model = d->model;
-  sap_dynamics_newton_euler(d, at, a, d->force);  // d->F: sums over the subtree of each link
+  find_inertia_forces(d, at, a, d->force);  // d->F: sums over the subtree of each link
   for (int32_t l = 0; l < d->nlinks; ++l) {
     const sap_link* link = &d->links[l];
     if (link->body == body && !link->lone) {
