@@ -10,7 +10,6 @@
 
 #include "core/memory.h"
 #include "io/mjcf/mjcf_body.h"
-#include "io/mjcf/mjcf_geom.h"
 #include "io/mjcf/mjcf_name.h"
 #include "multibody/model/builder.h"
 

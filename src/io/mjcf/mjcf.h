@@ -1,12 +1,143 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MJCF reader.
+// The MJCF reader and its state. The order, numbers and names of elements are MuJoCo's.
 #ifndef SAP_IO_MJCF_MJCF_H
 #define SAP_IO_MJCF_MJCF_H
 
+#include <sapstep/scene.h>
+
+#include "core/name_map.h"
+#include "io/mesh/mesh_file.h"
+#include "io/pose.h"
+#include "io/xml/value.h"
 #include "io/xml/xml.h"
+
+typedef struct sap_mjcf_model sap_mjcf_model;
+
+// A space of names: a model (the main file or an attached one), or one copy of a replicate in it.
+// Element n of the file gets the name prefix n suffix.
+typedef struct sap_mjcf_space {
+  const sap_mjcf_model* model;
+  int32_t parent;  // enclosing space, -1
+  const char *prefix, *suffix;
+  // Only of spaces of whole models, for their keyframes:
+  bool is_model;
+  bool in_copy;              // lies in a copy other than the first
+  int32_t q_skip, v_skip;    // coordinates of the model before the attached part
+  int32_t q_first, v_first;  // first coordinates of the attached part in the scene
+  int32_t nq, nv;            // coordinates of the attached part
+} sap_mjcf_space;
+
+// The surroundings of an element.
+typedef struct sap_mjcf_scope {
+  const sap_mjcf_model* model;
+  int32_t space;
+  int32_t child_class;  // class index, -1
+  sap_pose frame;       // of the enclosing frames, in the body
+} sap_mjcf_scope;
+
+typedef struct sap_mjcf_item {
+  const sap_xml_node* node;
+  sap_mjcf_scope scope;
+} sap_mjcf_item;
+
+typedef struct sap_mjcf_joint {
+  const sap_xml_node* node;
+  int32_t space;
+  sap_joint_type type;
+  int32_t q_start, v_start;
+  double range[2];  // without the margin
+} sap_mjcf_joint;
+
+typedef struct sap_mjcf_place {
+  int32_t parent, space;
+  sap_pose pose;  // in the parent
+} sap_mjcf_place;
+
+typedef struct sap_mjcf_site {
+  int32_t body, space;
+  sap_pose pose;  // in the body
+} sap_mjcf_site;
+
+// A geom that tendons may wrap around.
+typedef struct sap_mjcf_obstacle {
+  const sap_xml_node* node;
+  int32_t body, space;
+  sap_shape_type type;
+  sap_pose pose;  // in the body
+  double radius;
+} sap_mjcf_obstacle;
+
+typedef struct sap_mjcf_tendon {
+  int32_t space;
+  double range[2];  // without the margin
+} sap_mjcf_tendon;
+
+// The id of a geom that is not a shape of the model.
+enum { SAP_MJCF_LEFT_OUT = -2 };
+
+typedef struct sap_mjcf_control {
+  const sap_xml_node* node;
+  int32_t space;
+  int32_t id;  // the builder's, -1: not supported and left out
+  bool has_activation;
+} sap_mjcf_control;
+
+// Disabled by <flag>; constraint="disable" sets the first four. Without springs and dampers there
+// are no passive forces at all.
+typedef struct sap_mjcf_disabled {
+  bool contact, equality, limit, frictionloss;
+  bool spring, damper, actuation, control_range;
+} sap_mjcf_disabled;
+
+// <flag override="enable"/>: margin, friction and solref of <option> replace those of all contacts.
+typedef struct sap_mjcf_override {
+  bool on;
+  double margin, friction[5], solref[2];
+} sap_mjcf_override;
+
+typedef struct sap_mjcf_reader {
+  const sap_scene_options* options;
+  sap_error* error;
+  const char* path;
+  sap_xml_store* store;
+  sap_builder* builder;
+  sap_mjcf_model* main;
+  sap_mjcf_disabled disabled;
+  sap_mjcf_override override;
+
+  sap_mjcf_item* items;  // a stack: elements of the bodies being read
+  int32_t item_count, item_capacity;
+  int64_t total;  // elements instantiated so far
+
+  sap_mjcf_space* spaces;
+  int32_t space_count, space_capacity;
+  sap_mjcf_joint* joints;  // by joint id
+  int32_t joint_count, joint_capacity;
+  sap_mjcf_control* controls;  // in MuJoCo's order of actuators
+  int32_t control_count, control_capacity;
+  double* q_default;  // MuJoCo's qpos0
+  int32_t nq, q_capacity, nv;
+  sap_mjcf_place* places;  // by body id
+  int32_t place_capacity;
+  sap_mjcf_site* sites;
+  int32_t site_count, site_capacity;
+  sap_mjcf_obstacle* obstacles;
+  int32_t obstacle_count, obstacle_capacity;
+  sap_mjcf_tendon* tendons;  // by tendon id
+  int32_t tendon_capacity;
+  sap_name_map body_names, joint_names, site_names, geom_names, obstacle_names, tendon_names;
+  struct sap_mjcf_mesh* meshes;  // mjcf_mesh.c
+  int32_t mesh_count, mesh_capacity;
+  sap_mesh_files mesh_files;
+  sap_name_map used_settings;  // names of <numeric> and <text> that set something for one geom
+} sap_mjcf_reader;
 
 // Builds a model from the tree of a file, which it may edit.
 sap_status sap_mjcf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error);
+
+// Joins prefix, name and suffix of the space; NULL for a name that is NULL or empty.
+sap_status sap_mjcf_full_name(sap_mjcf_reader* r, int32_t space, const char* name,
+                              const char** out);
 
 #endif

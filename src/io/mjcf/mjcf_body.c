@@ -8,7 +8,6 @@
 
 #include "core/memory.h"
 #include "io/inertia.h"
-#include "io/mjcf/mjcf_geom.h"
 #include "io/xml/schema.h"
 #include "linalg/symmetric3.h"
 #include "math/quaternion.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // <geom>: shape, pose, contact properties, mass. <contact>: exclusions and pairs of geoms.
-#include "io/mjcf/mjcf_geom.h"
+#include "io/mjcf/mjcf_body.h"
 
 #include <math.h>
 #include <string.h>

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/mjcf/mjcf_geom.h"
+#include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
 #include "linalg/symmetric3.h"
 #include "math/quaternion.h"

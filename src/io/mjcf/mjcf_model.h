@@ -4,7 +4,7 @@
 #ifndef SAP_IO_MJCF_MJCF_MODEL_H
 #define SAP_IO_MJCF_MJCF_MODEL_H
 
-#include "io/mjcf/mjcf_reader.h"
+#include "io/mjcf/mjcf.h"
 
 enum { SAP_MJCF_FALSE, SAP_MJCF_TRUE, SAP_MJCF_AUTO };
 

@@ -218,7 +218,7 @@ static sap_status check_setting(sap_mjcf_reader* r, const sap_mjcf_model* model,
   if (!is_for_geom(name)) {
     return sap_xml_syntax(node, "name", r->error, "unknown setting; available: %s", global_names);
   }
-  // Of an attached model only a part may be used.
+  // Only a part of an attached model may be used.
   return model != r->main || sap_name_map_find(&r->used_settings, name) >= 0
              ? SAP_STATUS_OK
              : sap_xml_syntax(node, "name", r->error, "unknown geom");

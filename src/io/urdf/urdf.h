@@ -1,12 +1,105 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The URDF reader.
+// The URDF reader: its state, values of elements, and its parts.
 #ifndef SAP_IO_URDF_URDF_H
 #define SAP_IO_URDF_URDF_H
 
+#include <sapstep/scene.h>
+
+#include "core/name_map.h"
+#include "io/mesh/mesh_file.h"
+#include "io/pose.h"
+#include "io/xml/value.h"
 #include "io/xml/xml.h"
+
+typedef struct sap_urdf_link {
+  const sap_xml_node* node;
+  const char* name;
+  int32_t joint;     // that moves the link, -1: a root
+  int32_t children;  // first joint with this parent, -1
+  int32_t body;      // of the model, -1: not added yet
+  bool is_static;
+} sap_urdf_link;
+
+typedef struct sap_urdf_joint {
+  const sap_xml_node* node;
+  const char* name;
+  int32_t parent, child;         // links
+  int32_t next;                  // joint of the same parent, in the file's order; -1
+  int32_t id;                    // of the model, -1: none
+  bool is_scalar;                // hinge or slide
+  const sap_xml_node* actuator;  // of the first transmission that drives this joint alone, NULL
+} sap_urdf_joint;
+
+// A mesh file with a scale, as a mesh of the model.
+typedef struct sap_urdf_mesh_use {
+  const char* path;
+  double scale[3];
+  int32_t id;
+} sap_urdf_mesh_use;
+
+typedef struct sap_urdf_reader {
+  const sap_scene_options* options;
+  sap_error* error;
+  sap_xml_store* store;
+  sap_builder* builder;
+  sap_urdf_link* links;
+  int32_t link_count, link_capacity;
+  sap_urdf_joint* joints;
+  int32_t joint_count, joint_capacity;
+  const sap_xml_node* root;  // of the root link, if a free joint moves it
+  int32_t root_joint;
+  sap_urdf_mesh_use* meshes;
+  int32_t mesh_count, mesh_capacity;
+  sap_mesh_files mesh_files;
+  sap_name_map link_names, joint_names, frame_names;
+  const sap_xml_node** frames;
+  int32_t frame_count, frame_capacity;
+} sap_urdf_reader;
 
 // Builds a model from the tree of a file, which it may edit.
 sap_status sap_urdf_read(const char* path, sap_xml_store* store, sap_xml_node* root,
                          const sap_scene_options* options, sap_model** out, sap_error* error);
+
+// Finds the only child of that name, NULL: none. SYNTAX: two.
+sap_status sap_urdf_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                          const sap_xml_node** out);
+// The same; SYNTAX: none.
+sap_status sap_urdf_require_child(sap_urdf_reader* r, const sap_xml_node* node, const char* name,
+                                  const sap_xml_node** out);
+// Reads fields from children: the attribute of a field is the child's name, its value is in the
+// child's attribute "value".
+sap_status sap_urdf_read_children(sap_urdf_reader* r, const sap_xml_node* node,
+                                  const sap_xml_field* fields, bool required, void* target);
+// Reads the pose of a node's <origin>; the identity without one.
+sap_status sap_urdf_origin(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose);
+// Reads a pose from the attributes xyz and rpy, each zero when absent.
+sap_status sap_urdf_pose(sap_urdf_reader* r, const sap_xml_node* node, sap_pose* pose);
+// Reads <axis>, x without one; not normalised. SYNTAX: zero.
+sap_status sap_urdf_axis(sap_urdf_reader* r, const sap_xml_node* node, double axis[3]);
+// Finds the id of the name in an attribute; `kind` is for messages: "link".
+sap_status sap_urdf_find(sap_urdf_reader* r, const sap_name_map* names, const sap_xml_node* node,
+                         const char* attribute, const char* kind, int32_t* id);
+// Adds the node's attribute "name" to a map. SYNTAX: none, or not unique.
+sap_status sap_urdf_add_name(sap_urdf_reader* r, sap_name_map* names, const sap_xml_node* node,
+                             int32_t id, const char** name);
+
+// urdf_link.c: reads mass properties into `def`; adds the collision shapes of a body.
+sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def);
+sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link);
+void sap_urdf_clear_meshes(sap_urdf_reader* r);
+
+// urdf_joint.c
+sap_status sap_urdf_is_fixed(sap_urdf_reader* r, const sap_urdf_joint* joint, bool* fixed);
+// Adds the joints (none if fixed) of `body`.
+sap_status sap_urdf_add_joint(sap_urdf_reader* r, sap_urdf_joint* joint, int32_t body);
+// Adds <mimic> of every joint, once all joints are added.
+sap_status sap_urdf_add_mimics(sap_urdf_reader* r);
+// Finds the transmissions of the joints; later adds them as actuators.
+void sap_urdf_find_transmissions(sap_urdf_reader* r, const sap_xml_node* robot);
+sap_status sap_urdf_add_actuators(sap_urdf_reader* r);
+
+// urdf_constraint.c: adds loops, force elements, tendons and collision filters, once all links are
+// added.
+sap_status sap_urdf_add_constraints(sap_urdf_reader* r, const sap_xml_node* robot);
 
 #endif

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "io/urdf/urdf_reader.h"
+#include "io/urdf/urdf.h"
 #include "math/quaternion.h"
 #include "math/vector3.h"
 

@@ -12,7 +12,7 @@
 // Mechanical reductions are ignored: the control acts at the joint, as in ros_control and Drake.
 // Transmissions of several joints (wrists, grippers), or of a joint that already has one, are
 // ignored.
-#include "io/urdf/urdf_reader.h"
+#include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
 #include "math/vector3.h"
 

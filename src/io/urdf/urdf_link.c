@@ -7,7 +7,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/inertia.h"
-#include "io/urdf/urdf_reader.h"
+#include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
 #include "linalg/symmetric3.h"
 #include "math/quaternion.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the readers know of a format: the attributes and children of every element, each as read,
-// without influence on the physics, or not supported. One walk over a file finds everything that is
-// unknown (an error) or not supported (an error, or a warning if lenient).
+// The attributes and children of every element of a format: each is read, has no influence on the
+// physics, or is not supported. One walk over a file finds everything that is unknown (an error) or
+// not supported (an error, or a warning if lenient).
 #ifndef SAP_IO_XML_SCHEMA_H
 #define SAP_IO_XML_SCHEMA_H
 

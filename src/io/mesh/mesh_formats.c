@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Readers of OBJ, STL and MSH files.
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/memory.h"
+#include "io/mesh/mesh_source.h"
+
+// --- OBJ ----------------------------------------------------------------------------------------
+
+//   v X Y Z [colour]   a vertex
+//   f A B C ...        a face; corners number the vertices from 1, or backwards from the last with
+//                      a minus sign; "/texture/normal" may follow
+// Faces are cut into triangles that share the first corner. All other lines are ignored, and so are
+// vertices without a face.
+
+typedef struct positions {
+  double* p;  // (3 count)
+  int32_t count, capacity;
+} positions;
+
+static sap_status read_vertex(sap_mesh_source* s, positions* all) {
+  if (all->count == INT32_MAX / 12) {
+    return sap_mesh_fail_line(s, SAP_STATUS_MEMORY, "too many vertices");
+  }
+  SAP_TRY(SAP_GROW(&all->p, &all->capacity, 3 * (all->count + 1), s->error));
+  double* p = all->p + 3 * (size_t)all->count;
+  for (int k = 0; k < 3; ++k) {
+    SAP_TRY(sap_mesh_number(s, sap_mesh_word_of_line(s), &p[k]));
+  }
+  ++all->count;
+  return SAP_STATUS_OK;
+}
+
+static sap_status add_face_corner(sap_mesh_source* s, const positions* all, sap_mesh_word word) {
+  char* end = NULL;
+  const long given = strtol(word.text, &end, 10);
+  const long index = given < 0 ? given + all->count : given - 1;
+  if (end == word.text || !(*end == '/' || end == word.text + word.length)) {
+    return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' is not a corner of a face",
+                              word.length < 40 ? word.length : 40, word.text);
+  }
+  if (index < 0 || index >= all->count) {
+    return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "vertex %ld is not one of the %d so far", given,
+                              all->count);
+  }
+  return sap_mesh_add_vertex(s, all->p + 3 * (size_t)index);
+}
+
+static sap_status read_face(sap_mesh_source* s, const positions* all) {
+  const int32_t first = s->out->vertex_count;
+  int32_t corners = 0;
+  sap_mesh_word word = sap_mesh_word_of_line(s);
+  for (; word.length > 0 && word.text[0] != '#'; word = sap_mesh_word_of_line(s)) {
+    SAP_TRY(add_face_corner(s, all, word));
+    if (++corners > 2) {
+      SAP_TRY(sap_mesh_add_triangle(s, first, first + corners - 2, first + corners - 1));
+    }
+  }
+  return corners >= 3 ? SAP_STATUS_OK
+                      : sap_mesh_fail_line(s, SAP_STATUS_SYNTAX,
+                                           "a face has %d corners, must have at least 3", corners);
+}
+
+sap_status sap_mesh_read_obj(sap_mesh_source* s) {
+  positions all = {0};
+  sap_status status = SAP_STATUS_OK;
+  while (s->at < s->size && status == SAP_STATUS_OK) {
+    const sap_mesh_word word = sap_mesh_word_of_line(s);
+    if (sap_mesh_word_is(word, "v")) {
+      status = read_vertex(s, &all);
+    } else if (sap_mesh_word_is(word, "f")) {
+      status = read_face(s, &all);
+    }
+    if (status == SAP_STATUS_OK) {
+      sap_mesh_skip_line(s);
+    }
+  }
+  sap_free(all.p);
+  return status;
+}
+
+// --- STL ----------------------------------------------------------------------------------------
+
+// Binary, little-endian: 80 bytes, the number of facets, and for each 50 bytes: normal and
+// three vertices in float32, two bytes. Text: solids of facets,
+//   facet normal X Y Z  outer loop  vertex X Y Z (3 times)  endloop  endfacet
+// A file is binary if its size agrees with its number of facets, or if it does not begin with
+// "solid".
+
+enum { STL_HEADER = 84, STL_FACET = 50, STL_NORMAL = 12 };
+
+static sap_status add_facet_corner(sap_mesh_source* s, int32_t corner, const double p[3]) {
+  SAP_TRY(sap_mesh_add_vertex(s, p));
+  const int32_t last = s->out->vertex_count - 1;
+  return corner == 2 ? sap_mesh_add_triangle(s, last - 2, last - 1, last) : SAP_STATUS_OK;
+}
+
+static sap_status read_stl_binary(sap_mesh_source* s, uint32_t facets) {
+  const size_t held = (s->size - STL_HEADER) / STL_FACET;
+  if (held < facets) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "the file ends in facet %zu of %lu", held + 1,
+                         (unsigned long)facets);
+  }
+  if (s->size != STL_HEADER + (size_t)facets * STL_FACET) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "bytes follow the last of its %lu facets",
+                         (unsigned long)facets);
+  }
+  for (size_t f = 0; f < facets; ++f) {
+    const char* at = s->bytes + STL_HEADER + f * STL_FACET + STL_NORMAL;
+    for (int32_t corner = 0; corner < 3; ++corner) {
+      double p[3];
+      for (int32_t k = 0; k < 3; ++k, at += 4) {
+        p[k] = sap_mesh_decode_real(at);
+        if (!isfinite(p[k])) {
+          return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "facet %zu: a vertex is not finite",
+                               f + 1);
+        }
+      }
+      SAP_TRY(add_facet_corner(s, corner, p));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status expect_word(sap_mesh_source* s, const char* keyword) {
+  const sap_mesh_word word = sap_mesh_word_of_text(s);
+  return sap_mesh_word_is(word, keyword)
+             ? SAP_STATUS_OK
+             : sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' must be '%s'",
+                                  word.length < 40 ? word.length : 40, word.text, keyword);
+}
+
+static sap_status read_point(sap_mesh_source* s, double p[3]) {
+  for (int k = 0; k < 3; ++k) {
+    SAP_TRY(sap_mesh_number(s, sap_mesh_word_of_text(s), &p[k]));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Reads what follows "facet". The normal is ignored, because some files have nan there.
+static sap_status read_facet(sap_mesh_source* s) {
+  double p[3];
+  SAP_TRY(expect_word(s, "normal"));
+  for (int k = 0; k < 3; ++k) {
+    (void)sap_mesh_word_of_text(s);
+  }
+  SAP_TRY(expect_word(s, "outer"));
+  SAP_TRY(expect_word(s, "loop"));
+  for (int32_t corner = 0; corner < 3; ++corner) {
+    SAP_TRY(expect_word(s, "vertex"));
+    SAP_TRY(read_point(s, p));
+    SAP_TRY(add_facet_corner(s, corner, p));
+  }
+  SAP_TRY(expect_word(s, "endloop"));
+  return expect_word(s, "endfacet");
+}
+
+static sap_status read_stl_text(sap_mesh_source* s) {
+  for (bool inside = false;;) {
+    const sap_mesh_word word = sap_mesh_word_of_text(s);
+    if (word.length == 0 && !inside && s->at == s->size) {
+      return SAP_STATUS_OK;
+    }
+    if (inside && sap_mesh_word_is(word, "facet")) {
+      SAP_TRY(read_facet(s));
+    } else if (sap_mesh_word_is(word, inside ? "endsolid" : "solid")) {
+      sap_mesh_skip_line(s);  // the name
+      inside = !inside;
+    } else {
+      return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' must be %s",
+                                word.length < 40 ? word.length : 40, word.text,
+                                inside ? "'facet' or 'endsolid'" : "'solid'");
+    }
+  }
+}
+
+sap_status sap_mesh_read_stl(sap_mesh_source* s) {
+  const uint32_t facets =
+      s->size >= STL_HEADER ? sap_mesh_decode_bits(s->bytes + STL_HEADER - 4) : 0;
+  const bool fits = s->size >= STL_HEADER && s->size == STL_HEADER + (size_t)facets * STL_FACET;
+  if (!fits && sap_mesh_word_is(sap_mesh_word_of_text(s), "solid")) {
+    s->at = 0;
+    s->line = 1;
+    return read_stl_text(s);
+  }
+  return s->size < STL_HEADER
+             ? sap_mesh_fail(s, SAP_STATUS_SYNTAX,
+                             "neither a text solid nor %d bytes of binary header", STL_HEADER)
+             : read_stl_binary(s, facets);
+}
+
+// --- MSH ----------------------------------------------------------------------------------------
+
+// MSH, MuJoCo's binary mesh format, little-endian.
+//   int32    numbers of vertices, normals, texture coordinates, triangles
+//   float32  vertices (3 each), normals (3), texture coordinates (2)
+//   int32    corners of the triangles (3)
+
+enum { MSH_HEADER = 16, MSH_MAX_COUNT = INT32_MAX / 12 };
+
+static sap_status read_msh_vertices(sap_mesh_source* s, int32_t count) {
+  for (int32_t i = 0; i < count; ++i) {
+    double p[3];
+    for (int32_t k = 0; k < 3; ++k, s->at += 4) {
+      p[k] = sap_mesh_decode_real(s->bytes + s->at);
+      if (!isfinite(p[k])) {
+        return sap_mesh_fail(s, SAP_STATUS_NOT_FINITE, "vertex %d is not finite", i);
+      }
+    }
+    SAP_TRY(sap_mesh_add_vertex(s, p));
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status read_msh_triangles(sap_mesh_source* s, int32_t count) {
+  for (int32_t i = 0; i < count; ++i, s->at += 12) {
+    const char* at = s->bytes + s->at;
+    SAP_TRY(sap_mesh_add_triangle(s, sap_mesh_decode_integer(at), sap_mesh_decode_integer(at + 4),
+                                  sap_mesh_decode_integer(at + 8)));
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_mesh_read_msh(sap_mesh_source* s) {
+  static const char* const names[4] = {"vertices", "normals", "texture coordinates", "triangles"};
+  static const size_t sizes[4] = {12, 12, 8, 12};
+  int32_t counts[4];
+  size_t expected = MSH_HEADER;
+  if (s->size < MSH_HEADER) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, fewer than its header of %d",
+                         s->size, MSH_HEADER);
+  }
+  for (int i = 0; i < 4; ++i) {
+    counts[i] = sap_mesh_decode_integer(s->bytes + 4 * i);
+    if (counts[i] < (i == 0 ? 1 : 0) || counts[i] > MSH_MAX_COUNT) {
+      return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "%d %s are out of range", counts[i], names[i]);
+    }
+    expected += sizes[i] * (size_t)counts[i];
+  }
+  if (s->size != expected) {
+    return sap_mesh_fail(s, SAP_STATUS_SYNTAX, "has %zu bytes, must have %zu by its header",
+                         s->size, expected);
+  }
+  s->at = MSH_HEADER;
+  SAP_TRY(read_msh_vertices(s, counts[0]));
+  s->at += sizes[1] * (size_t)counts[1] + sizes[2] * (size_t)counts[2];
+  return read_msh_triangles(s, counts[3]);
+}
