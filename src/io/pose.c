@@ -7,6 +7,11 @@
 
 const sap_pose sap_pose_identity = {{0.0, 0.0, 0.0}, {1.0, 0.0, 0.0, 0.0}};
 
+void sap_pose_get(const sap_pose* pose, double p[3], double q[4]) {
+  memcpy(p, pose->p, sizeof pose->p);
+  memcpy(q, pose->q, sizeof pose->q);
+}
+
 void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b) {
   double p[3], q[4];
   sap_quaternion_place(p, a->p, a->q, b->p);

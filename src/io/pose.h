@@ -10,6 +10,7 @@ typedef struct sap_pose {
 } sap_pose;
 
 extern const sap_pose sap_pose_identity;
+void sap_pose_get(const sap_pose* pose, double p[3], double q[4]);
 // out = a b: b given in a. out may alias a or b.
 void sap_pose_compose(sap_pose* out, const sap_pose* a, const sap_pose* b);
 

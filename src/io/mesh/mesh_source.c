@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/memory.h"
+#include "io/xml/value.h"
 
 enum { MAX_COUNT = INT32_MAX / 12 };  // of vertices, and of triangles
 
@@ -77,20 +78,11 @@ bool sap_mesh_word_is(sap_mesh_word word, const char* text) {
 }
 
 sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double* value) {
-  static const char digits[] = "0123456789+-.eE";
-  char* end = NULL;
-  const int shown = word.length < 40 ? word.length : 40;
-  *value = word.length > 0 ? strtod(word.text, &end) : 0.0;
-  if (word.length == 0 || end != word.text + word.length) {
-    return sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' is not a number", shown, word.text);
-  }
-  if (!isfinite(*value)) {
-    return sap_mesh_fail_line(s, SAP_STATUS_NOT_FINITE, "'%.*s' must be finite", shown, word.text);
-  }
-  return strspn(word.text, digits) < (size_t)word.length
-             ? sap_mesh_fail_line(s, SAP_STATUS_SYNTAX, "'%.*s' is not a decimal number", shown,
-                                  word.text)
-             : SAP_STATUS_OK;
+  const char* why = sap_word_number(word.text, word.length, value);
+  return why == NULL
+             ? SAP_STATUS_OK
+             : sap_mesh_fail_line(s, isfinite(*value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE,
+                                  "'%.*s' %s", word.length < 40 ? word.length : 40, word.text, why);
 }
 
 sap_status sap_mesh_fail_line(const sap_mesh_source* s, sap_status status, const char* format,

@@ -73,13 +73,11 @@ static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance
 static void read_sites(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap_actuator_def* def) {
   const sap_mjcf_site* site = &r->sites[i->ids[0]];
   def->site_body = site->body;
-  memcpy(def->site_point, site->pose.p, sizeof def->site_point);
-  memcpy(def->site_q, site->pose.q, sizeof def->site_q);
+  sap_pose_get(&site->pose, def->site_point, def->site_q);
   if (sap_xml_get(i->node, "refsite") != NULL) {
     const sap_mjcf_site* reference = &r->sites[i->ids[1]];
     def->reference_body = reference->body;
-    memcpy(def->reference_point, reference->pose.p, sizeof def->reference_point);
-    memcpy(def->reference_q, reference->pose.q, sizeof def->reference_q);
+    sap_pose_get(&reference->pose, def->reference_point, def->reference_q);
   }
 }
 
@@ -169,9 +167,7 @@ static sap_status read_lengths(const sap_mjcf_sources* s, sap_actuator_def* def)
 static sap_status read_actuator(const sap_mjcf_sources* s, const sap_mjcf_instance* i,
                                 const sap_mjcf_actuator_law* law, sap_actuator_def* def) {
   static const sap_xml_field fields[] = {
-      SAP_XML_FIELD(sap_actuator_def, activation_early, "actearly", BOOL, 1, 1),
-      {0},
-  };
+      SAP_XML_FIELD(sap_actuator_def, activation_early, "actearly", BOOL, 1, 1), {0}};
   const struct {
     const char* attribute;
     double *lower, *upper;

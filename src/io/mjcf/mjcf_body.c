@@ -367,8 +367,7 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   if (r->disabled.spring && r->disabled.damper) {
     def->gravity_compensation = 0.0;
   }
-  memcpy(def->p_PB, pose.p, sizeof pose.p);
-  memcpy(def->q_PB, pose.q, sizeof pose.q);
+  sap_pose_get(&pose, def->p_PB, def->q_PB);
   def->parent = parent->id;
   at->is_static = parent->is_static && c->joints == 0;
   // The mass of a static body has no influence: it is not worth reading a mesh.

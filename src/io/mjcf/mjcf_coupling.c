@@ -107,9 +107,7 @@ static sap_status add_obstacle(sap_mjcf_reader* r, const sap_mjcf_instance* i,
 
 static sap_status add_pulley(sap_mjcf_reader* r, const sap_xml_node* node, tendon_path* path) {
   static const sap_xml_field fields[] = {
-      SAP_XML_NUMBER(sap_tendon_wrap, divisor, "divisor", POSITIVE),
-      {0},
-  };
+      SAP_XML_NUMBER(sap_tendon_wrap, divisor, "divisor", POSITIVE), {0}};
   sap_tendon_wrap* wrap = &path->wraps[path->count];
   *wrap = (sap_tendon_wrap){.way = SAP_TENDON_PULLEY, .side_body = -1};
   path->bodies[path->count] = 0;
@@ -256,9 +254,7 @@ static sap_status read_coupler(sap_mjcf_reader* r, const sap_mjcf_instance* i,
 
 sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   static const sap_xml_field fields[] = {
-      SAP_XML_FIELD(sap_equality_def, active, "active", BOOL, 1, 1),
-      {0},
-  };
+      SAP_XML_FIELD(sap_equality_def, active, "active", BOOL, 1, 1), {0}};
   sap_equality_def def = sap_equality_def_default();
   sap_mjcf_sources s;
   def.active = true;

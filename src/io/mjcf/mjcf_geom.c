@@ -40,8 +40,7 @@ static sap_status read_fromto(const sap_mjcf_sources* s, int32_t type, sap_mjcf_
   sap_pose pose;
   double length;
   SAP_TRY(sap_mjcf_fromto(s, &pose, &length));
-  memcpy(out->def.p_BS, pose.p, sizeof pose.p);
-  memcpy(out->def.q_BS, pose.q, sizeof pose.q);
+  sap_pose_get(&pose, out->def.p_BS, out->def.q_BS);
   const bool three = type >= TYPE_BOX;  // box, ellipsoid: the length is the third size
   out->def.size[three ? 2 : 1] = 0.5 * length;
   if (three) {
@@ -233,8 +232,7 @@ static void apply_frame(const sap_pose* frame, sap_shape_def* def) {
   memcpy(pose.p, def->p_BS, sizeof pose.p);
   memcpy(pose.q, def->q_BS, sizeof pose.q);
   sap_pose_compose(&pose, frame, &pose);
-  memcpy(def->p_BS, pose.p, sizeof pose.p);
-  memcpy(def->q_BS, pose.q, sizeof pose.q);
+  sap_pose_get(&pose, def->p_BS, def->q_BS);
 }
 
 sap_status sap_mjcf_read_geom(sap_mjcf_reader* r, const sap_mjcf_item* item, sap_mjcf_geom* out) {

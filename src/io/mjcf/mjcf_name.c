@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "io/mjcf/mjcf_name.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/memory.h"
@@ -22,7 +23,7 @@ typedef struct found_names {
 // An element in a space.
 typedef struct instance {
   const sap_xml_node* node;
-  int32_t space;
+  int32_t space, order;  // order: in which it was found
 } instance;
 
 typedef struct instance_list {
@@ -169,7 +170,8 @@ static int32_t model_space(const sap_mjcf_reader* r, int32_t space) {
 static sap_status add_instance(sap_mjcf_reader* r, instance_list* all, const sap_xml_node* node,
                                int32_t space) {
   SAP_TRY(SAP_GROW(&all->list, &all->capacity, all->count + 1, r->error));
-  all->list[all->count++] = (instance){.node = node, .space = space};
+  all->list[all->count] = (instance){.node = node, .space = space, .order = all->count};
+  ++all->count;
   return SAP_STATUS_OK;
 }
 
@@ -233,22 +235,10 @@ static sap_status add_elements(sap_mjcf_reader* r, const char* section, const ch
   return SAP_STATUS_OK;
 }
 
-// Sorts by space, stable. Binary insertion keeps the common case, already in order, linear.
-static void sort_by_space(instance_list* all) {
-  for (int32_t i = 1; i < all->count; ++i) {
-    const instance moved = all->list[i];
-    int32_t low = 0, high = i;
-    while (low < high) {
-      const int32_t middle = low + (high - low) / 2;
-      if (all->list[middle].space <= moved.space) {
-        low = middle + 1;
-      } else {
-        high = middle;
-      }
-    }
-    memmove(all->list + low + 1, all->list + low, (size_t)(i - low) * sizeof *all->list);
-    all->list[low] = moved;
-  }
+static int compare_instances(const void* a, const void* b) {
+  const instance *p = a, *q = b;
+  return p->space != q->space ? (p->space > q->space) - (p->space < q->space)
+                              : (p->order > q->order) - (p->order < q->order);
 }
 
 static sap_status call_adder(sap_mjcf_reader* r, const instance* i, sap_mjcf_adder add) {
@@ -268,7 +258,9 @@ sap_status sap_mjcf_add_section(sap_mjcf_reader* r, const char* section, const c
   sap_status status = marks != NULL ? add_elements(r, section, elements, marks, &all)
                                     : sap_fail(r->error, SAP_STATUS_MEMORY, "out of memory");
   sap_free(marks);
-  sort_by_space(&all);
+  if (all.count > 1) {
+    qsort(all.list, (size_t)all.count, sizeof *all.list, compare_instances);
+  }
   for (int32_t i = 0; i < all.count && status == SAP_STATUS_OK; ++i) {
     status = call_adder(r, &all.list[i], add);
   }

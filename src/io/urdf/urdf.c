@@ -244,8 +244,7 @@ static sap_status add_child(sap_urdf_reader* r, sap_urdf_joint* joint) {
   SAP_TRY(sap_urdf_origin(r, joint->node, &pose));
   SAP_TRY(sap_urdf_is_fixed(r, joint, &fixed));
   def.parent = parent->body;
-  memcpy(def.p_PB, pose.p, sizeof pose.p);
-  memcpy(def.q_PB, pose.q, sizeof pose.q);
+  sap_pose_get(&pose, def.p_PB, def.q_PB);
   link->is_static = parent->is_static && fixed;
   SAP_TRY(add_body(r, link, &def));
   if (!fixed) {

@@ -180,10 +180,8 @@ static sap_status add_bushing(sap_urdf_reader* r, const sap_xml_node* node) {
   SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
   def.body_a = a.body;
   def.body_b = c.body;
-  memcpy(def.p_AF, a.pose.p, sizeof def.p_AF);
-  memcpy(def.q_AF, a.pose.q, sizeof def.q_AF);
-  memcpy(def.p_BG, c.pose.p, sizeof def.p_BG);
-  memcpy(def.q_BG, c.pose.q, sizeof def.q_BG);
+  sap_pose_get(&a.pose, def.p_AF, def.q_AF);
+  sap_pose_get(&c.pose, def.p_BG, def.q_BG);
   return sap_xml_locate(node, sap_builder_add_bushing(r->builder, &def, NULL, r->error), r->error);
 }
 

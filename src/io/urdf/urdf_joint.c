@@ -153,10 +153,8 @@ static sap_status add_universal(sap_urdf_reader* r, sap_urdf_joint* joint,
 // A slide along the axis, NAME/z, coupled to the hinge `def` by the pitch.
 static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap_joint_def* def) {
   static const double turn = 2.0 * 3.14159265358979323846;
-  static const sap_xml_field pitch_field[] = {
-      {"drake:screw_thread_pitch", SAP_XML_ANY, 1, 1, 0},
-      {0},
-  };
+  static const sap_xml_field pitch_field[] = {{"drake:screw_thread_pitch", SAP_XML_ANY, 1, 1, 0},
+                                              {0}};
   sap_joint_def slide = *def;
   sap_equality_def thread = sap_equality_def_default();
   double pitch = 0.0;

@@ -65,9 +65,7 @@ static sap_status read_tensor(sap_urdf_reader* r, const sap_xml_node* node, doub
 
 sap_status sap_urdf_inertial(sap_urdf_reader* r, const sap_urdf_link* link, sap_body_def* def) {
   static const sap_xml_field mass_field[] = {
-      SAP_XML_NUMBER(sap_body_def, mass, "value", NONNEGATIVE),
-      {0},
-  };
+      SAP_XML_NUMBER(sap_body_def, mass, "value", NONNEGATIVE), {0}};
   const sap_xml_node *inertial, *mass, *inertia;
   sap_pose pose;
   SAP_TRY(sap_urdf_child(r, link->node, "inertial", &inertial));
@@ -251,10 +249,7 @@ static sap_status read_shape(sap_urdf_reader* r, const sap_xml_node* node, sap_s
 static sap_status read_material(sap_urdf_reader* r, const sap_xml_node* link,
                                 const sap_xml_node* collision, sap_material* material) {
 #define PROPERTY(member, name, rule) SAP_XML_NUMBER(sap_material, member, name, rule)
-  static const sap_xml_field bullet[] = {
-      PROPERTY(friction, "lateral_friction", NONNEGATIVE),
-      {0},
-  };
+  static const sap_xml_field bullet[] = {PROPERTY(friction, "lateral_friction", NONNEGATIVE), {0}};
   static const sap_xml_field drake[] = {
       PROPERTY(stiffness, "drake:point_contact_stiffness", POSITIVE),
       PROPERTY(relaxation_time, "drake:relaxation_time", NONNEGATIVE),
@@ -298,8 +293,7 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
   sap_shape_def def = sap_shape_def_default();
   def.body = link->body;
   SAP_TRY(sap_urdf_origin(r, node, &pose));
-  memcpy(def.p_BS, pose.p, sizeof pose.p);
-  memcpy(def.q_BS, pose.q, sizeof pose.q);
+  sap_pose_get(&pose, def.p_BS, def.q_BS);
   SAP_TRY(read_shape(r, geometry->first_child, &def));
   SAP_TRY(read_material(r, link->node, node, &def.material));
   if (def.type == SAP_SHAPE_MESH && def.mesh < 0) {

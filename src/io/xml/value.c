@@ -42,24 +42,17 @@ sap_status sap_xml_require(const sap_xml_node* node, const char* attribute, cons
                         : sap_xml_syntax(node, NULL, error, "attribute '%s' is missing", attribute);
 }
 
-// Reads one word as a finite number. strtod alone also accepts hexadecimal, inf and nan.
-static sap_status parse_word(const sap_xml_node* node, const char* attribute, const char* word,
-                             double* value, sap_error* error) {
-  const int length = (int)strcspn(word, blanks);
-  const int shown = length < 40 ? length : 40;
+const char* sap_word_number(const char* word, int length, double* value) {
   char* end = NULL;
-  *value = strtod(word, &end);
-  if (end != word + length || length == 0) {
-    return sap_xml_syntax(node, attribute, error, "'%.*s' is not a number", shown, word);
+  *value = length > 0 ? strtod(word, &end) : 0.0;
+  if (length == 0 || end != word + length) {
+    *value = 0.0;
+    return "is not a number";
   }
   if (!isfinite(*value)) {
-    return sap_xml_fail(node, attribute, SAP_STATUS_NOT_FINITE, error, "'%.*s' is not finite",
-                        shown, word);
+    return "is not finite";
   }
-  return strspn(word, "0123456789+-.eE") >= (size_t)length
-             ? SAP_STATUS_OK
-             : sap_xml_syntax(node, attribute, error, "'%.*s' is not a decimal number", shown,
-                              word);
+  return strspn(word, "0123456789+-.eE") >= (size_t)length ? NULL : "is not a decimal number";
 }
 
 sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int32_t least,
@@ -71,7 +64,13 @@ sap_status sap_xml_numbers(const sap_xml_node* node, const char* attribute, int3
   at += strspn(at, blanks);
   for (int32_t i = 0; i < given; ++i, at = skip_word(at)) {
     double value;  // a word that is not a number is reported before a wrong count
-    SAP_TRY(parse_word(node, attribute, at, &value, error));
+    const int length = (int)strcspn(at, blanks);
+    const char* why = sap_word_number(at, length, &value);
+    if (why != NULL) {
+      return sap_xml_fail(node, attribute,
+                          isfinite(value) ? SAP_STATUS_SYNTAX : SAP_STATUS_NOT_FINITE, error,
+                          "'%.*s' %s", length < 40 ? length : 40, at, why);
+    }
     if (fits) {
       values[i] = value;
     }

@@ -374,8 +374,13 @@ const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
   return node;
 }
 
-static sap_status fail_at(const sap_xml_node* node, const char* attribute, sap_status status,
-                          sap_error* error, const char* text) {
+sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
+                        sap_error* error, const char* format, ...) {
+  char text[SAP_ERROR_MESSAGE_SIZE];
+  va_list arguments;
+  va_start(arguments, format);
+  (void)vsnprintf(text, sizeof text, format, arguments);
+  va_end(arguments);
   const char* value = attribute != NULL ? sap_xml_get(node, attribute) : NULL;
   if (value != NULL) {
     return sap_fail(error, status, "%.200s:%d: <%.60s %.60s=\"%.60s%s\">: %s", node->file,
@@ -384,26 +389,6 @@ static sap_status fail_at(const sap_xml_node* node, const char* attribute, sap_s
   }
   return sap_fail(error, status, "%.200s:%d: <%.60s>: %s", node->file, (int)node->line, node->name,
                   text);
-}
-
-sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
-                        sap_error* error, const char* format, ...) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return fail_at(node, attribute, status, error, text);
-}
-
-sap_status sap_xml_syntax(const sap_xml_node* node, const char* attribute, sap_error* error,
-                          const char* format, ...) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return fail_at(node, attribute, SAP_STATUS_SYNTAX, error, text);
 }
 
 sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error) {

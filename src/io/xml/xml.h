@@ -65,8 +65,8 @@ const sap_xml_node* sap_xml_next(const sap_xml_node* root, const char* section,
 sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_status status,
                         sap_error* error, const char* format, ...) SAP_PRINTF(5, 6);
 // The same with SYNTAX.
-sap_status sap_xml_syntax(const sap_xml_node* node, const char* attribute, sap_error* error,
-                          const char* format, ...) SAP_PRINTF(4, 5);
+#define sap_xml_syntax(node, attribute, error, ...) \
+  sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, __VA_ARGS__)
 // Puts "file:line: <element>" before the message of a failed call; returns `status`.
 sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error);
 
