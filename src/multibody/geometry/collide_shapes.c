@@ -201,8 +201,9 @@ static double nearest_on_segment(const segment_box* p) {
   return slope_high <= 0.0 ? high : low - slope_low * (high - low) / (slope_high - slope_low);
 }
 
-// Outward normal m of the box along which the segment leaves it soonest; returns the way [m].
-// Box plus segment is a zonotope: its faces are the box's and those of edge times segment.
+// Finds the outward normal m of the box along which the segment leaves it soonest; returns the way
+// [m].
+// Box plus segment is a zonotope: its faces are those of the box and of edge times segment.
 static double leave_box(const segment_box* p, double m[3]) {
   double best = HUGE_VAL;
   for (int k = 0; k < 6; ++k) {

@@ -36,12 +36,13 @@ typedef struct sap_collision_query {
 // Finds all contacts with phi < margin, sorted by (shape_A, shape_B, feature).
 //   margin  of the contact pair, else the larger one of the two shapes; at least SAP_TOUCHING times
 //           the smaller shape's radius, so that shapes placed to touch do touch
-//   phi     signed distance minus the rest distance of the contact pair, else the sum of the
-// shapes'
+//   phi     signed distance minus the rest distance: of the contact pair, else the sum of both
+//           shapes
 //   filters sap_filter_collides
 //   normal  from A into B
 //   point   between the two surfaces by compliance, these moved to meet half way of the rest
-// distance R, vc and gamma of the contacts are zero. No heap calls after warm-up.
+//           distance
+// R, vc and gamma of the contacts are zero. No heap calls after warm-up.
 sap_status sap_collision_detect(sap_collision* collision, const sap_collision_query* query,
                                 const sap_contact** contacts, int32_t* count, sap_error* error);
 

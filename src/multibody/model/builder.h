@@ -72,6 +72,7 @@ static inline sap_status sap_builder_finish(int32_t* count, int32_t* id) {
   ++*count;
   return SAP_STATUS_OK;
 }
+
 // Returns a checker for the next element of a kind, or for an existing one.
 sap_checker sap_builder_checker(const sap_builder* builder, sap_element kind, int32_t id,
                                 sap_error* error);
@@ -81,22 +82,23 @@ sap_status sap_builder_add_name(sap_builder* builder, sap_element kind, const ch
 // Requires that `field` is the id of a hinge or slide joint.
 sap_status sap_builder_check_scalar_joint(const sap_checker* checker, const sap_builder* builder,
                                           const char* field, int32_t joint);
-// True if there is no joint on the path from the world to the body, the body itself included.
+// Returns true if there is no joint on the path from the world to the body, the body itself included.
 bool sap_builder_is_static(const sap_builder* builder, int32_t body);
 
 // Steps of sap_builder_compile. Each fills its part of a zeroed model; sap_model_destroy frees the
 // model at any stage.
 
-// Stiffness of shapes and pairs that define none.
+// Sets the stiffness of shapes and pairs that define none.
 sap_status sap_compile_stiffness(sap_model* model, sap_error* error);
-// The tendons' lengths in the default pose; springs without a length are relaxed there.
+// Sets the tendons' lengths in the default pose; springs without a length are relaxed there.
 sap_status sap_compile_tendons(sap_model* model, sap_error* error);
 // Fails with NOT_SPD unless the mass matrix is positive definite in the default pose.
 sap_status sap_compile_check_inertia(const sap_builder* builder, sap_model* model,
                                      sap_error* error);
-// Stiffness and damping of joints from time constants and damping ratios.
+// Sets stiffness and damping of joints from time constants and damping ratios.
 sap_status sap_compile_springs(const sap_builder* builder, sap_model* model, sap_error* error);
-// Damping from damping ratios, forces and ranges of muscles; after sap_compile_check_inertia.
+// Sets damping from damping ratios, and forces and ranges of muscles; after
+// sap_compile_check_inertia.
 sap_status sap_compile_actuators(const sap_builder* builder, sap_model* model, sap_error* error);
 
 #endif

@@ -56,16 +56,16 @@ typedef enum sap_range {
 
 typedef struct sap_field {
   const char* name;
-  size_t offset, size;  // of the member [bytes]
-  int32_t count;        // of an array; 0: not an array
+  size_t offset;  // of the member [bytes]
+  int32_t count;  // of an array; 0: not an array
   sap_range range;
 } sap_field;
 
 // Rows of a static const sap_field table; SAP_ROW_OWNER is the struct's type.
 #define SAP_FIELD_ROW(type, name, value, range) \
-  {#name, offsetof(SAP_ROW_OWNER, name), sizeof(type), 0, SAP_RANGE_##range},
+  {#name, offsetof(SAP_ROW_OWNER, name), 0, SAP_RANGE_##range},
 #define SAP_FIELD_ARRAY_ROW(type, name, count, value, range) \
-  {#name, offsetof(SAP_ROW_OWNER, name), (count) * sizeof(type), count, SAP_RANGE_##range},
+  {#name, offsetof(SAP_ROW_OWNER, name), count, SAP_RANGE_##range},
 // Copies every field of a list from the struct at `from` to the one at `to`.
 #define SAP_FIELD_COPY(type, name, ...) to->name = from->name;
 #define SAP_FIELD_ARRAY_COPY(type, name, ...) memcpy(to->name, from->name, sizeof to->name);

@@ -109,7 +109,7 @@ int32_t sap_names_find(const sap_model_names* names, const char* text);  // -1: 
 sap_status sap_names_copy(const sap_model_names* from, sap_model_names* to, sap_error* error);
 void sap_names_clear(sap_model_names* names);
 
-// Text of an element's kind: "body", "joint", ...
+// Returns the text of an element's kind: "body", "joint", ...
 const char* sap_element_text(sap_element kind);
 
 static inline bool sap_joint_is_scalar(sap_joint_type type) {
