@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contacts to friction cones and back: J = R_WC' (J_B - J_A) at the contact point, then the angular
-// rows [spin roll1 roll2] about n, t1, t2. Many contacts are made side by side: Jacobians first, into
-// memory of each contact's own, then all blocks at once.
+// rows [spin roll1 roll2] about n, t1, t2. Many contacts are made side by side: Jacobians first,
+// into memory of each contact's own, then all blocks at once.
 #include <string.h>
 
 #include "core/memory.h"
@@ -135,8 +135,9 @@ static void make_contacts(void* context, int32_t first, int32_t end) {
   const contact_call* call = context;
   const sap_assembly* assembly = call->assembly;
   for (int32_t i = first; i < end; ++i) {
-    sap_contact_parts* parts = &assembly->made_parts[i];
-    parts->moves = make_contact(call, &call->list->contacts[i], parts, &assembly->made[i]);
+    sap_contact_parts* parts = &assembly->contact_parts[i];
+    parts->moves =
+        make_contact(call, &call->list->contacts[i], parts, &assembly->contact_blocks[i]);
   }
 }
 
@@ -158,20 +159,22 @@ static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) 
     values +=
         sap_assembly_contact_rows(&list->contacts[i]) * count_columns(model, &list->contacts[i]);
   }
-  if (SAP_RESERVE(&assembly->made_parts, &assembly->parts_capacity, count, NULL) != SAP_STATUS_OK ||
-      SAP_RESERVE(&assembly->made, &assembly->made_capacity, count, NULL) != SAP_STATUS_OK ||
-      SAP_RESERVE(&assembly->made_values, &assembly->values_capacity, values, NULL) !=
+  if (SAP_RESERVE(&assembly->contact_parts, &assembly->part_capacity, count, NULL) !=
+          SAP_STATUS_OK ||
+      SAP_RESERVE(&assembly->contact_blocks, &assembly->block_capacity, count, NULL) !=
+          SAP_STATUS_OK ||
+      SAP_RESERVE(&assembly->contact_values, &assembly->value_capacity, values, NULL) !=
           SAP_STATUS_OK) {
     return false;
   }
-  double* next = assembly->made_values;
+  double* next = assembly->contact_values;
   for (int32_t i = 0; i < count; ++i) {
     const sap_contact* contact = &list->contacts[i];
     const int32_t turns = sap_assembly_contact_rows(contact) - 3;
     const int32_t tree_A = model->bodies[contact->body_A].tree;
     const int64_t columns = count_columns(model, contact);
     const int64_t first = tree_A >= 0 ? model->tree_sizes[tree_A] : columns;
-    sap_contact_parts* parts = &assembly->made_parts[i];
+    sap_contact_parts* parts = &assembly->contact_parts[i];
     parts->jacobians[0] = next;
     parts->jacobians[1] = next + 3 * first;
     parts->angular[0] = next + 3 * columns;
@@ -185,9 +188,9 @@ static bool assign_memory(sap_assembly* assembly, const sap_contact_list* list) 
 static int32_t drop_blocks(sap_assembly* assembly, int32_t count) {
   int32_t kept = 0;
   for (int32_t i = 0; i < count; ++i) {
-    if (assembly->made_parts[i].moves) {
+    if (assembly->contact_parts[i].moves) {
       if (kept < i) {
-        assembly->made[kept] = assembly->made[i];
+        assembly->contact_blocks[kept] = assembly->contact_blocks[i];
       }
       ++kept;
     }
@@ -198,7 +201,7 @@ static int32_t drop_blocks(sap_assembly* assembly, int32_t count) {
 static void drop_contacts(const sap_assembly* assembly, sap_contact_list* list) {
   int32_t kept = 0;
   for (int32_t i = 0; i < list->count; ++i) {
-    if (assembly->made_parts[i].moves) {
+    if (assembly->contact_parts[i].moves) {
       if (kept < i) {
         list->contacts[kept] = list->contacts[i];
       }
@@ -221,8 +224,8 @@ static bool add_in_threads(sap_assembly* assembly, const contact_call* call,
   sap_threads_run_parts(p->threads, list->count, work, make_contacts, (void*)call);
   const int32_t kept = drop_blocks(assembly, list->count);
   const sap_block_place end = sap_problem_end(p);
-  if (sap_problem_add_contacts(p, assembly->made, kept, call->start->regularization, NULL) !=
-      SAP_STATUS_OK) {
+  if (sap_problem_add_contacts(p, assembly->contact_blocks, kept, call->start->regularization,
+                               NULL) != SAP_STATUS_OK) {
     sap_problem_set_end(p, &end);
     return false;
   }

@@ -72,10 +72,10 @@ struct sap_assembly {
   bool* on[SAP_ASSEMBLY_SWITCHES];  // by kind and id
   sap_servo_law* bound_servos;      // sums over the servos of a bound (joints + tendons)
   // Contacts made side by side in threads.
-  sap_contact_parts* made_parts;
-  sap_contact_block* made;
-  double* made_values;
-  int32_t parts_capacity, made_capacity, values_capacity;
+  sap_contact_parts* contact_parts;
+  sap_contact_block* contact_blocks;
+  double* contact_values;
+  int32_t part_capacity, block_capacity, value_capacity;
 };
 
 // Arguments shared by all blocks of one call.

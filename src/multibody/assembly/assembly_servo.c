@@ -5,17 +5,18 @@
 //   R     = 1/(dt (dt kp + kd))
 //   v_hat = (offset - kp l0)/(dt kp + kd)
 //   bounds  dt lower, dt upper
-// At the theta point of a step that resolves it (contact/contact_law.c), with length and speed there:
+// At the theta point of a step that resolves it (contact/contact_law.c), with length and speed
+// there:
 //   c     = dt theta theta_vq kp + theta kd
 //   R     = 1/(dt c)
 //   v_hat = (offset - kp (l0 + dt theta (1 - theta_vq) dl0/dt) - kd (1 - theta) dl0/dt)/c
-// Gains beyond the near-rigid limit R >= beta^2/(4 pi^2) w are scaled down together with the offset:
-// v_hat, and with it the rest position of the servo, and the bounds stay the same. The servos of a
-// joint or tendon with an effort range act as one, whose bounds are the sums of theirs, clamped to
-// the part of the range that its motors leave.
+// Gains beyond the near-rigid limit R >= beta^2/(4 pi^2) w are scaled down together with the
+// offset: v_hat, and with it the rest position of the servo, and the bounds stay the same. The
+// servos of a joint or tendon with an effort range act as one, whose bounds are the sums of theirs,
+// clamped to the part of the range that its motors leave.
 //
-// Adhesion: a force f pulls a body and the bodies it touches together, shared evenly by the contacts
-// of the body along their normals, independent of the contacts' own forces:
+// Adhesion: a force f pulls a body and the bodies it touches together, shared evenly by the
+// contacts of the body along their normals, independent of the contacts' own forces:
 //   J v = mean of the normal velocities,  gamma = -dt f
 // is a box block of one impulse, which R and v_hat do not change.
 #include <math.h>

@@ -29,8 +29,8 @@ typedef struct sap_dynamics_state {
   const double* input;        // see multibody/dynamics/actuators.h (nu); NULL: zero
 } sap_dynamics_state;
 
-// Writes the nonzeros of M, armature included, by the composite-rigid-body algorithm: lower triangles
-// per tree, ld n_t. All other entries must be zero already.
+// Writes the nonzeros of M, armature included, by the composite-rigid-body algorithm: lower
+// triangles per tree, ld n_t. All other entries must be zero already.
 void sap_dynamics_mass_matrix(sap_dynamics* dynamics, const sap_kinematics* kin,
                               double* const* diagonal);
 // J (6 x nv, column-major, ld 6): J v = [omega; velocity of the point p_BP] of a body in the world.

@@ -93,6 +93,17 @@ struct sap_dynamics {
   double* force;           // generalized forces                                        (nv)
 };
 
+// Sets V[l] = V_parent + S v about O, of a link that is not lone and whose parent is done.
+static inline void sap_dynamics_set_link_velocity(sap_dynamics* d, const sap_dynamics_state* at,
+                                                  int32_t l) {
+  const sap_link* link = &d->links[l];
+  for (int i = 0; i < 6; ++i) {
+    d->V[l][i] = link->parent >= 0 ? d->V[link->parent][i] : 0.0;
+  }
+  for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
+    sap_spatial_add_scaled(d->V[l], at->kin->S[i], at->v[i]);
+  }
+}
 // tau = S . F for the links of `trees` (NULL: all) except lone ones. Adds the forces F of children
 // to those of their parents first.
 void sap_dynamics_gather_forces(sap_dynamics* d, const sap_kinematics* kin,

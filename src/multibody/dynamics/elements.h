@@ -24,8 +24,8 @@ bool sap_dynamics_has_elements(const sap_dynamics* dynamics);
 // k += sign times the elements' forces.
 void sap_dynamics_add_elements(sap_dynamics* dynamics, const sap_dynamics_state* at, double sign,
                                double* k);
-// Adds K_scale K + D_scale D of the elements to A, K and D positive semidefinite: lower triangles of
-// the trees, and couplings in the order of sap_dynamics_couplings.
+// Adds K_scale K + D_scale D of the elements to A, K and D positive semidefinite: lower triangles
+// of the trees, and couplings in the order of sap_dynamics_couplings.
 void sap_dynamics_add_element_matrices(sap_dynamics* dynamics, const sap_dynamics_state* at,
                                        double K_scale, double D_scale, const sap_tree_matrix* A);
 double sap_dynamics_element_energy(sap_dynamics* dynamics, const sap_kinematics* kin);

@@ -30,7 +30,8 @@ sap_status sap_fluid_create(const sap_model* model, sap_pool* pool, sap_fluid* f
                             sap_error* error);
 
 // force = [moment; force] on a part with motion = [omega; velocity] relative to the medium, in F's
-// axes. D, unless NULL: the drag's part of -dforce/dmotion, symmetric positive semidefinite (6 x 6).
+// axes. D, unless NULL: the drag's part of -dforce/dmotion, symmetric positive semidefinite (6 x
+// 6).
 void sap_fluid_law(const sap_fluid_part* part, const double motion[6], double force[6],
                    double D[36]);
 

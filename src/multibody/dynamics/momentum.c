@@ -14,7 +14,6 @@
 #include "multibody/dynamics/momentum.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/elements.h"
@@ -128,25 +127,17 @@ void sap_dynamics_momentum_balance(sap_dynamics* d, const sap_dynamics_state* at
 static void find_link_state(sap_dynamics* d, const sap_dynamics_state* at, int32_t l,
                             sap_inertia* inertia) {
   const sap_kinematics* kin = at->kin;
-  const double* v = at->v;
   const sap_link* link = &d->links[l];
-  double* V = d->V[l];
   if (link->lone) {
     const double zero[3] = {0.0, 0.0, 0.0};
     const double* R = kin->R_WB + 9 * link->body;
-    sap_m3_mul_v3(V, R, v + link->first_dof + 3);
-    sap_v3_copy(V + 3, v + link->first_dof);
+    sap_m3_mul_v3(d->V[l], R, at->v + link->first_dof + 3);
+    sap_v3_copy(d->V[l] + 3, at->v + link->first_dof);
     sap_inertia_move(inertia, &link->body_inertia, R, zero);
     return;
   }
   *inertia = kin->inertia[l];
-  memset(V, 0, 6 * sizeof *V);
-  if (link->parent >= 0) {
-    memcpy(V, d->V[link->parent], 6 * sizeof *V);
-  }
-  for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-    sap_spatial_add_scaled(V, kin->S[i], v[i]);
-  }
+  sap_dynamics_set_link_velocity(d, at, l);
 }
 
 static void add_link(const sap_dynamics* d, const sap_kinematics* kin, int32_t l,

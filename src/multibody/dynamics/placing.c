@@ -58,9 +58,9 @@ static int32_t group_size(const body_entry* entries, int32_t at, int32_t count) 
   return n;
 }
 
-// Sorts the bodies unit by unit; returns the number of units. A unit ends where no tree and no group
-// extends further. reach: scratch, last position of the tree or group of a position (count); unit_of:
-// output (bodies).
+// Sorts the bodies unit by unit; returns the number of units. A unit ends where no tree and no
+// group extends further. reach: scratch, last position of the tree or group of a position (count);
+// unit_of: output (bodies).
 static int32_t sort_bodies(const sap_model* model, body_entry* entries, int32_t count,
                            int32_t* reach, int32_t* unit_of) {
   int32_t units = 0, end = -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Order in which bodies are placed: level by level from the roots. Bodies of one level with the same
-// number of hinges and no other joints are placed four at a time, as are the inertias of all links.
-// Trees that share a group of four make one unit. Units follow one another in the order of links,
-// are independent, and can be placed side by side.
+// Order in which bodies are placed: level by level from the roots. Bodies of one level with the
+// same number of hinges and no other joints are placed four at a time, as are the inertias of all
+// links. Trees that share a group of four make one unit. Units follow one another in the order of
+// links, are independent, and can be placed side by side.
 #ifndef SAP_MULTIBODY_DYNAMICS_PLACING_H
 #define SAP_MULTIBODY_DYNAMICS_PLACING_H
 

@@ -215,38 +215,34 @@ sap_status sap_multibody_lock(sap_multibody* multibody, int32_t joint, bool lock
 }
 
 // Returns the switches of a kind and their number; NULL for an unknown kind.
-static bool* find_switches(sap_multibody* multibody, sap_switch kind, int32_t* count) {
+static bool* find_switches(const sap_multibody* multibody, sap_switch kind, int32_t* count) {
   const sap_model_sizes* sizes = &multibody->model->sizes;
-  switch (kind) {
-    case SAP_SWITCH_EQUALITY:
-      *count = sizes->equalities;
-      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_EQUALITY);
-    case SAP_SWITCH_SPRING:
-      *count = sizes->springs;
-      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_SPRING);
-    case SAP_SWITCH_BUSHING:
-      *count = sizes->bushings;
-      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_BUSHING);
-    case SAP_SWITCH_ACTUATOR:
-      *count = sizes->actuators;
-      return sap_dynamics_element_switches(multibody->dynamics, SAP_FORCE_ACTUATOR);
-    case SAP_SWITCH_JOINT_LIMIT:
-      *count = sizes->joints;
-      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_JOINT_LIMIT);
-    case SAP_SWITCH_JOINT_FRICTION:
-      *count = sizes->joints;
-      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_JOINT_FRICTION);
-    case SAP_SWITCH_TENDON_LIMIT:
-      *count = sizes->tendons;
-      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_TENDON_LIMIT);
-    case SAP_SWITCH_TENDON_FRICTION:
-      *count = sizes->tendons;
-      return sap_assembly_switches(multibody->assembly, SAP_ASSEMBLY_TENDON_FRICTION);
-    case SAP_SWITCH_SHAPE:
-      *count = sizes->shapes;
-      return multibody->shape_on;
+  sap_assembly* a = multibody->assembly;
+  sap_dynamics* d = multibody->dynamics;
+  const struct {
+    bool* on;
+    int32_t count;
+  } table[] = {
+      [SAP_SWITCH_EQUALITY] = {sap_assembly_switches(a, SAP_ASSEMBLY_EQUALITY), sizes->equalities},
+      [SAP_SWITCH_SPRING] = {sap_dynamics_element_switches(d, SAP_FORCE_SPRING), sizes->springs},
+      [SAP_SWITCH_BUSHING] = {sap_dynamics_element_switches(d, SAP_FORCE_BUSHING), sizes->bushings},
+      [SAP_SWITCH_ACTUATOR] = {sap_dynamics_element_switches(d, SAP_FORCE_ACTUATOR),
+                               sizes->actuators},
+      [SAP_SWITCH_JOINT_LIMIT] = {sap_assembly_switches(a, SAP_ASSEMBLY_JOINT_LIMIT),
+                                  sizes->joints},
+      [SAP_SWITCH_JOINT_FRICTION] = {sap_assembly_switches(a, SAP_ASSEMBLY_JOINT_FRICTION),
+                                     sizes->joints},
+      [SAP_SWITCH_TENDON_LIMIT] = {sap_assembly_switches(a, SAP_ASSEMBLY_TENDON_LIMIT),
+                                   sizes->tendons},
+      [SAP_SWITCH_TENDON_FRICTION] = {sap_assembly_switches(a, SAP_ASSEMBLY_TENDON_FRICTION),
+                                      sizes->tendons},
+      [SAP_SWITCH_SHAPE] = {multibody->shape_on, sizes->shapes},
+  };
+  if ((int)kind < 0 || (size_t)kind >= sizeof table / sizeof *table) {
+    return NULL;
   }
-  return NULL;
+  *count = table[kind].count;
+  return table[kind].on;
 }
 
 sap_status sap_multibody_enable(sap_multibody* multibody, sap_switch kind, int32_t id, bool enabled,

@@ -51,8 +51,8 @@ static bool is_before(const sap_contact* a, const sap_contact* b) {
                                     : a->feature < b->feature;
 }
 
-// Fills `change` and contact->phi. change[0 .. 2] comes in as the velocity of the contact at q0, world
-// frame; `contact` is the one at q^theta and `start` the same contact at q0.
+// Fills `change` and contact->phi. `contact` is the one at q^theta and `start` the same contact at
+// q0. change[0 .. 2]: velocity of the contact at q0 in the world frame on input.
 static sap_status find_change(const sap_evaluation_point* point, const sap_assembly* assembly,
                               const sap_kinematics* kin, const sap_step_context* step,
                               const sap_contact* start, sap_contact* contact, double change[4],
@@ -125,8 +125,8 @@ static void look_ahead(sap_multibody* multibody, const sap_step_context* step,
   memcpy(multibody->poses + 3 * bodies, kin->R_WB, 9 * bodies * sizeof(double));
 }
 
-// Moves the point of evaluation to the expected q^theta: sets start->kin and start->moved, and takes
-// the contacts that stay closed from there.
+// Moves the point of evaluation to the expected q^theta: sets start->kin and start->moved, and
+// replaces the contacts that stay closed by those at q^theta.
 static sap_status move_to_point(sap_multibody* multibody, const sap_step_context* step,
                                 sap_assembly_start* start, sap_error* error) {
   sap_evaluation_point* point = &multibody->point;

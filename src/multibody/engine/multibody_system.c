@@ -13,7 +13,7 @@
 static int mass_matrix(void* context, const double* q, const sap_tree_matrix* M) {
   sap_multibody* multibody = context;
   sap_dynamics_mass_matrix(multibody->dynamics, sap_multibody_kinematics(multibody, q),
-                                M->diagonal);
+                           M->diagonal);
   return 0;
 }
 
