@@ -85,23 +85,15 @@ sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double*
                                   "'%.*s' %s", word.length < 40 ? word.length : 40, word.text, why);
 }
 
-sap_status sap_mesh_fail_line(const sap_mesh_source* s, sap_status status, const char* format,
-                              ...) {
+sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status status,
+                            const char* format, ...) {
   char text[SAP_ERROR_MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);
   (void)vsnprintf(text, sizeof text, format, arguments);
   va_end(arguments);
-  return sap_fail(s->error, status, "%.300s:%lld: %s", s->path, (long long)s->line, text);
-}
-
-sap_status sap_mesh_fail(const sap_mesh_source* s, sap_status status, const char* format, ...) {
-  char text[SAP_ERROR_MESSAGE_SIZE];
-  va_list arguments;
-  va_start(arguments, format);
-  (void)vsnprintf(text, sizeof text, format, arguments);
-  va_end(arguments);
-  return sap_fail(s->error, status, "%.300s: %s", s->path, text);
+  return line ? sap_fail(s->error, status, "%.300s:%lld: %s", s->path, (long long)s->line, text)
+              : sap_fail(s->error, status, "%.300s: %s", s->path, text);
 }
 
 uint32_t sap_mesh_decode_bits(const char* bytes) {

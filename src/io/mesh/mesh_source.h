@@ -30,12 +30,11 @@ void sap_mesh_skip_line(sap_mesh_source* s);
 bool sap_mesh_word_is(sap_mesh_word word, const char* text);
 // SYNTAX: not a decimal number; NOT_FINITE.
 sap_status sap_mesh_number(const sap_mesh_source* s, sap_mesh_word word, double* value);
-// Fails with "path:line: ".
-sap_status sap_mesh_fail_line(const sap_mesh_source* s, sap_status status, const char* format, ...)
-    SAP_PRINTF(3, 4);
-// Fails with "path: ".
-sap_status sap_mesh_fail(const sap_mesh_source* s, sap_status status, const char* format, ...)
-    SAP_PRINTF(3, 4);
+// Fails with "path:line: " or "path: ".
+sap_status sap_mesh_fail_at(const sap_mesh_source* s, bool line, sap_status status,
+                            const char* format, ...) SAP_PRINTF(4, 5);
+#define sap_mesh_fail_line(s, status, ...) sap_mesh_fail_at(s, true, status, __VA_ARGS__)
+#define sap_mesh_fail(s, status, ...) sap_mesh_fail_at(s, false, status, __VA_ARGS__)
 
 // Little-endian numbers of 4 bytes.
 uint32_t sap_mesh_decode_bits(const char* bytes);

@@ -141,7 +141,7 @@ static sap_status add_key(sap_mjcf_reader* r, const sap_xml_node* node, int32_t 
   mend_quaternions(r, a->q);
   SAP_TRY(read_controls(r, node, space, false, a->control));
   SAP_TRY(read_controls(r, node, space, true, a->act));
-  return sap_xml_locate(node, sap_builder_add_keyframe(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_keyframe, &def, NULL);
 }
 
 static sap_status add_keys(sap_mjcf_reader* r, key_arrays* arrays) {

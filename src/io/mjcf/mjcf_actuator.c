@@ -11,17 +11,26 @@
 
 // --- target -------------------------------------------------------------------------------------
 
+static const struct target_kind {
+  const char* attribute;
+  sap_transmission transmission;
+} targets[] = {{"joint", SAP_TRANSMISSION_JOINT},
+               {"jointinparent", SAP_TRANSMISSION_JOINT},
+               {"tendon", SAP_TRANSMISSION_TENDON},
+               {"site", SAP_TRANSMISSION_SITE},
+               {"cranksite", SAP_TRANSMISSION_SLIDER_CRANK},
+               {"body", SAP_TRANSMISSION_ADHESION}};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
 static bool is_rotation(const sap_mjcf_joint* joint) {
   return joint->type == SAP_JOINT_BALL || joint->type == SAP_JOINT_FREE;
 }
 
 // Checks that the element names at most one target.
 static sap_status check_target(sap_mjcf_reader* r, const sap_xml_node* node) {
-  static const char* const targets[] = {"joint", "jointinparent", "tendon",
-                                        "site",  "cranksite",     "body"};
   int32_t count = 0;
-  for (size_t k = 0; k < sizeof targets / sizeof *targets; ++k) {
-    count += sap_xml_get(node, targets[k]) != NULL ? 1 : 0;
+  for (int k = 0; k < TARGETS; ++k) {
+    count += sap_xml_get(node, targets[k].attribute) != NULL ? 1 : 0;
   }
   if (count > 1) {
     return sap_xml_syntax(
@@ -42,19 +51,10 @@ static sap_status check_target(sap_mjcf_reader* r, const sap_xml_node* node) {
 // Sets transmission and target; returns NULL, or why the actuator is not supported.
 static const char* find_target(const sap_mjcf_reader* r, const sap_mjcf_instance* i,
                                sap_actuator_def* def) {
-  static const struct {
-    const char* attribute;
-    sap_transmission transmission;
-  } targets[] = {{"joint", SAP_TRANSMISSION_JOINT},
-                 {"jointinparent", SAP_TRANSMISSION_JOINT},
-                 {"tendon", SAP_TRANSMISSION_TENDON},
-                 {"site", SAP_TRANSMISSION_SITE},
-                 {"cranksite", SAP_TRANSMISSION_SLIDER_CRANK},
-                 {"body", SAP_TRANSMISSION_ADHESION}};
   if (sap_word_index("orientation pid plugin", i->node->name) >= 0) {
     return "this kind of actuator is not supported";
   }
-  for (size_t k = 0; k < sizeof targets / sizeof *targets; ++k) {
+  for (int k = 0; k < TARGETS; ++k) {
     if (sap_xml_get(i->node, targets[k].attribute) == NULL) {
       continue;
     }
@@ -232,8 +232,7 @@ static sap_status add_to_builder(const sap_mjcf_sources* s, const sap_mjcf_insta
     return sap_scene_unsupported(r->options, i->node, NULL, why, r->error);
   }
   apply_flags(r, &def);
-  return sap_xml_locate(i->node, sap_builder_add_actuator(r->builder, &def, id, r->error),
-                        r->error);
+  return SAP_XML_ADD(r, i->node, sap_builder_add_actuator, &def, id);
 }
 
 sap_status sap_mjcf_add_actuator(sap_mjcf_reader* r, const sap_mjcf_instance* i) {

@@ -277,8 +277,7 @@ static sap_status add_geom(sap_mjcf_reader* r, sap_mjcf_geom* geom, const place*
     return leave_out(r, geom, "a plane on a moving body is not supported");
   }
   int32_t id = -1;
-  SAP_TRY(
-      sap_xml_locate(geom->node, sap_builder_add_shape(r->builder, def, &id, r->error), r->error));
+  SAP_TRY(SAP_XML_ADD(r, geom->node, sap_builder_add_shape, def, &id));
   return remember_geom(r, geom, id);
 }
 
@@ -374,8 +373,7 @@ static sap_status add_body(sap_mjcf_reader* r, const sap_mjcf_item* item, const 
   if (!(at->is_static && needs_mesh(c))) {
     SAP_TRY(read_mass(r, item, c, def));
   }
-  SAP_TRY(sap_xml_locate(item->node, sap_builder_add_body(r->builder, def, &at->id, r->error),
-                         r->error));
+  SAP_TRY(SAP_XML_ADD(r, item->node, sap_builder_add_body, def, &at->id));
   return remember_body(r, item, def, at->id);
 }
 

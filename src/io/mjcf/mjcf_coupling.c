@@ -55,8 +55,7 @@ static sap_status add_tendon(sap_mjcf_reader* r, const sap_mjcf_instance* i, sap
   def->friction_loss = r->disabled.frictionloss ? 0.0 : def->friction_loss;
   def->stiffness = r->disabled.spring ? 0.0 : def->stiffness;
   def->damping = r->disabled.damper ? 0.0 : def->damping;
-  SAP_TRY(
-      sap_xml_locate(i->node, sap_builder_add_tendon(r->builder, def, &id, r->error), r->error));
+  SAP_TRY(SAP_XML_ADD(r, i->node, sap_builder_add_tendon, def, &id));
   SAP_TRY(SAP_GROW(&r->tendons, &r->tendon_capacity, id + 1, r->error));
   r->tendons[id] = (sap_mjcf_tendon){.space = i->space, .range = {range[0], range[1]}};
   return def->name != NULL ? sap_name_map_add(&r->tendon_names, def->name, id, NULL, r->error)
@@ -262,22 +261,15 @@ sap_status sap_mjcf_add_equality(sap_mjcf_reader* r, const sap_mjcf_instance* i)
   SAP_TRY(sap_mjcf_read_fields(&s, fields, &def));
   SAP_TRY(sap_mjcf_read_solref(&s, "solref", &def.stiffness, &def.relaxation_time));
   def.active = def.active && !r->disabled.equality;
-  switch (sap_word_index("connect weld joint tendon", i->node->name)) {
-    case 0:
-      SAP_TRY(read_connect(r, i, &def));
-      break;
-    case 1:
-      SAP_TRY(read_weld(r, i, &def));
-      break;
-    case -1:
-      return def.active ? sap_scene_unsupported(r->options, i->node, NULL,
-                                                "this equality is not supported", r->error)
-                        : SAP_STATUS_OK;
-    default:
-      SAP_TRY(read_coupler(r, i, &def));
-      break;
+  const int32_t kind = sap_word_index("connect weld joint tendon", i->node->name);
+  if (kind < 0) {
+    return def.active ? sap_scene_unsupported(r->options, i->node, NULL,
+                                              "this equality is not supported", r->error)
+                      : SAP_STATUS_OK;
   }
+  SAP_TRY(kind == 0   ? read_connect(r, i, &def)
+          : kind == 1 ? read_weld(r, i, &def)
+                      : read_coupler(r, i, &def));
   SAP_TRY(sap_mjcf_full_name(r, i->space, sap_xml_get(i->node, "name"), &def.name));
-  return sap_xml_locate(i->node, sap_builder_add_equality(r->builder, &def, NULL, r->error),
-                        r->error);
+  return SAP_XML_ADD(r, i->node, sap_builder_add_equality, &def, NULL);
 }

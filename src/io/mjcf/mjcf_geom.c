@@ -277,8 +277,7 @@ static sap_status add_exclude(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   if (sap_xml_get(i->node, "body1") == NULL || sap_xml_get(i->node, "body2") == NULL) {
     return sap_xml_syntax(i->node, NULL, r->error, "must name body1 and body2");
   }
-  return sap_xml_locate(i->node, sap_builder_exclude(r->builder, i->ids[0], i->ids[1], r->error),
-                        r->error);
+  return SAP_XML_ADD(r, i->node, sap_builder_exclude, i->ids[0], i->ids[1]);
 }
 
 // mu: along t1 and t2, torsional, rolling about t1 and t2.
@@ -343,7 +342,7 @@ static sap_status add_pair(sap_mjcf_reader* r, const sap_mjcf_instance* i) {
   }
   def.material.stiffness = 0.0;  // of the two shapes, once their stiffness is chosen
   SAP_TRY(read_pair(r, i, &def));
-  return sap_xml_locate(i->node, sap_builder_add_pair(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, i->node, sap_builder_add_pair, &def, NULL);
 }
 
 sap_status sap_mjcf_read_contacts(sap_mjcf_reader* r) {

@@ -202,7 +202,6 @@ sap_status sap_mjcf_add_joint(sap_mjcf_reader* r, const sap_mjcf_item* item, int
   joint.type = def.type;
   int32_t id = -1;
   SAP_TRY(apply_flags(r, item->node, &def));
-  SAP_TRY(
-      sap_xml_locate(item->node, sap_builder_add_joint(r->builder, &def, &id, r->error), r->error));
+  SAP_TRY(SAP_XML_ADD(r, item->node, sap_builder_add_joint, &def, &id));
   return remember_joint(r, id, &def, &joint, body_def);
 }

@@ -6,15 +6,12 @@
 // principal axes, the largest moment about x, at its centre of mass. b are the half sides of the
 // box that has the mesh's mass and moments:
 //   b_x^2 = 3/2 (I_y + I_z - I_x)/m
-//   box, ellipsoid   b
-//   sphere           mean of b
-//   cylinder         (b_x + b_y)/2, b_z
-//   capsule          (b_x + b_y)/2, b_z less half the radius
-// With fitaabb, b is half of the mesh's extent along these axes, and the centre is its middle:
-//   box, ellipsoid   b
-//   sphere           max b
-//   cylinder         max(b_x, b_y), b_z
-//   capsule          max(b_x, b_y), b_z less the radius
+// With fitaabb, b is half of the mesh's extent along these axes, and the centre is its middle.
+//                                                    with fitaabb
+//   box, ellipsoid   b                               b
+//   sphere           mean of b                       max b
+//   cylinder         r = (b_x + b_y)/2, h = b_z      r = max(b_x, b_y), h = b_z
+//   capsule          the same r,  h = b_z - r/2      the same r,  h = b_z - r
 #include <math.h>
 #include <string.h>
 
@@ -271,8 +268,7 @@ sap_status sap_mjcf_mesh_id(sap_mjcf_reader* r, int32_t index, int32_t* id) {
   sap_mjcf_mesh* mesh = &r->meshes[index];
   SAP_TRY(read_mesh(r, mesh));
   if (mesh->id < 0) {
-    SAP_TRY(sap_xml_locate(
-        mesh->asset, sap_builder_add_mesh(r->builder, &mesh->def, &mesh->id, r->error), r->error));
+    SAP_TRY(SAP_XML_ADD(r, mesh->asset, sap_builder_add_mesh, &mesh->def, &mesh->id));
   }
   *id = mesh->id;
   return SAP_STATUS_OK;

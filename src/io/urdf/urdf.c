@@ -199,8 +199,7 @@ static sap_status read_tree(sap_urdf_reader* r, const sap_xml_node* robot, int32
 static sap_status add_body(sap_urdf_reader* r, sap_urdf_link* link, sap_body_def* def) {
   def->name = link->name;
   SAP_TRY(sap_urdf_inertial(r, link, def));
-  return sap_xml_locate(link->node, sap_builder_add_body(r->builder, def, &link->body, r->error),
-                        r->error);
+  return SAP_XML_ADD(r, link->node, sap_builder_add_body, def, &link->body);
 }
 
 static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
@@ -217,8 +216,7 @@ static sap_status add_root(sap_urdf_reader* r, sap_urdf_link* link) {
     joint.body = link->body;
     link->is_static = false;
     r->root = link->node;
-    SAP_TRY(sap_xml_locate(
-        link->node, sap_builder_add_joint(r->builder, &joint, &r->root_joint, r->error), r->error));
+    SAP_TRY(SAP_XML_ADD(r, link->node, sap_builder_add_joint, &joint, &r->root_joint));
   }
   return sap_urdf_shapes(r, link);
 }

@@ -84,7 +84,7 @@ static sap_status child_frame(sap_urdf_reader* r, const sap_xml_node* node, cons
 
 static sap_status add_equality(sap_urdf_reader* r, const sap_xml_node* node,
                                const sap_equality_def* def) {
-  return sap_xml_locate(node, sap_builder_add_equality(r->builder, def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_equality, def, NULL);
 }
 
 static sap_status add_ball(sap_urdf_reader* r, const sap_xml_node* node) {
@@ -182,7 +182,7 @@ static sap_status add_bushing(sap_urdf_reader* r, const sap_xml_node* node) {
   def.body_b = c.body;
   sap_pose_get(&a.pose, def.p_AF, def.q_AF);
   sap_pose_get(&c.pose, def.p_BG, def.q_BG);
-  return sap_xml_locate(node, sap_builder_add_bushing(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_bushing, &def, NULL);
 }
 
 static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
@@ -204,7 +204,7 @@ static sap_status add_spring(sap_urdf_reader* r, const sap_xml_node* node) {
   SAP_TRY(sap_urdf_read_children(r, node, fields, true, &def));
   def.body_a = a.body;
   def.body_b = b.body;
-  return sap_xml_locate(node, sap_builder_add_spring(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_spring, &def, NULL);
 }
 
 // Reads <drake:tendon_constraint>:
@@ -255,7 +255,7 @@ static sap_status add_tendon(sap_urdf_reader* r, const sap_xml_node* node) {
   if (!isnan(t.damping) && isfinite(t.stiffness)) {
     def.limit_relaxation_time = t.damping / t.stiffness;
   }
-  return sap_xml_locate(node, sap_builder_add_tendon(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_tendon, &def, NULL);
 }
 
 // --- collision filters --------------------------------------------------------------------------

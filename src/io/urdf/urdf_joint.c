@@ -115,8 +115,7 @@ static sap_status read_rotor(sap_urdf_reader* r, const sap_urdf_joint* joint, sa
 
 static sap_status add_main(sap_urdf_reader* r, const sap_urdf_joint* joint,
                            const sap_joint_def* def, int32_t* id) {
-  return sap_xml_locate(joint->node, sap_builder_add_joint(r->builder, def, id, r->error),
-                        r->error);
+  return SAP_XML_ADD(r, joint->node, sap_builder_add_joint, def, id);
 }
 
 // Adds a further joint NAME/suffix of the same body, before the main one.
@@ -166,8 +165,7 @@ static sap_status add_screw(sap_urdf_reader* r, sap_urdf_joint* joint, const sap
   thread.type = SAP_EQUALITY_JOINT;
   thread.b = joint->id;
   thread.polynomial[1] = pitch / turn;
-  return sap_xml_locate(joint->node, sap_builder_add_equality(r->builder, &thread, NULL, r->error),
-                        r->error);
+  return SAP_XML_ADD(r, joint->node, sap_builder_add_equality, &thread, NULL);
 }
 
 static sap_status read_properties(sap_urdf_reader* r, const sap_urdf_joint* joint, int32_t type,
@@ -239,7 +237,7 @@ static sap_status add_mimic(sap_urdf_reader* r, const sap_urdf_joint* joint) {
   def.type = SAP_EQUALITY_JOINT;
   def.a = joint->id;
   def.b = r->joints[index].id;
-  return sap_xml_locate(node, sap_builder_add_equality(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_equality, &def, NULL);
 }
 
 sap_status sap_urdf_add_mimics(sap_urdf_reader* r) {
@@ -349,8 +347,7 @@ static sap_status add_named_actuators(sap_urdf_reader* r, sap_name_map* names) {
     def.target = joint->id;
     SAP_TRY(read_gains(r, joint->actuator, &def));
     SAP_TRY(choose_name(joint, names, count++, &def, r->error));
-    SAP_TRY(sap_xml_locate(joint->actuator,
-                           sap_builder_add_actuator(r->builder, &def, NULL, r->error), r->error));
+    SAP_TRY(SAP_XML_ADD(r, joint->actuator, sap_builder_add_actuator, &def, NULL));
   }
   return SAP_STATUS_OK;
 }

@@ -303,7 +303,7 @@ static sap_status add_shape(sap_urdf_reader* r, const sap_urdf_link* link,
   if (name != NULL && name[0] != '\0') {  // unique in its link only
     SAP_TRY(sap_xml_join(r->store, link->name, "/", name, &def.name, r->error));
   }
-  return sap_xml_locate(node, sap_builder_add_shape(r->builder, &def, NULL, r->error), r->error);
+  return SAP_XML_ADD(r, node, sap_builder_add_shape, &def, NULL);
 }
 
 sap_status sap_urdf_shapes(sap_urdf_reader* r, const sap_urdf_link* link) {

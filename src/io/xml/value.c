@@ -98,13 +98,8 @@ sap_status sap_xml_optional(const sap_xml_node* node, const char* attribute, int
 
 sap_status sap_xml_nonnegative(const sap_xml_node* node, const char* attribute, double* value,
                                sap_error* error) {
-  double given = *value;
-  SAP_TRY(sap_xml_optional(node, attribute, 1, 1, &given, error));
-  if (sap_xml_get(node, attribute) != NULL && !(given >= 0.0)) {
-    return sap_xml_syntax(node, attribute, error, "must be >= 0");
-  }
-  *value = given;
-  return SAP_STATUS_OK;
+  const sap_xml_field field[2] = {{attribute, SAP_XML_NONNEGATIVE, 1, 1, 0}, {0}};
+  return sap_xml_read_fields(node, field, value, error);
 }
 
 sap_status sap_xml_integer(const sap_xml_node* node, const char* attribute, int32_t* value,

@@ -129,7 +129,8 @@ void sap_scene_report_file(const sap_scene_options* options, const char* path, c
 
 typedef struct parse_state {
   const char* path;
-  bool failed;  // `error` is filled
+  bool failed;    // `error` is filled
+  bool too_deep;  // elements are nested more than MAX_DEPTH deep
   sap_error error;
 } parse_state;
 
@@ -196,10 +197,12 @@ static bool copy_attributes(sap_xml_store* store, const xmlNode* from, sap_xml_n
   return true;
 }
 
-// Returns NULL for lack of memory.
-static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xmlNode* from) {
+// Returns NULL for lack of memory, or if elements are nested too deep.
+static sap_xml_node* copy_node(sap_xml_store* store, parse_state* state, const char* file,
+                               const xmlNode* from, int depth) {
   sap_xml_node* node = sap_xml_allocate(store, sizeof *node);
-  if (node == NULL) {
+  state->too_deep = depth > MAX_DEPTH;
+  if (node == NULL || state->too_deep) {
     return NULL;
   }
   node->file = file;
@@ -212,7 +215,7 @@ static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xml
     if (child->type != XML_ELEMENT_NODE) {
       continue;
     }
-    sap_xml_node* copy = copy_node(store, file, child);
+    sap_xml_node* copy = copy_node(store, state, file, child, depth + 1);
     if (copy == NULL) {
       return NULL;
     }
@@ -225,24 +228,6 @@ static sap_xml_node* copy_node(sap_xml_store* store, const char* file, const xml
     node->last_child = copy;
   }
   return node;
-}
-
-static int max_depth(const xmlNode* root) {
-  int depth = 1, deepest = 1;
-  for (const xmlNode* node = root; node != NULL;) {
-    if (node->type == XML_ELEMENT_NODE && node->children != NULL) {
-      node = node->children;
-      ++depth;
-      deepest = depth > deepest ? depth : deepest;
-      continue;
-    }
-    while (node != root && node->next == NULL) {
-      node = node->parent;
-      --depth;
-    }
-    node = node == root ? NULL : node->next;
-  }
-  return deepest;
 }
 
 // Reads in pieces, because the file may be a pipe. *bytes belongs to the caller, also on failure.
@@ -282,13 +267,13 @@ static sap_status copy_document(sap_xml_store* store, parse_state* state, const 
     return sap_fail(&state->error, SAP_STATUS_SYNTAX, "%.200s:1: XML: no root element",
                     state->path);
   }
-  if (max_depth(top) > MAX_DEPTH) {
+  const char* file = join_texts(store, state->path, NULL, NULL);
+  *root = file != NULL ? copy_node(store, state, file, top, 1) : NULL;
+  if (state->too_deep) {
     return sap_fail(&state->error, SAP_STATUS_SYNTAX,
                     "%.200s:1: XML: elements are nested more than %d deep", state->path,
                     (int)MAX_DEPTH);
   }
-  const char* file = join_texts(store, state->path, NULL, NULL);
-  *root = file != NULL ? copy_node(store, file, top) : NULL;
   return *root != NULL
              ? SAP_STATUS_OK
              : sap_fail(&state->error, SAP_STATUS_MEMORY, "%.200s: out of memory", state->path);

@@ -69,5 +69,8 @@ sap_status sap_xml_fail(const sap_xml_node* node, const char* attribute, sap_sta
   sap_xml_fail(node, attribute, SAP_STATUS_SYNTAX, error, __VA_ARGS__)
 // Puts "file:line: <element>" before the message of a failed call; returns `status`.
 sap_status sap_xml_locate(const sap_xml_node* node, sap_status status, sap_error* error);
+// Calls a builder's function that adds an element, with the builder and error of the reader r.
+#define SAP_XML_ADD(r, node, function, definition, id) \
+  sap_xml_locate((node), function((r)->builder, (definition), (id), (r)->error), (r)->error)
 
 #endif
