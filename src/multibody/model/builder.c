@@ -231,8 +231,9 @@ void sap_builder_counts(const sap_builder* builder, int32_t* nq, int32_t* nv, in
 static const sap_field body_fields[] = {SAP_BODY_FIELDS(SAP_FIELD_ROW, SAP_FIELD_ARRAY_ROW)};
 #undef SAP_ROW_OWNER
 
-static void copy_body(const sap_body_def* from,
-                      sap_model_body* to){SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+static void copy_body(const sap_body_def* from, sap_model_body* to) {
+  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
+}
 
 sap_status sap_builder_add_body(sap_builder* builder, const sap_body_def* def, int32_t* id,
                                 sap_error* error) {
@@ -298,7 +299,7 @@ static const sap_field joint_fields[] = {SAP_JOINT_FIELDS(SAP_FIELD_ROW, SAP_FIE
 
 // Copies a definition; fields that the type does not use get their defaults.
 static void copy_joint(const sap_joint_def* from, sap_model_joint_data* to) {
-  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)
+  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
   to->nq = from->type == SAP_JOINT_FREE ? 7 : from->type == SAP_JOINT_BALL ? 4 : 1;
   to->nv = from->type == SAP_JOINT_FREE ? 6 : from->type == SAP_JOINT_BALL ? 3 : 1;
   if (from->type == SAP_JOINT_FREE) {

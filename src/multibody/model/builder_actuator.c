@@ -157,7 +157,7 @@ static sap_status reserve_tendon(sap_builder* builder, const sap_tendon_def* def
 }
 
 static void copy_tendon(const sap_tendon_def* from, sap_model_tendon* to) {
-  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)
+  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
 }
 
 static void copy_path(const sap_checker* checker, sap_builder* builder, const sap_tendon_def* def) {

@@ -166,11 +166,12 @@ sap_status sap_model_joint_address(const sap_model* model, int32_t joint, sap_jo
   return status;
 }
 
-static void copy_body(const sap_model_body* from,
-                      sap_body_def* to){SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+static void copy_body(const sap_model_body* from, sap_body_def* to) {
+  SAP_BODY_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
+}
 
-sap_status
-    sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out, sap_error* error) {
+sap_status sap_model_get_body(const sap_model* model, int32_t body, sap_body_def* out,
+                              sap_error* error) {
   const char* name = NULL;
   SAP_TRY(check_getter(model, SAP_ELEMENT_BODY, body, out, &name, error));
   *out = sap_body_def_default();
@@ -179,8 +180,9 @@ sap_status
   return SAP_STATUS_OK;
 }
 
-static void copy_joint(const sap_model_joint_data* from,
-                       sap_joint_def* to){SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+static void copy_joint(const sap_model_joint_data* from, sap_joint_def* to) {
+  SAP_JOINT_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
+}
 
 sap_status sap_model_get_joint(const sap_model* model, int32_t joint, sap_joint_def* out,
                                sap_error* error) {
@@ -201,8 +203,9 @@ sap_status sap_model_get_shape(const sap_model* model, int32_t shape, sap_shape_
   return SAP_STATUS_OK;
 }
 
-static void copy_tendon(const sap_model_tendon* from,
-                        sap_tendon_def* to){SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY)}
+static void copy_tendon(const sap_model_tendon* from, sap_tendon_def* to) {
+  SAP_TENDON_FIELDS(SAP_FIELD_COPY, SAP_FIELD_ARRAY_COPY);
+}
 
 sap_status sap_model_get_tendon(const sap_model* model, int32_t tendon, sap_tendon_def* out,
                                 sap_error* error) {
