@@ -54,7 +54,8 @@ static bool same_place(const char* a, const char* b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-bool cli_same_file(const char* a, const char* b) {
+// True if both names lead to one regular file, or are the same name of none.
+static bool cli_same_file(const char* a, const char* b) {
   struct stat first, second;
   const bool there = stat(a, &first) == 0, other_there = stat(b, &second) == 0;
   if (!there || !other_there) {

@@ -12,8 +12,6 @@ char* cli_sibling_path(const char* path, const char* extension);
 const char* cli_base_name(const char* path);
 // True if the name ends in .hdf5 or .h5.
 bool cli_is_hdf5(const char* path);
-// True if both names lead to one regular file, or are the same name of none.
-bool cli_same_file(const char* a, const char* b);
 
 // Fails with ARGUMENT if an output named after the input is the input itself.
 sap_status cli_check_sibling(const char* output, const char* input, sap_error* error);

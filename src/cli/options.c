@@ -374,8 +374,10 @@ static int refuse_option(const cli_parser* parser, const getopt_list* list, int 
   return cli_usage_error(command, "unknown option '--%s'", word);
 }
 
-int cli_refuse_value(const cli_command* command, const char* option, const char* value,
-                     const char* allowed) {
+// Prints "--option 'value' must be ALLOWED" with the closest solver name if it must be one, or
+// "--option 'value': reason" for ": reason"; returns CLI_USAGE.
+static int refuse_value(const cli_command* command, const char* option, const char* value,
+                        const char* allowed) {
   if (allowed[0] == ':') {
     return cli_usage_error(command, "--%s '%s'%s", option, value, allowed);
   }
@@ -448,8 +450,7 @@ static int take_value(cli_parser* parser, const getopt_list* list, int value, in
                                  options + command->table_offset, optarg)
                     : take(row, options, optarg);
   }
-  return allowed == NULL ? CLI_OK
-                         : cli_refuse_value(command, list->rows[index].name, optarg, allowed);
+  return allowed == NULL ? CLI_OK : refuse_value(command, list->rows[index].name, optarg, allowed);
 }
 
 static bool parse(cli_parser* parser, const cli_command* command, void* options, int argc,

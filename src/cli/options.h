@@ -37,10 +37,6 @@ bool cli_parse(cli_parser* parser, const cli_command* command, void* options, in
 bool cli_parse_operands(cli_parser* parser, const cli_command* command, int argc, char** argv);
 // True if the option (with dashes) is on the command line.
 bool cli_given(const cli_parser* parser, const char* name);
-// Prints "--option 'value' must be ALLOWED" with the closest solver name if it must be one, or
-// "--option 'value': reason" for ": reason"; returns CLI_USAGE.
-int cli_refuse_value(const cli_command* command, const char* option, const char* value,
-                     const char* allowed);
 // Prints the help of a command to standard output.
 void cli_print_help(const cli_command* command);
 

@@ -19,6 +19,14 @@ typedef struct cli_column {
   int digits;  // of a real in an aligned table; CSV and JSON have all 17
 } cli_column;
 
+// Initializers of columns.
+#define CLI_TEXTS(name) \
+  { name, CLI_CELL_TEXT, 0 }
+#define CLI_INTEGERS(name) \
+  { name, CLI_CELL_INTEGER, 0 }
+#define CLI_REALS(name, digits) \
+  { name, CLI_CELL_REAL, digits }
+
 typedef struct cli_table cli_table;
 
 // Returns NULL without memory. `columns` must outlive the table.

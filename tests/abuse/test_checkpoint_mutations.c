@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoints of our own runs with bytes changed, cut off and spliced, half of them under a
 // checksum that fits.
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -12,6 +14,7 @@
 #include <sapstep/checkpoint.h>
 #include <sapstep/scene.h>
 
+#include "integrators/step_options.h"
 #include "support/mutate_checkpoints.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
@@ -116,7 +119,61 @@ static void test_mutations(void** state) {
   scratch_end(&s);
 }
 
+// A value of the option other than the default and within the range.
+static double other_value(const sap_option* o) {
+  if (o->kind == SAP_OPTION_REAL || o->kind == SAP_OPTION_POSITIVE) {
+    const double half = 0.5 * o->value;
+    return half != o->value && half > o->minimum ? half : fmin(o->maximum, o->value + 1.0);
+  }
+  return o->value < o->maximum ? o->value + 1.0 : o->minimum;
+}
+
+// A stepper with any other option that steps depend on is refused by name, and left as it was.
+static void test_other_options(void** state) {
+  (void)state;
+  scratch s;
+  char path[SCRATCH_PATH_SIZE];
+  scratch_begin(&s);
+  (void)scratch_path(&s, "options", path);
+  write_after(&s, &stages[0], 5, path);
+  simulation run = begin(&s, &stages[0]);
+  const sap_option_table table = sap_stepper_option_table();
+  int32_t allowed = 0;
+  for (int32_t i = 0; i < table.count; ++i) {
+    const sap_option* o = &table.options[i];
+    sap_stepper_options options = sap_stepper_options_default();
+    options.dt = 0.005;
+    sap_option_set(o, &options, other_value(o));
+    sap_stepper_destroy(run.stepper);
+    run.stepper = NULL;
+    sap_error error = {0};
+    int64_t steps = -1;
+    char text[SAP_ERROR_MESSAGE_SIZE];
+    if (sap_stepper_create(sap_multibody_system(run.multibody), &options, &run.stepper, &error) !=
+        SAP_STATUS_OK) {
+      fail_msg("%s: %s", o->name, error.message);
+    }
+    const double v = run.state.v[0];
+    const sap_status status = sap_checkpoint_read(path, run.stepper, &run.state, &steps, &error);
+    (void)snprintf(text, sizeof text, ": %s = ", o->name);
+    if (status == SAP_STATUS_OK) {
+      ++allowed;
+      assert_int_equal(sap_model_get_default_state(run.model, &run.state, NULL), SAP_STATUS_OK);
+      run.state.v[0] = v;
+    } else if (status != SAP_STATUS_ARGUMENT || strstr(error.message, text) == NULL ||
+               strstr(error.message, " in the checkpoint, ") == NULL) {
+      fail_msg("%s: status %d, '%s'", o->name, (int)status, error.message);
+    } else {
+      assert_true(steps == -1 && run.state.v[0] == v);
+    }
+  }
+  assert_int_equal(allowed, 3);  // time_limit, threads, check_input change no bits
+  simulation_end(&run);
+  scratch_end(&s);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutations)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_mutations),
+                                     cmocka_unit_test(test_other_options)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/base.h>
+#include <sapstep/stepper.h>
 
 #include "support/command.h"
 #include "support/skip.h"
@@ -48,6 +48,35 @@ static void test_help(void** state) {
   assert_prints(s, "help solve", "--relative-tolerance X");
   assert_prints(s, "help solve", "--linear-solver NAME");
   assert_prints(s, "help solve", "(auto)");
+}
+
+// Every option of the steppers and of the solvers is one of `run` and a parameter of studies.
+// Exceptions: none.
+static void test_library_options(void** state) {
+  scratch* s = *state;
+  static const char* const names[] = {
+#define SAP_X(type, name, value, low, high, meaning) #name,
+      SAP_STEPPER_OPTIONS(SAP_X) SAP_REGULARIZATION_OPTIONS(SAP_X) SAP_SOLVER_OPTIONS(SAP_X)
+#undef SAP_X
+  };
+  command_result help = command_run(s, program, "", "run --help");
+  for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    char option[80], arguments[256];
+    (void)snprintf(option, sizeof option, "\n  --%s ", names[i]);
+    for (char* c = option; *c != '\0'; ++c) {
+      *c = *c == '_' ? '-' : *c;
+    }
+    if (strstr(help.out, option) == NULL) {
+      fail_msg("'run --help' lacks%s", option);
+    }
+    (void)snprintf(arguments, sizeof arguments, "compare --set %s=? none.xml", names[i]);
+    command_result r = command_run(s, program, "", arguments);
+    if (strstr(r.err, "must be") == NULL || strstr(r.err, "unknown name") != NULL) {
+      fail_msg("'%s': %s", arguments, r.err);
+    }
+    command_clear(&r);
+  }
+  command_clear(&help);
 }
 
 static void test_version(void** state) {
@@ -132,6 +161,7 @@ static void test_full_standard_output(void** state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_setup_teardown(test_help, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_library_options, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_version, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_wrong_usage, scratch_setup, scratch_teardown),
       cmocka_unit_test_setup_teardown(test_solvers, scratch_setup, scratch_teardown),

@@ -65,10 +65,10 @@ COUNT(equalities)
 COUNT(keyframes)
 #undef COUNT
 
-static const cli_column body_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0},    {"name", CLI_CELL_TEXT, 0},    {"parent", CLI_CELL_TEXT, 0},
-    {"tree", CLI_CELL_INTEGER, 0},  {"mass_kg", CLI_CELL_REAL, 6}, {"Ixx_kgm2", CLI_CELL_REAL, 6},
-    {"Iyy_kgm2", CLI_CELL_REAL, 6}, {"Izz_kgm2", CLI_CELL_REAL, 6}};
+static const cli_column body_columns[] = {CLI_INTEGERS("id"),       CLI_TEXTS("name"),
+                                          CLI_TEXTS("parent"),      CLI_INTEGERS("tree"),
+                                          CLI_REALS("mass_kg", 6),  CLI_REALS("Ixx_kgm2", 6),
+                                          CLI_REALS("Iyy_kgm2", 6), CLI_REALS("Izz_kgm2", 6)};
 
 static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   sap_body_def def = {0};
@@ -84,11 +84,9 @@ static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   add_reals(table, def.I_BCo_B, 3);
 }
 
-static const cli_column tree_columns[] = {{"id", CLI_CELL_INTEGER, 0},
-                                          {"root", CLI_CELL_TEXT, 0},
-                                          {"bodies", CLI_CELL_INTEGER, 0},
-                                          {"dofs", CLI_CELL_INTEGER, 0},
-                                          {"mass_kg", CLI_CELL_REAL, 6}};
+static const cli_column tree_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("root"),
+                                          CLI_INTEGERS("bodies"), CLI_INTEGERS("dofs"),
+                                          CLI_REALS("mass_kg", 6)};
 
 static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   const int32_t bodies = sap_model_get_sizes(model).bodies;
@@ -108,13 +106,17 @@ static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_real(table, mass);
 }
 
-static const cli_column joint_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0},        {"name", CLI_CELL_TEXT, 0},
-    {"type", CLI_CELL_TEXT, 0},         {"body", CLI_CELL_TEXT, 0},
-    {"dof", CLI_CELL_INTEGER, 0},       {"lower", CLI_CELL_REAL, 6},
-    {"upper", CLI_CELL_REAL, 6},        {"stiffness", CLI_CELL_REAL, 6},
-    {"damping", CLI_CELL_REAL, 6},      {"armature", CLI_CELL_REAL, 6},
-    {"friction_loss", CLI_CELL_REAL, 6}};
+static const cli_column joint_columns[] = {CLI_INTEGERS("id"),
+                                           CLI_TEXTS("name"),
+                                           CLI_TEXTS("type"),
+                                           CLI_TEXTS("body"),
+                                           CLI_INTEGERS("dof"),
+                                           CLI_REALS("lower", 6),
+                                           CLI_REALS("upper", 6),
+                                           CLI_REALS("stiffness", 6),
+                                           CLI_REALS("damping", 6),
+                                           CLI_REALS("armature", 6),
+                                           CLI_REALS("friction_loss", 6)};
 
 static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"free", "ball", "hinge", "slide"};
@@ -131,14 +133,19 @@ static void add_joint(cli_table* table, const sap_model* model, int32_t id) {
   add_reals(table, values, 6);
 }
 
-static const cli_column shape_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0},          {"name", CLI_CELL_TEXT, 0},
-    {"type", CLI_CELL_TEXT, 0},           {"body", CLI_CELL_TEXT, 0},
-    {"size_x_m", CLI_CELL_REAL, 5},       {"size_y_m", CLI_CELL_REAL, 5},
-    {"size_z_m", CLI_CELL_REAL, 5},       {"mesh", CLI_CELL_TEXT, 0},
-    {"condim", CLI_CELL_INTEGER, 0},      {"friction", CLI_CELL_REAL, 5},
-    {"stiffness_Npm", CLI_CELL_REAL, 5},  {"margin_m", CLI_CELL_REAL, 5},
-    {"rest_distance_m", CLI_CELL_REAL, 5}};
+static const cli_column shape_columns[] = {CLI_INTEGERS("id"),
+                                           CLI_TEXTS("name"),
+                                           CLI_TEXTS("type"),
+                                           CLI_TEXTS("body"),
+                                           CLI_REALS("size_x_m", 5),
+                                           CLI_REALS("size_y_m", 5),
+                                           CLI_REALS("size_z_m", 5),
+                                           CLI_TEXTS("mesh"),
+                                           CLI_INTEGERS("condim"),
+                                           CLI_REALS("friction", 5),
+                                           CLI_REALS("stiffness_Npm", 5),
+                                           CLI_REALS("margin_m", 5),
+                                           CLI_REALS("rest_distance_m", 5)};
 
 static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"plane", "sphere",    "capsule", "cylinder",
@@ -161,9 +168,8 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_real(table, def.rest_distance);
 }
 
-static const cli_column mesh_columns[] = {{"id", CLI_CELL_INTEGER, 0},
-                                          {"name", CLI_CELL_TEXT, 0},
-                                          {"hull_vertices", CLI_CELL_INTEGER, 0}};
+static const cli_column mesh_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
+                                          CLI_INTEGERS("hull_vertices")};
 
 static void add_mesh(cli_table* table, const sap_model* model, int32_t id) {
   sap_mesh_def def = {0};
@@ -172,19 +178,19 @@ static void add_mesh(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_integer(table, def.vertex_count);
 }
 
-static const cli_column actuator_columns[] = {{"id", CLI_CELL_INTEGER, 0},
-                                              {"name", CLI_CELL_TEXT, 0},
-                                              {"on", CLI_CELL_TEXT, 0},
-                                              {"target", CLI_CELL_TEXT, 0},
-                                              {"gear", CLI_CELL_REAL, 6},
-                                              {"gain", CLI_CELL_REAL, 6},
-                                              {"bias_0", CLI_CELL_REAL, 6},
-                                              {"bias_1", CLI_CELL_REAL, 6},
-                                              {"bias_2", CLI_CELL_REAL, 6},
-                                              {"control_lower", CLI_CELL_REAL, 6},
-                                              {"control_upper", CLI_CELL_REAL, 6},
-                                              {"force_lower", CLI_CELL_REAL, 6},
-                                              {"force_upper", CLI_CELL_REAL, 6}};
+static const cli_column actuator_columns[] = {CLI_INTEGERS("id"),
+                                              CLI_TEXTS("name"),
+                                              CLI_TEXTS("on"),
+                                              CLI_TEXTS("target"),
+                                              CLI_REALS("gear", 6),
+                                              CLI_REALS("gain", 6),
+                                              CLI_REALS("bias_0", 6),
+                                              CLI_REALS("bias_1", 6),
+                                              CLI_REALS("bias_2", 6),
+                                              CLI_REALS("control_lower", 6),
+                                              CLI_REALS("control_upper", 6),
+                                              CLI_REALS("force_lower", 6),
+                                              CLI_REALS("force_upper", 6)};
 
 static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
   sap_actuator_def def = {0};
@@ -220,11 +226,9 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
 }
 
 static const cli_column tendon_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0},        {"name", CLI_CELL_TEXT, 0},
-    {"type", CLI_CELL_TEXT, 0},         {"parts", CLI_CELL_INTEGER, 0},
-    {"lower", CLI_CELL_REAL, 6},        {"upper", CLI_CELL_REAL, 6},
-    {"stiffness", CLI_CELL_REAL, 6},    {"damping", CLI_CELL_REAL, 6},
-    {"friction_loss", CLI_CELL_REAL, 6}};
+    CLI_INTEGERS("id"),        CLI_TEXTS("name"),       CLI_TEXTS("type"),
+    CLI_INTEGERS("parts"),     CLI_REALS("lower", 6),   CLI_REALS("upper", 6),
+    CLI_REALS("stiffness", 6), CLI_REALS("damping", 6), CLI_REALS("friction_loss", 6)};
 
 static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
   sap_tendon_def def = {0};
@@ -236,9 +240,9 @@ static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
   add_reals(table, values, 5);
 }
 
-static const cli_column equality_columns[] = {
-    {"id", CLI_CELL_INTEGER, 0}, {"name", CLI_CELL_TEXT, 0}, {"type", CLI_CELL_TEXT, 0},
-    {"a", CLI_CELL_TEXT, 0},     {"b", CLI_CELL_TEXT, 0},    {"active", CLI_CELL_TEXT, 0}};
+static const cli_column equality_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
+                                              CLI_TEXTS("type"),  CLI_TEXTS("a"),
+                                              CLI_TEXTS("b"),     CLI_TEXTS("active")};
 
 static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   static const char* const types[] = {"connect", "weld", "joint", "tendon", "distance"};
@@ -257,8 +261,7 @@ static void add_equality(cli_table* table, const sap_model* model, int32_t id) {
   cli_table_text(table, def.active ? "yes" : "no");
 }
 
-static const cli_column keyframe_columns[] = {{"id", CLI_CELL_INTEGER, 0},
-                                              {"name", CLI_CELL_TEXT, 0}};
+static const cli_column keyframe_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name")};
 
 static void add_keyframe(cli_table* table, const sap_model* model, int32_t id) {
   add_id(table, model, SAP_ELEMENT_KEYFRAME, id);
@@ -388,7 +391,7 @@ static bool print_all(const sap_model* model, const skipped* left_out, cli_forma
 }
 
 static int run(const cli_command* command, int argc, char** argv) {
-  static const cli_column column = {"warning", CLI_CELL_TEXT, 0};
+  static const cli_column column = CLI_TEXTS("warning");
   request r = {.scene = cli_scene_default(), .format = CLI_FORMAT_TABLE};
   cli_parser parser;
   if (!cli_parse(&parser, command, &r, argc, argv)) {

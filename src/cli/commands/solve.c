@@ -13,11 +13,9 @@
 #include "cli/table.h"
 
 static const cli_column columns[] = {
-    {"file", CLI_CELL_TEXT, 0},    {"index", CLI_CELL_INTEGER, 0},
-    {"nv", CLI_CELL_INTEGER, 0},   {"nc", CLI_CELL_INTEGER, 0},
-    {"outcome", CLI_CELL_TEXT, 0}, {"iterations", CLI_CELL_INTEGER, 0},
-    {"cost", CLI_CELL_REAL, 10},   {"momentum_error", CLI_CELL_REAL, 3},
-    {"time_us", CLI_CELL_REAL, 6},
+    CLI_TEXTS("file"),     CLI_INTEGERS("index"),          CLI_INTEGERS("nv"),
+    CLI_INTEGERS("nc"),    CLI_TEXTS("outcome"),           CLI_INTEGERS("iterations"),
+    CLI_REALS("cost", 10), CLI_REALS("momentum_error", 3), CLI_REALS("time_us", 6),
 };
 
 typedef struct solve_job {
@@ -213,10 +211,9 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
   if (parser.noperands > 0) {
     return cli_usage_error(command, "takes no argument, found '%s'", parser.operands[0]);
   }
-  static const cli_column solver_columns[] = {
-      {"name", CLI_CELL_TEXT, 0},       {"model", CLI_CELL_TEXT, 0},
-      {"principles", CLI_CELL_TEXT, 0}, {"blocks", CLI_CELL_TEXT, 0},
-      {"stepping", CLI_CELL_TEXT, 0},   {"reference", CLI_CELL_TEXT, 0}};
+  static const cli_column solver_columns[] = {CLI_TEXTS("name"),       CLI_TEXTS("model"),
+                                              CLI_TEXTS("principles"), CLI_TEXTS("blocks"),
+                                              CLI_TEXTS("stepping"),   CLI_TEXTS("reference")};
   cli_table* table = cli_table_create(solver_columns, 6);
   bool printed = table != NULL;
   for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {

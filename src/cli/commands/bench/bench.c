@@ -123,13 +123,11 @@ static sap_status bench_draw(bench* b, sap_error* error) {
 
 static bool bench_allocate(bench* b, int nscenes) {
   static const cli_column columns[] = {
-      {"scene", CLI_CELL_TEXT, 0},          {"engine", CLI_CELL_TEXT, 0},
-      {"repetitions", CLI_CELL_INTEGER, 0}, {"step_us", CLI_CELL_REAL, 4},
-      {"step_min_us", CLI_CELL_REAL, 4},    {"ratio", CLI_CELL_REAL, 3},
-      {"ratio_q1", CLI_CELL_REAL, 3},       {"ratio_q3", CLI_CELL_REAL, 3},
-      {"solver_us", CLI_CELL_REAL, 4},      {"contacts", CLI_CELL_REAL, 4},
-      {"iterations", CLI_CELL_REAL, 3},     {"residual", CLI_CELL_REAL, 3},
-      {"dt_s", CLI_CELL_REAL, 4},
+      CLI_TEXTS("scene"),       CLI_TEXTS("engine"),         CLI_INTEGERS("repetitions"),
+      CLI_REALS("step_us", 4),  CLI_REALS("step_min_us", 4), CLI_REALS("ratio", 3),
+      CLI_REALS("ratio_q1", 3), CLI_REALS("ratio_q3", 3),    CLI_REALS("solver_us", 4),
+      CLI_REALS("contacts", 4), CLI_REALS("iterations", 3),  CLI_REALS("residual", 3),
+      CLI_REALS("dt_s", 4),
   };
   b->table = cli_table_create(columns, sizeof columns / sizeof *columns);
   b->contacts = calloc((size_t)nscenes, sizeof *b->contacts);

@@ -236,19 +236,6 @@ typedef struct compare_run {
   bool refused;     // the solver does not take the scene's law of contact
   int32_t force_bodies[COMPARE_FORCES_MAX];
 } compare_run;
-// The solver that steps a scene, and its settings.
-typedef struct compare_stepping {
-  const char* solver;                        // NULL: the default
-  const sap_solver_options* solver_options;  // NULL: those of the command line
-  int value;                                 // of what varies
-  double dt;                                 // [s], 0: the scene's or what is set
-} compare_stepping;
-sap_status compare_run_open(const compare_options* options, const char* scene,
-                            const compare_stepping* stepping, compare_run* out, sap_error* error);
-void compare_run_close(compare_run* run);
-// One step with the forces of its middle.
-sap_status compare_run_step(const compare_options* options, compare_run* run,
-                            sap_step_report* report, sap_error* error);
 // All steps by the reference; the exit code.
 int compare_scene(compare_job* job, int scene);
 int compare_self(compare_job* job, int scene);
@@ -273,25 +260,6 @@ sap_status compare_probe_value(const compare_probe* probe, compare_run* run,
                                const compare_sample* sample, double* out, sap_error* error);
 // "energy [J]"
 void compare_quantity_label(const compare_quantity* quantity, char out[COMPARE_LABEL_SIZE]);
-// Least impulses with the same J' gamma: gamma less those, its norm [N s].
-sap_status compare_internal_impulse(const sap_problem* problem, const double* gamma, double* out,
-                                    sap_error* error);
-
-// Positions of a run that others are measured from.
-typedef struct compare_reference {
-  int solver, value;  // whose: contender (-1: that of --reference), value
-  double dt;
-  int64_t count;
-  int32_t nq;
-  double* q;  // after each step, the start first                                 (count, nq)
-} compare_reference;
-bool compare_reference_wanted(const compare_options* options);
-sap_status compare_reference_make(const compare_job* job, const char* scene, int value,
-                                  int contender, compare_reference* reference, sap_error* error);
-// |q (-) q_ref| after step `step`; NaN where the reference has no such time.
-double compare_reference_deviation(const compare_reference* reference, const compare_run* run,
-                                   int64_t step);
-void compare_reference_clear(compare_reference* reference);
 
 sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error);
 sap_status compare_convergence_write(compare_job* job, sap_error* error);

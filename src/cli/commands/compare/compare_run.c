@@ -12,6 +12,23 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 
+// The solver that steps a scene, and its settings.
+typedef struct compare_stepping {
+  const char* solver;                        // NULL: the default
+  const sap_solver_options* solver_options;  // NULL: those of the command line
+  int value;                                 // of what varies
+  double dt;                                 // [s], 0: the scene's or what is set
+} compare_stepping;
+
+// Positions of a run that others are measured from.
+typedef struct compare_reference {
+  int solver, value;  // whose: contender (-1: that of --reference), value
+  double dt;
+  int64_t count;
+  int32_t nq;
+  double* q;  // after each step, the start first                                 (count, nq)
+} compare_reference;
+
 enum { STEPS_MAX = 100 * 1000 * 1000 };
 
 static void warn(void* context, const char* message) {
@@ -59,8 +76,18 @@ static sap_status open_run(const compare_options* o, const cli_scene* scene,
   return status;
 }
 
-sap_status compare_run_open(const compare_options* o, const char* scene,
-                            const compare_stepping* stepping, compare_run* out, sap_error* error) {
+static void compare_run_close(compare_run* run) {
+  sap_stepper_destroy(run->stepper);
+  sap_multibody_destroy(run->multibody);
+  sap_model_destroy(run->model);
+  sap_state_clear(&run->state);
+  free(run->control);
+  *run = (compare_run){0};
+}
+
+static sap_status compare_run_open(const compare_options* o, const char* scene,
+                                   const compare_stepping* stepping, compare_run* out,
+                                   sap_error* error) {
   *out = (compare_run){0};
   study_setup setup = o->setup;
   if (stepping->solver != NULL) {
@@ -83,18 +110,9 @@ sap_status compare_run_open(const compare_options* o, const char* scene,
   return status;
 }
 
-void compare_run_close(compare_run* run) {
-  sap_stepper_destroy(run->stepper);
-  sap_multibody_destroy(run->multibody);
-  sap_model_destroy(run->model);
-  sap_state_clear(&run->state);
-  free(run->control);
-  *run = (compare_run){0};
-}
-
 // The force of the middle of the step, so that one that grows linearly gives its exact impulse.
-sap_status compare_run_step(const compare_options* o, compare_run* run, sap_step_report* report,
-                            sap_error* error) {
+static sap_status compare_run_step(const compare_options* o, compare_run* run,
+                                   sap_step_report* report, sap_error* error) {
   for (int i = 0; i < o->force_count; ++i) {
     double force[3] = {0.0, 0.0, 0.0};
     const char* wrong;
@@ -164,7 +182,7 @@ int compare_scene(compare_job* job, int scene) {
 
 // A run of positions that others are measured from, with a finer step as a rule.
 
-bool compare_reference_wanted(const compare_options* o) {
+static bool compare_reference_wanted(const compare_options* o) {
   for (int i = 0; i < o->quantity_count; ++i) {
     if (strcmp(o->quantities[i].name, "deviation") == 0) {
       return true;
@@ -193,9 +211,15 @@ static sap_status record_reference(const compare_options* o, compare_run* run, c
   return SAP_STATUS_OK;
 }
 
+static void compare_reference_clear(compare_reference* reference) {
+  free(reference->q);
+  *reference = (compare_reference){0};
+}
+
 // With --vary dt one reference serves all values.
-sap_status compare_reference_make(const compare_job* job, const char* scene, int value,
-                                  int contender, compare_reference* reference, sap_error* error) {
+static sap_status compare_reference_make(const compare_job* job, const char* scene, int value,
+                                         int contender, compare_reference* reference,
+                                         sap_error* error) {
   const compare_options* o = &job->options;
   const bool own = o->reference != NULL && strcmp(o->reference, "own") == 0;
   const int of = own ? contender : -1;
@@ -228,8 +252,9 @@ sap_status compare_reference_make(const compare_job* job, const char* scene, int
   return status;
 }
 
-double compare_reference_deviation(const compare_reference* r, const compare_run* run,
-                                   int64_t step) {
+// |q (-) q_ref| after step `step`; NaN where the reference has no such time.
+static double compare_reference_deviation(const compare_reference* r, const compare_run* run,
+                                          int64_t step) {
   static const double SAME_TIME = 1e-6;  // of a step of the reference
   const double at = (double)step * run->dt / r->dt, nearest = round(at);
   if (r->q == NULL || !(fabs(at - nearest) < SAME_TIME) || !(nearest < (double)r->count) ||
@@ -248,11 +273,6 @@ double compare_reference_deviation(const compare_reference* r, const compare_run
   }
   free(delta);
   return sqrt(sum);
-}
-
-void compare_reference_clear(compare_reference* reference) {
-  free(reference->q);
-  *reference = (compare_reference){0};
 }
 
 // Every solver steps the scene itself: what becomes of it.

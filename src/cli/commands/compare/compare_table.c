@@ -8,15 +8,24 @@
 #include "cli/commands/compare/compare.h"
 
 static const cli_column row_columns[] = {
-    {"file", CLI_CELL_TEXT, 0},         {"index", CLI_CELL_INTEGER, 0},
-    {"solver", CLI_CELL_TEXT, 0},       {"start", CLI_CELL_TEXT, 0},
-    {"outcome", CLI_CELL_TEXT, 0},      {"iterations", CLI_CELL_INTEGER, 0},
-    {"time_us", CLI_CELL_REAL, 5},      {"ccp_map", CLI_CELL_REAL, 3},
-    {"ncp_map", CLI_CELL_REAL, 3},      {"momentum", CLI_CELL_REAL, 3},
-    {"slackness", CLI_CELL_REAL, 3},    {"set_violation_Ns", CLI_CELL_REAL, 3},
-    {"ncp_dual_m_s", CLI_CELL_REAL, 3}, {"ncp_complementarity_J", CLI_CELL_REAL, 3},
-    {"signorini_J", CLI_CELL_REAL, 3},  {"dissipation_J", CLI_CELL_REAL, 4},
-    {"v_difference", CLI_CELL_REAL, 3}, {"cones", CLI_CELL_INTEGER, 0},
+    CLI_TEXTS("file"),
+    CLI_INTEGERS("index"),
+    CLI_TEXTS("solver"),
+    CLI_TEXTS("start"),
+    CLI_TEXTS("outcome"),
+    CLI_INTEGERS("iterations"),
+    CLI_REALS("time_us", 5),
+    CLI_REALS("ccp_map", 3),
+    CLI_REALS("ncp_map", 3),
+    CLI_REALS("momentum", 3),
+    CLI_REALS("slackness", 3),
+    CLI_REALS("set_violation_Ns", 3),
+    CLI_REALS("ncp_dual_m_s", 3),
+    CLI_REALS("ncp_complementarity_J", 3),
+    CLI_REALS("signorini_J", 3),
+    CLI_REALS("dissipation_J", 4),
+    CLI_REALS("v_difference", 3),
+    CLI_INTEGERS("cones"),
 };
 
 static compare_start start_of(const compare_job* job, const compare_contender* c) {

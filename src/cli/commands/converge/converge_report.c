@@ -93,16 +93,26 @@ static const char* verdict(const converge_case* c, bool coarse) {
 
 static bool print_rows(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
-      {"scheme", CLI_CELL_TEXT, 0},           {"contact_stage", CLI_CELL_TEXT, 0},
-      {"solver", CLI_CELL_TEXT, 0},           {"dt_s", CLI_CELL_REAL, 6},
-      {"position_l2", CLI_CELL_REAL, 4},      {"position_order", CLI_CELL_REAL, 3},
-      {"velocity_l2", CLI_CELL_REAL, 4},      {"velocity_order", CLI_CELL_REAL, 3},
-      {"position_end", CLI_CELL_REAL, 4},     {"velocity_end", CLI_CELL_REAL, 4},
-      {"energy_drift_J", CLI_CELL_REAL, 3},   {"penetration_m", CLI_CELL_REAL, 3},
-      {"constraint_drift", CLI_CELL_REAL, 3}, {"newton_mean", CLI_CELL_REAL, 3},
-      {"time_s", CLI_CELL_REAL, 3},           {"outcome", CLI_CELL_TEXT, 0},
-      {"position_fit", CLI_CELL_REAL, 0},     {"position_fit_error", CLI_CELL_REAL, 0},
-      {"velocity_fit", CLI_CELL_REAL, 0},     {"velocity_fit_error", CLI_CELL_REAL, 0},
+      CLI_TEXTS("scheme"),
+      CLI_TEXTS("contact_stage"),
+      CLI_TEXTS("solver"),
+      CLI_REALS("dt_s", 6),
+      CLI_REALS("position_l2", 4),
+      CLI_REALS("position_order", 3),
+      CLI_REALS("velocity_l2", 4),
+      CLI_REALS("velocity_order", 3),
+      CLI_REALS("position_end", 4),
+      CLI_REALS("velocity_end", 4),
+      CLI_REALS("energy_drift_J", 3),
+      CLI_REALS("penetration_m", 3),
+      CLI_REALS("constraint_drift", 3),
+      CLI_REALS("newton_mean", 3),
+      CLI_REALS("time_s", 3),
+      CLI_TEXTS("outcome"),
+      CLI_REALS("position_fit", 0),
+      CLI_REALS("position_fit_error", 0),
+      CLI_REALS("velocity_fit", 0),
+      CLI_REALS("velocity_fit_error", 0),
   };
   // A table for the eye has the fits in a table of their own.
   const bool fits = s->options.format != CLI_FORMAT_TABLE;
@@ -146,10 +156,10 @@ static bool print_rows(const converge_study* s, const series* all) {
 
 static bool print_orders(const converge_study* s, const series* all) {
   static const cli_column columns[] = {
-      {"scheme", CLI_CELL_TEXT, 0},      {"contact_stage", CLI_CELL_TEXT, 0},
-      {"solver", CLI_CELL_TEXT, 0},      {"position_order", CLI_CELL_REAL, 4},
-      {"uncertainty", CLI_CELL_REAL, 2}, {"velocity_order", CLI_CELL_REAL, 4},
-      {"uncertainty", CLI_CELL_REAL, 2}, {"points", CLI_CELL_INTEGER, 0},
+      CLI_TEXTS("scheme"),         CLI_TEXTS("contact_stage"),
+      CLI_TEXTS("solver"),         CLI_REALS("position_order", 4),
+      CLI_REALS("uncertainty", 2), CLI_REALS("velocity_order", 4),
+      CLI_REALS("uncertainty", 2), CLI_INTEGERS("points"),
   };
   cli_table* table = cli_table_create(columns, sizeof columns / sizeof *columns);
   if (table == NULL) {

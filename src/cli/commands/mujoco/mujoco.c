@@ -11,7 +11,7 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/commands/mujoco/mujoco.h"
-#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/run/run_loop.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
@@ -23,16 +23,11 @@
 // --- command line ---
 
 typedef struct mujoco_options {
-  const char *path, *keyframe, *output, *record;
-  const char* plugins;                              // folder of MuJoCo's, NULL: none
-  double duration, dt, stiffness, relaxation_time;  // NaN: not given
-  const char *checkpoint, *resume;                  // paths, NULL: none
-  int32_t checkpoint_every;                         // steps per checkpoint; 0: only at the end
-  int32_t every;
-  bool stats;
-  cli_format format;
+  run_plan plan;
+  const char* path;
+  const char* plugins;                    // folder of MuJoCo's, NULL: none
+  double dt, stiffness, relaxation_time;  // NaN: not given
   sap_mj_options adapter;
-  sap_recorder_options recorder;
 } mujoco_options;
 
 #define SAP_OPTION_KIND_contact_model SAP_OPTION_WORD
@@ -63,35 +58,17 @@ static double mujoco_default(const sap_option* option) {
 
 #define AT(member) .offset = offsetof(mujoco_options, member)
 static const cli_option mujoco_option_list[] = {
-    {"duration", "S", "simulated time (5) [s]", CLI_REAL, AT(duration), 0, 1e9},
+    RUN_START_ROWS(mujoco_options),
     {"dt", "S", "time step (the model's) [s]", CLI_POSITIVE, AT(dt), 0, 1e300},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(adapter.solver)},
-    {"keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT, AT(keyframe)},
     {"stiffness", "K", "contact stiffness of every geom [N/m]", CLI_POSITIVE, AT(stiffness), 0,
      1e300},
     {"relaxation-time", "S", "relaxation time of every geom [s]", CLI_REAL, AT(relaxation_time), 0,
      1e300},
     {"plugins", "DIR", "folder of the MuJoCo plugin libraries that the model needs", CLI_PATH,
      AT(plugins)},
-    {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, AT(output)},
-    {"record", "FILE",
-     "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, export "
-     "and view",
-     CLI_PATH, AT(record)},
-    {"every", "N", "write a row of trajectory and recording every N steps (1)", CLI_INTEGER,
-     AT(every), 1, INT32_MAX},
-    {"compression", "N", "deflate level of the recording, 0 (none) to 9 (1)", CLI_INTEGER,
-     AT(recorder.compression), 0, 9},
-    {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,
-     AT(checkpoint)},
-    {"checkpoint-every", "N", "and every N steps, in the same file", CLI_INTEGER,
-     AT(checkpoint_every), 1, INT32_MAX},
-    {"resume", "FILE", "continue from a checkpoint of the same model and options", CLI_PATH,
-     AT(resume)},
-    {"stats", NULL, "report time per phase and memory", CLI_FLAG, AT(stats)},
-    {"format", "NAME", "table or json (table)", CLI_WORD, AT(format),
-     .words = cli_formats_without_csv},
+    RUN_OUTPUT_ROWS(mujoco_options),
     {0},
 };
 #undef AT
@@ -99,28 +76,6 @@ static const cli_option mujoco_option_list[] = {
 static void print_warning(void* context, const char* message) {
   (void)context;
   cli_message("warning: MuJoCo: %s", message);
-}
-
-// Checks combinations of options.
-static int check_options(const cli_command* command, const cli_parser* parser, mujoco_options* o) {
-  if (parser->noperands != 1) {
-    return cli_usage_error(
-        command, parser->noperands == 0 ? "a model file is needed" : "one model file at a time");
-  }
-  if (cli_given(parser, "every") && o->output == NULL && o->record == NULL) {
-    return cli_usage_error(command, "--every needs --output or --record");
-  }
-  if (cli_given(parser, "compression") && o->record == NULL) {
-    return cli_usage_error(command, "--compression needs --record");
-  }
-  if (o->checkpoint_every > 0 && o->checkpoint == NULL) {
-    return cli_usage_error(command, "--checkpoint-every needs --checkpoint");
-  }
-  if (o->resume != NULL && o->keyframe != NULL) {
-    return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
-  }
-  o->path = parser->operands[0];
-  return CLI_OK;
 }
 
 typedef struct mujoco_loaded {
@@ -172,16 +127,16 @@ static sap_status refuse_keyframe(const mujoco_options* o, const mjModel* m, sap
       names[named++] = name;
     }
   }
-  return cli_refuse_keyframe(o->path, o->keyframe, names, named, (int32_t)m->nkey, error);
+  return cli_refuse_keyframe(o->path, o->plan.keyframe, names, named, (int32_t)m->nkey, error);
 }
 
 static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
-  if (o->keyframe == NULL) {
+  if (o->plan.keyframe == NULL) {
     return SAP_STATUS_OK;
   }
-  int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->keyframe);
-  if (index < 0 &&
-      (!cli_read_integer(o->keyframe, &index) || index < 0 || index >= (int32_t)l->model->nkey)) {
+  int32_t index = mj_name2id(l->model, mjOBJ_KEY, o->plan.keyframe);
+  if (index < 0 && (!cli_read_integer(o->plan.keyframe, &index) || index < 0 ||
+                    index >= (int32_t)l->model->nkey)) {
     return refuse_keyframe(o, l->model, error);
   }
   mj_resetDataKeyframe(l->model, l->data, index);
@@ -320,19 +275,10 @@ static sap_status write_row(mujoco_run* r, const sap_mj_report* report, sap_erro
 }
 
 static sap_status resume(mujoco_run* r, sap_error* error) {
-  return r->o.resume == NULL ? SAP_STATUS_OK
-                             : sap_mj_checkpoint_read(r->o.resume, r->loaded.adapter,
-                                                      r->loaded.data, &r->statistics.before, error);
-}
-
-// At the end, and where the steps are a multiple of what was asked for.
-static sap_status write_checkpoint(mujoco_run* r, bool end, sap_error* error) {
-  const int64_t steps = r->statistics.before + r->statistics.steps;
-  const int32_t every = r->o.checkpoint_every;
-  if (r->o.checkpoint == NULL || !(end || (every > 0 && steps % every == 0))) {
-    return SAP_STATUS_OK;
-  }
-  return sap_mj_checkpoint_write(r->o.checkpoint, r->loaded.adapter, r->loaded.data, steps, error);
+  return r->o.plan.resume == NULL
+             ? SAP_STATUS_OK
+             : sap_mj_checkpoint_read(r->o.plan.resume, r->loaded.adapter, r->loaded.data,
+                                      &r->statistics.before, error);
 }
 
 // Evaluates contacts, forces and energies at the start and writes the first row.
@@ -341,13 +287,13 @@ static sap_status look_at_start(mujoco_run* r, sap_error* error) {
   run_statistics* s = &r->statistics;
   s->start = s->end = measure_energy(r);
   s->dt = r->loaded.model->opt.timestep;
-  const int64_t whole = cli_step_count(r->o.duration, s->dt);
-  s->planned = whole > s->before ? whole - s->before : 0;
-  if (r->o.output != NULL) {
-    SAP_TRY(mujoco_output_open(r->o.output, r->loaded.model, &r->out, error));
+  run_plan_steps(&r->o.plan, s);
+  if (r->o.plan.output != NULL) {
+    SAP_TRY(mujoco_output_open(r->o.plan.output, r->loaded.model, &r->out, error));
   }
-  if (r->o.record != NULL) {
-    SAP_TRY(mujoco_record_open(r->o.record, r->loaded.model, &r->o.recorder, &r->record, error));
+  if (r->o.plan.record != NULL) {
+    SAP_TRY(mujoco_record_open(r->o.plan.record, r->loaded.model, &r->o.plan.recorder, &r->record,
+                               error));
   }
   return write_row(r, NULL, error);
 }
@@ -387,7 +333,8 @@ static int32_t collect(mujoco_run* r, const sap_mj_report* report) {
   return count;
 }
 
-static sap_status step(mujoco_run* r, sap_error* error) {
+static sap_status step(void* context, sap_error* error) {
+  mujoco_run* r = context;
   run_statistics* s = &r->statistics;
   sap_mj_report done;
   const sap_status status = sap_mj_step(r->loaded.adapter, r->loaded.data, &done, error);
@@ -405,29 +352,13 @@ static sap_status step(mujoco_run* r, sap_error* error) {
     return cli_no_memory(error);
   }
   s->penetration_end = done.penetration;
-  return (s->before + s->steps) % r->o.every == 0 || s->steps == s->planned
-             ? write_row(r, &done, error)
-             : SAP_STATUS_OK;
+  return run_row_due(&r->o.plan, s) ? write_row(r, &done, error) : SAP_STATUS_OK;
 }
 
-static sap_status advance(mujoco_run* r, sap_error* error) {
-  run_statistics* s = &r->statistics;
-  progress bar;
-  progress_begin(&bar);
-  sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && s->steps < s->planned && !interrupt_came()) {
-    status = step(r, error);
-    if (status == SAP_STATUS_OK) {
-      status = write_checkpoint(r, false, error);
-    }
-    if (progress_due(&bar)) {
-      char note[64];
-      (void)snprintf(note, sizeof note, "t %.3g of %.3g s", r->loaded.data->time, r->o.duration);
-      progress_draw(&bar, (double)s->steps / (double)s->planned, note);
-    }
-  }
-  progress_end(&bar);
-  return status;
+static sap_status write_checkpoint(void* context, const char* path, int64_t steps,
+                                   sap_error* error) {
+  mujoco_run* r = context;
+  return sap_mj_checkpoint_write(path, r->loaded.adapter, r->loaded.data, steps, error);
 }
 
 // Reports an error; of a trajectory the rows so far are kept where they can be.
@@ -435,7 +366,7 @@ static int leave(mujoco_run* r, const sap_error* error) {
   const int code = cli_report(error);
   if (r->out != NULL &&
       (sap_file_commit(r->out, NULL) == SAP_STATUS_OK || sap_file_keep_lines(r->out))) {
-    cli_message("the trajectory's rows so far are in '%s'", r->o.output);
+    cli_message("the trajectory's rows so far are in '%s'", r->o.plan.output);
   }
   return code;
 }
@@ -444,27 +375,12 @@ static int execute(mujoco_run* r) {
   run_statistics* s = &r->statistics;
   sap_error error = {0};
   int code = CLI_OK;
-  const sap_status status = advance(r, &error);
-  if (status != SAP_STATUS_OK && s->failures == 0) {
-    return leave(r, &error);
-  }
-  if (status != SAP_STATUS_OK) {
-    cli_message("step %lld at t = %.9g s: %s", (long long)s->steps + 1, r->loaded.data->time,
-                error.message);
-    code = CLI_UNCONVERGED;
-  } else if (interrupt_came()) {
-    cli_message("interrupted at t = %.9g s", r->loaded.data->time);
-    code = CLI_UNCONVERGED;
-  } else if (s->unconverged > 0) {
-    cli_message("%lld of %lld steps did not converge", (long long)s->unconverged,
-                (long long)s->steps);
-    code = CLI_UNCONVERGED;
-  }
-  if (write_checkpoint(r, true, &error) != SAP_STATUS_OK) {
+  const run_engine engine = {r, &r->loaded.data->time, step, write_checkpoint};
+  if (run_all_steps(&r->o.plan, &engine, s, &code, &error) != SAP_STATUS_OK) {
     return leave(r, &error);
   }
   s->time = (double)s->steps * s->dt;
-  if (status == SAP_STATUS_OK &&
+  if (s->failures == 0 &&
       sap_mj_forward(r->loaded.adapter, r->loaded.data, NULL, &error) == SAP_STATUS_OK) {
     s->end = measure_energy(r);
   }
@@ -474,28 +390,27 @@ static int execute(mujoco_run* r) {
       (r->out != NULL && sap_file_commit(r->out, &error) != SAP_STATUS_OK)) {
     return leave(r, &error);
   }
-  run_statistics_print(s, r->o.path, r->o.format, r->o.stats, stdout);
+  run_statistics_print(s, r->o.path, r->o.plan.format, r->o.plan.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
 
 static int run_mujoco(const cli_command* command, int argc, char** argv) {
   const double nan = (double)NAN;
-  mujoco_run r = {.o = {.duration = 5.0,
+  mujoco_run r = {.o = {.plan = run_plan_default(),
                         .dt = nan,
                         .stiffness = nan,
                         .relaxation_time = nan,
-                        .every = 1,
-                        .adapter = sap_mj_options_default(),
-                        .recorder = sap_recorder_options_default()}};
+                        .adapter = sap_mj_options_default()}};
   r.o.adapter.warning = print_warning;
   cli_parser parser;
   if (!cli_parse(&parser, command, &r.o, argc, argv)) {
     return parser.exit_code;
   }
-  int code = check_options(command, &parser, &r.o);
+  int code = run_plan_check(&r.o.plan, command, &parser, "model");
   if (code != CLI_OK) {
     return code;
   }
+  r.o.path = parser.operands[0];
   interrupt_catch(false);
 
   sap_error error = {0};

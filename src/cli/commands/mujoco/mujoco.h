@@ -39,7 +39,6 @@ void mujoco_description_clear(mujoco_description* description);
 
 // A flex is drawn as spheres at its knots: its vertices or, if interpolated, its nodes. The shapes
 // of all knots follow those of the geoms.
-int32_t mujoco_knot_count(const mjModel* model);
 // Returns the knot of a flex closest to a point, and its body.
 int32_t mujoco_nearest_knot(const mjModel* model, const mjData* data, int32_t flex,
                             const double point[3], int32_t* body);

@@ -24,7 +24,7 @@ static knots knots_of(const mjModel* m, int32_t flex) {
   return (knots){m->flex_vertnum[flex], m->flex_vertbodyid + first, m->flex_vert + 3 * first};
 }
 
-int32_t mujoco_knot_count(const mjModel* m) {
+static int32_t mujoco_knot_count(const mjModel* m) {
   int32_t count = 0;
   for (int32_t f = 0; f < sap_mj_flex_count(m); ++f) {
     count += knots_of(m, f).count;
@@ -80,7 +80,7 @@ int32_t mujoco_nearest_knot(const mjModel* m, const mjData* d, int32_t flex, con
   return first + best;
 }
 #else
-int32_t mujoco_knot_count(const mjModel* m) {
+static int32_t mujoco_knot_count(const mjModel* m) {
   (void)m;
   return 0;
 }

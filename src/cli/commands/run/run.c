@@ -12,27 +12,18 @@
 
 #include "cli/command.h"
 #include "cli/commands/run/run_controls.h"
-#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/run/run_loop.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
 #include "cli/table.h"
 
 typedef struct run_options {
+  run_plan plan;
   cli_scene scene;
-  const char* controls;      // path of a CSV file, NULL: those of the keyframe
-  const char* output;        // path of the trajectory, NULL: none
-  const char* record;        // path of the recording, NULL: none
-  const char* checkpoint;    // path, NULL: none
-  const char* resume;        // path of a checkpoint, NULL: start anew
-  int32_t checkpoint_every;  // steps per checkpoint; 0: only at the end
-  int32_t every;             // steps per row of trajectory and recording
-  const char* dump;          // folder of contact problems, NULL: none
-  int32_t dump_every;        // steps per problem
-  sap_recorder_options recorder;
-  double duration;  // [s]
-  bool stats;
-  cli_format format;
+  const char* controls;         // path of a CSV file, NULL: those of the keyframe
+  const char* dump;             // folder of contact problems, NULL: none
+  int32_t dump_every;           // steps per problem
   sap_stepper_options stepper;  // dt, regularization and contact model: see scene
 } run_options;
 
@@ -63,7 +54,7 @@ static const char* take_scheme(void* options, const char* name) {
 
 #define AT(member) .offset = offsetof(run_options, member)
 static const cli_option run_option_list[] = {
-    {"duration", "S", "simulated time (5) [s]", CLI_REAL, AT(duration), 0, 1e9},
+    RUN_START_ROWS(run_options),
     {"dt", "S", "time step (the scene's) [s]", CLI_POSITIVE, AT(scene.dt), 0, 1e9},
     {"scheme", "NAME",
      "explicit-euler, symplectic-euler, implicit-euler or\nmidpoint (implicit-euler); sets theta "
@@ -71,25 +62,12 @@ static const cli_option run_option_list[] = {
      CLI_CALL, .take = take_scheme},
     {"solver", "NAME", "contact solver, see 'sapstep solvers' (sap)", CLI_SOLVER,
      AT(stepper.solver)},
-    CLI_SCENE_KEYFRAME_ROW(run_options),
     {"controls", "FILE",
      "CSV of controls over time, columns t_s and actuator names; a row holds\nuntil the next; or a "
      "keyframe whose controls are held (those of\n--keyframe)",
      CLI_PATH, AT(controls)},
     CLI_SCENE_CONTACT_ROWS(run_options),
-    {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, AT(output)},
-    {"record", "FILE", "record states, poses, contacts, energies and the solver's report\nas HDF5",
-     CLI_PATH, AT(record)},
-    {"every", "N", "write a row of trajectory and recording every N steps (1)", CLI_INTEGER,
-     AT(every), 1, INT32_MAX},
-    {"compression", "N", "deflate level of the recording, 0 (none) to 9 (1)", CLI_INTEGER,
-     AT(recorder.compression), 0, 9},
-    {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,
-     AT(checkpoint)},
-    {"checkpoint-every", "N", "and every N steps, in the same file", CLI_INTEGER,
-     AT(checkpoint_every), 1, INT32_MAX},
-    {"resume", "FILE", "continue from a checkpoint of the same scene and options,\nbit for bit",
-     CLI_PATH, AT(resume)},
+    RUN_OUTPUT_ROWS(run_options),
     {"dump-problems", "FOLDER",
      "write the contact problems of steps as FOLDER/step_NNNNNN.hdf5\n(FCLIB), for solve and "
      "compare",
@@ -98,9 +76,6 @@ static const cli_option run_option_list[] = {
      INT32_MAX},
     CLI_SCENE_URDF_ROWS(run_options),
     CLI_SCENE_LENIENT_ROW(run_options),
-    {"stats", NULL, "report time per phase and memory", CLI_FLAG, AT(stats)},
-    {"format", "NAME", "table or json (table)", CLI_WORD, AT(format),
-     .words = cli_formats_without_csv},
     {0},
 };
 #undef AT
@@ -128,12 +103,9 @@ static int check_law(const cli_command* command, const cli_parser* parser,
 // Checks combinations of options.
 static int check_options(const cli_command* command, const cli_parser* parser,
                          run_options* options) {
-  static const char* const needs[][2] = {{"compression", "record"},
-                                         {"checkpoint-every", "checkpoint"},
-                                         {"dump-every", "dump-problems"}};
-  if (parser->noperands != 1) {
-    return cli_usage_error(
-        command, parser->noperands == 0 ? "a scene file is needed" : "one scene file at a time");
+  const int code = run_plan_check(&options->plan, command, parser, "scene");
+  if (code != CLI_OK) {
+    return code;
   }
   const bool theta = cli_given(parser, "theta"), theta_vq = cli_given(parser, "theta-vq");
   if (cli_given(parser, "scheme") && (theta || theta_vq)) {
@@ -142,22 +114,15 @@ static int check_options(const cli_command* command, const cli_parser* parser,
   if (theta != theta_vq) {
     return cli_usage_error(command, "--theta and --theta-vq belong together");
   }
-  if (cli_given(parser, "every") && options->output == NULL && options->record == NULL) {
-    return cli_usage_error(command, "--every needs --output or --record");
-  }
-  for (size_t i = 0; i < sizeof needs / sizeof *needs; ++i) {
-    if (cli_given(parser, needs[i][0]) && !cli_given(parser, needs[i][1])) {
-      return cli_usage_error(command, "--%s needs --%s", needs[i][0], needs[i][1]);
-    }
-  }
-  if (options->resume != NULL && options->scene.keyframe != NULL) {
-    return cli_usage_error(command, "--resume starts from the checkpoint, not from a --keyframe");
+  if (cli_given(parser, "dump-every") && options->dump == NULL) {
+    return cli_usage_error(command, "--dump-every needs --dump-problems");
   }
   sap_error error;
   if (sap_stepper_options_check(&options->stepper, &error) != SAP_STATUS_OK) {
     return cli_usage_error(command, "%s", error.message);
   }
   options->scene.path = parser->operands[0];
+  options->scene.keyframe = options->plan.keyframe;
   return check_law(command, parser, options);
 }
 
@@ -200,10 +165,10 @@ static sap_status create_stepper(run* r, sap_error* error) {
 }
 
 static sap_status resume(run* r, sap_error* error) {
-  if (r->options.resume == NULL) {
+  if (r->options.plan.resume == NULL) {
     return SAP_STATUS_OK;
   }
-  return sap_checkpoint_read(r->options.resume, r->stepper, &r->state, &r->statistics.before,
+  return sap_checkpoint_read(r->options.plan.resume, r->stepper, &r->state, &r->statistics.before,
                              error);
 }
 
@@ -258,12 +223,12 @@ static sap_status run_prepare(run* r, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     status = sap_multibody_detect(r->multibody, r->state.q, error);
   }
-  if (status == SAP_STATUS_OK && r->options.output != NULL) {
-    status = sap_trajectory_create(r->options.output, r->model, &r->trajectory, error);
+  if (status == SAP_STATUS_OK && r->options.plan.output != NULL) {
+    status = sap_trajectory_create(r->options.plan.output, r->model, &r->trajectory, error);
   }
-  if (status == SAP_STATUS_OK && r->options.record != NULL) {
-    status =
-        sap_recorder_create(r->options.record, r->model, &r->options.recorder, &r->recorder, error);
+  if (status == SAP_STATUS_OK && r->options.plan.record != NULL) {
+    status = sap_recorder_create(r->options.plan.record, r->model, &r->options.plan.recorder,
+                                 &r->recorder, error);
   }
   if (status == SAP_STATUS_OK) {
     status = run_write_row(r, NULL, error);
@@ -303,70 +268,32 @@ static sap_status run_dump(const char* folder, long long step, const sap_problem
   return status;
 }
 
-// At the end, and where the steps are a multiple of what was asked for.
-static sap_status write_checkpoint(run* r, bool end, sap_error* error) {
-  const int64_t steps = r->statistics.before + r->statistics.steps;
-  const int32_t every = r->options.checkpoint_every;
-  if (r->options.checkpoint == NULL || !(end || (every > 0 && steps % every == 0))) {
-    return SAP_STATUS_OK;
-  }
-  return sap_checkpoint_write(r->options.checkpoint, r->stepper, &r->state, steps, error);
-}
-
 // One step with all that is recorded of it.
-static sap_status step(run* r, sap_error* error) {
+static sap_status step(void* context, sap_error* error) {
+  run* r = context;
   run_statistics* statistics = &r->statistics;
   sap_step_report report;
-  sap_status status = sap_stepper_step(r->stepper, &r->state, &report, error);
+  const sap_status status = sap_stepper_step(r->stepper, &r->state, &report, error);
   if (status != SAP_STATUS_OK) {
     statistics->failures += status != SAP_STATUS_MEMORY && status != SAP_STATUS_INTERNAL;
     return status;
   }
   if (r->options.dump != NULL && (statistics->steps + 1) % r->options.dump_every == 0) {
-    status = run_dump(r->options.dump, (long long)statistics->steps + 1, report.problem, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(run_dump(r->options.dump, (long long)statistics->steps + 1, report.problem, error));
   }
-  status = sap_multibody_collect(r->multibody, &report, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_multibody_collect(r->multibody, &report, error));
   const int32_t contacts = sap_multibody_contact_count(r->multibody);
   if (!run_statistics_add(statistics, &report, sap_multibody_contacts(r->multibody), contacts)) {
     return cli_no_memory(error);
   }
-  if ((statistics->before + statistics->steps) % r->options.every == 0 ||
-      statistics->steps == statistics->planned) {
-    return run_write_row(r, &report, error);
-  }
-  return SAP_STATUS_OK;
+  return run_row_due(&r->options.plan, statistics) ? run_write_row(r, &report, error)
+                                                   : SAP_STATUS_OK;
 }
 
-static sap_status advance(run* r, sap_error* error) {
-  run_statistics* statistics = &r->statistics;
-  const int64_t whole = cli_step_count(r->options.duration, r->options.stepper.dt);
-  statistics->planned = whole > statistics->before ? whole - statistics->before : 0;
-  progress bar;
-  progress_begin(&bar);
-  statistics->memory_still = statistics->memory_warm = run_peak_memory();
-  sap_status status = SAP_STATUS_OK;
-  while (status == SAP_STATUS_OK && statistics->steps < statistics->planned && !interrupt_came()) {
-    status = step(r, error);
-    if (status == SAP_STATUS_OK) {
-      status = write_checkpoint(r, false, error);
-    }
-    if (statistics->steps == statistics->planned / 10) {
-      statistics->memory_warm = run_peak_memory();
-    }
-    if (progress_due(&bar)) {
-      char note[64];
-      (void)snprintf(note, sizeof note, "t %.3g of %.3g s", r->state.t, r->options.duration);
-      progress_draw(&bar, (double)statistics->steps / (double)statistics->planned, note);
-    }
-  }
-  progress_end(&bar);
-  return status;
+static sap_status write_checkpoint(void* context, const char* path, int64_t steps,
+                                   sap_error* error) {
+  run* r = context;
+  return sap_checkpoint_write(path, r->stepper, &r->state, steps, error);
 }
 
 // Measures energy and penetration at the end of the run.
@@ -398,7 +325,7 @@ static int leave(run* r, const sap_error* error) {
   const int code = cli_report(error);
   if (r->trajectory != NULL && (sap_trajectory_commit(r->trajectory, NULL) == SAP_STATUS_OK ||
                                 sap_trajectory_keep(r->trajectory))) {
-    cli_message("the trajectory's rows so far are in '%s'", r->options.output);
+    cli_message("the trajectory's rows so far are in '%s'", r->options.plan.output);
   }
   return code;
 }
@@ -407,23 +334,9 @@ static int leave(run* r, const sap_error* error) {
 static int execute(run* r) {
   sap_error error = {0};
   int code = CLI_OK;
-  const sap_status status = advance(r, &error);
-  if (status != SAP_STATUS_OK && r->statistics.failures == 0) {
-    return leave(r, &error);
-  }
-  if (status != SAP_STATUS_OK) {
-    cli_message("step %lld at t = %.9g s: %s", (long long)r->statistics.steps + 1, r->state.t,
-                error.message);
-    code = CLI_UNCONVERGED;
-  } else if (interrupt_came()) {
-    cli_message("interrupted at t = %.9g s", r->state.t);
-    code = CLI_UNCONVERGED;
-  } else if (r->statistics.unconverged > 0) {
-    cli_message("%lld of %lld steps did not converge", (long long)r->statistics.unconverged,
-                (long long)r->statistics.steps);
-    code = CLI_UNCONVERGED;
-  }
-  if (write_checkpoint(r, true, &error) != SAP_STATUS_OK) {
+  const run_engine engine = {r, &r->state.t, step, write_checkpoint};
+  run_plan_steps(&r->options.plan, &r->statistics);
+  if (run_all_steps(&r->options.plan, &engine, &r->statistics, &code, &error) != SAP_STATUS_OK) {
     return leave(r, &error);
   }
   const sap_status recorded = sap_recorder_close(r->recorder, &error);
@@ -432,18 +345,16 @@ static int execute(run* r) {
       (r->trajectory != NULL && sap_trajectory_commit(r->trajectory, &error) != SAP_STATUS_OK)) {
     return leave(r, &error);
   }
-  run_statistics_print(&r->statistics, r->options.scene.path, r->options.format, r->options.stats,
-                       stdout);
+  run_statistics_print(&r->statistics, r->options.scene.path, r->options.plan.format,
+                       r->options.plan.stats, stdout);
   return cli_flush() == CLI_OK ? code : CLI_FILE;
 }
 
 static int run_scene(const cli_command* command, int argc, char** argv) {
-  run r = {.options = {.duration = 5.0,
-                       .every = 1,
+  run r = {.options = {.plan = run_plan_default(),
                        .dump_every = 1,
                        .scene = cli_scene_default(),
-                       .stepper = sap_stepper_options_default(),
-                       .recorder = sap_recorder_options_default()}};
+                       .stepper = sap_stepper_options_default()}};
   cli_parser parser;
   if (!cli_parse(&parser, command, &r.options, argc, argv)) {
     return parser.exit_code;

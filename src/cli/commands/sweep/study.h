@@ -84,15 +84,7 @@ typedef struct study_row {
 
 // Reads and checks a study; false: the error says "file:line: what". Values are tried on the scene.
 bool study_read(const char* path, study_spec* study, sap_error* error);
-// The last part of it: every scene value with that of the first case, and every measure; the hash
-// goes on with the files that are read.
-bool study_check_scene(study_spec* study, sap_error* error);
-// A line "set|grid|random NAME ...", as words.
-bool study_read_parameter(study_spec* study, int line, char** words, int count, sap_error* error);
 void study_clear(study_spec* study);
-// Fills the error with "file:line: text" and returns false.
-bool study_refuse(const study_spec* study, int line, sap_error* error, const char* format, ...)
-    SAP_PRINTF(4, 5);
 
 // The value of a parameter in a case, as text; those of numbers are exact.
 void study_value(const study_spec* study, int parameter, int64_t index, char out[STUDY_TEXT_SIZE]);
@@ -135,14 +127,9 @@ typedef struct study_sums {
   double hessian_condition;  // of the last step, NaN: not asked for
 } study_sums;
 bool study_measure_known(const sap_model* model, const char* name);
-// Does it need the condition number of the last step's Hessian?
-bool study_measure_of_hessian(const char* name);
 // " [J]"; "" of numbers and coordinates.
 const char* study_measure_unit(const char* name);
 void study_list_measures(char* out, size_t size);
-sap_status study_measure(const study_spec* study, const study_sums* sums, sap_multibody* multibody,
-                         const sap_model* model, const sap_state* state, double* out,
-                         sap_error* error);
 
 // Writes HDF5 (NULL: not) and CSV (NULL: not).
 sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,

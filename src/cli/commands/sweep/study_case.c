@@ -154,58 +154,42 @@ bool study_find_coordinate(const sap_model* model, const char* name, study_coord
 //
 // Nothing here depends on the clock: a case always gives the same bits.
 
-typedef enum measure_id {
-  MEASURE_KINETIC_END,
-  MEASURE_POTENTIAL_END,
-  MEASURE_ENERGY_END,
-  MEASURE_ENERGY_DRIFT,
-  MEASURE_KINETIC_MAX,
-  MEASURE_PENETRATION_MAX,
-  MEASURE_PENETRATION_END,
-  MEASURE_SLIP_END,
-  MEASURE_ITERATIONS_MEAN,
-  MEASURE_ITERATIONS_MEDIAN,
-  MEASURE_ITERATIONS_MAX,
-  MEASURE_CONTACTS_MEAN,
-  MEASURE_CONTACTS_MAX,
-  MEASURE_MOMENTUM_ERROR_MAX,
-  MEASURE_HESSIAN_CONDITION,
-  MEASURE_UNCONVERGED_STEPS,
-  MEASURE_STEPS,
-  MEASURE_CENTER_X,
-  MEASURE_CENTER_Y,
-  MEASURE_CENTER_Z,
-  MEASURE_MASS,
-  MEASURE_COUNT
-} measure_id;
+// The one list of measures: X(name, "unit", value)
+#define MEASURES(X)                                                                       \
+  X(kinetic_end, " [J]", d->kinetic)                                                      \
+  X(potential_end, " [J]", potential)                                                     \
+  X(energy_end, " [J]", d->kinetic + potential)                                           \
+  X(energy_drift, " [J]", d->kinetic + potential - s->kinetic_start - s->potential_start) \
+  X(kinetic_max, " [J]", s->kinetic_max)                                                  \
+  X(penetration_max, " [m]", s->penetration_max)                                          \
+  X(penetration_end, " [m]", run_penetration(contacts, count))                            \
+  X(slip_end, " [m/s]", mean_slip(contacts, count))                                       \
+  X(iterations_mean, "", mean_count(s->iterations, s->steps))                             \
+  X(iterations_median, "", median_iterations(s))                                          \
+  X(iterations_max, "", (double)s->iterations_max)                                        \
+  X(contacts_mean, "", mean_count(s->contacts, s->steps))                                 \
+  X(contacts_max, "", (double)s->contacts_max)                                            \
+  X(momentum_error_max, "", s->momentum_error_max)                                        \
+  X(hessian_condition, "", s->hessian_condition)                                          \
+  X(unconverged_steps, "", (double)s->unconverged)                                        \
+  X(steps, "", (double)s->steps)                                                          \
+  X(center_x, " [m]", d->p_WCm[0])                                                        \
+  X(center_y, " [m]", d->p_WCm[1])                                                        \
+  X(center_z, " [m]", d->p_WCm[2])                                                        \
+  X(mass, " [kg]", d->mass)
 
-static const char* const measure_names[MEASURE_COUNT] = {
-    [MEASURE_KINETIC_END] = "kinetic_end",
-    [MEASURE_POTENTIAL_END] = "potential_end",
-    [MEASURE_ENERGY_END] = "energy_end",
-    [MEASURE_ENERGY_DRIFT] = "energy_drift",
-    [MEASURE_KINETIC_MAX] = "kinetic_max",
-    [MEASURE_PENETRATION_MAX] = "penetration_max",
-    [MEASURE_PENETRATION_END] = "penetration_end",
-    [MEASURE_SLIP_END] = "slip_end",
-    [MEASURE_ITERATIONS_MEAN] = "iterations_mean",
-    [MEASURE_ITERATIONS_MEDIAN] = "iterations_median",
-    [MEASURE_ITERATIONS_MAX] = "iterations_max",
-    [MEASURE_CONTACTS_MEAN] = "contacts_mean",
-    [MEASURE_CONTACTS_MAX] = "contacts_max",
-    [MEASURE_MOMENTUM_ERROR_MAX] = "momentum_error_max",
-    [MEASURE_HESSIAN_CONDITION] = "hessian_condition",
-    [MEASURE_UNCONVERGED_STEPS] = "unconverged_steps",
-    [MEASURE_STEPS] = "steps",
-    [MEASURE_CENTER_X] = "center_x",
-    [MEASURE_CENTER_Y] = "center_y",
-    [MEASURE_CENTER_Z] = "center_z",
-    [MEASURE_MASS] = "mass",
+static const struct {
+  const char *name, *unit;
+} measures[] = {
+#define SAP_X(name, unit, value) {#name, unit},
+    MEASURES(SAP_X)
+#undef SAP_X
 };
+enum { MEASURE_COUNT = sizeof measures / sizeof measures[0] };
 
 static int find_measure(const char* name) {
   int i = 0;
-  while (i < MEASURE_COUNT && strcmp(measure_names[i], name) != 0) {
+  while (i < MEASURE_COUNT && strcmp(measures[i].name, name) != 0) {
     ++i;
   }
   return i;
@@ -218,32 +202,26 @@ bool study_measure_known(const sap_model* model, const char* name) {
 
 const char* study_measure_unit(const char* name) {
   const int id = find_measure(name);
-  if (id <= MEASURE_KINETIC_MAX) {
-    return " [J]";
-  } else if (id <= MEASURE_PENETRATION_END || (id >= MEASURE_CENTER_X && id <= MEASURE_CENTER_Z)) {
-    return " [m]";
-  }
-  return id == MEASURE_SLIP_END ? " [m/s]" : id == MEASURE_MASS ? " [kg]" : "";
+  return id < MEASURE_COUNT ? measures[id].unit : "";
 }
 
 void study_list_measures(char* out, size_t size) {
   size_t used = 0;
   for (int i = 0; i < MEASURE_COUNT && used < size; ++i) {
-    used += (size_t)snprintf(out + used, size - used, "%s, ", measure_names[i]);
+    used += (size_t)snprintf(out + used, size - used, "%s, ", measures[i].name);
   }
   if (used < size) {
     (void)snprintf(out + used, size - used, "q/JOINT, v/JOINT[part] at the end");
   }
 }
 
-bool study_measure_of_hessian(const char* name) {
-  return find_measure(name) == MEASURE_HESSIAN_CONDITION;
+// Does it need the condition number of the last step's Hessian?
+static bool study_measure_of_hessian(const char* name) {
+  return strcmp(name, "hessian_condition") == 0;
 }
 
-// Mean tangential speed over the contacts [m/s]; 0 without any.
-static double mean_slip(const sap_multibody* multibody) {
-  const int32_t count = sap_multibody_contact_count(multibody);
-  const sap_contact* contacts = sap_multibody_contacts(multibody);
+// Returns the mean tangential speed over the contacts [m/s]; 0 without any.
+static double mean_slip(const sap_contact* contacts, int32_t count) {
   double sum = 0.0;
   for (int32_t i = 0; i < count; ++i) {
     sum += hypot(contacts[i].vc[0], contacts[i].vc[1]);
@@ -267,62 +245,28 @@ static double median_iterations(const study_sums* s) {
   return (double)NAN;
 }
 
-static double measure_value(measure_id id, const study_sums* s, const sap_diagnostics* d,
-                            const sap_multibody* multibody) {
+static void measure_all(const study_sums* s, const sap_diagnostics* d,
+                        const sap_multibody* multibody, double out[MEASURE_COUNT]) {
   const double potential = d->potential_gravity + d->potential_springs;
-  switch (id) {
-    case MEASURE_KINETIC_END:
-      return d->kinetic;
-    case MEASURE_POTENTIAL_END:
-      return potential;
-    case MEASURE_ENERGY_END:
-      return d->kinetic + potential;
-    case MEASURE_ENERGY_DRIFT:
-      return d->kinetic + potential - s->kinetic_start - s->potential_start;
-    case MEASURE_KINETIC_MAX:
-      return s->kinetic_max;
-    case MEASURE_PENETRATION_MAX:
-      return s->penetration_max;
-    case MEASURE_PENETRATION_END:
-      return run_penetration(sap_multibody_contacts(multibody),
-                             sap_multibody_contact_count(multibody));
-    case MEASURE_SLIP_END:
-      return mean_slip(multibody);
-    case MEASURE_ITERATIONS_MEAN:
-      return mean_count(s->iterations, s->steps);
-    case MEASURE_ITERATIONS_MEDIAN:
-      return median_iterations(s);
-    case MEASURE_ITERATIONS_MAX:
-      return (double)s->iterations_max;
-    case MEASURE_CONTACTS_MEAN:
-      return mean_count(s->contacts, s->steps);
-    case MEASURE_CONTACTS_MAX:
-      return (double)s->contacts_max;
-    case MEASURE_MOMENTUM_ERROR_MAX:
-      return s->momentum_error_max;
-    case MEASURE_HESSIAN_CONDITION:
-      return s->hessian_condition;
-    case MEASURE_UNCONVERGED_STEPS:
-      return (double)s->unconverged;
-    case MEASURE_STEPS:
-      return (double)s->steps;
-    case MEASURE_MASS:
-      return d->mass;
-    default:
-      return d->p_WCm[id - MEASURE_CENTER_X];
-  }
+  const sap_contact* contacts = sap_multibody_contacts(multibody);
+  const int32_t count = sap_multibody_contact_count(multibody);
+#define SAP_X(name, unit, value) *out++ = (value);
+  MEASURES(SAP_X)
+#undef SAP_X
 }
 
-sap_status study_measure(const study_spec* study, const study_sums* sums, sap_multibody* multibody,
-                         const sap_model* model, const sap_state* state, double* out,
-                         sap_error* error) {
+static sap_status study_measure(const study_spec* study, const study_sums* sums,
+                                sap_multibody* multibody, const sap_model* model,
+                                const sap_state* state, double* out, sap_error* error) {
   sap_diagnostics d;
   SAP_TRY(sap_multibody_diagnose(multibody, state, &d, error));
+  double all[MEASURE_COUNT];
+  measure_all(sums, &d, multibody, all);
   for (int i = 0; i < study->measure_count; ++i) {
     study_coordinate at;
     const int id = find_measure(study->measures[i].name);
     if (id < MEASURE_COUNT) {
-      out[i] = measure_value((measure_id)id, sums, &d, multibody);
+      out[i] = all[id];
     } else if (study_find_coordinate(model, study->measures[i].name, &at)) {
       out[i] = at.velocity ? state->v[at.index] : state->q[at.index];
     }

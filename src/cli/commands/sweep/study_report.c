@@ -192,10 +192,8 @@ static bool print_points(const study_spec* s, const study_row* rows) {
 }
 
 int study_print(const study_spec* s, const study_row* rows) {
-  static const cli_column list[] = {{"measure", CLI_CELL_TEXT, 0},
-                                    {"mean", CLI_CELL_REAL, 6},
-                                    {"least", CLI_CELL_REAL, 6},
-                                    {"most", CLI_CELL_REAL, 6}};
+  static const cli_column list[] = {CLI_TEXTS("measure"), CLI_REALS("mean", 6),
+                                    CLI_REALS("least", 6), CLI_REALS("most", 6)};
   int64_t counts[STUDY_STATUSES] = {0}, left = 0;
   const study_row* failed = NULL;
   for (int64_t i = 0; i < s->cases; ++i) {

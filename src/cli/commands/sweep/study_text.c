@@ -15,7 +15,9 @@
 enum { WORDS_MAX = 4096 };
 static const char blanks[] = " \t\r";
 
-bool study_refuse(const study_spec* study, int line, sap_error* error, const char* format, ...) {
+// Fills the error with "file:line: text" and returns false.
+static bool refuse_line(const study_spec* study, int line, sap_error* error, const char* format,
+                        ...) {
   va_list arguments;
   char text[400];
   va_start(arguments, format);
@@ -24,6 +26,157 @@ bool study_refuse(const study_spec* study, int line, sap_error* error, const cha
   (void)sap_fail(error, SAP_STATUS_SYNTAX, "%.99s:%d: %.399s", study->path, line, text);
   return false;
 }
+
+// Lines of a study that set parameters: set, grid and random.
+
+static bool keep_values(study_parameter* p, char** words, int count) {
+  p->values = calloc((size_t)count, sizeof *p->values);
+  p->numeric = true;
+  for (int i = 0; i < count && p->values != NULL; ++i) {
+    double number;
+    p->values[i] = malloc(strlen(words[i]) + 1);
+    if (p->values[i] == NULL) {
+      return false;
+    }
+    strcpy(p->values[i], words[i]);
+    p->numeric = p->numeric && cli_read_real(words[i], &number);
+    p->count = i + 1;
+  }
+  return p->values != NULL;
+}
+
+static bool check_values(const study_spec* s, const study_parameter* p, sap_error* error) {
+  for (int32_t i = 0; i < p->count; ++i) {
+    study_setup setup;
+    study_setup_begin(&setup);
+    const char* wrong = study_setup_take(&setup, p->name, p->values[i]);
+    if (wrong != NULL && wrong[0] == '\0') {
+      char list[1024];
+      study_list_parameters(list, sizeof list);
+      return refuse_line(s, p->line, error, "unknown parameter '%s'; available: %s", p->name, list);
+    }
+    if (wrong != NULL) {
+      const char* near = strcmp(p->name, "solver") == 0 ? cli_near_solver(p->values[i]) : NULL;
+      return refuse_line(s, p->line, error, "%s '%s' must be %s%s%s%s", p->name, p->values[i],
+                         wrong, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
+                         near != NULL ? "'?" : "");
+    }
+    if (strlen(p->values[i]) >= STUDY_TEXT_SIZE) {
+      return refuse_line(s, p->line, error, "a value of %s is too long", p->name);
+    }
+  }
+  return true;
+}
+
+// random NAME uniform|log|normal A B, random NAME choose VALUE...
+static bool read_random(study_spec* s, study_parameter* p, char** words, int count,
+                        sap_error* error) {
+  static const char* const kinds[] = {"choose", "uniform", "log", "normal", NULL};
+  const int kind = count > 0 ? cli_read_choice(words[0], kinds) : -1;
+  if (kind < 0) {
+    return refuse_line(s, p->line, error,
+                       "random %s must be followed by uniform, log, normal or choose", p->name);
+  }
+  p->kind = (study_kind)(STUDY_CHOOSE + kind);
+  if (p->kind == STUDY_CHOOSE) {
+    return count > 1 ? keep_values(p, words + 1, count - 1)
+                     : refuse_line(s, p->line, error, "choose needs values");
+  }
+  if (count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b)) {
+    return refuse_line(s, p->line, error, "%s needs two numbers", words[0]);
+  }
+  if (p->kind == STUDY_NORMAL ? !(p->b >= 0.0) : !(p->a <= p->b)) {
+    return refuse_line(s, p->line, error, "%s",
+                       p->kind == STUDY_NORMAL ? "the standard deviation must be >= 0"
+                                               : "the first number must be the smaller one");
+  }
+  if (p->kind == STUDY_LOG && !(p->a > 0.0)) {
+    return refuse_line(s, p->line, error, "log needs numbers > 0");
+  }
+  return keep_values(p, words + 1, 1);
+}
+
+// A line "set|grid|random NAME ...", as words.
+static bool read_parameter(study_spec* s, int line, char** words, int count, sap_error* error) {
+  study_parameter* p = &s->parameters[s->parameter_count];
+  if (count < 3) {
+    return refuse_line(s, line, error, "%s needs a parameter and its values", words[0]);
+  }
+  if (s->parameter_count == STUDY_PARAMETERS_MAX || strlen(words[1]) >= STUDY_NAME_SIZE) {
+    return refuse_line(s, line, error, "too many parameters, or too long a name");
+  }
+  for (int i = 0; i < s->parameter_count; ++i) {
+    if (strcmp(s->parameters[i].name, words[1]) == 0) {
+      return refuse_line(s, line, error, "'%s' was given in line %d already", words[1],
+                         s->parameters[i].line);
+    }
+  }
+  ++s->parameter_count;
+  p->line = line;
+  strcpy(p->name, words[1]);
+  const bool random = strcmp(words[0], "random") == 0;
+  p->kind = strcmp(words[0], "grid") == 0 ? STUDY_GRID : STUDY_SET;
+  if (!random && p->kind == STUDY_SET && count != 3) {
+    return refuse_line(s, line, error, "set takes one value; grid takes many");
+  }
+  const bool read = random ? read_random(s, p, words + 2, count - 2, error)
+                           : keep_values(p, words + 2, count - 2);
+  if (!read && error->status == SAP_STATUS_OK) {
+    return refuse_line(s, line, error, "out of memory");
+  }
+  return read && check_values(s, p, error);
+}
+
+// Finds out before the first case whether a study and its scene fit.
+
+// The last part of it: every scene value with that of the first case, and every measure; the hash
+// goes on with the files that are read.
+static bool check_scene(study_spec* s, sap_error* error) {
+  cli_scene scene = study_scene(s);
+  scene.file = cli_hash_file;
+  scene.file_context = &s->hash;
+  sap_error refusal;
+  if (cli_check_reread(scene.path, &refusal) != SAP_STATUS_OK) {
+    return refuse_line(s, s->scene_line, error, "%s", refusal.message);
+  }
+  for (int i = -1; i < s->parameter_count; ++i) {
+    char value[STUDY_TEXT_SIZE];
+    study_setup setup;
+    sap_model* model = NULL;
+    sap_state state = {0};
+    double* control = NULL;
+    sap_error reason = {0};
+    study_setup_begin(&setup);
+    if (i >= 0) {
+      if (strchr(s->parameters[i].name, '/') == NULL) {
+        continue;
+      }
+      study_value(s, i, 0, value);
+      (void)study_setup_take(&setup, s->parameters[i].name, value);
+    }
+    const int line = i < 0 ? s->scene_line : s->parameters[i].line;
+    bool good = study_read_scene(&scene, NULL, &setup, &model, &state, &control, &reason) ==
+                    SAP_STATUS_OK ||
+                refuse_line(s, line, error, "%s", reason.message);
+    for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
+      if (!study_measure_known(model, s->measures[j].name)) {
+        char list[512];
+        study_list_measures(list, sizeof list);
+        good = refuse_line(s, s->measures[j].line, error, "unknown measure '%s'; available: %s",
+                           s->measures[j].name, list);
+      }
+    }
+    sap_model_destroy(model);
+    sap_state_clear(&state);
+    free(control);
+    if (!good) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// --- lines ---
 
 // Returns the path of a file named in a study, relative to its folder; pipes have none.
 static char* path_beside(const char* study, const char* path) {
@@ -41,17 +194,17 @@ static char* path_beside(const char* study, const char* path) {
 static bool read_measures(study_spec* s, int line, char** words, int count, sap_error* error) {
   for (int i = 1; i < count; ++i) {
     if (s->measure_count == STUDY_MEASURES_MAX || strlen(words[i]) >= STUDY_NAME_SIZE) {
-      return study_refuse(s, line, error, "too many measures, or too long a name");
+      return refuse_line(s, line, error, "too many measures, or too long a name");
     }
     for (int j = 0; j < s->measure_count; ++j) {
       if (strcmp(s->measures[j].name, words[i]) == 0) {
-        return study_refuse(s, line, error, "measure '%s' was given already", words[i]);
+        return refuse_line(s, line, error, "measure '%s' was given already", words[i]);
       }
     }
     s->measures[s->measure_count].line = line;
     strcpy(s->measures[s->measure_count++].name, words[i]);
   }
-  return count > 1 || study_refuse(s, line, error, "measure needs names");
+  return count > 1 || refuse_line(s, line, error, "measure needs names");
 }
 
 static bool read_setting(study_spec* s, int line, char** words, int count, sap_error* error) {
@@ -60,38 +213,38 @@ static bool read_setting(study_spec* s, int line, char** words, int count, sap_e
   int32_t integer;
   const int id = cli_read_choice(words[0], settings);
   if (id < 0) {
-    return study_refuse(s, line, error,
-                        "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
-                        "samples, seed, measure, keyframe, floor, lenient or floating_base",
-                        words[0]);
+    return refuse_line(s, line, error,
+                       "unknown word '%s'; a line begins with scene, duration, set, grid, random, "
+                       "samples, seed, measure, keyframe, floor, lenient or floating_base",
+                       words[0]);
   }
   if (count != (id < 6 ? 2 : 1)) {
-    return study_refuse(s, line, error, "%s takes %s", words[0], id < 6 ? "one value" : "no value");
+    return refuse_line(s, line, error, "%s takes %s", words[0], id < 6 ? "one value" : "no value");
   }
   switch (id) {
     case 0:
       free(s->scene);
       s->scene = path_beside(s->path, words[1]);
       s->scene_line = line;
-      return s->scene != NULL || study_refuse(s, line, error, "out of memory");
+      return s->scene != NULL || refuse_line(s, line, error, "out of memory");
     case 1:
       return (cli_read_real(words[1], &s->duration) && s->duration >= 0.0 && s->duration <= 1e9) ||
-             study_refuse(s, line, error, "duration '%s' must be between 0 and 1e9 s", words[1]);
+             refuse_line(s, line, error, "duration '%s' must be between 0 and 1e9 s", words[1]);
     case 2:
       if (!cli_read_integer(words[1], &integer) || integer < 1) {
-        return study_refuse(s, line, error, "samples '%s' must be an integer >= 1", words[1]);
+        return refuse_line(s, line, error, "samples '%s' must be an integer >= 1", words[1]);
       }
       s->samples = integer;
       return true;
     case 3:
       return cli_read_integer(words[1], &s->seed) ||
-             study_refuse(s, line, error, "seed '%s' must be an integer", words[1]);
+             refuse_line(s, line, error, "seed '%s' must be an integer", words[1]);
     case 4:
       (void)snprintf(s->keyframe, sizeof s->keyframe, "%.*s", STUDY_NAME_SIZE - 1, words[1]);
       return true;
     case 5:
       return (cli_read_real(words[1], &s->floor) && fabs(s->floor) <= 1e6) ||
-             study_refuse(s, line, error, "floor '%s' must be between -1e6 and 1e6 m", words[1]);
+             refuse_line(s, line, error, "floor '%s' must be between -1e6 and 1e6 m", words[1]);
     default:
       *(id == 6 ? &s->lenient : &s->floating_base) = true;
       return true;
@@ -104,7 +257,7 @@ static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
   text[strcspn(text, "#")] = '\0';
   for (char* at = text + strspn(text, blanks); *at != '\0'; at += strspn(at, blanks)) {
     if (count == WORDS_MAX) {
-      return study_refuse(s, line, error, "more than %d words", WORDS_MAX);
+      return refuse_line(s, line, error, "more than %d words", WORDS_MAX);
     }
     words[count++] = at;
     at += strcspn(at, blanks);
@@ -117,7 +270,7 @@ static bool read_line(study_spec* s, int line, char* text, sap_error* error) {
   }
   if (strcmp(words[0], "grid") == 0 || strcmp(words[0], "random") == 0 ||
       strcmp(words[0], "set") == 0) {
-    return study_read_parameter(s, line, words, count, error);
+    return read_parameter(s, line, words, count, error);
   }
   return strcmp(words[0], "measure") == 0 ? read_measures(s, line, words, count, error)
                                           : read_setting(s, line, words, count, error);
@@ -128,7 +281,7 @@ static bool count_cases(study_spec* s, int line, sap_error* error) {
   for (int i = 0; i < s->parameter_count; ++i) {
     const int64_t factor = s->parameters[i].kind == STUDY_GRID ? s->parameters[i].count : 1;
     if (s->cases > STUDY_CASES_MAX / factor) {
-      return study_refuse(s, line, error, "more than %d cases", STUDY_CASES_MAX);
+      return refuse_line(s, line, error, "more than %d cases", STUDY_CASES_MAX);
     }
     s->cases *= factor;
   }
@@ -161,14 +314,14 @@ bool study_read(const char* path, study_spec* s, sap_error* error) {
   bool good = read_lines(s, lines, &end, error);
   free(lines);
   if (good && s->scene == NULL) {
-    good = study_refuse(s, end, error, "a line 'scene FILE' is missing");
+    good = refuse_line(s, end, error, "a line 'scene FILE' is missing");
   }
   if (good && s->measure_count == 0) {
-    good = study_refuse(s, end, error, "a line 'measure NAME...' is missing");
+    good = refuse_line(s, end, error, "a line 'measure NAME...' is missing");
   }
   s->hash = sap_hash(SAP_HASH_START, s->text, strlen(s->text));
   s->hash = sap_hash(s->hash, sap_version(), strlen(sap_version()));
-  return good && count_cases(s, end, error) && study_check_scene(s, error);
+  return good && count_cases(s, end, error) && check_scene(s, error);
 }
 
 void study_clear(study_spec* s) {
@@ -180,151 +333,4 @@ void study_clear(study_spec* s) {
   }
   free(s->text);
   free(s->scene);
-}
-
-// Lines of a study that set parameters: set, grid and random.
-
-static bool keep_values(study_parameter* p, char** words, int count) {
-  p->values = calloc((size_t)count, sizeof *p->values);
-  p->numeric = true;
-  for (int i = 0; i < count && p->values != NULL; ++i) {
-    double number;
-    p->values[i] = malloc(strlen(words[i]) + 1);
-    if (p->values[i] == NULL) {
-      return false;
-    }
-    strcpy(p->values[i], words[i]);
-    p->numeric = p->numeric && cli_read_real(words[i], &number);
-    p->count = i + 1;
-  }
-  return p->values != NULL;
-}
-
-static bool check_values(const study_spec* s, const study_parameter* p, sap_error* error) {
-  for (int32_t i = 0; i < p->count; ++i) {
-    study_setup setup;
-    study_setup_begin(&setup);
-    const char* wrong = study_setup_take(&setup, p->name, p->values[i]);
-    if (wrong != NULL && wrong[0] == '\0') {
-      char list[1024];
-      study_list_parameters(list, sizeof list);
-      return study_refuse(s, p->line, error, "unknown parameter '%s'; available: %s", p->name,
-                          list);
-    }
-    if (wrong != NULL) {
-      const char* near = strcmp(p->name, "solver") == 0 ? cli_near_solver(p->values[i]) : NULL;
-      return study_refuse(s, p->line, error, "%s '%s' must be %s%s%s%s", p->name, p->values[i],
-                          wrong, near != NULL ? "; did you mean '" : "", near != NULL ? near : "",
-                          near != NULL ? "'?" : "");
-    }
-    if (strlen(p->values[i]) >= STUDY_TEXT_SIZE) {
-      return study_refuse(s, p->line, error, "a value of %s is too long", p->name);
-    }
-  }
-  return true;
-}
-
-// random NAME uniform|log|normal A B, random NAME choose VALUE...
-static bool read_random(study_spec* s, study_parameter* p, char** words, int count,
-                        sap_error* error) {
-  static const char* const kinds[] = {"choose", "uniform", "log", "normal", NULL};
-  const int kind = count > 0 ? cli_read_choice(words[0], kinds) : -1;
-  if (kind < 0) {
-    return study_refuse(s, p->line, error,
-                        "random %s must be followed by uniform, log, normal or choose", p->name);
-  }
-  p->kind = (study_kind)(STUDY_CHOOSE + kind);
-  if (p->kind == STUDY_CHOOSE) {
-    return count > 1 ? keep_values(p, words + 1, count - 1)
-                     : study_refuse(s, p->line, error, "choose needs values");
-  }
-  if (count != 3 || !cli_read_real(words[1], &p->a) || !cli_read_real(words[2], &p->b)) {
-    return study_refuse(s, p->line, error, "%s needs two numbers", words[0]);
-  }
-  if (p->kind == STUDY_NORMAL ? !(p->b >= 0.0) : !(p->a <= p->b)) {
-    return study_refuse(s, p->line, error, "%s",
-                        p->kind == STUDY_NORMAL ? "the standard deviation must be >= 0"
-                                                : "the first number must be the smaller one");
-  }
-  if (p->kind == STUDY_LOG && !(p->a > 0.0)) {
-    return study_refuse(s, p->line, error, "log needs numbers > 0");
-  }
-  return keep_values(p, words + 1, 1);
-}
-
-bool study_read_parameter(study_spec* s, int line, char** words, int count, sap_error* error) {
-  study_parameter* p = &s->parameters[s->parameter_count];
-  if (count < 3) {
-    return study_refuse(s, line, error, "%s needs a parameter and its values", words[0]);
-  }
-  if (s->parameter_count == STUDY_PARAMETERS_MAX || strlen(words[1]) >= STUDY_NAME_SIZE) {
-    return study_refuse(s, line, error, "too many parameters, or too long a name");
-  }
-  for (int i = 0; i < s->parameter_count; ++i) {
-    if (strcmp(s->parameters[i].name, words[1]) == 0) {
-      return study_refuse(s, line, error, "'%s' was given in line %d already", words[1],
-                          s->parameters[i].line);
-    }
-  }
-  ++s->parameter_count;
-  p->line = line;
-  strcpy(p->name, words[1]);
-  const bool random = strcmp(words[0], "random") == 0;
-  p->kind = strcmp(words[0], "grid") == 0 ? STUDY_GRID : STUDY_SET;
-  if (!random && p->kind == STUDY_SET && count != 3) {
-    return study_refuse(s, line, error, "set takes one value; grid takes many");
-  }
-  const bool read = random ? read_random(s, p, words + 2, count - 2, error)
-                           : keep_values(p, words + 2, count - 2);
-  if (!read && error->status == SAP_STATUS_OK) {
-    return study_refuse(s, line, error, "out of memory");
-  }
-  return read && check_values(s, p, error);
-}
-
-// Finds out before the first case whether a study and its scene fit.
-
-bool study_check_scene(study_spec* s, sap_error* error) {
-  cli_scene scene = study_scene(s);
-  scene.file = cli_hash_file;
-  scene.file_context = &s->hash;
-  sap_error refusal;
-  if (cli_check_reread(scene.path, &refusal) != SAP_STATUS_OK) {
-    return study_refuse(s, s->scene_line, error, "%s", refusal.message);
-  }
-  for (int i = -1; i < s->parameter_count; ++i) {
-    char value[STUDY_TEXT_SIZE];
-    study_setup setup;
-    sap_model* model = NULL;
-    sap_state state = {0};
-    double* control = NULL;
-    sap_error reason = {0};
-    study_setup_begin(&setup);
-    if (i >= 0) {
-      if (strchr(s->parameters[i].name, '/') == NULL) {
-        continue;
-      }
-      study_value(s, i, 0, value);
-      (void)study_setup_take(&setup, s->parameters[i].name, value);
-    }
-    const int line = i < 0 ? s->scene_line : s->parameters[i].line;
-    bool good = study_read_scene(&scene, NULL, &setup, &model, &state, &control, &reason) ==
-                    SAP_STATUS_OK ||
-                study_refuse(s, line, error, "%s", reason.message);
-    for (int j = 0; good && i < 0 && j < s->measure_count; ++j) {
-      if (!study_measure_known(model, s->measures[j].name)) {
-        char list[512];
-        study_list_measures(list, sizeof list);
-        good = study_refuse(s, s->measures[j].line, error, "unknown measure '%s'; available: %s",
-                            s->measures[j].name, list);
-      }
-    }
-    sap_model_destroy(model);
-    sap_state_clear(&state);
-    free(control);
-    if (!good) {
-      return false;
-    }
-  }
-  return true;
 }

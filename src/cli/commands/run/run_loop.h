@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Shared by `sapstep run` and `sapstep mujoco`: options of outputs and checkpoints, the loop over
+// steps, and its closing messages.
+#ifndef SAP_CLI_COMMANDS_RUN_RUN_LOOP_H
+#define SAP_CLI_COMMANDS_RUN_RUN_LOOP_H
+
+#include <sapstep/recorder.h>
+
+#include "cli/commands/run/run_statistics.h"
+#include "cli/options.h"
+
+typedef struct run_plan {
+  double duration;           // [s]
+  const char* keyframe;      // name or index, NULL: the default pose
+  const char* output;        // path of the trajectory, NULL: none
+  const char* record;        // path of the recording, NULL: none
+  const char* checkpoint;    // path, NULL: none
+  const char* resume;        // path of a checkpoint, NULL: start anew
+  int32_t checkpoint_every;  // steps per checkpoint; 0: only at the end
+  int32_t every;             // steps per row of trajectory and recording
+  sap_recorder_options recorder;
+  bool stats;
+  cli_format format;
+} run_plan;
+
+#define RUN_AT(owner, member) .offset = offsetof(owner, plan) + offsetof(run_plan, member)
+// Rows of a command whose struct of options has a member `run_plan plan`.
+#define RUN_START_ROWS(owner)                                                               \
+  {"duration", "S", "simulated time (5) [s]", CLI_REAL, RUN_AT(owner, duration), 0, 1e9}, { \
+    "keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT,             \
+        RUN_AT(owner, keyframe)                                                             \
+  }
+#define RUN_OUTPUT_ROWS(owner)                                                                     \
+  {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, RUN_AT(owner, output)},     \
+      {"record", "FILE",                                                                           \
+       "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, "     \
+       "export and view",                                                                          \
+       CLI_PATH, RUN_AT(owner, record)},                                                           \
+      {"every",                                                                                    \
+       "N",                                                                                        \
+       "write a row of trajectory and recording every N steps (1)",                                \
+       CLI_INTEGER,                                                                                \
+       RUN_AT(owner, every),                                                                       \
+       1,                                                                                          \
+       INT32_MAX},                                                                                 \
+      {"compression",                                                                              \
+       "N",                                                                                        \
+       "deflate level of the recording, 0 (none) to 9 (1)",                                        \
+       CLI_INTEGER,                                                                                \
+       RUN_AT(owner, recorder.compression),                                                        \
+       0,                                                                                          \
+       9},                                                                                         \
+      {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,       \
+       RUN_AT(owner, checkpoint)},                                                                 \
+      {"checkpoint-every",                                                                         \
+       "N",                                                                                        \
+       "and every N steps, in the same file",                                                      \
+       CLI_INTEGER,                                                                                \
+       RUN_AT(owner, checkpoint_every),                                                            \
+       1,                                                                                          \
+       INT32_MAX},                                                                                 \
+      {"resume", "FILE", "continue from a checkpoint of the same scene and options,\nbit for bit", \
+       CLI_PATH, RUN_AT(owner, resume)},                                                           \
+      {"stats", NULL, "report time per phase and memory", CLI_FLAG, RUN_AT(owner, stats)}, {       \
+    "format", "NAME", "table or json (table)", CLI_WORD, RUN_AT(owner, format),                    \
+        .words = cli_formats_without_csv                                                           \
+  }
+
+run_plan run_plan_default(void);
+// Checks combinations of these options, and that there is one operand, a `what` file. CLI_OK: go on.
+int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
+                   const char* what);
+
+// An engine as the loop sees it.
+typedef struct run_engine {
+  void* context;
+  const double* t;  // [s]
+  // Makes a step, adds it to the statistics and writes a row if it is due.
+  sap_status (*step)(void* context, sap_error* error);
+  sap_status (*checkpoint)(void* context, const char* path, int64_t steps, sap_error* error);
+} run_engine;
+
+// Plans the steps that are left of the duration.
+void run_plan_steps(const run_plan* plan, run_statistics* statistics);
+// True if a row of trajectory and recording is due after the last step.
+bool run_row_due(const run_plan* plan, const run_statistics* statistics);
+// Makes all planned steps, with a progress bar and checkpoints, until a signal comes, and writes the
+// last checkpoint. *code is the exit code of the steps, whose failure is only a message. Fails if an
+// output cannot be written.
+sap_status run_all_steps(const run_plan* plan, const run_engine* engine, run_statistics* statistics,
+                         int* code, sap_error* error);
+
+#endif

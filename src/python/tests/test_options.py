@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options of Python are those of the lists in the C headers, in number, order and words."""
+
+import re
+
+import pytest
+from things import SCENES
+
+import sapstep
+from sapstep import _options
+
+INCLUDE = SCENES.parents[1] / "include" / "sapstep"
+LISTS = [
+    ("solver.h", "SAP_SOLVER_OPTIONS", _options.SOLVER),
+    ("stepper.h", "SAP_STEPPER_OPTIONS", _options.STEPPER),
+    ("contact.h", "SAP_REGULARIZATION_OPTIONS", _options.REGULARIZATION),
+]
+WORDS = {
+    "newton": ("solver.h", "SAP_NEWTON_LIST"), "line_search": ("solver.h", "SAP_LINE_SEARCH_LIST"),
+    "linear_solver": ("solver.h", "SAP_LINEAR_LIST"), "penalty": ("solver.h", "SAP_PENALTY_LIST"),
+    "contact_stage": ("stepper.h", "SAP_STAGE_LIST"), "contact_law": ("stepper.h", "SAP_LAW_LIST"),
+    "contact_model": ("contact.h", "SAP_CONTACT_MODEL_LIST"),
+}
+
+
+def rows(header: str, name: str, pattern: str) -> list:
+    text = (INCLUDE / header).read_text()
+    body = re.search(rf"#define {name}\(X\)((?:.*\\\n)*.*\n)", text).group(1)
+    return re.findall(pattern, body)
+
+
+@pytest.mark.parametrize("header, name, fields", LISTS)
+def test_fields_are_those_of_the_list(header, name, fields):
+    assert list(fields) == rows(header, name, r"X\(\w+, (\w+),")
+
+
+def test_words_are_those_of_the_lists():
+    assert set(_options._WORDS) == set(WORDS)
+    for option, (header, name) in WORDS.items():
+        assert _options._WORDS[option][1] == tuple(rows(header, name, r'X\(\w+, "([^"]+)"'))
+
+
+def test_each_option_is_a_keyword():
+    own = ("dt", "theta", "theta_vq", "contact_stage")
+    for name in (*_options.SOLVER, *_options.STEPPER, *_options.REGULARIZATION):
+        if name not in own:
+            with pytest.raises((TypeError, ValueError, OverflowError, sapstep.Error)) as refusal:
+                sapstep.Simulation(SCENES / "falling_box.xml", **{name: "no such word"})
+            assert "unknown option" not in str(refusal.value) and name in str(refusal.value)
