@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What users read beside the README: man pages from the program's own help (help2man), the reference of the
+# Documentation beside the README: man pages from the program's own help (help2man), the reference of the
 # headers as HTML (doxygen, `cmake --build build --target reference`), completion for bash. Each is left out
 # where its tool is not installed.
 find_program(SAPSTEP_HELP2MAN help2man)

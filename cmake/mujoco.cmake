@@ -17,7 +17,7 @@ set(SAPSTEP_WITH_MUJOCO ON)
 message(STATUS "MuJoCo ${MuJoCo_VERSION}: ${MuJoCo_LIBRARY}")
 
 file(GLOB SAPSTEP_MUJOCO_SOURCES CONFIGURE_DEPENDS src/mujoco/*.c)
-# Of the core what it uses, hidden in a shared library.
+# Core files that the adapter uses; a shared sapstep hides them.
 set(SAPSTEP_MUJOCO_CORE archive clock error file memory options sealed_file)
 # One compilation for the library and for its tests.
 add_library(sapstep_mujoco_objects OBJECT ${SAPSTEP_MUJOCO_SOURCES})

@@ -13,7 +13,7 @@
 //              phi is the signed distance, phi < 0 penetration.
 // Dofs         are ordered tree by tree.
 // Threads      objects are independent: two threads may use two objects. One object is used by
-//              one thread at a time, but for the immutable sap_model, which all may share.
+//              one thread at a time, except the immutable sap_model, which threads may share.
 // Ownership    a pointer argument is borrowed for the call unless its comment says otherwise.
 #ifndef SAPSTEP_BASE_H
 #define SAPSTEP_BASE_H
@@ -32,7 +32,7 @@ extern "C" {
 #define SAP_API __attribute__((visibility("default")))
 #endif
 
-// Why a call could not be done. Whether a solver converged is not a status: see sap_outcome.
+// Why a call failed. Convergence of a solver is not a status: see sap_outcome.
 #define SAP_STATUS_LIST(X)                                                                     \
   X(OK, "ok")                                                                                  \
   X(ARGUMENT, "invalid argument")      /* null, wrong size, out of range                */     \
@@ -43,7 +43,7 @@ extern "C" {
   X(UNSUPPORTED, "not supported")          /* understood, but this build cannot do it       */ \
   X(IO, "input/output error")              /* file missing, unreadable, unwritable          */ \
   X(STEP_FAILED, "step could not be done") /* free motion did not converge, not finite      */ \
-  X(CALLBACK, "callback failed")           /* a user's function said no                     */ \
+  X(CALLBACK, "callback failed")           /* a user's function returned an error           */ \
   X(INTERNAL, "internal error")
 
 typedef enum sap_status {
@@ -53,12 +53,12 @@ typedef enum sap_status {
       SAP_STATUS_COUNT
 } sap_status;
 
-// Text of a status ("invalid argument"); never NULL, also for a value that is no status.
+// Returns the text of a status ("invalid argument"); never NULL, not even for an unknown value.
 SAP_API const char* sap_status_text(sap_status status);
 
-// Types of the fields of options, in the lists that options structs are made from:
+// Types of the fields in the lists that define options structs:
 //   X(type, name, default, minimum, maximum, "meaning [unit]")
-// `positive` excludes its minimum. The types of enums are declared beside them.
+// `positive` excludes its minimum. The types of enums are declared next to them.
 typedef double sap_type_real;
 typedef double sap_type_positive;
 typedef int32_t sap_type_integer;
@@ -66,24 +66,24 @@ typedef bool sap_type_boolean;
 
 enum { SAP_ERROR_MESSAGE_SIZE = 512 };
 
-// What went wrong, in the caller's memory. Every function that takes one accepts NULL.
-// On success it is left as it was.
+// Error of a failed call, in the caller's memory. Every function with an error argument accepts NULL. A successful
+// call leaves it unchanged.
 typedef struct sap_error {
-  sap_status status;                     // the status that the call returned
-  char message[SAP_ERROR_MESSAGE_SIZE];  // one line that names the offending element
+  sap_status status;                     // returned by the call
+  char message[SAP_ERROR_MESSAGE_SIZE];  // one line; names the offending element
 } sap_error;
 
-// Receives one line per warning, e.g. what a reader skipped. `message` lives for the call only.
+// Receives one line per warning, e.g. an element that a reader skipped. `message` is valid during the call only.
 typedef void (*sap_message_function)(void* context, const char* message);
 
-// Version of the library that is linked, "major.minor.patch".
+// Returns the version of the linked library, "major.minor.patch".
 SAP_API const char* sap_version(void);
 
 #ifdef __cplusplus
 }
 #endif
 
-// Version of these headers; sap_version() is that of the library.
+// Version of these headers; sap_version() returns the library's.
 #define SAP_VERSION_MAJOR 0
 #define SAP_VERSION_MINOR 1
 #define SAP_VERSION_PATCH 0

@@ -33,7 +33,7 @@ sap_status sap_archive_value(sap_archive* a, void* value, size_t size, sap_error
   return SAP_STATUS_OK;
 }
 
-// The number of elements: the array's own, or the one that the bytes hold.
+// Sets the number of elements: the array's own, or that in the bytes.
 static sap_status archive_count(sap_archive* a, int32_t* count, sap_error* error) {
   int32_t saved = *count;
   if (a->mode == SAP_ARCHIVE_RESERVE) {
@@ -97,7 +97,7 @@ sap_status sap_archive_to_bytes(sap_archive_function function, void* object, voi
 
 sap_status sap_archive_from_bytes(sap_archive_function function, void* object, const void* bytes,
                                   size_t size, sap_error* error) {
-  // Read only: archives know one kind of pointer.
+  // Loading only reads the bytes; the cast drops const because all modes share one pointer.
   unsigned char* from = (unsigned char*)(uintptr_t)bytes;
   sap_archive reserve = {.mode = SAP_ARCHIVE_RESERVE, .bytes = from, .size = size};
   const sap_status status = function(object, &reserve, error);

@@ -2,7 +2,7 @@
 #ifndef SAP_CORE_CLOCK_H
 #define SAP_CORE_CLOCK_H
 
-// Monotonic wall clock [s]; only differences mean something.
+// Returns a monotonic wall-clock time [s]; only differences are meaningful.
 double sap_clock_seconds(void);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text in CSV (RFC 4180): quoted where it must be, quotes in it doubled. Inline, so that the
-// program shares it with the library.
+// Writes text in CSV (RFC 4180): quoted where necessary, quotes in it doubled. Inline, so that the program shares
+// it with the library.
 #ifndef SAP_CORE_CSV_H
 #define SAP_CORE_CSV_H
 
@@ -12,7 +12,7 @@ static inline bool sap_csv_is_quoted(const char* text) {
   return strpbrk(text, ",\"\r\n") != NULL;
 }
 
-// The inside of a cell.
+// Writes the inside of a cell.
 static inline void sap_csv_put(FILE* stream, const char* text) {
   for (; *text != '\0'; ++text) {
     if (*text == '"') {
@@ -22,7 +22,7 @@ static inline void sap_csv_put(FILE* stream, const char* text) {
   }
 }
 
-// A whole cell.
+// Writes a whole cell.
 static inline void sap_csv_cell(FILE* stream, const char* text) {
   const char* quote = sap_csv_is_quoted(text) ? "\"" : "";
   (void)fputs(quote, stream);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a function says no: fill the caller's error object and return the status.
+// Fills the caller's error object and returns the status.
 #ifndef SAP_CORE_ERROR_H
 #define SAP_CORE_ERROR_H
 
@@ -14,8 +14,7 @@
 // Returns `status`; writes it and the formatted line to `error` (NULL allowed).
 sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) SAP_PRINTF(3, 4);
 
-// Returns the status of a call that failed from the calling function. Only where the caller owns
-// nothing that must be released on that way out.
+// Returns a failed call's status from the calling function. Only for functions that own nothing to release.
 #define SAP_TRY(call)                   \
   do {                                  \
     const sap_status sap_try_ = (call); \
@@ -24,10 +23,10 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
-// ARGUMENT when x is NULL and count > 0; NOT_FINITE with "name[i] = x must be finite".
+// Checks numbers. fails: ARGUMENT if x is NULL and count > 0; NOT_FINITE with "name[i] = x must be finite".
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);
 
-// Puts "prefix: " before the message of an error that a callee has filled.
+// Puts "prefix: " before the message of a filled error.
 void sap_error_prefix(sap_error* error, const char* format, ...) SAP_PRINTF(2, 3);
 
 #endif

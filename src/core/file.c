@@ -13,17 +13,17 @@
 #include "core/memory.h"
 
 enum {
-  SUFFIX_SIZE = 64,     // room for what makes the temporary name
-  NAME_ATTEMPTS = 100,  // names tried before giving up on a folder full of left-overs
+  SUFFIX_SIZE = 64,     // of the temporary name
+  NAME_ATTEMPTS = 100,  // names tried in a folder full of left-over files
 };
 
 struct sap_file {
   FILE* stream;
-  bool direct;  // path is no regular file: commit copies
+  bool direct;  // the path is not a regular file: commit copies
   bool committed;
-  int error_number;                        // of the first write that failed, 0: none
+  int error_number;                        // of the first failed write, 0: none
   char path[PATH_MAX];                     // symbolic links resolved
-  char temporary[PATH_MAX + SUFFIX_SIZE];  // "" without one
+  char temporary[PATH_MAX + SUFFIX_SIZE];  // "": none
 };
 
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path) {
@@ -35,7 +35,7 @@ sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, con
                   "cannot %s '%s': %s", verb, path, text);
 }
 
-// Asked without opening it: a pipe's reader that comes and goes would end its writer.
+// Checks without opening the file: opening and closing a pipe would end its writer.
 sap_status sap_file_readable(const char* path, sap_error* error) {
   struct stat info;
   const int error_number = stat(path, &info) != 0    ? errno
@@ -78,7 +78,7 @@ static FILE* open_temporary(sap_file* file) {
   return NULL;
 }
 
-// What stands at the path, or may: 0 or an error number.
+// Checks whether the path can be written. Returns 0 or an error number.
 static int look_at(const char* path, bool* exists, struct stat* info) {
   *exists = stat(path, info) == 0;
   if (!*exists && (errno != ENOENT || path[0] == '\0' || lstat(path, info) == 0)) {
@@ -93,7 +93,7 @@ static int look_at(const char* path, bool* exists, struct stat* info) {
   return *exists && access(path, W_OK) != 0 ? errno : 0;
 }
 
-// Whether a file may be made there: 0 or an error number.
+// Checks whether a file can be created in the path's folder. Returns 0 or an error number.
 static int look_at_folder(const char* path) {
   char folder[PATH_MAX + 2];
   const char* slash = strrchr(path, '/');
@@ -111,7 +111,7 @@ sap_status sap_file_writable(const char* path, sap_error* error) {
   return error_number == 0 ? SAP_STATUS_OK : sap_fail_io(error, error_number, "write", path);
 }
 
-// Opens the place where text is collected; 0 or an error number.
+// Opens the file that collects the text. Returns 0 or an error number.
 static int open_collector(sap_file* file, const char* path) {
   struct stat info;
   bool exists;
@@ -120,7 +120,7 @@ static int open_collector(sap_file* file, const char* path) {
     return error_number;
   }
   (void)snprintf(file->path, sizeof file->path, "%s", path);
-  // What a link leads to is replaced, not the link.
+  // Replaces the target of a link, not the link.
   if (exists && S_ISREG(info.st_mode) && realpath(path, file->path) == NULL) {
     return errno;
   }
@@ -194,7 +194,7 @@ static void copy_to_path(sap_file* file) {
 }
 
 static void move_to_path(sap_file* file) {
-  // Some file systems report a full disk only when data is forced out.
+  // Some file systems report a full disk only at fsync.
   if (fsync(fileno(file->stream)) != 0) {
     note_error(file);
     return;
@@ -227,7 +227,7 @@ sap_status sap_file_commit(sap_file* file, sap_error* error) {
   return status;
 }
 
-// The length of the whole lines in a file; < 0: it cannot be read.
+// Returns the length of the complete lines in a file, < 0 if it cannot be read.
 static off_t length_of_lines(int descriptor) {
   off_t end = lseek(descriptor, 0, SEEK_END);
   while (end > 0) {
@@ -250,7 +250,7 @@ bool sap_file_keep_lines(sap_file* file) {
   const int descriptor = open(file->temporary, O_RDWR | O_CLOEXEC);
   const off_t length = descriptor >= 0 ? length_of_lines(descriptor) : -1;
   const bool kept = length > 0 && ftruncate(descriptor, length) == 0 &&
-                    link(file->temporary, file->path) == 0;  // fails where something stands
+                    link(file->temporary, file->path) == 0;  // fails if the path exists
   if (descriptor >= 0) {
     (void)close(descriptor);
   }

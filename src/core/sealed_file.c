@@ -15,7 +15,7 @@ sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size,
   sap_file* file = NULL;
   sap_status status = sap_file_create(path, &file, error);
   if (status == SAP_STATUS_OK) {
-    (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit tells of errors
+    (void)fwrite(bytes, 1, size, sap_file_stream(file));  // commit reports errors
     status = sap_file_commit(file, error);
   }
   sap_file_close(file);
@@ -26,9 +26,9 @@ static sap_status damaged(const char* path, const char* kind, sap_error* error) 
   return sap_fail(error, SAP_STATUS_SYNTAX, "%s: %s is damaged or cut off", path, kind);
 }
 
-// The mark first: what is another file may be of any size.
-static sap_status measure(const char* path, FILE* file, const char mark[SAP_SEAL], const char* kind,
-                          size_t* size, sap_error* error) {
+// Checks the mark, then measures the file: a file of another kind may have any size.
+static sap_status measure_file(const char* path, FILE* file, const char mark[SAP_SEAL],
+                               const char* kind, size_t* size, sap_error* error) {
   char begins[SAP_SEAL];
   if (fread(begins, sizeof begins, 1, file) != 1 || memcmp(begins, mark, sizeof begins) != 0) {
     return ferror(file) ? sap_fail_io(error, errno, "read", path)
@@ -61,7 +61,7 @@ sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const ch
   if (file == NULL) {
     return sap_fail_io(error, errno, "open", path);
   }
-  sap_status status = measure(path, file, mark, kind, size, error);
+  sap_status status = measure_file(path, file, mark, kind, size, error);
   if (status == SAP_STATUS_OK) {
     *bytes = sap_allocate(*size, 1);
     status = *bytes != NULL ? read_all(path, file, kind, *bytes, *size, error)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run is published by its ticket: the first and the end of the jobs that nobody has taken. A job
-// is taken by changing the ticket, and the run's task is read only by who has one of its jobs; so
-// it is there until that is done. The caller takes jobs from the front and the others from the
-// back: of two threads each mostly meets the numbers again that it had in the runs before, and what
-// belongs to them in its cache.
+// A run is published by its ticket: first and end of the jobs not taken yet. A thread takes a job by changing the
+// ticket, and reads the run's task only while it has a job; the task stays valid until that job is done. The caller
+// takes jobs from the front and the others from the back: with two threads, each mostly gets the same jobs as in
+// earlier runs and finds their data in its cache.
 #define _POSIX_C_SOURCE 200809L
 #include "core/threads.h"
 
@@ -16,15 +15,15 @@
 #include "core/memory.h"
 
 enum {
-  LOOKS_AHEAD = 1 << 16,    // of a thread at the ticket before it sleeps: some 200 us
-  LOOKS_BACK = 1 << 13,     // of the caller at the jobs that others do
-  LOOKS_IN_A_ROW = 1 << 8,  // then who else wants the processor has it: a thread that works, if
-                            // there are fewer processors for us than it seems
-  JOB_WORK = 15000,         // instructions that are worth a job: some 5 us
-  JOBS_PER_THREAD = 4,      // at most
+  LOOKS_AHEAD = 1 << 16,  // spins of a thread at the ticket before it sleeps: about 200 us
+  LOOKS_BACK = 1 << 13,   // spins of the caller at unfinished jobs of others
+  LOOKS_IN_A_ROW =
+      1 << 8,           // spins between yields, in case there are fewer cores for us than reported
+  JOB_WORK = 15000,     // least instructions of a job: about 5 us
+  JOBS_PER_THREAD = 4,  // at most
 };
 
-// Some times what sleep and waking cost [s].
+// Several times the cost of a sleep and a wake-up [s].
 static const double LONG_YIELD = 50e-6;
 
 struct sap_threads {
@@ -32,16 +31,16 @@ struct sap_threads {
   pthread_t* handles;  // (started)
   int32_t started;
   int32_t looks_ahead, looks_back;
-  // The run. Sequentially consistent: ticket and sleepers, unfinished and waits are each written by
-  // one side before it reads the other's.
+  // The run. Sequentially consistent: in each of the pairs ticket and sleepers, unfinished and waits, a side writes
+  // its own before it reads the other.
   sap_task* task;
   void* context;
   _Atomic uint64_t ticket;     // end of the jobs not taken << 32 | their first
-  _Atomic int32_t unfinished;  // jobs of it
-  _Atomic int32_t sleepers;    // threads that are waked by `work`
-  _Atomic bool waits;          // the caller is waked by `done`
+  _Atomic int32_t unfinished;  // jobs of the run
+  _Atomic int32_t sleepers;    // threads waiting for `work`
+  _Atomic bool waits;          // the caller waits for `done`
   _Atomic bool ending;
-  pthread_mutex_t mutex;  // held by who goes to sleep and who wakes
+  pthread_mutex_t mutex;  // held to sleep and to wake
   pthread_cond_t work, done;
 };
 
@@ -58,8 +57,7 @@ static bool has_jobs(sap_threads* t) {
   return first_of(ticket) < end_of(ticket);
 }
 
-// After the look number `look`; false: others had the processor for so long that to sleep is better
-// than to stand in line with them for every look.
+// Yields after every LOOKS_IN_A_ROW spins. Returns false if the yield took so long that sleeping is better.
 static bool let_others_work(int32_t look) {
   if (look % LOOKS_IN_A_ROW != LOOKS_IN_A_ROW - 1) {
     return true;
@@ -69,7 +67,7 @@ static bool let_others_work(int32_t look) {
   return sap_clock_seconds() - began < LONG_YIELD;
 }
 
-// Takes jobs until none is left.
+// Runs jobs until none is left.
 static void take_jobs(sap_threads* t, bool from_front) {
   uint64_t ticket = atomic_load(&t->ticket);
   while (first_of(ticket) < end_of(ticket)) {
@@ -120,7 +118,7 @@ sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: threads");
   }
   atomic_store(&t->owners, 1);
-  const bool room = count <= sysconf(_SC_NPROCESSORS_ONLN);  // else who looks keeps out who works
+  const bool room = count <= sysconf(_SC_NPROCESSORS_ONLN);  // spin only if every thread has a core
   t->looks_ahead = room ? (int32_t)LOOKS_AHEAD : 0;
   t->looks_back = room ? (int32_t)LOOKS_BACK : 0;
   (void)pthread_mutex_init(&t->mutex, NULL);

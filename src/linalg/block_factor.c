@@ -73,10 +73,10 @@ static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* patte
   return SAP_STATUS_OK;
 }
 
-// Row `chunk` of L holds the tree paths from its entries in A up to itself. The chunks of a block
-// follow each other on a path, so that the first one stands for all.
-// Counting: sets parent and count. Otherwise: appends the row to supernodes whose last chunk it
-// meets, at row_start[s + 1].
+// Walks up the tree from an entry of A in row `chunk`. Row `chunk` of L consists of the paths from its entries in A
+// up to itself. The chunks of a block are consecutive on a path, so that the walk starts at the first.
+// counting: sets parent and count; else: appends the row to the supernodes whose last chunk is on the path, at
+// row_start[s + 1].
 static void walk(sap_block_factor* f, int32_t start, int32_t chunk, bool counting) {
   for (int32_t k = start; f->mark[k] != chunk; k = f->parent[k]) {
     f->mark[k] = chunk;
@@ -113,9 +113,8 @@ static void walk_rows(sap_block_factor* f, const sap_block_order* order, bool co
   }
 }
 
-// A supernode whose parent follows it may join it. That stores zeros, which cost arithmetic, and
-// saves short loops. Bounds on the share of zeros among all tiles of the joined supernode, measured
-// with sapstep_bench_cholesky.
+// A supernode may join its parent if that follows it: this stores zeros, which cost arithmetic, and saves short
+// loops. Bounds on the share of zeros among all tiles of the joined supernode, measured with sapstep_bench_cholesky.
 static const double join_zeros_narrow = 0.2;
 static const double join_zeros_wide = 0.05;
 enum {
@@ -123,8 +122,8 @@ enum {
   JOIN_MOST = 16    // so that a panel of a thousand rows stays in a core's cache
 };
 
-// Zero tiles when the supernodes [first, middle) and [middle, end) join; -1: they should not.
-// before: those that the two have stored already.
+// Returns the number of zero tiles if the supernodes [first, middle) and [middle, end) join, -1 if they should not.
+// before: zero tiles that the two store already.
 static int32_t join(const sap_block_factor* f, int32_t first, int32_t middle, int32_t end,
                     int32_t before) {
   const int32_t below = f->count[end - 1];
@@ -172,7 +171,7 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   for (int32_t s = 0; s < f->nsuper; ++s) {
     const int32_t own = f->super_first[s + 1] - f->super_first[s];
     const int32_t height = own + f->count[f->super_first[s + 1] - 1];
-    f->row_start[s + 1] = (int32_t)rows;  // where walk appends; ends as the end of the rows
+    f->row_start[s + 1] = (int32_t)rows;  // walk appends here; ends as the end of the rows
     f->panel_start[s] = values;
     rows += height;
     values += (size_t)SAP_CHUNK * (size_t)height * (size_t)f->super_width[s];
@@ -199,7 +198,7 @@ static sap_status make_rows(sap_block_factor* f, const sap_block_order* order, s
   return SAP_STATUS_OK;
 }
 
-// Counts the updates, or places them: those of a supernode come out by ascending source.
+// Counts the updates, or places them, for each supernode by ascending source.
 static void each_update(sap_block_factor* f, bool placing) {
   f->lane_work = 0;
   for (int32_t source = 0; source < f->nsuper; ++source) {
@@ -244,7 +243,7 @@ static sap_status list_updates(sap_block_factor* f, sap_error* error) {
   return status;
 }
 
-// The tiles of one permuted block entry in the column of `chunk`.
+// Appends the tiles of one permuted block entry in the column of `chunk`. Returns the new count.
 static int32_t append_loads(sap_block_factor* f, const sap_pattern_copy* pattern,
                             const sap_block_order* order, int32_t k, int32_t chunk, int32_t count) {
   const int32_t entry = order->entry[k];

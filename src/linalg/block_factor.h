@@ -6,8 +6,8 @@
 // Supernode  consecutive chunk columns that share their rows below. Its rows are its own chunks,
 //            then the chunks below, ascending.
 // Panel      a supernode's values: row by row of chunks, each SAP_CHUNK x width, column-major with
-//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero; so every kernel
-//            works on whole vector registers.
+//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels work on
+//            whole vector registers.
 #ifndef SAP_LINALG_BLOCK_FACTOR_H
 #define SAP_LINALG_BLOCK_FACTOR_H
 
@@ -15,13 +15,13 @@
 
 enum { SAP_CHUNK = 8 };  // doubles of a cache line and of the widest vector register
 
-// Supernode `source` changes the panel of this one through its rows [first, end).
+// Supernode `source` updates the panel of this supernode through its rows [first, end).
 typedef struct sap_block_update {
   int32_t source;
   int32_t first, end;
 } sap_block_update;
 
-// A tile of A goes to a panel: panel[target + LANES c + r] = values[source + rs r + cs c].
+// Copies a tile of A to a panel: panel[target + LANES c + r] = values[source + rs r + cs c].
 typedef struct sap_block_load {
   size_t source, target;
   int32_t row_stride, column_stride;
@@ -40,7 +40,7 @@ typedef struct sap_block_factor {
   int32_t* super_of;      // supernode of a chunk column                  (nchunks)
   int32_t* parent;        // elimination tree, -1 at a root               (nchunks)
   int32_t* count;         // chunks below the diagonal in a column of L   (nchunks)
-  int32_t* mark;          // work: last row that met a column; then a chunk's place in a panel
+  int32_t* mark;          // work: last row that visited a column; then a chunk's place in a panel
 
   int32_t* super_first;  // first chunk of a supernode     (nsuper + 1)
   int32_t* super_width;  // scalar columns                 (nsuper)
@@ -65,7 +65,7 @@ typedef struct sap_block_factor {
 } sap_block_factor;
 
 void sap_block_factor_clear(sap_block_factor* factor);
-// Symbolic factorization; makes room for the numeric one.
+// Computes the structure of L and makes room for the numeric factorization.
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);
 

@@ -61,7 +61,7 @@ static sap_status check(const sap_block_pattern* pattern, sap_error* error) {
       return status;
     }
   }
-  if (n > INT32_MAX / 16) {  // the permuted and padded forms must be countable as well
+  if (n > INT32_MAX / 16) {  // so that indices of the permuted and padded forms fit too
     return sap_fail(error, SAP_STATUS_ARGUMENT, "block pattern: %lld scalar rows are too many",
                     (long long)n);
   }
@@ -98,7 +98,7 @@ sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* p
   return SAP_STATUS_OK;
 }
 
-// Of a diagonal block only the lower triangle counts.
+// Only the lower triangle of a diagonal block is checked.
 static bool block_is_finite(const double* block, int32_t rows, int32_t columns, bool diagonal) {
   for (int32_t c = 0; c < columns; ++c) {
     for (int32_t r = diagonal ? c : 0; r < rows; ++r) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An owned copy of a block pattern: what an analysis is valid for.
+// An owned copy of a block pattern: the pattern of an analysis.
 #ifndef SAP_LINALG_BLOCK_PATTERN_H
 #define SAP_LINALG_BLOCK_PATTERN_H
 
@@ -19,16 +19,16 @@ typedef struct sap_pattern_copy {
 void sap_pattern_clear(sap_pattern_copy* copy);
 bool sap_pattern_equal(const sap_pattern_copy* copy, const sap_block_pattern* pattern);
 
-// ARGUMENT names the block column whose structure is not as cholesky.h demands. On failure the copy
-// equals no pattern.
+// Copies the pattern. fails: ARGUMENT naming the block column that violates cholesky.h, MEMORY; the copy then equals
+// no pattern.
 sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* pattern,
                               sap_error* error);
 
-// OK, or NOT_FINITE naming the first block that holds a NaN or an infinity.
+// fails: NOT_FINITE naming the first block with a NaN or an infinity.
 sap_status sap_pattern_check_finite(const sap_pattern_copy* copy, const double* values,
                                     int32_t* failed_block, sap_error* error);
 
-// The block that holds scalar row `scalar` (0 <= scalar < n).
+// Returns the block with scalar row `scalar` (0 <= scalar < n).
 int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar);
 
 #endif

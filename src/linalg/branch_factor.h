@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factor A = L' D L, L unit lower, of a tree's block of A: from the leaves to the root. Parents
-// come before children in a tree, so that L has no fill between branches (Featherstone, Int. J.
-// Robotics Research 24, 2005), and the row of a contact or a limit stays zero outside its path to
-// the root. Nothing is assumed about A: zeros are looked for, four rows and columns at a time.
+// Factors A = L' D L, L unit lower, of a tree's block of A, from the leaves to the root. Parents come before children
+// in a tree, so that L has no fill between branches (Featherstone, Int. J. Robotics Research 24, 2005), and the row
+// of a contact or a limit stays zero outside its path to the root. Zeros are found in the numbers, four rows and
+// columns at a time; no tree structure is needed.
 #ifndef SAP_LINALG_BRANCH_FACTOR_H
 #define SAP_LINALG_BRANCH_FACTOR_H
 
@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Sizes for n velocities: of a row, of L with 1/d_k after it, of the runs of four rows, of all
-// runs.
+// Sizes for n velocities: a row; L followed by 1/d_k; the runs of four rows; all runs.
 #define SAP_BRANCH_ROW(n) (((n) + 3) / 4 * 4)
 #define SAP_BRANCH_SIZE(n) ((n) * (SAP_BRANCH_ROW(n) + 1))
 #define SAP_BRANCH_BLOCK_RUNS(n) (((n) + 3) / 4 + 2)
@@ -20,8 +19,7 @@
 typedef struct sap_branch_factor {
   int32_t n;
   const double* L;  // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
-  // Of four rows: how many runs of four columns with nonzeros left of the diagonal's, then
-  // [begin, end) of each.
+  // For each four rows: number of runs of four columns with nonzeros left of the diagonal, then [begin, end) of each.
   const int32_t* runs;
 } sap_branch_factor;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sparse Cholesky P A P^T = L L^T by CHOLMOD; the only file that knows it.
-// P is the block order expanded to scalars and applied by us, so that CHOLMOD sees a lower triangle
-// in natural order: no copy and few heap calls of its own per factorization.
-// SAPSTEP_SUPERNODAL not defined: simplicial L L^T, and the GPL-2+ module is never entered.
+// Sparse Cholesky P A P^T = L L^T by CHOLMOD; the only file that includes cholmod.h.
+// P is the block order expanded to scalars. The permutation is applied here, so that CHOLMOD gets a lower triangle in
+// natural order: no copy and few heap calls of its own per factorization.
+// SAPSTEP_SUPERNODAL not defined: simplicial L L^T; the GPL-2+ module is not called.
 #include "linalg/cholesky_sparse.h"
 
 #include <cholmod.h>
@@ -12,12 +12,12 @@
 struct sap_cholesky_sparse {
   cholmod_common common;
   cholmod_factor* L;
-  cholmod_dense *X, *Y, *E;  // workspace of cholmod_solve2, kept
+  cholmod_dense *X, *Y, *E;  // workspace of cholmod_solve2, reused
   cholmod_sparse A;          // permuted lower triangle in the arrays below
   cholmod_dense b;
   int32_t* column_start;  // (n + 1)
   int32_t* row;           // (entries)
-  size_t* source;         // where a value stands in the caller's array     (entries)
+  size_t* source;         // index of a value in the caller's array     (entries)
   double* value;          // (entries)
   double* rhs;            // (n)
   int32_t* scalar_at;     // caller's scalar row at an eliminated position  (n)
@@ -40,7 +40,7 @@ sap_cholesky_sparse* sap_cholesky_sparse_create(void) {
   common->error_handler = NULL;
   common->nmethods = 1;
   common->method[0].ordering = CHOLMOD_NATURAL;
-  common->postorder = 0;  // AMD has postordered; a second permutation would cost copies
+  common->postorder = 0;  // AMD's order is a postorder; a second permutation would cost copies
   common->quick_return_if_not_posdef = 1;
 #ifdef SAPSTEP_SUPERNODAL
   common->supernodal = CHOLMOD_SUPERNODAL;
@@ -102,7 +102,7 @@ static sap_status reserve(sap_cholesky_sparse* sparse, int32_t n, int32_t entrie
   return SAP_STATUS_OK;
 }
 
-// Appends the scalars of permuted block entry k that stand in scalar column c of the block column.
+// Appends the scalars of permuted block entry k in scalar column c of the block column.
 static int32_t append_block(sap_cholesky_sparse* sparse, const sap_pattern_copy* pattern,
                             const sap_block_order* order, int32_t k, int32_t c, int32_t count) {
   const int32_t entry = order->entry[k];
@@ -187,7 +187,7 @@ sap_status sap_cholesky_sparse_analyze(sap_cholesky_sparse* sparse, const sap_pa
   return SAP_STATUS_OK;
 }
 
-// Makes X, Y and E at the first call for a pattern; later ones need no memory and cannot fail.
+// Makes X, Y and E at the first call for a pattern; later calls need no memory and cannot fail.
 static bool solve_rhs(sap_cholesky_sparse* sparse) {
   return cholmod_solve2(CHOLMOD_A, sparse->L, &sparse->b, NULL, &sparse->X, NULL, &sparse->Y,
                         &sparse->E, &sparse->common) != 0;
@@ -202,7 +202,7 @@ sap_status sap_cholesky_sparse_factorize(sap_cholesky_sparse* sparse,
   }
   sparse->common.status = CHOLMOD_OK;
   const bool done = cholmod_factorize(&sparse->A, sparse->L, &sparse->common) != 0;
-  // CHOLMOD answers TRUE for an indefinite matrix: minor tells.
+  // CHOLMOD returns TRUE for an indefinite matrix; L->minor is then < n.
   if (done && sparse->L->minor < (size_t)pattern->n) {
     *broken = sap_pattern_block_of(pattern, sparse->scalar_at[sparse->L->minor]);
     return SAP_STATUS_OK;

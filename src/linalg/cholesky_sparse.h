@@ -7,13 +7,12 @@
 
 typedef struct sap_cholesky_sparse sap_cholesky_sparse;
 
-// NULL for lack of memory.
+// Returns NULL if memory is lacking.
 sap_cholesky_sparse* sap_cholesky_sparse_create(void);
 void sap_cholesky_sparse_destroy(sap_cholesky_sparse* sparse);
 sap_status sap_cholesky_sparse_analyze(sap_cholesky_sparse* sparse, const sap_pattern_copy* pattern,
                                        const sap_block_order* order, sap_error* error);
-// `values` must be finite. *broken is the block row where the factorization broke, -1 when it did
-// not. Status: OK (look at *broken) or MEMORY.
+// Factorizes finite values. *broken is the block row where the factorization broke, or -1. fails: MEMORY.
 sap_status sap_cholesky_sparse_factorize(sap_cholesky_sparse* sparse,
                                          const sap_pattern_copy* pattern, const double* values,
                                          int32_t* broken, sap_error* error);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-// Makes entry (p, q) of the symmetric a zero and turns v's columns along.
+// Rotates entry (p, q) of the symmetric a to zero and applies the rotation to the columns of v.
 static void jacobi_rotate(double a[9], double v[9], int p, int q) {
   if (a[3 * p + q] == 0.0) {
     return;

@@ -2,7 +2,7 @@
 #ifndef SAP_MATH_CLAMP_H
 #define SAP_MATH_CLAMP_H
 
-// The nearest value of [lower, upper]; NaN stays.
+// Returns the nearest value in [lower, upper]; NaN for NaN.
 static inline double sap_clamp(double value, double lower, double upper) {
   return value < lower ? lower : value > upper ? upper : value;
 }

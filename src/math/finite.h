@@ -5,8 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Are all numbers finite? 0 x is 0 for finite x and NaN otherwise: no branches, and sums that do
-// not wait for each other.
+// Returns true if all numbers are finite. 0 x is 0 for finite x and NaN otherwise: no branches, independent sums.
 static inline bool sap_all_finite(const double* x, size_t count) {
   enum { SUMS = 8 };
   double s[SUMS] = {0.0};
@@ -22,7 +21,7 @@ static inline bool sap_all_finite(const double* x, size_t count) {
   return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7])) == 0.0;
 }
 
-// The same of the lower triangle of an n x n matrix, column-major.
+// The same for the lower triangle of an n x n matrix, column-major.
 static inline bool sap_lower_finite(const double* A, size_t n, size_t ld) {
   if (n == 6) {  // a free body: unrolled
     double sums[6];

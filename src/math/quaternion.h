@@ -25,7 +25,7 @@ static inline void sap_quaternion_conjugate(double out[4], const double a[4]) {
   out[3] = -a[3];
 }
 
-// In place. False, and unchanged, when the norm is zero or not finite.
+// Normalises q in place. Returns false and leaves q unchanged if the norm is zero or not finite.
 static inline bool sap_quaternion_normalize(double q[4]) {
   const double norm = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]);
   if (!(norm > 0.0) || !isfinite(norm)) {
@@ -37,7 +37,7 @@ static inline bool sap_quaternion_normalize(double q[4]) {
   return true;
 }
 
-// R_WB of a unit quaternion, column-major.
+// Computes R_WB of a unit quaternion, column-major.
 static inline void sap_quaternion_to_matrix(double r[9], const double q[4]) {
   const double w = q[0], x = q[1], y = q[2], z = q[3];
   r[0] = 1.0 - 2.0 * (y * y + z * z);
@@ -60,14 +60,14 @@ static inline void sap_quaternion_rotate(double out[3], const double q[4], const
   sap_v3_set(out, a[0] + q[0] * t[0] + u[0], a[1] + q[0] * t[1] + u[1], a[2] + q[0] * t[2] + u[2]);
 }
 
-// out = p + q x q*: a point of the frame that stands at p, turned by q. out may alias x.
+// out = p + q x q*: transforms a point from the frame at p with orientation q. out may alias x.
 static inline void sap_quaternion_place(double out[3], const double p[3], const double q[4],
                                         const double x[3]) {
   sap_quaternion_rotate(out, q, x);
   sap_v3_add(out, out, p);
 }
 
-// Rotation by |r| [rad] about r. Below 1e-4 the series' next term is under 1e-18.
+// Computes the rotation by |r| [rad] about r. Below 1e-4, the series' next term is under 1e-18.
 static inline void sap_quaternion_exp(double q[4], const double r[3]) {
   const double angle = sap_v3_norm(r);
   const double half = 0.5 * angle;
@@ -76,7 +76,7 @@ static inline void sap_quaternion_exp(double q[4], const double r[3]) {
   sap_v3_scale(q + 1, r, s);
 }
 
-// Rotation vector in [-pi, pi] of a unit quaternion.
+// Computes the rotation vector of a unit quaternion, in [-pi, pi].
 static inline void sap_quaternion_log(double r[3], const double q[4]) {
   const double sign = copysign(1.0, q[0]);
   const double s = sap_v3_norm(q + 1);
@@ -94,7 +94,7 @@ static inline void sap_quaternion_integrate(double out[4], const double q[4], co
   (void)sap_quaternion_normalize(out);
 }
 
-// Rotation about a unit axis.
+// Computes the rotation by an angle about a unit axis.
 static inline void sap_quaternion_from_axis_angle(double q[4], const double axis[3], double angle) {
   q[0] = cos(0.5 * angle);
   sap_v3_scale(q + 1, axis, sin(0.5 * angle));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // 3-vectors and 3x3 matrices (column-major: m[3 j + i] is row i, column j). Outputs may not alias
-// inputs unless a function says so.
+// inputs unless a comment allows it.
 #ifndef SAP_MATH_VECTOR3_H
 #define SAP_MATH_VECTOR3_H
 
@@ -62,7 +62,7 @@ static inline void sap_m3_mul_v3(double out[3], const double m[9], const double 
              m[2] * a[0] + m[5] * a[1] + m[8] * a[2]);
 }
 
-// out = p + R x: a point of the frame that stands at p with the axes R. out may alias x.
+// out = p + R x: transforms a point from the frame at p with the axes R. out may alias x.
 static inline void sap_v3_place(double out[3], const double p[3], const double r[9],
                                 const double x[3]) {
   sap_m3_mul_v3(out, r, x);
@@ -106,8 +106,8 @@ static inline void sap_m3_rotate_packed(double out[6], const double r[9], const 
   out[5] = rs[2] * r[1] + rs[5] * r[4] + rs[8] * r[7];
 }
 
-// Unit tangents t1, t2 with t1 x t2 = n for a unit n; continuous but where n flips to -z.
-// Columns of R are t1, t2, n. (Duff et al., J. Comput. Graph. Tech. 6, 2017)
+// Computes unit tangents t1, t2 with t1 x t2 = n for a unit n, continuous except at n = -z. Columns of R are
+// t1, t2, n. (Duff et al., J. Comput. Graph. Tech. 6, 2017)
 static inline void sap_m3_from_normal(double r[9], const double n[3]) {
   const double sign = copysign(1.0, n[2]);
   const double a = -1.0 / (sign + n[2]);

@@ -27,7 +27,7 @@ if ! grep -q __asan_init <<< "$names"; then
   fi
 fi
 
-# What other programs see begins with sap_.
+# External names begin with sap_.
 if nm --defined-only --extern-only "$archive" | awk 'NF == 3 {print $3}' | grep -vE '^(sap_|__odr_asan|__asan)'; then
   echo "external names must begin with sap_"
   bad=1
