@@ -12,39 +12,6 @@
 #include "problem/problem_data.h"
 #include "solvers/momentum_residual.h"
 
-enum { FREE_BODY = 6 };  // velocities, for loops of fixed length
-
-static inline void add_free_body(const double* A, const double* x, double* restrict y) {
-  for (int32_t j = 0; j < FREE_BODY; ++j) {
-    for (int32_t i = 0; i < FREE_BODY; ++i) {
-      y[i] += A[j * FREE_BODY + i] * x[j];
-    }
-  }
-}
-
-// out += A x, twice.
-typedef struct products {
-  const sap_problem* problem;
-  const double* x[2];
-  double* out[2];
-} products;
-
-static void add_momentum_of_trees(void* context, int32_t first, int32_t end) {
-  const products* job = context;
-  const sap_problem* p = job->problem;
-  for (int32_t t = first; t < end; ++t) {
-    const int32_t n = p->tree_size[t], start = p->tree_start[t];
-    const double* A = p->diagonal + p->diagonal_start[t];
-    for (int k = 0; k < 2; ++k) {
-      if (n == FREE_BODY) {
-        add_free_body(A, job->x[k] + start, job->out[k] + start);
-      } else {
-        sap_square_add(n, A, job->x[k] + start, job->out[k] + start);
-      }
-    }
-  }
-}
-
 static void add_couplings(const sap_problem* p, const double* x, double* out) {
   for (int32_t c = 0; c < p->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[c];
@@ -63,22 +30,6 @@ static void add_couplings(const sap_problem* p, const double* x, double* out) {
   }
 }
 
-// out += J' gamma of three rows.
-static inline void add_three_rows(int32_t n, const double* J, const double gamma[3],
-                                  double* restrict out) {
-  for (int32_t i = 0; i < n; ++i) {
-    out[i] += J[3 * i] * gamma[0] + J[3 * i + 1] * gamma[1] + J[3 * i + 2] * gamma[2];
-  }
-}
-
-// out += J' gamma of one row.
-static inline void add_row(int32_t n, const double* restrict J, double gamma,
-                           double* restrict out) {
-  for (int32_t i = 0; gamma != 0.0 && i < n; ++i) {
-    out[i] += J[i] * gamma;
-  }
-}
-
 // out += J' gamma of one block.
 static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
                               const double* gamma, double* out) {
@@ -87,14 +38,6 @@ static void add_block_impulse(const sap_problem* p, const sap_block_data* block,
     const int32_t tree = p->block_trees[block->first_tree + t];
     const double* J = p->jacobians[block->first_tree + t];
     double* to = out + p->tree_start[tree];
-    if (nrows == 3) {
-      add_three_rows(p->tree_size[tree], J, gamma, to);
-      continue;
-    }
-    if (nrows == 1) {
-      add_row(p->tree_size[tree], J, gamma[0], to);
-      continue;
-    }
     for (int32_t i = 0; i < p->tree_size[tree]; ++i, J += nrows) {
       double sum = 0.0;
       for (int32_t r = 0; r < nrows; ++r) {
@@ -179,9 +122,12 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
     mobility_residual(p, v, impulse, momentum, out);
     return SAP_STATUS_OK;
   }
-  products job = {p, {step, v}, {momentum, absolute}};
-  sap_threads_run_parts(p->threads, p->ntrees, 2 * (int64_t)p->diagonal_start[p->ntrees],
-                        add_momentum_of_trees, &job);
+  for (int32_t t = 0; t < p->ntrees; ++t) {
+    const int32_t start = p->tree_start[t];
+    const double* A = p->diagonal + p->diagonal_start[t];
+    sap_square_add(p->tree_size[t], A, step + start, momentum + start);
+    sap_square_add(p->tree_size[t], A, v + start, absolute + start);
+  }
   add_couplings(p, step, momentum);
   add_couplings(p, v, absolute);
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;

@@ -127,17 +127,6 @@ static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_bl
   return true;
 }
 
-static inline uint64_t bits_of(double x) {
-  uint64_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  return bits;
-}
-
-// Returns true if one of three numbers is not zero, by all bits but the signs.
-static inline bool has_nonzero_of_three(const double* x) {
-  return (bits_of(x[0]) | bits_of(x[1]) | bits_of(x[2])) << 1 != 0;
-}
-
 static inline bool has_nonzero(const double* x, int32_t count) {
   for (int32_t i = 0; i < count; ++i) {
     if (x[i] != 0.0) {
@@ -157,32 +146,14 @@ static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
   return false;
 }
 
-// Returns the first nonzero column from i on. Most columns of single rows are zero: these are tested
-// by fours.
-static inline int32_t skip_zeros(const double* J, int32_t nrows, int32_t i, int32_t size) {
-  if (nrows == 3) {
-    for (; i < size && !has_nonzero_of_three(J + 3 * i); ++i) {
-    }
-    return i;
-  }
-  for (; nrows == 1 && i + 4 <= size && !(has_nonzero_of_three(J + i) || J[i + 3] != 0.0); i += 4) {
-  }
-  for (; i < size && !has_nonzero(J + nrows * i, nrows); ++i) {
-  }
-  return i;
-}
-
 // Appends the runs of the nonzero columns of J (nrows, size) from the velocity of `at` on; returns
 // the next free run.
 static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
                                    sap_run* next) {
-  int32_t i = 0;
-  while (i < size) {
-    i = skip_zeros(J, nrows, i, size);
+  for (int32_t i = 0; i < size; ++i) {
     const int32_t first = i;
-    for (; i < size &&
-           (nrows == 3 ? has_nonzero_of_three(J + 3 * i) : has_nonzero(J + nrows * i, nrows));
-         ++i) {
+    while (i < size && has_nonzero(J + nrows * i, nrows)) {
+      ++i;
     }
     if (i > first) {
       *next++ = (sap_run){at->tree, at->velocity + first, i - first};
@@ -259,38 +230,13 @@ static void open_patch(sap_newton* n, const sap_block_data* block, const int32_t
   n->ncone_patches += patch->kind == SAP_PATCH_CONES ? 1 : 0;
 }
 
-// Three rows over all columns of a tree.
-static inline void copy_three_rows(const double* restrict J, int32_t count, size_t stride,
-                                   double* restrict rows) {
+// Copies columns of a tree's J (nrows, count) to rows at `to`.
+static inline void copy_columns(const double* restrict J, int32_t nrows, int32_t count,
+                                size_t stride, double* restrict to) {
   for (int32_t i = 0; i < count; ++i) {
-    rows[i] = J[3 * i];
-    rows[stride + (size_t)i] = J[3 * i + 1];
-    rows[2 * stride + (size_t)i] = J[3 * i + 2];
-  }
-}
-
-static inline void copy_column(const double* restrict from, size_t nrows, size_t stride,
-                               double* restrict to) {
-  for (size_t r = 0; r < nrows; ++r) {
-    to[r * stride] = from[r];
-  }
-}
-
-static void copy_rows(const double* J, size_t nrows, size_t count, size_t stride, double* rows) {
-  for (size_t i = 0; i < count; ++i) {
-    copy_column(J + i * nrows, nrows, stride, rows + i);
-  }
-}
-
-// Copies columns of a tree's J to rows at `to`.
-static inline void copy_columns(const double* J, int32_t nrows, int32_t count, size_t stride,
-                                double* to) {
-  if (nrows != 3) {
-    copy_rows(J, (size_t)nrows, (size_t)count, stride, to);
-  } else if (count == SAP_ONE_FREE_BODY) {
-    copy_three_rows(J, SAP_ONE_FREE_BODY, stride, to);
-  } else {
-    copy_three_rows(J, count, stride, to);
+    for (int32_t r = 0; r < nrows; ++r) {
+      to[(size_t)r * stride + (size_t)i] = J[nrows * i + r];
+    }
   }
 }
 

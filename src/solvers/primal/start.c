@@ -33,18 +33,8 @@ static inline double row_weight(const double* restrict J, const double* restrict
   return i < ncols ? even + odd + J[i] * J[i] * inverse_mass[i] : even + odd;
 }
 
-static inline double three_weights(const double* J, const double* inverse_mass, int32_t ncols) {
-  return row_weight(J, inverse_mass, ncols) + row_weight(J + ncols, inverse_mass, ncols) +
-         row_weight(J + 2 * ncols, inverse_mass, ncols);
-}
-
-// Returns the trace of W_ii, W estimated from the diagonal of A. Free bodies: loops of fixed length.
+// Returns the trace of W_ii, W estimated from the diagonal of A.
 static double trace_of(const double* J, const double* inverse_mass, int32_t rows, int32_t ncols) {
-  if (rows == 3) {
-    return ncols == SAP_TWO_FREE_BODIES ? three_weights(J, inverse_mass, SAP_TWO_FREE_BODIES)
-           : ncols == SAP_ONE_FREE_BODY ? three_weights(J, inverse_mass, SAP_ONE_FREE_BODY)
-                                        : three_weights(J, inverse_mass, ncols);
-  }
   double trace = 0.0;
   for (int32_t r = 0; r < rows; ++r, J += ncols) {
     trace += row_weight(J, inverse_mass, ncols);

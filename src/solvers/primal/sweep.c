@@ -14,8 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "problem/problem_data.h"
 #include "problem/factor.h"
+#include "problem/problem_data.h"
 
 enum { FEW_CONES = 2, COLUMNS = SAP_SMALL_TREE };
 
