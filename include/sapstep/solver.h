@@ -197,7 +197,8 @@ SAP_API const sap_solver_info* sap_solver_find(const char* name);   // NULL: unk
 
 typedef struct sap_solver sap_solver;  // workspace and memory between solves
 
-// Creates a solver by its name ("sap"). options NULL: defaults.  fails: ARGUMENT, NOT_FINITE, MEMORY
+// Creates a solver by its name ("sap"). options NULL: defaults.  fails: ARGUMENT, NOT_FINITE,
+// MEMORY
 SAP_API sap_status sap_solver_create(const char* name, const sap_solver_options* options,
                                      sap_solver** out, sap_error* error);
 SAP_API void sap_solver_destroy(sap_solver* solver);
@@ -206,8 +207,8 @@ SAP_API sap_status sap_solver_set_time_limit(sap_solver* solver, double seconds,
 // Forgets the memory between solves (impulses and shifts by block key): the next solve has the same
 // bits as that of a new solver. Allocated arrays stay. NULL allowed.
 SAP_API void sap_solver_forget(sap_solver* solver);
-// Saves the memory between solves as bytes of this machine. bytes NULL: only sets *size to the bytes
-// needed.  fails: ARGUMENT when the capacity is too small.
+// Saves the memory between solves as bytes of this machine. bytes NULL: only sets *size to the
+// bytes needed.  fails: ARGUMENT when the capacity is too small.
 SAP_API sap_status sap_solver_save_memory(sap_solver* solver, void* bytes, size_t capacity,
                                           size_t* size, sap_error* error);
 // Loads saved bytes into a solver of the same name. The bytes have no checksum.

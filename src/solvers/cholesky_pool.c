@@ -27,8 +27,8 @@ void sap_cholesky_pool_begin_solve(sap_cholesky_pool* pool) {
   pool->solve += 1;
 }
 
-// Returns the entry of this hash, else the one unused for longest if that is long enough, else a new
-// one. NULL: no memory.
+// Returns the entry of this hash, else the one unused for longest if that is long enough, else a
+// new one. NULL: no memory.
 static sap_pool_entry* find_entry(sap_cholesky_pool* pool, uint64_t hash, sap_error* error) {
   sap_pool_entry* oldest = NULL;
   for (int32_t i = 0; i < pool->count; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Symbolic analyses, cached by pattern. Islands appear, vanish and change places between steps, but
-// their patterns come back. Islands of equal pattern share one object: they are solved one after the
-// other. The entry unused for longest is reused first.
+// their patterns come back. Islands of equal pattern share one object: they are solved one after
+// the other. The entry unused for longest is reused first.
 #ifndef SAP_SOLVERS_CHOLESKY_POOL_H
 #define SAP_SOLVERS_CHOLESKY_POOL_H
 

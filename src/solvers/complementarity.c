@@ -155,8 +155,8 @@ static void add_contact(const sap_problem* p, const sap_block_data* block, const
   add_cone(block, gamma, g, rho, &sums->ncp);
 }
 
-// A potential has a law in place of the cone: map = rho R (gamma - gamma(vc)), equal to a cone's map
-// in stiction.
+// A potential has a law in place of the cone: map = rho R (gamma - gamma(vc)), equal to a cone's
+// map in stiction.
 static void add_potential(const sap_problem* p, int32_t index, const double* vc,
                           const double* gamma, double rho, sap_complementarity* sums) {
   sap_block block;

@@ -22,16 +22,16 @@ typedef struct sap_complementarity {
 // Returns the numbers of work of sap_complementarity_steps: 6 times the velocities of the largest
 // tree.
 int64_t sap_complementarity_work(const sap_problem* problem);
-// Sets the steps of the natural map: rho = 1/lambda_max(W_ii + R_ii) in each row of a friction cone,
-// 1/(W_rr + R_r) in the rows of an interval set. W by the diagonal tree blocks of A.
+// Sets the steps of the natural map: rho = 1/lambda_max(W_ii + R_ii) in each row of a friction
+// cone, 1/(W_rr + R_r) in the rows of an interval set. W by the diagonal tree blocks of A.
 // fails: NOT_SPD names a tree.
 sap_status sap_complementarity_steps(const sap_problem* problem, int32_t index, double* work,
                                      double* rho, sap_error* error);
 // Adds one block. vc, gamma, rho: its rows.
 void sap_complementarity_add(const sap_problem* problem, int32_t index, const double* vc,
                              const double* gamma, const double* rho, sap_complementarity* sums);
-// Projects x on |x_t| <= mu x_n (Euclidean): x inside, 0 in the polar cone mu |x_t| <= -x_n, else the
-// nearest point of the surface. x and out may be the same.
+// Projects x on |x_t| <= mu x_n (Euclidean): x inside, 0 in the polar cone mu |x_t| <= -x_n, else
+// the nearest point of the surface. x and out may be the same.
 void sap_project_cone(double mu, int32_t nrows, const double* x, double* out);
 // Returns |map|/|gamma| from sums of squares; 0 if the map is 0.
 double sap_relative_map(double map_2, double gamma_2);

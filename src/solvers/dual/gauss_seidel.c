@@ -102,8 +102,8 @@ static double step_row(double z, double g, double diagonal) {
 
 // Friction pyramid that touches the cone.                                       lelidec Alg. 1
 // With four facets, |gamma_t1| <= mu gamma_n and |gamma_t2| <= mu gamma_n, each row is solved
-// exactly; with more the tangents take a projected gradient step. The pyramid pulls friction towards
-// its corners.
+// exactly; with more the tangents take a projected gradient step. The pyramid pulls friction
+// towards its corners.
 static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const double z[3],
                          const double g[3], double next[3]) {
   const double* D = item->diagonal;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Primal-dual interior point method for the CCP: min 1/2 z' D z + q' z over cones and intervals, with
-// the scaling of Nesterov and Todd and Mehrotra's predictor and corrector.
+// Primal-dual interior point method for the CCP: min 1/2 z' D z + q' z over cones and intervals,
+// with the scaling of Nesterov and Todd and Mehrotra's predictor and corrector.
 //                                                   Castro et al. 2022, Sec. VI; Vandenberghe 2010
 //   D z + q = g;  cones x^ = T z, g = T s^ with T = (mu normal, tangents): both second-order cones
 //   (D + T W^-2 T + a/(z - l) + b/(u - z)) dz = ...

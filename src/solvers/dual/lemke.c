@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lemke's complementary pivoting on the tableau [I, -M, -1 | q], and the friction pyramid as a linear
-// complementarity problem.                                      Cottle, Pang, Stone 1992
+// Lemke's complementary pivoting on the tableau [I, -M, -1 | q], and the friction pyramid as a
+// linear complementarity problem.                                      Cottle, Pang, Stone 1992
 // Ties of the ratio test are broken lexicographically by the rows of the basis' inverse. That
 // excludes cycling: contact problems are degenerate.
 // cost: 2 n^2 per pivot, usually n to 3 n pivots.
@@ -12,8 +12,8 @@
 #include "solvers/dual/methods.h"
 
 // D's blocks are scaled to 1. Round-off leaves rests below the least pivot in entries that should
-// vanish: pivoting on a rest spoils the tableau, and rests of equal ratios make it cycle. An attempt
-// whose solution or number of pivots shows that is repeated with the next least pivot.
+// vanish: pivoting on a rest spoils the tableau, and rests of equal ratios make it cycle. An
+// attempt whose solution or number of pivots shows that is repeated with the next least pivot.
 static const double LEAST_PIVOTS[] = {1e-11, 1e-9, 1e-7, 1e-5};
 enum {
   TRIES = sizeof LEAST_PIVOTS / sizeof *LEAST_PIVOTS,

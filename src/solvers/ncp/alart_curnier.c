@@ -203,8 +203,8 @@ static void find_right(sap_dual* d, sap_alart_curnier* s) {
   }
 }
 
-// Solves the reduced system. Tries the pivots of the last factors of the same pattern first, then new
-// ones.
+// Solves the reduced system. Tries the pivots of the last factors of the same pattern first, then
+// new ones.
 static sap_status solve_reduced(sap_dual* d, sap_alart_curnier* s, bool* solved, sap_error* error) {
   static const double ENOUGH = 1e-8;  // relative residual
   const sap_block_matrix matrix = {s->lower, s->upper};

@@ -4,7 +4,8 @@
 //   F_n = z_n - max(0, p_n)
 //   F_t = z_t - P_disk(mu max(0, p_n))(p_t);  interval rows: F = z - clamp(p)
 //   (I - T + T (D + sigma I)) dz = -F,  T = dP/dp
-// Where T = 0 (open contacts) dz = -F. The other items give a sparse system: contacts meet few others.
+// Where T = 0 (open contacts) dz = -F. The other items give a sparse system: contacts meet few
+// others.
 #ifndef SAP_SOLVERS_NCP_ALART_CURNIER_H
 #define SAP_SOLVERS_NCP_ALART_CURNIER_H
 
@@ -32,8 +33,8 @@ sap_status sap_alart_curnier_start(sap_dual* d, sap_alart_curnier* s, sap_error*
 // Sets s->g from d->z and d->g = D z + q, and s->F; returns |F|^2/2.
 double sap_alart_curnier_merit(const sap_dual* d, sap_alart_curnier* s);
 // Moves d->z by a whole step, or by an Armijo search on |F|^2 against the largest of the last
-// values. The diagonal of a singular matrix is raised as little as possible. *alpha: the step length,
-// 0 if no raise made the matrix regular.
+// values. The diagonal of a singular matrix is raised as little as possible. *alpha: the step
+// length, 0 if no raise made the matrix regular.
 sap_status sap_alart_curnier_step(sap_dual* d, sap_alart_curnier* s, bool whole, double* alpha,
                                   sap_error* error);
 

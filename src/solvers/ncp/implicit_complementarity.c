@@ -6,8 +6,8 @@
 // Least squares l = 1/2 r' r by Gauss-Newton with
 //   H = J' J + lambda I,  J = (D - I) T + I,  T = dz/dp
 //   - The Newton point is taken if l falls by half of the model's decrease; lambda falls then.
-//   - Else the best point of the dogleg p - Cauchy - Newton is taken. Its segments are cut where they
-//     cross edges, with a cubic in each piece, so that p may come to lie on an edge.         III-C
+//   - Else the best point of the dogleg p - Cauchy - Newton is taken. Its segments are cut at
+//     edges, with a cubic in each piece, so that p may come to lie on an edge.         III-C
 //   - On an edge from which l rises to both sides J is the mean (26) and steps stay in its tangent
 //     space: H and the gradient are projected by I - d d', d the edge's normal; then points are
 //     projected on the edge, a plane or a cone.                                              III-D

@@ -8,9 +8,9 @@
 //               gamma_t(lambda) = -(S + lambda I)^-1 c
 //               gamma_n(lambda) = (-b_n - D_nt gamma_t)/D_nn
 //               h(lambda)       = |gamma_t| - mu gamma_n = 0
-// h > 0 at lambda = 0 (not sticking) and h < 0 at infinity: a root can be bracketed. Cleared of roots
-// and denominators h = 0 is the quartic of Bonnefon, Daviet (2011). In the eigenvectors of S gamma_t
-// costs one division per row.
+// h > 0 at lambda = 0 (not sticking) and h < 0 at infinity: a root can be bracketed. Cleared of
+// roots and denominators h = 0 is the quartic of Bonnefon, Daviet (2011). In the eigenvectors of S
+// gamma_t costs one division per row.
 #include "solvers/ncp/local_ncp.h"
 
 #include <float.h>

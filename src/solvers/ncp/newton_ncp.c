@@ -2,18 +2,18 @@
 // Nonsmooth Newton for the NCP, alone and inside a proximal point method.
 //
 // newton-ncp                                       Alart, Curnier 1991; Acary et al. 2018
-// A watchdog (Chamberlain et al. 1982) takes whole steps: they pass the kinks of F along which a line
-// search creeps. If |F|^2 has not fallen to a quarter within PATIENCE steps, Newton is too far from a
-// solution: it returns to the best iterate, does a few sweeps of exact contacts, and shortens its
-// steps by D + sigma I, sigma = kappa |F|/|q|. kappa falls while |F| falls.
+// A watchdog (Chamberlain et al. 1982) takes whole steps: they pass the kinks of F along which a
+// line search creeps. If |F|^2 has not fallen to a quarter within PATIENCE steps, Newton is too far
+// from a solution: it returns to the best iterate, does a few sweeps of exact contacts, and
+// shortens its steps by D + sigma I, sigma = kappa |F|/|q|. kappa falls while |F| falls.
 //
 // proximal-newton                                  Acary, Bremond, Huber 2018; carpentier
-// z+ solves the NCP of D + sigma I, q - sigma z: this makes hyperstatic problems solvable, whose D is
-// singular. Each is solved by whole Newton steps, which converge if sigma is large enough; else it is
-// given up and sigma rises. Sigma falls the faster the fewer steps a problem needed. In scaled
-// impulses 1 is the largest eigenvalue of a block of D, and SIGMA_FIRST makes a problem nearly
-// diagonal. The first problem has the least sigma: it is solved fastest if at all, and friction is
-// not monotone, so that a large sigma may lead to a poor iterate.
+// z+ solves the NCP of D + sigma I, q - sigma z: this makes hyperstatic problems solvable, whose D
+// is singular. Each is solved by whole Newton steps, which converge if sigma is large enough; else
+// it is given up and sigma rises. Sigma falls the faster the fewer steps a problem needed. In
+// scaled impulses 1 is the largest eigenvalue of a block of D, and SIGMA_FIRST makes a problem
+// nearly diagonal. The first problem has the least sigma: it is solved fastest if at all, and
+// friction is not monotone, so that a large sigma may lead to a poor iterate.
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
@@ -84,8 +84,8 @@ sap_status sap_newton_ncp(sap_dual* d, sap_error* error) {
 }
 
 static const double SIGMA_FIRST = 10.0;
-// Least proximal weight. Round-off in the null space of a singular D grows to eps/SIGMA_LEAST of the
-// impulses, 2e-10, on any BLAS kernel.
+// Least proximal weight. Round-off in the null space of a singular D grows to eps/SIGMA_LEAST of
+// the impulses, 2e-10, on any BLAS kernel.
 static const double SIGMA_LEAST = 1e-6;
 static const double DROP_FIRST = 0.2, DROP_LEAST = 0.1, DROP_MOST = 0.7;
 static const double SOLVED_FALL = 1e-4;  // fall of |F|^2 that ends a proximal problem

@@ -3,10 +3,10 @@
 //   s_i = mu |g_t|,  g = J v - v_hat + R gamma        De Saxce's shift of contact i, >= 0 [m/s]
 //   (v, gamma) = SAP with v_hat_n - s_i
 // Then g_n + s_i is complementary to gamma_n: the NCP, if s is its own image T(s). Anderson
-// acceleration finds s; the tolerance of the inner solves follows the natural map. s is kept between
-// solves by block key. Two safeguards: an error far above the least one restarts from the best shifts
-// with half a plain step; when the solves are used up, proximal Newton on the NCP polishes the best
-// impulses.
+// acceleration finds s; the tolerance of the inner solves follows the natural map. s is kept
+// between solves by block key. Two safeguards: an error far above the least one restarts from the
+// best shifts with half a plain step; when the solves are used up, proximal Newton on the NCP
+// polishes the best impulses.
 #include "solvers/ncp/sap_ncp.h"
 
 #include <math.h>
@@ -220,8 +220,8 @@ static double time_left(const sap_solver_options* options, double deadline) {
   return options->time_limit > 0.0 ? fmax(deadline - sap_clock_seconds(), 1e-9) : 0.0;
 }
 
-// Makes room, lists the cones, computes the steps of the natural map, and recalls the shifts that the
-// blocks had in the previous solve (warm).  fails: MEMORY, NOT_SPD
+// Makes room, lists the cones, computes the steps of the natural map, and recalls the shifts that
+// the blocks had in the previous solve (warm).  fails: MEMORY, NOT_SPD
 static sap_status begin_shifts(sap_ncp* w, const sap_problem* p, bool warm, sap_error* error) {
   const int64_t nrows = p->nrows;
   SAP_TRY(SAP_GROW(&w->cone, &w->cone_capacity, p->nblocks, error));
@@ -312,7 +312,8 @@ static void next_shifts(sap_ncp* w, bool too_far) {
   }
 }
 
-// Solves SAP on the shifted problem, from the velocities of the previous inner solve if `continues`.
+// Solves SAP on the shifted problem, from the velocities of the previous inner solve if
+// `continues`.
 static sap_status solve_shifted(sap_ncp* w, const sap_solve_call* call, bool continues,
                                 double tolerance, sap_error* error) {
   const sap_problem* p = call->problem;
@@ -335,8 +336,8 @@ static sap_status solve_shifted(sap_ncp* w, const sap_solve_call* call, bool con
   return sap_primal_solve(w->primal, NULL, &one, error);
 }
 
-// Adds an inner solve to the totals and to the history: iterations of successive solves add up, their
-// islands are the same.
+// Adds an inner solve to the totals and to the history: iterations of successive solves add up,
+// their islands are the same.
 static void add_solve(sap_ncp* w, double map) {
   const sap_report* report = &w->report;
   const sap_totals one = {.iterations = w->totals.iterations + report->iterations,

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The laws of all cones of 3 rows of an island (contact/cone.h), without branches so that compilers
-// vectorise them; compiled for several instruction sets and chosen at run time. All sets do the same
-// operations in the same order and give the same bits. Potentials are ignored: the caller replaces
-// the results of their cones.
+// vectorise them; compiled for several instruction sets and chosen at run time. All sets do the
+// same operations in the same order and give the same bits. Potentials are ignored: the caller
+// replaces the results of their cones.
 #ifndef SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
 #define SAP_SOLVERS_PRIMAL_CONE_KERNELS_H
 

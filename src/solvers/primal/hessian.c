@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // H = A + J' G J by patches, straight into the block pattern's values.
 // A cone adds J_c' (G J_c) over its patch's columns to a small square S; S is then added to the
-// blocks of the patch's tree pairs. On free bodies a cone adds to the blocks directly. Only blocks on
-// and below the diagonal are formed.
+// blocks of the patch's tree pairs. On free bodies a cone adds to the blocks directly. Only blocks
+// on and below the diagonal are formed.
 // cost: O(ncols^2) per active row; 3 to 18 ncols^2 per active cone of n rows.
 #include <string.h>
 

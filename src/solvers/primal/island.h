@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One island as SAP's Newton iterations see it: its data gathered into contiguous arrays. One object
-// serves one island after the other and keeps its memory.
+// One island as SAP's Newton iterations see it: its data gathered into contiguous arrays. One
+// object serves one island after the other and keeps its memory.
 //
-// A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval rows
-// (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its velocities in
-// ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
+// A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval
+// rows (limits, boxes, bilateral rows). Its Jacobian is one dense matrix, row by row over its
+// velocities in ascending order, so that J x, J' gamma and J' G J run over contiguous rows.
 //
 // A block on a tree with more joints than a free body moves only the joints between its bodies and
 // the root: the other columns of its Jacobian are zero. Such a patch lists the runs of its nonzero

@@ -4,13 +4,14 @@
 //   direction  (A + J' G J) dv = -(A (v - v*) - J' q),  q = gamma in SAP's own step
 //   step       v += alpha dv, alpha by line search on l
 //
-// Primal: SAP's own step always. Primal-dual (linearise.h): semismooth steps while they are good, then
-// slip-direction steps while these are. Near the minimum the first step is SAP's own: the same there,
-// without metrics. A direction that does not descend gives way to the next kind of step.
+// Primal: SAP's own step always. Primal-dual (linearise.h): semismooth steps while they are good,
+// then slip-direction steps while these are. Near the minimum the first step is SAP's own: the same
+// there, without metrics. A direction that does not descend gives way to the next kind of step.
 //
-// The cost never rises, and SAP's own step comes back regularly: the iterations converge globally as
-// SAP's do (spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming). Where quadratic
-// convergence promises more than the tolerance, the last step reuses the factors of the one before.
+// The cost never rises, and SAP's own step comes back regularly: the iterations converge globally
+// as SAP's do (spacer step theorem; Luenberger, Ye, Linear and Nonlinear Programming). Where
+// quadratic convergence promises more than the tolerance, the last step reuses the factors of the
+// one before.
 //
 // Round-off. H may lose A when R is tiny: if H does not factorize although A does, its diagonal is
 // raised; dv still descends then. The decrease of l drowns in round-off before the gradient stops
@@ -57,7 +58,8 @@ enum {
   STALL_PATIENCE = 30,    // the same above that momentum error: corners may still be crossed
   SPACER_INTERVAL = 16    // primal-dual: every so many steps one is SAP's own
 };
-// Raises of H's diagonal, relative to it, when H does not factorize: the first, the factor of the next.
+// Raises of H's diagonal, relative to it, when H does not factorize: the first, the factor of the
+// next.
 static const double FIRST_RAISE = 1e-14;
 static const double NEXT_RAISE = 100.0;
 // SAP's own step has -slope = dv' H dv >= dv' A dv; other steps must have this part of dv' A dv.
@@ -208,9 +210,9 @@ static void return_to_start(sap_newton* n) {
   sap_newton_evaluate(n);
 }
 
-// Steps along the direction to the end of the search. A search that ends early may end at a higher l
-// if corners of cones were crossed: then the minimum is searched from the start. Returns false if no
-// velocity changed.
+// Steps along the direction to the end of the search. A search that ends early may end at a higher
+// l if corners of cones were crossed: then the minimum is searched from the start. Returns false if
+// no velocity changed.
 static bool step_along(sap_newton* n, const sap_solver_options* options,
                        const step_direction* direction, sap_step* step) {
   const bool exact = options->line_search == SAP_LINE_SEARCH_EXACT;

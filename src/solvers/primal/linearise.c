@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The linearisations of the impulses, and the multipliers lambda of primal-dual steps.
 //
-// SAP's G knows the current slip direction only. Where Rt is tiny, that direction turns within a step
-// and Newton's method creeps. lambda, an impulse that is a variable of its own, remembers the
+// SAP's G knows the current slip direction only. Where Rt is tiny, that direction turns within a
+// step and Newton's method creeps. lambda, an impulse that is a variable of its own, remembers the
 // direction of friction.
 //
 // Semismooth step (metric rho, the same in all rows of a cone; start.c chooses it). The law is
@@ -33,11 +33,11 @@
 // Cones of n rows: I - t^ t^' takes the place of p^ p^'.
 //
 // The multipliers move by the whole step even where v moves by a part of it: the line search on l,
-// stiff by 1/Rt, says little about gamma. SAP's own steps leave them as they are. Where more contacts
-// stick than can, the linearised lambda may be a thousand times what friction can bear: it is brought
-// back along the tangents, so that the next slip directions are those of real impulses. (The nearest
-// point of the cone would raise lambda_n by half of the excess; the limit of the linearised lambda_n
-// alone costs dense problems iterations.)
+// stiff by 1/Rt, says little about gamma. SAP's own steps leave them as they are. Where more
+// contacts stick than can, the linearised lambda may be a thousand times what friction can bear: it
+// is brought back along the tangents, so that the next slip directions are those of real impulses.
+// (The nearest point of the cone would raise lambda_n by half of the excess; the limit of the
+// linearised lambda_n alone costs dense problems iterations.)
 #include "solvers/primal/linearise.h"
 
 #include <math.h>
@@ -73,7 +73,8 @@ static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lam
   G[2] += c * t1 * (t1 - w[1]);
 }
 
-// Returns q of a lagged contact's semismooth step and sets G but for the normal's entry, already set.
+// Returns q of a lagged contact's semismooth step and sets G but for the normal's entry, already
+// set.
 static sap_triple linearise_lagged_3(const sap_potential* p, double rho, sap_triple u,
                                      sap_triple lambda, double G[6]) {
   const double gamma_n = sap_potential_at(p, 0.0, u.n).gamma_n;
@@ -313,8 +314,8 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
   }
 }
 
-// Sets lambda = q - G d, within the friction limit of the larger of lambda_n and the law's gamma_n at
-// the new v.
+// Sets lambda = q - G d, within the friction limit of the larger of lambda_n and the law's gamma_n
+// at the new v.
 static void move_semismooth_3(sap_newton* n, size_t c) {
   const size_t nc = (size_t)n->ncones;
   const sap_cone* cone = &n->cones[c];

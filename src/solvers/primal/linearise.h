@@ -6,7 +6,8 @@
 
 #include "solvers/primal/island.h"
 
-// How the system of a step is linearised. A kind that gives no descent falls back on the one before.
+// How the system of a step is linearised. A kind that gives no descent falls back on the one
+// before.
 typedef enum sap_step_kind {
   SAP_STEP_PRIMAL,          // SAP's own
   SAP_STEP_SLIP_DIRECTION,  // SAP's, with the slip direction relaxed by the multipliers

@@ -8,7 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The sum of J_c' G_c J_c over the cones of a patch. Columns: a multiple of four, or six per free body.
+// The sum of J_c' G_c J_c over the cones of a patch. Columns: a multiple of four, or six per free
+// body.
 typedef struct sap_patch_square {
   const double* J;  // three rows of ncols per cone
   const double* G;  // 6 per cone; the diagonal is 0 where the cone is not active

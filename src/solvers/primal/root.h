@@ -25,8 +25,8 @@ typedef struct sap_root {
 } sap_root;
 
 // Finds the root by Newton steps inside the bracket, and by bisection where a step leaves it or the
-// steps do not halve. Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance wide, or
-// when the Newton step is below one ulp of x: always.
+// steps do not halve. Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance
+// wide, or when the Newton step is below one ulp of x: always.
 sap_root sap_find_root(const sap_root_problem* problem);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// SAP over all islands of a problem. Results are collected in the workspace and handed over after the
-// last island is solved: a failure leaves solution and report unchanged.
+// SAP over all islands of a problem. Results are collected in the workspace and handed over after
+// the last island is solved: a failure leaves solution and report unchanged.
 #include "solvers/primal/sap.h"
 
 #include <math.h>
@@ -280,8 +280,8 @@ static double free_momentum(const sap_primal* s, const sap_problem* p) {
   return sum;
 }
 
-// Returns the momentum error of the whole problem at the last evaluation of each island. castro (32)
-// free_2 = |D A v*|^2 of the trees in no island.
+// Returns the momentum error of the whole problem at the last evaluation of each island. castro
+// (32) free_2 = |D A v*|^2 of the trees in no island.
 static double momentum_error(const sap_primal* s, double free_2) {
   sap_history_row sum = {.momentum_2 = free_2};
   for (int32_t i = 0; i < s->islands.count; ++i) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // SAP, the semi-analytic primal solver (Castro, Permenter, Han 2022): functions of a solver_row.
-// Islands are dealt out to batches, several per thread, in runs of about equal size. Sums over islands
-// are formed afterwards in their order: the bits do not depend on the number of threads.
+// Islands are dealt out to batches, several per thread, in runs of about equal size. Sums over
+// islands are formed afterwards in their order: the bits do not depend on the number of threads.
 #ifndef SAP_SOLVERS_PRIMAL_SAP_H
 #define SAP_SOLVERS_PRIMAL_SAP_H
 

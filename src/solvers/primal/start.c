@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The start of the Newton iterations: metrics of the semismooth law, multipliers, velocities.
-// Metric rho: at most 1/max(R), beyond which G loses its sign, and at most about 1/w, beyond which z
-// forgets lambda; w is the Delassus scale, estimated from the diagonal of A.
+// Metric rho: at most 1/max(R), beyond which G loses its sign, and at most about 1/w, beyond which
+// z forgets lambda; w is the Delassus scale, estimated from the diagonal of A.
 #include "solvers/primal/start.h"
 
 #include <math.h>
@@ -98,8 +98,8 @@ static double law_error_2(const sap_cone* cone, double rho, sap_triple u, sap_tr
   return d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
 }
 
-// Returns true if the semismooth law at the evaluated point and the recalled multipliers changes these
-// much, or if an active contact has none.
+// Returns true if the semismooth law at the evaluated point and the recalled multipliers changes
+// these much, or if an active contact has none.
 static bool is_far_from_multipliers(const sap_newton* n) {
   const size_t nc = (size_t)n->ncones;
   double size_2 = 0.0, error_2 = 0.0;
@@ -187,8 +187,9 @@ static void come_to_rest(sap_newton* n, const sap_solver_options* options) {
   }
 }
 
-// Far from the recalled multipliers: moves to the velocities and multipliers that sweeps find. Returns
-// false if they do not help; v is the guess then, *evaluated: false if it must be evaluated again.
+// Far from the recalled multipliers: moves to the velocities and multipliers that sweeps find.
+// Returns false if they do not help; v is the guess then, *evaluated: false if it must be evaluated
+// again.
 static bool start_swept(sap_newton* n, bool* evaluated) {
   const double cost = n->state.cost;
   if (!sap_newton_is_sweepable(n) || sap_newton_momentum_error(&n->state) < NEAR_MOMENTUM_ERROR) {

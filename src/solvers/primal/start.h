@@ -10,8 +10,8 @@ sap_status sap_newton_begin(sap_newton* newton, const sap_solver_options* option
                             sap_error* error);
 // Chooses the metrics rho of the semismooth law.
 void sap_newton_choose_metrics(sap_newton* newton);
-// Sets the multipliers to P_C(y(v)) of the evaluated point or, if `recall`, to those of the previous
-// solve where there are any.
+// Sets the multipliers to P_C(y(v)) of the evaluated point or, if `recall`, to those of the
+// previous solve where there are any.
 void sap_newton_start_multipliers(sap_newton* newton, bool recall);
 // Fails with NOT_FINITE and the names of the inputs that may be too large.
 sap_status sap_newton_overflow(const sap_newton* newton, const char* when, sap_error* error);

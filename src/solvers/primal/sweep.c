@@ -5,9 +5,9 @@
 //   w = L' v,  X = J L'^-1
 //   w = L' v* + X' gamma,  W_ii = X_i X_i'
 //   gamma_i <- P(gamma_i + D^-1 (v_hat - X_i w - R gamma_i)),  D = diag(Wt, Wt, Wnn) + R
-// P is the projection on the cone in the D norm, Wt the larger eigenvalue of W_ii in the tangents. So
-// a row needs X only. Every other sweep goes backwards. All trees have six columns, the last ones zero
-// for smaller trees: loops of fixed length.
+// P is the projection on the cone in the D norm, Wt the larger eigenvalue of W_ii in the tangents.
+// So a row needs X only. Every other sweep goes backwards. All trees have six columns, the last
+// ones zero for smaller trees: loops of fixed length.
 // cost: two passes over X per sweep; a Newton step takes as long as some 20 sweeps.
 #include "solvers/primal/sweep.h"
 
@@ -19,8 +19,8 @@
 
 enum { FEW_CONES = 2, COLUMNS = SAP_SMALL_TREE };
 
-// Sweeps end when they change the impulses by less than this part, in the D norm, or at this number.
-// Measured over falling piles: more sweeps save less time than they take.
+// Sweeps end when they change the impulses by less than this part, in the D norm, or at this
+// number. Measured over falling piles: more sweeps save less time than they take.
 typedef struct patience {
   double change;
   int sweeps;

@@ -18,8 +18,8 @@ struct sap_sweep_cone {
 // trees, cones of n rows or potentials.
 bool sap_newton_is_sweepable(const sap_newton* newton);
 // Sweeps over all blocks from the recalled multipliers (zero where there are none): sets the
-// multipliers, and v_best to the velocities of these impulses. Returns false, without changing them,
-// if a block of A is not positive definite. Only for sweepable islands.
+// multipliers, and v_best to the velocities of these impulses. Returns false, without changing
+// them, if a block of A is not positive definite. Only for sweepable islands.
 bool sap_newton_sweep(sap_newton* newton);
 
 #endif
