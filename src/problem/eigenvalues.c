@@ -102,6 +102,7 @@ double sap_largest_eigenvalue(const double* a, int32_t n) {
 typedef struct dense_hessian {
   int32_t nv;
   const int32_t* start;  // first velocity of each tree
+  double* work;          // of add_blocks: n^2 + 2 n of the largest block
   double* H;             // lower triangle                      (nv x nv)
 } dense_hessian;
 
@@ -152,29 +153,19 @@ static void add_block(const sap_block* block, const dense_hessian* d, const sap_
 
 static sap_status add_blocks(const sap_problem* problem, const dense_hessian* d, const double* v,
                              sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < sap_problem_block_count(problem); ++i) {
+  for (int32_t i = 0; i < problem->nblocks; ++i) {
     sap_block block;
-    status = sap_problem_block(problem, i, &block, NULL, error);
-    if (status != SAP_STATUS_OK) {
-      break;
-    }
+    SAP_TRY(sap_problem_block(problem, i, &block, NULL, error));
     const size_t n = (size_t)block.nrows;
-    double* work = sap_allocate(n * (n + 2), sizeof *work);
-    if (work == NULL) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Hessian");
-    }
-    double *G = work, *vc = work + n * n, *GJ = vc + n;
+    double *G = d->work, *vc = G + n * n, *GJ = vc + n;
     sap_problem_block_velocity(problem, &problem->blocks[i], v, vc);
     sap_set_hessian(&block, vc, G);
-    if (sap_all_finite(G, n * n)) {
-      add_block(&block, d, problem, G, GJ);
-    } else {
-      status = sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Hessian is not finite", i);
+    if (!sap_all_finite(G, n * n)) {
+      return sap_fail(error, SAP_STATUS_NOT_FINITE, "block %d: its Hessian is not finite", i);
     }
-    sap_free(work);
+    add_block(&block, d, problem, G, GJ);
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 static sap_status find_condition(const sap_problem* problem, const double* v,
@@ -206,13 +197,18 @@ sap_status sap_problem_condition(const sap_problem* problem, const double* v, do
   if (!sap_all_finite(v, (size_t)nv)) {
     return sap_fail(error, SAP_STATUS_NOT_FINITE, "v is not finite");
   }
+  size_t most = 0;  // rows of a block
+  for (int32_t i = 0; i < problem->nblocks; ++i) {
+    const size_t nrows = (size_t)problem->blocks[i].nrows;
+    most = nrows > most ? nrows : most;
+  }
   double* H = sap_allocate((size_t)nv * (size_t)nv, sizeof *H);
-  double* values = sap_allocate((size_t)nv, sizeof *values);
+  double* values = sap_allocate((size_t)nv + most * (most + 2), sizeof *values);
   sap_status status = SAP_STATUS_OK;
   if (H == NULL || values == NULL) {
     status = sap_fail(error, SAP_STATUS_MEMORY, "out of memory: Hessian of %d velocities", nv);
   } else {
-    const dense_hessian d = {nv, problem->tree_start, H};
+    const dense_hessian d = {nv, problem->tree_start, values + nv, H};
     status = find_condition(problem, v, &d, values, condition, error);
   }
   sap_free(values);

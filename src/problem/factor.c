@@ -74,7 +74,7 @@ static int32_t* branch_runs(const sap_problem* p, int32_t tree) {
   return p->cache->branch_runs + p->diagonal_start[tree] + 3 * (size_t)p->tree_start[tree];
 }
 
-static void return_factor(const sap_problem* p, int32_t tree) {
+static void return_factor(sap_problem* p, int32_t tree) {
   sap_problem_cache* cache = p->cache;
   if (cache->lent[tree].L != NULL) {
     cache->branch_state[tree] = SAP_FACTOR_NONE;
@@ -83,7 +83,7 @@ static void return_factor(const sap_problem* p, int32_t tree) {
 }
 
 // Factors in state `known` become stale, all others are dropped.
-static void keep_stale(const sap_problem* p, int32_t tree, sap_factor_state known) {
+static void keep_stale(sap_problem* p, int32_t tree, sap_factor_state known) {
   sap_problem_cache* cache = p->cache;
   sap_factor_state* const states[2] = {&cache->factor_state[tree], &cache->branch_state[tree]};
   return_factor(p, tree);
@@ -92,11 +92,11 @@ static void keep_stale(const sap_problem* p, int32_t tree, sap_factor_state know
   }
 }
 
-void sap_problem_forget_factors(const sap_problem* p, int32_t tree) {
+void sap_problem_forget_factors(sap_problem* p, int32_t tree) {
   keep_stale(p, tree, SAP_FACTOR_STALE);
 }
 
-void sap_problem_age_factors(const sap_problem* p, int32_t tree) {
+void sap_problem_age_factors(sap_problem* p, int32_t tree) {
   keep_stale(p, tree, SAP_FACTOR_VALID);
 }
 
@@ -119,12 +119,12 @@ sap_status sap_problem_branch_factor(const sap_problem* p, int32_t tree, sap_bra
   return finish_factor(p, tree, done, state, error);
 }
 
-void sap_problem_lend_factor(const sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
+void sap_problem_lend_factor(sap_problem* p, int32_t tree, const sap_branch_factor* factor) {
   p->cache->lent[tree] = *factor;
   p->cache->branch_state[tree] = SAP_FACTOR_VALID;
 }
 
-void sap_problem_return_factors(const sap_problem* p) {
+void sap_problem_return_factors(sap_problem* p) {
   for (int32_t t = 0; t < p->ntrees; ++t) {
     return_factor(p, t);
   }

@@ -59,13 +59,12 @@ sap_status sap_problem_solve_tree(const sap_problem* problem, int32_t tree, cons
                                   double* x, sap_error* error);
 // Borrows the caller's factor of the tree's block of A; valid until the block is set again, the
 // problem is reset or factors are returned. Trees larger than a free body only.
-void sap_problem_lend_factor(const sap_problem* problem, int32_t tree,
-                             const sap_branch_factor* factor);
-void sap_problem_return_factors(const sap_problem* problem);
+void sap_problem_lend_factor(sap_problem* problem, int32_t tree, const sap_branch_factor* factor);
+void sap_problem_return_factors(sap_problem* problem);
 // The tree's block of A changed: drops its cached factors, except stale ones.
-void sap_problem_forget_factors(const sap_problem* problem, int32_t tree);
+void sap_problem_forget_factors(sap_problem* problem, int32_t tree);
 // A reset moved the block to diagonal_before: valid factors become stale.
-void sap_problem_age_factors(const sap_problem* problem, int32_t tree);
+void sap_problem_age_factors(sap_problem* problem, int32_t tree);
 // Frees the cache, NULL allowed.
 void sap_problem_cache_destroy(sap_problem_cache* cache);
 

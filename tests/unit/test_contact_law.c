@@ -115,7 +115,7 @@ static void test_what_stays_at_the_end(void** state) {
   check_normal(leaving, 1e4, 0.003, -1e-5, 0.5);
 }
 
-static void test_soft_row(void** state) {
+static void test_compliant_row(void** state) {
   (void)state;
   const double v0[3] = {0.0, 0.0, 0.0};
   sap_problem* problem = begin(2.0, v0, true);
@@ -224,8 +224,8 @@ static void test_refusals(void** state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_contact_law), cmocka_unit_test(test_what_stays_at_the_end),
-      cmocka_unit_test(test_soft_row),    cmocka_unit_test(test_shift),
+      cmocka_unit_test(test_contact_law),   cmocka_unit_test(test_what_stays_at_the_end),
+      cmocka_unit_test(test_compliant_row), cmocka_unit_test(test_shift),
       cmocka_unit_test(test_refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
