@@ -107,8 +107,8 @@ sap_status sap_contact_stage_assemble(sap_contact_stage* stage, const sap_system
   SAP_TRY(sap_problem_set_v_star(problem, free_motion->v_star, error));
   SAP_TRY(sap_problem_set_v_guess(problem, step->v_guess, error));
   const sap_contact_scheme scheme = {
-      .theta = step->rigid ? 1.0 : step->stage_theta,
-      .theta_vq = step->rigid ? 1.0 : step->stage_theta_vq,
+      .theta = step->stage_theta,
+      .theta_vq = step->stage_theta_vq,
       .rigid = step->rigid,
       .restitution = step->rigid ? options->restitution : 0.0,
       .baumgarte = step->rigid ? options->baumgarte : 0.0,

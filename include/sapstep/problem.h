@@ -74,7 +74,8 @@ typedef struct sap_contact_block {
                                  // material's along both tangents               (nrows - 1)
   double surface_velocity[3];    // by belts: of B's surface relative to A's, [t1 t2 spin] [m/s],
                                  // [rad/s]
-  // If J is that of a point within the step, for laws that act at its end:
+  // If J is that of a point within the step, for laws that act at its end; see
+  // sap_contact_block_move in sapstep/system.h:
   double velocity_change[3];  // vc at the end less J v, [t1 t2 n] [m/s]
   double gap_change;          // phi of that point less J times the way there, less phi0 [m]
 } sap_contact_block;
