@@ -49,6 +49,14 @@ static void test_contact_forces(void** unused) {
   assert_int_equal(sap_multibody_contact_forces(s.multibody, NULL, tau, &error),
                    SAP_STATUS_ARGUMENT);
   assert_string_equal(error.message, "report is NULL");
+  // Contacts of a detection are no contacts of the step.
+  assert_int_equal(sap_multibody_collect(s.multibody, &s.report, NULL), SAP_STATUS_OK);
+  assert_true(sap_multibody_contacts(s.multibody)[0].gamma[2] > 0.0);
+  assert_int_equal(sap_multibody_detect(s.multibody, s.state.q, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_multibody_collect(s.multibody, &s.report, &error), SAP_STATUS_ARGUMENT);
+  assert_string_equal(error.message,
+                      "the contacts are not those of the last step: collect them before "
+                      "sap_multibody_detect and before the next step");
   simulation_end(&s);
 }
 

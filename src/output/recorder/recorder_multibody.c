@@ -155,7 +155,7 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
   if (recorder == NULL || multibody == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
   }
-  if (report != NULL && report->solution != NULL && multibody->detected && !multibody->collected) {
+  if (report != NULL && report->solution != NULL && !multibody->collected) {
     SAP_TRY(sap_multibody_collect(multibody, report, error));
   }
   sap_recorded_row row = {.t = state->t,
