@@ -119,7 +119,11 @@ sap_status sap_scene_read(const char* path, const sap_scene_options* options, sa
   sap_c_locale guard;
   SAP_TRY(check_options(path, options, error));
   SAP_TRY(sap_c_locale_begin(&guard, error));
-  const sap_status status = read_scene(path, options, out, error);
+  sap_error failure = {0};  // a lenient reader goes on after some failures
+  const sap_status status = read_scene(path, options, out, &failure);
   sap_c_locale_end(&guard);
+  if (status != SAP_STATUS_OK && error != NULL) {
+    *error = failure;
+  }
   return status;
 }

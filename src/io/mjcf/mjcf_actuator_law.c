@@ -247,9 +247,9 @@ static bool is_general(const sap_xml_node* node) {
   return sap_xml_is(node, "general");
 }
 
-// A class holds the law of the kind that it names last; <general> continues a law of any kind. So an
-// element of some kind, or a class that begins with it, builds on the nearest class that holds its
-// own kind or <general>.
+// A class holds the law of the kind that it names last; <general> continues a law of any kind. So
+// an element of some kind, or a class that begins with it, builds on the nearest class that holds
+// its own kind or <general>.
 static bool builds_on(const sap_mjcf_sources* s, int32_t last, const char* kind) {
   return strcmp(kind, "general") == 0 || is_general(s->nodes[last]) ||
          sap_xml_is(s->nodes[last], kind);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <tendon>: fixed, and spatial through sites, around geoms, over pulleys. <equality>: connect, weld,
-// joint, tendon; the quantities that MuJoCo derives from the default pose (the anchor on the second
-// body, the relative pose of a weld) are computed here.
+// <tendon>: fixed, and spatial through sites, around geoms, over pulleys. <equality>: connect,
+// weld, joint, tendon; the quantities that MuJoCo derives from the default pose (the anchor on the
+// second body, the relative pose of a weld) are computed here.
 #include <math.h>
 #include <string.h>
 

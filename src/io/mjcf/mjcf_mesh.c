@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// <mesh>: a file, or vertices in the XML. refpos, refquat (rotation R) and scale apply as in MuJoCo:
+// <mesh>: a file, or vertices in the XML. refpos, refquat (rotation R) and scale are MuJoCo's:
 //   x' = scale R' (x - refpos)
 //
 // Primitives with a mesh are fitted to it, as MuJoCo does. Their frame is that of the mesh's

@@ -5,8 +5,8 @@
 //     spherical, ball                 the two origins coincide
 //     fixed                           the axes coincide too
 //     revolute, continuous            a second point on the axis (of the first link's frame)
-//                                     coincides too: two connects; one of the six rows is redundant,
-//                                     which R > 0 allows
+//                                     coincides too: two connects; one of the six rows is
+//                                     redundant, which R > 0 allows
 //   <drake:linear_bushing_rpy>        moments along frame A of the rotation vector, where Drake has
 //                                     roll, pitch and yaw: equal to first order in the angles
 //   <drake:linear_spring_damper>

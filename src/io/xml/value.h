@@ -59,7 +59,7 @@ sap_status sap_xml_check_field(const sap_xml_field* field, const sap_xml_node* n
                                const void* target, sap_error* error);
 
 // Converts a word to a finite decimal number; strtod alone also accepts hexadecimal, inf and nan.
-// Returns NULL, or what the word is instead: "is not a number". *value is not finite if that is why.
+// Returns NULL, or why it fails: "is not a number". *value is not finite if that is why.
 const char* sap_word_number(const char* word, int length, double* value);
 // Returns the number of blank-separated words of the attribute; 0 when absent.
 int32_t sap_xml_word_count(const sap_xml_node* node, const char* attribute);
