@@ -52,8 +52,8 @@ enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 bod
 sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, sap_error* error);
 
 // Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
-// falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps its
-// band; else every k-th point and the last.
+// falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps
+// its band; else every k-th point and the last.
 int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
                       double* ys);
 

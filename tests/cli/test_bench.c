@@ -91,7 +91,7 @@ static void peers_that_cannot(void** state) {
                                  "bench ball.xml --steps 2 --repetitions 2 --format json --peer "
                                  "false --peer 'echo hello' --peer 'sh refuses.sh'");
   assert_int_equal(r.exit_code, 0);
-  command_says(r.err, "peer 'false' ended before it said who it is");
+  command_says(r.err, "peer 'false' ended before its greeting");
   command_says(r.err, "peer 'echo hello' is left out");
   command_says(r.err, "no leaves out ball.xml: not a scene of mine");
   assert_true(json_valid(r.out));
@@ -105,9 +105,9 @@ static void peers_that_never_answer(void** state) {
   static const char* const peers[] = {"cat", "yes peer | tr -d '\\n'", "sleep 600",
                                       "echo '{\"peer\": \"dumb\"}'; exec sleep 600"};
   static const char* const told[] = {
-      "peer 'cat' is left out: it has said nothing for as long as --patience allows",
-      "a line of it has no end", "peer 'sleep 600' is left out: it has said nothing",
-      "dumb leaves out ball.xml: it has said nothing"};
+      "peer 'cat' is left out: no answer within --patience",
+      "a line is too long", "peer 'sleep 600' is left out: no answer",
+      "dumb leaves out ball.xml: no answer"};
   for (size_t i = 0; i < sizeof peers / sizeof *peers; ++i) {
     char path[SCRATCH_PATH_SIZE];
     scratch_write(*state, "peer.txt", peers[i], strlen(peers[i]), path);

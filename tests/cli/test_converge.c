@@ -108,7 +108,7 @@ static void coarse_reference_is_told(void** state) {
                               "--scheme midpoint --reference-ratio 2 --format json",
                               1);
   assert_non_null(strstr(r.err, "2 of 3 errors are less than ten times what the references"));
-  assert_non_null(strstr(r.err, "--reference-ratio 8 would do better"));
+  assert_non_null(strstr(r.err, "--reference-ratio 8 is recommended"));
   assert_non_null(strstr(r.out, "\"outcome\": \"reference too coarse\""));
   assert_non_null(strstr(r.out, "\"position_fit_error\": null"));
   command_clear(&r);

@@ -14,7 +14,7 @@ static void failed_runs_are_told(void** state) {
                               " --dt 1 --duration 2000 --levels 2 "
                               "--scheme explicit-euler,implicit-euler --format json" EXACT,
                               1);
-  assert_non_null(strstr(r.err, "runs did not arrive"));
+  assert_non_null(strstr(r.err, "runs failed"));
   assert_non_null(strstr(r.out, "\"scheme\": \"implicit-euler\""));
   assert_true(json_valid(r.out));
   command_clear(&r);

@@ -90,7 +90,7 @@ static void bad_files(void** state) {
       {"", "c.csv:1: the header t_s,NAME,... is missing"},
       {"t,push\n", "c.csv:1: the first column must be t_s, not 't'"},
       {"t_s,pull\n", "c.csv:1: no actuator is called 'pull'"},
-      {"t_s,push,push\n", "c.csv:1: actuator 'push' stands twice"},
+      {"t_s,push,push\n", "c.csv:1: actuator 'push' appears twice"},
       {"t_s,push\n0,1\n0,2\n", "c.csv:3: t_s = 0 must be above"},
       {"t_s,push\n0\n", "c.csv:2: 1 values, the header has 2"},
       {"t_s,push\n0,1,2\n", "c.csv:2: 3 values, the header has 2"},

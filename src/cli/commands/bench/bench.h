@@ -36,7 +36,7 @@ typedef struct bench_result {
   double residual;    // the largest momentum error, relative
 } bench_result;
 
-// Our own side: a scene that is ready to run again and again.
+// Our own engine: a scene ready for repeated runs.
 typedef struct bench_scene {
   sap_model* model;
   sap_multibody* multibody;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A peer is a child process with a pipe each way. Nothing that it does or leaves undone holds us up
-// for longer than the patience that it was started with.
+// A peer is a child process with a pipe each way. A silent peer delays us at most by its patience.
 #define _POSIX_C_SOURCE 200809L
 #include <errno.h>
 #include <fcntl.h>
@@ -18,11 +17,11 @@
 #include "cli/commands/bench/bench.h"
 #include "core/clock.h"
 
-static const double FAREWELL = 0.5;  // to end in once its input has, and once it was told to [s]
+static const double FAREWELL = 0.5;  // time to exit after its input ended, and after SIGTERM [s]
 
 static const char ENDED[] = "it ended";
 
-// Waits for more of the answers; false when there is none until the deadline.
+// Waits for more answers; false if none comes until the deadline.
 static bool wait_for_more(const bench_peer* peer, double deadline) {
   struct pollfd answers = {.fd = peer->answers, .events = POLLIN};
   for (double left = deadline - sap_clock_seconds(); left > 0.0;
@@ -35,7 +34,7 @@ static bool wait_for_more(const bench_peer* peer, double deadline) {
   return false;
 }
 
-// The next line, without its end, in *line until the next call; else why there is none.
+// Reads the next line into *line, valid until the next call; returns NULL or the reason of failure.
 static const char* read_line(bench_peer* peer, const char** line) {
   const double deadline = sap_clock_seconds() + peer->patience;
   peer->size -= peer->used;
@@ -44,10 +43,10 @@ static const char* read_line(bench_peer* peer, const char** line) {
   char* end;
   while ((end = memchr(peer->text, '\n', peer->size)) == NULL) {
     if (peer->size == sizeof peer->text) {
-      return "a line of it has no end";
+      return "a line is too long";
     }
     if (!wait_for_more(peer, deadline)) {
-      return "it has said nothing for as long as --patience allows";
+      return "no answer within --patience";
     }
     const ssize_t got =
         read(peer->answers, peer->text + peer->size, sizeof peer->text - peer->size);
@@ -70,7 +69,7 @@ static const char* find_value(const char* line, const char* key) {
   return at != NULL ? at + strlen(quoted) : NULL;
 }
 
-// NaN when there is no number.
+// Returns a number of the object; NaN if it is missing.
 static double find_number(const char* line, const char* key) {
   const char* at = find_value(line, key);
   char* end = NULL;
@@ -93,7 +92,7 @@ static bool find_text(const char* line, const char* key, char* out, size_t size)
   return *end == '"';
 }
 
-// The child's side: standard input and output become the pipes'.
+// Runs the command in the child, with the pipes as standard input and output.
 static void become(const char* command, const int in[2], const int out[2]) {
   if (dup2(in[0], STDIN_FILENO) >= 0 && dup2(out[1], STDOUT_FILENO) >= 0) {
     (void)close(in[0]);
@@ -144,10 +143,10 @@ bool bench_peer_start(bench_peer* peer, const char* command, double patience) {
     return true;
   }
   if (why == NULL) {
-    why = find_text(line, "error", said, sizeof said) ? said : "its first line is no greeting";
+    why = find_text(line, "error", said, sizeof said) ? said : "its first line is not a greeting";
   }
   if (why == ENDED) {
-    cli_message("peer '%s' ended before it said who it is", command);
+    cli_message("peer '%s' ended before its greeting", command);
   } else {
     cli_message("peer '%s' is left out: %s", command, why);
   }

@@ -29,8 +29,8 @@ const compare_residual compare_residuals[COMPARE_RESIDUALS] = {
     {"signorini_J", FIELD(signorini), true},
 };
 
-// Where the impulses are nothing, a map relative to them says nothing: what is exact to round-off
-// in absolute terms is solved.
+// A map relative to vanishing impulses is meaningless: a problem whose absolute residuals are
+// round-off counts as solved.
 double compare_map(const sap_residual* r, bool nonlinear) {
   static const double ROUNDOFF = 1e-12;  // [m/s], [N s], [J]
   const double dual = nonlinear ? r->ncp_dual : r->ccp_dual;
@@ -55,7 +55,7 @@ compare_group* compare_group_of(const compare_job* job, const compare_where* whe
   return &job->groups[(size_t)at * (size_t)job->count + (size_t)contender];
 }
 
-// Relative to that of the first contender, or of the file.
+// Returns the relative difference of the velocities from those of the first contender, or the file.
 static double difference(const sap_solution* a, const sap_solution* b) {
   double sum = 0.0, norm = 0.0;
   for (int32_t i = 0; i < a->nv; ++i) {
@@ -115,7 +115,7 @@ static sap_status out_of_memory(sap_error* error) {
   return cli_no_memory(error);
 }
 
-// The first contender's velocities are kept, for the others' difference.
+// Keeps the first contender's velocities, for the differences of the others.
 static sap_status keep_first(compare_job* job, sap_error* error) {
   const sap_status status =
       sap_solution_resize(&job->first, job->solution.nv, job->solution.nrows, error);
@@ -196,7 +196,7 @@ static sap_status add_contender(compare_job* job, const compare_contender* asked
                            : sap_solver_create(c->info->name, &c->options, &c->solver, error);
 }
 
-// In the order in which they were named; all in that of the table of solvers.
+// Adds the named contenders in their order; without names all solvers.
 static sap_status add_contenders(compare_job* job, sap_error* error) {
   const char* at = job->options.names;
   for (int32_t i = 0; job->count + 2 <= COMPARE_CONTENDERS_MAX; ++i) {
@@ -280,7 +280,7 @@ static sap_status write_rows(const compare_job* job, sap_error* error) {
   return status;
 }
 
-// The table first, so that no output that fails takes the results with it.
+// Prints the table first, so that a failing output does not lose the results.
 static int finish(compare_job* job) {
   sap_error error = {0};
   const compare_options* o = &job->options;

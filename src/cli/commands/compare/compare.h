@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Parts of `sapstep compare`: the command and its judge (compare.c), the command line and studies
 // (compare_options.c), scenes stepped by a reference or by each solver (compare_run.c), quantities
-// and classes (compare_quantity.c), tables (compare_table.c), charts and profiles (compare_chart.c).
+// and classes (compare_quantity.c), tables (compare_table.c), charts and profiles
+// (compare_chart.c).
 #ifndef SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 #define SAP_CLI_COMMANDS_COMPARE_COMPARE_H
 
@@ -54,12 +55,11 @@ typedef struct profile {
   double* times;  // of problem p by solver s at p nsolvers + s [s]; NaN: not solved
 } profile;
 
-// Room for one more problem, none of whose solvers has solved it; false: out of memory.
+// Adds a problem that no solver has solved yet; false: out of memory.
 bool profile_add_problem(profile* p, int nsolvers);
 void profile_set(profile* p, int solver, double time);  // of the last problem
 void profile_clear(profile* p);
-// The chart to `path`, and the same as CSV (solver, tau, share) to the path with .csv for its
-// ending.
+// Writes the chart to `path`, and CSV (solver, tau, share) to the same name with .csv.
 sap_status profile_write(const profile* p, const char* const* names, double tolerance,
                          const char* path, sap_error* error);
 
@@ -73,9 +73,9 @@ typedef struct compare_force {
   int axis;
 } compare_force;
 
-// A quantity of a run as asked for: NAME, NAME:STATISTIC or Y@X.
+// A quantity of a run: NAME, NAME:STATISTIC or Y@X.
 typedef enum compare_statistic {
-  COMPARE_OVER_TIME,  // none asked for: a line over time
+  COMPARE_OVER_TIME,  // no statistic: a line over time
   COMPARE_MAX,
   COMPARE_MEAN,
   COMPARE_END,
@@ -124,13 +124,13 @@ typedef struct compare_residual {
   bool narrow;       // in tables for the eye as well
 } compare_residual;
 extern const compare_residual compare_residuals[COMPARE_RESIDUALS];
-// The scaled natural map of the nonlinear or the convex problem.
+// Returns the scaled natural map of the nonlinear or the convex problem.
 double compare_map(const sap_residual* residual, bool nonlinear);
 double compare_residual_value(const sap_residual* residual, int index);
 
 typedef struct compare_contender {
   const sap_solver_info* info;
-  char name[COMPARE_LABEL_SIZE];  // as asked for: "admm-ncp:penalty=fixed"
+  char name[COMPARE_LABEL_SIZE];  // with its options: "admm-ncp:penalty=fixed"
   sap_solver_options options;
   bool warm;
   bool nonlinear;  // solves the NCP: judged by that natural map
@@ -192,16 +192,16 @@ typedef struct compare_job {
   sap_report report;
 } compare_job;
 
-// True: all is read. False: *exit_code is what the program must return.
+// Reads the command line; false: return *exit_code.
 extern const cli_option compare_option_list[];
 bool compare_options_read(const cli_command* command, int argc, char** argv,
                           compare_options* options, int* exit_code);
 void compare_options_clear(compare_options* options);
-// Reads NAME[:OPTION=VALUE...] up to a comma; the options begin as given. NULL: done, and *text is
-// behind it; else what it must be.
+// Reads NAME[:OPTION=VALUE...] up to a comma and moves *text behind it; the contender has default
+// options. Returns NULL, or what the text must be.
 const char* compare_read_solver(const char** text, compare_contender* contender);
-// A command line whose first operand ends in .study is that of the study's lines, followed by its
-// own options; others are taken as they are. False: *exit_code is what the program must return.
+// Expands a command line whose first operand ends in .study: the lines of the study, followed by
+// its own options. Other command lines are unchanged. False: return *exit_code.
 typedef struct compare_arguments {
   int argc;
   char** argv;
@@ -212,15 +212,15 @@ bool compare_study_expand(const cli_command* command, int argc, char** argv, com
 void compare_arguments_clear(compare_arguments* arguments);
 
 compare_group* compare_group_of(const compare_job* job, const compare_where* where, int contender);
-// Adds what a solver did to a row of the summary; false: out of memory.
+// Adds a solve to a row of the summary; false: out of memory.
 bool compare_count(compare_group* group, const compare_contender* contender,
                    const sap_report* report, const sap_residual* residual);
-// [s], NaN without any problem.
+// Returns the median time of a solve [s]; NaN without problems.
 double compare_median_time(const compare_group* group);
 // Returns the median of the finite values, which it sorts; NaN of none.
 double compare_median(double* values, int64_t count);
-// Solves the problem by all contenders and judges them alike. A solver that does not take the
-// problem's blocks counts as refused.
+// Solves the problem with all contenders and computes the same residuals for each. A solver that
+// does not accept the problem's blocks counts as refused.
 sap_status compare_problem(compare_job* job, const sap_problem* problem, const compare_where* where,
                            double dt, sap_error* error);
 
@@ -236,7 +236,7 @@ typedef struct compare_run {
   bool refused;     // the solver does not take the scene's law of contact
   int32_t force_bodies[COMPARE_FORCES_MAX];
 } compare_run;
-// All steps by the reference; the exit code.
+// Make all steps by the reference, or by each solver itself; return the exit code.
 int compare_scene(compare_job* job, int scene);
 int compare_self(compare_job* job, int scene);
 
@@ -258,7 +258,7 @@ typedef struct compare_sample {
 } compare_sample;
 sap_status compare_probe_value(const compare_probe* probe, compare_run* run,
                                const compare_sample* sample, double* out, sap_error* error);
-// "energy [J]"
+// Writes a label, "energy [J]".
 void compare_quantity_label(const compare_quantity* quantity, char out[COMPARE_LABEL_SIZE]);
 
 sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error);
@@ -268,7 +268,7 @@ void compare_convergence_destroy(compare_convergence* convergence);
 sap_status compare_timings_write(compare_job* job, sap_error* error);
 sap_status compare_self_write(compare_job* job, sap_error* error);
 
-// The file and its folder: "unitree_go1/scene.xml".
+// Writes the file and its folder: "unitree_go1/scene.xml".
 void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]);
 cli_table* compare_rows_create(void);
 void compare_rows_add(compare_job* job, const compare_contender* contender,

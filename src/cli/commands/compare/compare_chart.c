@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lines as they are collected, and charts of them with their numbers beside as CSV.
+// Charts of collected lines, with the numbers as CSV beside them, and performance profiles.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* pane
       }
     }
   }
-  // At most three side by side can be read.
+  // At most three panels side by side are readable.
   const sap_status status = alike && count <= 3
                                 ? sap_chart_write(path, panels, count, error)
                                 : sap_chart_write_stacked(path, panels, count, error);
@@ -182,7 +182,7 @@ static int compare_reals(const void* a, const void* b) {
   return x < y ? -1 : x > y;
 }
 
-// Ratios of a solver to the fastest, ascending; their number.
+// Collects the ratios of a solver to the fastest, ascending; returns their number.
 static int64_t collect(const profile* p, int solver, double* ratios) {
   int64_t count = 0;
   for (int64_t i = 0; i < p->nproblems; ++i) {
@@ -199,7 +199,7 @@ static int64_t collect(const profile* p, int solver, double* ratios) {
   return count;
 }
 
-// A stair of the ratios from 1 to `end`; its points.
+// Makes the step function of the ratios from 1 to `end`; returns its number of points.
 static int32_t make_stair(const double* ratios, int64_t count, int64_t nproblems, double end,
                           double* x, double* y) {
   int32_t n = 0;

@@ -12,7 +12,7 @@
 #include "cli/options.h"
 #include "core/file.h"
 
-// Tight enough that what is solved to 1e-8 can be told.
+// Tight enough to tell which problems are solved to 1e-8.
 #define COMPARE_TOLERANCE 1e-9
 
 // --- arguments that are lists or have parts ---
@@ -389,7 +389,7 @@ bool compare_options_read(const cli_command* command, int argc, char** argv,
 //   self
 //   solvers  pgs-ncp admm-ccp
 //   vary     dt=0.01 0.005 0.002
-// Options that follow the study on the command line go before it.
+// Options after the study on the command line override its own.
 
 enum { LINE_SIZE = 4096, WORD_SIZE = LINE_SIZE + 8, LINES_MAX = 256 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Quantities of a run by name, and what they are after a step.
+// Quantities of a run by name and their values after a step; classes of problems.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -291,8 +291,8 @@ sap_status compare_probe_find(const compare_quantity* q, const sap_model* model,
   }
 }
 
-// How far to the left of the straight line along which the start's velocity points, seen from above
-// [m]; 0 where that is vertical.
+// Returns the distance to the left of the line along the initial velocity, seen from above [m]; 0
+// if that velocity is vertical.
 static double drift(const compare_probe* p, const sap_state* start, const sap_state* now) {
   const double* direction = start->v + p->component;
   const double speed = hypot(direction[0], direction[1]);
@@ -391,7 +391,7 @@ const char* const compare_class_names[COMPARE_CLASSES] = {
     "free",           "independent_joints", "redundant_joints", "dense_joints",
     "single_contact", "sparse_contacts",    "dense_contacts",   "dense_constraints"};
 
-// Dense rows of the bilateral blocks; their number.
+// Fills the dense rows of the bilateral blocks; returns their number.
 static int32_t bilateral_rows(const sap_problem* problem, const int32_t* start, double* rows) {
   const int32_t nv = sap_problem_velocity_count(problem);
   int32_t count = 0;
@@ -420,8 +420,8 @@ static double dot(const double* a, const double* b, int32_t n) {
   return sum;
 }
 
-// Returns the rank of the rows, which are overwritten: the longest remaining row is taken out of the
-// others, until it is 1e-9 of the first.
+// Returns the rank of the rows, which are overwritten: the longest remaining row is taken out of
+// the others, until it is 1e-9 of the first.
 static int32_t find_rank(double* rows, int32_t count, int32_t n) {
   static const double NEGLIGIBLE = 1e-9;
   double first = 0.0;

@@ -20,7 +20,7 @@ typedef struct compare_stepping {
   double dt;                                 // [s], 0: the scene's or what is set
 } compare_stepping;
 
-// Positions of a run that others are measured from.
+// Positions of a reference run.
 typedef struct compare_reference {
   int solver, value;  // whose: contender (-1: that of --reference), value
   double dt;
@@ -110,7 +110,8 @@ static sap_status compare_run_open(const compare_options* o, const char* scene,
   return status;
 }
 
-// The force of the middle of the step, so that one that grows linearly gives its exact impulse.
+// Steps with the forces of the middle of the step: the impulse of a linearly growing force is
+// exact.
 static sap_status compare_run_step(const compare_options* o, compare_run* run,
                                    sap_step_report* report, sap_error* error) {
   for (int i = 0; i < o->force_count; ++i) {
@@ -180,7 +181,7 @@ int compare_scene(compare_job* job, int scene) {
   return CLI_OK;
 }
 
-// A run of positions that others are measured from, with a finer step as a rule.
+// Records the positions of a reference run, usually with a finer step.
 
 static bool compare_reference_wanted(const compare_options* o) {
   for (int i = 0; i < o->quantity_count; ++i) {
@@ -216,7 +217,7 @@ static void compare_reference_clear(compare_reference* reference) {
   *reference = (compare_reference){0};
 }
 
-// With --vary dt one reference serves all values.
+// With --vary dt one reference is used for all values.
 static sap_status compare_reference_make(const compare_job* job, const char* scene, int value,
                                          int contender, compare_reference* reference,
                                          sap_error* error) {
@@ -252,7 +253,7 @@ static sap_status compare_reference_make(const compare_job* job, const char* sce
   return status;
 }
 
-// |q (-) q_ref| after step `step`; NaN where the reference has no such time.
+// Returns |q (-) q_ref| after step `step`; NaN if the reference has no such time.
 static double compare_reference_deviation(const compare_reference* r, const compare_run* run,
                                           int64_t step) {
   static const double SAME_TIME = 1e-6;  // of a step of the reference
@@ -275,7 +276,7 @@ static double compare_reference_deviation(const compare_reference* r, const comp
   return sqrt(sum);
 }
 
-// Every solver steps the scene itself: what becomes of it.
+// --- runs by each solver itself ---
 
 // A run with the values of all quantities after each step.
 typedef struct follower {
@@ -346,7 +347,7 @@ static double statistic(const follower* f, int quantity) {
                                   : largest;  // in magnitude
 }
 
-// Lines over time, and statistics for those over what varies.
+// Keeps lines over time, and statistics for lines over the varied value.
 static bool keep_lines(follower* f) {
   const compare_options* o = &f->job->options;
   char label[3 * COMPARE_LABEL_SIZE], scene[COMPARE_LABEL_SIZE];
@@ -394,7 +395,8 @@ static sap_status begin_following(follower* f, sap_error* error) {
   return status;
 }
 
-// A step that fails ends the run of this solver alone; what it would not take counts as refused.
+// Steps to the end. A failed step ends the run of this solver only; unsupported problems count as
+// refused.
 static sap_status follow(follower* f, progress* bar, sap_error* error) {
   sap_status status = begin_following(f, error);
   const char* name = f->job->contenders[f->contender].label;
@@ -453,7 +455,7 @@ int compare_self(compare_job* job, int scene) {
   return status != SAP_STATUS_OK ? cli_report(&error) : failed ? CLI_UNCONVERGED : CLI_OK;
 }
 
-// Points of an exact line.
+// Points of the line of an exact solution.
 enum { EXACT_POINTS = 201 };
 
 static bool add_exact(compare_job* job, int panel, const char* formula) {
@@ -466,7 +468,7 @@ static bool add_exact(compare_job* job, int panel, const char* formula) {
   return compare_line_add(&job->lines, panel, "exact", EXACT_POINTS, t, y);
 }
 
-// A line per scene and solver over the varied values, or over their order where they are no
+// Adds a line per scene and solver over the varied values, or over their order if they are not
 // numbers.
 static bool add_statistics(compare_job* job, int panel, int quantity) {
   const compare_options* o = &job->options;

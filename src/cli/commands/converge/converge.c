@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep converge: how fast the error of a scene falls with the step.
+// sapstep converge: measures the order of convergence in the time step.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <pthread.h>
@@ -95,7 +95,7 @@ typedef struct record {
   double energy_drift, penetration, drift, newton, seconds;
 } record;
 
-// Bytes of samples that follow a record: those of a reference.
+// Returns the size of the samples that follow a record of a reference; 0 for other runs.
 static size_t sample_bytes(const converge_study* s, int64_t index) {
   const size_t numbers = (size_t)s->start.nq + (size_t)s->start.nv;
   return index < s->references ? numbers * (size_t)s->samples * sizeof(double) : 0;
@@ -194,7 +194,7 @@ static bool can_combine(sap_scheme scheme, sap_stage stage) {
          sap_stepper_options_check(&options, NULL) == SAP_STATUS_OK;
 }
 
-// The series are all combinations that exist; says which do not.
+// Lists the possible combinations as series, with a message for each impossible one.
 static bool list_series(converge_study* s, converge_case* series) {
   const converge_options* o = &s->options;
   s->series = 0;
@@ -247,7 +247,7 @@ static bool list_cases(converge_study* s) {
   return true;
 }
 
-// The references and what they differ by. False: one did not arrive.
+// Runs the references and measures their difference. False: one failed.
 static bool make_reference(converge_study* s, int* code) {
   const double nan = (double)NAN;
   s->reference_error = (converge_errors){nan, nan, nan, nan};
@@ -294,10 +294,10 @@ static int execute(converge_study* s) {
   progress_end(&s->bar);
   if (interrupt_came()) {
     if (s->journal != NULL) {
-      cli_message("interrupted; finished runs are kept in '%s': the same command goes on",
+      cli_message("interrupted; finished runs are kept in '%s': the same command continues",
                   s->options.journal);
     } else {
-      cli_message("interrupted; with --journal FILE the same command could go on");
+      cli_message("interrupted; with --journal FILE the same command could continue");
     }
     code = CLI_UNCONVERGED;
   }

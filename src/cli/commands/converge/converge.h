@@ -32,7 +32,7 @@ typedef enum converge_against {
   CONVERGE_RICHARDSON,  // what both extrapolate to
 } converge_against;
 
-// Where a joint starts instead of the default pose or the keyframe.
+// Start of a joint that replaces the default pose or the keyframe.
 typedef struct converge_start {
   char joint[128];
   double position;  // [m, rad]
@@ -102,13 +102,13 @@ typedef struct converge_study {
   cli_journal* journal;   // NULL: none
 } converge_study;
 
-// The command line; false: *exit_code is what the program must return.
+// Reads the command line; false: return *exit_code.
 extern const cli_option converge_option_list[];
 extern const char* const converge_hidden[];
 bool converge_options_read(const cli_command* command, int argc, char** argv,
                            converge_options* options, int* exit_code);
 
-// The case of a series at level 0 (largest step), 1, ...
+// Returns the case of a series at level 0 (largest step), 1, ...
 static inline const converge_case* converge_at(const converge_study* study, int series, int level) {
   return &study->cases[study->references + (study->options.levels - 1 - level) * study->series +
                        series];
@@ -116,21 +116,21 @@ static inline const converge_case* converge_at(const converge_study* study, int 
 
 // Steps a case and fills its results. References keep their samples.
 void converge_case_run(converge_study* study, converge_case* c);
-// Errors of samples (q, v at every sample) against the finer reference.
+// Measures samples (q, v at every sample) against the finer reference.
 void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
                       converge_errors* out);
 // Estimates the round-off of the finer reference: eps of its L2 norms in each of its steps.
 void converge_find_roundoff(converge_study* study);
-// Makes of the finer reference what both extrapolate to at second order: x + (x - coarser)/3.
+// Replaces the finer reference by the extrapolation of both at second order: x + (x - coarser)/3.
 void converge_extrapolate(converge_study* study, sap_multibody* multibody);
 
-// Reads the scene, its exact solutions where they hold, and the state that all runs start from.
+// Reads the scene, its valid exact solutions, and the state that all runs start from.
 sap_status converge_scene_read(converge_study* study, sap_error* error);
 
 // Keeps a finished run in the journal; a failure is only a message.
 void converge_keep(converge_study* study, const converge_case* c);
 
-// Prints the table and writes the chart; the exit code.
+// Prints the table and writes the chart; returns the exit code.
 int converge_report(const converge_study* study);
 
 // Least squares of log e over log dt: the slope and its standard error (NaN with fewer than three

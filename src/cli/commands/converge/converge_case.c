@@ -22,7 +22,7 @@ typedef struct work {
   converge_errors squares;  // summed over samples; position_end: the last
 } work;
 
-// Square of |q (-) q_ref| and of |v - v_ref|.
+// Computes the squares of |q (-) q_ref| and |v - v_ref|.
 static void measure(const sap_system* system, const double* q_ref, const double* v_ref,
                     const double* q, const double* v, double* delta, double squares[2]) {
   squares[0] = squares[1] = 0.0;
@@ -103,8 +103,8 @@ void converge_extrapolate(converge_study* study, sap_multibody* multibody) {
   free(delta);
 }
 
-// The velocity by differences of fourth order: h^4 x^(5)/30 of a motion of some hundred rad/s and
-// the round-off eps/h are both below 1e-10 of it.
+// Returns the velocity by differences of fourth order. For motions up to some hundred rad/s the
+// error h^4 x^(5)/30 and the round-off eps/h are both below 1e-10 of the velocity.
 static double rate(const char* expression, double t) {
   const double h = 1e-5;
   const char* error;

@@ -10,7 +10,7 @@
 #include "cli/expression.h"
 #include "cli/options.h"
 
-// Calls `add` with each word of a list; false where one is refused or there are none.
+// Calls `add` with each word of a list; false if a word is refused or the list is empty.
 static bool take_list(converge_options* o, const char* list,
                       bool (*add)(converge_options* o, const char* word)) {
   char word[64];
@@ -58,7 +58,7 @@ static bool add_solver(converge_options* o, const char* word) {
   return true;
 }
 
-// The name before the first '='; NULL: there is none, else what follows it.
+// Copies the name before the first '='; returns the text after it, NULL without '='.
 static const char* take_joint(const char* text, char joint[128]) {
   const char* equals = strchr(text, '=');
   if (equals == NULL || equals == text || equals - text >= 128) {
@@ -69,7 +69,7 @@ static const char* take_joint(const char* text, char joint[128]) {
   return equals + 1;
 }
 
-// JOINT=X; what is wrong, or NULL.
+// Takes JOINT=X.
 static const char* take_start(void* options, const char* text) {
   converge_options* o = options;
   if (o->nstart == CONVERGE_EXACT_MAX) {
@@ -80,7 +80,7 @@ static const char* take_start(void* options, const char* text) {
   return value != NULL && cli_read_real(value, &start->position) ? NULL : "JOINT=X, X in m or rad";
 }
 
-// JOINT=FORMULA; what is wrong, or NULL.
+// Takes JOINT=FORMULA.
 static const char* take_exact(void* options, const char* text) {
   converge_options* o = options;
   if (o->nexact == CONVERGE_EXACT_MAX) {
@@ -163,7 +163,7 @@ static void set_defaults(converge_options* o) {
                           .jobs = processors >= 1 && processors <= 64 ? (int32_t)processors : 1,
                           .scene = cli_scene_default()};
   o->stepper = sap_stepper_options_default();
-  // The error of the step is on trial, not that of the solver.
+  // The study measures the error of the step, not that of the solver.
   o->stepper.solver_options.relative_tolerance = 1e-10;
 }
 
@@ -208,14 +208,14 @@ bool converge_options_read(const cli_command* command, int argc, char** argv,
 //
 //   <text name="sapstep:exact:JOINT" data="formula of t"/>            from the default pose
 //   <text name="sapstep:exact:JOINT@KEYFRAME" data="formula of t"/>   from that keyframe
-// which hold for its own materials and start alone.
+// Exact solutions are valid only for the scene's own materials and start.
 
 static sap_status refuse(sap_error* error, const char* format, const char* scene,
                          const char* name) {
   return sap_fail(error, SAP_STATUS_ARGUMENT, format, scene, name);
 }
 
-// The coordinates of a hinge or slide.
+// Finds the coordinates of a hinge or slide.
 static sap_status find_joint(const converge_study* s, const char* name, int32_t* q, int32_t* v,
                              sap_error* error) {
   const int32_t joint = sap_model_find(s->model, SAP_ELEMENT_JOINT, name);
@@ -231,7 +231,7 @@ static sap_status find_joint(const converge_study* s, const char* name, int32_t*
   return SAP_STATUS_OK;
 }
 
-// The state that all runs start from, and the coordinates that have exact solutions.
+// Sets the start of all runs and finds the coordinates with exact solutions.
 static sap_status set_start(converge_study* s, sap_error* error) {
   SAP_TRY(cli_scene_start(&s->options.scene, s->model, &s->start, NULL, error));
   for (int i = 0; i < s->options.nstart; ++i) {
@@ -251,7 +251,7 @@ static bool is_changed(const converge_options* o) {
   return o->nstart > 0 || !isnan(m->stiffness) || !isnan(m->relaxation_time) || !isnan(m->friction);
 }
 
-// Keeps an exact solution for the way this study starts.
+// Keeps an exact solution if it is for the start of this study.
 static void take_note(void* context, const char* name, const char* text) {
   static const char exact[] = "exact:";
   converge_options* o = &((converge_study*)context)->options;

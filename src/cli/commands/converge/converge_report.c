@@ -6,8 +6,8 @@
 
 #include "cli/commands/converge/converge.h"
 
-// An error must be so many times what the references differ by to count. The finer reference of
-// order p is off by 1/(2^p - 1) of that, so that a tenth of an error at most is the reference's.
+// Errors less than this many times the difference of the references are left out. The error of the
+// finer reference, of order p, is 1/(2^p - 1) of that difference: at most a tenth of such an error.
 #define REFERENCE_MARGIN 10.0
 
 static converge_fit fit_order(const double* dt, const double* error, int count) {
@@ -41,7 +41,7 @@ static converge_fit fit_order(const double* dt, const double* error, int count) 
   return fit;
 }
 
-// One error norm of a series, level by level; NaN: did not arrive, or the reference is too coarse.
+// One error norm of a series, level by level; NaN: the run failed, or the reference is too coarse.
 typedef struct column {
   double all[CONVERGE_LEVELS_MAX];   // as measured
   double good[CONVERGE_LEVELS_MAX];  // those that count
@@ -55,7 +55,8 @@ typedef struct series {
   column position, velocity;
 } series;
 
-// A quantity that a scheme solves exactly has errors of round-off, which no reference makes smaller.
+// A quantity that a scheme solves exactly has errors of round-off, which no reference makes
+// smaller.
 static void fill(const converge_study* s, column* c, const series* of, int level, double error,
                  double reference, double roundoff) {
   const bool close = error < REFERENCE_MARGIN * reference;
@@ -114,7 +115,7 @@ static bool print_rows(const converge_study* s, const series* all) {
       CLI_REALS("velocity_fit", 0),
       CLI_REALS("velocity_fit_error", 0),
   };
-  // A table for the eye has the fits in a table of their own.
+  // Aligned output prints the fits as a second table.
   const bool fits = s->options.format != CLI_FORMAT_TABLE;
   const int count = (int)(sizeof columns / sizeof *columns) - (fits ? 0 : 4);
   cli_table* table = cli_table_create(columns, count);
@@ -225,7 +226,7 @@ static sap_status write_chart(const converge_study* s, const series* all, sap_er
   return status;
 }
 
-// Messages on what is in doubt; the exit code.
+// Prints messages about doubtful results; returns the exit code.
 static int judge(const converge_study* s, const series* all) {
   int coarse = 0, failed = 0, unconverged = 0;
   for (int i = 0; i < s->series; ++i) {
@@ -241,12 +242,12 @@ static int judge(const converge_study* s, const series* all) {
     cli_message(
         "%d of %d errors are less than ten times what the references with dt = %g and %g s "
         "differ by (positions %.2g, velocities %.2g): they are left out of the orders; "
-        "--reference-ratio %d would do better",
+        "--reference-ratio %d is recommended",
         coarse, runs, s->cases[0].dt, s->cases[1].dt, s->reference_error.position,
         s->reference_error.velocity, 4 * s->options.ratio);
   }
   if (failed > 0) {
-    cli_message("%d of %d runs did not arrive", failed, runs);
+    cli_message("%d of %d runs failed", failed, runs);
   }
   if (unconverged > 0) {
     cli_message("in %d of %d runs some steps did not converge", unconverged, runs);

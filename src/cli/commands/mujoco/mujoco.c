@@ -143,7 +143,7 @@ static sap_status set_keyframe(const mujoco_options* o, mujoco_loaded* l, sap_er
   return SAP_STATUS_OK;
 }
 
-// Both or one of --stiffness and --relaxation-time.
+// Applies --stiffness and --relaxation-time.
 static sap_status override_materials(const mujoco_options* o, mujoco_loaded* l, sap_error* error) {
   if (isnan(o->stiffness) && isnan(o->relaxation_time)) {
     return SAP_STATUS_OK;
@@ -306,10 +306,10 @@ static sap_status prepare(mujoco_run* r, sap_error* error) {
   if (status == SAP_STATUS_OK) {
     status = look_at_start(r, error);
   }
-  return status == SAP_STATUS_OK ? resume(r, error) : status;  // the look leaves traces
+  return status == SAP_STATUS_OK ? resume(r, error) : status;  // sap_mj_forward changed the data
 }
 
-// Contacts of the step with what the statistics want of them; -1: no memory.
+// Copies the fields of contacts needed by the statistics; returns their number, -1: no memory.
 static int32_t collect(mujoco_run* r, const sap_mj_report* report) {
   if (report->contacts > r->contact_capacity) {
     const int32_t capacity = 2 * report->contacts;
@@ -361,7 +361,7 @@ static sap_status write_checkpoint(void* context, const char* path, int64_t step
   return sap_mj_checkpoint_write(path, r->loaded.adapter, r->loaded.data, steps, error);
 }
 
-// Reports an error; of a trajectory the rows so far are kept where they can be.
+// Reports an error and keeps the rows of the trajectory so far, if possible.
 static int leave(mujoco_run* r, const sap_error* error) {
   const int code = cli_report(error);
   if (r->out != NULL &&

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh, a flex spheres.
+// Describes bodies, joints, geoms and meshes of MuJoCo; a height field becomes a mesh, a flex
+// spheres.
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -197,7 +198,7 @@ static void describe_elements(const mjModel* m, mujoco_description* d) {
   describe_knots(m, d->shapes + m->ngeom);
 }
 
-// Points and triangles of a height field's upper side; rows along y, columns along x.
+// Makes points and triangles of a height field's upper side; rows along y, columns along x.
 static void describe_field(const mjModel* m, int32_t field, int32_t* vertex, int32_t* triangle,
                            mujoco_description* d) {
   const int32_t rows = m->hfield_nrow[field], columns = m->hfield_ncol[field];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rows of recordings. mjData keep the contacts and forces of the step, at its start, beside the
-// state at its end; poses and energies of the latter are found in data of our own, so that a run
-// goes the same way whether it is recorded or not.
+// Rows of recordings. mjData contains contacts and forces at the start of the step and the state at
+// its end. Poses and energies at the end are computed in separate data, so that recording does not
+// change a run.
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@ struct mujoco_record {
   int32_t contact_capacity, force_capacity, row_capacity;
 };
 
-// As /constraint/id numbers them.
+// Numbers used by /constraint/id.
 enum {
   KIND_LOWER = 0,
   KIND_UPPER,
@@ -97,7 +97,7 @@ sap_status mujoco_record_close(mujoco_record* record, sap_error* error) {
   return status;
 }
 
-// Kinematics, energies and momentum of the state.
+// Computes kinematics, energies and momentum of the state.
 static void look_at(mujoco_record* record, const mjData* d, sap_recorded_row* row) {
   const mjModel* m = record->model;
   mjData* look = record->look;
@@ -135,7 +135,7 @@ static void look_at(mujoco_record* record, const mjData* d, sap_recorded_row* ro
   row->q_WB = look->xquat;
 }
 
-// Velocities of a contact's rows [n t1 t2 spin roll1 roll2], from those of MuJoCo's.
+// Converts MuJoCo's row velocities to those of a contact's rows [n t1 t2 spin roll1 roll2].
 static void decode(const mjModel* m, const mjContact* c, const mjtNum* rows, double out[6]) {
   if (c->dim == 1 || !mj_isPyramidal(m)) {
     for (int i = 0; i < c->dim; ++i) {
@@ -196,7 +196,7 @@ static sap_status find_contacts(mujoco_record* record, const mjData* d, sap_reco
     return out_of_memory(error);
   }
   if (d->nefc > 0) {
-    // The function is not const in its data, which it only reads but for the stack.
+    // The function takes non-const data, but writes only the stack.
     mjData* data = (mjData*)(uintptr_t)d;
     mj_mulJacVec(record->model, data, record->row_velocity, d->qvel);
   }

@@ -128,8 +128,6 @@ static int check_options(const cli_command* command, const cli_parser* parser,
 
 // --- the run ---
 
-// A run from its options to the first row.
-
 // Fills the state, and the controls, from the keyframe or the default pose.
 static sap_status set_start(run* r, sap_error* error) {
   r->control = calloc((size_t)sap_model_get_sizes(r->model).nu + 1, sizeof *r->control);
@@ -268,7 +266,7 @@ static sap_status run_dump(const char* folder, long long step, const sap_problem
   return status;
 }
 
-// One step with all that is recorded of it.
+// Makes a step with its statistics and outputs.
 static sap_status step(void* context, sap_error* error) {
   run* r = context;
   run_statistics* statistics = &r->statistics;
@@ -320,7 +318,7 @@ static void clear(run* r) {
   run_statistics_clear(&r->statistics);
 }
 
-// Reports an output that could not be written; of a trajectory what could be is kept.
+// Reports an output that could not be written and keeps the rows of the trajectory so far.
 static int leave(run* r, const sap_error* error) {
   const int code = cli_report(error);
   if (r->trajectory != NULL && (sap_trajectory_commit(r->trajectory, NULL) == SAP_STATUS_OK ||
@@ -330,7 +328,7 @@ static int leave(run* r, const sap_error* error) {
   return code;
 }
 
-// From the first step to the closing table; the exit code.
+// Makes the steps and prints the closing table; returns the exit code.
 static int execute(run* r) {
   sap_error error = {0};
   int code = CLI_OK;

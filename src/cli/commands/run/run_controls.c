@@ -29,7 +29,7 @@ static sap_status fail(const source* s, sap_status status, const char* format, .
   return sap_fail(s->error, status, "%.200s:%d: %s", s->path, s->line, text);
 }
 
-// Cuts the next cell off a line; NULL when there is none left. Blanks around it go.
+// Cuts the next cell off a line, without blanks around it; NULL: none is left.
 static char* next_cell(char** rest) {
   char* cell = *rest;
   if (cell == NULL) {
@@ -65,7 +65,7 @@ static sap_status read_header(const source* s, char* line, const sap_model* mode
     }
     for (int32_t i = 0; i < out->columns; ++i) {
       if (out->actuator[i] == id) {
-        return fail(s, SAP_STATUS_SYNTAX, "actuator '%.60s' stands twice", name);
+        return fail(s, SAP_STATUS_SYNTAX, "actuator '%.60s' appears twice", name);
       }
     }
     out->actuator[out->columns++] = id;
@@ -148,7 +148,7 @@ void run_controls_clear(run_controls* controls) {
   *controls = (run_controls){0};
 }
 
-// Times of steps are sums of dt: a row is due when it is nearer than this to t, relative.
+// Times of steps are sums of dt: a row within this relative distance of t is due.
 #define TIME_TOLERANCE 1e-9
 
 int run_controls_apply(void* context, double t, const double* q, const double* v, double* control) {

@@ -14,8 +14,8 @@ typedef struct run_controls {
   double* values;  // t, then a control per column, row by row           ((1 + columns) rows)
 } run_controls;
 
-// Takes the controls (nu) of the keyframe `name`, by its name, where no file is called that; false:
-// there is none such, control is as it was.
+// Fills the controls (nu) of the keyframe `name`, unless a file has that name. False: there is no
+// such keyframe, and `control` is unchanged.
 bool run_controls_of_keyframe(const char* name, const sap_model* model, double* control,
                               sap_status* status, sap_error* error);
 // Start from {0}; errors name file and line.

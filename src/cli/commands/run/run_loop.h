@@ -67,7 +67,8 @@ typedef struct run_plan {
   }
 
 run_plan run_plan_default(void);
-// Checks combinations of these options, and that there is one operand, a `what` file. CLI_OK: go on.
+// Checks combinations of these options, and that there is one operand, a `what` file. CLI_OK: go
+// on.
 int run_plan_check(const run_plan* plan, const cli_command* command, const cli_parser* parser,
                    const char* what);
 
@@ -84,9 +85,9 @@ typedef struct run_engine {
 void run_plan_steps(const run_plan* plan, run_statistics* statistics);
 // True if a row of trajectory and recording is due after the last step.
 bool run_row_due(const run_plan* plan, const run_statistics* statistics);
-// Makes all planned steps, with a progress bar and checkpoints, until a signal comes, and writes the
-// last checkpoint. *code is the exit code of the steps, whose failure is only a message. Fails if an
-// output cannot be written.
+// Makes all planned steps, with a progress bar and checkpoints, until a signal comes, and writes
+// the last checkpoint. *code is the exit code of the steps, whose failure is only a message. Fails
+// if an output cannot be written.
 sap_status run_all_steps(const run_plan* plan, const run_engine* engine, run_statistics* statistics,
                          int* code, sap_error* error);
 

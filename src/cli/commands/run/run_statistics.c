@@ -157,7 +157,7 @@ static void print_rows(const row* rows, size_t count, cli_format format, FILE* o
   }
 }
 
-// A quotient that is no number when the denominator is zero.
+// Returns a / b; NaN if b is zero.
 static double ratio(double a, double b) {
   return b > 0.0 ? a / b : (double)NAN;
 }

@@ -21,7 +21,7 @@ typedef struct run_slip {
 } run_slip;
 
 typedef struct run_statistics {
-  int64_t planned;      // steps asked for
+  int64_t planned;      // steps to be made
   int64_t steps;        // made
   int64_t before;       // made by the run that this one resumes
   int64_t failures;     // steps that could not be done
@@ -52,15 +52,15 @@ typedef struct run_statistics {
 // Adds a step whose contacts carry the solution. False: out of memory.
 bool run_statistics_add(run_statistics* statistics, const sap_step_report* report,
                         const sap_contact* contacts, int32_t count);
-// The process's largest resident memory so far [bytes].
+// Returns the largest resident memory of the process so far [bytes].
 int64_t run_peak_memory(void);
 void run_statistics_clear(run_statistics* statistics);
 
-// Newton iterations of the last step; the largest penetration, >= 0.
+// Return the Newton iterations of a step and the largest penetration, >= 0.
 int32_t run_newton_iterations(const sap_step_report* report);
 double run_penetration(const sap_contact* contacts, int32_t count);
 
-// The closing table; `phases`: with where the time went.
+// Prints the closing table; `phases`: with time per phase and memory.
 void run_statistics_print(const run_statistics* statistics, const char* scene, cli_format format,
                           bool phases, FILE* out);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep sweep: many runs of a scene, over grids and at random.
+// sapstep sweep: runs a scene over grids and random values of parameters.
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>
@@ -60,7 +60,7 @@ static sap_status open_journal(const char* path, const study_spec* study, bool f
 // --- cases ---
 //
 // Threads of rank 0 and all other ranks take the next case when they are free.
-// Rows go to their case's place, so that the table does not depend on who did what.
+// Rows are stored by case, so that the table does not depend on the threads.
 
 enum { THREADS_MAX = 256 };
 
@@ -220,7 +220,7 @@ static int count_jobs(const study_options* o) {
   return o->jobs > 0 ? o->jobs : processors > 0 && processors < 256 ? (int)processors : 1;
 }
 
-// Rank 0 after the cases: the tables, and the end of the journal.
+// Writes the tables and removes the journal (rank 0, after the cases).
 static int finish(const study_spec* study, const study_options* o, const char* output,
                   const char* journal, const study_row* rows, int code) {
   sap_error error = {0};
@@ -241,7 +241,7 @@ static int finish(const study_spec* study, const study_options* o, const char* o
   return study_print(study, rows);
 }
 
-// The table takes the study's name, and the journal that of the table; the scene is the study's.
+// Checks names of outputs: the table is named after the study, the journal after the table.
 static sap_status check_outputs(const study_spec* study, const study_options* o, const char* output,
                                 const char* journal, sap_error* error) {
   const cli_path paths[] = {
@@ -260,7 +260,7 @@ static sap_status check_outputs(const study_spec* study, const study_options* o,
   return cli_check_paths(paths, (int)(sizeof paths / sizeof *paths), error);
 }
 
-// From a study that all ranks have read to its table.
+// Runs a study that all ranks have read.
 static int execute(const study_spec* study, const study_options* o) {
   char* sibling = cli_sibling_path(o->study, ".h5");
   const char* output = o->output != NULL ? o->output : sibling;

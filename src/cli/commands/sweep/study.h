@@ -82,14 +82,14 @@ typedef struct study_row {
   char message[STUDY_MESSAGE_SIZE];
 } study_row;
 
-// Reads and checks a study; false: the error says "file:line: what". Values are tried on the scene.
+// Reads and checks a study; false: the error is "file:line: text". Values are tried on the scene.
 bool study_read(const char* path, study_spec* study, sap_error* error);
 void study_clear(study_spec* study);
 
-// The value of a parameter in a case, as text; those of numbers are exact.
+// Writes the value of a parameter in a case as text; numbers are exact.
 void study_value(const study_spec* study, int parameter, int64_t index, char out[STUDY_TEXT_SIZE]);
 
-// All that a case is run with. dt, sigma and beta of the stepper are NaN until set: the scene's.
+// Settings of a case. dt, sigma and beta of the stepper are NaN until set: the scene's.
 typedef struct study_setup {
   sap_stepper_options stepper;
   sap_material material;
@@ -107,13 +107,13 @@ void study_setup_begin(study_setup* setup);
 // parameter, else the values allowed.
 const char* study_setup_take(study_setup* setup, const char* name, const char* value);
 void study_list_parameters(char* out, size_t size);
-// Finds "q/JOINT", "v/JOINT[2]".
+// Finds a coordinate "q/JOINT", "v/JOINT[2]".
 bool study_find_coordinate(const sap_model* model, const char* name, study_coordinate* out);
-// Reads the scene with the setup, and the state that it starts from. NULL: warnings are not told.
+// Reads the scene with the setup, and its start. warning NULL: warnings are ignored.
 sap_status study_read_scene(const cli_scene* scene, sap_message_function warning,
                             const study_setup* setup, sap_model** model, sap_state* state,
                             double** control, sap_error* error);
-// The stepper's options: the setup's, and the scene's where it has none.
+// Returns the stepper's options: the setup's, else the scene's.
 sap_stepper_options study_stepper_options(const study_setup* setup, const sap_model* model);
 cli_scene study_scene(const study_spec* study);
 void study_case_run(const study_spec* study, int64_t index, study_row* row);
@@ -124,19 +124,19 @@ typedef struct study_sums {
   int64_t histogram[STUDY_HISTOGRAM];  // steps by their iterations, all beyond in the last
   int64_t steps, unconverged, contacts, contacts_max, iterations, iterations_max;
   double kinetic_start, potential_start, kinetic_max, penetration_max, momentum_error_max;
-  double hessian_condition;  // of the last step, NaN: not asked for
+  double hessian_condition;  // of the last step, NaN: not measured
 } study_sums;
 bool study_measure_known(const sap_model* model, const char* name);
-// " [J]"; "" of numbers and coordinates.
+// Returns the unit of a measure, " [J]"; "" of numbers and coordinates.
 const char* study_measure_unit(const char* name);
 void study_list_measures(char* out, size_t size);
 
-// Writes HDF5 (NULL: not) and CSV (NULL: not).
+// Writes the table as HDF5 and CSV; NULL: not.
 sap_status study_write(const study_spec* study, const study_row* rows, const char* hdf5,
                        const char* csv, sap_error* error);
 // Checks that a chart over the grid can be drawn.
 bool study_chart_possible(const study_spec* study, sap_error* error);
-// Each measure over a parameter of the grid, as SVG.
+// Writes each measure over a parameter of the grid as SVG.
 sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* path,
                              sap_error* error);
 // Prints the summary and returns the exit code.
@@ -147,7 +147,7 @@ void study_mpi_begin(void);
 void study_mpi_end(void);
 int study_mpi_rank(void);
 int study_mpi_size(void);
-// Whether `good` holds in all ranks, and `hash` is the same.
+// True if `good` is true and `hash` is the same in all ranks.
 bool study_mpi_agree(bool good, uint64_t hash);
 // Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
 // index -1 when no case came along. Answer with the next case; -1: there is none.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One case of a sweep: its values, and the run with them.
+// Parameters and measures of a study, and the run of one case.
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -215,7 +215,7 @@ void study_list_measures(char* out, size_t size) {
   }
 }
 
-// Does it need the condition number of the last step's Hessian?
+// True if the measure needs the condition number of the last step's Hessian.
 static bool study_measure_of_hessian(const char* name) {
   return strcmp(name, "hessian_condition") == 0;
 }
@@ -286,14 +286,14 @@ static uint64_t mix_bits(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A number in [0, 1) that depends on nothing but its arguments.
+// Returns a number in [0, 1) that depends only on its arguments.
 static double random_number(int32_t seed, int64_t index, int32_t stream) {
   const uint64_t x =
       mix_bits(mix_bits(mix_bits((uint64_t)seed) ^ (uint64_t)index) ^ (uint64_t)stream);
   return (double)(x >> 11) * 0x1p-53;
 }
 
-// Two streams per parameter: the normal distribution takes both (Box and Muller).
+// Draws a value from two streams per parameter: the normal distribution uses both (Box and Muller).
 static double draw(const study_spec* study, int parameter, int64_t index) {
   const study_parameter* p = &study->parameters[parameter];
   const double u = random_number(study->seed, index, 2 * parameter);
@@ -519,7 +519,7 @@ void study_case_run(const study_spec* study, int64_t index, study_row* row) {
     (void)snprintf(row->message, sizeof row->message, "%.*s", STUDY_MESSAGE_SIZE - 1,
                    error.message);
   }
-  // A case that was broken off is none, and neither is one that memory was short for.
+  // A case that was interrupted or ran out of memory is not a result.
   if (interrupt_came() || status == SAP_STATUS_MEMORY) {
     row->index = -1;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cases over MPI ranks: each asks rank 0 for the next one, and brings the last one along. The other
-// functions are those of a build, or a run, without MPI.
+// Cases over MPI ranks: each rank asks rank 0 for its next case and hands in its last one. A second
+// set of functions is for builds without MPI.
 #define _POSIX_C_SOURCE 200809L
 #include <stdlib.h>
 

@@ -149,7 +149,7 @@ static void summarize(const study_spec* s, const study_row* rows, int measure, c
   cli_table_real(table, count > 0 ? most : nan);
 }
 
-// A row per point of the grid with the means over its samples, where that is a table to be read.
+// Prints a row per point of the grid with the means over its samples, for grids of readable size.
 enum { POINTS_MAX = 200 };
 static bool print_points(const study_spec* s, const study_row* rows) {
   const int64_t points = s->cases / s->samples;

@@ -27,7 +27,7 @@ static bool refuse_line(const study_spec* study, int line, sap_error* error, con
   return false;
 }
 
-// Lines of a study that set parameters: set, grid and random.
+// --- parameters: set, grid and random ---
 
 static bool keep_values(study_parameter* p, char** words, int count) {
   p->values = calloc((size_t)count, sizeof *p->values);
@@ -68,7 +68,7 @@ static bool check_values(const study_spec* s, const study_parameter* p, sap_erro
   return true;
 }
 
-// random NAME uniform|log|normal A B, random NAME choose VALUE...
+// Reads "random NAME uniform|log|normal A B" or "random NAME choose VALUE...".
 static bool read_random(study_spec* s, study_parameter* p, char** words, int count,
                         sap_error* error) {
   static const char* const kinds[] = {"choose", "uniform", "log", "normal", NULL};
@@ -96,7 +96,7 @@ static bool read_random(study_spec* s, study_parameter* p, char** words, int cou
   return keep_values(p, words + 1, 1);
 }
 
-// A line "set|grid|random NAME ...", as words.
+// Reads a line "set|grid|random NAME ...", as words.
 static bool read_parameter(study_spec* s, int line, char** words, int count, sap_error* error) {
   study_parameter* p = &s->parameters[s->parameter_count];
   if (count < 3) {
@@ -127,10 +127,8 @@ static bool read_parameter(study_spec* s, int line, char** words, int count, sap
   return read && check_values(s, p, error);
 }
 
-// Finds out before the first case whether a study and its scene fit.
-
-// The last part of it: every scene value with that of the first case, and every measure; the hash
-// goes on with the files that are read.
+// Checks before the first case that the scene accepts every value of the first case and every
+// measure; the hash continues with the files of the scene.
 static bool check_scene(study_spec* s, sap_error* error) {
   cli_scene scene = study_scene(s);
   scene.file = cli_hash_file;
@@ -288,7 +286,7 @@ static bool count_cases(study_spec* s, int line, sap_error* error) {
   return true;
 }
 
-// *end: the number of the line after the last.
+// *end is the number of the line after the last.
 static bool read_lines(study_spec* s, char* text, int* end, sap_error* error) {
   bool good = true;
   *end = 1;
