@@ -210,7 +210,7 @@ static void add_contact(const piece* p, int64_t i, double dt, int64_t row, quant
       const double speed = hypot(p->velocity[i][0], p->velocity[i][1]);
       *value = p->impulse[i][2] > 0.0 ? fmax(*value, speed) : *value;
     } else {
-      const double body = (source - QUANTITY_FORCE) / 4;
+      const int32_t body = (source - QUANTITY_FORCE) / 4;
       const int k = (source - QUANTITY_FORCE) % 4;
       *value += p->id[i][1] == body ? force[k] : p->id[i][0] == body ? -force[k] : 0.0;
     }
