@@ -9,7 +9,7 @@
 
 enum { MESSAGE_SIZE = 8192 };  // longer ones are cut
 
-// Names out of files may hold what a terminal would obey: such bytes become '?'.
+// Replaces control characters by '?': names in files may contain escape sequences.
 static void disarm(char* text) {
   for (char* c = text; *c != '\0'; ++c) {
     const unsigned char byte = (unsigned char)*c;
@@ -90,7 +90,7 @@ int cli_flush(void) {
 
 enum { WORD_SIZE = 64 };  // longer words are no misspellings of ours
 
-// Levenshtein's distance: insertions, deletions and replacements that turn a into b.
+// Returns Levenshtein's distance: insertions, deletions and replacements that turn a into b.
 static int distance(const char* a, const char* b) {
   const size_t na = strlen(a), nb = strlen(b);
   if (na >= WORD_SIZE || nb >= WORD_SIZE) {

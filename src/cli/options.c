@@ -173,7 +173,7 @@ static bool read_option(const sap_option* o, const char* text, double* out) {
   }
 }
 
-// NULL, or the values allowed.
+// Stores a value; returns NULL or the values allowed.
 static const char* set_option(const sap_option* o, void* options, const char* text) {
   static char allowed[SAP_OPTION_TEXT_SIZE + 16];
   char range[SAP_OPTION_TEXT_SIZE];

@@ -8,6 +8,312 @@
 
 #include "cli/quantity.h"
 
+// A kind of quantity.
+typedef struct quantity_kind {
+  const char* name;  // NULL: the end of the list
+  const char* data;  // data set; NULL: made of contacts
+  // Labels and units of all columns.
+  sap_status (*label)(const sap_recording* recording, quantity* q, sap_error* error);
+} quantity_kind;
+enum { QUANTITY_TOTAL_ENERGY = 3 };  // source of the column that is a sum
+// Sources of columns that are computed from contacts.
+enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 body + component
+
+// --- columns of each quantity ---
+
+enum { NAME_SIZE = 96 };
+
+static sap_status add_column(quantity* q, const char* label, const char* unit, int32_t source,
+                             sap_error* error) {
+  if (q->count == q->capacity) {
+    const int32_t capacity = 2 * q->capacity + 16;
+    quantity_column* columns = realloc(q->columns, (size_t)capacity * sizeof *columns);
+    if (columns == NULL) {
+      return cli_no_memory(error);
+    }
+    q->columns = columns;
+    q->capacity = capacity;
+  }
+  quantity_column* c = &q->columns[q->count++];
+  *c = (quantity_column){.source = source};
+  (void)snprintf(c->label, sizeof c->label, "%s", label);
+  (void)snprintf(c->unit, sizeof c->unit, "%s", unit);
+  return SAP_STATUS_OK;
+}
+
+// Adds the columns named by the attribute of the data set.
+static sap_status add_named(const sap_recording* recording, const char* data, const char* unit,
+                            quantity* q, sap_error* error) {
+  char names[512];
+  sap_status status =
+      sap_recording_attribute(recording, data, "columns", names, sizeof names, error);
+  int32_t source = 0;
+  for (char* name = strtok(names, ","); name != NULL && status == SAP_STATUS_OK;
+       name = strtok(NULL, ",")) {
+    status = add_column(q, name, unit, source++, error);
+  }
+  return status;
+}
+
+static sap_status label_energy(const sap_recording* recording, quantity* q, sap_error* error) {
+  SAP_TRY(add_named(recording, "energy", "J", q, error));
+  return add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY, error);
+}
+
+static sap_status label_momentum(const sap_recording* recording, quantity* q, sap_error* error) {
+  SAP_TRY(add_named(recording, "momentum", "kg m/s", q, error));
+  for (int32_t i = 3; i < q->count; ++i) {
+    (void)snprintf(q->columns[i].unit, QUANTITY_UNIT_SIZE, "kg m^2/s");
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status label_step(const sap_recording* recording, quantity* q, sap_error* error) {
+  return add_named(recording, "step", "", q, error);
+}
+
+static sap_status label_one(const sap_recording* recording, quantity* q, sap_error* error) {
+  (void)recording;
+  if (strcmp(q->name, "penetration") == 0) {
+    return add_column(q, "", "m", QUANTITY_PENETRATION, error);
+  }
+  return strcmp(q->name, "slip") == 0 ? add_column(q, "", "m/s", QUANTITY_SLIP, error)
+                                      : add_column(q, "", "", 0, error);
+}
+
+// Writes an element's name, or its kind and number.
+static sap_status element_name(const sap_recording* recording, const char* list, const char* what,
+                               int32_t id, char* out, sap_error* error) {
+  SAP_TRY(sap_recording_text(recording, list, id, out, NAME_SIZE, error));
+  if (out[0] == '\0') {
+    (void)snprintf(out, NAME_SIZE, "%s_%ld", what, (long)id);
+  }
+  return SAP_STATUS_OK;
+}
+
+// Adds columns x, y, z (stride of sources: 7 in poses, 4 in forces) of every body but the world.
+static sap_status add_bodies(const sap_recording* recording, const char* unit, int32_t first,
+                             int32_t stride, quantity* q, sap_error* error) {
+  int64_t bodies = 0, columns = 0;
+  SAP_TRY(sap_recording_size(recording, "model/bodies", &bodies, &columns, error));
+  for (int32_t b = 1; b < bodies; ++b) {
+    char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
+    SAP_TRY(element_name(recording, "model/bodies", "body", b, name, error));
+    for (int32_t k = 0; k < 3; ++k) {
+      (void)snprintf(label, sizeof label, "%s:%c", name, "xyz"[k]);
+      SAP_TRY(add_column(q, label, unit, first + stride * b + k, error));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status label_position(const sap_recording* recording, quantity* q, sap_error* error) {
+  return add_bodies(recording, "m", 0, 7, q, error);
+}
+
+static sap_status label_force(const sap_recording* recording, quantity* q, sap_error* error) {
+  return add_bodies(recording, "N", QUANTITY_FORCE, 4, q, error);
+}
+
+static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
+  int64_t count = 0, columns = 0;
+  SAP_TRY(sap_recording_size(recording, "model/actuators", &count, &columns, error));
+  for (int32_t i = 0; i < count; ++i) {
+    char name[NAME_SIZE];
+    SAP_TRY(element_name(recording, "model/actuators", "actuator", i, name, error));
+    SAP_TRY(add_column(q, name, "N, N m", i, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Components of a joint's coordinates, by type.
+static const struct {
+  int32_t count[2];  // of q, of v
+  const char* names[2][7];
+} joint_parts[] = {
+    [SAP_JOINT_FREE] = {{7, 6},
+                        {{"x", "y", "z", "qw", "qx", "qy", "qz"},
+                         {"x", "y", "z", "wx", "wy", "wz"}}},
+    [SAP_JOINT_BALL] = {{4, 3}, {{"qw", "qx", "qy", "qz"}, {"wx", "wy", "wz"}}},
+    [SAP_JOINT_HINGE] = {{1, 1}, {{""}, {""}}},
+    [SAP_JOINT_SLIDE] = {{1, 1}, {{""}, {""}}},
+};
+
+static const char* coordinate_unit(int type, int which, int32_t k) {
+  const bool length = type == SAP_JOINT_SLIDE || (type == SAP_JOINT_FREE && k < 3);
+  if (which == 1) {
+    return length ? "m/s" : "rad/s";
+  }
+  return length ? "m" : type == SAP_JOINT_HINGE ? "rad" : "";
+}
+
+// Writes a joint's name; a free joint without a name has its body's, as in trajectories.
+static sap_status joint_name(const sap_recording* recording, int32_t joint, const double* row,
+                             char* out, sap_error* error) {
+  sap_status status = sap_recording_text(recording, "model/joints", joint, out, NAME_SIZE, error);
+  if (status == SAP_STATUS_OK && out[0] == '\0' && (int)row[0] == SAP_JOINT_FREE) {
+    status = sap_recording_text(recording, "model/bodies", (int64_t)row[1], out, NAME_SIZE, error);
+  }
+  return status == SAP_STATUS_OK && out[0] == '\0'
+             ? element_name(recording, "model/joints", "joint", joint, out, error)
+             : status;
+}
+
+static sap_status label_joints(const sap_recording* recording, int which, quantity* q,
+                               sap_error* error) {
+  int64_t joints = 0, columns = 0;
+  sap_status status = sap_recording_size(recording, "model/joint", &joints, &columns, error);
+  for (int32_t j = 0; j < joints && status == SAP_STATUS_OK; ++j) {
+    double row[4];
+    char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
+    status = columns == 4 ? sap_recording_read(recording, "model/joint", j, 1, row, error)
+                          : sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
+    if (status == SAP_STATUS_OK) {
+      status = joint_name(recording, j, row, name, error);
+    }
+    const int type = status == SAP_STATUS_OK ? (int)row[0] : SAP_JOINT_HINGE;
+    if (type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE) {
+      return sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
+    }
+    for (int32_t k = 0; k < joint_parts[type].count[which] && status == SAP_STATUS_OK; ++k) {
+      const char* part = joint_parts[type].names[which][k];
+      (void)snprintf(label, sizeof label, "%s%s%s", name, part[0] != '\0' ? ":" : "", part);
+      status =
+          add_column(q, label, coordinate_unit(type, which, k), (int32_t)row[2 + which] + k, error);
+    }
+  }
+  return status;
+}
+
+static sap_status label_q(const sap_recording* recording, quantity* q, sap_error* error) {
+  return label_joints(recording, 0, q, error);
+}
+
+static sap_status label_v(const sap_recording* recording, quantity* q, sap_error* error) {
+  return label_joints(recording, 1, q, error);
+}
+
+static const quantity_kind quantity_kinds[] = {
+    {"energy", "energy", label_energy},
+    {"position", "pose", label_position},
+    {"q", "q", label_q},
+    {"v", "v", label_v},
+    {"momentum", "momentum", label_momentum},
+    {"actuator", "actuator/force", label_actuators},
+    {"contacts", "contact/count", label_one},
+    {"contact_force", NULL, label_force},
+    {"penetration", NULL, label_one},
+    {"slip", NULL, label_one},
+    {"step", "step", label_step},
+    {NULL, NULL, NULL},
+};
+
+// --- quantities computed from contacts, and the iterations of one step ---
+
+enum { DT_COLUMN = 10, STEP_WIDTH = 13, PIECE = 8192 };
+
+// A piece of the contacts.
+typedef struct piece {
+  double id[PIECE][6], frame[PIECE][9], distance[PIECE], velocity[PIECE][3], impulse[PIECE][3];
+} piece;
+
+static sap_status read_all(const sap_recording* recording, const char* name, int64_t columns,
+                           double** out, int64_t* rows, sap_error* error) {
+  int64_t width = 0;
+  *out = NULL;
+  SAP_TRY(sap_recording_size(recording, name, rows, &width, error));
+  if (width != columns) {
+    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
+                    (long long)width, (long long)columns);
+  }
+  *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
+  return *out == NULL ? cli_no_memory(error)
+                      : sap_recording_read(recording, name, 0, *rows, *out, error);
+}
+
+static sap_status read_piece(const sap_recording* recording, int64_t at, int64_t count, piece* p,
+                             sap_error* error) {
+  const struct {
+    const char* name;
+    double* values;
+  } sets[] = {{"contact/id", p->id[0]},
+              {"contact/frame", p->frame[0]},
+              {"contact/distance", p->distance},
+              {"contact/velocity", p->velocity[0]},
+              {"contact/impulse", p->impulse[0]}};
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
+    SAP_TRY(sap_recording_read(recording, sets[i].name, at, count, sets[i].values, error));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Computes the force on body B in world axes [N].
+static void world_force(const piece* p, int64_t i, double dt, double force[3]) {
+  for (int k = 0; k < 3; ++k) {
+    force[k] = dt > 0.0
+                   ? (p->frame[i][k] * p->impulse[i][0] + p->frame[i][3 + k] * p->impulse[i][1] +
+                      p->frame[i][6 + k] * p->impulse[i][2]) /
+                         dt
+                   : 0.0;
+  }
+}
+
+static void add_contact(const piece* p, int64_t i, double dt, int64_t row, quantity* q) {
+  double force[3];
+  world_force(p, i, dt, force);
+  for (int32_t c = 0; c < q->count; ++c) {
+    double* value = &q->columns[c].values[row];
+    const int32_t source = q->columns[c].source;
+    if (source == QUANTITY_PENETRATION) {
+      *value = fmax(*value, -p->distance[i]);
+    } else if (source == QUANTITY_SLIP) {
+      const double speed = hypot(p->velocity[i][0], p->velocity[i][1]);
+      *value = p->impulse[i][2] > 0.0 ? fmax(*value, speed) : *value;
+    } else {
+      const int32_t body = (source - QUANTITY_FORCE) / 4;
+      const int k = (source - QUANTITY_FORCE) % 4;
+      *value += p->id[i][1] == body ? force[k] : p->id[i][0] == body ? -force[k] : 0.0;
+    }
+  }
+}
+
+static sap_status quantity_read_contacts(const sap_recording* recording, quantity* q,
+                                         sap_error* error) {
+  double *count = NULL, *step = NULL;
+  int64_t rows = 0, all = 0, width = 0;
+  piece* p = malloc(sizeof *p);
+  sap_status status = p != NULL ? read_all(recording, "contact/count", 1, &count, &rows, error)
+                                : cli_no_memory(error);
+  if (status == SAP_STATUS_OK) {
+    status = read_all(recording, "step", STEP_WIDTH, &step, &rows, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_recording_size(recording, "contact/impulse", &all, &width, error);
+  }
+  int64_t at = 0, have = 0, used = 0;  // piece [at - have, at), `used` of it
+  for (int64_t row = 0; row < q->rows && status == SAP_STATUS_OK; ++row) {
+    for (int64_t i = 0; i < (int64_t)count[row] && status == SAP_STATUS_OK; ++i) {
+      if (used == have) {
+        have = all - at < PIECE ? all - at : PIECE;
+        status = have > 0 ? read_piece(recording, at, have, p, error)
+                          : sap_fail(error, SAP_STATUS_SYNTAX,
+                                     "the recording lacks contacts of row %lld", (long long)row);
+        at += have;
+        used = 0;
+      }
+      if (status == SAP_STATUS_OK) {
+        add_contact(p, used++, step[STEP_WIDTH * row + DT_COLUMN], row, q);
+      }
+    }
+  }
+  free(count);
+  free(step);
+  free(p);
+  return status;
+}
+
+// --- reading ---
+
 static sap_status unknown_kind(const char* text, sap_error* error) {
   enum { KINDS = 32 };
   char list[256] = "", kind[64];
@@ -25,7 +331,7 @@ static sap_status unknown_kind(const char* text, sap_error* error) {
                                  "unknown quantity '%.80s'; there are %s and history", text, list);
 }
 
-// Some of the labels, as many as fit.
+// Fails with as many of the labels as fit.
 static sap_status unknown_column(const quantity* q, const char* part, sap_error* error) {
   char list[320] = "";
   for (int32_t i = 0; i < q->count; ++i) {
@@ -41,7 +347,7 @@ static sap_status unknown_column(const quantity* q, const char* part, sap_error*
                   list);
 }
 
-// "part" keeps "part" and "part:..."; the last part of a label suffices.
+// Filters columns: "part" keeps "part" and "part:..."; the last part of a label suffices.
 static sap_status filter(quantity* q, const char* part, sap_error* error) {
   const size_t length = strlen(part);
   int32_t kept = 0;
@@ -75,21 +381,21 @@ static sap_status allocate(quantity* q, sap_error* error) {
   return SAP_STATUS_OK;
 }
 
-// From a data set, a piece at a time.
+// Reads the columns from a data set, a chunk at a time.
 static sap_status read_columns(const sap_recording* recording, const char* data, quantity* q,
                                sap_error* error) {
   enum { VALUES = 1 << 18 };
   int64_t rows = 0, width = 0;
   sap_status status = sap_recording_size(recording, data, &rows, &width, error);
   const bool total = strcmp(data, "energy") == 0;
-  const int64_t piece = width > 0 && width < VALUES ? VALUES / width : 1;
+  const int64_t chunk = width > 0 && width < VALUES ? VALUES / width : 1;
   double* values =
-      status == SAP_STATUS_OK ? malloc((size_t)(piece * width) * sizeof *values) : NULL;
+      status == SAP_STATUS_OK ? malloc((size_t)(chunk * width) * sizeof *values) : NULL;
   if (status == SAP_STATUS_OK && values == NULL) {
     status = cli_no_memory(error);
   }
-  for (int64_t at = 0; at < q->rows && status == SAP_STATUS_OK; at += piece) {
-    const int64_t n = q->rows - at < piece ? q->rows - at : piece;
+  for (int64_t at = 0; at < q->rows && status == SAP_STATUS_OK; at += chunk) {
+    const int64_t n = q->rows - at < chunk ? q->rows - at : chunk;
     status = sap_recording_read(recording, data, at, n, values, error);
     for (int64_t i = 0; i < n && status == SAP_STATUS_OK; ++i) {
       const double* row = values + width * i;
@@ -146,109 +452,6 @@ void quantity_clear(quantity* q) {
   }
   free(q->columns);
   *q = (quantity){0};
-}
-
-// Quantities made of contacts, and of the iterations of one step.
-
-enum { DT_COLUMN = 10, STEP_WIDTH = 13, PIECE = 8192 };
-
-// A piece of the contacts.
-typedef struct piece {
-  double id[PIECE][6], frame[PIECE][9], distance[PIECE], velocity[PIECE][3], impulse[PIECE][3];
-} piece;
-
-static sap_status read_all(const sap_recording* recording, const char* name, int64_t columns,
-                           double** out, int64_t* rows, sap_error* error) {
-  int64_t width = 0;
-  *out = NULL;
-  SAP_TRY(sap_recording_size(recording, name, rows, &width, error));
-  if (width != columns) {
-    return sap_fail(error, SAP_STATUS_SYNTAX, "'%s' has %lld columns, not %lld", name,
-                    (long long)width, (long long)columns);
-  }
-  *out = malloc((size_t)(*rows * width + 1) * sizeof **out);
-  return *out == NULL ? cli_no_memory(error)
-                      : sap_recording_read(recording, name, 0, *rows, *out, error);
-}
-
-static sap_status read_piece(const sap_recording* recording, int64_t at, int64_t count, piece* p,
-                             sap_error* error) {
-  const struct {
-    const char* name;
-    double* values;
-  } sets[] = {{"contact/id", p->id[0]},
-              {"contact/frame", p->frame[0]},
-              {"contact/distance", p->distance},
-              {"contact/velocity", p->velocity[0]},
-              {"contact/impulse", p->impulse[0]}};
-  for (size_t i = 0; i < sizeof sets / sizeof *sets; ++i) {
-    SAP_TRY(sap_recording_read(recording, sets[i].name, at, count, sets[i].values, error));
-  }
-  return SAP_STATUS_OK;
-}
-
-// Force on body B in the world's axes [N].
-static void world_force(const piece* p, int64_t i, double dt, double force[3]) {
-  for (int k = 0; k < 3; ++k) {
-    force[k] = dt > 0.0
-                   ? (p->frame[i][k] * p->impulse[i][0] + p->frame[i][3 + k] * p->impulse[i][1] +
-                      p->frame[i][6 + k] * p->impulse[i][2]) /
-                         dt
-                   : 0.0;
-  }
-}
-
-static void add_contact(const piece* p, int64_t i, double dt, int64_t row, quantity* q) {
-  double force[3];
-  world_force(p, i, dt, force);
-  for (int32_t c = 0; c < q->count; ++c) {
-    double* value = &q->columns[c].values[row];
-    const int32_t source = q->columns[c].source;
-    if (source == QUANTITY_PENETRATION) {
-      *value = fmax(*value, -p->distance[i]);
-    } else if (source == QUANTITY_SLIP) {
-      const double speed = hypot(p->velocity[i][0], p->velocity[i][1]);
-      *value = p->impulse[i][2] > 0.0 ? fmax(*value, speed) : *value;
-    } else {
-      const int32_t body = (source - QUANTITY_FORCE) / 4;
-      const int k = (source - QUANTITY_FORCE) % 4;
-      *value += p->id[i][1] == body ? force[k] : p->id[i][0] == body ? -force[k] : 0.0;
-    }
-  }
-}
-
-sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, sap_error* error) {
-  double *count = NULL, *step = NULL;
-  int64_t rows = 0, all = 0, width = 0;
-  piece* p = malloc(sizeof *p);
-  sap_status status = p != NULL ? read_all(recording, "contact/count", 1, &count, &rows, error)
-                                : cli_no_memory(error);
-  if (status == SAP_STATUS_OK) {
-    status = read_all(recording, "step", STEP_WIDTH, &step, &rows, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_recording_size(recording, "contact/impulse", &all, &width, error);
-  }
-  int64_t at = 0, have = 0, used = 0;  // piece [at - have, at), `used` of it
-  for (int64_t row = 0; row < q->rows && status == SAP_STATUS_OK; ++row) {
-    for (int64_t i = 0; i < (int64_t)count[row] && status == SAP_STATUS_OK; ++i) {
-      if (used == have) {
-        have = all - at < PIECE ? all - at : PIECE;
-        status = have > 0 ? read_piece(recording, at, have, p, error)
-                          : sap_fail(error, SAP_STATUS_SYNTAX,
-                                     "the recording lacks contacts of row %lld", (long long)row);
-        at += have;
-        used = 0;
-      }
-      if (status == SAP_STATUS_OK) {
-        add_contact(p, used++, step[STEP_WIDTH * row + DT_COLUMN], row, q);
-      }
-    }
-  }
-  free(count);
-  free(step);
-  free(p);
-  return status;
 }
 
 static sap_status fill_history(const sap_recording* recording, int64_t first, quantity* q,
@@ -310,195 +513,6 @@ sap_status quantity_read_history(const sap_recording* recording, int64_t row, qu
   }
   return status;
 }
-
-// --- columns of each quantity ---
-
-enum { NAME_SIZE = 96 };
-
-static sap_status add_column(quantity* q, const char* label, const char* unit, int32_t source,
-                             sap_error* error) {
-  if (q->count == q->capacity) {
-    const int32_t capacity = 2 * q->capacity + 16;
-    quantity_column* columns = realloc(q->columns, (size_t)capacity * sizeof *columns);
-    if (columns == NULL) {
-      return cli_no_memory(error);
-    }
-    q->columns = columns;
-    q->capacity = capacity;
-  }
-  quantity_column* c = &q->columns[q->count++];
-  *c = (quantity_column){.source = source};
-  (void)snprintf(c->label, sizeof c->label, "%s", label);
-  (void)snprintf(c->unit, sizeof c->unit, "%s", unit);
-  return SAP_STATUS_OK;
-}
-
-// The columns that the attribute of the data set names.
-static sap_status add_named(const sap_recording* recording, const char* data, const char* unit,
-                            quantity* q, sap_error* error) {
-  char names[512];
-  sap_status status =
-      sap_recording_attribute(recording, data, "columns", names, sizeof names, error);
-  int32_t source = 0;
-  for (char* name = strtok(names, ","); name != NULL && status == SAP_STATUS_OK;
-       name = strtok(NULL, ",")) {
-    status = add_column(q, name, unit, source++, error);
-  }
-  return status;
-}
-
-static sap_status label_energy(const sap_recording* recording, quantity* q, sap_error* error) {
-  SAP_TRY(add_named(recording, "energy", "J", q, error));
-  return add_column(q, "total", "J", QUANTITY_TOTAL_ENERGY, error);
-}
-
-static sap_status label_momentum(const sap_recording* recording, quantity* q, sap_error* error) {
-  SAP_TRY(add_named(recording, "momentum", "kg m/s", q, error));
-  for (int32_t i = 3; i < q->count; ++i) {
-    (void)snprintf(q->columns[i].unit, QUANTITY_UNIT_SIZE, "kg m^2/s");
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status label_step(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_named(recording, "step", "", q, error);
-}
-
-static sap_status label_one(const sap_recording* recording, quantity* q, sap_error* error) {
-  (void)recording;
-  if (strcmp(q->name, "penetration") == 0) {
-    return add_column(q, "", "m", QUANTITY_PENETRATION, error);
-  }
-  return strcmp(q->name, "slip") == 0 ? add_column(q, "", "m/s", QUANTITY_SLIP, error)
-                                      : add_column(q, "", "", 0, error);
-}
-
-// An element's name, or its kind and number.
-static sap_status element_name(const sap_recording* recording, const char* list, const char* what,
-                               int32_t id, char* out, sap_error* error) {
-  SAP_TRY(sap_recording_text(recording, list, id, out, NAME_SIZE, error));
-  if (out[0] == '\0') {
-    (void)snprintf(out, NAME_SIZE, "%s_%ld", what, (long)id);
-  }
-  return SAP_STATUS_OK;
-}
-
-// Columns x, y, z (stride of sources 7 in poses, 4 in forces) of every body but the world.
-static sap_status add_bodies(const sap_recording* recording, const char* unit, int32_t first,
-                             int32_t stride, quantity* q, sap_error* error) {
-  int64_t bodies = 0, columns = 0;
-  SAP_TRY(sap_recording_size(recording, "model/bodies", &bodies, &columns, error));
-  for (int32_t b = 1; b < bodies; ++b) {
-    char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
-    SAP_TRY(element_name(recording, "model/bodies", "body", b, name, error));
-    for (int32_t k = 0; k < 3; ++k) {
-      (void)snprintf(label, sizeof label, "%s:%c", name, "xyz"[k]);
-      SAP_TRY(add_column(q, label, unit, first + stride * b + k, error));
-    }
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status label_position(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_bodies(recording, "m", 0, 7, q, error);
-}
-
-static sap_status label_force(const sap_recording* recording, quantity* q, sap_error* error) {
-  return add_bodies(recording, "N", QUANTITY_FORCE, 4, q, error);
-}
-
-static sap_status label_actuators(const sap_recording* recording, quantity* q, sap_error* error) {
-  int64_t count = 0, columns = 0;
-  SAP_TRY(sap_recording_size(recording, "model/actuators", &count, &columns, error));
-  for (int32_t i = 0; i < count; ++i) {
-    char name[NAME_SIZE];
-    SAP_TRY(element_name(recording, "model/actuators", "actuator", i, name, error));
-    SAP_TRY(add_column(q, name, "N, N m", i, error));
-  }
-  return SAP_STATUS_OK;
-}
-
-// Components of a joint's coordinates, by type.
-static const struct {
-  int32_t count[2];  // of q, of v
-  const char* names[2][7];
-} joint_parts[] = {
-    [SAP_JOINT_FREE] = {{7, 6},
-                        {{"x", "y", "z", "qw", "qx", "qy", "qz"},
-                         {"x", "y", "z", "wx", "wy", "wz"}}},
-    [SAP_JOINT_BALL] = {{4, 3}, {{"qw", "qx", "qy", "qz"}, {"wx", "wy", "wz"}}},
-    [SAP_JOINT_HINGE] = {{1, 1}, {{""}, {""}}},
-    [SAP_JOINT_SLIDE] = {{1, 1}, {{""}, {""}}},
-};
-
-static const char* coordinate_unit(int type, int which, int32_t k) {
-  const bool length = type == SAP_JOINT_SLIDE || (type == SAP_JOINT_FREE && k < 3);
-  if (which == 1) {
-    return length ? "m/s" : "rad/s";
-  }
-  return length ? "m" : type == SAP_JOINT_HINGE ? "rad" : "";
-}
-
-// A free joint without a name goes by its body's, as in trajectories.
-static sap_status joint_name(const sap_recording* recording, int32_t joint, const double* row,
-                             char* out, sap_error* error) {
-  sap_status status = sap_recording_text(recording, "model/joints", joint, out, NAME_SIZE, error);
-  if (status == SAP_STATUS_OK && out[0] == '\0' && (int)row[0] == SAP_JOINT_FREE) {
-    status = sap_recording_text(recording, "model/bodies", (int64_t)row[1], out, NAME_SIZE, error);
-  }
-  return status == SAP_STATUS_OK && out[0] == '\0'
-             ? element_name(recording, "model/joints", "joint", joint, out, error)
-             : status;
-}
-
-static sap_status label_joints(const sap_recording* recording, int which, quantity* q,
-                               sap_error* error) {
-  int64_t joints = 0, columns = 0;
-  sap_status status = sap_recording_size(recording, "model/joint", &joints, &columns, error);
-  for (int32_t j = 0; j < joints && status == SAP_STATUS_OK; ++j) {
-    double row[4];
-    char name[NAME_SIZE], label[QUANTITY_LABEL_SIZE];
-    status = columns == 4 ? sap_recording_read(recording, "model/joint", j, 1, row, error)
-                          : sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
-    if (status == SAP_STATUS_OK) {
-      status = joint_name(recording, j, row, name, error);
-    }
-    const int type = status == SAP_STATUS_OK ? (int)row[0] : SAP_JOINT_HINGE;
-    if (type < SAP_JOINT_FREE || type > SAP_JOINT_SLIDE) {
-      return sap_fail(error, SAP_STATUS_SYNTAX, "'model/joint' is damaged");
-    }
-    for (int32_t k = 0; k < joint_parts[type].count[which] && status == SAP_STATUS_OK; ++k) {
-      const char* part = joint_parts[type].names[which][k];
-      (void)snprintf(label, sizeof label, "%s%s%s", name, part[0] != '\0' ? ":" : "", part);
-      status =
-          add_column(q, label, coordinate_unit(type, which, k), (int32_t)row[2 + which] + k, error);
-    }
-  }
-  return status;
-}
-
-static sap_status label_q(const sap_recording* recording, quantity* q, sap_error* error) {
-  return label_joints(recording, 0, q, error);
-}
-
-static sap_status label_v(const sap_recording* recording, quantity* q, sap_error* error) {
-  return label_joints(recording, 1, q, error);
-}
-
-const quantity_kind quantity_kinds[] = {
-    {"energy", "energy", label_energy},
-    {"position", "pose", label_position},
-    {"q", "q", label_q},
-    {"v", "v", label_v},
-    {"momentum", "momentum", label_momentum},
-    {"actuator", "actuator/force", label_actuators},
-    {"contacts", "contact/count", label_one},
-    {"contact_force", NULL, label_force},
-    {"penetration", NULL, label_one},
-    {"slip", NULL, label_one},
-    {"step", "step", label_step},
-    {NULL, NULL, NULL},
-};
 
 static bool never_falls(int64_t n, const double* x) {
   for (int64_t i = 1; i < n; ++i) {

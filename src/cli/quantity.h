@@ -19,7 +19,7 @@ typedef struct quantity_column {
 } quantity_column;
 
 typedef struct quantity {
-  const char* text;   // as asked for
+  const char* text;   // as given
   const char* name;   // of its kind
   const char* title;  // "energy"
   int64_t rows;
@@ -27,29 +27,15 @@ typedef struct quantity {
   quantity_column* columns;
 } quantity;
 
-// A kind of quantity.
-typedef struct quantity_kind {
-  const char* name;  // NULL: the end of the list
-  const char* data;  // data set; NULL: made of contacts
-  // Labels and units of all columns.
-  sap_status (*label)(const sap_recording* recording, quantity* q, sap_error* error);
-} quantity_kind;
-extern const quantity_kind quantity_kinds[];
-enum { QUANTITY_TOTAL_ENERGY = 3 };  // source of the column that is a sum
-
-// ARGUMENT for a name that is unknown: the message lists what there is.
+// Reads a quantity. Fails with ARGUMENT for an unknown name; the message lists the known ones.
 sap_status quantity_read(const sap_recording* recording, const char* text, quantity* out,
                          sap_error* error);
 void quantity_clear(quantity* q);
 
-// The step with this row (-1: the one with most iterations): cost above the last one [J] and
-// momentum error of each iteration, the guess first. Column labels "cost", "momentum_error".
+// Reads the iterations of the step of a row (-1: the step with most iterations): cost above the
+// last one [J] and momentum error of each iteration, the guess first.
 sap_status quantity_read_history(const sap_recording* recording, int64_t row, quantity* out,
                                  sap_error* error);
-
-// Fills what contacts make: per column a source that contact_source made.
-enum { QUANTITY_PENETRATION, QUANTITY_SLIP, QUANTITY_FORCE };  // force: + 4 body + component
-sap_status quantity_read_contacts(const sap_recording* recording, quantity* q, sap_error* error);
 
 // Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
 // falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps

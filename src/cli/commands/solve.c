@@ -241,7 +241,7 @@ const cli_command cli_command_solvers = {
     .summary = "list the contact solvers and the physical laws each one satisfies",
     .description =
         "Lists the solvers that 'solve --solver' takes: the contact model of each, which\n"
-        "principles of rigid contact it keeps, the blocks that it accepts, how 'run' "
+        "principles of rigid contact it satisfies, the blocks that it accepts, how 'run' "
         "steps\n"
         "with it (semi-implicit: compliant contact; Moreau-Jean: rigid contact at the level of\n"
         "velocities) and where it was published.",

@@ -336,7 +336,7 @@ const cli_command cli_command_sweep = {
         "A study is a text; # begins a comment:\n"
         "  scene FILE                      relative to the study\n"
         "  duration S                      simulated time of a case [s] (1)\n"
-        "  set NAME VALUE                  in all cases\n"
+        "  set NAME VALUE                  the same value in all cases\n"
         "  grid NAME VALUE...              all combinations of grid values are run\n"
         "  random NAME uniform|log A B     between A and B; log: its logarithm is uniform\n"
         "  random NAME normal MEAN SD\n"
@@ -345,9 +345,10 @@ const cli_command cli_command_sweep = {
         "  seed N                          of the random numbers (0)\n"
         "  measure NAME...                 columns of the table\n"
         "  keyframe NAME, floor Z, lenient, floating_base   as of 'sapstep run'\n"
-        "Parameters: dt, theta, theta_vq, scheme, solver, contact_stage, contact_model, sigma,\n"
-        "beta, friction, stiffness, relaxation_time, dissipation, stiction_tolerance,\n"
-        "static_friction; options of solvers (relative_tolerance); where joints start, q/JOINT,\n"
+        "Parameters: scheme, solver and all options of 'sapstep run --help' that steppers and "
+        "solvers\n"
+        "have (dt, contact_law, relative_tolerance, ...); friction, stiffness, relaxation_time,\n"
+        "dissipation, stiction_tolerance, static_friction; initial coordinates, q/JOINT,\n"
         "v/JOINT[part]; any value of the scene, ELEMENT/NAME/ATTRIBUTE: geom/ball/density,\n"
         "body/box/inertial/mass, option/*/gravity[2] (* means all, [i] one of a list).\n"
         "Measures: kinetic_end, potential_end, energy_end, energy_drift, kinetic_max [J],\n"
@@ -355,10 +356,11 @@ const cli_command cli_command_sweep = {
         "iterations_median, iterations_max, contacts_mean, contacts_max, momentum_error_max,\n"
         "hessian_condition (of the last step), unconverged_steps, steps, center_x, center_y,\n"
         "center_z [m], mass [kg], and q/JOINT, v/JOINT[part] at the end.\n"
-        "The table has a row per case, whatever ran it: the same bytes for any number of jobs or\n"
-        "MPI ranks. A failed case has its message there, and the exit code is 1. Finished cases\n"
-        "are kept in FILE.journal until the table is written: after a kill the same command goes\n"
-        "on. Over machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all see.",
+        "The table has a row per case, bit-identical for any number of jobs or MPI ranks. A "
+        "failed\n"
+        "case has its message there, and the exit code is 1. Finished cases are kept in\n"
+        "FILE.journal until the table is written: after a kill the same command continues.\n"
+        "Across machines: mpirun -n 16 sapstep sweep STUDY, in a folder that all of them share.",
     .examples =
         "  sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n"
         "  mpirun -n 8 sapstep sweep examples/studies/clutter_friction.study -o friction.h5\n",
