@@ -66,14 +66,15 @@ typedef bool sap_type_boolean;
 
 enum { SAP_ERROR_MESSAGE_SIZE = 512 };
 
-// Error of a failed call, in the caller's memory. Every function with an error argument accepts NULL. A successful
-// call leaves it unchanged.
+// Error of a failed call, in the caller's memory. Every function with an error argument accepts
+// NULL. A successful call leaves it unchanged.
 typedef struct sap_error {
   sap_status status;                     // returned by the call
   char message[SAP_ERROR_MESSAGE_SIZE];  // one line; names the offending element
 } sap_error;
 
-// Receives one line per warning, e.g. an element that a reader skipped. `message` is valid during the call only.
+// Receives one line per warning, e.g. an element that a reader skipped. `message` is valid during
+// the call only.
 typedef void (*sap_message_function)(void* context, const char* message);
 
 // Returns the version of the linked library, "major.minor.patch".

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Saves and loads memory that goes from step to step. An object has one function that lists its fields; the mode of
-// the archive selects whether they are measured, saved, loaded or cleared. Loading takes two passes, RESERVE and
-// then LOAD, so that the second cannot fail. The byte order is the machine's; callers that store the bytes add a
-// checksum.
+// Saves and loads memory that goes from step to step. An object has one function that lists its
+// fields; the mode of the archive selects whether they are measured, saved, loaded or cleared.
+// Loading takes two passes, RESERVE and then LOAD, so that the second cannot fail. The byte order
+// is the machine's; callers that store the bytes add a checksum.
 #ifndef SAP_CORE_ARCHIVE_H
 #define SAP_CORE_ARCHIVE_H
 
@@ -35,10 +35,12 @@ sap_status sap_archive_array(sap_archive* archive, void* array, int32_t* count, 
 
 // Archives all fields of an object.
 typedef sap_status (*sap_archive_function)(void* object, sap_archive* archive, sap_error* error);
-// Sets *size and, unless `bytes` is NULL, writes the object. fails: ARGUMENT if the capacity is too small.
+// Sets *size and, unless `bytes` is NULL, writes the object. fails: ARGUMENT if the capacity is too
+// small.
 sap_status sap_archive_to_bytes(sap_archive_function function, void* object, void* bytes,
                                 size_t capacity, size_t* size, sap_error* error);
-// Loads the object. fails: ARGUMENT (too few or too many bytes), MEMORY; the object is unchanged then.
+// Loads the object. fails: ARGUMENT (too few or too many bytes), MEMORY; the object is unchanged
+// then.
 sap_status sap_archive_from_bytes(sap_archive_function function, void* object, const void* bytes,
                                   size_t size, sap_error* error);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Switches this thread to the C locale between begin and end, so that numbers in files have a decimal point in every
-// locale of the program.
+// Switches this thread to the C locale between begin and end, so that numbers in files have a
+// decimal point in every locale of the program.
 #ifndef SAP_CORE_C_LOCALE_H
 #define SAP_CORE_C_LOCALE_H
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes text in CSV (RFC 4180): quoted where necessary, quotes in it doubled. Inline, so that the program shares
-// it with the library.
+// Writes text in CSV (RFC 4180): quoted where necessary, quotes in it doubled. Inline, so that the
+// program shares it with the library.
 #ifndef SAP_CORE_CSV_H
 #define SAP_CORE_CSV_H
 

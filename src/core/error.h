@@ -14,7 +14,8 @@
 // Returns `status`; writes it and the formatted line to `error` (NULL allowed).
 sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...) SAP_PRINTF(3, 4);
 
-// Returns a failed call's status from the calling function. Only for functions that own nothing to release.
+// Returns a failed call's status from the calling function. Only for functions that own nothing to
+// release.
 #define SAP_TRY(call)                   \
   do {                                  \
     const sap_status sap_try_ = (call); \
@@ -23,7 +24,8 @@ sap_status sap_fail(sap_error* error, sap_status status, const char* format, ...
     }                                   \
   } while (0)
 
-// Checks numbers. fails: ARGUMENT if x is NULL and count > 0; NOT_FINITE with "name[i] = x must be finite".
+// Checks numbers. fails: ARGUMENT if x is NULL and count > 0; NOT_FINITE with "name[i] = x must be
+// finite".
 sap_status sap_check_numbers(const char* name, const double* x, int32_t count, sap_error* error);
 
 // Puts "prefix: " before the message of a filled error.

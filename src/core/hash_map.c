@@ -7,8 +7,8 @@
 
 enum { LEAST_SLOTS = 16 };
 
-// Finaliser of MurmurHash3 (Appleby): every bit of the key changes about half of the result's bits. Keys carry
-// their ids in the upper bits, where a single product would leave the lowest bits equal.
+// Finaliser of MurmurHash3 (Appleby): every bit of the key changes about half of the result's bits.
+// Keys carry their ids in the upper bits, where a single product would leave the lowest bits equal.
 static uint64_t mix(uint64_t key) {
   key = (key ^ key >> 33) * UINT64_C(0xff51afd7ed558ccd);
   key = (key ^ key >> 33) * UINT64_C(0xc4ceb9fe1a85ec53);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hash map from 64-bit keys to indices: the n-th key added has index n, counted from 0, so that callers keep
-// the values in arrays of their own. Open addressing; the table is at most half full.
+// Hash map from 64-bit keys to indices: the n-th key added has index n, counted from 0, so that
+// callers keep the values in arrays of their own. Open addressing; the table is at most half full.
 #ifndef SAP_CORE_HASH_MAP_H
 #define SAP_CORE_HASH_MAP_H
 
@@ -20,7 +20,8 @@ typedef struct sap_hash_map {
 sap_status sap_hash_map_reserve(sap_hash_map* map, int32_t count, sap_error* error);
 // Removes all keys and keeps the room.
 void sap_hash_map_clear(sap_hash_map* map);
-// Returns the index of the key and adds the key if it is new: `count` was its index then. Needs room.
+// Returns the index of the key and adds the key if it is new: `count` was its index then. Needs
+// room.
 int32_t sap_hash_map_add(sap_hash_map* map, uint64_t key);
 // Returns the index of the key, or -1.
 int32_t sap_hash_map_find(const sap_hash_map* map, uint64_t key);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels that are compiled once per instruction set and chosen at run time. CMake's sapstep_kernels compiles
-// x_kernels.inc once per set with SAP_KERNEL_SET = baseline, avx2 (with FMA) or avx512. The file ends with
+// Kernels that are compiled once per instruction set and chosen at run time. CMake's
+// sapstep_kernels compiles x_kernels.inc once per set with SAP_KERNEL_SET = baseline, avx2 (with
+// FMA) or avx512. The file ends with
 //   SAP_KERNEL_TABLE(sap_x_kernels) = {SAP_KERNEL_NAME, its functions};
 //   SAP_KERNEL_GET(sap_x_kernels)
 // and its header declares
 //   const sap_x_kernels* sap_x_kernels_get(int32_t index);
-// which returns the tables that this processor can run, the widest set at index 0, NULL past the last.
+// which returns the tables that this processor can run, the widest set at index 0, NULL past the
+// last.
 #ifndef SAP_CORE_KERNELS_H
 #define SAP_CORE_KERNELS_H
 
@@ -30,8 +32,8 @@
   extern const table SAP_KERNEL_JOIN(table, SAP_KERNEL_SET); \
   const table SAP_KERNEL_JOIN(table, SAP_KERNEL_SET)
 
-// The baseline's compilation defines the functions that choose; the build defines SAP_KERNELS_X86 if the
-// compiler knows the sets beyond the baseline.
+// The baseline's compilation defines the functions that choose; the build defines SAP_KERNELS_X86
+// if the compiler knows the sets beyond the baseline.
 #if defined(SAP_KERNEL_BASELINE) && defined(SAP_KERNELS_X86)
 #define SAP_KERNEL_RUNS_AVX2 (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
 #define SAP_KERNEL_RUNS_AVX512                                                \

@@ -5,15 +5,15 @@
 
 #include "core/error.h"
 
-// Returns a zeroed array of `count` elements, 64-byte aligned, or NULL on overflow or lack of memory; not NULL for
-// count 0. Free it with sap_free.
+// Returns a zeroed array of `count` elements, 64-byte aligned, or NULL on overflow or lack of
+// memory; not NULL for count 0. Free it with sap_free.
 void* sap_allocate(size_t count, size_t size);
 void sap_free(void* memory);
 char* sap_duplicate_string(const char* text);  // NULL if text is NULL or memory is lacking
 
 // Makes room for `needed` elements of `size` bytes in an array; `array` is the address of its
-// pointer. Grows by at least a half, keeps the contents, zeroes the new elements. Fails with MEMORY,
-// also for counts beyond int32_t; nothing changes then.
+// pointer. Grows by at least a half, keeps the contents, zeroes the new elements. Fails with
+// MEMORY, also for counts beyond int32_t; nothing changes then.
 sap_status sap_grow(void* array, int32_t* capacity, int64_t needed, size_t size, sap_error* error);
 // The same, sized by the pointer: SAP_GROW(&p->blocks, &p->block_capacity, n, error)
 // Hot path: usually there is room already, which costs no call. `needed` is evaluated twice.
@@ -38,7 +38,7 @@ sap_status sap_arrays_reserve(const sap_array* arrays, size_t count, int32_t* ca
 // Frees the arrays; their pointers become NULL.
 void sap_arrays_free(const sap_array* arrays, size_t count);
 
-// Tests wrap the allocator to count calls and to make the n-th one fail. All heap calls of the library itself go
-// through malloc, calloc, realloc, aligned_alloc and free.
+// Tests wrap the allocator to count calls and to make the n-th one fail. All heap calls of the
+// library itself go through malloc, calloc, realloc, aligned_alloc and free.
 
 #endif

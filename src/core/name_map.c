@@ -5,8 +5,8 @@
 
 #include "core/memory.h"
 
-// Returns the index of the name's entry, or -1. *key is the key of the name: its hash, plus one for each other
-// name of the same hash that was added before it.
+// Returns the index of the name's entry, or -1. *key is the key of the name: its hash, plus one for
+// each other name of the same hash that was added before it.
 static int32_t find_entry(const sap_name_map* map, const char* text, uint64_t* key) {
   *key = sap_hash(SAP_HASH_START, text, strlen(text));
   int32_t i = sap_hash_map_find(&map->hashes, *key);

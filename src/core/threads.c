@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A run is published by its ticket: first and end of the jobs not taken yet. A thread takes a job by changing the
-// ticket, and reads the run's task only while it has a job; the task stays valid until that job is done. The caller
-// takes jobs from the front and the others from the back: with two threads, each mostly gets the same jobs as in
-// earlier runs and finds their data in its cache.
+// A run is published by its ticket: first and end of the jobs not taken yet. A thread takes a job
+// by changing the ticket, and reads the run's task only while it has a job; the task stays valid
+// until that job is done. The caller takes jobs from the front and the others from the back: with
+// two threads, each mostly gets the same jobs as in earlier runs and finds their data in its cache.
 #define _POSIX_C_SOURCE 200809L
 #include "core/threads.h"
 
@@ -31,8 +31,8 @@ struct sap_threads {
   pthread_t* handles;  // (started)
   int32_t started;
   int32_t looks_ahead, looks_back;
-  // The run. Sequentially consistent: in each of the pairs ticket and sleepers, unfinished and waits, a side writes
-  // its own before it reads the other.
+  // The run. Sequentially consistent: in each of the pairs ticket and sleepers, unfinished and
+  // waits, a side writes its own before it reads the other.
   sap_task* task;
   void* context;
   _Atomic uint64_t ticket;     // end of the jobs not taken << 32 | their first
@@ -57,7 +57,8 @@ static bool has_jobs(sap_threads* t) {
   return first_of(ticket) < end_of(ticket);
 }
 
-// Yields after every LOOKS_IN_A_ROW spins. Returns false if the yield took so long that sleeping is better.
+// Yields after every LOOKS_IN_A_ROW spins. Returns false if the yield took so long that sleeping is
+// better.
 static bool let_others_work(int32_t look) {
   if (look % LOOKS_IN_A_ROW != LOOKS_IN_A_ROW - 1) {
     return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads that wait for work. Jobs are numbered and run on any thread, so that a job may write only to data of its
-// number.
+// Threads that wait for work. Jobs are numbered and run on any thread, so that a job may write only
+// to data of its number.
 #ifndef SAP_CORE_THREADS_H
 #define SAP_CORE_THREADS_H
 
@@ -12,29 +12,31 @@ typedef struct sap_threads sap_threads;
 typedef void sap_task(void* context, int32_t job);
 typedef void sap_part_task(void* context, int32_t first, int32_t end);
 
-// Creates `count` >= 1 threads, including the caller's: 1 starts none. fails: MEMORY, also if the system refuses
-// more threads.
+// Creates `count` >= 1 threads, including the caller's: 1 starts none. fails: MEMORY, also if the
+// system refuses more threads.
 sap_status sap_threads_create(int32_t count, sap_threads** out, sap_error* error);
 // Returns the same threads for another owner; the last owner's destroy ends them. NULL for NULL.
 sap_threads* sap_threads_share(sap_threads* threads);
 void sap_threads_destroy(sap_threads* threads);
 int32_t sap_threads_count(const sap_threads* threads);  // NULL: 1
-// Replaces *threads by `count` threads, unless it has as many; 1 thread is NULL. On failure *threads is unchanged.
+// Replaces *threads by `count` threads, unless it has as many; 1 thread is NULL. On failure
+// *threads is unchanged.
 sap_status sap_threads_set_count(sap_threads** threads, int32_t count, sap_error* error);
 // Replaces *to by a share of `threads`, which may be NULL.
 void sap_threads_lend(sap_threads** to, sap_threads* threads);
 
-// Runs task(context, job) for all jobs from 0 to njobs - 1 and returns when all are done. Call it from one thread at
-// a time, not from within a task. threads NULL: the jobs run in order. The caller takes jobs from 0 on, the others
-// from the last one back. After a run the threads spin for about 200 us before they sleep, if every thread has a
-// core.
+// Runs task(context, job) for all jobs from 0 to njobs - 1 and returns when all are done. Call it
+// from one thread at a time, not from within a task. threads NULL: the jobs run in order. The
+// caller takes jobs from 0 on, the others from the last one back. After a run the threads spin for
+// about 200 us before they sleep, if every thread has a core.
 void sap_threads_run(sap_threads* threads, int32_t njobs, sap_task* task, void* context);
 
-// Returns the number of jobs to divide `items` into, which take about `work` instructions together: several for each
-// thread, so that a late thread does not delay the rest, and one if the work is too small to share.
+// Returns the number of jobs to divide `items` into, which take about `work` instructions together:
+// several for each thread, so that a late thread does not delay the rest, and one if the work is
+// too small to share.
 int32_t sap_threads_divide(const sap_threads* threads, int32_t items, int64_t work);
-// Runs task(context, first, end) for parts of the items 0 ... items - 1, divided likewise. The parts depend on the
-// number of threads: the result for an item must not depend on its part.
+// Runs task(context, first, end) for parts of the items 0 ... items - 1, divided likewise. The
+// parts depend on the number of threads: the result for an item must not depend on its part.
 void sap_threads_run_parts(sap_threads* threads, int32_t items, int64_t work, sap_part_task* task,
                            void* context);
 

@@ -73,10 +73,11 @@ static sap_status make_chunks(sap_block_factor* f, const sap_pattern_copy* patte
   return SAP_STATUS_OK;
 }
 
-// Walks up the tree from an entry of A in row `chunk`. Row `chunk` of L consists of the paths from its entries in A
-// up to itself. The chunks of a block are consecutive on a path, so that the walk starts at the first.
-// counting: sets parent and count; else: appends the row to the supernodes whose last chunk is on the path, at
-// row_start[s + 1].
+// Walks up the tree from an entry of A in row `chunk`. Row `chunk` of L consists of the paths from
+// its entries in A up to itself. The chunks of a block are consecutive on a path, so that the walk
+// starts at the first.
+// counting: sets parent and count; else: appends the row to the supernodes whose last chunk is on
+// the path, at row_start[s + 1].
 static void walk(sap_block_factor* f, int32_t start, int32_t chunk, bool counting) {
   for (int32_t k = start; f->mark[k] != chunk; k = f->parent[k]) {
     f->mark[k] = chunk;
@@ -113,8 +114,9 @@ static void walk_rows(sap_block_factor* f, const sap_block_order* order, bool co
   }
 }
 
-// A supernode may join its parent if that follows it: this stores zeros, which cost arithmetic, and saves short
-// loops. Bounds on the share of zeros among all tiles of the joined supernode, measured with sapstep_bench_cholesky.
+// A supernode may join its parent if that follows it: this stores zeros, which cost arithmetic, and
+// saves short loops. Bounds on the share of zeros among all tiles of the joined supernode, measured
+// with sapstep_bench_cholesky.
 static const double join_zeros_narrow = 0.2;
 static const double join_zeros_wide = 0.05;
 enum {
@@ -122,7 +124,8 @@ enum {
   JOIN_MOST = 16    // so that a panel of a thousand rows stays in a core's cache
 };
 
-// Returns the number of zero tiles if the supernodes [first, middle) and [middle, end) join, -1 if they should not.
+// Returns the number of zero tiles if the supernodes [first, middle) and [middle, end) join, -1 if
+// they should not.
 // before: zero tiles that the two store already.
 static int32_t join(const sap_block_factor* f, int32_t first, int32_t middle, int32_t end,
                     int32_t before) {
@@ -324,8 +327,8 @@ sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_
   return SAP_STATUS_OK;
 }
 
-// 512-bit instructions slow the processor down for about 0.7 ms, and all code that runs then: stepping forty
-// falling bodies takes a tenth less time without them.
+// 512-bit instructions slow the processor down for about 0.7 ms, and all code that runs then:
+// stepping forty falling bodies takes a tenth less time without them.
 const sap_block_kernels* sap_block_kernels_for(double lane_work) {
   const sap_block_kernels* fastest = sap_block_kernels_get(0);
   return strcmp(fastest->name, "avx512") == 0 && lane_work / fastest->rate < 0.7e-3

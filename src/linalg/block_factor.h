@@ -6,8 +6,8 @@
 // Supernode  consecutive chunk columns that share their rows below. Its rows are its own chunks,
 //            then the chunks below, ascending.
 // Panel      a supernode's values: row by row of chunks, each SAP_CHUNK x width, column-major with
-//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels work on
-//            whole vector registers.
+//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels work
+//            on whole vector registers.
 #ifndef SAP_LINALG_BLOCK_FACTOR_H
 #define SAP_LINALG_BLOCK_FACTOR_H
 
@@ -69,8 +69,9 @@ void sap_block_factor_clear(sap_block_factor* factor);
 sap_status sap_block_factor_analyze(sap_block_factor* factor, const sap_pattern_copy* pattern,
                                     const sap_block_order* order, sap_error* error);
 
-// Numeric factorization and solve, compiled for several instruction sets and chosen at run time. The sets
-// differ in the last bits (fused multiply-add); one machine always takes the same set for the same pattern.
+// Numeric factorization and solve, compiled for several instruction sets and chosen at run time.
+// The sets differ in the last bits (fused multiply-add); one machine always takes the same set for
+// the same pattern.
 typedef struct sap_block_kernels {
   const char* name;  // instruction set
   double rate;       // multiply-adds of a whole lane per second on large patterns, measured  [1/s]
@@ -79,8 +80,8 @@ typedef struct sap_block_kernels {
   void (*solve)(const sap_block_factor* factor, double* x);
 } sap_block_kernels;
 
-// Returns the fastest set for a program that factorizes patterns of this lane_work and computes other things
-// in between.
+// Returns the fastest set for a program that factorizes patterns of this lane_work and computes
+// other things in between.
 const sap_block_kernels* sap_block_kernels_for(double lane_work);
 // Returns all sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_block_kernels* sap_block_kernels_get(int32_t index);

@@ -39,11 +39,13 @@ static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t
   return SAP_STATUS_OK;
 }
 
-// Nested dissection is tried above this number of multiplications of a factorization in AMD's order. It takes about
-// 3 us a block. The smallest measured pattern that gained is a pile of 2500 bodies at rest: 2.6e8.
+// Nested dissection is tried above this number of multiplications of a factorization in AMD's
+// order. It takes about 3 us a block. The smallest measured pattern that gained is a pile of 2500
+// bodies at rest: 2.6e8.
 static const double LARGE_WORK = 2e8;
 
-// Computes AMD's order from one triangle without the diagonal, and an estimate of the multiplications.
+// Computes AMD's order from one triangle without the diagonal, and an estimate of the
+// multiplications.
 static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* pattern,
                                double* multiplications, sap_error* error) {
   int32_t count = 0;
@@ -77,8 +79,9 @@ static void prefix_sum(int32_t* start, int32_t count) {
   }
 }
 
-// Permutes the pattern, first by rows, then by columns: the second sort meets the rows in ascending order. Counts
-// go to start[x + 2], so that placing leaves start[x] and start[x + 1] as first and end.
+// Permutes the pattern, first by rows, then by columns: the second sort meets the rows in ascending
+// order. Counts go to start[x + 2], so that placing leaves start[x] and start[x + 1] as first and
+// end.
 static void permute_pattern(sap_block_order* order, const sap_block_pattern* pattern) {
   const int32_t n = pattern->nblocks;
   int32_t* by_row = order->by_row_start;
@@ -163,7 +166,8 @@ static bool carve_nested(sap_block_order* order, const sap_block_pattern* patter
   return true;
 }
 
-// Makes the block graph: the neighbours of a block are the rows of its column and the columns of its row.
+// Makes the block graph: the neighbours of a block are the rows of its column and the columns of
+// its row.
 static void make_graph(const sap_block_pattern* pattern, nested* w) {
   const int32_t n = pattern->nblocks;
   memset(w->start, 0, ((size_t)n + 1) * sizeof *w->start);
@@ -186,7 +190,8 @@ static void make_graph(const sap_block_pattern* pattern, nested* w) {
   }
 }
 
-// Returns the sum over the columns of L of the squares of their lengths, from the tree paths of block_factor.c.
+// Returns the sum over the columns of L of the squares of their lengths, from the tree paths of
+// block_factor.c.
 static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* work) {
   const int32_t n = g->count;
   const size_t room = (size_t)n;
@@ -223,8 +228,9 @@ static sap_status fail_nested(int32_t nblocks, int result, sap_error* error) {
                   (int)nblocks, result);
 }
 
-// Takes the order of nested dissection instead of AMD's if it makes the factorization less work: parts before the
-// separators that cut them off, and within each the order of CAMD, AMD with that constraint.
+// Takes the order of nested dissection instead of AMD's if it makes the factorization less work:
+// parts before the separators that cut them off, and within each the order of CAMD, AMD with that
+// constraint.
 // cost: O(blocks of L) and sap_dissect.
 static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pattern,
                              sap_error* error) {

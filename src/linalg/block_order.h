@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fill-reducing elimination order of the blocks, and the pattern in that order: AMD on the block graph or, for large
-// factors, nested dissection if that is better.
+// Fill-reducing elimination order of the blocks, and the pattern in that order: AMD on the block
+// graph or, for large factors, nested dissection if that is better.
 #ifndef SAP_LINALG_BLOCK_ORDER_H
 #define SAP_LINALG_BLOCK_ORDER_H
 

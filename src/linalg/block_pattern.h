@@ -19,8 +19,8 @@ typedef struct sap_pattern_copy {
 void sap_pattern_clear(sap_pattern_copy* copy);
 bool sap_pattern_equal(const sap_pattern_copy* copy, const sap_block_pattern* pattern);
 
-// Copies the pattern. fails: ARGUMENT naming the block column that violates cholesky.h, MEMORY; the copy then equals
-// no pattern.
+// Copies the pattern. fails: ARGUMENT naming the block column that violates cholesky.h, MEMORY; the
+// copy then equals no pattern.
 sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* pattern,
                               sap_error* error);
 

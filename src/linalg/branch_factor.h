@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factors A = L' D L, L unit lower, of a tree's block of A, from the leaves to the root. Parents come before children
-// in a tree, so that L has no fill between branches (Featherstone, Int. J. Robotics Research 24, 2005), and the row
-// of a contact or a limit stays zero outside its path to the root. Zeros are found in the numbers, four rows and
-// columns at a time; no tree structure is needed.
+// Factors A = L' D L, L unit lower, of a tree's block of A, from the leaves to the root. Parents
+// come before children in a tree, so that L has no fill between branches (Featherstone, Int. J.
+// Robotics Research 24, 2005), and the row of a contact or a limit stays zero outside its path to
+// the root. Zeros are found in the numbers, four rows and columns at a time; no tree structure is
+// needed.
 #ifndef SAP_LINALG_BRANCH_FACTOR_H
 #define SAP_LINALG_BRANCH_FACTOR_H
 
@@ -19,12 +20,13 @@
 typedef struct sap_branch_factor {
   int32_t n;
   const double* L;  // l_kj for j < k, zeros up to the end of a four; after the last row 1/d_k
-  // For each four rows: number of runs of four columns with nonzeros left of the diagonal, then [begin, end) of each.
+  // For each four rows: number of runs of four columns with nonzeros left of the diagonal, then
+  // [begin, end) of each.
   const int32_t* runs;
 } sap_branch_factor;
 
-// The functions, compiled for several instruction sets and chosen at run time. The sets differ in the last bits
-// (fused multiply-add).
+// The functions, compiled for several instruction sets and chosen at run time. The sets differ in
+// the last bits (fused multiply-add).
 typedef struct sap_branch_kernels {
   const char* name;  // instruction set
   bool (*factorize)(const double* A, double* L, int32_t* runs, int32_t n);
@@ -38,8 +40,8 @@ typedef struct sap_branch_kernels {
 // Returns the sets that this processor can run, the widest at index 0; NULL past the last.
 const sap_branch_kernels* sap_branch_kernels_get(int32_t index);
 
-// Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is positive
-// definite (NaN included); L is then undefined.
+// Factorizes A (n x n, ld n, column-major; its lower triangle is read). Returns false unless A is
+// positive definite (NaN included); L is then undefined.
 static inline bool sap_branch_factorize(const double* A, double* L, int32_t* runs, int32_t n) {
   return sap_branch_kernels_get(0)->factorize(A, L, runs, n);
 }

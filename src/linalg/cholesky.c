@@ -106,11 +106,12 @@ static sap_status analyze_sparse(sap_cholesky* cholesky, sap_error* error) {
   return sap_cholesky_sparse_analyze(cholesky->sparse, &cholesky->pattern, &cholesky->order, error);
 }
 
-// Predicts the faster back-end, from sapstep_bench_cholesky on one core of a 2.5 GHz server processor.
+// Predicts the faster back-end, from sapstep_bench_cholesky on one core of a 2.5 GHz server
+// processor.
 //   block  lane_work / rate + 0.1 us per chunk (its pivots)
 //   dense  0.2 us + (n^3 / 3) / (45e9 n / (n + 500)): dpotrf's rate rises with n towards 45 GF/s
-// Dense wins where almost everything fills and n is above about 800 (100 for the baseline set). CHOLMOD was slower
-// than the better of the two in all measurements and is used on request only.
+// Dense wins where almost everything fills and n is above about 800 (100 for the baseline set).
+// CHOLMOD was slower than the better of the two in all measurements and is used on request only.
 static sap_linear_solver predict_faster(const sap_cholesky* cholesky) {
   const double n = cholesky->pattern.n;
   const double block =
@@ -171,8 +172,8 @@ sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky) {
   return cholesky->choice;
 }
 
-// Reports why a factorization failed. A NaN or an infinity always ends in a bad pivot, so that the values are
-// checked only then.
+// Reports why a factorization failed. A NaN or an infinity always ends in a bad pivot, so that the
+// values are checked only then.
 static sap_status report_failure(const sap_cholesky* cholesky, const double* values, int32_t broken,
                                  int32_t* failed_block, sap_error* error) {
   const sap_status status =

@@ -24,18 +24,19 @@ typedef struct sap_cholesky sap_cholesky;
 sap_status sap_cholesky_create(sap_cholesky** out, sap_error* error);
 void sap_cholesky_destroy(sap_cholesky* cholesky);
 
-// Analyses the pattern; does nothing if pattern and choice equal the last ones (compared by content). *analysed (NULL
-// allowed) is true if it did. Reuses its memory.
+// Analyses the pattern; does nothing if pattern and choice equal the last ones (compared by
+// content). *analysed (NULL allowed) is true if it did. Reuses its memory.
 sap_status sap_cholesky_analyze(sap_cholesky* cholesky, const sap_block_pattern* pattern,
                                 sap_linear_solver choice, bool* analysed, sap_error* error);
 // Returns the back-end in use; never AUTO.
 sap_linear_solver sap_cholesky_choice(const sap_cholesky* cholesky);
 
-// Factorizes. fails: NOT_SPD, with the failed block row in *failed_block (NULL allowed); NOT_FINITE if a value is. No
-// heap calls of ours.
+// Factorizes. fails: NOT_SPD, with the failed block row in *failed_block (NULL allowed); NOT_FINITE
+// if a value is. No heap calls of ours.
 sap_status sap_cholesky_factorize(sap_cholesky* cholesky, const double* values,
                                   int32_t* failed_block, sap_error* error);
-// Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful factorization.
+// Solves A x = b in place, x in the pattern's order (sum of sizes). Needs a successful
+// factorization.
 void sap_cholesky_solve(sap_cholesky* cholesky, double* x);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sparse Cholesky P A P^T = L L^T by CHOLMOD; the only file that includes cholmod.h.
-// P is the block order expanded to scalars. The permutation is applied here, so that CHOLMOD gets a lower triangle in
-// natural order: no copy and few heap calls of its own per factorization.
+// P is the block order expanded to scalars. The permutation is applied here, so that CHOLMOD gets a
+// lower triangle in natural order: no copy and few heap calls of its own per factorization.
 // SAPSTEP_SUPERNODAL not defined: simplicial L L^T; the GPL-2+ module is not called.
 #include "linalg/cholesky_sparse.h"
 

@@ -12,7 +12,8 @@ sap_cholesky_sparse* sap_cholesky_sparse_create(void);
 void sap_cholesky_sparse_destroy(sap_cholesky_sparse* sparse);
 sap_status sap_cholesky_sparse_analyze(sap_cholesky_sparse* sparse, const sap_pattern_copy* pattern,
                                        const sap_block_order* order, sap_error* error);
-// Factorizes finite values. *broken is the block row where the factorization broke, or -1. fails: MEMORY.
+// Factorizes finite values. *broken is the block row where the factorization broke, or -1. fails:
+// MEMORY.
 sap_status sap_cholesky_sparse_factorize(sap_cholesky_sparse* sparse,
                                          const sap_pattern_copy* pattern, const double* values,
                                          int32_t* broken, sap_error* error);

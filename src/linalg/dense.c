@@ -32,8 +32,8 @@ bool sap_dense_cholesky(int32_t n, const double* A, double* L) {
   return n <= SAP_SMALL ? sap_small_cholesky(n, L) : sap_dense_factorize(n, L) < 0;
 }
 
-// Solves for a free body: loops of constant length, divisions that do not wait for each other, columns instead
-// of sums.
+// Solves for a free body: loops of constant length, divisions that do not wait for each other,
+// columns instead of sums.
 static void solve_six(const double* restrict L, double* restrict x) {
   enum { SIX = 6 };
   double inverse[SIX], y[SIX];

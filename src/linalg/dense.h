@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factors of dense matrices, column-major, ld n. Of a symmetric matrix only the lower triangle is read.
+// Factors of dense matrices, column-major, ld n. Of a symmetric matrix only the lower triangle is
+// read.
 #ifndef SAP_LINALG_DENSE_H
 #define SAP_LINALG_DENSE_H
 
@@ -9,8 +10,8 @@
 
 enum { SAP_SMALL = 6 };  // a free body's velocities: up to here plain loops are faster than LAPACK
 
-// Factorizes A = L L' in place, n <= SAP_SMALL; a constant n lets the compiler unroll. Returns false at a pivot
-// that is not positive and finite.
+// Factorizes A = L L' in place, n <= SAP_SMALL; a constant n lets the compiler unroll. Returns
+// false at a pivot that is not positive and finite.
 static inline bool sap_small_cholesky(int32_t n, double* A) {
   for (int32_t j = 0; j < n; ++j) {
     double* Lj = A + j * n;
@@ -33,21 +34,21 @@ static inline bool sap_small_cholesky(int32_t n, double* A) {
   return true;
 }
 
-// Factorizes A = L L' in place through LAPACK; n may be 0. Returns the column whose pivot is not positive and
-// finite, or -1.
+// Factorizes A = L L' in place through LAPACK; n may be 0. Returns the column whose pivot is not
+// positive and finite, or -1.
 // cost: n^3/3 flops.
 int32_t sap_dense_factorize(int32_t n, double* A);
 // Solves L L' x = b in place through BLAS.
 void sap_dense_factor_solve(int32_t n, const double* L, double* x);
 
-// Factorizes A = L L' into L: by sap_small_cholesky up to SAP_SMALL, through LAPACK beyond. Returns false unless A
-// is positive definite (NaN included); L is then undefined.
+// Factorizes A = L L' into L: by sap_small_cholesky up to SAP_SMALL, through LAPACK beyond. Returns
+// false unless A is positive definite (NaN included); L is then undefined.
 bool sap_dense_cholesky(int32_t n, const double* A, double* L);
 // Solves L L' x = b in place, likewise.
 void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 
-// Solves B x = b in place by LU with partial pivoting; B is overwritten, pivots is (n). Returns false if B is
-// singular or not finite.
+// Solves B x = b in place by LU with partial pivoting; B is overwritten, pivots is (n). Returns
+// false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
 
 #endif

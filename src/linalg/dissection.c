@@ -13,15 +13,16 @@ enum {
   TRIALS = 6,            // cuts of the last level
   MOST_PENDING = 64      // parts waiting to be cut
 };
-// A vertex with more than HUB_DEGREES times the mean number of neighbours, and more than LEAST_HUB, joins the last
+// A vertex with more than HUB_DEGREES times the mean number of neighbours, and more than LEAST_HUB,
+// joins the last
 // separator: paths through it would make all vertices near to each other.
 static const int32_t HUB_DEGREES = 8;
 static const int32_t LEAST_HUB = 24;
 // Share of a part's weight; a part without a lighter separator is not cut.
 static const double MOST_SEPARATOR = 0.25;
 
-// --- levels: a graph and smaller ones. In each, pairs of neighbours of the one before are merged, pairs with
-// most edges first.
+// --- levels: a graph and smaller ones. In each, pairs of neighbours of the one before are merged,
+// pairs with most edges first.
 
 enum { MOST_LEVELS = 24 };
 
@@ -66,8 +67,8 @@ static bool make_level(graph_levels* levels, graph_level* l, int32_t count, int3
   return true;
 }
 
-// Makes room for level 0 of `count` vertices and at most `ends` ends of edges. Returns false if the pool is too
-// small.
+// Makes room for level 0 of `count` vertices and at most `ends` ends of edges. Returns false if the
+// pool is too small.
 static bool begin_levels(graph_levels* levels, int32_t count, int32_t ends) {
   levels->top = 0;
   return make_level(levels, &levels->level[0], count, ends);
@@ -93,7 +94,8 @@ static void pair_vertices(graph_level* l, int32_t v, int32_t u) {
   l->side[u] = v;
 }
 
-// Returns the free neighbour of v with most edges to v, among equals the lightest, or v if there is none.
+// Returns the free neighbour of v with most edges to v, among equals the lightest, or v if there is
+// none.
 static int32_t best_mate(const graph_level* l, int32_t v, int64_t heaviest) {
   int32_t best = v, most = 0;
   for (int32_t k = l->start[v]; k < l->start[v + 1]; ++k) {
@@ -124,8 +126,8 @@ static void pair_neighbours(graph_level* l, int32_t v, int64_t heaviest) {
   }
 }
 
-// Gives every vertex a mate, if necessary itself, and numbers the pairs by their first vertices. Returns the
-// number of pairs.
+// Gives every vertex a mate, if necessary itself, and numbers the pairs by their first vertices.
+// Returns the number of pairs.
 static int32_t match_vertices(graph_levels* levels, graph_level* l, int32_t coarsest) {
   int64_t total = 0;
   for (int32_t v = 0; v < l->count; ++v) {
@@ -156,7 +158,8 @@ static int32_t match_vertices(graph_levels* levels, graph_level* l, int32_t coar
   return count;
 }
 
-// Adds the edges of a fine vertex to the row of its pair, from l->start[c] to `ends`. Returns the new end.
+// Adds the edges of a fine vertex to the row of its pair, from l->start[c] to `ends`. Returns the
+// new end.
 // seen: place of a neighbour in the last row that has it.
 static int32_t add_row(const graph_level* fine, int32_t v, graph_level* l, int32_t* seen,
                        int32_t ends) {
@@ -209,7 +212,8 @@ static bool merge_level(graph_levels* levels, graph_level* fine, graph_level* l,
   return true;
 }
 
-// Adds levels until one has at most `coarsest` vertices, merging removes too few vertices, or the pool is used up.
+// Adds levels until one has at most `coarsest` vertices, merging removes too few vertices, or the
+// pool is used up.
 static void merge_levels(graph_levels* levels, int32_t coarsest) {
   while (
       levels->top + 1 < MOST_LEVELS && levels->level[levels->top].count > coarsest &&
@@ -304,8 +308,8 @@ static void find_separator(dissection* d) {
   }
 }
 
-// Cuts the part list[first, end). Returns true if it did: the vertices are then in the order left, right,
-// separator; *middle and *last are the first of right and of the separator.
+// Cuts the part list[first, end). Returns true if it did: the vertices are then in the order left,
+// right, separator; *middle and *last are the first of right and of the separator.
 static bool cut_part(dissection* d, int32_t first, int32_t end, int32_t* middle, int32_t* last) {
   int32_t* const pool = d->levels.pool;
   bool good = extract_part(d, first, end);

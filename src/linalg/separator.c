@@ -25,7 +25,8 @@ void sap_separator_set_work(sap_separator* s, int32_t count, int32_t* work) {
   s->log = work + 5 * n;
 }
 
-// Writes all vertices in breadth-first order, component by component, to `border`. Returns the last.
+// Writes all vertices in breadth-first order, component by component, to `border`. Returns the
+// last.
 static int32_t search_breadth_first(sap_separator* s, const sap_graph* g, int32_t root) {
   memset(s->held, 0, (size_t)g->count * sizeof *s->held);
   int32_t count = 0, unseen = 0;
@@ -130,8 +131,8 @@ static int32_t choose_flip(const sap_separator* s, const sap_graph* g, int64_t m
   return best;
 }
 
-// Moves vertices one by one and keeps the best halves seen. Returns true if they improved; *edges is the number
-// of edges between the halves, before and after.
+// Moves vertices one by one and keeps the best halves seen. Returns true if they improved; *edges
+// is the number of edges between the halves, before and after.
 static bool pass_halves(sap_separator* s, const sap_graph* g, int64_t most, int64_t* edges) {
   int64_t now = *edges, fewest = *edges, least_apart = sap_separator_apart(s);
   int32_t keep = 0;
@@ -228,7 +229,8 @@ static void pull_in(sap_separator* s, const sap_graph* g, int32_t u) {
   add_to_separator(s, g, u);
 }
 
-// Moves v from the separator to a side and pulls in its neighbours on the other side. Logs these, then ~v.
+// Moves v from the separator to a side and pulls in its neighbours on the other side. Logs these,
+// then ~v.
 static void move_out(sap_separator* s, const sap_graph* g, int32_t v, int32_t to) {
   const int32_t last = s->border[--s->nborder];
   s->border[s->place[v]] = last;
@@ -280,7 +282,8 @@ static int32_t choose_move(const sap_separator* s, const sap_graph* g, int64_t m
   return best;
 }
 
-// Moves vertices one by one and keeps the best separator seen. Returns true if it is lighter or better balanced.
+// Moves vertices one by one and keeps the best separator seen. Returns true if it is lighter or
+// better balanced.
 static bool pass_separator(sap_separator* s, const sap_graph* g, int64_t most) {
   int64_t lightest = s->weight[CUT], least_apart = sap_separator_apart(s);
   int32_t keep = 0, to = LEFT;

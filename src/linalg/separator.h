@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Cuts of a graph. Halves with few edges between them start from a breadth-first search from a far vertex and are
-// refined in passes (Fiduccia, Mattheyses, DAC 1982): a pass moves the best vertex to the other half, repeatedly,
-// and keeps the best halves seen. A separator starts as the border of one half; similar passes move vertices out
-// of it, each pulling in its neighbours on the other side (Ashcraft, Liu, SIAM J. Matrix Anal. Appl. 19, 1998).
+// Cuts of a graph. Halves with few edges between them start from a breadth-first search from a far
+// vertex and are refined in passes (Fiduccia, Mattheyses, DAC 1982): a pass moves the best vertex
+// to the other half, repeatedly, and keeps the best halves seen. A separator starts as the border
+// of one half; similar passes move vertices out of it, each pulling in its neighbours on the other
+// side (Ashcraft, Liu, SIAM J. Matrix Anal. Appl. 19, 1998).
 #ifndef SAP_LINALG_SEPARATOR_H
 #define SAP_LINALG_SEPARATOR_H
 

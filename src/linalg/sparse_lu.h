@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// LU factorization of an unsymmetric block-sparse matrix with a symmetric pattern, by KLU (Davis, Palamadai
-// Natarajan, ACM Trans. Math. Softw. 37, 2010): AMD order, partial pivoting.
-// cost: that of the fill; KLU itself allocates memory in the analysis and in each factorization with new pivots.
+// LU factorization of an unsymmetric block-sparse matrix with a symmetric pattern, by KLU (Davis,
+// Palamadai Natarajan, ACM Trans. Math. Softw. 37, 2010): AMD order, partial pivoting.
+// cost: that of the fill; KLU itself allocates memory in the analysis and in each factorization
+// with new pivots.
 #ifndef SAP_LINALG_SPARSE_LU_H
 #define SAP_LINALG_SPARSE_LU_H
 
 #include "linalg/block_pattern.h"
 
-// Lower blocks of A are in `lower`, diagonal blocks are full squares there. `upper` has the same layout and holds
-// the transposed blocks of the upper triangle.
+// Lower blocks of A are in `lower`, diagonal blocks are full squares there. `upper` has the same
+// layout and holds the transposed blocks of the upper triangle.
 typedef struct sap_block_matrix {
   const double *lower, *upper;
 } sap_block_matrix;
@@ -38,10 +39,12 @@ void sap_sparse_lu_forget(sap_sparse_lu* lu);
 // Analyses the pattern, unless it was analysed last. fails: ARGUMENT, MEMORY.
 sap_status sap_sparse_lu_analyze(sap_sparse_lu* lu, const sap_block_pattern* pattern,
                                  sap_error* error);
-// Factorizes. *done = false: singular to working precision, not finite, or no pivots to reuse. fails: MEMORY.
+// Factorizes. *done = false: singular to working precision, not finite, or no pivots to reuse.
+// fails: MEMORY.
 sap_status sap_sparse_lu_factorize(sap_sparse_lu* lu, const sap_block_matrix* matrix,
                                    sap_lu_pivots pivots, bool* done, sap_error* error);
-// Solves A x = b in place, in the pattern's order, and refines x. Returns |b - A x| / |b|, which may be infinite.
+// Solves A x = b in place, in the pattern's order, and refines x. Returns |b - A x| / |b|, which
+// may be infinite.
 double sap_sparse_lu_solve(sap_sparse_lu* lu, double* x);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Products with a symmetric matrix of a tree, or its inverse, n x n with ld n, too small for BLAS. Compiled for
-// several instruction sets and chosen at run time. The sets differ in the last bits (fused multiply-add); a set
-// always does the same operations in the same order.
+// Products with a symmetric matrix of a tree, or its inverse, n x n with ld n, too small for BLAS.
+// Compiled for several instruction sets and chosen at run time. The sets differ in the last bits
+// (fused multiply-add); a set always does the same operations in the same order.
 #ifndef SAP_LINALG_SQUARE_H
 #define SAP_LINALG_SQUARE_H
 
@@ -33,8 +33,8 @@ static inline void sap_square_mirror(int32_t n, const double* A, int32_t ld, dou
   sap_square_kernels_get(0)->mirror(n, A, ld, out);
 }
 
-// Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of A, ld 6, with
-// reciprocals on its diagonal.
+// Adds J A^-1 J' of three rows (ld 3) on six velocities to W (3 x 3, lower). L: Cholesky factor of
+// A, ld 6, with reciprocals on its diagonal.
 static inline void sap_square_add_three_rows(const double L[36], const double J[18], double W[9]) {
   sap_square_kernels_get(0)->add_three_rows(L, J, W);
 }

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-// Returns true if all numbers are finite. 0 x is 0 for finite x and NaN otherwise: no branches, independent sums.
+// Returns true if all numbers are finite. 0 x is 0 for finite x and NaN otherwise: no branches,
+// independent sums.
 static inline bool sap_all_finite(const double* x, size_t count) {
   enum { SUMS = 8 };
   double s[SUMS] = {0.0};

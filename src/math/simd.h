@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Vectors of four and of eight doubles, in the widest registers that the including file is compiled for: for
-// kernels only (core/kernels.h). Operations named _product are fused where the registers allow, all others
-// round alike in all sets.
+// Vectors of four and of eight doubles, in the widest registers that the including file is compiled
+// for: for kernels only (core/kernels.h). Operations named _product are fused where the registers
+// allow, all others round alike in all sets.
 #ifndef SAP_MATH_SIMD_H
 #define SAP_MATH_SIMD_H
 
@@ -256,8 +256,8 @@ static inline void quad_turn(quad out[3], const quad m[9], const quad a[3]) {
   }
 }
 
-// Computes sin x and cos x to 1e-16: reduces x by multiples of pi/2 in three parts (Cody and Waite; exact up to
-// 2^20 of them), then sums the series; the next terms are below 1e-17 of the result.
+// Computes sin x and cos x to 1e-16: reduces x by multiples of pi/2 in three parts (Cody and Waite;
+// exact up to 2^20 of them), then sums the series; the next terms are below 1e-17 of the result.
 static inline void quad_sincos(quad* sine, quad* cosine, quad x) {
   static const double S[] = {-1.0 / 6.0,          1.0 / 120.0,         -1.0 / 5040.0,
                              1.0 / 362880.0,      -1.0 / 39916800.0,   1.0 / 6227020800.0,

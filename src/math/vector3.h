@@ -106,8 +106,8 @@ static inline void sap_m3_rotate_packed(double out[6], const double r[9], const 
   out[5] = rs[2] * r[1] + rs[5] * r[4] + rs[8] * r[7];
 }
 
-// Computes unit tangents t1, t2 with t1 x t2 = n for a unit n, continuous except at n = -z. Columns of R are
-// t1, t2, n. (Duff et al., J. Comput. Graph. Tech. 6, 2017)
+// Computes unit tangents t1, t2 with t1 x t2 = n for a unit n, continuous except at n = -z. Columns
+// of R are t1, t2, n. (Duff et al., J. Comput. Graph. Tech. 6, 2017)
 static inline void sap_m3_from_normal(double r[9], const double n[3]) {
   const double sign = copysign(1.0, n[2]);
   const double a = -1.0 / (sign + n[2]);

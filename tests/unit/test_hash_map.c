@@ -18,8 +18,8 @@ static uint64_t upper_key(int32_t i) {
   return UINT64_C(5) << 60 | (uint64_t)i << 40;
 }
 
-// Steps from the slot where a search for the key begins to the key's own slot, summed over all keys; the search
-// begins at the key's own slot if the table holds nothing else.
+// Steps from the slot where a search for the key begins to the key's own slot, summed over all
+// keys; the search begins at the key's own slot if the table holds nothing else.
 static int64_t distance_sum(const sap_hash_map* map) {
   int64_t sum = 0;
   for (int32_t i = 0; i < map->count; ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sparse LU on made-up unsymmetric matrices: it must give back the solution that a right-hand side was made
-// from by a dense product.
+// The sparse LU on made-up unsymmetric matrices: it must give back the solution that a right-hand
+// side was made from by a dense product.
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
