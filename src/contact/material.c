@@ -43,16 +43,11 @@ sap_regularization sap_regularization_default(void) {
   return (sap_regularization){.beta = 1.0, .sigma = 1e-3};
 }
 
-sap_status sap_contact_check_number(const char* name, double value, bool positive,
-                                    sap_error* error) {
-  const char* allowed = positive ? "finite and > 0" : "finite and >= 0";
-  if (!isfinite(value)) {
-    return sap_fail(error, SAP_STATUS_NOT_FINITE, "%s = %g must be %s", name, value, allowed);
-  }
-  if (positive ? !(value > 0.0) : !(value >= 0.0)) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s = %g must be %s", name, value, allowed);
-  }
-  return SAP_STATUS_OK;
+sap_status sap_contact_fail_number(const char* name, double value, bool positive,
+                                   sap_error* error) {
+  return sap_fail(error, isfinite(value) ? SAP_STATUS_ARGUMENT : SAP_STATUS_NOT_FINITE,
+                  "%s = %g must be %s", name, value,
+                  positive ? "finite and > 0" : "finite and >= 0");
 }
 
 static bool is_size(double value) {

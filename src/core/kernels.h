@@ -39,20 +39,20 @@
 #define SAP_KERNEL_RUNS_AVX512                                                \
   (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && \
    __builtin_cpu_supports("avx512dq"))
-#define SAP_KERNEL_GET(table)                                            \
-  extern const table table##_avx2;                                       \
-  const table* table##_get(int32_t index) {                              \
-    const table* const sets[] = {&table##_avx2, &table##_baseline};      \
-    const int32_t first = SAP_KERNEL_RUNS_AVX2 ? 0 : 1;                  \
-    return index >= 0 && index < 2 - first ? sets[first + index] : NULL; \
+#define SAP_KERNEL_GET(table)                                              \
+  extern const table table##_avx2;                                         \
+  const table* table##_get(int32_t index) {                                \
+    static const table* const sets[] = {&table##_avx2, &table##_baseline}; \
+    const int32_t first = SAP_KERNEL_RUNS_AVX2 ? 0 : 1;                    \
+    return index >= 0 && index < 2 - first ? sets[first + index] : NULL;   \
   }
-#define SAP_KERNEL_GET_AVX512(table)                                                 \
-  extern const table table##_avx2;                                                   \
-  extern const table table##_avx512;                                                 \
-  const table* table##_get(int32_t index) {                                          \
-    const table* const sets[] = {&table##_avx512, &table##_avx2, &table##_baseline}; \
-    const int32_t first = SAP_KERNEL_RUNS_AVX512 ? 0 : SAP_KERNEL_RUNS_AVX2 ? 1 : 2; \
-    return index >= 0 && index < 3 - first ? sets[first + index] : NULL;             \
+#define SAP_KERNEL_GET_AVX512(table)                                                        \
+  extern const table table##_avx2;                                                          \
+  extern const table table##_avx512;                                                        \
+  const table* table##_get(int32_t index) {                                                 \
+    static const table* const sets[] = {&table##_avx512, &table##_avx2, &table##_baseline}; \
+    const int32_t first = SAP_KERNEL_RUNS_AVX512 ? 0 : SAP_KERNEL_RUNS_AVX2 ? 1 : 2;        \
+    return index >= 0 && index < 3 - first ? sets[first + index] : NULL;                    \
   }
 #elif defined(SAP_KERNEL_BASELINE)
 #define SAP_KERNEL_GET(table)                     \

@@ -229,7 +229,8 @@ sap_status sap_problem_add_contact(sap_problem* p, const sap_contact_block* cont
   sap_block_place end = at;
   sap_problem_pass_block(p, count_rows(contact), contact->ntrees, contact->trees, &end);
   sap_problem_cache* cache = p->cache;
-  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, find_room(p, contact), error));
+  const int64_t room = find_room(p, contact);
+  SAP_TRY(SAP_RESERVE(&cache->scratch, &cache->scratch_capacity, room, error));
   SAP_TRY(SAP_RESERVE(&cache->views, &cache->views_capacity, contact->ntrees, error));
   SAP_TRY(sap_problem_reserve_blocks(p, &end, error));
   const contact_work work = {cache->scratch, cache->views};

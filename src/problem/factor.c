@@ -432,8 +432,8 @@ sap_status sap_problem_find_checked_scale(const sap_problem* p, const sap_block*
 
 sap_status sap_problem_checked_scale(const sap_problem* p, const sap_block* b, double* w,
                                      sap_error* error) {
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, sap_problem_scale_room(p, b),
-                      error));
+  const int64_t room = sap_problem_scale_room(p, b);
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, room, error));
   return sap_problem_find_checked_scale(p, b, p->cache->scratch, w, error);
 }
 

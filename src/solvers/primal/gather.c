@@ -127,13 +127,15 @@ static bool same_trees(const sap_newton* n, const sap_patch* patch, const sap_bl
   return true;
 }
 
+// Returns whether one of the numbers is not zero: looks at all bits except the signs.
 static inline bool has_nonzero(const double* x, int32_t count) {
+  uint64_t all = 0;
   for (int32_t i = 0; i < count; ++i) {
-    if (x[i] != 0.0) {
-      return true;
-    }
+    uint64_t bits;
+    memcpy(&bits, x + i, sizeof bits);
+    all |= bits;
   }
-  return false;
+  return all << 1 != 0;
 }
 
 static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
@@ -151,6 +153,9 @@ static bool is_on_large_tree(const sap_newton* n, const sap_block_data* block) {
 static inline sap_run* append_runs(const double* J, int32_t nrows, int32_t size, const sap_run* at,
                                    sap_run* next) {
   for (int32_t i = 0; i < size; ++i) {
+    while (nrows == 1 && i + 4 <= size && !has_nonzero(J + i, 4)) {
+      i += 4;  // most columns of single rows are zero
+    }
     const int32_t first = i;
     while (i < size && has_nonzero(J + nrows * i, nrows)) {
       ++i;
@@ -240,6 +245,20 @@ static inline void copy_columns(const double* restrict J, int32_t nrows, int32_t
   }
 }
 
+// Copies as copy_columns, with loops of known lengths for the frequent sizes.
+static void copy_columns_by_size(const double* J, int32_t nrows, int32_t count, size_t stride,
+                                 double* to) {
+  if (nrows == 3 && count == SAP_ONE_FREE_BODY) {
+    copy_columns(J, 3, SAP_ONE_FREE_BODY, stride, to);
+  } else if (nrows == 3) {
+    copy_columns(J, 3, count, stride, to);
+  } else if (nrows == 1) {
+    copy_columns(J, 1, count, stride, to);
+  } else {
+    copy_columns(J, nrows, count, stride, to);
+  }
+}
+
 // Copies the problem's column-major blocks to rows over the patch's columns.
 static void copy_jacobian(const sap_newton* n, const sap_block_data* block, const int32_t* order,
                           const sap_patch* patch, double* rows) {
@@ -249,14 +268,14 @@ static void copy_jacobian(const sap_newton* n, const sap_block_data* block, cons
   for (int32_t r = 0; r < patch->nruns; ++r, ++run) {
     const int32_t at = block->first_tree + order[run->tree];
     const int32_t first = run->velocity - n->start[n->local[n->problem->block_trees[at]]];
-    copy_columns(n->problem->jacobians[at] + (size_t)(first * block->nrows), block->nrows,
-                 run->count, stride, rows);
+    copy_columns_by_size(n->problem->jacobians[at] + (size_t)(first * block->nrows), block->nrows,
+                         run->count, stride, rows);
     rows += run->count;
   }
   for (int32_t t = 0; patch->nruns == 0 && t < block->ntrees; ++t) {
     const int32_t at = block->first_tree + order[t];
     const int32_t size = n->size[n->local[n->problem->block_trees[at]]];
-    copy_columns(n->problem->jacobians[at], block->nrows, size, stride, rows);
+    copy_columns_by_size(n->problem->jacobians[at], block->nrows, size, stride, rows);
     rows += size;
   }
   for (; rows < end; ++rows) {  // columns that fill up a cone's row
