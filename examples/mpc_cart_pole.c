@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/batch.h>
+#include <sapstep/multibody.h>
 #include <sapstep/scene.h>
 
 enum { ROLLOUTS = 48, HORIZON = 40, TICKS = 150, COMPARED = 25 };

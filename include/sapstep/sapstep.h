@@ -1,17 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// All public headers.
+// Includes all public headers, except mujoco.h, which needs a build with MuJoCo.
+//
+// Entry points, and the headers that serve each:
+//   every program     base.h          status, errors; conventions of units, frames and signs
+//   problem API       problem.h       contact problems: A, cones, limits, boxes, equalities
+//   (own assembly)    solver.h        options, solve, reports, residuals
+//                     problem_file.h  problems and solutions as text or FCLIB files
+//   stepper API       system.h        state; callbacks of an engine: M(q), forces, constraints
+//   (own engine)      stepper.h       options, steps, reports, memory
+//   scenes            scene.h         reads MJCF and URDF files into a model
+//   (built-in engine) model.h         builds models: bodies, joints, shapes, actuators
+//                     contact.h       materials, and the contact law: R and v_hat
+//                     multibody.h     a model as a system; contacts, energies, batches
+//   output            recorder.h      recordings of runs (HDF5), written and read
+//                     output.h        trajectories, tables, charts, 3D pages, checkpoints
+//   MuJoCo            mujoco.h        steps MuJoCo models with these solvers
 #ifndef SAPSTEP_SAPSTEP_H
 #define SAPSTEP_SAPSTEP_H
 
 #include <sapstep/base.h>
-#include <sapstep/batch.h>
-#include <sapstep/chart.h>
-#include <sapstep/checkpoint.h>
 #include <sapstep/contact.h>
 #include <sapstep/model.h>
 #include <sapstep/multibody.h>
 #include <sapstep/output.h>
-#include <sapstep/page.h>
 #include <sapstep/problem.h>
 #include <sapstep/problem_file.h>
 #include <sapstep/recorder.h>

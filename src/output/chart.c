@@ -2,7 +2,7 @@
 // Charts as SVG 1.1 with nothing but lines, markers and text, so that every viewer shows them
 // alike. Lengths are pixels. An axis maps a value (or its logarithm to base 10) linearly to the
 // plot area.
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 #include <math.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef SAP_OUTPUT_CHART_AXIS_H
 #define SAP_OUTPUT_CHART_AXIS_H
 
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 enum { SAP_CHART_TICKS = 64 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Checkpoint files: a header, the options, q, v, act, the stepper's memory, and a checksum over all
 // of it.
-#include <sapstep/checkpoint.h>
+#include <sapstep/output.h>
 
 #include <math.h>
 #include <stdio.h>

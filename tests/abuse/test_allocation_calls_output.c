@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/checkpoint.h>
+#include <sapstep/output.h>
 #include <sapstep/sapstep.h>
 
 #include "support/calls.h"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/checkpoint.h>
+#include <sapstep/output.h>
 #include <sapstep/scene.h>
 
 #include "integrators/step_options.h"

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/batch.h>
+#include <sapstep/multibody.h>
 #include <sapstep/sapstep.h>
 
 #include "bench_clock.h"

@@ -3,7 +3,7 @@
 #ifndef SAP_TESTS_BENCH_MUJOCO_CHART_H
 #define SAP_TESTS_BENCH_MUJOCO_CHART_H
 
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 enum { MAX_POINTS = 64, MAX_LINES = 6 };
 

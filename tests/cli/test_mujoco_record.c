@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <sapstep/page.h>
+#include <sapstep/output.h>
 #include <sapstep/recorder.h>
 
 #include "support/command.h"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/page.h>
+#include <sapstep/output.h>
 #include <sapstep/recorder.h>
 
 #include "support/command.h"

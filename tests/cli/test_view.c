@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/page.h>
+#include <sapstep/output.h>
 
 #include "support/command.h"
 #include "support/near.h"

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/checkpoint.h>
+#include <sapstep/output.h>
 
 #include "support/scratch.h"
 #include "support/simulation.h"

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/batch.h>
+#include <sapstep/multibody.h>
 #include <sapstep/scene.h>
 
 #include "core/threads.h"

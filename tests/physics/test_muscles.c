@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include <sapstep/checkpoint.h>
+#include <sapstep/output.h>
 #include <sapstep/scene.h>
 
 #include "support/near.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <libxml/parser.h>
 
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 #include "support/near.h"
 #include "support/scratch.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <sapstep/batch.h>
+#include <sapstep/multibody.h>
 
 #include "core/error.h"
 #include "core/memory.h"

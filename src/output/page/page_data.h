@@ -4,7 +4,7 @@
 #ifndef SAP_OUTPUT_PAGE_PAGE_DATA_H
 #define SAP_OUTPUT_PAGE_PAGE_DATA_H
 
-#include <sapstep/page.h>
+#include <sapstep/output.h>
 
 enum { SAP_PAGE_SECTIONS = 24, SAP_PAGE_SERIES = 9 };
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 #include "cli/command.h"
 #include "cli/commands/compare/compare.h"

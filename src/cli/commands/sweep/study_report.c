@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/chart.h>
+#include <sapstep/output.h>
 
 #include "cli/commands/sweep/study.h"
 #include "cli/table.h"
