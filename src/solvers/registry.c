@@ -8,7 +8,7 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 #include "solvers/ncp/sap_ncp.h"
 #include "solvers/primal/sap.h"
 #include "solvers/registry.h"

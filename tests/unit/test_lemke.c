@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/dual/lemke.h"
+#include "solvers/dual/dual.h"
 #include "support/near.h"
 
 enum { LARGEST = 24 };

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/evaluate.h"
-#include "solvers/primal/island.h"
+#include "solvers/primal/newton.h"
 #include "solvers/primal/line_search.h"
 #include "support/near.h"
 

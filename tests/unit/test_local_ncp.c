@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "contact/cone.h"
-#include "solvers/ncp/local_ncp.h"
+#include "solvers/dual/dual.h"
 #include "support/near.h"
 
 enum { N = SAP_CONE_ROWS_MAX, NORMAL = SAP_NORMAL_ROW };

@@ -10,9 +10,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/evaluate.h"
-#include "solvers/primal/linearise.h"
-#include "solvers/primal/start.h"
+#include "solvers/primal/newton.h"
 #include "support/near.h"
 #include "support/one_contact.h"
 

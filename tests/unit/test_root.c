@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/root.h"
+#include "solvers/primal/line_search.h"
 #include "support/near.h"
 
 static double linear(void* context, double x, double* derivative) {

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/sweep.h"
+#include "solvers/primal/newton.h"
 #include "support/near.h"
 #include "support/pile.h"
 #include "support/solve.h"

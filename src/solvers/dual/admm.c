@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Methods with a fixed factor of D + shift I: ADMM for CCP and NCP, proximal point for bilateral
 // rows.
-#include "solvers/dual/admm.h"
+#include "solvers/dual/dual.h"
 
 #include <cblas.h>
 #include <math.h>
@@ -9,7 +9,6 @@
 
 #include "contact/cone.h"
 #include "linalg/dense.h"
-#include "solvers/dual/methods.h"
 
 static const double ETA = 1e-6;            // proximal weight; the smallest eigenvalue may be 0
 static const double IMBALANCE = 10.0;      // ratio of residuals that changes rho
@@ -152,12 +151,7 @@ sap_status sap_admm_solve(sap_dual* d, sap_error* error) {
   memcpy(a.x, d->z, size);
   memcpy(a.y, d->z, size);
   SAP_TRY(sap_admm_begin(&a, d, largest, error));
-  for (;;) {
-    bool done = false;
-    SAP_TRY(sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? 1.0 : 0.0, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  while (sap_dual_continues(d, d->options->max_sweeps, 1.0)) {
     if (d->iterations == 0) {
       start_multipliers(d, &a);
     }
@@ -171,6 +165,7 @@ sap_status sap_admm_solve(sap_dual* d, sap_error* error) {
       SAP_TRY(sap_admm_adapt(&a, d, primal_2, dual_2, error));
     }
   }
+  return d->status;
 }
 
 // Proximal point on bilateral rows.                          carpentier; tsounis Sec. VI-B
@@ -183,15 +178,10 @@ sap_status sap_proximal(sap_dual* d, sap_error* error) {
   SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, error));
   d->factorizations += 1;
   SAP_TRY(sap_delassus_sparse_factorize(&d->sparse, EPSILON, error));
-  for (;;) {
-    bool done = false;
-    SAP_TRY(
-        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  while (sap_dual_continues(d, d->options->max_iterations, 1.0)) {
     sap_delassus_sparse_solve(&d->sparse, d->g);
     cblas_daxpy(d->op.n, -1.0, d->g, 1, d->z, 1);
     d->iterations += 1;
   }
+  return d->status;
 }

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 
 // Sets next = z+ from y and g(y), product = D z+. Returns false if L is too small for the step:
 //   (z+ - y)' D (z+ - y) > L |z+ - y|^2
@@ -72,13 +72,7 @@ sap_status sap_apgd(sap_dual* d, sap_error* error) {
   for (size_t i = 0; i < n; ++i) {
     g[i] = last[i] + d->op.q[i];
   }
-  for (;;) {
-    bool done = false;
-    SAP_TRY(
-        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? 1.0 / L : 0.0, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  while (sap_dual_continues(d, d->options->max_sweeps, 1.0 / L)) {
     for (int i = 0; i < MAXIMUM_RAISES && !try_step(d, y, g, L, next, product, scratch); ++i) {
       L *= RAISE;
       d->evaluations += 1;
@@ -86,4 +80,5 @@ sap_status sap_apgd(sap_dual* d, sap_error* error) {
     extrapolate(d, &theta, next, product, y, g, last);
     d->iterations += 1;
   }
+  return d->status;
 }

@@ -12,10 +12,9 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/complementarity.h"
 #include "solvers/islands.h"
-#include "solvers/momentum_residual.h"
 #include "solvers/report.h"
+#include "solvers/residuals.h"
 #include "solvers/warm_start.h"
 
 sap_status sap_dual_reals(sap_dual* d, int64_t count, double** out, sap_error* error) {
@@ -51,6 +50,14 @@ void sap_dual_project_polygon(double radius, int32_t sides, const double x[2], d
     const double t = fmax(-corner, fmin(corner, across));
     out[0] = c * radius - s * t;
     out[1] = s * radius + c * t;
+  }
+}
+
+void sap_dual_project_disk(int32_t nrows, double radius, const double* x, double* out) {
+  const double length = sqrt(sap_cone_n_dot(nrows, x, x));
+  const double shrink = length > radius ? radius / length : 1.0;
+  for (int32_t r = 0; r < nrows; ++r) {
+    out[r] = r == SAP_NORMAL_ROW ? out[r] : shrink * x[r];
   }
 }
 
@@ -137,15 +144,13 @@ void sap_dual_evaluate(sap_dual* d) {
   sap_delassus_gradient(&d->op, d->v, d->z, d->g);
 }
 
-sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* done,
-                          sap_error* error) {
+bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length) {
   sap_dual_evaluate(d);
   const map_sums sums = natural_map(d);
   d->residual = relative_map(&sums);
   if (!isfinite(sums.map_2) || !isfinite(sums.gamma_2)) {
     d->outcome = SAP_OUTCOME_STALLED;  // diverged; the best iterate is finite
-    *done = true;
-    return SAP_STATUS_OK;
+    return false;
   }
   // impulses of a problem without solution grow and make the relative map small: test against q too
   const bool meaningful = sums.scaled_2 <= d->options->relative_tolerance * d->q_2;
@@ -161,7 +166,7 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
     d->best_2 = sums.scaled_2;
     memcpy(d->z_best, d->z, (size_t)d->op.n * sizeof(double));
   }
-  *done = true;
+  bool done = true;
   if (converged) {
     d->outcome = SAP_OUTCOME_CONVERGED;
   } else if (!d->fixed_point && at_roundoff(d)) {
@@ -171,16 +176,16 @@ sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* 
   } else if (sap_clock_seconds() >= d->deadline) {
     d->outcome = SAP_OUTCOME_TIME_LIMIT;
   } else {
-    *done = false;
+    done = false;
   }
-  if (d->history == NULL) {
-    return SAP_STATUS_OK;
+  if (d->history != NULL) {
+    const sap_history_row row = {.cost = dual_value(d),
+                                 .gradient_2 = sums.map_2,
+                                 .impulse_2 = sums.gamma_2,
+                                 .step_length = d->iterations > 0 ? step_length : 0.0};
+    d->status = sap_history_add(d->history, &row, d->error);
   }
-  const sap_history_row row = {.cost = dual_value(d),
-                               .gradient_2 = sums.map_2,
-                               .impulse_2 = sums.gamma_2,
-                               .step_length = step_length};
-  return sap_history_add(d->history, &row, error);
+  return !done && d->status == SAP_STATUS_OK;
 }
 
 enum { HISTORY_RESERVE = 512 };
@@ -373,6 +378,8 @@ sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
   }
   d->options = call->options;
   d->ncp = ncp;
+  d->status = SAP_STATUS_OK;
+  d->error = error;
   d->history = call->report != NULL ? &w->history : NULL;
   d->deadline = limit > 0.0 ? sap_clock_seconds() + limit : (double)INFINITY;
   if (p->nv > 0) {

@@ -8,13 +8,16 @@
 #ifndef SAP_SOLVERS_DUAL_DUAL_H
 #define SAP_SOLVERS_DUAL_DUAL_H
 
+#include <math.h>
+#include <stdint.h>
+
 #include <sapstep/solver.h>
 
 #include "linalg/sparse_lu.h"
 #include "problem/delassus.h"
 #include "problem/delassus_sparse.h"
-#include "solvers/history.h"
 #include "solvers/registry.h"
+#include "solvers/report.h"
 
 typedef struct sap_dual {
   const sap_solver_options* options;
@@ -36,6 +39,8 @@ typedef struct sap_dual {
   double deadline;   // clock of the time limit [s]
 
   sap_outcome outcome;
+  sap_status status;  // of the history's memory
+  sap_error* error;
   int32_t iterations, factorizations, evaluations;
 
   sap_history* history;  // NULL: not recorded
@@ -71,13 +76,146 @@ void sap_dual_project_all(const sap_dual* d, const double* x, double* out);
 // facet normal to the first axis: the section of a friction pyramid that touches the cone.
 //   e_k . x <= radius,  k = 0 .. sides - 1                                lelidec Sec. III
 void sap_dual_project_polygon(double radius, int32_t sides, const double x[2], double out[2]);
+// Projects the tangents of a cone's x on the disk |x_t| <= radius. Leaves the normal of out.
+void sap_dual_project_disk(int32_t nrows, double radius, const double* x, double* out);
 
 // Computes d->v and d->g of d->z.
 void sap_dual_evaluate(sap_dual* d);
 // Takes d->z as the next iterate (the guess at first): computes d->v, d->g and the natural map,
-// keeps the best iterate, adds a row to the history. *done: the test holds or a limit is reached,
-// d->outcome says which. limit: iterations allowed.
-sap_status sap_dual_check(sap_dual* d, int32_t limit, double step_length, bool* done,
+// keeps the best iterate, adds a row to the history. Returns false if the test holds or a limit is
+// reached (d->outcome tells which), or if memory is short: methods then return d->status.
+// limit: iterations allowed. step_length: of the last iteration, not used for the guess.
+bool sap_dual_continues(sap_dual* d, int32_t limit, double step_length);
+
+// A local rule of Gauss-Seidel sweeps solves one friction cone from its own block of D and its own
+// g. Computes the next impulses of a friction cone. z: its impulses; g: D z + q of its rows. Interval
+// rows are solved exactly without a rule.
+typedef void (*sap_local_rule)(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                               const double* g, double* next);
+
+// Sweeps once over all items and sets d->change to the relative change of the impulses. Each change
+// is scaled by options->over_relaxation. Returns the rise of the dual cost 1/2 z' D z + q' z [J].
+double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule);
+// Sweeps until sap_dual_continues ends it. inertia: 0, or the number by which the rise of the dual
+// cost is divided to give d->change.
+sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia);
+
+// Returns the largest eigenvalue of the tangents' 2 x 2 block of a D_ii of 3 rows.
+static inline double sap_tangent_eigenvalue(const double D[9]) {
+  return 0.5 * (D[0] + D[4]) + hypot(0.5 * (D[0] - D[4]), D[1]);
+}
+
+// Proximal ADMM for min 1/2 x' D x + q' x, x in a set: the iteration that sap_admm_solve and both
+// stages of staggered projections run.                                           tsounis Alg. 6
+//   (D + (eta + rho) I) x = eta x- + rho y- + w- - q
+//   y = P(x^ - w-/rho),  w = w- + rho (y - x^),  x^ = omega x + (1 - omega) y-
+// rho is fixed, or changes where |x - y| and |eta (x - x-) + rho (y - y-)| differ tenfold: by 1.5
+// (171) or by a power of the condition number (172).
+// cost: two triangular solves with a dense factor per iteration, a factorization per change of rho.
+typedef struct sap_admm {
+  int32_t n;
+  double *D, *factor;       // factor: Cholesky of D's symmetric part + (rho + eta) I     (n n)
+  double *q, *x, *y, *w;    // (n)
+  double *x_last, *y_last;  // x-, y- (n)
+  double rho, change;       // penalty, factor by which it changes
+} sap_admm;
+
+// Projects y on the set, in place.
+typedef void (*sap_admm_project)(const void* context, double* y);
+
+// Returns the numbers that an ADMM of n rows needs.
+int64_t sap_admm_reals(int32_t n);
+// Sets the pointers into `reals`. x and y are adjacent.
+void sap_admm_carve(sap_admm* a, int32_t n, double* reals);
+// Chooses the first rho and factorizes D. largest: eigenvalue of D.  fails: NOT_SPD.
+sap_status sap_admm_begin(sap_admm* a, sap_dual* d, double largest, sap_error* error);
+// Starts an iteration: x = eta x- + rho y- + w- - q, to which the caller may add before the end.
+void sap_admm_start_iteration(sap_admm* a);
+void sap_admm_end_iteration(sap_admm* a, double omega, sap_admm_project project,
+                            const void* context);
+// Returns squares: *primal_2 = |x - y|^2, *dual_2 = |eta (x - x-) + rho (y - y-)|^2.
+void sap_admm_residuals(const sap_admm* a, double* primal_2, double* dual_2);
+// Changes rho and factorizes again if the residuals differ tenfold.  fails: NOT_SPD.
+sap_status sap_admm_adapt(sap_admm* a, sap_dual* d, double primal_2, double dual_2,
                           sap_error* error);
+// True every so many iterations, unless rho is fixed.
+bool sap_admm_may_adapt(const sap_dual* d, int32_t iteration);
+
+// Lemke's method for linear complementarity problems.
+typedef enum sap_lcp_end {
+  SAP_LCP_SOLVED,
+  SAP_LCP_RAY,        // ended on a ray: no solution found
+  SAP_LCP_LIMIT,      // pivots used up
+  SAP_LCP_INACCURATE  // z spoilt by round-off
+} sap_lcp_end;
+
+// A linear complementarity problem w = M z + q, w >= 0, z >= 0, w . z = 0.
+typedef struct sap_lcp {
+  int32_t n;
+  const double* M;  // column-major, ld n                      (n n)
+  const double* q;  //                                           (n)
+  double* z;        // the solution                              (n)
+  double* tableau;  // work                            (n (2 n + 2))
+  int32_t* basis;   // work                                      (n)
+} sap_lcp;
+
+// Solves the problem. *pivots: the limit; afterwards the number of pivots.
+sap_lcp_end sap_lemke(const sap_lcp* lcp, int32_t* pivots);
+
+// The methods in impulse space, one per row of the solver table. Each runs on the island gathered
+// in `d`, from the guess d->z, until sap_dual_continues ends it; the best impulses are d->z_best.
+//
+// Convex (CCP), files of dual/.
+sap_status sap_pgs_ccp(sap_dual* d, sap_error* error);     // gauss_seidel.c
+sap_status sap_apgd(sap_dual* d, sap_error* error);        // apgd.c
+sap_status sap_admm_solve(sap_dual* d, sap_error* error);  // admm.c; CCP and NCP
+sap_status sap_ipm(sap_dual* d, sap_error* error);         // ipm.c
+sap_status sap_proximal(sap_dual* d, sap_error* error);    // admm.c; bilateral rows only
+
+// Pyramids (LCP).
+sap_status sap_pgs_lcp(sap_dual* d, sap_error* error);        // gauss_seidel.c
+sap_status sap_lemke_solve(sap_dual* d, sap_error* error);    // lemke.c
+sap_status sap_staggered_lcp(sap_dual* d, sap_error* error);  // ncp/staggered.c
+
+// Coulomb friction (NCP), files of ncp/.
+sap_status sap_pgs_ncp(sap_dual* d, sap_error* error);                   // local_ncp.c
+sap_status sap_nbgs(sap_dual* d, sap_error* error);                      // local_ncp.c
+sap_status sap_raisim(sap_dual* d, sap_error* error);                    // raisim.c
+sap_status sap_raisim_ds(sap_dual* d, sap_error* error);                 // raisim.c
+sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error);              // raisim.c
+sap_status sap_staggered(sap_dual* d, sap_error* error);                 // staggered.c
+sap_status sap_newton_ncp(sap_dual* d, sap_error* error);                // newton_ncp.c
+sap_status sap_proximal_newton(sap_dual* d, sap_error* error);           // newton_ncp.c
+sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error);  // same file name
+
+// One item of the NCP alone (local_ncp.c).
+// Solves Coulomb contact exactly for a cone of n = 3, 4 or 6 rows:
+//   g = D gamma + b,  K_mu contains gamma _|_ g + mu |g_t| n
+// D (n x n) symmetric positive definite. Returns any solution if there are several.
+void sap_local_ncp_solve(const double* D, const double* b, int32_t n, double mu, double* gamma);
+// Projects one item: the normal first, then the tangents on the new disk.       lelidec Alg. 6
+void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const double* g,
+                           double* next);
+
+// Todorov's implicit complementarity, and the projection of Alart and Curnier: impulse z and
+// velocity g = z - p of an item as functions of one vector p, complementary for every p.
+//   cone      z_n = max(0, p_n),  z_t = p_t min(1, mu z_n/|p_t|)     todorov (10)-(13), p = -x
+//   interval  z = clamp(p)
+typedef enum sap_region {
+  SAP_REGION_OFF,    // open, or at a bound: z is constant
+  SAP_REGION_STICK,  // sticking, or between the bounds: z = p
+  SAP_REGION_SLIP,
+} sap_region;
+
+// Sets z of p.
+void sap_split_project(const sap_delassus_item* item, const double* p, double* z);
+sap_region sap_split_region(const sap_delassus_item* item, const double* p);
+// Sets T = dz/dp of a region that contains p or whose edge contains p (column-major, ld nrows).
+void sap_split_jacobian(const sap_delassus_item* item, const double* p, sap_region region,
+                        double* T);
+
+// Does `count` Gauss-Seidel sweeps of exact contacts from d->z, for methods that converge only near
+// a solution. Afterwards d->v and d->g are those of the new d->z.
+void sap_nbgs_sweeps(sap_dual* d, int32_t count);
 
 #endif

@@ -2,18 +2,21 @@
 // Projected Gauss-Seidel, matrix-free.                          lelidec Alg. 2; tsounis Alg. 5
 // v = v* + Y z is kept up to date, so that an item costs two products with its own rows.
 // fails: with R = 0 and redundant contacts, or large mass ratios, convergence is slow or missing.
-#include "solvers/dual/gauss_seidel.h"
+#include "solvers/dual/dual.h"
 
 #include <float.h>
 #include <math.h>
 
-#include "solvers/dual/methods.h"
-
-// Solves a scalar row exactly and clamps it to its interval. D_ii is 1 after scaling, or 0.
-static void solve_row(const sap_delassus_item* item, const double* z, const double* g,
-                      double* next) {
-  const double x = z[0] - g[0];
-  sap_dual_project(item, &x, next);
+// Takes a projected gradient step: the block's largest eigenvalue is 1, or 0.  tsounis Alg. 2
+// It solves a scalar row exactly.
+static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
+                        const double* g, double* next) {
+  double x[SAP_EIGEN_MAX] = {0.0};
+  (void)d;
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    x[r] = z[r] - g[r];
+  }
+  sap_dual_project(item, x, next);
 }
 
 // Returns g . change + 1/2 change' D_ii change.
@@ -42,11 +45,7 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
     for (int32_t r = 0; r < item->nrows; ++r) {
       g[r] += op->R[item->first + r] * z[r] - op->v_hat[item->first + r];
     }
-    if (item->is_cone) {
-      rule(d, item, z, g, next);
-    } else {
-      solve_row(item, z, g, next);
-    }
+    (item->is_cone ? rule : convex_rule)(d, item, z, g, next);
     for (int32_t r = 0; r < item->nrows; ++r) {
       next[r] = z[r] + omega * (next[r] - z[r]);
     }
@@ -66,33 +65,18 @@ double sap_gauss_seidel_sweep(sap_dual* d, sap_local_rule rule) {
   return rise;
 }
 
-sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, sap_error* error) {
-  double step = 0.0;
-  for (;;) {
-    bool done = false;
-    SAP_TRY(sap_dual_check(d, d->options->max_sweeps, step, &done, error));  // v anew: no drift
-    if (done) {
-      return SAP_STATUS_OK;
-    }
-    (void)sap_gauss_seidel_sweep(d, rule);
-    step = d->options->over_relaxation;
+sap_status sap_gauss_seidel(sap_dual* d, sap_local_rule rule, double inertia) {
+  while (sap_dual_continues(d, d->options->max_sweeps, d->options->over_relaxation)) {
+    const double rise = sap_gauss_seidel_sweep(d, rule);  // from v anew: no drift
+    d->change = inertia > 0.0 ? fabs(rise) / inertia : d->change;
     d->iterations += 1;
   }
-}
-
-// Takes a projected gradient step; the block's largest eigenvalue is 1.       tsounis Alg. 2
-static void convex_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
-                        const double* g, double* next) {
-  double x[SAP_EIGEN_MAX] = {0.0};
-  (void)d;
-  for (int32_t r = 0; r < item->nrows; ++r) {
-    x[r] = z[r] - g[r];
-  }
-  sap_dual_project(item, x, next);
+  return d->status;
 }
 
 sap_status sap_pgs_ccp(sap_dual* d, sap_error* error) {
-  return sap_gauss_seidel(d, convex_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, convex_rule, 0.0);
 }
 
 // A gradient step of a scalar row.
@@ -128,5 +112,6 @@ static void pyramid_rule(const sap_dual* d, const sap_delassus_item* item, const
 // The pyramid's solution solves neither CCP nor NCP: ends at a fixed point.
 sap_status sap_pgs_lcp(sap_dual* d, sap_error* error) {
   d->fixed_point = true;
-  return sap_gauss_seidel(d, pyramid_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, pyramid_rule, 0.0);
 }

@@ -14,7 +14,7 @@
 
 #include "contact/second_order_cone.h"
 #include "linalg/dense.h"
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 
 // Items are second-order cones, or rows with bounds (a frictionless cone: its normal).
 typedef struct ipm {
@@ -335,13 +335,13 @@ static bool polish_step(ipm* m, sap_dual* d) {
 }
 
 // Steps from d->z until the test holds (*done), the natural map grows, or K is singular.
-static sap_status descend(ipm* m, sap_dual* d, bool* done, sap_error* error) {
+static void descend(ipm* m, sap_dual* d, bool* done) {
   enum { MAXIMUM = 20 };
   double last = (double)INFINITY;
   for (int i = 0; i < MAXIMUM; ++i) {
-    SAP_TRY(sap_dual_check(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0, done, error));
+    *done = !sap_dual_continues(d, d->options->max_iterations, i > 0 ? 1.0 : 0.0);
     if (*done) {
-      return SAP_STATUS_OK;
+      return;
     }
     if (!(d->residual <= last) || !polish_step(m, d)) {
       break;
@@ -349,7 +349,6 @@ static sap_status descend(ipm* m, sap_dual* d, bool* done, sap_error* error) {
     last = d->residual;
     d->iterations += 1;
   }
-  return SAP_STATUS_OK;
 }
 
 // Newton on the natural map of the CCP,
@@ -357,15 +356,15 @@ static sap_status descend(ipm* m, sap_dual* d, bool* done, sap_error* error) {
 // from d->z, then from d->z_best, while the map falls. Semismooth: converges quadratically where
 // I - T + T D is regular, always for D > 0. The outcome is STALLED if neither converges.
 // cost: 2/3 n^3 per step.
-static sap_status polish(ipm* m, sap_dual* d, sap_error* error) {
+static sap_status polish(ipm* m, sap_dual* d) {
   bool done = false;
-  SAP_TRY(descend(m, d, &done, error));
+  descend(m, d, &done);
   if (!done) {
     memcpy(d->z, d->z_best, (size_t)d->op.n * sizeof(double));
-    SAP_TRY(descend(m, d, &done, error));
+    descend(m, d, &done);
   }
   d->outcome = done ? d->outcome : SAP_OUTCOME_STALLED;
-  return SAP_STATUS_OK;
+  return d->status;
 }
 
 static const double BOUNDARY = 0.99;  // part of the way to the boundary
@@ -430,16 +429,11 @@ sap_status sap_ipm(sap_dual* d, sap_error* error) {
   sap_delassus_dense(&d->op, m.D);
   set_start(d, &m);
   double alpha = 0.0;
-  for (;;) {
-    bool done = false;
-    memcpy(d->z, m.x, n * sizeof(double));
-    SAP_TRY(sap_dual_check(d, d->options->max_iterations, alpha, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  memcpy(d->z, m.x, n * sizeof(double));
+  while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     evaluate_system(d, &m);
     if (!factorize_system(d, &m)) {
-      return polish(&m, d, error);
+      return polish(&m, d);
     }
     set_targets(d, &m, 0.0, false);
     find_step(d, &m);
@@ -449,13 +443,15 @@ sap_status sap_ipm(sap_dual* d, sap_error* error) {
     const double longest = longest_step(d, &m);
     alpha = longest < 1.0 ? BOUNDARY * longest : 1.0;
     if (!(alpha >= LEAST_STEP)) {
-      return polish(&m, d, error);
+      return polish(&m, d);
     }
     for (size_t i = 0; i < n; ++i) {
       m.x[i] += alpha * m.dx[i];
       m.s[i] += alpha * m.ds[i];
       m.b[i] += alpha * m.db[i];
     }
+    memcpy(d->z, m.x, n * sizeof(double));
     d->iterations += 1;
   }
+  return d->status;
 }

@@ -4,12 +4,10 @@
 // Ties of the ratio test are broken lexicographically by the rows of the basis' inverse. That
 // excludes cycling: contact problems are degenerate.
 // cost: 2 n^2 per pivot, usually n to 3 n pivots.
-#include "solvers/dual/lemke.h"
+#include "solvers/dual/dual.h"
 
 #include <math.h>
 #include <string.h>
-
-#include "solvers/dual/methods.h"
 
 // D's blocks are scaled to 1. Round-off leaves rests below the least pivot in entries that should
 // vanish: pivoting on a rest spoils the tableau, and rests of equal ratios make it cycle. An
@@ -273,10 +271,9 @@ sap_status sap_lemke_solve(sap_dual* d, sap_error* error) {
   }
   d->iterations = pivots;
   d->fixed_point = true;  // the solution of the pyramid is final
-  bool done;
-  SAP_TRY(sap_dual_check(d, pivots, 1.0, &done, error));
+  (void)sap_dual_continues(d, pivots, 1.0);
   d->outcome = end == SAP_LCP_SOLVED  ? SAP_OUTCOME_CONVERGED
                : end == SAP_LCP_LIMIT ? SAP_OUTCOME_ITERATION_LIMIT
                                       : SAP_OUTCOME_STALLED;
-  return SAP_STATUS_OK;
+  return d->status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Implicit complementarity.                                                        Todorov 2010
 // Impulses and velocities are functions of one vector p that are complementary for every p
-// (implicit_edges.h). The equation of motion is left:
+// (below). The equation of motion is left:
 //   r(p) = D z + q - g = (D - I) z(p) + p + q = 0                                            (15)
 // Least squares l = 1/2 r' r by Gauss-Newton with
 //   H = J' J + lambda I,  J = (D - I) T + I,  T = dz/dp
@@ -22,9 +22,118 @@
 
 #include "core/clock.h"
 #include "linalg/dense.h"
-#include "solvers/dual/methods.h"
-#include "solvers/ncp/implicit_edges.h"
-#include "solvers/ncp/local_ncp.h"
+#include "problem/delassus.h"
+#include "solvers/dual/dual.h"
+
+// Edges where the impulse of one item has a kink. Of a cone: the plane p_n = 0 and, where p_n > 0,
+// the cone |p_t| = mu p_n. Of an interval: its two bounds.
+typedef enum edge_kind {
+  EDGE_NONE,
+  EDGE_PLANE,  // p_n = 0; the lower bound
+  EDGE_CONE,   // |p_t| = mu p_n; the upper bound
+} edge_kind;
+
+// Computes the unit normal of an edge at p, and the regions that it points to and from. Returns
+// false at the apex.
+static bool edge_normal(const sap_delassus_item* item, const double* p, edge_kind edge,
+                        double* normal, sap_region sides[2]) {
+  memset(normal, 0, (size_t)item->nrows * sizeof(double));
+  sides[0] = SAP_REGION_STICK;
+  sides[1] = SAP_REGION_OFF;
+  if (!item->is_cone) {
+    normal[0] = edge == EDGE_PLANE ? 1.0 : -1.0;
+    return true;
+  }
+  const double length = sqrt(sap_cone_n_dot(item->nrows, p, p));
+  if (edge == EDGE_PLANE) {
+    normal[SAP_NORMAL_ROW] = 1.0;
+    sides[0] = SAP_REGION_SLIP;  // close to the plane the cone is narrow
+    return length > 0.0;
+  }
+  sides[1] = SAP_REGION_SLIP;
+  if (!(length > 0.0)) {
+    return false;
+  }
+  const double inverse = 1.0 / sqrt(1.0 + item->mu * item->mu);
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    normal[r] = inverse * (r == SAP_NORMAL_ROW ? item->mu : -p[r] / length);
+  }
+  return true;
+}
+
+// Moves p to the nearest point of the edge; false if that is the apex.
+static bool edge_project(const sap_delassus_item* item, edge_kind edge, double* p) {
+  if (!item->is_cone) {
+    p[0] = edge == EDGE_PLANE ? item->lower : item->upper;
+    return true;
+  }
+  if (edge == EDGE_PLANE) {
+    p[SAP_NORMAL_ROW] = 0.0;
+    return true;
+  }
+  const double length = sqrt(sap_cone_n_dot(item->nrows, p, p)), mu = item->mu;
+  const double normal = (p[SAP_NORMAL_ROW] + mu * length) / (1.0 + mu * mu);
+  if (!(normal > 0.0) || !(length > 0.0)) {
+    return false;
+  }
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    p[r] = r == SAP_NORMAL_ROW ? normal : p[r] * (mu * normal / length);
+  }
+  return true;
+}
+
+// Adds a crossing if it lies on the segment; returns the number of crossings.
+static int32_t add_crossing(double alpha, edge_kind kind, int32_t count, double out[3],
+                            edge_kind edge[3]) {
+  if (alpha > 0.0 && alpha < 1.0) {
+    out[count] = alpha;
+    edge[count] = kind;
+    return count + 1;
+  }
+  return count;
+}
+
+// Finds where p + alpha u, 0 < alpha < 1, crosses edges; at most 3, unordered.      todorov (27)
+static int32_t edge_crossings(const sap_delassus_item* item, const double* p, const double* u,
+                              double alpha[3], edge_kind edge[3]) {
+  int32_t count = 0;
+  if (!item->is_cone) {
+    if (u[0] != 0.0) {
+      count = add_crossing((item->lower - p[0]) / u[0], EDGE_PLANE, count, alpha, edge);
+      count = add_crossing((item->upper - p[0]) / u[0], EDGE_CONE, count, alpha, edge);
+    }
+    return count;
+  }
+  if (u[SAP_NORMAL_ROW] != 0.0) {
+    count = add_crossing(-p[SAP_NORMAL_ROW] / u[SAP_NORMAL_ROW], EDGE_PLANE, count, alpha, edge);
+  }
+  if (!(item->mu > 0.0)) {
+    return count;
+  }
+  const double mu_2 = item->mu * item->mu;  // a alpha^2 + 2 b alpha + c = 0
+  double a = mu_2 * u[SAP_NORMAL_ROW] * u[SAP_NORMAL_ROW],
+         b = mu_2 * u[SAP_NORMAL_ROW] * p[SAP_NORMAL_ROW];
+  double c = mu_2 * p[SAP_NORMAL_ROW] * p[SAP_NORMAL_ROW];
+  for (int32_t r = 0; r < item->nrows; ++r) {
+    if (r != SAP_NORMAL_ROW) {
+      a -= u[r] * u[r];
+      b -= u[r] * p[r];
+      c -= p[r] * p[r];
+    }
+  }
+  const double root = b * b - a * c;
+  if (!(root >= 0.0)) {
+    return count;
+  }
+  const double t = -(b + copysign(sqrt(root), b));
+  const double solutions[2] = {a != 0.0 ? t / a : -1.0, t != 0.0 ? c / t : -1.0};
+  for (int i = 0; i < 2; ++i) {
+    if (p[SAP_NORMAL_ROW] + solutions[i] * u[SAP_NORMAL_ROW] > 0.0) {
+      count = add_crossing(solutions[i], EDGE_CONE, count, alpha, edge);
+    }
+  }
+  return count;
+}
 
 static const double LEAST_LAMBDA = 1e-14, MOST_LAMBDA = 1e3;  // D's blocks are scaled to 1
 static const double FIRST_LAMBDA = 1e-10, FALL = 0.1, RISE = 10.0;
@@ -35,11 +144,11 @@ typedef struct implicit {
   double *D, *J, *H;                                                 // (n n)
   double *p, *r, *h, *gradient;                                      // h = (D - I) r
   double *newton, *cauchy, *z, *trial, *r_trial, *direction, *best;  // (n)
-  int32_t* edge;         // sap_edge on which each item lies (nitems)
+  int32_t* edge;         // edge_kind on which each item lies (nitems)
   double lambda, value;  // l(p)
   double best_value;     // least l of the search
   int32_t best_item;     // item whose crossing is the best point, -1: none
-  sap_edge best_edge;
+  edge_kind best_edge;
 } implicit;
 
 // Returns l at p and sets r and m->z; items on an edge are first projected on it.
@@ -47,10 +156,10 @@ static double evaluate_map(sap_dual* d, implicit* m, double* p, double* r) {
   const int32_t n = d->op.n;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
-    if (m->edge[k] != SAP_EDGE_NONE) {
-      (void)sap_edge_project(item, (sap_edge)m->edge[k], p + item->first);
+    if (m->edge[k] != EDGE_NONE) {
+      (void)edge_project(item, (edge_kind)m->edge[k], p + item->first);
     }
-    sap_implicit_impulse(item, p + item->first, m->z + item->first);
+    sap_split_project(item, p + item->first, m->z + item->first);
   }
   for (int32_t i = 0; i < n; ++i) {
     r[i] = d->op.q[i] + p[i] - m->z[i];
@@ -80,7 +189,7 @@ static double item_slope(const sap_delassus_item* item, const double* T, const d
   return sum;
 }
 
-static void keep_if_better(implicit* m, int32_t n, double value, int32_t item, sap_edge edge) {
+static void keep_if_better(implicit* m, int32_t n, double value, int32_t item, edge_kind edge) {
   if (value < m->best_value) {
     m->best_value = value;
     m->best_item = item;
@@ -109,7 +218,7 @@ static double derivative(sap_dual* d, implicit* m, const double* from, double in
     for (int32_t r = 0; r < item->nrows; ++r) {
       x[r] = from[f + r] + inside * m->direction[f + r];
     }
-    sap_implicit_jacobian(item, m->trial + f, sap_implicit_region(item, x), T);
+    sap_split_jacobian(item, m->trial + f, sap_split_region(item, x), T);
     sum += item_slope(item, T, m->z + f, m->r_trial + f, m->direction + f);
   }
   return sum;
@@ -125,18 +234,18 @@ static double cubic_minimum(double a, double b, const double value[2], const dou
 // Returns the first crossing after `alpha`; 1 and no item if there is none. Items on an edge move
 // along it.
 static double next_crossing(const sap_dual* d, const implicit* m, const double* from, double alpha,
-                            int32_t* item, sap_edge* edge) {
+                            int32_t* item, edge_kind* edge) {
   double next = 1.0;
   *item = -1;
-  *edge = SAP_EDGE_NONE;
+  *edge = EDGE_NONE;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const int32_t f = d->op.items[k].first;
     double crossings[3];
-    sap_edge kinds[3];
+    edge_kind kinds[3];
     const int32_t count =
-        m->edge[k] != SAP_EDGE_NONE
+        m->edge[k] != EDGE_NONE
             ? 0
-            : sap_edge_crossings(&d->op.items[k], from + f, m->direction + f, crossings, kinds);
+            : edge_crossings(&d->op.items[k], from + f, m->direction + f, crossings, kinds);
     for (int32_t i = 0; i < count; ++i) {
       if (crossings[i] > alpha && crossings[i] < next) {
         next = crossings[i];
@@ -159,7 +268,7 @@ static void search_segment(sap_dual* d, implicit* m, const double* from, const d
   value[0] = value_at(d, m, from, a);
   while (a < 1.0) {
     int32_t item;
-    sap_edge edge;
+    edge_kind edge;
     const double b = next_crossing(d, m, from, a, &item, &edge), middle = 0.5 * (a + b);
     const bool search = b - a > SHORT;
     if (search) {
@@ -172,7 +281,7 @@ static void search_segment(sap_dual* d, implicit* m, const double* from, const d
       rise[1] = derivative(d, m, from, middle);
       const double least = cubic_minimum(a, b, value, rise);
       if (least > a && least < b) {
-        keep_if_better(m, d->op.n, value_at(d, m, from, least), -1, SAP_EDGE_NONE);
+        keep_if_better(m, d->op.n, value_at(d, m, from, least), -1, EDGE_NONE);
       }
     }
     a = b;
@@ -201,14 +310,13 @@ static void choose_slope(const sap_dual* d, implicit* m, int32_t k, double* T) {
   const double *p = m->p + item->first, *h = m->h + item->first, *r = m->r + item->first;
   double normal[SAP_CONE_ROWS_MAX], T2[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];
   sap_region sides[2];
-  if (m->edge[k] == SAP_EDGE_NONE ||
-      !sap_edge_normal(item, p, (sap_edge)m->edge[k], normal, sides)) {
-    m->edge[k] = SAP_EDGE_NONE;
-    sap_implicit_jacobian(item, p, sap_implicit_region(item, p), T);
+  if (m->edge[k] == EDGE_NONE || !edge_normal(item, p, (edge_kind)m->edge[k], normal, sides)) {
+    m->edge[k] = EDGE_NONE;
+    sap_split_jacobian(item, p, sap_split_region(item, p), T);
     return;
   }
-  sap_implicit_jacobian(item, p, sides[0], T);
-  sap_implicit_jacobian(item, p, sides[1], T2);
+  sap_split_jacobian(item, p, sides[0], T);
+  sap_split_jacobian(item, p, sides[1], T2);
   const double rise1 = item_slope(item, T, h, r, normal),
                rise2 = -item_slope(item, T2, h, r, normal);
   const bool active = rise1 >= 0.0 && rise2 >= 0.0;
@@ -217,7 +325,7 @@ static void choose_slope(const sap_dual* d, implicit* m, int32_t k, double* T) {
   for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
     T[i] = first * T[i] + (1.0 - first) * T2[i];
   }
-  m->edge[k] = active ? m->edge[k] : SAP_EDGE_NONE;
+  m->edge[k] = active ? m->edge[k] : EDGE_NONE;
 }
 
 // J = (D - I) T + I, column block by column block.
@@ -246,8 +354,8 @@ static void project_tangent(const sap_dual* d, const implicit* m, double* x) {
     const sap_delassus_item* item = &d->op.items[k];
     double normal[SAP_CONE_ROWS_MAX], dot = 0.0;
     sap_region sides[2];
-    if (m->edge[k] == SAP_EDGE_NONE ||
-        !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
+    if (m->edge[k] == EDGE_NONE ||
+        !edge_normal(item, m->p + item->first, (edge_kind)m->edge[k], normal, sides)) {
       continue;
     }
     for (int32_t r = 0; r < item->nrows; ++r) {
@@ -274,8 +382,8 @@ static bool factorize(sap_dual* d, implicit* m) {
     const sap_delassus_item* item = &d->op.items[k];
     double normal[SAP_CONE_ROWS_MAX];
     sap_region sides[2];
-    if (m->edge[k] == SAP_EDGE_NONE ||
-        !sap_edge_normal(item, m->p + item->first, (sap_edge)m->edge[k], normal, sides)) {
+    if (m->edge[k] == EDGE_NONE ||
+        !edge_normal(item, m->p + item->first, (edge_kind)m->edge[k], normal, sides)) {
       continue;
     }
     for (int32_t c = 0; c < item->nrows; ++c) {
@@ -398,13 +506,7 @@ sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error) {
   set_start(d, &m);
   int failures = 0, idle = 0, restarts = 0;
   double mark = m.value;
-  for (;;) {
-    bool done = false;
-    SAP_TRY(
-        sap_dual_check(d, d->options->max_iterations, d->iterations > 0 ? 1.0 : 0.0, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  while (sap_dual_continues(d, d->options->max_iterations, 1.0)) {
     failures = improve(d, &m) ? 0 : failures + 1;
     d->iterations += 1;
     const bool falls = m.value <= 0.5 * mark;
@@ -422,4 +524,5 @@ sap_status sap_implicit_complementarity(sap_dual* d, sap_error* error) {
       forget_edges(d, &m);
     }
   }
+  return d->status;
 }

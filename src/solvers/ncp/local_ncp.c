@@ -11,15 +11,14 @@
 // h > 0 at lambda = 0 (not sticking) and h < 0 at infinity: a root can be bracketed. Cleared of
 // roots and denominators h = 0 is the quartic of Bonnefon, Daviet (2011). In the eigenvectors of S
 // gamma_t costs one division per row.
-#include "solvers/ncp/local_ncp.h"
+#include "solvers/dual/dual.h"
 
 #include <float.h>
 #include <math.h>
+#include <string.h>
 
 #include "contact/cone.h"
 #include "problem/eigenvalues.h"
-#include "solvers/dual/gauss_seidel.h"
-#include "solvers/dual/methods.h"
 
 enum { TANGENTS = SAP_CONE_ROWS_MAX - 1 };
 
@@ -180,12 +179,53 @@ void sap_local_ncp_project(const sap_delassus_item* item, const double* z, const
   for (int32_t i = 0; i < n; ++i) {
     x[i] = z[i] - step * (g[i] + D[i * n + SAP_NORMAL_ROW] * change);
   }
-  const double length = sqrt(sap_cone_n_dot(n, x, x)), limit = item->mu * normal;
-  const double shrink = length > limit ? limit / length : 1.0;
-  for (int32_t i = 0; i < n; ++i) {
-    next[i] = shrink * x[i];
-  }
+  sap_dual_project_disk(n, item->mu * normal, x, next);
   next[SAP_NORMAL_ROW] = normal;
+}
+
+void sap_split_project(const sap_delassus_item* item, const double* p, double* z) {
+  if (!item->is_cone) {
+    sap_dual_project(item, p, z);
+    return;
+  }
+  const double normal = p[SAP_NORMAL_ROW] > 0.0 ? p[SAP_NORMAL_ROW] : 0.0;
+  sap_dual_project_disk(item->nrows, item->mu * normal, p, z);
+  z[SAP_NORMAL_ROW] = normal;
+}
+
+sap_region sap_split_region(const sap_delassus_item* item, const double* p) {
+  if (!item->is_cone) {
+    return p[0] > item->lower && p[0] < item->upper ? SAP_REGION_STICK : SAP_REGION_OFF;
+  }
+  const double normal = p[SAP_NORMAL_ROW];
+  const bool slips = sqrt(sap_cone_n_dot(item->nrows, p, p)) >= item->mu * normal;
+  return !(normal > 0.0) ? SAP_REGION_OFF : slips ? SAP_REGION_SLIP : SAP_REGION_STICK;
+}
+
+// Slipping: z_t = mu p_n t,  dz_t/dp_t = mu p_n/|p_t| (I - t t'),  dz_t/dp_n = mu t.
+void sap_split_jacobian(const sap_delassus_item* item, const double* p, sap_region region,
+                        double* T) {
+  const int32_t n = item->nrows;
+  double t[SAP_CONE_ROWS_MAX] = {0.0};
+  sap_cone_n_parts parts = {.along = 1.0, .across = 1.0, .nn = 1.0};
+  if (region == SAP_REGION_OFF || !item->is_cone) {
+    memset(T, 0, (size_t)(n * n) * sizeof(double));
+    T[0] = region == SAP_REGION_OFF ? 0.0 : 1.0;
+    return;
+  }
+  const double length = sqrt(sap_cone_n_dot(n, p, p));
+  const bool slips = region == SAP_REGION_SLIP && length > 0.0;
+  if (slips) {
+    parts.along = 0.0;
+    parts.across = item->mu * fmax(p[SAP_NORMAL_ROW], 0.0) / length;
+  }
+  for (int32_t i = 0; slips && i < n; ++i) {
+    t[i] = p[i] / length;
+  }
+  sap_cone_n_fill(n, &parts, t, T);
+  for (int32_t i = 0; i < n; ++i) {  // unsymmetric: z_n does not depend on the tangents
+    T[SAP_NORMAL_ROW * n + i] = i == SAP_NORMAL_ROW ? 1.0 : item->mu * t[i];
+  }
 }
 
 static void exact_rule(const sap_dual* d, const sap_delassus_item* item, const double* z,
@@ -209,11 +249,13 @@ static void projection_rule(const sap_dual* d, const sap_delassus_item* item, co
 }
 
 sap_status sap_nbgs(sap_dual* d, sap_error* error) {
-  return sap_gauss_seidel(d, exact_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, exact_rule, 0.0);
 }
 
 sap_status sap_pgs_ncp(sap_dual* d, sap_error* error) {
-  return sap_gauss_seidel(d, projection_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, projection_rule, 0.0);
 }
 
 void sap_nbgs_sweeps(sap_dual* d, int32_t count) {

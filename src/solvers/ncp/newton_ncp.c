@@ -14,13 +14,255 @@
 // scaled impulses 1 is the largest eigenvalue of a block of D, and SIGMA_FIRST makes a problem
 // nearly diagonal. The first problem has the least sigma: it is solved fastest if at all, and
 // friction is not monotone, so that a large sigma may lead to a poor iterate.
+//
+// The Alart-Curnier equations of an island, proximal or not:
+//   g   = D z + q + sigma (z - z_ref),  p = z - g
+//   F_n = z_n - max(0, p_n)
+//   F_t = z_t - P_disk(mu max(0, p_n))(p_t);  interval rows: F = z - clamp(p)
+//   (I - T + T (D + sigma I)) dz = -F,  T = dP/dp
+// Where T = 0 (open contacts) dz = -F. The other items give a sparse system: contacts meet few
+// others.
+// cost of a step: one sparse LU of the items whose T is not zero.
 #include <cblas.h>
 #include <math.h>
 #include <string.h>
 
-#include "solvers/dual/methods.h"
-#include "solvers/ncp/alart_curnier.h"
-#include "solvers/ncp/local_ncp.h"
+#include "contact/cone.h"
+#include "core/memory.h"
+#include "problem/problem_data.h"
+#include "solvers/dual/dual.h"
+
+typedef struct equations {
+  double *F, *dz;  // (n)
+  double *g, *dg;  // g of the proximal problem, and its change along dz
+  double *z_ref, *copy;
+  double* z_mark;             // iterate to which the watchdog returns
+  double* right;              // p; then the right-hand side of the reduced system
+  double *lower, *upper;      // its matrix                             (values of D)
+  double* T;                  // dP/dp, item after item                   (6 n)
+  sap_block_pattern pattern;  // of the reduced system
+  int32_t *sizes, *column_start, *row, *reduced;  // reduced: index of an item, -1: T = 0
+  double sigma;
+} equations;
+
+// Assembles D; sets z_ref = d->z and sigma = 0.  fails: MEMORY
+static sap_status start_equations(sap_dual* d, equations* s, sap_error* error) {
+  *s = (equations){0};
+  sap_sparse_lu_forget(&d->lu);
+  SAP_TRY(sap_delassus_sparse_assemble(&d->sparse, &d->op, error));
+  const int64_t n = d->op.n, nitems = d->op.nitems, values = (int64_t)d->sparse.nvalues;
+  const int64_t entries = d->sparse.pattern.column_start[nitems];
+  SAP_TRY(sap_dual_reals(d, (8 + SAP_CONE_ROWS_MAX) * n + 2 * values, &s->F, error));
+  SAP_TRY(sap_dual_integers(d, 3 * nitems + 1 + entries, &s->sizes, error));
+  SAP_TRY(SAP_RESERVE(&d->reduced_start, &d->reduced_start_capacity, entries, error));
+  double** const vectors[] = {&s->dz,   &s->g,      &s->dg,    &s->z_ref,
+                              &s->copy, &s->z_mark, &s->right, &s->T};
+  for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i) {
+    *vectors[i] = s->F + (size_t)(i + 1) * (size_t)n;
+  }
+  s->lower = s->T + SAP_CONE_ROWS_MAX * n;
+  s->upper = s->lower + values;
+  s->reduced = s->sizes + nitems;
+  s->column_start = s->reduced + nitems;
+  s->row = s->column_start + nitems + 1;
+  memcpy(s->z_ref, d->z, (size_t)n * sizeof(double));
+  return SAP_STATUS_OK;
+}
+
+// Sets s->g from d->z and d->g = D z + q, p = z - g in s->right, and s->F; returns |F|^2/2.
+static double find_merit(const sap_dual* d, equations* s) {
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    s->g[i] = d->g[i] + s->sigma * (d->z[i] - s->z_ref[i]);
+    s->right[i] = d->z[i] - s->g[i];
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    sap_split_project(item, s->right + item->first, s->F + item->first);
+  }
+  for (int32_t i = 0; i < d->op.n; ++i) {
+    s->F[i] = d->z[i] - s->F[i];
+  }
+  return 0.5 * cblas_ddot(d->op.n, s->F, 1, s->F, 1);
+}
+
+// Sets T of all items, and the pattern of the reduced system: items whose T is not zero.
+static void reduce_system(const sap_dual* d, equations* s) {
+  const sap_block_pattern* all = &d->sparse.pattern;
+  int32_t count = 0, entries = 0;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const double* p = s->right + item->first;
+    double* T = s->T + SAP_CONE_ROWS_MAX * (size_t)item->first;
+    sap_split_jacobian(item, p, sap_split_region(item, p), T);
+    bool open = true;
+    for (int32_t i = 0; i < item->nrows * item->nrows; ++i) {
+      open = open && T[i] == 0.0;
+    }
+    s->reduced[k] = open ? -1 : count;
+    if (!open) {
+      s->sizes[count++] = item->nrows;
+    }
+  }
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    if (s->reduced[k] < 0) {
+      continue;
+    }
+    s->column_start[s->reduced[k]] = entries;
+    for (int32_t e = all->column_start[k]; e < all->column_start[k + 1]; ++e) {
+      if (s->reduced[all->row[e]] >= 0) {
+        s->row[entries] = s->reduced[all->row[e]];
+        d->reduced_start[entries++] = all->value_start[e];
+      }
+    }
+  }
+  s->column_start[count] = entries;
+  s->pattern = (sap_block_pattern){count, s->sizes, s->column_start, s->row, d->reduced_start};
+}
+
+// to = T B with B rows x columns; transposed: to = (T B')'.
+static void multiply_block(const double* T, int32_t rows, int32_t columns, bool transposed,
+                           const double* B, double* to) {
+  const int32_t inner = transposed ? columns : rows, outer = transposed ? rows : columns;
+  const int32_t step = transposed ? rows : 1, next = transposed ? 1 : rows;
+  for (int32_t j = 0; j < outer; ++j) {
+    for (int32_t i = 0; i < inner; ++i) {
+      double sum = 0.0;
+      for (int32_t c = 0; c < inner; ++c) {
+        sum += T[c * inner + i] * B[c * step + j * next];
+      }
+      to[i * step + j * next] = sum;
+    }
+  }
+}
+
+// J = (I - T) + T (D + sigma I) of the reduced system, block by block.
+static void assemble(const sap_dual* d, equations* s) {
+  const sap_delassus_sparse* D = &d->sparse;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* column = &d->op.items[k];
+    const double* T_k = s->T + SAP_CONE_ROWS_MAX * (size_t)column->first;
+    for (int32_t e = D->pattern.column_start[k];
+         s->reduced[k] >= 0 && e < D->pattern.column_start[k + 1]; ++e) {
+      const int32_t l = D->pattern.row[e];
+      const sap_delassus_item* row = &d->op.items[l];
+      const size_t at = D->value_start[e];
+      if (s->reduced[l] < 0) {
+        continue;
+      }
+      multiply_block(s->T + SAP_CONE_ROWS_MAX * (size_t)row->first, row->nrows, column->nrows,
+                     false, D->values + at, s->lower + at);
+      if (l != k) {
+        multiply_block(T_k, row->nrows, column->nrows, true, D->upper + at, s->upper + at);
+      }
+    }
+    if (s->reduced[k] >= 0) {
+      const int32_t n = column->nrows;
+      double* block = s->lower + D->value_start[D->pattern.column_start[k]];
+      for (int32_t i = 0; i < n * n; ++i) {
+        const double unit = i % (n + 1) == 0 ? 1.0 : 0.0;
+        block[i] += unit - (1.0 - s->sigma) * T_k[i];
+      }
+    }
+  }
+}
+
+// Sets right = -F - T D dz of the reduced items and dz = -F of the others.
+static void find_right(sap_dual* d, equations* s) {
+  const int32_t n = d->op.n;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    for (int32_t i = item->first; i < item->first + item->nrows; ++i) {
+      s->dz[i] = s->reduced[k] < 0 ? -s->F[i] : 0.0;
+    }
+  }
+  if (s->pattern.nblocks < d->op.nitems && cblas_dasum(n, s->dz, 1) > 0.0) {
+    sap_delassus_sparse_apply(&d->sparse, &d->op, s->dz, s->dg);
+  } else {
+    memset(s->dg, 0, (size_t)n * sizeof(double));
+  }
+  double* right = s->right;
+  for (int32_t k = 0; k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    const double* T = s->T + SAP_CONE_ROWS_MAX * (size_t)item->first;
+    if (s->reduced[k] < 0) {
+      continue;
+    }
+    for (int32_t i = 0; i < item->nrows; ++i) {
+      double sum = s->F[item->first + i];
+      for (int32_t c = 0; c < item->nrows; ++c) {
+        sum += T[c * item->nrows + i] * s->dg[item->first + c];
+      }
+      *right++ = -sum;
+    }
+  }
+}
+
+// Solves the reduced system. Tries the pivots of the last factors of the same pattern first, then
+// new ones.
+static sap_status solve_reduced(sap_dual* d, equations* s, bool* solved, sap_error* error) {
+  static const double ENOUGH = 1e-8;  // relative residual
+  const sap_block_matrix matrix = {s->lower, s->upper};
+  int32_t n = 0;
+  for (int32_t k = 0; k < s->pattern.nblocks; ++k) {
+    n += s->sizes[k];
+  }
+  *solved = n == 0;
+  if (*solved) {
+    return SAP_STATUS_OK;
+  }
+  memcpy(s->copy, s->right, (size_t)n * sizeof(double));
+  SAP_TRY(sap_sparse_lu_analyze(&d->lu, &s->pattern, error));
+  for (int pivots = SAP_LU_LAST_PIVOTS; pivots <= SAP_LU_LARGEST_PIVOTS && !*solved; ++pivots) {
+    bool done = false;
+    SAP_TRY(sap_sparse_lu_factorize(&d->lu, &matrix, (sap_lu_pivots)pivots, &done, error));
+    if (done) {
+      d->factorizations += 1;
+      memcpy(s->right, s->copy, (size_t)n * sizeof(double));
+      const double left = sap_sparse_lu_solve(&d->lu, s->right);
+      *solved = left <= ENOUGH || (pivots == SAP_LU_LARGEST_PIVOTS && isfinite(left));
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Computes s->dz at d->z; *found = false if the matrix is singular.
+static sap_status find_direction(sap_dual* d, equations* s, bool* found, sap_error* error) {
+  (void)find_merit(d, s);
+  reduce_system(d, s);
+  assemble(d, s);
+  find_right(d, s);
+  SAP_TRY(solve_reduced(d, s, found, error));
+  const double* from = s->right;
+  for (int32_t k = 0; *found && k < d->op.nitems; ++k) {
+    const sap_delassus_item* item = &d->op.items[k];
+    for (int32_t i = 0; s->reduced[k] >= 0 && i < item->nrows; ++i) {
+      s->dz[item->first + i] = *from++;
+    }
+  }
+  *found = *found && isfinite(cblas_dasum(d->op.n, s->dz, 1)) != 0;
+  return SAP_STATUS_OK;
+}
+
+// Moves d->z by a Newton step. The diagonal of a singular matrix is raised as little as possible.
+// *alpha: 1, or 0 if no raise made the matrix regular.
+static sap_status take_step(sap_dual* d, equations* s, double* alpha, sap_error* error) {
+  static const double FIRST = 1e-10, FACTOR = 100.0;
+  enum { MAXIMUM = 5 };
+  const double sigma = s->sigma;
+  double shift = FIRST;
+  bool found = false;
+  SAP_TRY(find_direction(d, s, &found, error));
+  for (int i = 0; i < MAXIMUM && !found; ++i, shift *= FACTOR) {
+    s->sigma = sigma + shift;
+    SAP_TRY(find_direction(d, s, &found, error));
+  }
+  s->sigma = sigma;
+  if (found) {
+    cblas_daxpy(d->op.n, 1.0, s->dz, 1, d->z, 1);
+  }
+  *alpha = found ? 1.0 : 0.0;
+  return SAP_STATUS_OK;
+}
 
 enum {
   PATIENCE = 6,  // steps without a fall of |F|^2
@@ -35,52 +277,48 @@ typedef struct watchdog {
   double kappa;   // sigma = kappa |F|/|q|
 } watchdog;
 
-static void set_mark(sap_dual* d, sap_alart_curnier* s, watchdog* w, double merit) {
+static void set_mark(sap_dual* d, equations* s, watchdog* w, double merit) {
   w->steps = 0;
   w->mark = merit;
   memcpy(s->z_mark, d->z, (size_t)d->op.n * sizeof(double));
 }
 
 // Returns to the marked iterate, sweeps from there and raises kappa.
-static void sweep_from_mark(sap_dual* d, sap_alart_curnier* s, watchdog* w) {
+static void sweep_from_mark(sap_dual* d, equations* s, watchdog* w) {
   memcpy(d->z, s->z_mark, (size_t)d->op.n * sizeof(double));
   sap_nbgs_sweeps(d, SWEEPS);
   memcpy(s->z_ref, d->z, (size_t)d->op.n * sizeof(double));
   w->kappa = fmin(fmax(FIRST_KAPPA, KAPPA_RISE * w->kappa), MOST_KAPPA);
-  set_mark(d, s, w, sap_alart_curnier_merit(d, s));
+  set_mark(d, s, w, find_merit(d, s));
 }
 
-static void watch(sap_dual* d, sap_alart_curnier* s, watchdog* w) {
+static void watch(sap_dual* d, equations* s, watchdog* w) {
   s->sigma = 0.0;
-  const double merit = sap_alart_curnier_merit(d, s);
+  const double merit = find_merit(d, s);
   if (d->iterations == 0 || merit <= FALL * w->mark) {
     w->kappa = d->iterations > 0 ? KAPPA_DROP * w->kappa : 0.0;
     set_mark(d, s, w, merit);
   } else if (++w->steps > PATIENCE || !isfinite(merit)) {
     sweep_from_mark(d, s, w);
   }
-  s->sigma = w->kappa * sqrt(2.0 * sap_alart_curnier_merit(d, s) / d->q_2);
+  s->sigma = w->kappa * sqrt(2.0 * find_merit(d, s) / d->q_2);
 }
 
 sap_status sap_newton_ncp(sap_dual* d, sap_error* error) {
-  sap_alart_curnier s;
+  equations s;
   watchdog w = {0};
   double alpha = 0.0;
-  SAP_TRY(sap_alart_curnier_start(d, &s, error));
-  for (;;) {
-    bool done = false;
-    SAP_TRY(sap_dual_check(d, d->options->max_iterations, alpha, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  SAP_TRY(start_equations(d, &s, error));
+  while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     watch(d, &s, &w);
     memcpy(s.z_ref, d->z, (size_t)d->op.n * sizeof(double));
-    SAP_TRY(sap_alart_curnier_step(d, &s, true, &alpha, error));
+    SAP_TRY(take_step(d, &s, &alpha, error));
     d->iterations += 1;
     if (alpha == 0.0) {
       sweep_from_mark(d, &s, &w);
     }
   }
+  return d->status;
 }
 
 static const double SIGMA_FIRST = 10.0;
@@ -105,8 +343,8 @@ typedef struct proximal {
 
 typedef enum progress { GOES_ON, SOLVED, FAILED } progress;
 
-static progress judge_step(sap_dual* d, sap_alart_curnier* s, proximal* p) {
-  const double merit = sap_alart_curnier_merit(d, s);
+static progress judge_step(sap_dual* d, equations* s, proximal* p) {
+  const double merit = find_merit(d, s);
   if (merit <= SOLVED_FALL * p->first) {
     return SOLVED;
   }
@@ -120,17 +358,16 @@ static progress judge_step(sap_dual* d, sap_alart_curnier* s, proximal* p) {
 }
 
 // Starts the next proximal problem, around d->z.
-static void begin_problem(sap_dual* d, sap_alart_curnier* s, proximal* p) {
+static void begin_problem(sap_dual* d, equations* s, proximal* p) {
   const double sigma = s->sigma;
   memcpy(s->z_ref, d->z, (size_t)d->op.n * sizeof(double));
   s->sigma = 0.0;
-  p->first = p->mark = sap_alart_curnier_merit(d, s);
+  p->first = p->mark = find_merit(d, s);
   s->sigma = sigma;
-  s->nmerits = 0;
   p->steps = p->idle = 0;
 }
 
-static void after_success(sap_alart_curnier* s, proximal* p) {
+static void after_success(equations* s, proximal* p) {
   static const double FASTER = 0.5, SLOWER = 1.5;
   if (p->failures >= FAILURES - 1) {
     p->drop = fmax(p->drop, FASTER);
@@ -146,7 +383,7 @@ static void after_success(sap_alart_curnier* s, proximal* p) {
 }
 
 // Goes back towards the last sigma that worked, and beyond it if that fails too.
-static void after_failure(sap_dual* d, sap_alart_curnier* s, proximal* p) {
+static void after_failure(sap_dual* d, equations* s, proximal* p) {
   static const double RISE = 3.0, FIRST_RISE = 10.0;
   p->failures += 1;
   p->drop = sqrt(p->drop);
@@ -161,18 +398,13 @@ static void after_failure(sap_dual* d, sap_alart_curnier* s, proximal* p) {
 }
 
 sap_status sap_proximal_newton(sap_dual* d, sap_error* error) {
-  sap_alart_curnier s;
+  equations s;
   proximal p = {.drop = DROP_FIRST, .guessed = cblas_dasum(d->op.n, d->z, 1) > 0.0};
   double alpha = 0.0;
   bool singular = false;
-  SAP_TRY(sap_alart_curnier_start(d, &s, error));
+  SAP_TRY(start_equations(d, &s, error));
   s.sigma = SIGMA_LEAST;  // nearly plain Newton; fails where the guess is far
-  for (;;) {
-    bool done = false;
-    SAP_TRY(sap_dual_check(d, d->options->max_iterations, alpha, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  while (sap_dual_continues(d, d->options->max_iterations, alpha)) {
     if (d->iterations == 0) {
       begin_problem(d, &s, &p);
     } else {
@@ -186,9 +418,10 @@ sap_status sap_proximal_newton(sap_dual* d, sap_error* error) {
         begin_problem(d, &s, &p);
       }
     }
-    SAP_TRY(sap_alart_curnier_step(d, &s, true, &alpha, error));
+    SAP_TRY(take_step(d, &s, &alpha, error));
     singular = alpha == 0.0;
     d->iterations += 1;
     p.steps += 1;
   }
+  return d->status;
 }

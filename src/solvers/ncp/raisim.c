@@ -17,8 +17,7 @@
 #include <math.h>
 
 #include "problem/problem_data.h"
-#include "solvers/dual/gauss_seidel.h"
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 
 // One sliding contact: energy 1/2 gamma' D gamma + b' gamma + shift gamma_n.
 typedef struct ellipse {
@@ -157,17 +156,19 @@ static void corrected_rule(const sap_dual* d, const sap_delassus_item* item, con
 
 sap_status sap_raisim(sap_dual* d, sap_error* error) {
   d->fixed_point = true;
-  return sap_gauss_seidel(d, bisection_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, bisection_rule, 0.0);
 }
 
 sap_status sap_raisim_ds(sap_dual* d, sap_error* error) {
-  return sap_gauss_seidel(d, corrected_rule, error);
+  (void)error;
+  return sap_gauss_seidel(d, corrected_rule, 0.0);
 }
 
 // Stops on the rise of the dual cost over the island's total inertia, here the trace of A.
 //                                                                                  tsounis (160)
 sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error) {
-  double inertia = 0.0, step = 0.0;
+  double inertia = 0.0;
   for (int32_t t = 0; t < d->op.ntrees; ++t) {
     const sap_problem* p = d->op.problem;
     const int32_t tree = d->op.trees[t], n = p->tree_size[tree];
@@ -175,15 +176,7 @@ sap_status sap_raisim_ds_es(sap_dual* d, sap_error* error) {
       inertia += p->diagonal[p->diagonal_start[tree] + i * (n + 1)];
     }
   }
+  (void)error;
   d->fixed_point = true;
-  for (;;) {
-    bool done = false;
-    SAP_TRY(sap_dual_check(d, d->options->max_sweeps, step, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
-    d->change = fabs(sap_gauss_seidel_sweep(d, corrected_rule)) / inertia;
-    step = d->options->over_relaxation;
-    d->iterations += 1;
-  }
+  return sap_gauss_seidel(d, corrected_rule, inertia);
 }

@@ -16,10 +16,10 @@
 #include "core/clock.h"
 #include "core/memory.h"
 #include "problem/problem_data.h"
-#include "solvers/complementarity.h"
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 #include "solvers/primal/sap.h"
 #include "solvers/report.h"
+#include "solvers/residuals.h"
 #include "solvers/warm_start.h"
 
 enum {

@@ -12,8 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "solvers/dual/admm.h"
-#include "solvers/dual/methods.h"
+#include "solvers/dual/dual.h"
 
 enum { INNER = 500 };                // ADMM iterations per stage
 static const double LOOSEST = 1e-2;  // tolerance of the first stages
@@ -83,11 +82,7 @@ static void project_tangents(const sap_delassus_item* item, int32_t sides, doubl
     }
     return;
   }
-  const double length = sqrt(sap_cone_n_dot(item->nrows, x, x));
-  const double shrink = length > radius ? radius / length : 1.0;
-  for (int32_t r = 0; r < item->nrows; ++r) {
-    out[r] = r == SAP_NORMAL_ROW ? out[r] : shrink * x[r];
-  }
+  sap_dual_project_disk(item->nrows, radius, x, out);
 }
 
 // Projects the stage's rows y, item by item.
@@ -156,7 +151,7 @@ static sap_status solve_stage(stage* s, const double* D, double tolerance, sap_e
 
 // Returns |z - P(z - g)|/|z| with normals and tangents projected one after the other: 0 at the
 // solution of either model. Impulses of a problem without solution grow and make it small: the rest
-// of q counts as well, as in sap_dual_check.
+// of q counts as well, as in sap_dual_continues.
 static double staggered_map(const sap_dual* d, int32_t sides) {
   double map_2 = 0.0, z_2 = DBL_MIN, scaled_2 = 0.0;
   for (int32_t k = 0; k < d->op.nitems; ++k) {
@@ -201,15 +196,9 @@ static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
     SAP_TRY(begin_stage(&stages[k], D, largest, error));
   }
   const double omega = d->options->over_relaxation;
-  for (;;) {
-    bool done = false;
-    sap_dual_evaluate(d);
-    d->change = staggered_map(d, sides);
-    SAP_TRY(
-        sap_dual_check(d, d->options->max_sweeps, d->iterations > 0 ? omega : 0.0, &done, error));
-    if (done) {
-      return SAP_STATUS_OK;
-    }
+  sap_dual_evaluate(d);
+  d->change = staggered_map(d, sides);
+  while (sap_dual_continues(d, d->options->max_sweeps, omega)) {
     const double tolerance = fmax(TIGHTEST, fmin(LOOSEST, TIGHTER * d->change));
     memcpy(d->map, d->z, (size_t)n * sizeof(double));
     for (int k = 0; k < 2; ++k) {
@@ -219,7 +208,10 @@ static sap_status run_stages(sap_dual* d, int32_t sides, sap_error* error) {
       d->z[i] = d->map[i] + omega * (d->z[i] - d->map[i]);
     }
     d->iterations += 1;
+    sap_dual_evaluate(d);
+    d->change = staggered_map(d, sides);
   }
+  return d->status;
 }
 
 sap_status sap_staggered(sap_dual* d, sap_error* error) {

@@ -7,7 +7,7 @@
 
 #include "linalg/square.h"
 #include "problem/problem_data.h"
-#include "solvers/primal/evaluate.h"
+#include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
 
 void sap_newton_add_momentum(const sap_newton* n, const double* x, double* y) {

@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "problem/problem_data.h"
-#include "solvers/primal/evaluate.h"
-#include "solvers/primal/island.h"
+#include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
 
 static sap_patch_kind patch_kind_of(const sap_block_data* block) {

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "problem/problem_data.h"
-#include "solvers/primal/evaluate.h"
+#include "solvers/primal/newton.h"
 #include "solvers/primal/patch_vector.h"
 
 // Returns true if S must be added to H.

@@ -2,14 +2,13 @@
 // Memory of an island's arrays, carved from few pieces that only grow, and the block pattern of
 //   H = A + J' G J
 // from the tree pairs of patches and couplings, sorted and made unique.
-#include "solvers/primal/island.h"
+#include "solvers/primal/newton.h"
 
 #include <string.h>
 
 #include "core/memory.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/patch_vector.h"
-#include "solvers/primal/sweep.h"
 
 // Two trees of the island that H links.
 struct sap_tree_pair {

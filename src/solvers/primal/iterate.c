@@ -17,7 +17,7 @@
 // raised; dv still descends then. The decrease of l drowns in round-off before the gradient stops
 // falling: then the gradient decides. If it no longer falls either, or its parts cancel to the last
 // bit, the best iterate is the limit of this precision.
-#include "solvers/primal/iterate.h"
+#include "solvers/primal/newton.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,11 +25,8 @@
 
 #include "core/clock.h"
 #include "problem/problem_data.h"
-#include "solvers/primal/evaluate.h"
 #include "solvers/primal/line_search.h"
-#include "solvers/primal/linearise.h"
 #include "solvers/primal/patch_vector.h"
-#include "solvers/primal/start.h"
 
 // A decrease of the cost below this part of its scale is round-off: a few eps per sum.
 static const double COST_ROUNDOFF = 16.0 * DBL_EPSILON;

@@ -3,7 +3,9 @@
 #ifndef SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
 #define SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
 
-#include "solvers/primal/island.h"
+#include <stdint.h>
+
+#include "solvers/primal/newton.h"
 
 typedef struct sap_step {
   double alpha;
@@ -17,5 +19,30 @@ sap_step sap_newton_exact_search(const sap_newton* newton, double slope, double 
 // Shortens alpha until Armijo's rule holds and l rises again.
 sap_step sap_newton_backtracking_search(const sap_newton* newton, const sap_solver_options* options,
                                         double slope, double curvature);
+
+// Root of a function of one variable inside a bracket, to machine precision.
+// Returns f(x) and sets df/dx. A wrong, zero or infinite df/dx costs evaluations, nothing else.
+typedef double (*sap_root_function)(void* context, double x, double* derivative);
+
+typedef struct sap_root_problem {
+  sap_root_function f;
+  void* context;
+  double lower, upper;          // bracket, lower < upper
+  double f_lower;               // f(lower); f(upper) must have the other sign
+  double x, f_x, derivative_x;  // the start, a point of the bracket with its f and df/dx
+  double f_tolerance;           // |f| that counts as zero, >= 0
+  double x_tolerance;           // width of a bracket that counts as a point, as one ulp does
+} sap_root_problem;
+
+typedef struct sap_root {
+  double x;
+  double f;  // f(x)
+  int32_t evaluations;
+} sap_root;
+
+// Finds the root by Newton steps inside the bracket, and by bisection where a step leaves it or the
+// steps do not halve. Ends when |f| <= f_tolerance, when the bracket is one ulp or x_tolerance
+// wide, or when the Newton step is below one ulp of x: always.
+sap_root sap_find_root(const sap_root_problem* problem);
 
 #endif

@@ -38,7 +38,7 @@
 // is brought back along the tangents, so that the next slip directions are those of real impulses.
 // (The nearest point of the cone would raise lambda_n by half of the excess; the limit of the
 // linearised lambda_n alone costs dense problems iterations.)
-#include "solvers/primal/linearise.h"
+#include "solvers/primal/newton.h"
 
 #include <math.h>
 #include <string.h>

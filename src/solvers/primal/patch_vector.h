@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "solvers/primal/island.h"
+#include "solvers/primal/newton.h"
 
 enum {
   SAP_ONE_FREE_BODY = 6,    // columns of a patch on one free body: loops of fixed length

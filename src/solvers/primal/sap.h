@@ -7,7 +7,7 @@
 
 #include "core/threads.h"
 #include "solvers/cholesky_pool.h"
-#include "solvers/primal/iterate.h"
+#include "solvers/primal/newton.h"
 #include "solvers/report.h"
 #include "solvers/warm_start.h"
 

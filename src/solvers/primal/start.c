@@ -2,15 +2,13 @@
 // The start of the Newton iterations: metrics of the semismooth law, multipliers, velocities.
 // Metric rho: at most 1/max(R), beyond which G loses its sign, and at most about 1/w, beyond which
 // z forgets lambda; w is the Delassus scale, estimated from the diagonal of A.
-#include "solvers/primal/start.h"
+#include "solvers/primal/newton.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "problem/problem_data.h"
-#include "solvers/primal/evaluate.h"
 #include "solvers/primal/patch_vector.h"
-#include "solvers/primal/sweep.h"
 
 // Below this momentum error at the start P_C(y(v)) is a better multiplier than that of the previous
 // solve. Measured: 0.1 is as good, 0.5 is not.

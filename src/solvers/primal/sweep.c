@@ -9,7 +9,7 @@
 // So a row needs X only. Every other sweep goes backwards. All trees have six columns, the last
 // ones zero for smaller trees: loops of fixed length.
 // cost: two passes over X per sweep; a Newton step takes as long as some 20 sweeps.
-#include "solvers/primal/sweep.h"
+#include "solvers/primal/newton.h"
 
 #include <math.h>
 #include <string.h>

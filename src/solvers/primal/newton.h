@@ -9,8 +9,8 @@
 // A block on a tree with more joints than a free body moves only the joints between its bodies and
 // the root: the other columns of its Jacobian are zero. Such a patch lists the runs of its nonzero
 // columns, and blocks share a patch only if their runs are equal.
-#ifndef SAP_SOLVERS_PRIMAL_ISLAND_H
-#define SAP_SOLVERS_PRIMAL_ISLAND_H
+#ifndef SAP_SOLVERS_PRIMAL_NEWTON_H
+#define SAP_SOLVERS_PRIMAL_NEWTON_H
 
 #include <sapstep/solver.h>
 
@@ -20,6 +20,7 @@
 #include "solvers/islands.h"
 #include "solvers/primal/cone_kernels.h"
 #include "solvers/primal/patch_kernels.h"
+#include "solvers/report.h"
 
 typedef enum sap_patch_kind {
   SAP_PATCH_CONES,      // of 3 rows
@@ -175,5 +176,98 @@ sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
 // Builds the block pattern of H from patches and couplings.  fails: MEMORY
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
 sap_block_pattern sap_newton_pattern(const sap_newton* newton);
+
+// Cost, impulses, gradient and Hessian of an island's problem.
+// Computes vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
+void sap_newton_evaluate(sap_newton* newton);
+// Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.
+double sap_newton_contact_cost(const sap_newton* newton, const double* v);
+// Computes J dv (cone_d, interval_d); returns dv' A dv.
+double sap_newton_apply_direction(sap_newton* newton);
+// y += A x
+void sap_newton_add_momentum(const sap_newton* newton, const double* x, double* y);
+// side = J' target - A (v - v*), the right-hand side of a semismooth step.
+void sap_newton_target_side(sap_newton* newton, double* side);
+
+// hessian.c: values = A + J' G J with the G of sap_newton_linearise, or A alone.
+void sap_newton_assemble(sap_newton* newton, bool with_constraints);
+
+// Linearisation of the impulses, and the multipliers lambda: impulses that primal-dual steps carry
+// along beside gamma, in cone_lambda, interval_lambda and sap_cone_n.lambda.
+// How the system of a step is linearised. A kind that gives no descent falls back on the one
+// before.
+typedef enum sap_step_kind {
+  SAP_STEP_PRIMAL,          // SAP's own
+  SAP_STEP_SLIP_DIRECTION,  // SAP's, with the slip direction relaxed by the multipliers
+  SAP_STEP_SEMISMOOTH       // v and gamma together
+} sap_step_kind;
+
+// Sets cone_G, interval_G and, for semismooth steps, the targets at the evaluated point.
+void sap_newton_linearise(sap_newton* newton, sap_step_kind kind);
+// Moves the multipliers after a step of length alpha along dv, at the new v.
+void sap_newton_move_multipliers(sap_newton* newton, sap_step_kind kind, double alpha);
+
+// Velocities, multipliers and metrics from which the Newton iterations start.
+// Chooses the start, evaluates it and sets the multipliers there.  fails: NOT_FINITE
+sap_status sap_newton_begin(sap_newton* newton, const sap_solver_options* options,
+                            sap_error* error);
+// Chooses the metrics rho of the semismooth law.
+void sap_newton_choose_metrics(sap_newton* newton);
+// Sets the multipliers to P_C(y(v)) of the evaluated point or, if `recall`, to those of the
+// previous solve where there are any.
+void sap_newton_start_multipliers(sap_newton* newton, bool recall);
+// Fails with NOT_FINITE and the names of the inputs that may be too large.
+sap_status sap_newton_overflow(const sap_newton* newton, const char* when, sap_error* error);
+
+// Returns the bound of the stopping test.                                           castro (26)
+static inline double sap_newton_tolerance(const sap_newton_state* s,
+                                          const sap_solver_options* options) {
+  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
+  return options->absolute_tolerance + options->relative_tolerance * scale;
+}
+
+static inline bool sap_newton_is_converged(const sap_newton_state* s,
+                                           const sap_solver_options* options) {
+  return s->gradient < sap_newton_tolerance(s, options) || s->gradient == 0.0;
+}
+
+static inline double sap_newton_momentum_error(const sap_newton_state* s) {
+  const double scale = s->momentum > s->impulse ? s->momentum : s->impulse;
+  return s->gradient > 0.0 ? s->gradient / scale : 0.0;
+}
+
+static inline bool sap_newton_is_finite(const sap_newton_state* s) {
+  return isfinite(s->cost) && isfinite(s->gradient) && isfinite(s->cost_scale);
+}
+
+// The Newton iterations of one island.
+typedef struct sap_iterate_result {
+  sap_outcome outcome;
+  int32_t iterations, factorizations, evaluations;
+} sap_iterate_result;
+
+// Iterates from the start that sap_newton_begin chooses to the minimum; newton->v and state are the
+// best found. history (NULL allowed) gets a row per iterate.
+// fails: NOT_SPD names a tree; NOT_FINITE when numbers overflow; MEMORY.
+sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* options,
+                              sap_history* history, sap_iterate_result* result, sap_error* error);
+
+// Gauss-Seidel sweeps that find multipliers and velocities to start from, far from the solution, on
+// islands of small trees.
+// A cone in a sweep: the projection in the norm of D = diag(Dt, Dt, Dn).
+struct sap_sweep_cone {
+  double v_hat[3], gamma[3];
+  double own_t, own_n;  // D - R: effect of an impulse on its own rows
+  double Dt, Dn;
+  sap_cone metric;
+};
+
+// Returns false for an island with few cones, a tree of more than six velocities, couplings between
+// trees, cones of n rows or potentials.
+bool sap_newton_is_sweepable(const sap_newton* newton);
+// Sweeps over all blocks from the recalled multipliers (zero where there are none): sets the
+// multipliers, and v_best to the velocities of these impulses. Returns false, without changing
+// them, if a block of A is not positive definite. Only for sweepable islands.
+bool sap_newton_sweep(sap_newton* newton);
 
 #endif
