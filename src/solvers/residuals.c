@@ -22,104 +22,11 @@
 #include "problem/matrix.h"
 #include "problem/problem_data.h"
 
-typedef struct block_sums {
-  double cost;           // sum of l_i
-  double projection;     // max |gamma - P|_R
-  double gamma_norm_2;   // |gamma|_R^2
-  double slackness;      // sum |g . gamma|
-  double set_violation;  // max distance
-  double penetration;
-  int32_t ncones;
-} block_sums;
-
-static bool is_compliant(const sap_block* block) {
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    if (!(block->R[i] > 0.0)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static void judge_block(const sap_block* block, const double* vc, const double* gamma,
-                        double* projected, block_sums* sums) {
-  const bool compliant = is_compliant(block);
-  if (compliant) {
-    sums->cost += sap_set_impulse(block, vc, projected);
-  }
-  double distance_2 = 0.0, product = 0.0;
-  for (int32_t i = 0; i < block->nrows; ++i) {
-    const double difference = compliant ? gamma[i] - projected[i] : 0.0;
-    distance_2 += block->R[i] * difference * difference;
-    sums->gamma_norm_2 += block->R[i] * gamma[i] * gamma[i];
-    product += (vc[i] - block->v_hat[i] + block->R[i] * gamma[i]) * gamma[i];
-    const bool unilateral =
-        block->set == SAP_SET_NONNEGATIVE || (sap_set_is_contact(block->set) && i == 2);
-    sums->penetration =
-        unilateral ? fmax(sums->penetration, block->v_hat[i] - vc[i]) : sums->penetration;
-  }
-  sums->projection = fmax(sums->projection, sqrt(distance_2));
-  sums->set_violation = fmax(sums->set_violation, sap_set_distance(block, gamma));
-  if (block->set == SAP_SET_FRICTION_CONE) {
-    sums->slackness += fabs(product);
-    sums->ncones += 1;
-  }
-}
-
-sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
-                         sap_residual* out, sap_error* error) {
-  if (p == NULL || out == NULL) {
-    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
-                    p == NULL ? "problem" : "out");
-  }
-  sap_momentum momentum;
-  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
-  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
-  SAP_TRY(sap_momentum_residual(p, v, gamma, &momentum, error));
-  const int64_t needed = 3 * (int64_t)p->nrows + sap_complementarity_work(p);
-  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
-  block_sums sums = {0};
-  sap_complementarity models = {0};
-  for (int32_t b = 0; b < p->nblocks; ++b) {
-    double* vc = p->cache->scratch;
-    double* projected = vc + p->blocks[b].nrows;
-    sap_block block;
-    int32_t first_row;
-    (void)sap_problem_block(p, b, &block, &first_row, NULL);
-    sap_problem_block_velocity(p, &p->blocks[b], v, vc);
-    judge_block(&block, vc, gamma + first_row, projected, &sums);
-    double* rho = projected + p->blocks[b].nrows;
-    SAP_TRY(sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error));
-    sap_complementarity_add(p, b, vc, gamma + first_row, rho, &models);
-  }
-  const double cost = momentum.energy + sums.cost;
-  const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
-  *out = (sap_residual){
-      .cost = cost,
-      .momentum = momentum.relative,
-      .momentum_absolute = momentum.absolute,
-      .projection = sums.projection / fmax(sqrt(sums.gamma_norm_2), 1e-300),
-      .slackness = mean > 0.0 ? mean / cost : 0.0,
-      .set_violation = sums.set_violation,
-      .penetration = sums.penetration,
-      .ccp_natural_map = sap_relative_map(models.ccp.map_2, models.gamma_2),
-      .ccp_natural_map_scaled = sap_relative_map(models.ccp.scaled_map_2, models.gamma_2),
-      .ccp_dual = models.ccp.dual,
-      .ccp_complementarity = models.ccp.complementarity,
-      .ncp_natural_map = sap_relative_map(models.ncp.map_2, models.gamma_2),
-      .ncp_natural_map_scaled = sap_relative_map(models.ncp.scaled_map_2, models.gamma_2),
-      .ncp_dual = models.ncp.dual,
-      .ncp_complementarity = models.ncp.complementarity,
-      .ncp_absolute = fmax(sums.set_violation, fmax(models.ncp.dual, models.ncp.complementarity)),
-      .signorini = models.signorini,
-      .dissipation = models.dissipation};
-  return SAP_STATUS_OK;
-}
-
 // Natural map gamma - P_C(gamma - rho g), dual distance and complementarity of one block.
 //   g = J v - v_hat + R gamma;  NCP: g_n + mu |g_t|          tsounis (156)-(164), lelidec Sec. II
 // The distance of g from the dual cone of K_mu is |P_K(-g)| (Moreau). A row of an interval requires
 // g >= 0 at its lower bound, g <= 0 at its upper bound, g = 0 between them.
+
 // Computes W of `count` rows from `row` on, by the diagonal tree blocks of A.
 static sap_status delassus_rows(const sap_problem* p, const sap_block_data* block, int32_t row,
                                 int32_t count, double* work, double* W, sap_error* error) {
@@ -310,7 +217,7 @@ double sap_relative_map(double map_2, double gamma_2) {
 
 // Balance of momentum:  D (A (v - v*) - J' gamma),  D = diag(A)^-1/2                  castro (32)
 // With a mobility B = A^-1 instead of A:  D (v - v* - B J' gamma),  D = diag(B)^-1/2
-// cost: one pass over A and J.  fails: NOT_SPD (no positive diagonal).
+
 static void add_couplings(const sap_problem* p, const double* x, double* out) {
   for (int32_t c = 0; c < p->ncouplings; ++c) {
     const sap_coupling* coupling = &p->couplings[c];
@@ -375,16 +282,22 @@ static void add_mobility(const sap_problem* p, const double* x, double* out) {
   }
 }
 
-static sap_momentum make_momentum(double gradient_2, double momentum_2, double impulse_2,
-                                  double energy) {
+typedef struct momentum_balance {
+  double absolute;  // |D (A (v - v*) - J' gamma)| [sqrt(J)]
+  double relative;  // divided by max(|D A v|, |D J' gamma|), castro (32); 0 when absolute is 0
+  double energy;    // 1/2 |v - v*|_A^2 [J]
+} momentum_balance;
+
+static momentum_balance make_momentum(double gradient_2, double momentum_2, double impulse_2,
+                                      double energy) {
   const double absolute = sqrt(gradient_2);
   const double scale = sqrt(momentum_2 > impulse_2 ? momentum_2 : impulse_2);
-  return (sap_momentum){absolute, absolute > 0.0 ? absolute / scale : 0.0, energy};
+  return (momentum_balance){absolute, absolute > 0.0 ? absolute / scale : 0.0, energy};
 }
 
 // With B = A^-1: D (v - v* - B J' gamma), relative to the larger of |D v| and |D B J' gamma|.
 static void mobility_residual(const sap_problem* p, const double* v, const double* impulse,
-                              double* velocity, sap_momentum* out) {
+                              double* velocity, momentum_balance* out) {
   double gradient_2 = 0.0, momentum_2 = 0.0, impulse_2 = 0.0, energy = 0.0;
   memset(velocity, 0, (size_t)p->nv * sizeof(double));
   add_mobility(p, impulse, velocity);
@@ -404,8 +317,9 @@ static void mobility_residual(const sap_problem* p, const double* v, const doubl
   *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
 }
 
-sap_status sap_momentum_residual(const sap_problem* p, const double* v, const double* gamma,
-                                 sap_momentum* out, sap_error* error) {
+// Computes the residual of the balance of momentum.  fails: NOT_SPD, MEMORY
+static sap_status momentum_residual(const sap_problem* p, const double* v, const double* gamma,
+                                    momentum_balance* out, sap_error* error) {
   const size_t nv = (size_t)p->nv;
   SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, 4 * (int64_t)p->nv, error));
   double* step = p->cache->scratch;  // v - v*
@@ -447,5 +361,99 @@ sap_status sap_momentum_residual(const sap_problem* p, const double* v, const do
     }
   }
   *out = make_momentum(gradient_2, momentum_2, impulse_2, energy);
+  return SAP_STATUS_OK;
+}
+
+typedef struct block_sums {
+  double cost;           // sum of l_i
+  double projection;     // max |gamma - P|_R
+  double gamma_norm_2;   // |gamma|_R^2
+  double slackness;      // sum |g . gamma|
+  double set_violation;  // max distance
+  double penetration;
+  int32_t ncones;
+} block_sums;
+
+static bool is_compliant(const sap_block* block) {
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    if (!(block->R[i] > 0.0)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static void judge_block(const sap_block* block, const double* vc, const double* gamma,
+                        double* projected, block_sums* sums) {
+  const bool compliant = is_compliant(block);
+  if (compliant) {
+    sums->cost += sap_set_impulse(block, vc, projected);
+  }
+  double distance_2 = 0.0, product = 0.0;
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const double difference = compliant ? gamma[i] - projected[i] : 0.0;
+    distance_2 += block->R[i] * difference * difference;
+    sums->gamma_norm_2 += block->R[i] * gamma[i] * gamma[i];
+    product += (vc[i] - block->v_hat[i] + block->R[i] * gamma[i]) * gamma[i];
+    const bool unilateral =
+        block->set == SAP_SET_NONNEGATIVE || (sap_set_is_contact(block->set) && i == 2);
+    sums->penetration =
+        unilateral ? fmax(sums->penetration, block->v_hat[i] - vc[i]) : sums->penetration;
+  }
+  sums->projection = fmax(sums->projection, sqrt(distance_2));
+  sums->set_violation = fmax(sums->set_violation, sap_set_distance(block, gamma));
+  if (block->set == SAP_SET_FRICTION_CONE) {
+    sums->slackness += fabs(product);
+    sums->ncones += 1;
+  }
+}
+
+sap_status sap_residuals(const sap_problem* p, const double* v, const double* gamma,
+                         sap_residual* out, sap_error* error) {
+  if (p == NULL || out == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "sap_residuals: %s is NULL",
+                    p == NULL ? "problem" : "out");
+  }
+  momentum_balance momentum = {0};
+  SAP_TRY(sap_check_numbers("v", v, p->nv, error));
+  SAP_TRY(sap_check_numbers("gamma", gamma, p->nrows, error));
+  SAP_TRY(momentum_residual(p, v, gamma, &momentum, error));
+  const int64_t needed = 3 * (int64_t)p->nrows + sap_complementarity_work(p);
+  SAP_TRY(SAP_RESERVE(&p->cache->scratch, &p->cache->scratch_capacity, needed, error));
+  block_sums sums = {0};
+  sap_complementarity models = {0};
+  for (int32_t b = 0; b < p->nblocks; ++b) {
+    double* vc = p->cache->scratch;
+    double* projected = vc + p->blocks[b].nrows;
+    sap_block block;
+    int32_t first_row;
+    (void)sap_problem_block(p, b, &block, &first_row, NULL);
+    sap_problem_block_velocity(p, &p->blocks[b], v, vc);
+    judge_block(&block, vc, gamma + first_row, projected, &sums);
+    double* rho = projected + p->blocks[b].nrows;
+    SAP_TRY(sap_complementarity_steps(p, b, rho + p->blocks[b].nrows, rho, error));
+    sap_complementarity_add(p, b, vc, gamma + first_row, rho, &models);
+  }
+  const double cost = momentum.energy + sums.cost;
+  const double mean = sums.ncones > 0 ? sums.slackness / (double)sums.ncones : 0.0;
+  *out = (sap_residual){
+      .cost = cost,
+      .momentum = momentum.relative,
+      .momentum_absolute = momentum.absolute,
+      .projection = sums.projection / fmax(sqrt(sums.gamma_norm_2), 1e-300),
+      .slackness = mean > 0.0 ? mean / cost : 0.0,
+      .set_violation = sums.set_violation,
+      .penetration = sums.penetration,
+      .ccp_natural_map = sap_relative_map(models.ccp.map_2, models.gamma_2),
+      .ccp_natural_map_scaled = sap_relative_map(models.ccp.scaled_map_2, models.gamma_2),
+      .ccp_dual = models.ccp.dual,
+      .ccp_complementarity = models.ccp.complementarity,
+      .ncp_natural_map = sap_relative_map(models.ncp.map_2, models.gamma_2),
+      .ncp_natural_map_scaled = sap_relative_map(models.ncp.scaled_map_2, models.gamma_2),
+      .ncp_dual = models.ncp.dual,
+      .ncp_complementarity = models.ncp.complementarity,
+      .ncp_absolute = fmax(sums.set_violation, fmax(models.ncp.dual, models.ncp.complementarity)),
+      .signorini = models.signorini,
+      .dissipation = models.dissipation};
   return SAP_STATUS_OK;
 }

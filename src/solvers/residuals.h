@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Violation of  C contains gamma _|_ g in C*  by (gamma, g) of blocks, for CCP and NCP.
+// Parts of the judge that solvers share: natural map and complementarity of blocks, products with J.
 #ifndef SAP_SOLVERS_RESIDUALS_H
 #define SAP_SOLVERS_RESIDUALS_H
 
-#include <sapstep/problem.h>
 #include <sapstep/solver.h>
 
 #include "core/error.h"
 
+// Violation of  C contains gamma _|_ g in C*  by (gamma, g) of blocks, for CCP and NCP.
 typedef struct sap_model_sums {
   double map_2, scaled_map_2;  // sums of squares [(N s)^2 in SI numbers]
   double dual, complementarity;
@@ -37,16 +37,6 @@ void sap_project_cone(double mu, int32_t nrows, const double* x, double* out);
 // Returns |map|/|gamma| from sums of squares; 0 if the map is 0.
 double sap_relative_map(double map_2, double gamma_2);
 
-// Balance of momentum, and products with J over all blocks of a problem.
-typedef struct sap_momentum {
-  double absolute;  // |D (A (v - v*) - J' gamma)| [sqrt(J)]
-  double relative;  // divided by max(|D A v|, |D J' gamma|), castro (32); 0 when absolute is 0
-  double energy;    // 1/2 |v - v*|_A^2 [J]
-} sap_momentum;
-
-// Computes the residual of the balance of momentum.  fails: NOT_SPD, MEMORY
-sap_status sap_momentum_residual(const sap_problem* problem, const double* v, const double* gamma,
-                                 sap_momentum* out, sap_error* error);
 // Sets impulse = J' gamma (nv).
 void sap_generalized_impulse(const sap_problem* problem, const double* gamma, double* impulse);
 // Sets vc = J v of all blocks (nrows).

@@ -4,7 +4,7 @@
 //   direction  (A + J' G J) dv = -(A (v - v*) - J' q),  q = gamma in SAP's own step
 //   step       v += alpha dv, alpha by line search on l
 //
-// Primal: SAP's own step always. Primal-dual (linearise.h): semismooth steps while they are good,
+// Primal: SAP's own step always. Primal-dual (linearise.c): semismooth steps while they are good,
 // then slip-direction steps while these are. Near the minimum the first step is SAP's own: the same
 // there, without metrics. A direction that does not descend gives way to the next kind of step.
 //

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Step length along a direction dv of an island.
+// Step length along a direction dv of an island, and the root of a function inside a bracket.
 #ifndef SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
 #define SAP_SOLVERS_PRIMAL_LINE_SEARCH_H
-
-#include <stdint.h>
 
 #include "solvers/primal/newton.h"
 
@@ -20,7 +18,6 @@ sap_step sap_newton_exact_search(const sap_newton* newton, double slope, double 
 sap_step sap_newton_backtracking_search(const sap_newton* newton, const sap_solver_options* options,
                                         double slope, double curvature);
 
-// Root of a function of one variable inside a bracket, to machine precision.
 // Returns f(x) and sets df/dx. A wrong, zero or infinite df/dx costs evaluations, nothing else.
 typedef double (*sap_root_function)(void* context, double x, double* derivative);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One island as SAP's Newton iterations see it: its data gathered into contiguous arrays. One
+// One island as SAP's Newton iterations see it, and the functions on it. The island's data gathered into contiguous arrays. One
 // object serves one island after the other and keeps its memory.
 //
 // A patch is a set of rows on the same velocities: cones of 3 rows, cones of n rows, or interval
@@ -59,7 +59,7 @@ typedef struct sap_cone_n {
   double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
 } sap_cone_n;
 
-typedef struct sap_sweep_cone sap_sweep_cone;  // sweep.h
+typedef struct sap_sweep_cone sap_sweep_cone;  // below
 typedef struct sap_tree_pair sap_tree_pair;    // island.c
 
 // One row of an interval set.
@@ -117,10 +117,10 @@ typedef struct sap_newton {
   double* cone_u;
   double* cone_d;  // J dv
   double* cone_gamma;
-  double* cone_lambda;          // multipliers (linearise.h), layout of cone_gamma
+  double* cone_lambda;          // multipliers (linearise.c), layout of cone_gamma
   double* cone_target;          // q: impulses of the linearised law at dv = 0
   double* cone_rho;             // metric of the semismooth law (ncones)
-  sap_sweep_cone* sweep_cones;  // sweep.h (ncones)
+  sap_sweep_cone* sweep_cones;  // sweep.c (ncones)
   double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
   double* cone_parts;           // summands, one per cone: 2 arrays
   double* interval_v_hat;       // (nintervals)
@@ -177,7 +177,6 @@ sap_status sap_newton_reserve(sap_newton* newton, sap_error* error);
 sap_status sap_newton_build_pattern(sap_newton* newton, sap_error* error);
 sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 
-// Cost, impulses, gradient and Hessian of an island's problem.
 // Computes vc, u, gamma, cost, gradient and the sums of `state` at newton->v.
 void sap_newton_evaluate(sap_newton* newton);
 // Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.
@@ -194,6 +193,7 @@ void sap_newton_assemble(sap_newton* newton, bool with_constraints);
 
 // Linearisation of the impulses, and the multipliers lambda: impulses that primal-dual steps carry
 // along beside gamma, in cone_lambda, interval_lambda and sap_cone_n.lambda.
+
 // How the system of a step is linearised. A kind that gives no descent falls back on the one
 // before.
 typedef enum sap_step_kind {
@@ -207,7 +207,6 @@ void sap_newton_linearise(sap_newton* newton, sap_step_kind kind);
 // Moves the multipliers after a step of length alpha along dv, at the new v.
 void sap_newton_move_multipliers(sap_newton* newton, sap_step_kind kind, double alpha);
 
-// Velocities, multipliers and metrics from which the Newton iterations start.
 // Chooses the start, evaluates it and sets the multipliers there.  fails: NOT_FINITE
 sap_status sap_newton_begin(sap_newton* newton, const sap_solver_options* options,
                             sap_error* error);
@@ -240,7 +239,6 @@ static inline bool sap_newton_is_finite(const sap_newton_state* s) {
   return isfinite(s->cost) && isfinite(s->gradient) && isfinite(s->cost_scale);
 }
 
-// The Newton iterations of one island.
 typedef struct sap_iterate_result {
   sap_outcome outcome;
   int32_t iterations, factorizations, evaluations;
@@ -254,6 +252,7 @@ sap_status sap_newton_iterate(sap_newton* newton, const sap_solver_options* opti
 
 // Gauss-Seidel sweeps that find multipliers and velocities to start from, far from the solution, on
 // islands of small trees.
+
 // A cone in a sweep: the projection in the norm of D = diag(Dt, Dt, Dn).
 struct sap_sweep_cone {
   double v_hat[3], gamma[3];

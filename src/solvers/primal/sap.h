@@ -46,7 +46,7 @@ typedef struct sap_primal {
   sap_warm_start warm;     // multipliers of the previous solve
   double *v, *gamma, *vc;  // of the whole problem
   double* impulse;         // J' gamma
-  double* lambda;          // multipliers (linearise.h)
+  double* lambda;          // multipliers (linearise.c)
   int32_t v_capacity, impulse_capacity, gamma_capacity, vc_capacity, lambda_capacity;
   int32_t result_capacity;
 } sap_primal;
