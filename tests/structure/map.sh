@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # map.sh SOURCE_DIR: checks src/README.md. Every `path:function` must name a file and a function defined in it,
-# every room must be listed and exist, and each equation of the index must lead to exactly one function.
+# every room must be listed and exist, and each equation of the index must lead to exactly one function. The pages of
+# rooms and CONTRIBUTING.md must name files and functions that exist.
+# shellcheck disable=SC2016  # backquotes of Markdown
 set -euo pipefail
 cd "$1"
 map=src/README.md
@@ -65,4 +67,25 @@ done <<< "$index"
 for number in $(seq 13 37); do
   grep -qE "^\| castro \($number\)" <<< "$index" || complain "castro ($number) is not in the index"
 done
+
+# Pages of rooms: `file.c` and `file.c:function`, relative to the room.
+for page in integrators/README.md src/solvers/README.md src/multibody/README.md; do
+  while IFS=: read -r path name; do
+    file=$(find "${page%/*}" src include tests -path "*/$path" -print -quit)
+    [ -f "$path" ] && file=$path
+    if [ -z "$file" ]; then
+      echo "$page: no file $path"
+      bad=1
+    elif [ -n "$name" ] && ! defines "$file" "$name"; then
+      echo "$page: $file does not define $name"
+      bad=1
+    fi
+  done < <(grep -oE '`[a-z_/]+[a-z0-9_]*\.(c|h|inc)(:[A-Za-z0-9_]+)?`' "$page" | tr -d '`' | sort -u)
+done
+while IFS= read -r path; do
+  if [ ! -e "$path" ]; then
+    echo ".github/CONTRIBUTING.md: no file $path"
+    bad=1
+  fi
+done < <(grep -oE '`(src|include|tests|cmake|integrators)/[A-Za-z0-9_/]+\.[a-z]+`' .github/CONTRIBUTING.md | tr -d '`' | sort -u)
 exit $bad
