@@ -1,181 +1,145 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
 #include "io/problem_file/fclib_file.h"
 
+#ifdef SAPSTEP_HDF5
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "core/file.h"
-#include "core/memory.h"
 #include "io/hdf5/hdf5_set.h"
 
-#ifdef SAPSTEP_HDF5
-enum { MESSAGE_SIZE = 320 };
+enum { MESSAGE_SIZE = 320, NAME_SIZE = 128 };
+enum { VALUE_SIZE = 8 };  // of double, int64_t and uint64_t
 
-sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* error) {
-  *file = (sap_fclib_file){.id = -1, .path = path};
-  SAP_TRY(sap_file_regular(path, error));  // HDF5 gives no reason if it cannot open
-  file->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file->id < 0 && H5Fis_hdf5(path) > 0) {
-    sap_hdf5_silence_exit();
-  }
-  return file->id >= 0 ? SAP_STATUS_OK
-                       : sap_fail(error, SAP_STATUS_SYNTAX,
-                                  "%s: not an HDF5 file, or truncated or damaged", path);
-}
-
-void sap_fclib_close(sap_fclib_file* file) {
-  if (file->id >= 0) {
-    (void)H5Fclose(file->id);
-    file->id = -1;
-  }
-}
-
-sap_status sap_fclib_fail(const sap_fclib_file* file, sap_error* error, sap_status status,
-                          const char* name, const char* format, ...) {
+sap_status sap_fclib_fail(const sap_fclib_file* file, sap_status status, const char* name,
+                          const char* format, ...) {
   char message[MESSAGE_SIZE];
   va_list arguments;
   va_start(arguments, format);
   (void)vsnprintf(message, sizeof message, format, arguments);
   va_end(arguments);
-  return sap_fail(error, status, "%s: dataset '/%s': %s", file->path, name, message);
+  return sap_fail(file->error, status, "%s: dataset '/%s': %s", file->path, name, message);
 }
+
+static void name_part(char name[NAME_SIZE], const char* group, const char* part) {
+  (void)snprintf(name, NAME_SIZE, "%s/%s", group, part);
+}
+
+// --- reading datasets ---------------------------------------------------------------------------
 
 bool sap_fclib_has(const sap_fclib_file* file, const char* name) {
   return sap_hdf5_exists(file->id, name);
 }
 
-// Opens a dataset of *count numbers. The caller closes it after a success only.
-static sap_status open_set(const sap_fclib_file* file, const char* name, bool integer,
-                           int64_t expected, sap_hdf5_set* set, int32_t* count, sap_error* error) {
-  *set = (sap_hdf5_set){.id = -1, .type = -1};
-  if (!sap_hdf5_set_open(file->id, name, set)) {
-    sap_hdf5_set_close(set);
-    return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "missing, or not a dataset");
-  }
+static sap_status check_set(const sap_fclib_file* file, const char* name, bool integer,
+                            int64_t expected, const sap_hdf5_set* set) {
   const hsize_t points = set->rows * set->row_values;
-  sap_status status = SAP_STATUS_OK;
   if (set->kind != SAP_HDF5_INTEGERS && (integer || set->kind != SAP_HDF5_FLOATS)) {
-    status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "does not hold %s",
-                            integer ? "integers" : "numbers");
-  } else if (points > INT32_MAX) {
-    status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "has more than 2^31 values");
-  } else if (expected != SAP_FCLIB_ANY && points != (hsize_t)expected) {
-    status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%lld values, %lld expected",
-                            (long long)points, (long long)expected);
-  } else if (!sap_hdf5_set_fits(set)) {
-    status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name,
-                            "has %lld values, more than a file of this size can hold",
-                            (long long)points);
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "does not hold %s",
+                          integer ? "integers" : "numbers");
   }
-  if (status != SAP_STATUS_OK) {
-    sap_hdf5_set_close(set);
-    return status;
+  if (points > INT32_MAX) {
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "has more than 2^31 values");
   }
-  *count = (int32_t)points;
+  if (expected != SAP_FCLIB_ANY && points != (hsize_t)expected) {
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%lld values, %lld expected",
+                          (long long)points, (long long)expected);
+  }
+  return sap_hdf5_set_fits(set)
+             ? SAP_STATUS_OK
+             : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                              "has %lld values, more than a file of this size can hold",
+                              (long long)points);
+}
+
+// Reads a dataset of numbers, or of integers only, converted to a type of 8 bytes.
+static sap_status read_values(sap_fclib_file* file, const char* name, bool integer, hid_t type,
+                              int64_t expected, void** values, int32_t* count) {
+  sap_hdf5_set set;
+  const char* why = NULL;
+  sap_status status =
+      sap_hdf5_set_open(file->id, name, &set)
+          ? check_set(file, name, integer, expected, &set)
+          : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "missing, or not a dataset");
+  if (status == SAP_STATUS_OK) {
+    *count = (int32_t)(set.rows * set.row_values);
+    status = sap_pool_add(&file->pool, values, (size_t)*count, VALUE_SIZE, file->error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_hdf5_set_read(&set, 0, set.rows, type, *values, &why);
+    status = status == SAP_STATUS_OK ? status : sap_fclib_fail(file, status, name, "%s", why);
+  }
+  sap_hdf5_set_close(&set);
+  return status;
+}
+
+sap_status sap_fclib_read_bounds(sap_fclib_file* file, const char* name, int64_t expected,
+                                 sap_fclib_reals* out) {
+  void* values;
+  SAP_TRY(read_values(file, name, false, H5T_NATIVE_DOUBLE, expected, &values, &out->count));
+  out->values = values;
   return SAP_STATUS_OK;
 }
 
-// Reads a whole open dataset and closes it.
-static sap_status read_set(const sap_fclib_file* file, const char* name, sap_hdf5_set* set,
-                           hid_t type, void* to, sap_error* error) {
-  const char* why;
-  const sap_status status = sap_hdf5_set_read(set, 0, set->rows, type, to, &why);
-  sap_hdf5_set_close(set);
-  return status == SAP_STATUS_OK ? status : sap_fclib_fail(file, error, status, name, "%s", why);
-}
-
-sap_status sap_fclib_read_bounds(const sap_fclib_file* file, const char* name, int64_t expected,
-                                 sap_fclib_reals* out, sap_error* error) {
-  sap_hdf5_set set;
-  SAP_TRY(open_set(file, name, false, expected, &set, &out->count, error));
-  sap_status status = SAP_GROW(&out->values, &out->capacity, out->count, error);
-  if (status != SAP_STATUS_OK) {
-    sap_hdf5_set_close(&set);
-    return status;
-  }
-  return read_set(file, name, &set, H5T_NATIVE_DOUBLE, out->values, error);
-}
-
-sap_status sap_fclib_read_reals(const sap_fclib_file* file, const char* name, int64_t expected,
-                                sap_fclib_reals* out, sap_error* error) {
-  SAP_TRY(sap_fclib_read_bounds(file, name, expected, out, error));
+sap_status sap_fclib_read_reals(sap_fclib_file* file, const char* name, int64_t expected,
+                                sap_fclib_reals* out) {
+  SAP_TRY(sap_fclib_read_bounds(file, name, expected, out));
   for (int32_t i = 0; i < out->count; ++i) {
     if (!isfinite(out->values[i])) {
-      return sap_fclib_fail(file, error, SAP_STATUS_NOT_FINITE, name, "[%ld] = %g must be finite",
-                            (long)i, out->values[i]);
+      return sap_fclib_fail(file, SAP_STATUS_NOT_FINITE, name, "[%ld] = %g must be finite", (long)i,
+                            out->values[i]);
     }
   }
   return SAP_STATUS_OK;
 }
 
-sap_status sap_fclib_read_keys(const sap_fclib_file* file, const char* name, int64_t expected,
-                               uint64_t** out, sap_error* error) {
-  sap_hdf5_set set;
-  int32_t count = 0;
-  SAP_TRY(open_set(file, name, true, expected, &set, &count, error));
-  *out = sap_allocate((size_t)count + 1, sizeof **out);
-  if (*out == NULL) {
-    sap_hdf5_set_close(&set);
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
-  return read_set(file, name, &set, H5T_NATIVE_UINT64, *out, error);
+sap_status sap_fclib_read_keys(sap_fclib_file* file, const char* name, int64_t expected,
+                               uint64_t** out) {
+  void* values;
+  int32_t count;
+  SAP_TRY(read_values(file, name, true, H5T_NATIVE_UINT64, expected, &values, &count));
+  *out = values;
+  return SAP_STATUS_OK;
 }
 
-sap_status sap_fclib_read_integers(const sap_fclib_file* file, const char* name, int64_t expected,
-                                   sap_fclib_integers* out, sap_error* error) {
-  sap_hdf5_set set;
-  SAP_TRY(open_set(file, name, true, expected, &set, &out->count, error));
-  int64_t* wide = sap_allocate((size_t)out->count + 1, sizeof *wide);
-  sap_status status = wide == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory")
-                                   : SAP_GROW(&out->values, &out->capacity, out->count, error);
-  if (status == SAP_STATUS_OK) {
-    status = read_set(file, name, &set, H5T_NATIVE_INT64, wide, error);
-  } else {
-    sap_hdf5_set_close(&set);
-  }
-  for (int32_t i = 0; i < out->count && status == SAP_STATUS_OK; ++i) {
+sap_status sap_fclib_read_integers(sap_fclib_file* file, const char* name, int64_t expected,
+                                   sap_fclib_integers* out) {
+  void* values;
+  SAP_TRY(read_values(file, name, true, H5T_NATIVE_INT64, expected, &values, &out->count));
+  const int64_t* wide = values;
+  SAP_TRY(SAP_FCLIB_ADD(file, &out->values, out->count));
+  for (int32_t i = 0; i < out->count; ++i) {
     if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {
-      status = sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "[%ld] = %lld is out of range",
-                              (long)i, (long long)wide[i]);
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %lld is out of range", (long)i,
+                            (long long)wide[i]);
     }
     out->values[i] = (int32_t)wide[i];
   }
-  sap_free(wide);
-  return status;
+  return SAP_STATUS_OK;
 }
 
-sap_status sap_fclib_read_integer(const sap_fclib_file* file, const char* name, int32_t low,
-                                  int32_t high, int32_t* out, sap_error* error) {
-  sap_fclib_integers values = {0};
-  sap_status status = sap_fclib_read_integers(file, name, 1, &values, error);
-  if (status == SAP_STATUS_OK && (values.values[0] < low || values.values[0] > high)) {
-    status = low == high
-                 ? sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%ld must be %ld",
-                                  (long)values.values[0], (long)low)
-                 : sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%ld must be in [%ld, %ld]",
-                                  (long)values.values[0], (long)low, (long)high);
+// Reads one integer in [low, high].
+static sap_status read_integer(sap_fclib_file* file, const char* name, int32_t low, int32_t high,
+                               int32_t* out) {
+  sap_fclib_integers values;
+  SAP_TRY(sap_fclib_read_integers(file, name, 1, &values));
+  *out = values.values[0];
+  if (*out >= low && *out <= high) {
+    return SAP_STATUS_OK;
   }
-  if (status == SAP_STATUS_OK) {
-    *out = values.values[0];
-  }
-  sap_fclib_integers_clear(&values);
-  return status;
+  return low == high ? sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld must be %ld", (long)*out,
+                                      (long)low)
+                     : sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld must be in [%ld, %ld]",
+                                      (long)*out, (long)low, (long)high);
 }
 
-void sap_fclib_reals_clear(sap_fclib_reals* a) {
-  sap_free(a->values);
-  *a = (sap_fclib_reals){0};
+sap_status sap_fclib_zeros(sap_fclib_file* file, int32_t count, sap_fclib_reals* out) {
+  out->count = count;
+  return SAP_FCLIB_ADD(file, &out->values, count);
 }
 
-void sap_fclib_integers_clear(sap_fclib_integers* a) {
-  sap_free(a->values);
-  *a = (sap_fclib_integers){0};
-}
-
-enum { NAME_SIZE = 128 };
+// --- reading matrices ---------------------------------------------------------------------------
 
 typedef struct triplets {
   sap_fclib_integers row, column;
@@ -183,90 +147,77 @@ typedef struct triplets {
   int32_t count;
 } triplets;
 
-static void name_part(char name[NAME_SIZE], const char* group, const char* part) {
-  (void)snprintf(name, NAME_SIZE, "%s/%s", group, part);
-}
-
 // Expands the starts p of compressed columns or rows to an index per entry.
-static sap_status expand(const sap_fclib_file* file, const char* name, int32_t lines,
-                         sap_fclib_integers* p, int32_t* count, sap_error* error) {
+static sap_status expand(sap_fclib_file* file, const char* name, int32_t lines,
+                         sap_fclib_integers* p, int32_t* count) {
   if (p->count != lines + 1) {
-    return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "%ld values, %ld expected",
-                          (long)p->count, (long)lines + 1);
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld values, %ld expected", (long)p->count,
+                          (long)lines + 1);
   }
   for (int32_t j = 0; j < lines; ++j) {
     if (p->values[j + 1] < p->values[j]) {
-      return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "[%ld] = %ld is less than %ld",
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld is less than %ld",
                             (long)j + 1, (long)p->values[j + 1], (long)p->values[j]);
     }
   }
   if (p->values[0] != 0) {
-    return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "[0] = %ld must be 0",
-                          (long)p->values[0]);
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[0] = %ld must be 0", (long)p->values[0]);
   }
-  const int32_t entries = p->values[lines];
-  if (entries > *count) {
-    return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name,
-                          "[%ld] = %ld entries, there are %ld", (long)lines, (long)entries,
-                          (long)*count);
+  const int32_t* start = p->values;
+  if (start[lines] > *count) {
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld entries, there are %ld",
+                          (long)lines, (long)start[lines], (long)*count);
   }
-  int32_t* index = sap_allocate((size_t)entries + 1, sizeof *index);
-  if (index == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  }
+  p->count = *count = start[lines];
+  SAP_TRY(SAP_FCLIB_ADD(file, &p->values, p->count));
   for (int32_t j = 0; j < lines; ++j) {
-    for (int32_t k = p->values[j]; k < p->values[j + 1]; ++k) {
-      index[k] = j;
+    for (int32_t k = start[j]; k < start[j + 1]; ++k) {
+      p->values[k] = j;
     }
   }
-  sap_free(p->values);
-  p->values = index;
-  p->capacity = p->count = entries;
-  *count = entries;
   return SAP_STATUS_OK;
 }
 
 static sap_status check_indices(const sap_fclib_file* file, const char* name,
-                                const sap_fclib_integers* a, int32_t count, int32_t end,
-                                sap_error* error) {
+                                const sap_fclib_integers* a, int32_t count, int32_t end) {
   for (int32_t k = 0; k < count; ++k) {
     if (a->values[k] < 0 || a->values[k] >= end) {
-      return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name, "[%ld] = %ld must be in [0, %ld)",
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %ld must be in [0, %ld)",
                             (long)k, (long)a->values[k], (long)end);
     }
   }
   return SAP_STATUS_OK;
 }
 
-static sap_status read_triplets(const sap_fclib_file* file, const char* group, int32_t nrows,
-                                int32_t ncols, triplets* t, sap_error* error) {
+static sap_status read_triplets(sap_fclib_file* file, const char* group, int32_t nrows,
+                                int32_t ncols, triplets* t) {
   char name[NAME_SIZE], p_name[NAME_SIZE], i_name[NAME_SIZE];
   int32_t unused, nz = 0;
   name_part(name, group, "m");
-  SAP_TRY(sap_fclib_read_integer(file, name, nrows, nrows, &unused, error));
+  SAP_TRY(read_integer(file, name, nrows, nrows, &unused));
   name_part(name, group, "n");
-  SAP_TRY(sap_fclib_read_integer(file, name, ncols, ncols, &unused, error));
+  SAP_TRY(read_integer(file, name, ncols, ncols, &unused));
   name_part(name, group, "nz");
-  SAP_TRY(sap_fclib_read_integer(file, name, -2, INT32_MAX, &nz, error));
+  SAP_TRY(read_integer(file, name, -2, INT32_MAX, &nz));
   name_part(name, group, "x");
   name_part(p_name, group, "p");
   name_part(i_name, group, "i");
-  SAP_TRY(sap_fclib_read_integers(file, p_name, SAP_FCLIB_ANY, &t->column, error));
-  SAP_TRY(sap_fclib_read_integers(file, i_name, SAP_FCLIB_ANY, &t->row, error));
-  SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, &t->x, error));
+  SAP_TRY(sap_fclib_read_integers(file, p_name, SAP_FCLIB_ANY, &t->column));
+  SAP_TRY(sap_fclib_read_integers(file, i_name, SAP_FCLIB_ANY, &t->row));
+  SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, &t->x));
   t->count = t->row.count < t->x.count ? t->row.count : t->x.count;
   if (nz >= 0) {
     t->count = t->column.count < t->count ? t->column.count : t->count;
     if (nz > t->count) {
-      return sap_fclib_fail(file, error, SAP_STATUS_SYNTAX, name,
-                            "nz = %ld triplets, p, i and x hold %ld", (long)nz, (long)t->count);
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "nz = %ld triplets, p, i and x hold %ld",
+                            (long)nz, (long)t->count);
     }
     t->count = nz;
   } else {
-    SAP_TRY(expand(file, p_name, nz == -1 ? ncols : nrows, &t->column, &t->count, error));
+    SAP_TRY(expand(file, p_name, nz == -1 ? ncols : nrows, &t->column, &t->count));
   }
-  SAP_TRY(check_indices(file, i_name, &t->row, t->count, nz == -2 ? ncols : nrows, error));
-  SAP_TRY(check_indices(file, p_name, &t->column, t->count, nz == -2 ? nrows : ncols, error));
+  SAP_TRY(check_indices(file, i_name, &t->row, t->count, nz == -2 ? ncols : nrows));
+  SAP_TRY(check_indices(file, p_name, &t->column, t->count, nz == -2 ? nrows : ncols));
   if (nz == -2) {
     const sap_fclib_integers swap = t->row;
     t->row = t->column;
@@ -276,9 +227,9 @@ static sap_status read_triplets(const sap_fclib_file* file, const char* group, i
 }
 
 // Fills `order` with positions sorted by key, stable with respect to `from` (NULL: 0, 1, ...).
+// start: zero on entry, scratch.
 static void counting_sort(const int32_t* key, int32_t count, int32_t nkeys, const int32_t* from,
                           int32_t* start, int32_t* order) {
-  memset(start, 0, ((size_t)nkeys + 1) * sizeof *start);
   for (int32_t k = 0; k < count; ++k) {
     start[key[k] + 1] += 1;
   }
@@ -291,73 +242,177 @@ static void counting_sort(const int32_t* key, int32_t count, int32_t nkeys, cons
   }
 }
 
-// Sums duplicates while it copies the sorted triplets.
-static void fill_matrix(const triplets* t, const int32_t* order, sap_fclib_matrix* out) {
-  int32_t next = 0, k = 0;
-  for (int32_t j = 0; j < out->ncols; ++j) {
-    out->start.values[j] = next;
+// Sorts triplets by column, then row, and sums duplicates. file: of temporary memory.
+static sap_status fill_matrix(sap_fclib_file* file, const triplets* t, int32_t ncols,
+                              sap_fclib_matrix* out) {
+  int32_t *row_start, *column_start, *by_row, *order;
+  SAP_TRY(SAP_FCLIB_ADD(file, &row_start, (size_t)out->nrows + 1));
+  SAP_TRY(SAP_FCLIB_ADD(file, &column_start, (size_t)ncols + 1));
+  SAP_TRY(SAP_FCLIB_ADD(file, &by_row, t->count));
+  SAP_TRY(SAP_FCLIB_ADD(file, &order, t->count));
+  counting_sort(t->row.values, t->count, out->nrows, NULL, row_start, by_row);
+  counting_sort(t->column.values, t->count, ncols, by_row, column_start, order);
+  for (int32_t j = 0, k = 0; j < ncols; ++j) {
     for (; k < t->count && t->column.values[order[k]] == j; ++k) {
       const int32_t row = t->row.values[order[k]];
       const double x = t->x.values[order[k]];
-      if (next > out->start.values[j] && out->row.values[next - 1] == row) {
-        out->x.values[next - 1] += x;
+      if (out->count > out->start[j] && out->row[out->count - 1] == row) {
+        out->x[out->count - 1] += x;
       } else {
-        out->row.values[next] = row;
-        out->x.values[next++] = x;
+        sap_fclib_append(out, row, x);
       }
     }
+    sap_fclib_end_column(out);
   }
-  out->start.values[out->ncols] = next;
-  out->start.count = out->ncols + 1;
-  out->row.count = out->x.count = next;
+  return SAP_STATUS_OK;
 }
 
-static sap_status compress(const triplets* t, sap_fclib_matrix* out, sap_error* error) {
-  const int32_t lines = out->nrows > out->ncols ? out->nrows : out->ncols;
-  int32_t* start = sap_allocate((size_t)lines + 2, sizeof *start);
-  int32_t* by_row = sap_allocate((size_t)t->count + 1, sizeof *by_row);
-  int32_t* order = sap_allocate((size_t)t->count + 1, sizeof *order);
-  sap_status status = start != NULL && by_row != NULL && order != NULL
-                          ? SAP_STATUS_OK
-                          : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&out->start.values, &out->start.capacity, out->ncols + 1, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&out->row.values, &out->row.capacity, t->count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = SAP_GROW(&out->x.values, &out->x.capacity, t->count, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    counting_sort(t->row.values, t->count, out->nrows, NULL, start, by_row);
-    counting_sort(t->column.values, t->count, out->ncols, by_row, start, order);
-    fill_matrix(t, order, out);
-  }
-  sap_free(start);
-  sap_free(by_row);
-  sap_free(order);
-  return status;
-}
-
-sap_status sap_fclib_read_matrix(const sap_fclib_file* file, const char* group, int32_t nrows,
-                                 int32_t ncols, sap_fclib_matrix* out, sap_error* error) {
+sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_t nrows,
+                                 int32_t ncols, sap_fclib_matrix* out) {
   triplets t = {0};
-  out->nrows = nrows;
-  out->ncols = ncols;
-  sap_status status = read_triplets(file, group, nrows, ncols, &t, error);
+  sap_fclib_file scratch = *file;
+  scratch.pool.newest = NULL;
+  sap_status status = read_triplets(&scratch, group, nrows, ncols, &t);
   if (status == SAP_STATUS_OK) {
-    status = compress(&t, out, error);
+    status = sap_fclib_start_matrix(file, nrows, ncols, t.count, out);
   }
-  sap_fclib_integers_clear(&t.row);
-  sap_fclib_integers_clear(&t.column);
-  sap_fclib_reals_clear(&t.x);
+  if (status == SAP_STATUS_OK) {
+    status = fill_matrix(&scratch, &t, ncols, out);
+  }
+  sap_pool_free(&scratch.pool);
   return status;
 }
 
-void sap_fclib_matrix_clear(sap_fclib_matrix* a) {
-  sap_fclib_integers_clear(&a->start);
-  sap_fclib_integers_clear(&a->row);
-  sap_fclib_reals_clear(&a->x);
+// --- building matrices --------------------------------------------------------------------------
+
+sap_status sap_fclib_start_matrix(sap_fclib_file* file, int32_t nrows, int32_t ncols,
+                                  int64_t entries, sap_fclib_matrix* out) {
+  *out = (sap_fclib_matrix){.nrows = nrows};
+  if (entries > INT32_MAX) {
+    return sap_fail(file->error, SAP_STATUS_UNSUPPORTED, "a matrix with more than 2^31 entries");
+  }
+  SAP_TRY(SAP_FCLIB_ADD(file, &out->start, (size_t)ncols + 1));
+  SAP_TRY(SAP_FCLIB_ADD(file, &out->row, entries));
+  return SAP_FCLIB_ADD(file, &out->x, entries);
+}
+
+void sap_fclib_append(sap_fclib_matrix* a, int32_t row, double x) {
+  a->row[a->count] = row;
+  a->x[a->count++] = x;
+}
+
+void sap_fclib_end_column(sap_fclib_matrix* a) {
+  a->start[++a->ncols] = a->count;
+}
+
+// --- parts of both forms ------------------------------------------------------------------------
+
+sap_status sap_fclib_read_dt(sap_fclib_file* file, double* dt) {
+  sap_fclib_reals values;
+  *dt = 1.0;
+  if (!sap_fclib_has(file, "sapstep/dt")) {
+    return SAP_STATUS_OK;
+  }
+  SAP_TRY(sap_fclib_read_reals(file, "sapstep/dt", 1, &values));
+  *dt = values.values[0];
+  return *dt > 0.0 ? SAP_STATUS_OK
+                   : sap_fclib_fail(file, SAP_STATUS_SYNTAX, "sapstep/dt", "%g must be > 0 s", *dt);
+}
+
+sap_status sap_fclib_read_contacts(sap_fclib_file* file, const char* group, sap_fclib_reals* mu) {
+  char name[NAME_SIZE];
+  int32_t unused;
+  name_part(name, group, "spacedim");
+  SAP_TRY(read_integer(file, name, 3, 3, &unused));
+  name_part(name, group, "vectors/mu");
+  SAP_TRY(sap_fclib_read_reals(file, name, SAP_FCLIB_ANY, mu));
+  if (mu->count > INT32_MAX / 9) {
+    return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "%ld contacts are too many",
+                          (long)mu->count);
+  }
+  for (int32_t i = 0; i < mu->count; ++i) {
+    if (!(mu->values[i] >= 0.0)) {
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name, "[%ld] = %g must be >= 0", (long)i,
+                            mu->values[i]);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+sap_status sap_fclib_read_R(sap_fclib_file* file, const char* group, int32_t ncontacts,
+                            sap_fclib_reals* out) {
+  char name[NAME_SIZE];
+  name_part(name, group, "vectors/R");
+  if (!sap_fclib_has(file, name)) {
+    return sap_fclib_zeros(file, 3 * ncontacts, out);
+  }
+  SAP_TRY(sap_fclib_read_reals(file, name, 3 * (int64_t)ncontacts, out));
+  for (int32_t i = 0; i < out->count; i += 3) {
+    double* R = out->values + i;
+    const double Rn = R[0];
+    if (!(Rn >= 0.0) || !(R[1] >= 0.0) || R[1] != R[2]) {
+      return sap_fclib_fail(file, SAP_STATUS_SYNTAX, name,
+                            "of contact %ld = (%g, %g, %g) must be >= 0 and equal in the tangents",
+                            (long)i / 3, Rn, R[1], R[2]);
+    }
+    R[0] = R[1];
+    R[2] = Rn;
+  }
+  return SAP_STATUS_OK;
+}
+
+// --- writing ------------------------------------------------------------------------------------
+
+// Writes a dataset without its time of writing: the same problem gives the same bytes.
+static bool put_dataset(const sap_fclib_file* file, const char* name, hid_t type, int32_t count,
+                        const void* values) {
+  const hsize_t size = (hsize_t)count;
+  const hid_t links = H5Pcreate(H5P_LINK_CREATE), options = H5Pcreate(H5P_DATASET_CREATE);
+  const hid_t space = H5Screate_simple(1, &size, NULL);
+  bool good = H5Pset_create_intermediate_group(links, 1) >= 0 &&
+              H5Pset_obj_track_times(options, false) >= 0 && space >= 0;
+  const hid_t set =
+      good ? H5Dcreate2(file->id, name, type, space, links, options, H5P_DEFAULT) : -1;
+  good =
+      set >= 0 && (count == 0 || H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+  (void)H5Dclose(set);
+  (void)H5Sclose(space);
+  (void)H5Pclose(options);
+  (void)H5Pclose(links);
+  return good;
+}
+
+bool sap_fclib_put_reals(const sap_fclib_file* file, const char* name, int32_t count,
+                         const double* values) {
+  return put_dataset(file, name, H5T_NATIVE_DOUBLE, count, values);
+}
+
+bool sap_fclib_put_integers(const sap_fclib_file* file, const char* name, int32_t count,
+                            const int32_t* values) {
+  return put_dataset(file, name, H5T_NATIVE_INT32, count, values);
+}
+
+bool sap_fclib_put_keys(const sap_fclib_file* file, const char* name, int32_t count,
+                        const uint64_t* values) {
+  return put_dataset(file, name, H5T_NATIVE_UINT64, count, values);
+}
+
+bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group,
+                          const sap_fclib_matrix* a) {
+  const int32_t sizes[] = {a->nrows, a->ncols, -1, a->count};
+  const struct {
+    const char* name;
+    int32_t count;
+    const int32_t* values;
+  } parts[] = {{"m", 1, &sizes[0]},     {"n", 1, &sizes[1]},     {"nz", 1, &sizes[2]},
+               {"nzmax", 1, &sizes[3]}, {"i", a->count, a->row}, {"p", a->ncols + 1, a->start}};
+  char name[NAME_SIZE];
+  bool good = true;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && good; ++i) {
+    name_part(name, group, parts[i].name);
+    good = sap_fclib_put_integers(file, name, parts[i].count, parts[i].values);
+  }
+  name_part(name, group, "x");
+  return good && sap_fclib_put_reals(file, name, a->count, a->x);
 }
 #endif

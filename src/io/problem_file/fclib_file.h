@@ -1,80 +1,104 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads datasets and sparse matrices of an HDF5 file, with checks.
+// Datasets and sparse matrices of an HDF5 file: read with checks, and written.
 #ifndef SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
 #define SAP_IO_PROBLEM_FILE_FCLIB_FILE_H
 
 #include <sapstep/problem.h>
 
-#include "core/error.h"
+#include "core/pool.h"
 
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
 
+// Failures fill `error`. All arrays below are in the pool.
 typedef struct sap_fclib_file {
-  hid_t id;
+  hid_t id;  // -1: not open
   const char* path;
+  sap_pool pool;
+  sap_error* error;
 } sap_fclib_file;
+
+// Adds an array to the pool, sized by its pointer.
+#define SAP_FCLIB_ADD(file, array, count) \
+  SAP_POOL_ADD(&(file)->pool, (array), (count), (file)->error)
 
 typedef struct sap_fclib_reals {
   double* values;
-  int32_t count, capacity;
+  int32_t count;
 } sap_fclib_reals;
 
 typedef struct sap_fclib_integers {
   int32_t* values;
-  int32_t count, capacity;
+  int32_t count;
 } sap_fclib_integers;
 
-// Compressed columns, rows ascending, duplicates summed.
+// Compressed columns, rows ascending.
 typedef struct sap_fclib_matrix {
-  int32_t nrows, ncols;
-  sap_fclib_integers start;  // (ncols + 1)
-  sap_fclib_integers row;
-  sap_fclib_reals x;
+  int32_t nrows, ncols, count;
+  int32_t* start;  // (ncols + 1)
+  int32_t* row;    // (count)
+  double* x;       // (count)
 } sap_fclib_matrix;
 
-sap_status sap_fclib_open(const char* path, sap_fclib_file* file, sap_error* error);
-void sap_fclib_close(sap_fclib_file* file);
-
 // Fails with "path: dataset '/name': ...".
-sap_status sap_fclib_fail(const sap_fclib_file* file, sap_error* error, sap_status status,
-                          const char* name, const char* format, ...) SAP_PRINTF(5, 6);
+sap_status sap_fclib_fail(const sap_fclib_file* file, sap_status status, const char* name,
+                          const char* format, ...) SAP_PRINTF(4, 5);
 
 enum { SAP_FCLIB_ANY = -1 };  // any number of values
 
 bool sap_fclib_has(const sap_fclib_file* file, const char* name);
 // Read `expected` values or SAP_FCLIB_ANY. Reals must be finite, bounds may be any number.
-sap_status sap_fclib_read_reals(const sap_fclib_file* file, const char* name, int64_t expected,
-                                sap_fclib_reals* out, sap_error* error);
-sap_status sap_fclib_read_bounds(const sap_fclib_file* file, const char* name, int64_t expected,
-                                 sap_fclib_reals* out, sap_error* error);
-sap_status sap_fclib_read_integers(const sap_fclib_file* file, const char* name, int64_t expected,
-                                   sap_fclib_integers* out, sap_error* error);
-sap_status sap_fclib_read_keys(const sap_fclib_file* file, const char* name, int64_t expected,
-                               uint64_t** out, sap_error* error);
-// Reads one value in [low, high].
-sap_status sap_fclib_read_integer(const sap_fclib_file* file, const char* name, int32_t low,
-                                  int32_t high, int32_t* out, sap_error* error);
-// Reads the group's matrix, which must be nrows x ncols.
-sap_status sap_fclib_read_matrix(const sap_fclib_file* file, const char* group, int32_t nrows,
-                                 int32_t ncols, sap_fclib_matrix* out, sap_error* error);
-void sap_fclib_reals_clear(sap_fclib_reals* a);
-void sap_fclib_integers_clear(sap_fclib_integers* a);
-void sap_fclib_matrix_clear(sap_fclib_matrix* a);
+sap_status sap_fclib_read_reals(sap_fclib_file* file, const char* name, int64_t expected,
+                                sap_fclib_reals* out);
+sap_status sap_fclib_read_bounds(sap_fclib_file* file, const char* name, int64_t expected,
+                                 sap_fclib_reals* out);
+sap_status sap_fclib_read_integers(sap_fclib_file* file, const char* name, int64_t expected,
+                                   sap_fclib_integers* out);
+sap_status sap_fclib_read_keys(sap_fclib_file* file, const char* name, int64_t expected,
+                               uint64_t** out);
+// Adds an array of zeros.
+sap_status sap_fclib_zeros(sap_fclib_file* file, int32_t count, sap_fclib_reals* out);
+// Adds a matrix without columns that has room for `ncols` columns and `entries` numbers.
+sap_status sap_fclib_start_matrix(sap_fclib_file* file, int32_t nrows, int32_t ncols,
+                                  int64_t entries, sap_fclib_matrix* out);
+// Appends an entry to the next column; ends the column.
+void sap_fclib_append(sap_fclib_matrix* a, int32_t row, double x);
+void sap_fclib_end_column(sap_fclib_matrix* a);
+// Reads the group's matrix, which must be nrows x ncols. Sums duplicates.
+sap_status sap_fclib_read_matrix(sap_fclib_file* file, const char* group, int32_t nrows,
+                                 int32_t ncols, sap_fclib_matrix* out);
 
-// Read the two forms of problems; each resets the problem.
-sap_status sap_fclib_read_local(const sap_fclib_file* file, sap_problem* problem, sap_error* error);
-sap_status sap_fclib_read_global(const sap_fclib_file* file, sap_problem* problem,
-                                 sap_error* error);
 // Reads the time step; 1 s if the file has none.
-sap_status sap_fclib_read_dt(const sap_fclib_file* file, double* dt, sap_error* error);
+sap_status sap_fclib_read_dt(sap_fclib_file* file, double* dt);
 // Reads mu (nc) >= 0; spacedim must be 3.
-sap_status sap_fclib_read_contacts(const sap_fclib_file* file, const char* group,
-                                   sap_fclib_reals* mu, sap_error* error);
+sap_status sap_fclib_read_contacts(sap_fclib_file* file, const char* group, sap_fclib_reals* mu);
 // Reads vectors/R in our order of rows; zeros if the file has none.
-sap_status sap_fclib_read_R(const sap_fclib_file* file, const char* group, int32_t ncontacts,
-                            sap_fclib_reals* out, sap_error* error);
-// Returns our row (T1 T2 N) of FCLIB's component (N T1 T2).
+sap_status sap_fclib_read_R(sap_fclib_file* file, const char* group, int32_t ncontacts,
+                            sap_fclib_reals* out);
+
+// Return false if HDF5 fails. Missing groups are created; the dataset must not exist yet.
+bool sap_fclib_put_reals(const sap_fclib_file* file, const char* name, int32_t count,
+                         const double* values);
+bool sap_fclib_put_integers(const sap_fclib_file* file, const char* name, int32_t count,
+                            const int32_t* values);
+bool sap_fclib_put_keys(const sap_fclib_file* file, const char* name, int32_t count,
+                        const uint64_t* values);
+bool sap_fclib_put_matrix(const sap_fclib_file* file, const char* group, const sap_fclib_matrix* a);
+
+// Read a problem of one of the two forms, which resets the problem; write one.
+sap_status sap_fclib_read_local(sap_fclib_file* file, sap_problem* problem);
+sap_status sap_fclib_read_global(sap_fclib_file* file, sap_problem* problem);
+sap_status sap_fclib_put_local(sap_fclib_file* file, const sap_problem* problem);
+sap_status sap_fclib_put_global(sap_fclib_file* file, const sap_problem* problem);
+
+// Blocks by the place of their rows in a file: friction cones, free rows, all others.
+enum { SAP_FCLIB_CONES, SAP_FCLIB_FREE, SAP_FCLIB_OTHER, SAP_FCLIB_KINDS };
+static inline int sap_fclib_kind(sap_set set) {
+  return set == SAP_SET_FRICTION_CONE ? SAP_FCLIB_CONES
+         : set == SAP_SET_FREE        ? SAP_FCLIB_FREE
+                                      : SAP_FCLIB_OTHER;
+}
+// Returns our row (T1 T2 N) of FCLIB's component (N T1 T2) of a cone.
 static inline int32_t sap_fclib_row(int32_t component) {
   return (component + 2) % 3;
 }

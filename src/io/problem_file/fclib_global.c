@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads global problems of FCLIB files.
+// Reads and writes global problems of FCLIB files.
 //   M v = H r + G l + f,  u = H' v + w,  0 = G' v + b
 //   A = M,  v* = M^-1 f,  v_hat = -w
 // If M is not symmetric (some files hold one triangle), the problem stores M^-1 as a mobility.
+#include "io/problem_file/fclib_blocks.h"
+
+#ifdef SAPSTEP_HDF5
 #include <math.h>
 #include <string.h>
 
 #include <lapacke.h>
 
-#include "core/memory.h"
-#include "io/problem_file/fclib_blocks.h"
 #include "linalg/dense.h"
 
-#ifdef SAPSTEP_HDF5
+// Datasets of the rows of each kind.
+static const struct {
+  const char *J, *R, *v_hat;
+} names[SAP_FCLIB_KINDS] = {
+    {"fclib_global/H", "fclib_global/vectors/R", "fclib_global/vectors/w"},
+    {"fclib_global/G", "sapstep/G_R", "fclib_global/vectors/b"},
+    {"sapstep/K", "sapstep/K_R", "sapstep/K_v_hat"},
+};
+
+// --- momentum -----------------------------------------------------------------------------------
+
 // Tolerance of |M_ij - M_ji|/sqrt(M_ii M_jj) [-] for a symmetric M: far above the round-off of
 // assembled matrices, far below any mistake.
 static const double SYMMETRY_TOLERANCE = 1e-8;
@@ -20,41 +31,41 @@ static const double SYMMETRY_TOLERANCE = 1e-8;
 // Copies block (a, b) of M, column-major.
 static void gather_block(const sap_fclib_global* g, int32_t a, int32_t b, double* block) {
   const int32_t na = g->tree_sizes.values[a], nb = g->tree_sizes.values[b];
-  const int32_t first = g->tree_start.values[a];
+  const int32_t first = g->tree_start[a];
   memset(block, 0, (size_t)na * (size_t)nb * sizeof *block);
   for (int32_t j = 0; j < nb; ++j) {
-    const int32_t column = g->tree_start.values[b] + j;
-    for (int32_t k = g->M.start.values[column]; k < g->M.start.values[column + 1]; ++k) {
-      const int32_t i = g->M.row.values[k] - first;
+    const int32_t column = g->tree_start[b] + j;
+    for (int32_t k = g->M.start[column]; k < g->M.start[column + 1]; ++k) {
+      const int32_t i = g->M.row[k] - first;
       if (i >= 0 && i < na) {
-        block[(size_t)j * (size_t)na + (size_t)i] = g->M.x.values[k];
+        block[(size_t)j * (size_t)na + (size_t)i] = g->M.x[k];
       }
     }
   }
 }
 
 static double entry(const sap_fclib_matrix* M, int32_t i, int32_t j) {
-  for (int32_t k = M->start.values[j]; k < M->start.values[j + 1]; ++k) {
-    if (M->row.values[k] == i) {
-      return M->x.values[k];
+  for (int32_t k = M->start[j]; k < M->start[j + 1]; ++k) {
+    if (M->row[k] == i) {
+      return M->x[k];
     }
   }
   return 0.0;
 }
 
 static sap_status check_symmetric(const sap_fclib_file* file, const sap_fclib_matrix* M,
-                                  bool* symmetric, sap_error* error) {
+                                  bool* symmetric) {
   *symmetric = true;
   for (int32_t j = 0; j < M->ncols; ++j) {
     const double mass = entry(M, j, j);
     if (!(mass > 0.0)) {
-      return sap_fclib_fail(file, error, SAP_STATUS_NOT_SPD, "fclib_global/M",
+      return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M",
                             "(%ld, %ld) = %g must be > 0", (long)j, (long)j, mass);
     }
-    for (int32_t k = M->start.values[j]; k < M->start.values[j + 1]; ++k) {
-      const int32_t i = M->row.values[k];
+    for (int32_t k = M->start[j]; k < M->start[j + 1]; ++k) {
+      const int32_t i = M->row[k];
       const double scale = sqrt(fabs(entry(M, i, i))) * sqrt(mass), x = entry(M, j, i);
-      if (!(fabs(M->x.values[k] - x) <= SYMMETRY_TOLERANCE * scale)) {
+      if (!(fabs(M->x[k] - x) <= SYMMETRY_TOLERANCE * scale)) {
         *symmetric = false;
       }
     }
@@ -62,229 +73,339 @@ static sap_status check_symmetric(const sap_fclib_file* file, const sap_fclib_ma
   return SAP_STATUS_OK;
 }
 
-// Solves v* = A^-1 f of the tree whose block is in `block`; overwrites the block.
-static sap_status solve_tree(const sap_fclib_file* file, sap_fclib_global* g, int32_t tree,
-                             double* block, sap_error* error) {
-  const int32_t n = g->tree_sizes.values[tree];
-  double* v = g->v_star.values + g->tree_start.values[tree];
-  if (sap_dense_factorize(n, block) >= 0) {
-    return sap_fclib_fail(file, error, SAP_STATUS_NOT_SPD, "fclib_global/M",
-                          "is not positive definite in its rows %ld to %ld",
-                          (long)g->tree_start.values[tree],
-                          (long)g->tree_start.values[tree + 1] - 1);
-  }
-  sap_dense_factor_solve(n, block, v);
-  return SAP_STATUS_OK;
+static sap_status fail_tree(const sap_fclib_file* file, const sap_fclib_global* g, int32_t tree,
+                            const char* why) {
+  return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "%s in its rows %ld to %ld",
+                        why, (long)g->tree_start[tree], (long)g->tree_start[tree + 1] - 1);
 }
 
 // Sets the couplings between tree a and later trees, each once.
-static sap_status set_couplings(const sap_fclib_global* g, int32_t a, double* block,
-                                sap_problem* problem, sap_error* error) {
+static sap_status set_couplings(const sap_fclib_file* file, const sap_fclib_global* g, int32_t a,
+                                double* block, sap_problem* problem) {
   int32_t last = a;  // rows ascend within a column, but trees repeat from column to column
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t j = g->tree_start.values[a]; j < g->tree_start.values[a + 1]; ++j) {
-    for (int32_t k = g->M.start.values[j]; k < g->M.start.values[j + 1]; ++k) {
-      const int32_t b = g->tree_of.values[g->M.row.values[k]];
-      if (b <= a || b == last || sap_problem_momentum_block(problem, b, a) != NULL) {
-        continue;
-      }
+  for (int32_t k = g->M.start[g->tree_start[a]]; k < g->M.start[g->tree_start[a + 1]]; ++k) {
+    const int32_t b = g->tree_of[g->M.row[k]];
+    if (b > a && b != last && sap_problem_momentum_block(problem, b, a) == NULL) {
       last = b;
       gather_block(g, b, a, block);
-      SAP_TRY(sap_problem_set_momentum_block(problem, b, a, block, g->tree_sizes.values[b], error));
+      SAP_TRY(sap_problem_set_momentum_block(problem, b, a, block, g->tree_sizes.values[b],
+                                             file->error));
     }
   }
-  return status;
+  return SAP_STATUS_OK;
+}
+
+// Sets the tree's block of A, and its v* = A^-1 f unless the file has it.
+static sap_status set_tree(const sap_fclib_file* file, sap_fclib_global* g, int32_t tree,
+                           double* block, sap_problem* problem) {
+  const int32_t n = g->tree_sizes.values[tree];
+  gather_block(g, tree, tree, block);
+  SAP_TRY(sap_problem_set_momentum_block(problem, tree, tree, block, n, file->error));
+  SAP_TRY(set_couplings(file, g, tree, block, problem));
+  if (sap_fclib_has(file, "sapstep/v_star")) {
+    return SAP_STATUS_OK;
+  }
+  gather_block(g, tree, tree, block);
+  if (sap_dense_factorize(n, block) >= 0) {
+    return fail_tree(file, g, tree, "is not positive definite");
+  }
+  sap_dense_factor_solve(n, block, g->v_star.values + g->tree_start[tree]);
+  return SAP_STATUS_OK;
 }
 
 // Sets the tree's block of M^-1 as mobility, and computes its v*.
-static sap_status set_inverse(const sap_fclib_file* file, sap_fclib_global* g, int32_t tree,
-                              double* block, sap_problem* problem, sap_error* error) {
-  const int32_t n = g->tree_sizes.values[tree], first = g->tree_start.values[tree];
-  lapack_int* pivots = sap_allocate((size_t)n, sizeof *pivots);
-  double* work = sap_allocate((size_t)n, sizeof *work);
-  sap_status status = pivots != NULL && work != NULL
-                          ? SAP_STATUS_OK
-                          : sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
-  if (status == SAP_STATUS_OK &&
-      (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, block, n, pivots) != 0 ||
-       LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, block, n, pivots, work, n) != 0)) {
-    status =
-        sap_fclib_fail(file, error, SAP_STATUS_NOT_SPD, "fclib_global/M",
-                       "is singular in its rows %ld to %ld", (long)first, (long)(first + n) - 1);
+static sap_status set_inverse(sap_fclib_file* file, sap_fclib_global* g, int32_t tree,
+                              double* block, sap_problem* problem) {
+  const int32_t n = g->tree_sizes.values[tree], first = g->tree_start[tree];
+  lapack_int* pivots;
+  double* work;
+  SAP_TRY(SAP_FCLIB_ADD(file, &pivots, n));
+  SAP_TRY(SAP_FCLIB_ADD(file, &work, n));
+  gather_block(g, tree, tree, block);
+  if (LAPACKE_dgetrf_work(LAPACK_COL_MAJOR, n, n, block, n, pivots) != 0 ||
+      LAPACKE_dgetri_work(LAPACK_COL_MAJOR, n, block, n, pivots, work, n) != 0) {
+    return fail_tree(file, g, tree, "is singular");
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_problem_set_mobility_block(problem, tree, tree, block, n, error);
-  }
-  for (int32_t i = 0; i < n && status == SAP_STATUS_OK; ++i) {
+  SAP_TRY(sap_problem_set_mobility_block(problem, tree, tree, block, n, file->error));
+  for (int32_t i = 0; i < n; ++i) {
     double sum = 0.0;
     for (int32_t j = 0; j < n; ++j) {
       sum += block[(size_t)j * (size_t)n + (size_t)i] * g->f.values[first + j];
     }
     g->v_star.values[first + i] = sum;
   }
-  sap_free(pivots);
-  sap_free(work);
-  return status;
-}
-
-static sap_status set_tree(const sap_fclib_file* file, sap_fclib_global* g, int32_t tree,
-                           double* block, sap_problem* problem, sap_error* error) {
-  const int32_t n = g->tree_sizes.values[tree];
-  gather_block(g, tree, tree, block);
-  SAP_TRY(sap_problem_set_momentum_block(problem, tree, tree, block, n, error));
-  SAP_TRY(set_couplings(g, tree, block, problem, error));
-  if (!sap_fclib_has(file, "sapstep/v_star")) {
-    gather_block(g, tree, tree, block);
-    SAP_TRY(solve_tree(file, g, tree, block, error));
-  }
   return SAP_STATUS_OK;
 }
 
 // Sets A, or its inverse if M is not symmetric, and computes v* unless the file has it. v_star
 // holds f on entry.
-static sap_status set_momentum(const sap_fclib_file* file, sap_fclib_global* g,
-                               sap_problem* problem, sap_error* error) {
+static sap_status set_momentum(sap_fclib_file* file, sap_fclib_global* g, sap_problem* problem) {
   bool symmetric;
-  sap_status status = SAP_STATUS_OK;
-  SAP_TRY(check_symmetric(file, &g->M, &symmetric, error));
-  if (!symmetric && g->exact) {
-    SAP_TRY(sap_fclib_fail(file, error, SAP_STATUS_NOT_SPD, "fclib_global/M", "is not symmetric"));
-  }
   size_t largest = 1;
+  double* block;
+  SAP_TRY(check_symmetric(file, &g->M, &symmetric));
+  if (!symmetric && g->exact) {
+    return sap_fclib_fail(file, SAP_STATUS_NOT_SPD, "fclib_global/M", "is not symmetric");
+  }
   for (int32_t t = 0; t < g->tree_sizes.count; ++t) {
     const size_t n = (size_t)g->tree_sizes.values[t];
     largest = n > largest ? n : largest;
   }
-  double* block = sap_allocate(largest * largest, sizeof *block);
-  if (block == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory");
+  SAP_TRY(SAP_FCLIB_ADD(file, &block, largest * largest));
+  for (int32_t t = 0; t < g->tree_sizes.count; ++t) {
+    SAP_TRY(symmetric ? set_tree(file, g, t, block, problem)
+                      : set_inverse(file, g, t, block, problem));
   }
-  for (int32_t t = 0; t < g->tree_sizes.count && status == SAP_STATUS_OK; ++t) {
-    if (symmetric) {
-      status = set_tree(file, g, t, block, problem, error);
-    } else {
-      gather_block(g, t, t, block);
-      status = set_inverse(file, g, t, block, problem, error);
+  return SAP_STATUS_OK;
+}
+
+// --- reading ------------------------------------------------------------------------------------
+
+// Reads the rows of one kind. All but cones may be absent from the file.
+static sap_status read_rows(sap_fclib_file* file, sap_fclib_global* g, int kind) {
+  sap_fclib_rows* rows = &g->rows[kind];
+  const int64_t expected = kind == SAP_FCLIB_CONES ? 3 * (int64_t)g->mu.count : SAP_FCLIB_ANY;
+  if (kind != SAP_FCLIB_CONES && !sap_fclib_has(file, names[kind].J)) {
+    return sap_fclib_start_matrix(file, g->f.count, 0, 0, &rows->J);
+  }
+  SAP_TRY(sap_fclib_read_reals(file, names[kind].v_hat, expected, &rows->v_hat));
+  const int32_t n = rows->v_hat.count;
+  SAP_TRY(sap_fclib_read_matrix(file, names[kind].J, g->f.count, n, &rows->J));
+  if (kind == SAP_FCLIB_CONES) {
+    return sap_fclib_read_R(file, "fclib_global", g->mu.count, &rows->R);
+  }
+  if (kind == SAP_FCLIB_FREE && !sap_fclib_has(file, names[kind].R)) {
+    return sap_fclib_zeros(file, n, &rows->R);
+  }
+  SAP_TRY(sap_fclib_read_reals(file, names[kind].R, n, &rows->R));
+  if (kind == SAP_FCLIB_OTHER) {
+    SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_lower", n, &g->lower));
+    SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_upper", n, &g->upper));
+  }
+  return SAP_STATUS_OK;
+}
+
+// Changes w and b of the file to v_hat in our order of rows.
+static void turn_v_hat(sap_fclib_global* g) {
+  double* w = g->rows[SAP_FCLIB_CONES].v_hat.values;
+  double* b = g->rows[SAP_FCLIB_FREE].v_hat.values;
+  for (int32_t i = 0; i < 3 * g->mu.count; i += 3) {
+    const double v_hat[3] = {-w[i + 1], -w[i + 2], -w[i]};
+    memcpy(w + i, v_hat, sizeof v_hat);
+  }
+  for (int32_t i = 0; i < g->rows[SAP_FCLIB_FREE].v_hat.count; ++i) {
+    b[i] = -b[i];
+  }
+}
+
+static sap_status read_all(sap_fclib_file* file, sap_fclib_global* g) {
+  SAP_TRY(sap_fclib_read_contacts(file, "fclib_global", &g->mu));
+  SAP_TRY(sap_fclib_read_reals(file, "fclib_global/vectors/f", SAP_FCLIB_ANY, &g->f));
+  const int32_t nv = g->f.count;
+  SAP_TRY(sap_fclib_read_matrix(file, "fclib_global/M", nv, nv, &g->M));
+  for (int kind = 0; kind < SAP_FCLIB_KINDS; ++kind) {
+    SAP_TRY(read_rows(file, g, kind));
+  }
+  turn_v_hat(g);
+  SAP_TRY(sap_fclib_find_trees(file, g));
+  return sap_fclib_find_blocks(file, g);
+}
+
+sap_status sap_fclib_read_global(sap_fclib_file* file, sap_problem* problem) {
+  sap_fclib_global g = {0};
+  double dt = 1.0;
+  SAP_TRY(read_all(file, &g));
+  SAP_TRY(sap_fclib_read_dt(file, &dt));
+  SAP_TRY(sap_problem_reset(problem, dt, g.tree_sizes.count, g.tree_sizes.values, file->error));
+  SAP_TRY(sap_fclib_zeros(file, g.f.count, &g.v_star));
+  memcpy(g.v_star.values, g.f.values, (size_t)g.f.count * sizeof(double));
+  SAP_TRY(set_momentum(file, &g, problem));
+  if (sap_fclib_has(file, "sapstep/v_star")) {
+    SAP_TRY(sap_fclib_read_reals(file, "sapstep/v_star", g.f.count, &g.v_star));
+  }
+  SAP_TRY(sap_problem_set_v_star(problem, g.v_star.values, file->error));
+  if (sap_fclib_has(file, "sapstep/v_guess")) {
+    SAP_TRY(sap_fclib_read_reals(file, "sapstep/v_guess", g.f.count, &g.v_guess));
+    SAP_TRY(sap_problem_set_v_guess(problem, g.v_guess.values, file->error));
+  }
+  return sap_fclib_add_blocks(file, &g, problem);
+}
+
+// --- writing ------------------------------------------------------------------------------------
+
+// Allocates what the blocks need. Entries of J are counted with their zeros, which are omitted.
+static sap_status start_blocks(sap_fclib_file* file, const sap_problem* problem,
+                               sap_fclib_global* g) {
+  const int32_t nblocks = sap_problem_block_count(problem);
+  int64_t rows[SAP_FCLIB_KINDS] = {0}, entries[SAP_FCLIB_KINDS] = {0}, ntrees = 0;
+  for (int32_t b = 0; b < nblocks; ++b) {
+    sap_block block;
+    SAP_TRY(sap_problem_block(problem, b, &block, NULL, file->error));
+    const int kind = sap_fclib_kind(block.set);
+    if (kind == SAP_FCLIB_CONES ? block.nrows != 3
+                                : kind == SAP_FCLIB_OTHER && block.set != SAP_SET_BOX &&
+                                      block.set != SAP_SET_NONNEGATIVE) {
+      return sap_fail(file->error, SAP_STATUS_UNSUPPORTED,
+                      "block %ld: FCLIB files hold friction cones of 3 rows, limits, boxes and "
+                      "free rows only",
+                      (long)b);
+    }
+    rows[kind] += block.nrows;
+    ntrees += block.ntrees;
+    for (int32_t t = 0; t < block.ntrees; ++t) {
+      entries[kind] += (int64_t)block.nrows * sap_problem_tree_size(problem, block.trees[t]);
     }
   }
-  sap_free(block);
-  return status;
+  const int32_t nv = sap_problem_velocity_count(problem);
+  for (int kind = 0; kind < SAP_FCLIB_KINDS; ++kind) {
+    sap_fclib_rows* r = &g->rows[kind];
+    SAP_TRY(sap_fclib_start_matrix(file, nv, (int32_t)rows[kind], entries[kind], &r->J));
+    SAP_TRY(SAP_FCLIB_ADD(file, &r->R.values, rows[kind]));
+    SAP_TRY(SAP_FCLIB_ADD(file, &r->v_hat.values, rows[kind]));
+  }
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->mu.values, rows[SAP_FCLIB_CONES] / 3));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->lower.values, rows[SAP_FCLIB_OTHER]));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->upper.values, rows[SAP_FCLIB_OTHER]));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->keys, nblocks));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->block_trees.values, ntrees));
+  return SAP_FCLIB_ADD(file, &g->blocks.values, (size_t)SAP_FCLIB_FIELDS * (size_t)nblocks);
 }
 
-static void clear_global(sap_fclib_global* g) {
-  sap_fclib_matrix* const matrices[] = {&g->M, &g->H, &g->G, &g->K};
-  sap_fclib_reals* const reals[] = {&g->mu,  &g->f,       &g->w,       &g->b,
-                                    &g->R,   &g->v_star,  &g->v_guess, &g->G_R,
-                                    &g->K_R, &g->K_v_hat, &g->K_lower, &g->K_upper};
-  sap_fclib_integers* const integers[] = {&g->tree_sizes, &g->tree_start, &g->tree_of, &g->blocks,
-                                          &g->block_trees};
-  for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i) {
-    sap_fclib_matrix_clear(matrices[i]);
+static sap_status start_trees(sap_fclib_file* file, const sap_problem* p, sap_fclib_global* g) {
+  const int32_t ntrees = sap_problem_tree_count(p);
+  int64_t entries = 0;
+  g->tree_sizes.count = ntrees;
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->tree_start, (size_t)ntrees + 1));
+  SAP_TRY(SAP_FCLIB_ADD(file, &g->tree_sizes.values, ntrees));
+  for (int32_t b = 0; b < ntrees; ++b) {
+    const int32_t nb = sap_problem_tree_size(p, b);
+    if (sap_problem_momentum_block(p, b, b) == NULL) {
+      return sap_fail(file->error, SAP_STATUS_ARGUMENT, "A of tree %ld is not set", (long)b);
+    }
+    g->tree_sizes.values[b] = nb;
+    g->tree_start[b + 1] = g->tree_start[b] + nb;
+    for (int32_t a = 0; a < ntrees; ++a) {
+      const bool coupled = sap_problem_momentum_block(p, a, b) != NULL ||
+                           sap_problem_momentum_block(p, b, a) != NULL;
+      entries += coupled ? (int64_t)nb * sap_problem_tree_size(p, a) : 0;
+    }
   }
-  for (size_t i = 0; i < sizeof reals / sizeof *reals; ++i) {
-    sap_fclib_reals_clear(reals[i]);
-  }
-  for (size_t i = 0; i < sizeof integers / sizeof *integers; ++i) {
-    sap_fclib_integers_clear(integers[i]);
-  }
-  sap_free(g->keys);
+  const int32_t nv = g->tree_start[ntrees];
+  SAP_TRY(sap_fclib_zeros(file, nv, &g->f));
+  return sap_fclib_start_matrix(file, nv, nv, entries, &g->M);
 }
 
-// Reads `count` values, or zeros if the file has no such dataset.
-static sap_status read_or_zero(const sap_fclib_file* file, const char* name, int32_t count,
-                               sap_fclib_reals* out, sap_error* error) {
-  if (sap_fclib_has(file, name)) {
-    return sap_fclib_read_reals(file, name, count, out, error);
+// Gathers M by columns, and f = A v*. Diagonal blocks are dense; absent couplings are omitted. A's
+// block (a, b) is stored, or its transpose (b, a).
+static void gather_momentum(const sap_problem* p, sap_fclib_global* g) {
+  const double* v = sap_problem_v_star(p);
+  for (int32_t b = 0; b < g->tree_sizes.count; ++b) {
+    const int32_t nb = g->tree_sizes.values[b];
+    for (int32_t j = 0; j < nb; ++j) {
+      for (int32_t a = 0; a < g->tree_sizes.count; ++a) {
+        const double* block = sap_problem_momentum_block(p, a, b);
+        const double* transpose = block == NULL ? sap_problem_momentum_block(p, b, a) : NULL;
+        const int32_t na = g->tree_sizes.values[a];
+        for (int32_t i = 0; i < na && (block != NULL || transpose != NULL); ++i) {
+          const double x = block != NULL ? block[(size_t)j * (size_t)na + (size_t)i]
+                                         : transpose[(size_t)i * (size_t)nb + (size_t)j];
+          g->f.values[g->tree_start[a] + i] += x * v[g->tree_start[b] + j];
+          sap_fclib_append(&g->M, g->tree_start[a] + i, x);
+        }
+      }
+      sap_fclib_end_column(&g->M);
+    }
   }
-  const sap_status status = SAP_GROW(&out->values, &out->capacity, count, error);
-  if (status == SAP_STATUS_OK && count > 0) {
-    memset(out->values, 0, (size_t)count * sizeof(double));
-  }
-  out->count = count;
-  return status;
 }
 
-// Reads a matrix of nv rows; it has no columns if the file has no such group.
-static sap_status read_or_empty(const sap_fclib_file* file, const char* name, int32_t nv,
-                                int32_t ncols, sap_fclib_matrix* out, sap_error* error) {
-  if (sap_fclib_has(file, name)) {
-    return sap_fclib_read_matrix(file, name, nv, ncols, out, error);
+// Appends a row of the block's Jacobian as a column.
+static void append_row(const sap_fclib_global* g, const sap_block* block, int32_t row,
+                       sap_fclib_matrix* out) {
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    const int32_t tree = block->trees[t];
+    for (int32_t i = 0; i < g->tree_sizes.values[tree]; ++i) {
+      const double x = block->jacobians[t][(size_t)i * (size_t)block->nrows + (size_t)row];
+      if (x != 0.0 || signbit(x) != 0) {  // keep -0
+        sap_fclib_append(out, g->tree_start[tree] + i, x);
+      }
+    }
   }
-  out->nrows = nv;
-  SAP_TRY(SAP_GROW(&out->start.values, &out->start.capacity, 1, error));
-  out->start.values[0] = 0;
-  return SAP_STATUS_OK;
+  sap_fclib_end_column(out);
 }
 
-static sap_status read_free(const sap_fclib_file* file, sap_fclib_global* g, sap_error* error) {
-  if (sap_fclib_has(file, "fclib_global/G")) {
-    SAP_TRY(sap_fclib_read_reals(file, "fclib_global/vectors/b", SAP_FCLIB_ANY, &g->b, error));
-    g->nfree = g->b.count;
+static void append_block(const sap_block* block, sap_fclib_global* g) {
+  const int kind = sap_fclib_kind(block->set);
+  sap_fclib_rows* rows = &g->rows[kind];
+  int32_t* table = g->blocks.values + g->blocks.count;
+  g->keys[g->blocks.count / SAP_FCLIB_FIELDS] = block->key;
+  g->blocks.count += SAP_FCLIB_FIELDS;
+  table[SAP_FCLIB_SET] = (int32_t)block->set;
+  table[SAP_FCLIB_NROWS] = block->nrows;
+  table[SAP_FCLIB_NTREES] = block->ntrees;
+  for (int32_t t = 0; t < block->ntrees; ++t) {
+    g->block_trees.values[g->block_trees.count++] = block->trees[t];
   }
-  SAP_TRY(read_or_empty(file, "fclib_global/G", g->nv, g->nfree, &g->G, error));
-  return read_or_zero(file, "sapstep/G_R", g->nfree, &g->G_R, error);
+  if (kind == SAP_FCLIB_CONES) {
+    g->mu.values[g->mu.count++] = block->friction;
+  }
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    const int32_t row = kind == SAP_FCLIB_CONES ? sap_fclib_row(i) : i;
+    const double v_hat = block->v_hat[row];
+    rows->v_hat.values[rows->v_hat.count++] = kind == SAP_FCLIB_OTHER ? v_hat : -v_hat;
+    rows->R.values[rows->R.count++] = block->R[row];
+    if (block->set == SAP_SET_BOX) {
+      g->lower.values[rows->J.ncols] = block->lower[i];
+      g->upper.values[rows->J.ncols] = block->upper[i];
+    }
+    append_row(g, block, row, &rows->J);
+  }
 }
 
-static sap_status read_other(const sap_fclib_file* file, sap_fclib_global* g, sap_error* error) {
-  if (sap_fclib_has(file, "sapstep/K")) {
-    SAP_TRY(sap_fclib_read_reals(file, "sapstep/K_v_hat", SAP_FCLIB_ANY, &g->K_v_hat, error));
-    g->nother = g->K_v_hat.count;
-    SAP_TRY(sap_fclib_read_reals(file, "sapstep/K_R", g->nother, &g->K_R, error));
-    SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_lower", g->nother, &g->K_lower, error));
-    SAP_TRY(sap_fclib_read_bounds(file, "sapstep/K_upper", g->nother, &g->K_upper, error));
-  }
-  return read_or_empty(file, "sapstep/K", g->nv, g->nother, &g->K, error);
+static bool put_reals(const sap_fclib_file* file, const char* name, const sap_fclib_reals* a) {
+  return sap_fclib_put_reals(file, name, a->count, a->values);
 }
 
-static sap_status read_all(const sap_fclib_file* file, sap_fclib_global* g, sap_error* error) {
-  SAP_TRY(sap_fclib_read_contacts(file, "fclib_global", &g->mu, error));
-  SAP_TRY(sap_fclib_read_reals(file, "fclib_global/vectors/f", SAP_FCLIB_ANY, &g->f, error));
-  g->ncontacts = g->mu.count;
-  g->nv = g->f.count;
-  SAP_TRY(sap_fclib_read_reals(file, "fclib_global/vectors/w", 3 * (int64_t)g->ncontacts, &g->w,
-                               error));
-  SAP_TRY(sap_fclib_read_matrix(file, "fclib_global/M", g->nv, g->nv, &g->M, error));
-  SAP_TRY(sap_fclib_read_matrix(file, "fclib_global/H", g->nv, 3 * g->ncontacts, &g->H, error));
-  SAP_TRY(sap_fclib_read_R(file, "fclib_global", g->ncontacts, &g->R, error));
-  SAP_TRY(read_free(file, g, error));
-  return read_other(file, g, error);
+static bool put_all(const sap_fclib_file* file, const sap_problem* p, const sap_fclib_global* g) {
+  static const int32_t spacedim = 3;
+  const int32_t nv = g->f.count, nother = g->rows[SAP_FCLIB_OTHER].J.ncols;
+  const double dt = sap_problem_dt(p);
+  bool good = sap_fclib_put_integers(file, "fclib_global/spacedim", 1, &spacedim) &&
+              sap_fclib_put_matrix(file, "fclib_global/M", &g->M) &&
+              put_reals(file, "fclib_global/vectors/f", &g->f) &&
+              put_reals(file, "fclib_global/vectors/mu", &g->mu);
+  for (int kind = 0; kind < SAP_FCLIB_KINDS && good; ++kind) {
+    const sap_fclib_rows* rows = &g->rows[kind];
+    good = (kind != SAP_FCLIB_CONES && rows->J.ncols == 0) ||
+           (sap_fclib_put_matrix(file, names[kind].J, &rows->J) &&
+            put_reals(file, names[kind].R, &rows->R) &&
+            put_reals(file, names[kind].v_hat, &rows->v_hat));
+  }
+  return good && sap_fclib_put_reals(file, "sapstep/dt", 1, &dt) &&
+         sap_fclib_put_integers(file, "sapstep/tree_sizes", g->tree_sizes.count,
+                                g->tree_sizes.values) &&
+         sap_fclib_put_reals(file, "sapstep/v_star", nv, sap_problem_v_star(p)) &&
+         sap_fclib_put_reals(file, "sapstep/v_guess", nv, sap_problem_v_guess(p)) &&
+         sap_fclib_put_integers(file, "sapstep/blocks", g->blocks.count, g->blocks.values) &&
+         sap_fclib_put_integers(file, "sapstep/block_trees", g->block_trees.count,
+                                g->block_trees.values) &&
+         sap_fclib_put_keys(file, "sapstep/keys", sap_problem_block_count(p), g->keys) &&
+         (nother == 0 || (sap_fclib_put_reals(file, "sapstep/K_lower", nother, g->lower.values) &&
+                          sap_fclib_put_reals(file, "sapstep/K_upper", nother, g->upper.values)));
 }
 
-static sap_status set_velocities(const sap_fclib_file* file, sap_fclib_global* g,
-                                 sap_problem* problem, sap_error* error) {
-  if (sap_fclib_has(file, "sapstep/v_star")) {
-    SAP_TRY(sap_fclib_read_reals(file, "sapstep/v_star", g->nv, &g->v_star, error));
-  }
-  SAP_TRY(sap_problem_set_v_star(problem, g->v_star.values, error));
-  if (sap_fclib_has(file, "sapstep/v_guess")) {
-    SAP_TRY(sap_fclib_read_reals(file, "sapstep/v_guess", g->nv, &g->v_guess, error));
-    SAP_TRY(sap_problem_set_v_guess(problem, g->v_guess.values, error));
-  }
-  return SAP_STATUS_OK;
-}
-
-static sap_status read_into(const sap_fclib_file* file, sap_fclib_global* g, sap_problem* problem,
-                            sap_error* error) {
-  double dt = 1.0;
-  SAP_TRY(read_all(file, g, error));
-  SAP_TRY(sap_fclib_find_trees(file, g, error));
-  SAP_TRY(sap_fclib_find_blocks(file, g, error));
-  SAP_TRY(sap_fclib_read_dt(file, &dt, error));
-  SAP_TRY(sap_problem_reset(problem, dt, g->tree_sizes.count, g->tree_sizes.values, error));
-  SAP_TRY(SAP_GROW(&g->v_star.values, &g->v_star.capacity, g->nv, error));
-  if (g->nv > 0) {
-    memcpy(g->v_star.values, g->f.values, (size_t)g->nv * sizeof(double));
-  }
-  SAP_TRY(set_momentum(file, g, problem, error));
-  SAP_TRY(set_velocities(file, g, problem, error));
-  return sap_fclib_add_blocks(file, g, problem, error);
-}
-
-sap_status sap_fclib_read_global(const sap_fclib_file* file, sap_problem* problem,
-                                 sap_error* error) {
+// Writes a problem as /fclib_global, and in /sapstep the data that restore it bit by bit.
+sap_status sap_fclib_put_global(sap_fclib_file* file, const sap_problem* problem) {
   sap_fclib_global g = {0};
-  const sap_status status = read_into(file, &g, problem, error);
-  clear_global(&g);
-  return status;
+  SAP_TRY(start_trees(file, problem, &g));
+  SAP_TRY(start_blocks(file, problem, &g));
+  gather_momentum(problem, &g);
+  for (int32_t b = 0; b < sap_problem_block_count(problem); ++b) {
+    sap_block block;
+    SAP_TRY(sap_problem_block(problem, b, &block, NULL, file->error));
+    append_block(&block, &g);
+  }
+  return put_all(file, problem, &g)
+             ? SAP_STATUS_OK
+             : sap_fail(file->error, SAP_STATUS_INTERNAL, "HDF5 could not store the problem");
 }
 #endif
