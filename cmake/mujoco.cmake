@@ -18,7 +18,7 @@ message(STATUS "MuJoCo ${MuJoCo_VERSION}: ${MuJoCo_LIBRARY}")
 
 file(GLOB SAPSTEP_MUJOCO_SOURCES CONFIGURE_DEPENDS src/mujoco/*.c)
 # Core files that the adapter uses; a shared sapstep hides them.
-set(SAPSTEP_MUJOCO_CORE archive clock error file memory options sealed_file)
+set(SAPSTEP_MUJOCO_CORE archive platform error file memory options)
 # One compilation for the library and for its tests.
 add_library(sapstep_mujoco_objects OBJECT ${SAPSTEP_MUJOCO_SOURCES})
 target_include_directories(sapstep_mujoco_objects PRIVATE include src)

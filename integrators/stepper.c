@@ -7,11 +7,11 @@
 #include <sapstep/stepper.h>
 
 #include "core/archive.h"
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "integrators/stepper.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 
 // Starts the threads of the step and hands them to the system.
 static sap_status create_threads(sap_stepper* stepper, const sap_system* system, int32_t count,

@@ -6,7 +6,7 @@
 
 #include "core/memory.h"
 #include "linalg/square.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 
 static size_t block_size(const sap_system* system, int32_t a, int32_t b) {
   return (size_t)system->tree_sizes[a] * (size_t)system->tree_sizes[b];

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "cli/progress.h"
-#include "core/clock.h"
+#include "core/platform.h"
 
 enum { BAR_WIDTH = 30 };                 // characters
 static const double redraw_after = 0.1;  // [s]: smooth for the eye, nothing for the run

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "cli/table.h"
-#include "core/csv.h"
+#include "core/file.h"
 
 typedef struct cell {
   char* text;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a file whole or not at all: text is collected in a temporary file beside the path, and
-// commit moves it to the path. If the path is not a regular file (a pipe, a terminal, /dev/full),
-// commit copies the text to it.
+// Files that are written whole or not at all, sealed files and cells of CSV.
+//
+// sap_file collects text in a temporary file beside the path, and commit moves it to the path. If
+// the path is not a regular file (a pipe, a terminal, /dev/full), commit copies the text to it.
 #ifndef SAP_CORE_FILE_H
 #define SAP_CORE_FILE_H
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "core/error.h"
 
@@ -40,5 +42,39 @@ sap_status sap_file_regular(const char* path, sap_error* error);
 // Fails with IO, or MEMORY if the error number says so: "cannot <verb> '<path>': <text of the error
 // number>".
 sap_status sap_fail_io(sap_error* error, int error_number, const char* verb, const char* path);
+
+// Sealed files: bytes that begin with a mark of their kind and end with a checksum, in the machine's
+// byte order.
+enum { SAP_SEAL = 8 };  // bytes of the mark, and of the checksum
+
+// Writes the bytes; overwrites the last SAP_SEAL of them by the checksum. fails: MEMORY, IO.
+sap_status sap_sealed_write(const char* path, unsigned char* bytes, size_t size, sap_error* error);
+// Reads all bytes, seal included; free them with sap_free. fails: IO; SYNTAX if the file begins
+// with another mark, is damaged or cut off; MEMORY.
+sap_status sap_sealed_read(const char* path, const char mark[SAP_SEAL], const char* kind,
+                           unsigned char** bytes, size_t* size, sap_error* error);
+
+// CSV (RFC 4180): text is quoted where necessary, quotes in it are doubled.
+static inline bool sap_csv_is_quoted(const char* text) {
+  return strpbrk(text, ",\"\r\n") != NULL;
+}
+
+// Writes the inside of a cell.
+static inline void sap_csv_put(FILE* stream, const char* text) {
+  for (; *text != '\0'; ++text) {
+    if (*text == '"') {
+      (void)fputc('"', stream);
+    }
+    (void)fputc(*text, stream);
+  }
+}
+
+// Writes a whole cell.
+static inline void sap_csv_cell(FILE* stream, const char* text) {
+  const char* quote = sap_csv_is_quoted(text) ? "\"" : "";
+  (void)fputs(quote, stream);
+  sap_csv_put(stream, text);
+  (void)fputs(quote, stream);
+}
 
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Hash map from 64-bit keys to indices: the n-th key added has index n, counted from 0, so that
-// callers keep the values in arrays of their own. Open addressing; the table is at most half full.
+// Hash maps.
+//   sap_hash_map  from 64-bit keys to indices: the n-th key added has index n, counted from 0, so
+//                 that callers keep the values in arrays of their own. Open addressing; the table
+//                 is at most half full.
+//   sap_name_map  from names to ids.
 #ifndef SAP_CORE_HASH_MAP_H
 #define SAP_CORE_HASH_MAP_H
 
@@ -28,5 +31,25 @@ int32_t sap_hash_map_find(const sap_hash_map* map, uint64_t key);
 // Archives the keys; loading builds the table again.
 sap_status sap_hash_map_archive(sap_hash_map* map, sap_archive* archive, sap_error* error);
 void sap_hash_map_free(sap_hash_map* map);
+
+typedef struct sap_name_entry {
+  const char* text;  // borrowed
+  int32_t id;
+} sap_name_entry;
+
+// Start with {0}; sap_name_map_clear frees.
+typedef struct sap_name_map {
+  sap_hash_map hashes;      // of the texts
+  sap_name_entry* entries;  // (hashes.count)
+  int32_t capacity;         // of entries
+} sap_name_map;
+
+// Adds the name, which must outlive the map. A name that the map has keeps its id; *added (NULL
+// allowed) is then false. fails: MEMORY; nothing changes then.
+sap_status sap_name_map_add(sap_name_map* map, const char* text, int32_t id, bool* added,
+                            sap_error* error);
+// Returns the id of the name, or -1.
+int32_t sap_name_map_find(const sap_name_map* map, const char* text);
+void sap_name_map_clear(sap_name_map* map);
 
 #endif

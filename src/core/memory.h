@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heap memory with overflow-checked sizes, and arrays that grow and keep their memory.
+// Heap memory with overflow-checked sizes: single arrays, arrays that grow and keep their memory,
+// and pools of arrays that are freed together.
 #ifndef SAP_CORE_MEMORY_H
 #define SAP_CORE_MEMORY_H
 
@@ -40,5 +41,19 @@ void sap_arrays_free(const sap_array* arrays, size_t count);
 
 // Tests wrap the allocator to count calls and to make the n-th one fail. All heap calls of the
 // library itself go through malloc, calloc, realloc, aligned_alloc and free.
+
+// Start with {.owner = "model"}; sap_pool_free frees.
+typedef struct sap_pool {
+  const char* owner;  // named in messages: "out of memory: model"
+  void* newest;       // block; each begins with the address of the one before
+} sap_pool;
+
+// Stores a zeroed array of `count` elements of `size` bytes, 64-byte aligned, in the pointer at the
+// address `array`. Fails with MEMORY on overflow or lack of memory.
+sap_status sap_pool_add(sap_pool* pool, void* array, size_t count, size_t size, sap_error* error);
+// Adds an array sized by its pointer: SAP_POOL_ADD(&p->pool, &p->blocks, n, error)
+#define SAP_POOL_ADD(pool, array, count, error) \
+  sap_pool_add((pool), (array), (size_t)(count), sizeof(**(array)), (error))
+void sap_pool_free(sap_pool* pool);
 
 #endif

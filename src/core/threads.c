@@ -11,8 +11,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
+#include "core/platform.h"
 
 enum {
   LOOKS_AHEAD = 1 << 16,  // spins of a thread at the ticket before it sleeps: about 200 us

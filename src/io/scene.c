@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/c_locale.h"
+#include "core/platform.h"
 #include "io/mjcf/mjcf.h"
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"

@@ -6,12 +6,12 @@
 // Supernode  consecutive chunk columns that share their rows below. Its rows are its own chunks,
 //            then the chunks below, ascending.
 // Panel      a supernode's values: row by row of chunks, each SAP_CHUNK x width, column-major with
-//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels work
-//            on whole vector registers.
+//            leading dimension SAP_CHUNK. Lanes beyond a chunk's size are zero, so that kernels
+//            work on whole vector registers.
 #ifndef SAP_LINALG_BLOCK_FACTOR_H
 #define SAP_LINALG_BLOCK_FACTOR_H
 
-#include "linalg/block_order.h"
+#include "linalg/block_pattern.h"
 
 enum { SAP_CHUNK = 8 };  // doubles of a cache line and of the widest vector register
 

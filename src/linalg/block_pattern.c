@@ -4,7 +4,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <amd.h>
+#include <camd.h>
+
 #include "core/memory.h"
+#include "linalg/dissection.h"
 
 void sap_pattern_clear(sap_pattern_copy* copy) {
   sap_free(copy->offset);
@@ -44,7 +48,7 @@ static sap_status check_column(const sap_block_pattern* pattern, int32_t column,
   return SAP_STATUS_OK;
 }
 
-static sap_status check(const sap_block_pattern* pattern, sap_error* error) {
+static sap_status check_pattern(const sap_block_pattern* pattern, sap_error* error) {
   if (pattern->nblocks < 1 || pattern->column_start[0] != 0) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
                     "a block pattern needs at least one block and column_start[0] = 0");
@@ -71,7 +75,7 @@ static sap_status check(const sap_block_pattern* pattern, sap_error* error) {
 sap_status sap_pattern_assign(sap_pattern_copy* copy, const sap_block_pattern* pattern,
                               sap_error* error) {
   copy->view.nblocks = 0;
-  sap_status status = check(pattern, error);
+  sap_status status = check_pattern(pattern, error);
   if (status != SAP_STATUS_OK) {
     return status;
   }
@@ -143,4 +147,265 @@ int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar) {
     }
   }
   return low;
+}
+
+void sap_block_order_clear(sap_block_order* order) {
+  sap_free(order->block_at);
+  sap_free(order->position_of);
+  sap_free(order->column_start);
+  sap_free(order->row);
+  sap_free(order->entry);
+  sap_free(order->by_row_start);
+  sap_free(order->by_row_column);
+  sap_free(order->by_row_entry);
+  sap_free(order->nested_work);
+  *order = (sap_block_order){0};
+}
+
+static sap_status reserve_order(sap_block_order* order, int32_t nblocks, int32_t entries,
+                                sap_error* error) {
+  sap_status status;
+  if ((status = SAP_GROW(&order->block_at, &order->block_capacity, nblocks, error)) ||
+      (status = SAP_GROW(&order->position_of, &order->position_capacity, nblocks, error)) ||
+      (status = SAP_GROW(&order->column_start, &order->column_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->row, &order->row_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->entry, &order->entry_capacity, entries, error)) ||
+      (status =
+           SAP_GROW(&order->by_row_start, &order->by_row_start_capacity, nblocks + 2, error)) ||
+      (status = SAP_GROW(&order->by_row_column, &order->by_row_column_capacity, entries, error)) ||
+      (status = SAP_GROW(&order->by_row_entry, &order->by_row_entry_capacity, entries, error))) {
+    return status;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Nested dissection is tried above this number of multiplications of a factorization in AMD's
+// order. It takes about 3 us a block. The smallest measured pattern that gained is a pile of 2500
+// bodies at rest: 2.6e8.
+static const double LARGE_WORK = 2e8;
+
+// Computes AMD's order from one triangle without the diagonal, and an estimate of the
+// multiplications.
+static sap_status order_blocks(sap_block_order* order, const sap_block_pattern* pattern,
+                               double* multiplications, sap_error* error) {
+  int32_t count = 0;
+  double info[AMD_INFO], size = 0.0;
+  for (int32_t j = 0; j < pattern->nblocks; ++j) {
+    size += pattern->sizes[j];
+    order->by_row_start[j] = count;
+    for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
+      order->by_row_column[count++] = pattern->row[k];
+    }
+  }
+  order->by_row_start[pattern->nblocks] = count;
+  const int result = amd_order(pattern->nblocks, order->by_row_start, order->by_row_column,
+                               order->block_at, NULL, info);
+  if (result == AMD_OUT_OF_MEMORY) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks",
+                    (int)pattern->nblocks);
+  }
+  if (result != AMD_OK) {
+    return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (AMD %d)",
+                    (int)pattern->nblocks, result);
+  }
+  size /= pattern->nblocks;
+  *multiplications = info[AMD_NMULTSUBS_LDL] * size * size * size;
+  return SAP_STATUS_OK;
+}
+
+static void prefix_sum(int32_t* start, int32_t count) {
+  for (int32_t k = 0; k < count; ++k) {
+    start[k + 1] += start[k];
+  }
+}
+
+// Permutes the pattern, first by rows, then by columns: the second sort meets the rows in ascending
+// order. Counts go to start[x + 2], so that placing leaves start[x] and start[x + 1] as first and
+// end.
+static void permute_pattern(sap_block_order* order, const sap_block_pattern* pattern) {
+  const int32_t n = pattern->nblocks;
+  int32_t* by_row = order->by_row_start;
+  int32_t* by_column = order->column_start;
+  memset(by_row, 0, ((size_t)n + 2) * sizeof *by_row);
+  memset(by_column, 0, ((size_t)n + 2) * sizeof *by_column);
+  for (int32_t pass = 0; pass < 2; ++pass) {
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t k = pattern->column_start[j]; k < pattern->column_start[j + 1]; ++k) {
+        const int32_t a = order->position_of[pattern->row[k]];
+        const int32_t b = order->position_of[j];
+        const int32_t row = a > b ? a : b;
+        const int32_t column = a > b ? b : a;
+        if (pass == 0) {
+          ++by_row[row + 2];
+          ++by_column[column + 2];
+        } else {
+          order->by_row_column[by_row[row + 1]] = column;
+          order->by_row_entry[by_row[row + 1]++] = k;
+        }
+      }
+    }
+    if (pass == 0) {
+      prefix_sum(by_row, n + 1);
+      prefix_sum(by_column, n + 1);
+    }
+  }
+  for (int32_t row = 0; row < n; ++row) {
+    for (int32_t k = by_row[row]; k < by_row[row + 1]; ++k) {
+      const int32_t at = by_column[order->by_row_column[k] + 1]++;
+      order->row[at] = row;
+      order->entry[at] = order->by_row_entry[k];
+    }
+  }
+}
+
+static void assign_positions(sap_block_order* order, const sap_block_pattern* pattern) {
+  for (int32_t k = 0; k < pattern->nblocks; ++k) {
+    order->position_of[order->block_at[k]] = k;
+  }
+  permute_pattern(order, pattern);
+  order->nblocks = pattern->nblocks;
+}
+
+sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
+                                  const int32_t* block_at, sap_error* error) {
+  const sap_status status =
+      reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error);
+  if (status == SAP_STATUS_OK) {
+    memmove(order->block_at, block_at, (size_t)pattern->nblocks * sizeof *block_at);
+    assign_positions(order, pattern);
+  }
+  return status;
+}
+
+// Parts of order->nested_work.
+typedef struct nested {
+  int32_t *start, *neighbour;  // the block graph, both ways
+  int32_t* member;             // part or separator, as in sap_dissect
+  int32_t* block_at;           // CAMD's order
+  int32_t* rest;               // for sap_dissect; 4 nblocks for counting
+} nested;
+
+static bool carve_nested(sap_block_order* order, const sap_block_pattern* pattern, nested* w,
+                         sap_status* status, sap_error* error) {
+  const int64_t n = pattern->nblocks;
+  const int64_t ends = 2 * (pattern->column_start[n] - n);
+  const int64_t total = 3 * n + 1 + ends + SAP_DISSECTION_WORK(n, ends);
+  *status = SAP_STATUS_OK;
+  if (total > INT32_MAX / 2) {
+    return false;  // keeps AMD's order
+  }
+  *status = SAP_GROW(&order->nested_work, &order->nested_capacity, (int32_t)total, error);
+  if (*status != SAP_STATUS_OK) {
+    return false;
+  }
+  w->start = order->nested_work;
+  w->member = w->start + n + 1;
+  w->block_at = w->member + n;
+  w->neighbour = w->block_at + n;
+  w->rest = w->neighbour + ends;
+  return true;
+}
+
+// Makes the block graph: the neighbours of a block are the rows of its column and the columns of
+// its row.
+static void make_graph(const sap_block_pattern* pattern, nested* w) {
+  const int32_t n = pattern->nblocks;
+  memset(w->start, 0, ((size_t)n + 1) * sizeof *w->start);
+  for (int32_t pass = 0; pass < 2; ++pass) {
+    for (int32_t j = 0; j < n; ++j) {
+      for (int32_t k = pattern->column_start[j] + 1; k < pattern->column_start[j + 1]; ++k) {
+        const int32_t i = pattern->row[k];
+        if (pass == 0) {
+          ++w->start[i];
+          ++w->start[j];
+        } else {
+          w->neighbour[--w->start[i]] = j;
+          w->neighbour[--w->start[j]] = i;
+        }
+      }
+    }
+    for (int32_t k = 0; pass == 0 && k < n; ++k) {
+      w->start[k + 1] += w->start[k];
+    }
+  }
+}
+
+// Returns the sum over the columns of L of the squares of their lengths, from the tree paths of
+// block_factor.c.
+static double count_work(const sap_graph* g, const int32_t* block_at, int32_t* work) {
+  const int32_t n = g->count;
+  const size_t room = (size_t)n;
+  int32_t *parent = work, *mark = work + room, *below = work + 2 * room,
+          *position_of = work + 3 * room;
+  for (int32_t p = 0; p < n; ++p) {
+    parent[p] = mark[p] = -1;
+    below[p] = 0;
+    position_of[block_at[p]] = p;
+  }
+  for (int32_t p = 0; p < n; ++p) {
+    const int32_t block = block_at[p];
+    for (int32_t k = g->start[block]; k < g->start[block + 1]; ++k) {
+      for (int32_t c = position_of[g->neighbour[k]]; c < p && mark[c] != p; c = parent[c]) {
+        mark[c] = p;
+        below[c] += g->weight[block];
+        parent[c] = parent[c] < 0 ? p : parent[c];
+      }
+    }
+  }
+  double sum = 0.0;
+  for (int32_t p = 0; p < n; ++p) {
+    const double size = g->weight[block_at[p]], height = size + below[p];
+    sum += size * height * height;
+  }
+  return sum;
+}
+
+static sap_status fail_nested(int32_t nblocks, int result, sap_error* error) {
+  if (result == CAMD_OUT_OF_MEMORY) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: ordering of %d blocks", (int)nblocks);
+  }
+  return sap_fail(error, SAP_STATUS_INTERNAL, "ordering of %d blocks failed (CAMD %d)",
+                  (int)nblocks, result);
+}
+
+// Takes the order of nested dissection instead of AMD's if it makes the factorization less work:
+// parts before the separators that cut them off, and within each the order of CAMD, AMD with that
+// constraint.
+// cost: O(blocks of L) and sap_dissect.
+static sap_status try_nested(sap_block_order* order, const sap_block_pattern* pattern,
+                             sap_error* error) {
+  nested w;
+  sap_status status;
+  if (!carve_nested(order, pattern, &w, &status, error)) {
+    return status;
+  }
+  const int32_t n = pattern->nblocks;
+  make_graph(pattern, &w);
+  const sap_graph graph = {n, w.start, w.neighbour, NULL, pattern->sizes};
+  (void)sap_dissect(&graph, w.member, w.rest);
+  const int result = camd_order(n, w.start, w.neighbour, w.block_at, NULL, NULL, w.member);
+  if (result < CAMD_OK) {
+    return fail_nested(n, result, error);
+  }
+  const double amd = count_work(&graph, order->block_at, w.rest);
+  return count_work(&graph, w.block_at, w.rest) < amd
+             ? sap_block_order_assign(order, pattern, w.block_at, error)
+             : SAP_STATUS_OK;
+}
+
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error) {
+  double multiplications = 0.0;
+  sap_status status =
+      reserve_order(order, pattern->nblocks, pattern->column_start[pattern->nblocks], error);
+  if (status == SAP_STATUS_OK) {
+    status = order_blocks(order, pattern, &multiplications, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    assign_positions(order, pattern);
+    if (multiplications > LARGE_WORK) {
+      status = try_nested(order, pattern, error);
+    }
+  }
+  return status;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An owned copy of a block pattern: the pattern of an analysis.
+// The pattern of an analysis (an owned copy), and the fill-reducing elimination order of its
+// blocks: AMD on the block graph or, for large factors, nested dissection if that is better.
 #ifndef SAP_LINALG_BLOCK_PATTERN_H
 #define SAP_LINALG_BLOCK_PATTERN_H
 
@@ -30,5 +31,32 @@ sap_status sap_pattern_check_finite(const sap_pattern_copy* copy, const double* 
 
 // Returns the block with scalar row `scalar` (0 <= scalar < n).
 int32_t sap_pattern_block_of(const sap_pattern_copy* copy, int32_t scalar);
+
+// Elimination order of the blocks, and the pattern in that order.
+typedef struct sap_block_order {
+  int32_t nblocks;
+  int32_t* block_at;     // block eliminated at a position            (nblocks)
+  int32_t* position_of;  // position at which a block is eliminated   (nblocks)
+
+  // Lower triangle of the permuted pattern: rows of a column ascend, the diagonal comes first.
+  int32_t* column_start;  // (nblocks + 1)
+  int32_t* row;           // position of the row                      (entries)
+  int32_t* entry;         // entry of the caller's pattern            (entries)
+
+  int32_t* by_row_start;  // the same by rows (before: AMD's graph)  (nblocks + 1)
+  int32_t* by_row_column;
+  int32_t* by_row_entry;
+  int32_t* nested_work;  // of nested dissection
+  int32_t block_capacity, position_capacity, column_capacity, row_capacity, entry_capacity;
+  int32_t by_row_start_capacity, by_row_column_capacity, by_row_entry_capacity, nested_capacity;
+} sap_block_order;
+
+void sap_block_order_clear(sap_block_order* order);
+// Computes the order of the pattern. fails: MEMORY, INTERNAL.
+sap_status sap_block_order_compute(sap_block_order* order, const sap_block_pattern* pattern,
+                                   sap_error* error);
+// Sets the order block_at, a permutation of the blocks; may be order->block_at itself.
+sap_status sap_block_order_assign(sap_block_order* order, const sap_block_pattern* pattern,
+                                  const int32_t* block_at, sap_error* error);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Factors of dense matrices, column-major, ld n. Of a symmetric matrix only the lower triangle is
-// read.
+// Factors of dense matrices, column-major, ld n; only the lower triangle of a symmetric matrix is
+// read. Eigenvalues of symmetric 3x3 matrices.
 #ifndef SAP_LINALG_DENSE_H
 #define SAP_LINALG_DENSE_H
 
@@ -50,5 +50,10 @@ void sap_dense_cholesky_solve(int32_t n, const double* L, double* x);
 // Solves B x = b in place by LU with partial pivoting; B is overwritten, pivots is (n). Returns
 // false if B is singular or not finite.
 bool sap_dense_lu_solve(int32_t n, double* B, int32_t* pivots, double* x);
+
+// Computes the eigenvalues of a symmetric 3x3 matrix {xx yy zz xy xz yz}, ascending, and its
+// eigenvectors (columns of V, column-major, NULL: none) by Jacobi rotations: accurate to round-off
+// of the largest eigenvalue, also if eigenvalues repeat. A diagonal matrix keeps its axes.
+void sap_symmetric3_eigen(const double S[6], double eigenvalues[3], double V[9]);
 
 #endif

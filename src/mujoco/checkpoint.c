@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/memory.h"
 #include "core/options.h"
-#include "core/sealed_file.h"
 #include "mujoco/adapter.h"
 
 static const char MARK[SAP_SEAL] = "SAPMJRN";

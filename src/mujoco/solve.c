@@ -3,7 +3,7 @@
 // limit that was left out is reached.
 #include <math.h>
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "mujoco/adapter.h"
 
 // A solve that ends at the iteration limit or stalls still makes a step below this momentum error,

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "mujoco/adapter.h"
 
 enum { POSITION = 1, VELOCITY = 2, MOTION = 4 };

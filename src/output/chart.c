@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/c_locale.h"
 #include "core/error.h"
 #include "core/file.h"
+#include "core/platform.h"
 #include "output/chart_axis.h"
 
 static const double PLOT_WIDTH = 400.0, PLOT_HEIGHT = 300.0;

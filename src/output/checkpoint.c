@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/file.h"
 #include "core/memory.h"
-#include "core/sealed_file.h"
 #include "integrators/step_options.h"
 #include "integrators/stepper.h"
 #include "integrators/tree_store.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 
 static const char MAGIC[SAP_SEAL] = "SAPRUN\n";
 enum { VERSION = 3, NAME_SIZE = 32 };

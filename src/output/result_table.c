@@ -10,10 +10,9 @@
 
 #include <sapstep/output.h>
 
-#include "core/c_locale.h"
-#include "core/csv.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "output/recorder/hdf5_column.h"
 #include "output/recorder/hdf5_file.h"
 

@@ -5,10 +5,9 @@
 
 #include <sapstep/output.h>
 
-#include "core/c_locale.h"
-#include "core/csv.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/platform.h"
 
 enum { NUMBER_SIZE = 32 };  // "joint_" and an id
 

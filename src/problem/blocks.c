@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "contact/cone.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 
 static sap_status check_trees(const sap_problem* p, const sap_block* b, sap_error* error) {
   if (b->ntrees < 1 || b->trees == NULL || b->jacobians == NULL) {

@@ -11,7 +11,7 @@
 
 #include "contact/cone.h"
 #include "core/memory.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 #include "problem/blocks.h"
 
 // By the trigonometric solution of the characteristic cubic.

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "linalg/square.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 #include "problem/factor.h"
 
 // Returns the index of the coupling of two trees in either order, or -1.

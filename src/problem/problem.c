@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/memory.h"
-#include "math/finite.h"
+#include "math/scalar.h"
 #include "problem/factor.h"
 
 enum { ARRAYS_MAX = 12 };  // of one group

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "python/steps.h"
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "core/threads.h"
 
 typedef struct slice {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/clock.h"
+#include "core/platform.h"
 #include "python/steps.h"
 
 sap_status sap_python_mj_step(sap_mj* adapter, mjData* data, sap_mj_report* report, int64_t count,

@@ -5,8 +5,8 @@
 
 #include <sapstep/solver.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
 #include "solvers/ncp/sap_ncp.h"

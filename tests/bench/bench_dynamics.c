@@ -8,7 +8,7 @@
 
 #include <sapstep/scene.h>
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "multibody/dynamics/dynamics.h"
 #include "multibody/dynamics/forces.h"
 #include "multibody/dynamics/momentum.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/archive.h"
-#include "core/sealed_file.h"
+#include "core/file.h"
 
 static uint32_t next_random(uint64_t* seed) {
   *seed = *seed * 6364136223846793005u + 1442695040888963407u;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// core/hash_map and core/name_map.
+// core/hash_map.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "core/hash_map.h"
-#include "core/name_map.h"
 
 enum { COUNT = 1000 };
 

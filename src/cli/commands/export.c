@@ -8,7 +8,6 @@
 
 #include "cli/options.h"
 #include "cli/quantity.h"
-#include "core/csv.h"
 #include "core/file.h"
 
 // Exported if no quantity is named.

@@ -5,7 +5,7 @@
 
 #include <sapstep/scene.h>
 
-#include "core/name_map.h"
+#include "core/hash_map.h"
 #include "io/mesh/mesh_file.h"
 #include "io/pose.h"
 #include "io/xml/value.h"

@@ -9,7 +9,7 @@
 #include "core/memory.h"
 #include "io/inertia.h"
 #include "io/xml/schema.h"
-#include "linalg/symmetric3.h"
+#include "linalg/dense.h"
 #include "math/quaternion.h"
 
 // Files give few digits: relative slack of the triangle inequality of inertias.

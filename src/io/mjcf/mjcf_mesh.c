@@ -18,7 +18,7 @@
 #include "core/memory.h"
 #include "io/mjcf/mjcf_body.h"
 #include "io/xml/schema.h"
-#include "linalg/symmetric3.h"
+#include "linalg/dense.h"
 #include "math/quaternion.h"
 
 typedef struct sap_mjcf_mesh {

@@ -6,8 +6,8 @@
 
 #include <sapstep/problem_file.h>
 
-#include "core/c_locale.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "io/problem_file/fclib.h"
 #include "io/problem_file/text_reader.h"
 #include "linalg/dense.h"

@@ -4,9 +4,9 @@
 
 #include <sapstep/problem_file.h>
 
-#include "core/c_locale.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "io/problem_file/fclib.h"
 
 struct sap_problem_writer {

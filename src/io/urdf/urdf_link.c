@@ -9,7 +9,7 @@
 #include "io/inertia.h"
 #include "io/urdf/urdf.h"
 #include "io/xml/schema.h"
-#include "linalg/symmetric3.h"
+#include "linalg/dense.h"
 #include "math/quaternion.h"
 
 enum { MAX_LEVELS = 64 };  // folders searched upwards from that of the URDF

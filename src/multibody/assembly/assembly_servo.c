@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/clamp.h"
+#include "math/scalar.h"
 #include "math/vector3.h"
 #include "multibody/assembly/assembly_data.h"
 #include "multibody/dynamics/actuators.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "math/clamp.h"
+#include "math/scalar.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/transmission.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "core/pool.h"
+#include "core/memory.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 #include "multibody/dynamics/kernels.h"

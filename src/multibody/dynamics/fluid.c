@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "core/error.h"
-#include "linalg/symmetric3.h"
+#include "linalg/dense.h"
 #include "math/quaternion.h"
 #include "multibody/dynamics/dynamics_data.h"
 

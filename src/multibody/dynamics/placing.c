@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/error.h"
-#include "core/pool.h"
+#include "core/memory.h"
 #include "multibody/dynamics/dynamics_data.h"
 
 typedef struct body_entry {

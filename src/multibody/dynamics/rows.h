@@ -3,7 +3,7 @@
 #ifndef SAP_MULTIBODY_DYNAMICS_ROWS_H
 #define SAP_MULTIBODY_DYNAMICS_ROWS_H
 
-#include "core/pool.h"
+#include "core/memory.h"
 #include "multibody/model/model_data.h"
 
 enum { SAP_ROWS_MAX = 6 };

@@ -3,7 +3,7 @@
 #ifndef SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
 #define SAP_MULTIBODY_GEOMETRY_COLLISION_DATA_H
 
-#include "core/pool.h"
+#include "core/memory.h"
 #include "multibody/geometry/broadphase.h"
 #include "multibody/geometry/collide.h"
 #include "multibody/geometry/collision.h"

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "linalg/symmetric3.h"
+#include "linalg/dense.h"
 
 sap_status sap_check_fail(const sap_checker* checker, sap_status status, const char* format, ...) {
   char text[SAP_ERROR_MESSAGE_SIZE];

@@ -15,7 +15,7 @@
 
 #include <libqhull_r/qhull_ra.h>
 
-#include "core/pool.h"
+#include "core/memory.h"
 #include "math/vector3.h"
 
 // The hull as qhull finds it: facets with their points and their neighbours.

@@ -5,7 +5,7 @@
 #ifndef SAP_MULTIBODY_MODEL_HULL_H
 #define SAP_MULTIBODY_MODEL_HULL_H
 
-#include "core/pool.h"
+#include "core/memory.h"
 
 // Relative to the largest half extent of the points; single precision has 6e-8.
 #define SAP_HULL_FLATNESS 1e-6

@@ -7,8 +7,8 @@
 
 #include <sapstep/model.h>
 
-#include "core/name_map.h"
-#include "core/pool.h"
+#include "core/hash_map.h"
+#include "core/memory.h"
 #include "multibody/model/hull.h"
 
 typedef struct sap_model_body {

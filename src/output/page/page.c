@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/c_locale.h"
 #include "core/error.h"
 #include "core/file.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "output/page/page_assets.h"
 #include "output/page/page_data.h"
 

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "contact/cone.h"
-#include "core/clock.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/islands.h"
 #include "solvers/report.h"

@@ -12,22 +12,117 @@
 #include <math.h>
 #include <string.h>
 
-#include "contact/second_order_cone.h"
+#include "contact/cone.h"
 #include "linalg/dense.h"
 #include "solvers/dual/dual.h"
 
+// Algebra of the second-order cone in n <= 6 dimensions, x_0 >= |(x_1, ..., x_n-1)|, and the
+// scaling of Nesterov and Todd: W s = W^-1 x = lambda.
+// Vandenberghe, The CVXOPT linear and quadratic cone program solvers, 2010
+
+typedef struct soc_scaling {
+  double w[SAP_CONE_ROWS_MAX];  // W = beta (2 v v' - J) with v of w; W^2 = beta^2 (2 w w' - J),
+                                // J = diag(1, -1, ..., -1)
+  double v[SAP_CONE_ROWS_MAX];
+  double beta;
+  double lambda[SAP_CONE_ROWS_MAX];
+} soc_scaling;
+
+static double soc_tail(int32_t n, const double* x, const double* y) {
+  double sum = x[1] * y[1] + x[2] * y[2];
+  for (int32_t i = 3; i < n; ++i) {
+    sum += x[i] * y[i];
+  }
+  return sum;
+}
+
+// x_0^2 - |x_1|^2, without cancellation
+static double soc_determinant(int32_t n, const double* x) {
+  const double length = sqrt(soc_tail(n, x, x));
+  return (x[0] - length) * (x[0] + length);
+}
+
+// y = W x, or W^-1 x.
+static void soc_scale(const soc_scaling* s, int32_t n, bool inverse, const double* x, double* y) {
+  const double sign = inverse ? -1.0 : 1.0;  // W^-1 = (2 Jv (Jv)' - J)/beta
+  const double factor = inverse ? 1.0 / s->beta : s->beta;
+  const double dot = 2.0 * (s->v[0] * x[0] + sign * soc_tail(n, s->v, x));
+  y[0] = factor * (dot * s->v[0] - x[0]);
+  for (int32_t i = 1; i < n; ++i) {
+    y[i] = factor * (dot * sign * s->v[i] + x[i]);
+  }
+}
+
+// Computes the scaling of x and s, both inside the cone.
+static void soc_make(soc_scaling* out, int32_t n, const double* x, const double* s) {
+  const double det_x = sqrt(soc_determinant(n, x)), det_s = sqrt(soc_determinant(n, s));
+  double dot = 0.0;
+  for (int32_t i = 0; i < n; ++i) {
+    dot += x[i] / det_x * (s[i] / det_s);
+  }
+  const double gamma = sqrt(0.5 * (1.0 + dot));
+  for (int32_t i = 0; i < n; ++i) {
+    const double reflected = i == 0 ? s[0] / det_s : -s[i] / det_s;
+    out->w[i] = (x[i] / det_x + reflected) / (2.0 * gamma);
+  }
+  const double scale = 1.0 / sqrt(2.0 * (out->w[0] + 1.0));
+  out->v[0] = (out->w[0] + 1.0) * scale;
+  for (int32_t i = 1; i < n; ++i) {
+    out->v[i] = out->w[i] * scale;
+  }
+  out->beta = sqrt(det_x / det_s);
+  soc_scale(out, n, false, s, out->lambda);
+}
+
+// x o y = (x . y, x_0 y_1 + y_0 x_1)
+static void soc_product(int32_t n, const double* x, const double* y, double* out) {
+  out[0] = x[0] * y[0] + soc_tail(n, x, y);
+  for (int32_t i = 1; i < n; ++i) {
+    out[i] = x[0] * y[i] + y[0] * x[i];
+  }
+}
+
+// Solves x o y = r for y.
+static void soc_divide(int32_t n, const double* x, const double* r, double* y) {
+  y[0] = (x[0] * r[0] - soc_tail(n, x, r)) / soc_determinant(n, x);
+  for (int32_t i = 1; i < n; ++i) {
+    y[i] = (r[i] - y[0] * x[i]) / x[0];
+  }
+}
+
+// Returns the largest alpha <= 1 with x + alpha d in the cone; x inside.
+static double soc_step(int32_t n, const double* x, const double* d) {
+  const double a = d[0] * d[0] - soc_tail(n, d, d);
+  const double b = x[0] * d[0] - soc_tail(n, x, d);
+  const double c = soc_determinant(n, x);
+  double alpha = 1.0;
+  const double root = b * b - a * c;
+  if (root >= 0.0) {  // a alpha^2 + 2 b alpha + c = 0
+    const double t = -(b + (b >= 0.0 ? sqrt(root) : -sqrt(root)));
+    const double first = a != 0.0 ? t / a : -1.0, second = t != 0.0 ? c / t : -1.0;
+    alpha = first > 0.0 && first < alpha ? first : alpha;
+    alpha = second > 0.0 && second < alpha ? second : alpha;
+  }
+  if (d[0] < 0.0 && -x[0] / d[0] < alpha) {
+    alpha = -x[0] / d[0];
+  }
+  return alpha;
+}
+
+// The interior point method.
+
 // Items are second-order cones, or rows with bounds (a frictionless cone: its normal).
 typedef struct ipm {
-  double *D, *K;           // (n n)
-  double *x, *dx, *rd;     // (n)
-  double *s, *ds;          // cones: s^ (head first); rows: multiplier of the lower bound   (n)
-  double *b, *db;          // rows: multiplier of the upper bound                           (n)
-  double* r;               // complementarity: cones lambda \ r; rows r of the lower bound  (n)
-  double* rb;              // rows: r of the upper bound                                    (n)
-  sap_soc_scaling* cones;  // one per item, unused for rows
-  int32_t* pivots;         // of the polish                                                (n)
-  double mu;               // mean complementarity
-  double rank;             // number of products that mu averages
+  double *D, *K;        // (n n)
+  double *x, *dx, *rd;  // (n)
+  double *s, *ds;       // cones: s^ (head first); rows: multiplier of the lower bound   (n)
+  double *b, *db;       // rows: multiplier of the upper bound                           (n)
+  double* r;            // complementarity: cones lambda \ r; rows r of the lower bound  (n)
+  double* rb;           // rows: r of the upper bound                                    (n)
+  soc_scaling* cones;   // one per item, unused for rows
+  int32_t* pivots;      // of the polish                                                (n)
+  double mu;            // mean complementarity
+  double rank;          // number of products that mu averages
 } ipm;
 
 static bool is_soc(const sap_delassus_item* item) {
@@ -79,9 +174,9 @@ static void evaluate_system(sap_dual* d, ipm* m) {
     if (is_soc(item)) {
       double x[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
-      sap_soc_make(&m->cones[k], item->nrows, x, m->s + f);
+      soc_make(&m->cones[k], item->nrows, x, m->s + f);
       add_from_cone(item, m->s + f, -1.0, m->rd);
-      sum += x[0] * m->s[f] + sap_soc_tail(item->nrows, x, m->s + f);
+      sum += x[0] * m->s[f] + soc_tail(item->nrows, x, m->s + f);
       continue;
     }
     if (has_lower(item)) {
@@ -112,7 +207,7 @@ static bool factorize_system(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const size_t f = (size_t)item->first, row = (size_t)bounded_row(item);
     if (is_soc(item)) {
-      const sap_soc_scaling* c = &m->cones[k];
+      const soc_scaling* c = &m->cones[k];
       const double factor = 1.0 / (c->beta * c->beta);
       for (int32_t b = 0; b < item->nrows; ++b) {  // 2 T J w (T J w)' - T J T
         const size_t j = f + (size_t)cone_row(b);
@@ -154,21 +249,21 @@ static void set_targets(sap_dual* d, ipm* m, double sigma, bool corrector) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      const sap_soc_scaling* c = &m->cones[k];
+      const soc_scaling* c = &m->cones[k];
       const int32_t n = item->nrows;
       double r[SAP_CONE_ROWS_MAX], second[SAP_CONE_ROWS_MAX] = {0.0};
       if (corrector) {
         double dx[SAP_CONE_ROWS_MAX], scaled_x[SAP_CONE_ROWS_MAX], scaled_s[SAP_CONE_ROWS_MAX];
         to_cone(item, m->dx, dx);
-        sap_soc_scale(c, n, true, dx, scaled_x);
-        sap_soc_scale(c, n, false, m->ds + f, scaled_s);
-        sap_soc_product(n, scaled_x, scaled_s, second);
+        soc_scale(c, n, true, dx, scaled_x);
+        soc_scale(c, n, false, m->ds + f, scaled_s);
+        soc_product(n, scaled_x, scaled_s, second);
       }
-      sap_soc_product(n, c->lambda, c->lambda, r);
+      soc_product(n, c->lambda, c->lambda, r);
       for (int32_t i = 0; i < n; ++i) {
         r[i] = (i == 0 ? target : 0.0) - r[i] - second[i];
       }
-      sap_soc_divide(n, c->lambda, r, m->r + f);
+      soc_divide(n, c->lambda, r, m->r + f);
       continue;
     }
     const double lower = corrector ? m->dx[row] * m->ds[row] : 0.0;
@@ -187,7 +282,7 @@ static void find_step(sap_dual* d, ipm* m) {
     const sap_delassus_item* item = &d->op.items[k];
     const int32_t row = bounded_row(item), f = item->first;
     if (is_soc(item)) {
-      sap_soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
+      soc_scale(&m->cones[k], item->nrows, true, m->r + f, m->ds + f);  // W^-1 (lambda \ r)
       add_from_cone(item, m->ds + f, 1.0, m->dx);
       continue;
     }
@@ -208,8 +303,8 @@ static void find_step(sap_dual* d, ipm* m) {
       double x[SAP_CONE_ROWS_MAX] = {0.0}, half[SAP_CONE_ROWS_MAX] = {0.0},
              change[SAP_CONE_ROWS_MAX];
       to_cone(item, m->dx, x);
-      sap_soc_scale(&m->cones[k], item->nrows, true, x, half);
-      sap_soc_scale(&m->cones[k], item->nrows, true, half, change);
+      soc_scale(&m->cones[k], item->nrows, true, x, half);
+      soc_scale(&m->cones[k], item->nrows, true, half, change);
       for (int32_t i = 0; i < item->nrows; ++i) {
         m->ds[f + i] -= change[i];
       }
@@ -237,8 +332,8 @@ static double longest_step(const sap_dual* d, const ipm* m) {
       double x[SAP_CONE_ROWS_MAX], dx[SAP_CONE_ROWS_MAX];
       to_cone(item, m->x, x);
       to_cone(item, m->dx, dx);
-      alpha = fmin(alpha, fmin(sap_soc_step(item->nrows, x, dx),
-                               sap_soc_step(item->nrows, m->s + f, m->ds + f)));
+      alpha = fmin(alpha,
+                   fmin(soc_step(item->nrows, x, dx), soc_step(item->nrows, m->s + f, m->ds + f)));
       continue;
     }
     if (has_lower(item)) {
@@ -371,7 +466,7 @@ static const double BOUNDARY = 0.99;  // part of the way to the boundary
 
 static sap_status reserve_ipm(sap_dual* d, ipm* m, sap_error* error) {
   const int64_t n = d->op.n;
-  const int64_t cones = (int64_t)(sizeof(sap_soc_scaling) / sizeof(double)) * d->op.nitems;
+  const int64_t cones = (int64_t)(sizeof(soc_scaling) / sizeof(double)) * d->op.nitems;
   SAP_TRY(sap_dual_reals(d, 2 * n * n + 9 * n + cones, &m->D, error));
   SAP_TRY(sap_dual_integers(d, n, &m->pivots, error));
   m->K = m->D + n * n;
@@ -380,7 +475,7 @@ static sap_status reserve_ipm(sap_dual* d, ipm* m, sap_error* error) {
   for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; ++i, next += n) {
     *vectors[i] = next;
   }
-  m->cones = (sap_soc_scaling*)(void*)next;
+  m->cones = (soc_scaling*)(void*)next;
   return SAP_STATUS_OK;
 }
 

@@ -20,7 +20,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "linalg/dense.h"
 #include "problem/delassus.h"
 #include "solvers/dual/dual.h"

@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "contact/cone.h"
-#include "core/clock.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/dual/dual.h"
 #include "solvers/primal/sap.h"

@@ -23,7 +23,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/clock.h"
+#include "core/platform.h"
 #include "problem/problem_data.h"
 #include "solvers/primal/line_search.h"
 #include "solvers/primal/patch_vector.h"

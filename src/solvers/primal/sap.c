@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/clock.h"
 #include "core/memory.h"
+#include "core/platform.h"
 #include "problem/problem_data.h"
 
 // A solve in progress.

@@ -15,7 +15,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/bench/bench.h"
-#include "core/clock.h"
+#include "core/platform.h"
 
 static const double FAREWELL = 0.5;  // time to exit after its input ended, and after SIGTERM [s]
 

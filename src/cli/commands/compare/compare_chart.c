@@ -11,7 +11,6 @@
 #include "cli/commands/compare/compare.h"
 #include "cli/files.h"
 #include "cli/quantity.h"
-#include "core/csv.h"
 #include "core/file.h"
 
 enum { POINTS = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };

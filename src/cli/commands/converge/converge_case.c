@@ -11,7 +11,7 @@
 #include "cli/commands/run/run_statistics.h"
 #include "cli/expression.h"
 #include "cli/progress.h"
-#include "core/clock.h"
+#include "core/platform.h"
 
 // Everything that a run owns.
 typedef struct work {

@@ -15,7 +15,6 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/scene.h"
-#include "core/csv.h"
 #include "core/file.h"
 #include "mujoco/compat.h"
 #include "solvers/solver_options.h"

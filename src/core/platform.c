@@ -1,8 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #define _XOPEN_SOURCE 700
-#include "core/c_locale.h"
+#include "core/platform.h"
 
 #include <locale.h>
+#include <time.h>
+
+double sap_clock_seconds(void) {
+  struct timespec now;
+  if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
+    return 0.0;
+  }
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
 
 sap_status sap_c_locale_begin(sap_c_locale* guard, sap_error* error) {
   const locale_t mine = newlocale(LC_ALL_MASK, "C", (locale_t)0);

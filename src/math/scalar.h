@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef SAP_MATH_FINITE_H
-#define SAP_MATH_FINITE_H
+// Clamping and tests for finite numbers.
+#ifndef SAP_MATH_SCALAR_H
+#define SAP_MATH_SCALAR_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,11 @@ static inline bool sap_lower_finite(const double* A, size_t n, size_t ld) {
     finite = sap_all_finite(A + j * ld + j, n - j);
   }
   return finite;
+}
+
+// Returns the nearest value in [lower, upper]; NaN for NaN.
+static inline double sap_clamp(double value, double lower, double upper) {
+  return value < lower ? lower : value > upper ? upper : value;
 }
 
 #endif
