@@ -79,7 +79,7 @@ static void get_duals(const sap_newton* n, double* gamma) {
     }
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
-    gamma[n->interval_row[k]] = n->interval_lambda[k];
+    gamma[n->problem_row[k]] = n->row_lambda[k];
   }
 }
 

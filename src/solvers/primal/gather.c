@@ -16,6 +16,7 @@ static sap_patch_kind patch_kind_of(const sap_block_data* block) {
 static sap_status count_island(sap_newton* n, sap_error* error) {
   const sap_problem* p = n->problem;
   n->nv = n->ncones = n->ncones_n = n->npotentials = n->nintervals = n->npatch_trees = 0;
+  n->nrows = 0;
   n->ncouplings = 0;
   n->njacobian = n->nwhitened = 0;
   for (int32_t t = 0; t < n->ntrees; ++t) {
@@ -46,6 +47,7 @@ static sap_status count_island(sap_newton* n, sap_error* error) {
     n->ncones_n += kind == SAP_PATCH_CONES_N ? 1 : 0;
     n->npotentials += sap_set_is_potential(block->set) ? 1 : 0;
     n->nintervals += kind == SAP_PATCH_INTERVALS ? block->nrows : 0;
+    n->nrows += kind != SAP_PATCH_CONES ? block->nrows : 0;
     n->npatch_trees += block->ntrees;
     pairs += (int64_t)block->ntrees * (block->ntrees + 1) / 2;
     n->njacobian += (size_t)block->nrows * (size_t)ncols;
@@ -315,15 +317,13 @@ static void gather_cone(sap_newton* n, const sap_block_data* block, int32_t cone
   }
 }
 
-static void gather_cone_n(sap_newton* n, const sap_block_data* block, int32_t index) {
+static void gather_cone_n(sap_newton* n, const sap_block_data* block, int32_t index, int32_t row) {
   const double* R = n->problem->R + block->first_row;
   sap_cone_n* cone_n = &n->cones_n[index];
   *cone_n = (sap_cone_n){.cone = sap_cone_make(block->friction, R[0], R[SAP_NORMAL_ROW]),
                          .nrows = block->nrows,
-                         .row = block->first_row};
+                         .first = row};
   cone_n->cone.potential = gather_potential(n, block);
-  memcpy(cone_n->v_hat, n->problem->v_hat_shifted + block->first_row,
-         (size_t)block->nrows * sizeof *cone_n->v_hat);
 }
 
 static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t first) {
@@ -332,8 +332,14 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
     const int32_t row = block->first_row + i;
     n->intervals[first + i] =
         (sap_interval){1.0 / p->R[row], p->R[row], p->lower[row], p->upper[row]};
-    n->interval_v_hat[first + i] = p->v_hat_shifted[row];
-    n->interval_row[first + i] = row;
+  }
+}
+
+// Sets the row arrays of a block from `row` on.
+static void gather_rows(sap_newton* n, const sap_block_data* block, int32_t row) {
+  for (int32_t i = 0; i < block->nrows; ++i) {
+    n->row_v_hat[row + i] = n->problem->v_hat_shifted[block->first_row + i];
+    n->problem_row[row + i] = block->first_row + i;
   }
 }
 
@@ -341,7 +347,7 @@ static void gather_intervals(sap_newton* n, const sap_block_data* block, int32_t
 static void gather_blocks(sap_newton* n) {
   size_t jacobian = 0;
   int32_t next[SAP_PATCH_INTERVALS + 1] = {0};  // of each kind
-  int32_t runs = 0;
+  int32_t runs = 0, row_n = n->nintervals;      // next row of a cone of n rows
   n->npatches = n->ncone_patches = n->npatch_trees = n->npairs = n->npotentials = 0;
   for (int32_t b = 0; b < n->nblocks; ++b) {
     const sap_sort_key* key = &n->keys[b];
@@ -349,9 +355,11 @@ static void gather_blocks(sap_newton* n) {
     const int32_t* order = n->tree_order + key->data;
     const sap_patch_kind kind = patch_kind_of(block);
     const int32_t count = n->nruns > 0 ? list_runs(n, block, order, runs) : 0;
+    const int32_t row = kind == SAP_PATCH_INTERVALS ? next[kind] : row_n;
     const sap_patch* last = n->npatches > 0 ? &n->patches[n->npatches - 1] : NULL;
     if (last == NULL || !same_trees(n, last, block, order) || !same_runs(n, last, runs, count)) {
       const sap_patch start = {.first = next[kind],
+                               .first_row = row,
                                .ncols = count_columns(n->runs + runs, count),
                                .first_run = runs,
                                .nruns = count,
@@ -368,11 +376,16 @@ static void gather_blocks(sap_newton* n) {
         gather_cone(n, block, next[kind]);
         break;
       case SAP_PATCH_CONES_N:
-        gather_cone_n(n, block, next[kind]);
+        gather_cone_n(n, block, next[kind], row);
+        row_n += block->nrows;
         break;
       case SAP_PATCH_INTERVALS:
         gather_intervals(n, block, next[kind]);
         break;
+    }
+    if (kind != SAP_PATCH_CONES) {
+      gather_rows(n, block, row);
+      patch->nrows += block->nrows;
     }
     next[kind] += added;
     patch->count += added;

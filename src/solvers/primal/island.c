@@ -37,13 +37,13 @@ void sap_newton_clear(sap_newton* n) {
 #define RESERVE(array, needed) SAP_TRY(SAP_RESERVE(&n->array, &n->capacity.array, (needed), error));
 
 sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
-  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals;
+  const int64_t nt = n->ntrees, nv = n->nv, nc = n->ncones, ni = n->nintervals, nr = n->nrows;
   const int64_t columns = n->largest_patch;
   const int64_t integers =
-      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + ni;
-  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 10 * ni + 11 * nv +
-                        SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt + columns * columns +
-                        6 * columns;
+      2 * nt + 1 + 2 * (int64_t)n->ncouplings + 2 * (int64_t)n->npatch_trees + nc + nr;
+  const int64_t reals = (int64_t)(n->njacobian + n->nwhitened) + 35 * nc + 3 * ni + 9 * nr +
+                        11 * nv + SAP_ONE_FREE_BODY * (SAP_ONE_FREE_BODY + 1) * nt +
+                        columns * columns + 6 * columns;
   RESERVE(integers, integers)
   RESERVE(reals, reals)
   RESERVE(keys, 2 * (int64_t)n->nblocks)
@@ -65,7 +65,7 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(patch_trees, n->npatch_trees)
   CARVE(tree_order, n->npatch_trees)
   CARVE(cone_row, nc)
-  CARVE(interval_row, ni)
+  CARVE(problem_row, nr)
 #undef CARVE
   double* real = n->reals;
 #define CARVE(array, count_of) \
@@ -84,13 +84,14 @@ sap_status sap_newton_reserve(sap_newton* n, sap_error* error) {
   CARVE(cone_rho, nc)
   CARVE(cone_G, 6 * nc)
   CARVE(cone_parts, 2 * nc)
-  CARVE(interval_v_hat, ni)
-  CARVE(interval_vc, ni)
-  CARVE(interval_u, ni)
-  CARVE(interval_d, ni)
-  CARVE(interval_gamma, ni)
-  CARVE(interval_lambda, ni)
-  CARVE(interval_target, ni)
+  CARVE(row_v_hat, nr)
+  CARVE(row_vc, nr)
+  CARVE(row_u, nr)
+  CARVE(row_d, nr)
+  CARVE(row_gamma, nr)
+  CARVE(row_lambda, nr)
+  CARVE(row_target, nr)
+  CARVE(row_work, 2 * nr)
   CARVE(interval_rho, ni)
   CARVE(interval_G, ni)
   CARVE(sweep_row, ni)

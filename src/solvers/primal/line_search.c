@@ -36,13 +36,14 @@ static sap_cone_slope sum_cones(const sap_newton* n, double alpha) {
 }
 
 // Returns gamma . d of a cone of n rows at u - alpha d; adds d' G d.
-static double slope_of_cone_n(const sap_cone_n* cone_n, double alpha, double* curvature) {
+static double slope_of_cone_n(const sap_newton* newton, const sap_cone_n* cone_n, double alpha,
+                              double* curvature) {
   const int32_t n = cone_n->nrows;
   const sap_cone* cone = &cone_n->cone;
-  const double* d = cone_n->d;
+  const double *u0 = newton->row_u + cone_n->first, *d = newton->row_d + cone_n->first;
   double u[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
-    u[i] = cone_n->u[i] - alpha * d[i];
+    u[i] = u0[i] - alpha * d[i];
   }
   const double ur2 = sap_cone_n_dot(n, u, u), ud = sap_cone_n_dot(n, u, d),
                dd = sap_cone_n_dot(n, d, d);
@@ -68,15 +69,6 @@ static double slope_of_cone_n(const sap_cone_n* cone_n, double alpha, double* cu
   return gamma_n * push;
 }
 
-// Returns the cost of a cone of n rows at u - alpha d.
-static double cost_of_cone_n(const sap_cone_n* cone_n, double alpha) {
-  double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
-  for (int32_t i = 0; i < cone_n->nrows; ++i) {
-    u[i] = cone_n->u[i] - alpha * cone_n->d[i];
-  }
-  return sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, u, gamma);
-}
-
 // Returns l'(alpha), 0 if it is round-off; sets l''(alpha).
 static double evaluate_slope(void* context, double alpha, double* derivative) {
   line* l = context;
@@ -85,14 +77,14 @@ static double evaluate_slope(void* context, double alpha, double* derivative) {
   double curvature = l->a1 + cones.curvature;
   double slope = cones.slope, magnitude = cones.magnitude;
   for (int32_t k = 0; k < n->ncones_n; ++k) {
-    const double part = slope_of_cone_n(&n->cones_n[k], alpha, &curvature);
+    const double part = slope_of_cone_n(n, &n->cones_n[k], alpha, &curvature);
     slope += part;
     magnitude += fabs(part);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     const sap_interval* interval = &n->intervals[k];
-    const double d = n->interval_d[k];
-    const double u = n->interval_u[k] - alpha * d;
+    const double d = n->row_d[k];
+    const double u = n->row_u[k] - alpha * d;
     const double part =
         d * sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper);
     slope += part;
@@ -141,11 +133,16 @@ static double evaluate_cost(const line* l, double alpha) {
     cost += sap_cone_impulse(&n->cones[c], u, gamma);
   }
   for (int32_t k = 0; k < n->ncones_n; ++k) {
-    cost += cost_of_cone_n(&n->cones_n[k], alpha);
+    const sap_cone_n* cone_n = &n->cones_n[k];
+    double u[SAP_CONE_ROWS_MAX] = {0.0}, gamma[SAP_CONE_ROWS_MAX];
+    for (int32_t r = 0; r < cone_n->nrows; ++r) {
+      u[r] = n->row_u[cone_n->first + r] - alpha * n->row_d[cone_n->first + r];
+    }
+    cost += sap_cone_n_impulse(&cone_n->cone, cone_n->nrows, u, gamma);
   }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     const sap_interval* interval = &n->intervals[k];
-    const double u = n->interval_u[k] - alpha * n->interval_d[k];
+    const double u = n->row_u[k] - alpha * n->row_d[k];
     const double gamma =
         sap_interval_impulse(u, interval->inverse_R, interval->lower, interval->upper);
     cost += gamma * (u - 0.5 * interval->R * gamma);

@@ -132,15 +132,15 @@ static sap_triple linearise_law_3(const sap_cone* cone, double rho, sap_triple u
 // Sets target and G of an interval row.
 static void linearise_row(sap_newton* n, int32_t k, sap_step_kind kind) {
   const sap_interval* interval = &n->intervals[k];
-  const double u = n->interval_u[k];
+  const double u = n->row_u[k];
   if (kind == SAP_STEP_SEMISMOOTH) {
-    const double lambda = n->interval_lambda[k];
+    const double lambda = n->row_lambda[k];
     const double z = lambda + n->interval_rho[k] * (u - interval->R * lambda);
     const bool inside =
         z >= interval->lower && z <= interval->upper && interval->lower < interval->upper;
     n->interval_G[k] = inside ? interval->inverse_R : 0.0;
-    n->interval_target[k] = inside ? u * interval->inverse_R
-                                   : (z < interval->lower ? interval->lower : interval->upper);
+    n->row_target[k] = inside ? u * interval->inverse_R
+                              : (z < interval->lower ? interval->lower : interval->upper);
     return;
   }
   const bool inside =
@@ -164,9 +164,11 @@ static void direction_of_n(const sap_cone_n* cone_n, const double* impulse, doub
 }
 
 // Relaxes the curvature of the slip direction: G += c t^ t^' - c (w t^' + t^ w')/2.
-static void relax_direction_n(sap_cone_n* cone_n) {
+static void relax_direction_n(const sap_newton* newton, sap_cone_n* cone_n) {
+  const double* u = newton->row_u + cone_n->first;
+  const double* lambda = newton->row_lambda + cone_n->first;
   const int32_t n = cone_n->nrows;
-  const double ur2 = sap_cone_n_dot(n, cone_n->u, cone_n->u), un = cone_n->u[SAP_NORMAL_ROW];
+  const double ur2 = sap_cone_n_dot(n, u, u), un = u[SAP_NORMAL_ROW];
   if (!sap_cone_slides(&cone_n->cone, ur2, un)) {
     return;
   }
@@ -174,9 +176,9 @@ static void relax_direction_n(sap_cone_n* cone_n) {
   const double c =
       sap_cone_friction_limit(&cone_n->cone, sap_cone_sliding_normal(&cone_n->cone, ur, un)) / ur;
   double t[SAP_CONE_ROWS_MAX], w[SAP_CONE_ROWS_MAX];
-  direction_of_n(cone_n, cone_n->lambda, w);
+  direction_of_n(cone_n, lambda, w);
   for (int32_t i = 0; i < n; ++i) {
-    t[i] = i == SAP_NORMAL_ROW ? 0.0 : cone_n->u[i] / ur;
+    t[i] = i == SAP_NORMAL_ROW ? 0.0 : u[i] / ur;
   }
   for (int32_t j = 0; j < n; ++j) {
     for (int32_t i = 0; i < n; ++i) {
@@ -186,25 +188,29 @@ static void relax_direction_n(sap_cone_n* cone_n) {
 }
 
 // Sets target and G of a similar or lagged contact.
-static void linearise_potential(sap_cone_n* cone_n) {
+static void linearise_potential(const sap_newton* newton, sap_cone_n* cone_n) {
+  const double* u = newton->row_u + cone_n->first;
+  const double* lambda = newton->row_lambda + cone_n->first;
+  const double* gamma = newton->row_gamma + cone_n->first;
+  double* target = newton->row_target + cone_n->first;
   const int32_t n = cone_n->nrows;
   const sap_potential* p = cone_n->cone.potential;
-  memcpy(cone_n->target, cone_n->gamma, sizeof cone_n->target);
+  memcpy(target, gamma, (size_t)n * sizeof *target);
   if (!p->lagged || !(p->limit > 0.0)) {
-    sap_cone_n_hessian(&cone_n->cone, n, cone_n->u, cone_n->G);
+    sap_cone_n_hessian(&cone_n->cone, n, u, cone_n->G);
     return;
   }
   const double Rt = p->slip_speed / p->limit;
   double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
-    z[i] = cone_n->lambda[i] + cone_n->rho * (cone_n->u[i] - Rt * cone_n->lambda[i]);
+    z[i] = lambda[i] + cone_n->rho * (u[i] - Rt * lambda[i]);
   }
   const double zr = sqrt(sap_cone_n_dot(n, z, z));
-  sap_cone_n_parts parts = {.nn = sap_potential_at(p, 0.0, cone_n->u[SAP_NORMAL_ROW]).nn};
+  sap_cone_n_parts parts = {.nn = sap_potential_at(p, 0.0, u[SAP_NORMAL_ROW]).nn};
   if (zr <= p->limit) {
     parts.along = parts.across = 1.0 / Rt;
     for (int32_t i = 0; i < n; ++i) {
-      cone_n->target[i] = i == SAP_NORMAL_ROW ? cone_n->target[i] : cone_n->u[i] / Rt;
+      target[i] = i == SAP_NORMAL_ROW ? target[i] : u[i] / Rt;
     }
   } else {
     const double c = p->limit / zr, e = 1.0 / (1.0 - c + c * cone_n->rho * Rt);
@@ -212,19 +218,22 @@ static void linearise_potential(sap_cone_n* cone_n) {
       t[i] = z[i] / zr;
     }
     parts.across = cone_n->rho * c * e;
-    const double forward = sap_cone_n_dot(n, t, cone_n->lambda);
+    const double forward = sap_cone_n_dot(n, t, lambda);
     for (int32_t i = 0; i < n; ++i) {
-      const double q = p->limit * t[i] + (1.0 - e) * (cone_n->lambda[i] - forward * t[i]);
-      cone_n->target[i] = i == SAP_NORMAL_ROW ? cone_n->target[i] : q;
+      const double q = p->limit * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
+      target[i] = i == SAP_NORMAL_ROW ? target[i] : q;
     }
   }
   sap_cone_n_fill(n, &parts, t, cone_n->G);
 }
 
 // Sets target and G of the semismooth step.
-static void linearise_law_n(sap_cone_n* cone_n) {
+static void linearise_law_n(const sap_newton* newton, sap_cone_n* cone_n) {
+  const double* u = newton->row_u + cone_n->first;
+  const double* lambda = newton->row_lambda + cone_n->first;
+  double* target = newton->row_target + cone_n->first;
   if (cone_n->cone.potential != NULL) {
-    linearise_potential(cone_n);
+    linearise_potential(newton, cone_n);
     return;
   }
   const int32_t n = cone_n->nrows;
@@ -233,18 +242,16 @@ static void linearise_law_n(sap_cone_n* cone_n) {
   const double Rt = cone->inverse_Rt > 0.0 ? 1.0 / cone->inverse_Rt : Rn;
   double z[SAP_CONE_ROWS_MAX] = {0.0}, t[SAP_CONE_ROWS_MAX] = {0.0};
   for (int32_t i = 0; i < n; ++i) {
-    z[i] = cone_n->lambda[i] +
-           rho * (cone_n->u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * cone_n->lambda[i]);
+    z[i] = lambda[i] + rho * (u[i] - (i == SAP_NORMAL_ROW ? Rn : Rt) * lambda[i]);
   }
   const double zr = sqrt(sap_cone_n_dot(n, z, z)), zn = z[SAP_NORMAL_ROW];
   sap_cone_n_parts parts = {0};
-  memset(cone_n->target, 0, sizeof cone_n->target);
+  memset(target, 0, (size_t)n * sizeof *target);
   if (sap_cone_holds(mu, zr, zn)) {
     parts.along = parts.across = cone->inverse_Rt;
     parts.nn = cone->inverse_Rn;
     for (int32_t i = 0; i < n; ++i) {
-      cone_n->target[i] =
-          cone_n->u[i] * (i == SAP_NORMAL_ROW ? cone->inverse_Rn : cone->inverse_Rt);
+      target[i] = u[i] * (i == SAP_NORMAL_ROW ? cone->inverse_Rn : cone->inverse_Rt);
     }
   } else if (!(mu * zr <= -zn)) {
     for (int32_t i = 0; i < n; ++i) {
@@ -256,12 +263,12 @@ static void linearise_law_n(sap_cone_n* cone_n) {
     parts.across = rho * c * e;
     parts.coupling = cone->k * mu;
     parts.nn = cone->k;
-    const double qn = cone->k * (cone_n->u[SAP_NORMAL_ROW] + mu * sap_cone_n_dot(n, t, cone_n->u));
-    const double forward = sap_cone_n_dot(n, t, cone_n->lambda);
+    const double qn = cone->k * (u[SAP_NORMAL_ROW] + mu * sap_cone_n_dot(n, t, u));
+    const double forward = sap_cone_n_dot(n, t, lambda);
     for (int32_t i = 0; i < n; ++i) {
-      cone_n->target[i] = mu * qn * t[i] + (1.0 - e) * (cone_n->lambda[i] - forward * t[i]);
+      target[i] = mu * qn * t[i] + (1.0 - e) * (lambda[i] - forward * t[i]);
     }
-    cone_n->target[SAP_NORMAL_ROW] = qn;
+    target[SAP_NORMAL_ROW] = qn;
   }
   sap_cone_n_fill(n, &parts, t, cone_n->G);
 }
@@ -270,12 +277,12 @@ static void linearise_cones_n(sap_newton* n, sap_step_kind kind) {
   for (int32_t k = 0; k < n->ncones_n; ++k) {
     sap_cone_n* cone_n = &n->cones_n[k];
     if (kind == SAP_STEP_SEMISMOOTH) {
-      linearise_law_n(cone_n);
+      linearise_law_n(n, cone_n);
       continue;
     }
-    sap_cone_n_hessian(&cone_n->cone, cone_n->nrows, cone_n->u, cone_n->G);
+    sap_cone_n_hessian(&cone_n->cone, cone_n->nrows, n->row_u + cone_n->first, cone_n->G);
     if (kind == SAP_STEP_SLIP_DIRECTION && sap_cone_has_friction_dual(&cone_n->cone)) {
-      relax_direction_n(cone_n);
+      relax_direction_n(n, cone_n);
     }
   }
 }
@@ -366,37 +373,43 @@ static void move_direction_3(sap_newton* n, size_t c, double alpha) {
 }
 
 // Sets lambda = q - G d, within the friction limit as move_semismooth_3.
-static void move_semismooth_n(sap_cone_n* cone_n) {
+static void move_semismooth_n(const sap_newton* newton, sap_cone_n* cone_n) {
+  const double* d = newton->row_d + cone_n->first;
+  const double* gamma = newton->row_gamma + cone_n->first;
+  const double* target = newton->row_target + cone_n->first;
+  double* lambda = newton->row_lambda + cone_n->first;
   const int32_t n = cone_n->nrows;
   for (int32_t i = 0; i < n; ++i) {
     double sum = 0.0;
     for (int32_t j = 0; j < n; ++j) {
-      sum += cone_n->G[j * n + i] * cone_n->d[j];
+      sum += cone_n->G[j * n + i] * d[j];
     }
-    cone_n->lambda[i] = cone_n->target[i] - sum;
+    lambda[i] = target[i] - sum;
   }
   if (sap_cone_has_friction_dual(&cone_n->cone)) {
-    const double normal = cone_n->lambda[SAP_NORMAL_ROW];
+    const double normal = lambda[SAP_NORMAL_ROW];
     const double limit =
-        sap_cone_friction_limit(&cone_n->cone, fmax(normal, cone_n->gamma[SAP_NORMAL_ROW]));
-    const double size_2 = sap_cone_n_dot(n, cone_n->lambda, cone_n->lambda);
+        sap_cone_friction_limit(&cone_n->cone, fmax(normal, gamma[SAP_NORMAL_ROW]));
+    const double size_2 = sap_cone_n_dot(n, lambda, lambda);
     const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
     for (int32_t i = 0; i < n; ++i) {
-      cone_n->lambda[i] *= scale;
+      lambda[i] *= scale;
     }
-    cone_n->lambda[SAP_NORMAL_ROW] = normal;
+    lambda[SAP_NORMAL_ROW] = normal;
   }
 }
 
 // Does what move_direction_3 does.
-static void move_direction_n(sap_cone_n* cone_n, double alpha) {
+static void move_direction_n(const sap_newton* newton, sap_cone_n* cone_n, double alpha) {
+  const double* d = newton->row_d + cone_n->first;
+  const double* gamma = newton->row_gamma + cone_n->first;
+  double* lambda = newton->row_lambda + cone_n->first;
   const int32_t n = cone_n->nrows;
-  const double* d = cone_n->d;
   double u[SAP_CONE_ROWS_MAX] = {0.0}, w[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];
-  direction_of_n(cone_n, cone_n->lambda, w);
-  direction_of_n(cone_n, cone_n->gamma, target);
+  direction_of_n(cone_n, lambda, w);
+  direction_of_n(cone_n, gamma, target);
   for (int32_t i = 0; i < n; ++i) {
-    u[i] = cone_n->u[i] + alpha * d[i];
+    u[i] = newton->row_u[cone_n->first + i] + alpha * d[i];
   }
   const double ur2 = sap_cone_n_dot(n, u, u);
   if (sap_cone_slides(&cone_n->cone, ur2, u[SAP_NORMAL_ROW])) {
@@ -406,21 +419,21 @@ static void move_direction_n(sap_cone_n* cone_n, double alpha) {
       target[i] = inverse * (u[i] - d[i] + along * w[i]);
     }
   }
-  const double size_2 = sap_cone_n_dot(n, target, target), gamma_n = cone_n->gamma[SAP_NORMAL_ROW];
+  const double size_2 = sap_cone_n_dot(n, target, target), gamma_n = gamma[SAP_NORMAL_ROW];
   const double limit =
       sap_cone_friction_limit(&cone_n->cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   for (int32_t i = 0; i < n; ++i) {
-    cone_n->lambda[i] = limit * target[i];
+    lambda[i] = limit * target[i];
   }
-  cone_n->lambda[SAP_NORMAL_ROW] = gamma_n;
+  lambda[SAP_NORMAL_ROW] = gamma_n;
 }
 
 static void move_cones_n(sap_newton* n, sap_step_kind kind, double alpha) {
   for (int32_t k = 0; k < n->ncones_n; ++k) {
     if (kind == SAP_STEP_SEMISMOOTH) {
-      move_semismooth_n(&n->cones_n[k]);
+      move_semismooth_n(n, &n->cones_n[k]);
     } else {
-      move_direction_n(&n->cones_n[k], alpha);
+      move_direction_n(n, &n->cones_n[k], alpha);
     }
   }
 }
@@ -439,7 +452,7 @@ void sap_newton_move_multipliers(sap_newton* n, sap_step_kind kind, double alpha
   }
   move_cones_n(n, kind, alpha);
   for (int32_t k = 0; k < n->nintervals; ++k) {
-    n->interval_lambda[k] = semismooth ? n->interval_target[k] - n->interval_G[k] * n->interval_d[k]
-                                       : n->interval_gamma[k];
+    n->row_lambda[k] =
+        semismooth ? n->row_target[k] - n->interval_G[k] * n->row_d[k] : n->row_gamma[k];
   }
 }

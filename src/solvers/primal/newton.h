@@ -36,7 +36,8 @@ typedef struct sap_run {
 
 typedef struct sap_patch {
   sap_patch_kind kind;
-  int32_t first, count;  // cones, or interval rows
+  int32_t first, count;      // cones, or interval rows
+  int32_t first_row, nrows;  // in the row arrays; none of cones of 3 rows
   int32_t ntrees;
   int32_t first_tree;        // in patch_trees
   int32_t first_pair;        // in pair_values: (0,0) (1,0) .. (1,1) (2,1) ..
@@ -50,12 +51,8 @@ typedef struct sap_patch {
 typedef struct sap_cone_n {
   sap_cone cone;
   int32_t nrows;
-  int32_t row;  // the problem's row of its first row
-  double v_hat[SAP_CONE_ROWS_MAX], vc[SAP_CONE_ROWS_MAX], u[SAP_CONE_ROWS_MAX];
-  double d[SAP_CONE_ROWS_MAX];  // J dv
-  double gamma[SAP_CONE_ROWS_MAX];
-  double lambda[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];  // as cone_lambda, cone_target
-  double rho;
+  int32_t first;                                    // of its rows in the row arrays
+  double rho;                                       // metric of the semismooth law
   double G[SAP_CONE_ROWS_MAX * SAP_CONE_ROWS_MAX];  // nrows x nrows
 } sap_cone_n;
 
@@ -83,6 +80,7 @@ typedef struct sap_newton {
   const int32_t* blocks;
   const int32_t* local;  // the island's index of a problem's tree
   int32_t ntrees, nblocks, nv, ncones, ncones_n, npotentials, nintervals, npatches, npatch_trees;
+  int32_t nrows;          // of the row arrays: interval rows, then rows of cones of n rows
   int32_t ncone_patches;  // the first patches
   int32_t npairs, ncouplings;
   int32_t largest_patch;  // ncols
@@ -96,7 +94,7 @@ typedef struct sap_newton {
   int32_t* patch_trees;    // the island's indices, ascending per patch (npatch_trees)
   int32_t* tree_order;     // of each block: its trees in ascending order, block by block
   int32_t* cone_row;       // the problem's row of a cone's first row (ncones)
-  int32_t* interval_row;   // (nintervals)
+  int32_t* problem_row;    // (nrows)
   sap_patch* patches;      // (npatches)
   sap_run* runs;           // of patches on large trees (nruns)
   // block pattern of H
@@ -123,14 +121,15 @@ typedef struct sap_newton {
   sap_sweep_cone* sweep_cones;  // sweep.c (ncones)
   double* cone_G;               // 6 per cone: {t1t1, t1t2, t2t2, t1n, t2n, nn}
   double* cone_parts;           // summands, one per cone: 2 arrays
-  double* interval_v_hat;       // (nintervals)
-  double* interval_vc;
-  double* interval_u;
-  double* interval_d;
-  double* interval_gamma;
-  double* interval_lambda;
-  double* interval_target;
-  double* interval_rho;
+  double* row_v_hat;            // row arrays (nrows)
+  double* row_vc;
+  double* row_u;
+  double* row_d;
+  double* row_gamma;
+  double* row_lambda;
+  double* row_target;
+  double* row_work;      // two row arrays of scratch
+  double* interval_rho;  // (nintervals)
   double* interval_G;
   double* sweep_row;     // inverse metrics (nintervals)
   double* sweep_w;       // L' v of A = L L', six per tree
@@ -181,7 +180,7 @@ sap_block_pattern sap_newton_pattern(const sap_newton* newton);
 void sap_newton_evaluate(sap_newton* newton);
 // Returns sum l_i at v, without the energy. Overwrites the direction's rows and G.
 double sap_newton_contact_cost(const sap_newton* newton, const double* v);
-// Computes J dv (cone_d, interval_d); returns dv' A dv.
+// Computes J dv (cone_d, row_d); returns dv' A dv.
 double sap_newton_apply_direction(sap_newton* newton);
 // y += A x
 void sap_newton_add_momentum(const sap_newton* newton, const double* x, double* y);
@@ -192,7 +191,7 @@ void sap_newton_target_side(sap_newton* newton, double* side);
 void sap_newton_assemble(sap_newton* newton, bool with_constraints);
 
 // Linearisation of the impulses, and the multipliers lambda: impulses that primal-dual steps carry
-// along beside gamma, in cone_lambda, interval_lambda and sap_cone_n.lambda.
+// along beside gamma, in cone_lambda, row_lambda and sap_cone_n.lambda.
 
 // How the system of a step is linearised. A kind that gives no descent falls back on the one
 // before.

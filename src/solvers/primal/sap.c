@@ -78,17 +78,10 @@ static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_
       s->lambda[n->cone_row[c] + r] = n->cone_lambda[r * n->ncones + c];
     }
   }
-  for (int32_t k = 0; k < n->ncones_n; ++k) {
-    const sap_cone_n* cone_n = &n->cones_n[k];
-    const size_t size = (size_t)cone_n->nrows * sizeof(double);
-    memcpy(s->gamma + cone_n->row, cone_n->gamma, size);
-    memcpy(s->vc + cone_n->row, cone_n->vc, size);
-    memcpy(s->lambda + cone_n->row, cone_n->lambda, size);
-  }
-  for (int32_t k = 0; k < n->nintervals; ++k) {
-    s->gamma[n->interval_row[k]] = n->interval_gamma[k];
-    s->vc[n->interval_row[k]] = n->interval_vc[k];
-    s->lambda[n->interval_row[k]] = n->interval_lambda[k];
+  for (int32_t k = 0; k < n->nrows; ++k) {
+    s->gamma[n->problem_row[k]] = n->row_gamma[k];
+    s->vc[n->problem_row[k]] = n->row_vc[k];
+    s->lambda[n->problem_row[k]] = n->row_lambda[k];
   }
 }
 

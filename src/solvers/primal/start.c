@@ -116,29 +116,19 @@ static bool is_far_from_multipliers(const sap_newton* n) {
   return error_2 > FAR_DUAL * FAR_DUAL * size_2;
 }
 
-static void start_cones_n(sap_newton* n, bool recall) {
-  for (int32_t k = 0; k < n->ncones_n; ++k) {
-    sap_cone_n* cone_n = &n->cones_n[k];
-    const double* recalled = recall ? n->recalled + cone_n->row : NULL;
-    memcpy(cone_n->lambda, recalled != NULL && !isnan(recalled[0]) ? recalled : cone_n->gamma,
-           (size_t)cone_n->nrows * sizeof *cone_n->lambda);
-  }
-}
-
 void sap_newton_start_multipliers(sap_newton* n, bool recall) {
   const size_t nc = (size_t)n->ncones;
   memcpy(n->cone_lambda, n->cone_gamma, 3 * nc * sizeof(double));
-  memcpy(n->interval_lambda, n->interval_gamma, (size_t)n->nintervals * sizeof(double));
+  memcpy(n->row_lambda, n->row_gamma, (size_t)n->nrows * sizeof(double));
   for (size_t c = 0; recall && c < nc; ++c) {
     const double* gamma = n->recalled + n->cone_row[c];
     if (!isnan(gamma[0])) {
       sap_triple_store(n->cone_lambda, nc, c, (sap_triple){gamma[0], gamma[1], gamma[2]});
     }
   }
-  start_cones_n(n, recall);
-  for (int32_t k = 0; recall && k < n->nintervals; ++k) {
-    const double gamma = n->recalled[n->interval_row[k]];
-    n->interval_lambda[k] = isnan(gamma) ? n->interval_lambda[k] : gamma;
+  for (int32_t k = 0; recall && k < n->nrows; ++k) {
+    const double gamma = n->recalled[n->problem_row[k]];
+    n->row_lambda[k] = isnan(gamma) ? n->row_lambda[k] : gamma;
   }
 }
 

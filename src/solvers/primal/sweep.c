@@ -190,12 +190,12 @@ static bool begin_cone(sap_newton* n, const sap_patch* patch, int32_t c, const d
 }
 
 static void begin_row(sap_newton* n, const sap_patch* patch, int32_t k, const double* X) {
-  const double recalled = n->recalled[n->interval_row[k]];
-  n->interval_lambda[k] = isnan(recalled) ? 0.0 : recalled;
+  const double recalled = n->recalled[n->problem_row[k]];
+  n->row_lambda[k] = isnan(recalled) ? 0.0 : recalled;
   double W = 0.0;
   for (int32_t t = 0; t < patch->ntrees; ++t, X += COLUMNS) {
     W += dot_columns(X, X);
-    add_columns(velocity_of(n, patch, t), X, n->interval_lambda[k]);
+    add_columns(velocity_of(n, patch, t), X, n->row_lambda[k]);
   }
   n->sweep_row[k] = 1.0 / (W + n->intervals[k].R);
 }
@@ -271,8 +271,8 @@ static inline void sweep_cones(sap_newton* n, const sap_patch* patch, const doub
 static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X, progress* sum) {
   for (int32_t k = patch->first; k < patch->first + patch->count; ++k) {
     const sap_interval* interval = &n->intervals[k];
-    const double inverse = n->sweep_row[k], last = n->interval_lambda[k];
-    double u = n->interval_v_hat[k] - interval->R * last + last / inverse;
+    const double inverse = n->sweep_row[k], last = n->row_lambda[k];
+    double u = n->row_v_hat[k] - interval->R * last + last / inverse;
     for (int32_t t = 0; t < patch->ntrees; ++t) {
       u -= dot_columns(X + (size_t)t * COLUMNS, velocity_of(n, patch, t));
     }
@@ -280,7 +280,7 @@ static void sweep_rows(sap_newton* n, const sap_patch* patch, const double* X, p
     const double d = next - last;
     sum->size_2 += next * next / inverse;
     sum->change_2 += d * d / inverse;
-    n->interval_lambda[k] = next;
+    n->row_lambda[k] = next;
     for (int32_t t = 0; t < patch->ntrees; ++t, X += COLUMNS) {
       add_columns(velocity_of(n, patch, t), X, d);
     }
