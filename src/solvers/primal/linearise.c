@@ -45,16 +45,19 @@
 
 #include "solvers/primal/patch_vector.h"
 
-// Sets w of an impulse, scaled back into the unit disk.
-static inline void direction_of_3(const sap_cone* cone, sap_triple lambda, double w[2]) {
-  w[0] = w[1] = 0.0;
-  const double limit = sap_cone_friction_limit(cone, lambda.n);
+// Sets w of an impulse, scaled back into the unit ball; 0 in the normal's row.
+static inline void find_direction(const sap_cone* cone, int32_t n, const double* impulse,
+                                  double* w) {
+  const double limit = sap_cone_friction_limit(cone, impulse[SAP_NORMAL_ROW]);
+  double scale = 0.0;
   if (limit > 0.0) {
-    const double size = sqrt(lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1);
-    const double scale = 1.0 / (size > limit ? size : limit);
-    w[0] = scale * lambda.t0;
-    w[1] = scale * lambda.t1;
+    const double size = sqrt(sap_cone_n_dot(n, impulse, impulse));
+    scale = 1.0 / (size > limit ? size : limit);
   }
+  for (int32_t i = 0; i < n; ++i) {
+    w[i] = scale * impulse[i];
+  }
+  w[SAP_NORMAL_ROW] = 0.0;
 }
 
 // Relaxes the curvature of the slip direction in SAP's G.
@@ -66,8 +69,8 @@ static void relax_direction_3(const sap_cone* cone, sap_triple u, sap_triple lam
   const double ur = sqrt(ur2);
   const double c = sap_cone_friction_limit(cone, sap_cone_sliding_normal(cone, ur, u.n)) / ur;
   const double t0 = u.t0 / ur, t1 = u.t1 / ur;
-  double w[2];
-  direction_of_3(cone, lambda, w);
+  double w[3];
+  find_direction(cone, 3, (double[]){lambda.t0, lambda.t1, lambda.n}, w);
   G[0] += c * t0 * (t0 - w[0]);
   G[1] += c * (t0 * t1 - 0.5 * (w[0] * t1 + t0 * w[1]));
   G[2] += c * t1 * (t1 - w[1]);
@@ -148,21 +151,6 @@ static void linearise_row(sap_newton* n, int32_t k, sap_step_kind kind) {
   n->interval_G[k] = inside ? interval->inverse_R : 0.0;
 }
 
-// Sets w of an impulse, scaled back into the unit ball; 0 in the normal's row.
-static void direction_of_n(const sap_cone_n* cone_n, const double* impulse, double* w) {
-  const int32_t n = cone_n->nrows;
-  const double limit = sap_cone_friction_limit(&cone_n->cone, impulse[SAP_NORMAL_ROW]);
-  double scale = 0.0;
-  if (limit > 0.0) {
-    const double size = sqrt(sap_cone_n_dot(n, impulse, impulse));
-    scale = 1.0 / (size > limit ? size : limit);
-  }
-  for (int32_t i = 0; i < n; ++i) {
-    w[i] = scale * impulse[i];
-  }
-  w[SAP_NORMAL_ROW] = 0.0;
-}
-
 // Relaxes the curvature of the slip direction: G += c t^ t^' - c (w t^' + t^ w')/2.
 static void relax_direction_n(const sap_newton* newton, sap_cone_n* cone_n) {
   const double* u = newton->row_u + cone_n->first;
@@ -176,7 +164,7 @@ static void relax_direction_n(const sap_newton* newton, sap_cone_n* cone_n) {
   const double c =
       sap_cone_friction_limit(&cone_n->cone, sap_cone_sliding_normal(&cone_n->cone, ur, un)) / ur;
   double t[SAP_CONE_ROWS_MAX], w[SAP_CONE_ROWS_MAX];
-  direction_of_n(cone_n, lambda, w);
+  find_direction(&cone_n->cone, n, lambda, w);
   for (int32_t i = 0; i < n; ++i) {
     t[i] = i == SAP_NORMAL_ROW ? 0.0 : u[i] / ur;
   }
@@ -321,75 +309,12 @@ void sap_newton_linearise(sap_newton* n, sap_step_kind kind) {
   }
 }
 
-// Sets lambda = q - G d, within the friction limit of the larger of lambda_n and the law's gamma_n
-// at the new v.
-static void move_semismooth_3(sap_newton* n, size_t c) {
-  const size_t nc = (size_t)n->ncones;
-  const sap_cone* cone = &n->cones[c];
-  const double* G = n->cone_G + 6 * c;
-  const sap_triple q = sap_triple_load(n->cone_target, nc, c),
-                   d = sap_triple_load(n->cone_d, nc, c);
-  sap_triple lambda = {q.t0 - (G[0] * d.t0 + G[1] * d.t1 + G[3] * d.n),
-                       q.t1 - (G[1] * d.t0 + G[2] * d.t1 + G[4] * d.n),
-                       q.n - (G[3] * d.t0 + G[4] * d.t1 + G[5] * d.n)};
+// Scales the tangents of lambda back to the friction limit of the larger of lambda_n and gamma_n,
+// the law's at the new v.
+static inline void limit_friction(const sap_cone* cone, int32_t n, double gamma_n, double* lambda) {
+  const double normal = lambda[SAP_NORMAL_ROW];
   if (sap_cone_has_friction_dual(cone)) {
-    const double normal = fmax(lambda.n, n->cone_gamma[2 * nc + c]);
-    const double limit = sap_cone_friction_limit(cone, normal);
-    const double size_2 = lambda.t0 * lambda.t0 + lambda.t1 * lambda.t1;
-    if (size_2 > limit * limit) {
-      const double scale = limit / sqrt(size_2);
-      lambda.t0 *= scale;
-      lambda.t1 *= scale;
-    }
-  }
-  sap_triple_store(n->cone_lambda, nc, c, lambda);
-}
-
-// Sets lambda = gamma_n (mu w, 1) with gamma_n of the new point and
-//   w = (u_t - d_t + (t^ . d_t) w)/|u_t|  of the old point if the contact slid there
-//   w = gamma_t/(mu gamma_n)              of the new point else
-static void move_direction_3(sap_newton* n, size_t c, double alpha) {
-  const size_t nc = (size_t)n->ncones;
-  const sap_cone* cone = &n->cones[c];
-  const sap_triple d = sap_triple_load(n->cone_d, nc, c),
-                   gamma = sap_triple_load(n->cone_gamma, nc, c);
-  sap_triple u = sap_triple_load(n->cone_u, nc, c);
-  double w[2], target[2];
-  direction_of_3(cone, sap_triple_load(n->cone_lambda, nc, c), w);
-  direction_of_3(cone, gamma, target);
-  u.t0 += alpha * d.t0;
-  u.t1 += alpha * d.t1;
-  const double ur2 = u.t0 * u.t0 + u.t1 * u.t1;
-  if (sap_cone_slides(cone, ur2, u.n + alpha * d.n)) {
-    const double inverse = 1.0 / sqrt(ur2);
-    const double along = inverse * (u.t0 * d.t0 + u.t1 * d.t1);
-    target[0] = inverse * (u.t0 - d.t0 + along * w[0]);
-    target[1] = inverse * (u.t1 - d.t1 + along * w[1]);
-  }
-  const double size_2 = target[0] * target[0] + target[1] * target[1];
-  const double limit = sap_cone_friction_limit(cone, gamma.n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
-  sap_triple_store(n->cone_lambda, nc, c,
-                   (sap_triple){limit * target[0], limit * target[1], gamma.n});
-}
-
-// Sets lambda = q - G d, within the friction limit as move_semismooth_3.
-static void move_semismooth_n(const sap_newton* newton, sap_cone_n* cone_n) {
-  const double* d = newton->row_d + cone_n->first;
-  const double* gamma = newton->row_gamma + cone_n->first;
-  const double* target = newton->row_target + cone_n->first;
-  double* lambda = newton->row_lambda + cone_n->first;
-  const int32_t n = cone_n->nrows;
-  for (int32_t i = 0; i < n; ++i) {
-    double sum = 0.0;
-    for (int32_t j = 0; j < n; ++j) {
-      sum += cone_n->G[j * n + i] * d[j];
-    }
-    lambda[i] = target[i] - sum;
-  }
-  if (sap_cone_has_friction_dual(&cone_n->cone)) {
-    const double normal = lambda[SAP_NORMAL_ROW];
-    const double limit =
-        sap_cone_friction_limit(&cone_n->cone, fmax(normal, gamma[SAP_NORMAL_ROW]));
+    const double limit = sap_cone_friction_limit(cone, fmax(normal, gamma_n));
     const double size_2 = sap_cone_n_dot(n, lambda, lambda);
     const double scale = size_2 > limit * limit ? limit / sqrt(size_2) : 1.0;
     for (int32_t i = 0; i < n; ++i) {
@@ -399,43 +324,77 @@ static void move_semismooth_n(const sap_newton* newton, sap_cone_n* cone_n) {
   }
 }
 
-// Does what move_direction_3 does.
-static void move_direction_n(const sap_newton* newton, sap_cone_n* cone_n, double alpha) {
-  const double* d = newton->row_d + cone_n->first;
-  const double* gamma = newton->row_gamma + cone_n->first;
-  double* lambda = newton->row_lambda + cone_n->first;
-  const int32_t n = cone_n->nrows;
+// Sets lambda = gamma_n (mu w, 1) with gamma_n of the new point and
+//   w = (u_t - d_t + (t^ . d_t) w)/|u_t|  of the old point if the contact slid there
+//   w = gamma_t/(mu gamma_n)              of the new point else
+// u0: u of the new point.
+static inline void move_direction(const sap_cone* cone, int32_t n, double alpha, const double* u0,
+                                  const double* d, const double* gamma, double* lambda) {
   double u[SAP_CONE_ROWS_MAX] = {0.0}, w[SAP_CONE_ROWS_MAX], target[SAP_CONE_ROWS_MAX];
-  direction_of_n(cone_n, lambda, w);
-  direction_of_n(cone_n, gamma, target);
+  find_direction(cone, n, lambda, w);
+  find_direction(cone, n, gamma, target);
   for (int32_t i = 0; i < n; ++i) {
-    u[i] = newton->row_u[cone_n->first + i] + alpha * d[i];
+    u[i] = u0[i] + alpha * d[i];
   }
-  const double ur2 = sap_cone_n_dot(n, u, u);
-  if (sap_cone_slides(&cone_n->cone, ur2, u[SAP_NORMAL_ROW])) {
+  const double ur2 = sap_cone_n_dot(n, u, u), gamma_n = gamma[SAP_NORMAL_ROW];
+  if (sap_cone_slides(cone, ur2, u[SAP_NORMAL_ROW])) {
     const double inverse = 1.0 / sqrt(ur2);
     const double along = inverse * sap_cone_n_dot(n, u, d);
     for (int32_t i = 0; i < n; ++i) {
       target[i] = inverse * (u[i] - d[i] + along * w[i]);
     }
   }
-  const double size_2 = sap_cone_n_dot(n, target, target), gamma_n = gamma[SAP_NORMAL_ROW];
-  const double limit =
-      sap_cone_friction_limit(&cone_n->cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
+  const double size_2 = sap_cone_n_dot(n, target, target);
+  const double limit = sap_cone_friction_limit(cone, gamma_n) / (size_2 > 1.0 ? sqrt(size_2) : 1.0);
   for (int32_t i = 0; i < n; ++i) {
     lambda[i] = limit * target[i];
   }
   lambda[SAP_NORMAL_ROW] = gamma_n;
 }
 
-static void move_cones_n(sap_newton* n, sap_step_kind kind, double alpha) {
-  for (int32_t k = 0; k < n->ncones_n; ++k) {
-    if (kind == SAP_STEP_SEMISMOOTH) {
-      move_semismooth_n(n, &n->cones_n[k]);
-    } else {
-      move_direction_n(n, &n->cones_n[k], alpha);
-    }
+// Moves the multipliers of cone c of 3 rows.
+static void move_cone(sap_newton* n, size_t c, bool semismooth, double alpha) {
+  const size_t nc = (size_t)n->ncones;
+  const double* G = n->cone_G + 6 * c;
+  double lambda[3], d[3], u[3], gamma[3];
+  for (size_t r = 0; r < 3; ++r) {
+    const size_t at = r * nc + c;
+    lambda[r] = semismooth ? n->cone_target[at] : n->cone_lambda[at];
+    d[r] = n->cone_d[at];
+    u[r] = n->cone_u[at];
+    gamma[r] = n->cone_gamma[at];
   }
+  if (semismooth) {  // lambda = q - G d
+    lambda[0] -= G[0] * d[0] + G[1] * d[1] + G[3] * d[2];
+    lambda[1] -= G[1] * d[0] + G[2] * d[1] + G[4] * d[2];
+    lambda[2] -= G[3] * d[0] + G[4] * d[1] + G[5] * d[2];
+    limit_friction(&n->cones[c], 3, gamma[2], lambda);
+  } else {
+    move_direction(&n->cones[c], 3, alpha, u, d, gamma, lambda);
+  }
+  for (size_t r = 0; r < 3; ++r) {
+    n->cone_lambda[r * nc + c] = lambda[r];
+  }
+}
+
+// Moves the multipliers of a cone of n rows.
+static void move_cone_n(sap_newton* newton, const sap_cone_n* cone_n, bool semismooth,
+                        double alpha) {
+  const int32_t n = cone_n->nrows;
+  const double *d = newton->row_d + cone_n->first, *gamma = newton->row_gamma + cone_n->first;
+  double* lambda = newton->row_lambda + cone_n->first;
+  if (!semismooth) {
+    move_direction(&cone_n->cone, n, alpha, newton->row_u + cone_n->first, d, gamma, lambda);
+    return;
+  }
+  for (int32_t i = 0; i < n; ++i) {
+    double sum = 0.0;
+    for (int32_t j = 0; j < n; ++j) {
+      sum += cone_n->G[j * n + i] * d[j];
+    }
+    lambda[i] = newton->row_target[cone_n->first + i] - sum;
+  }
+  limit_friction(&cone_n->cone, n, gamma[SAP_NORMAL_ROW], lambda);
 }
 
 void sap_newton_move_multipliers(sap_newton* n, sap_step_kind kind, double alpha) {
@@ -444,13 +403,11 @@ void sap_newton_move_multipliers(sap_newton* n, sap_step_kind kind, double alpha
   }
   const bool semismooth = kind == SAP_STEP_SEMISMOOTH;
   for (size_t c = 0; c < (size_t)n->ncones; ++c) {
-    if (semismooth) {
-      move_semismooth_3(n, c);
-    } else {
-      move_direction_3(n, c, alpha);
-    }
+    move_cone(n, c, semismooth, alpha);
   }
-  move_cones_n(n, kind, alpha);
+  for (int32_t k = 0; k < n->ncones_n; ++k) {
+    move_cone_n(n, &n->cones_n[k], semismooth, alpha);
+  }
   for (int32_t k = 0; k < n->nintervals; ++k) {
     n->row_lambda[k] =
         semismooth ? n->row_target[k] - n->interval_G[k] * n->row_d[k] : n->row_gamma[k];
