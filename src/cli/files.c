@@ -104,13 +104,15 @@ sap_status cli_check_writable(const cli_path* path, sap_error* error) {
   if (!is_written(path->use)) {
     return SAP_STATUS_OK;
   }
-  sap_status status = sap_file_writable(path->path, error);
-  if (status == SAP_STATUS_OK && path->use == CLI_PATH_CHART) {
+  SAP_TRY(sap_file_writable(path->path, error));
+  if (path->use == CLI_PATH_CHART) {
     char* table = cli_sibling_path(path->path, ".csv");
-    status = table != NULL ? sap_file_writable(table, error) : cli_no_memory(error);
+    const sap_status status =
+        table != NULL ? sap_file_writable(table, error) : cli_no_memory(error);
     free(table);
+    return status;
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 // True if the other is the table beside a chart.

@@ -111,18 +111,13 @@ bool compare_count(compare_group* g, const compare_contender* contender, const s
   return true;
 }
 
-static sap_status out_of_memory(sap_error* error) {
-  return cli_no_memory(error);
-}
-
 // Keeps the first contender's velocities, for the differences of the others.
 static sap_status keep_first(compare_job* job, sap_error* error) {
-  const sap_status status =
-      sap_solution_resize(&job->first, job->solution.nv, job->solution.nrows, error);
-  if (status == SAP_STATUS_OK && job->solution.nv > 0) {
+  SAP_TRY(sap_solution_resize(&job->first, job->solution.nv, job->solution.nrows, error));
+  if (job->solution.nv > 0) {
     memcpy(job->first.v, job->solution.v, (size_t)job->solution.nv * sizeof(double));
   }
-  return status;
+  return SAP_STATUS_OK;
 }
 
 sap_status compare_problem(compare_job* job, const sap_problem* problem, const compare_where* where,
@@ -131,7 +126,7 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
   sap_status status = sap_problem_check(problem, error);
   if (status == SAP_STATUS_OK && job->options.profile != NULL &&
       !profile_add_problem(&job->profile, job->count)) {
-    status = out_of_memory(error);
+    status = cli_no_memory(error);
   }
   for (int i = 0; status == SAP_STATUS_OK && i < job->count; ++i) {
     compare_contender* c = &job->contenders[i];
@@ -161,7 +156,7 @@ sap_status compare_problem(compare_job* job, const sap_problem* problem, const c
       break;
     }
     if (!compare_count(group, c, &job->report, &residual)) {
-      status = out_of_memory(error);
+      status = cli_no_memory(error);
       break;
     }
     group->penetration = fmax(group->penetration, dt * residual.penetration);
@@ -270,13 +265,11 @@ static sap_status write_profile(const compare_job* job, sap_error* error) {
 
 static sap_status write_rows(const compare_job* job, sap_error* error) {
   sap_file* file;
-  sap_status status = sap_file_create(job->options.rows, &file, error);
-  if (status == SAP_STATUS_OK) {
-    status = cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file))
-                 ? sap_file_commit(file, error)
-                 : cli_no_memory(error);
-    sap_file_close(file);
-  }
+  SAP_TRY(sap_file_create(job->options.rows, &file, error));
+  const sap_status status = cli_table_print(job->rows, CLI_FORMAT_CSV, sap_file_stream(file))
+                                ? sap_file_commit(file, error)
+                                : cli_no_memory(error);
+  sap_file_close(file);
   return status;
 }
 

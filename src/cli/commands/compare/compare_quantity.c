@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli/commands/compare/compare.h"
-#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/run/run_loop.h"
 #include "cli/options.h"
 
 // --- internal forces ---

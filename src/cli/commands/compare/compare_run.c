@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cli/commands/compare/compare.h"
-#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/run/run_loop.h"
 #include "cli/expression.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -49,20 +49,11 @@ static sap_status find_forces(const compare_options* o, compare_run* r, sap_erro
 
 static sap_status open_run(const compare_options* o, const cli_scene* scene,
                            const study_setup* setup, double dt, compare_run* r, sap_error* error) {
-  sap_status status =
-      study_read_scene(scene, warn, setup, &r->model, &r->state, &r->control, error);
-  if (status == SAP_STATUS_OK) {
-    status = find_forces(o, r, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_create(r->model, &r->multibody, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_set_control(r->multibody, r->control, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  sap_status status = SAP_STATUS_OK;
+  SAP_TRY(study_read_scene(scene, warn, setup, &r->model, &r->state, &r->control, error));
+  SAP_TRY(find_forces(o, r, error));
+  SAP_TRY(sap_multibody_create(r->model, &r->multibody, error));
+  SAP_TRY(sap_multibody_set_control(r->multibody, r->control, error));
   sap_stepper_options options = study_stepper_options(setup, r->model);
   options.dt = dt > 0.0 ? dt : options.dt;
   r->dt = options.dt;
@@ -203,10 +194,7 @@ static sap_status record_reference(const compare_options* o, compare_run* run, c
   memcpy(r->q, run->state.q, nq * sizeof *r->q);
   for (r->count = 1; r->count <= run->planned; ++r->count) {
     sap_step_report report;
-    const sap_status status = compare_run_step(o, run, &report, error);
-    if (status != SAP_STATUS_OK) {
-      return status;
-    }
+    SAP_TRY(compare_run_step(o, run, &report, error));
     memcpy(r->q + nq * (size_t)r->count, run->state.q, nq * sizeof *r->q);
   }
   return SAP_STATUS_OK;
@@ -294,13 +282,11 @@ typedef struct follower {
 
 static sap_status judge(follower* f, const sap_step_report* report, sap_residual* residual,
                         sap_error* error) {
-  sap_status status =
-      sap_residuals(report->problem, report->solution->v, report->solution->gamma, residual, error);
-  if (status == SAP_STATUS_OK &&
-      !compare_count(f->group, &f->job->contenders[f->contender], report->solver, residual)) {
-    status = cli_no_memory(error);
-  }
-  return status;
+  SAP_TRY(sap_residuals(report->problem, report->solution->v, report->solution->gamma, residual,
+                        error));
+  return compare_count(f->group, &f->job->contenders[f->contender], report->solver, residual)
+             ? SAP_STATUS_OK
+             : cli_no_memory(error);
 }
 
 static sap_status follow_step(follower* f, sap_error* error) {

@@ -114,21 +114,8 @@ static inline const converge_case* converge_at(const converge_study* study, int 
                        series];
 }
 
-// Steps a case and fills its results. References keep their samples.
-void converge_case_run(converge_study* study, converge_case* c);
-// Measures samples (q, v at every sample) against the finer reference.
-void converge_compare(const converge_study* study, sap_multibody* multibody, const double* samples,
-                      converge_errors* out);
-// Estimates the round-off of the finer reference: eps of its L2 norms in each of its steps.
-void converge_find_roundoff(converge_study* study);
-// Replaces the finer reference by the extrapolation of both at second order: x + (x - coarser)/3.
-void converge_extrapolate(converge_study* study, sap_multibody* multibody);
-
 // Reads the scene, its valid exact solutions, and the state that all runs start from.
 sap_status converge_scene_read(converge_study* study, sap_error* error);
-
-// Keeps a finished run in the journal; a failure is only a message.
-void converge_keep(converge_study* study, const converge_case* c);
 
 // Prints the table and writes the chart; returns the exit code.
 int converge_report(const converge_study* study);

@@ -1,9 +1,256 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Statistics of a run, and its loop over steps.
+#define _DEFAULT_SOURCE  // getrusage
 #include "cli/commands/run/run_loop.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 
 #include "cli/progress.h"
+
+int32_t run_newton_iterations(const sap_step_report* report) {
+  return report->solver != NULL ? report->solver->iterations : 0;
+}
+
+double run_penetration(const sap_contact* contacts, int32_t count) {
+  double largest = 0.0;
+  for (int32_t i = 0; i < count; ++i) {
+    largest = fmax(largest, -contacts[i].phi);
+  }
+  return largest;
+}
+
+static run_slip mean_slip(const sap_contact* contacts, int32_t count) {
+  static const int32_t condim[RUN_SLIPS] = {3, 4, 6};
+  run_slip slip;
+  for (int k = 0; k < RUN_SLIPS; ++k) {
+    double sum = 0.0;
+    int32_t resisting = 0;
+    for (int32_t i = 0; i < count; ++i) {
+      const double* vc = contacts[i].vc;
+      if (contacts[i].condim >= condim[k]) {
+        sum += k == RUN_SLIP   ? hypot(vc[0], vc[1])
+               : k == RUN_SPIN ? fabs(vc[3])
+                               : hypot(vc[4], vc[5]);
+        ++resisting;
+      }
+    }
+    slip.mean[k] = resisting > 0 ? sum / resisting : (double)NAN;
+  }
+  return slip;
+}
+
+static void add_late_slip(run_statistics* s) {
+  for (int k = 0; k < RUN_SLIPS; ++k) {
+    if (!isnan(s->slip_end.mean[k])) {
+      s->slip_late.mean[k] += s->slip_end.mean[k];
+      ++s->slip_steps[k];
+    }
+  }
+}
+
+static bool count_iterations(run_statistics* s, int32_t iterations) {
+  if (iterations >= s->histogram_count) {
+    const int64_t count = 2 * (int64_t)iterations + 16;
+    int64_t* grown = realloc(s->histogram, (size_t)count * sizeof *grown);
+    if (grown == NULL) {
+      return false;
+    }
+    memset(grown + s->histogram_count, 0, (size_t)(count - s->histogram_count) * sizeof *grown);
+    s->histogram = grown;
+    s->histogram_count = count;
+  }
+  ++s->histogram[iterations];
+  return true;
+}
+
+bool run_statistics_add(run_statistics* s, const sap_step_report* report,
+                        const sap_contact* contacts, int32_t count) {
+  const int32_t iterations = run_newton_iterations(report);
+  if (!count_iterations(s, iterations)) {
+    return false;
+  }
+  ++s->steps;
+  s->contacts += count;
+  s->contacts_max = count > s->contacts_max ? count : s->contacts_max;
+  s->penetration_max = fmax(s->penetration_max, run_penetration(contacts, count));
+  s->slip_end = mean_slip(contacts, count);
+  if (2 * s->steps > s->planned) {
+    ++s->steps_late;
+    s->iterations_late += iterations;
+    add_late_slip(s);
+  }
+  s->seconds_stepping += report->time_total;
+  s->seconds_free_motion += report->time_free_motion;
+  s->seconds_constraints += report->time_constraints;
+  s->seconds_solver += report->time_solver;
+  s->free_motion_iterations += report->free_motion_iterations;
+  s->relinearizations += report->relinearizations;
+  s->withdrawn += report->relinearizations_withdrawn ? 1 : 0;
+  s->balance_error = fmax(s->balance_error, report->balance_error);
+  if (report->solver != NULL) {
+    s->factorizations += report->solver->factorizations;
+    s->evaluations += report->solver->evaluations;
+    s->symbolic_analyses += report->solver->symbolic_analyses;
+    if (report->solver->outcome != SAP_OUTCOME_CONVERGED &&
+        report->solver->outcome != SAP_OUTCOME_ROUNDOFF) {
+      ++s->unconverged;
+    }
+  }
+  return true;
+}
+
+int64_t run_peak_memory(void) {
+  struct rusage usage;
+  return getrusage(RUSAGE_SELF, &usage) == 0 ? 1024 * (int64_t)usage.ru_maxrss : 0;
+}
+
+void run_statistics_clear(run_statistics* statistics) {
+  free(statistics->histogram);
+  memset(statistics, 0, sizeof *statistics);
+}
+
+typedef struct iteration_summary {
+  double mean, percentile95, maximum;
+} iteration_summary;
+
+// The 95th percentile is the smallest count that at least 95 % of the steps did not exceed.
+static iteration_summary summarize_iterations(const run_statistics* s) {
+  iteration_summary summary = {(double)NAN, (double)NAN, (double)NAN};
+  int64_t seen = 0;
+  double sum = 0.0;
+  for (int64_t i = 0; i < s->histogram_count; ++i) {
+    if (s->histogram[i] == 0) {
+      continue;
+    }
+    if (!(20 * seen >= 19 * s->steps)) {
+      summary.percentile95 = (double)i;
+    }
+    seen += s->histogram[i];
+    sum += (double)i * (double)s->histogram[i];
+    summary.maximum = (double)i;
+  }
+  if (s->steps > 0) {
+    summary.mean = sum / (double)s->steps;
+  }
+  return summary;
+}
+
+// One line of the table and one member of the JSON object.
+typedef struct row {
+  const char* key;
+  const char* label;
+  double value;
+  const char* unit;
+} row;
+
+static void print_rows(const row* rows, size_t count, cli_format format, FILE* out) {
+  for (size_t i = 0; i < count; ++i) {
+    if (format == CLI_FORMAT_JSON) {
+      (void)fprintf(out, ",\n  \"%s\": ", rows[i].key);
+      cli_print_json_real(out, rows[i].value);
+    } else if (isfinite(rows[i].value)) {
+      (void)fprintf(out, "%-32s%.6g%s%s\n", rows[i].label, rows[i].value,
+                    rows[i].unit[0] != '\0' ? " " : "", rows[i].unit);
+    } else {
+      (void)fprintf(out, "%-32s-\n", rows[i].label);
+    }
+  }
+}
+
+// Returns a / b; NaN if b is zero.
+static double ratio(double a, double b) {
+  return b > 0.0 ? a / b : (double)NAN;
+}
+
+static double late_slip(const run_statistics* s, int kind) {
+  return ratio(s->slip_late.mean[kind], (double)s->slip_steps[kind]);
+}
+
+static void print_phases(const run_statistics* s, cli_format format, FILE* out) {
+  const double n = (double)s->steps;
+  const double rest =
+      s->seconds_stepping - s->seconds_free_motion - s->seconds_constraints - s->seconds_solver;
+  const double memory = (double)(s->memory_end - s->memory_begin);
+  const double still = (double)(s->memory_still - s->memory_begin);
+  const double growth = (double)(s->memory_end - s->memory_warm);
+  const row rows[] = {
+      {"free_motion_us", "free motion, per step", ratio(1e6 * s->seconds_free_motion, n), "us"},
+      {"constraints_us", "constraints, per step", ratio(1e6 * s->seconds_constraints, n), "us"},
+      {"solver_us", "solver, per step", ratio(1e6 * s->seconds_solver, n), "us"},
+      {"rest_us", "rest, per step", ratio(1e6 * rest, n), "us"},
+      {"free_motion_iterations_mean", "free-motion iterations, mean",
+       ratio((double)s->free_motion_iterations, n), ""},
+      {"relinearizations_mean", "relinearizations, mean", ratio((double)s->relinearizations, n),
+       ""},
+      {"relinearizations_withdrawn", "steps whose relinearization diverged", (double)s->withdrawn,
+       ""},
+      {"balance_error_max", "momentum balance, worst miss", s->balance_error, ""},
+      {"spin_end_radps", "spin, mean at the end", s->slip_end.mean[RUN_SPIN], "rad/s"},
+      {"spin_second_half_radps", "spin, mean of second half", late_slip(s, RUN_SPIN), "rad/s"},
+      {"rolling_end_radps", "rolling, mean at the end", s->slip_end.mean[RUN_ROLLING], "rad/s"},
+      {"rolling_second_half_radps", "rolling, mean of second half", late_slip(s, RUN_ROLLING),
+       "rad/s"},
+      {"factorizations_mean", "factorizations, mean", ratio((double)s->factorizations, n), ""},
+      {"evaluations_mean", "line-search evaluations, mean", ratio((double)s->evaluations, n), ""},
+      {"symbolic_analyses", "symbolic analyses", (double)s->symbolic_analyses, ""},
+      {"memory_bytes", "memory, scene and steps", memory, "bytes"},
+      {"memory_per_body_bytes", "memory before steps, per body", ratio(still, (double)s->bodies),
+       "bytes"},
+      {"memory_per_contact_bytes", "memory of steps, per contact",
+       ratio(memory - still, (double)s->contacts_max), "bytes"},
+      {"memory_growth_bytes", "memory, later growth", growth, "bytes"},
+  };
+  print_rows(rows, sizeof rows / sizeof *rows, format, out);
+}
+
+void run_statistics_print(const run_statistics* s, const char* scene, cli_format format,
+                          bool phases, FILE* out) {
+  const iteration_summary iterations = summarize_iterations(s);
+  const double n = (double)s->steps;
+  const row rows[] = {
+      {"dt_s", "time step", s->dt, "s"},
+      {"simulated_time_s", "simulated time", s->time, "s"},
+      {"steps", "steps", n, ""},
+      {"steps_per_second", "speed", ratio(n, s->seconds_stepping), "steps/s"},
+      {"step_time_us", "time per step", ratio(1e6 * s->seconds_stepping, n), "us"},
+      {"contacts_mean", "contacts, mean", ratio((double)s->contacts, n), ""},
+      {"contacts_max", "contacts, max", (double)s->contacts_max, ""},
+      {"newton_iterations_mean", "Newton iterations, mean", iterations.mean, ""},
+      {"newton_iterations_p95", "Newton iterations, p95", iterations.percentile95, ""},
+      {"newton_iterations_max", "Newton iterations, max", iterations.maximum, ""},
+      {"newton_iterations_second_half", "Newton iterations, second half",
+       ratio((double)s->iterations_late, (double)s->steps_late), ""},
+      {"penetration_max_m", "penetration, largest", s->penetration_max, "m"},
+      {"penetration_end_m", "penetration, at the end", s->penetration_end, "m"},
+      {"slip_end_mps", "slip, mean at the end", s->slip_end.mean[RUN_SLIP], "m/s"},
+      {"slip_second_half_mps", "slip, mean of second half", late_slip(s, RUN_SLIP), "m/s"},
+      {"kinetic_start_J", "kinetic energy, start", s->start.kinetic, "J"},
+      {"kinetic_end_J", "kinetic energy, end", s->end.kinetic, "J"},
+      {"potential_start_J", "potential energy, start", s->start.potential, "J"},
+      {"potential_end_J", "potential energy, end", s->end.potential, "J"},
+      {"unconverged", "steps not converged", (double)s->unconverged, ""},
+      {"failures", "failed steps", (double)s->failures, ""},
+  };
+  if (format == CLI_FORMAT_JSON) {
+    (void)fputs("{\n  \"scene\": ", out);
+    cli_print_json_string(out, scene);
+  } else {
+    (void)fprintf(out, "%-32s%s\n", "scene", scene);
+  }
+  print_rows(rows, sizeof rows / sizeof *rows, format, out);
+  if (phases) {
+    print_phases(s, format, out);
+  }
+  if (format == CLI_FORMAT_JSON) {
+    (void)fputs("\n}\n", out);
+  }
+}
+
+// --- the loop ---
 
 run_plan run_plan_default(void) {
   return (run_plan){.duration = 5.0, .every = 1, .recorder = sap_recorder_options_default()};

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep sweep: runs a scene over grids and random values of parameters.
+// sapstep sweep: runs a scene over grids and random values of parameters. Cases run in threads and
+// MPI ranks, and are kept in a journal.
 #define _POSIX_C_SOURCE 200809L
+#include "cli/commands/sweep/study.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -10,12 +13,144 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/commands/sweep/study.h"
 #include "cli/files.h"
 #include "cli/journal.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "core/file.h"
+
+// --- MPI ranks ---
+
+#ifdef SAPSTEP_MPI
+#include <mpi.h>
+
+// True if mpirun of Open MPI or MPICH's Hydra started the program.
+static bool under_mpirun(void) {
+  return getenv("OMPI_COMM_WORLD_SIZE") != NULL || getenv("PMI_SIZE") != NULL;
+}
+
+static bool mpi_running(void) {
+  int begun = 0, ended = 0;
+  (void)MPI_Initialized(&begun);
+  (void)MPI_Finalized(&ended);
+  return begun != 0 && ended == 0;
+}
+
+// Ranks of an MPI run; without MPI there is one, 0. study_mpi_begin starts MPI only under mpirun.
+// Only the main thread calls MPI.
+static void study_mpi_begin(void) {
+  int provided;
+  if (under_mpirun()) {
+    (void)MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+  }
+}
+
+static void study_mpi_end(void) {
+  if (mpi_running()) {
+    (void)MPI_Finalize();
+  }
+}
+
+static int study_mpi_rank(void) {
+  int rank = 0;
+  if (mpi_running()) {
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  }
+  return rank;
+}
+
+static int study_mpi_size(void) {
+  int size = 1;
+  if (mpi_running()) {
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &size);
+  }
+  return size;
+}
+
+// True if `good` is true and `hash` is the same in all ranks.
+static bool study_mpi_agree(bool good, uint64_t hash) {
+  if (!mpi_running()) {
+    return good;
+  }
+  // The largest of h and of ~h tell whether all h are equal.
+  const uint64_t mine[3] = {good ? 0u : 1u, hash, ~hash};
+  uint64_t all[3];
+  (void)MPI_Allreduce(mine, all, 3, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return all[0] == 0 && all[1] == ~all[2];
+}
+
+// Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
+// index -1 when no case came along. Answer with the next case; -1: there is none.
+static bool study_mpi_poll(study_row* row, int* rank) {
+  int waiting = 0;
+  MPI_Status status;
+  if (!mpi_running()) {
+    return false;
+  }
+  (void)MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &waiting, &status);
+  if (waiting != 0) {
+    *rank = status.MPI_SOURCE;
+    (void)MPI_Recv(row, (int)sizeof *row, MPI_BYTE, *rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  return waiting != 0;
+}
+
+static void study_mpi_answer(int rank, int64_t index) {
+  (void)MPI_Send(&index, 1, MPI_INT64_T, rank, 0, MPI_COMM_WORLD);
+}
+
+// Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
+static int64_t study_mpi_ask(const study_row* row) {
+  int64_t next = -1;
+  (void)MPI_Send(row, (int)sizeof *row, MPI_BYTE, 0, 0, MPI_COMM_WORLD);
+  (void)MPI_Recv(&next, 1, MPI_INT64_T, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  return next;
+}
+
+#else
+
+// Ranks that cannot talk would all do the same work and write the same files.
+static void study_mpi_begin(void) {
+  const char* size = getenv("OMPI_COMM_WORLD_SIZE");
+  if (size != NULL && atoi(size) > 1) {
+    cli_message("this build has no MPI: install libopenmpi-dev and build again");
+    exit(CLI_USAGE);
+  }
+}
+
+static void study_mpi_end(void) {
+}
+
+static int study_mpi_rank(void) {
+  return 0;
+}
+
+static int study_mpi_size(void) {
+  return 1;
+}
+
+static bool study_mpi_agree(bool good, uint64_t hash) {
+  (void)hash;
+  return good;
+}
+
+static bool study_mpi_poll(study_row* row, int* rank) {
+  (void)row;
+  (void)rank;
+  return false;
+}
+
+static void study_mpi_answer(int rank, int64_t index) {
+  (void)rank;
+  (void)index;
+}
+
+static int64_t study_mpi_ask(const study_row* row) {
+  (void)row;
+  return -1;
+}
+
+#endif
 
 // --- journal ---
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Studies of `sapstep sweep`: the command, its cases in threads and their journal (study.c), the
-// text of a study and its check against the scene (study_text.c), parameters, one run and its
-// measures (study_case.c), tables and charts (study_report.c), MPI ranks (study_mpi.c).
+// Studies of `sapstep sweep`: the command, its cases in threads and MPI ranks and their journal
+// (study.c), the text of a study and its check against the scene (study_text.c), parameters, one run
+// and its measures (study_case.c), tables and charts (study_report.c).
 #ifndef SAP_CLI_COMMANDS_SWEEP_STUDY_H
 #define SAP_CLI_COMMANDS_SWEEP_STUDY_H
 
@@ -141,19 +141,5 @@ sap_status study_chart_write(const study_spec* study, const study_row* rows, con
                              sap_error* error);
 // Prints the summary and returns the exit code.
 int study_print(const study_spec* study, const study_row* rows);
-
-// Ranks of an MPI run; without MPI there is one, 0. study_mpi_begin starts MPI only under mpirun.
-void study_mpi_begin(void);
-void study_mpi_end(void);
-int study_mpi_rank(void);
-int study_mpi_size(void);
-// True if `good` is true and `hash` is the same in all ranks.
-bool study_mpi_agree(bool good, uint64_t hash);
-// Rank 0: serves one rank that has finished a case or is new; false: none is waiting. `row` has
-// index -1 when no case came along. Answer with the next case; -1: there is none.
-bool study_mpi_poll(study_row* row, int* rank);
-void study_mpi_answer(int rank, int64_t index);
-// Other ranks: hands in a row (index -1 at first) and returns the next case; -1: the end.
-int64_t study_mpi_ask(const study_row* row);
 
 #endif

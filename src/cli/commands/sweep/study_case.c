@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands/run/run_statistics.h"
+#include "cli/commands/run/run_loop.h"
 #include "cli/commands/sweep/study.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -377,11 +377,7 @@ sap_status study_read_scene(const cli_scene* scene, sap_message_function warning
   edited.override = setup->material;
   edited.edits = setup->edits;
   edited.edit_count = setup->edit_count;
-  const sap_status status =
-      cli_scene_read(&edited, warning != NULL ? warning : ignore, NULL, model, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(cli_scene_read(&edited, warning != NULL ? warning : ignore, NULL, model, error));
   *control = calloc((size_t)sap_model_get_sizes(*model).nu + 1, sizeof **control);
   if (*control == NULL) {
     return cli_no_memory(error);
@@ -412,19 +408,12 @@ sap_stepper_options study_stepper_options(const study_setup* setup, const sap_mo
 static sap_status begin_case(const study_spec* study, study_setup* setup, work* w,
                              sap_error* error) {
   const cli_scene scene = study_scene(study);
-  sap_status status =
-      study_read_scene(&scene, NULL, setup, &w->model, &w->state, &w->control, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(study_read_scene(&scene, NULL, setup, &w->model, &w->state, &w->control, error));
   setup->stepper = study_stepper_options(setup, w->model);
-  status = sap_multibody_create(w->model, &w->multibody, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_multibody_set_control(w->multibody, w->control, error);
-  }
-  return status == SAP_STATUS_OK ? sap_stepper_create(sap_multibody_system(w->multibody),
-                                                      &setup->stepper, &w->stepper, error)
-                                 : status;
+  SAP_TRY(sap_multibody_create(w->model, &w->multibody, error));
+  SAP_TRY(sap_multibody_set_control(w->multibody, w->control, error));
+  return sap_stepper_create(sap_multibody_system(w->multibody), &setup->stepper, &w->stepper,
+                            error);
 }
 
 // Finds the condition number of the last step's Hessian, if it is measured.

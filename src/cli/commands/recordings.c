@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// sapstep plot: quantities of a recording as a chart.
+// Commands that read a recording: plot, export, view.
 #define _POSIX_C_SOURCE 200809L
 #include <math.h>
 #include <spawn.h>
@@ -13,18 +13,21 @@
 #include "cli/files.h"
 #include "cli/options.h"
 #include "cli/quantity.h"
+#include "core/file.h"
+
+// --- sapstep plot: quantities as a chart ---
 
 enum { LINES = 40, POINTS = 4000, LABEL_SIZE = 256, LIST_SIZE = 512 };
 
-typedef struct request {
+typedef struct plot_request {
   const char *recording, *output, *against;
   bool logarithmic;
   char* const* names;
   int count;
-} request;
+} plot_request;
 
-#define AT(member) .offset = offsetof(request, member)
-static const cli_option options[] = {
+#define AT(member) .offset = offsetof(plot_request, member)
+static const cli_option plot_options[] = {
     {"output", "FILE", "SVG, or PNG by its name, also -o (the recording's name with .svg)",
      CLI_TEXT, AT(output)},
     {"against", "QUANTITY", "draw over this one instead of time: phase plots", CLI_TEXT,
@@ -44,7 +47,7 @@ typedef struct picture {
 } picture;
 
 typedef struct plot {
-  const request* request;
+  const plot_request* request;
   const sap_recording* recording;
   double* time;
   quantity against;
@@ -191,7 +194,7 @@ static sap_status make_panel(plot* all, int i, sap_error* error) {
 }
 
 static sap_status draw(plot* all, const char* path, sap_error* error) {
-  const request* r = all->request;
+  const plot_request* r = all->request;
   const int64_t rows = sap_recording_rows(all->recording);
   all->pictures = calloc((size_t)r->count, sizeof *all->pictures);
   all->panels = calloc((size_t)r->count, sizeof *all->panels);
@@ -219,7 +222,7 @@ static sap_status draw(plot* all, const char* path, sap_error* error) {
   return write_picture(path, all->panels, all->request->count, error);
 }
 
-static void clear(plot* all) {
+static void clear_plot(plot* all) {
   for (int i = 0; i < all->request->count && all->pictures != NULL; ++i) {
     quantity_clear(&all->pictures[i].q);
     free(all->pictures[i].x);
@@ -231,8 +234,8 @@ static void clear(plot* all) {
   free(all->time);
 }
 
-static int run(const cli_command* command, int argc, char** argv) {
-  request r = {0};
+static int run_plot(const cli_command* command, int argc, char** argv) {
+  plot_request r = {0};
   cli_parser parser;
   if (!cli_parse(&parser, command, &r, argc, argv)) {
     return parser.exit_code;
@@ -258,7 +261,7 @@ static int run(const cli_command* command, int argc, char** argv) {
   if (status == SAP_STATUS_OK) {
     plot all = {.request = &r, .recording = recording};
     status = draw(&all, path, &error);
-    clear(&all);
+    clear_plot(&all);
   }
   if (status == SAP_STATUS_OK) {
     (void)printf("%s\n", path);
@@ -291,6 +294,255 @@ const cli_command cli_command_plot = {
         "  sapstep plot clutter.h5 energy step:newton_iterations slip\n"
         "  sapstep plot pendulum.h5 v:hinge --against q:hinge -o phase.png\n"
         "  sapstep plot clutter.h5 history\n",
-    .options = options,
-    .run = run,
+    .options = plot_options,
+    .run = run_plot,
+};
+
+// --- sapstep export: quantities as CSV ---
+
+// Exported if no quantity is named.
+static char* const everything[] = {"q",        "v",           "energy", "momentum",
+                                   "contacts", "penetration", "slip",   "step"};
+enum { EVERYTHING = sizeof everything / sizeof *everything };
+
+typedef struct export_request {
+  const char *recording, *output;
+  bool contacts;
+  char* const* names;
+  int count;
+} export_request;
+
+#define AT(member) .offset = offsetof(export_request, member)
+static const cli_option export_options[] = {
+    {"output", "FILE", "output file, also -o (standard output)", CLI_TEXT, AT(output)},
+    {"contacts", NULL, "a line for each contact of each row, instead of quantities", CLI_FLAG,
+     AT(contacts)},
+    {0},
+};
+#undef AT
+
+// "q:elbow" and "rad/s" make "q:elbow_radps"; quoted where the name makes that necessary.
+static void print_name(FILE* out, const quantity* q, const quantity_column* c) {
+  const char* quote = sap_csv_is_quoted(c->label) ? "\"" : "";
+  (void)fprintf(out, ",%s%s%s", quote, q->name, c->label[0] != '\0' ? ":" : "");
+  sap_csv_put(out, c->label);
+  if (c->unit[0] != '\0' && strchr(c->unit, ',') == NULL) {
+    (void)fputc('_', out);
+    for (const char* u = c->unit; *u != '\0'; ++u) {
+      if (*u != ' ' && *u != '^') {
+        (void)fputc(*u == '/' ? 'p' : *u, out);
+      }
+    }
+  }
+  (void)fputs(quote, out);
+}
+
+static void print_quantities(FILE* out, const double* time, const quantity* all, int count) {
+  (void)fputs("t_s", out);
+  for (int i = 0; i < count; ++i) {
+    for (int32_t c = 0; c < all[i].count; ++c) {
+      print_name(out, &all[i], &all[i].columns[c]);
+    }
+  }
+  (void)fputc('\n', out);
+  for (int64_t row = 0; row < all[0].rows && !ferror(out); ++row) {
+    (void)fprintf(out, "%.17g", time[row]);
+    for (int i = 0; i < count; ++i) {
+      for (int32_t c = 0; c < all[i].count; ++c) {
+        (void)fprintf(out, ",%.17g", all[i].columns[c].values[row]);
+      }
+    }
+    (void)fputc('\n', out);
+  }
+}
+
+static sap_status write_quantities(const sap_recording* recording, const export_request* r,
+                                   FILE* out, sap_error* error) {
+  const int64_t rows = sap_recording_rows(recording);
+  quantity* all = calloc((size_t)r->count, sizeof *all);
+  double* time = malloc(((size_t)rows + 1) * sizeof *time);
+  sap_status status = all != NULL && time != NULL
+                          ? sap_recording_read(recording, "time", 0, rows, time, error)
+                          : cli_no_memory(error);
+  for (int i = 0; i < r->count && status == SAP_STATUS_OK; ++i) {
+    status = quantity_read(recording, r->names[i], &all[i], error);
+    if (status != SAP_STATUS_OK && r->names == everything && error->status == SAP_STATUS_ARGUMENT) {
+      status = SAP_STATUS_OK;  // a model without joints has no q
+      all[i].rows = rows;
+    }
+  }
+  if (status == SAP_STATUS_OK) {
+    print_quantities(out, time, all, r->count);
+  }
+  for (int i = 0; i < r->count && all != NULL; ++i) {
+    quantity_clear(&all[i]);
+  }
+  free(all);
+  free(time);
+  return status;
+}
+
+// The data sets of contacts, side by side.
+static const struct {
+  const char* name;
+  int columns;
+} contact_sets[] = {{"contact/id", 6},       {"contact/point", 3},    {"contact/frame", 9},
+                    {"contact/distance", 1}, {"contact/velocity", 3}, {"contact/impulse", 3},
+                    {"contact/turning", 3},  {"contact/moment", 3}};
+enum { CONTACT_SETS = sizeof contact_sets / sizeof *contact_sets, CONTACT_COLUMNS = 31 };
+
+static sap_status write_contacts(const sap_recording* recording, FILE* out, sap_error* error) {
+  (void)fputs(
+      "t_s,body_A,body_B,shape_A,shape_B,feature,mode,x_m,y_m,z_m,t1x,t1y,t1z,t2x,t2y,t2z,"
+      "nx,ny,nz,distance_m,v_t1_mps,v_t2_mps,v_n_mps,impulse_t1_Ns,impulse_t2_Ns,"
+      "impulse_n_Ns,w_spin_radps,w_roll1_radps,w_roll2_radps,moment_spin_Nms,"
+      "moment_roll1_Nms,moment_roll2_Nms\n",
+      out);
+  for (int64_t row = 0; row < sap_recording_rows(recording); ++row) {
+    double t, first, count;
+    SAP_TRY(sap_recording_read(recording, "time", row, 1, &t, error));
+    SAP_TRY(sap_recording_read(recording, "contact/first", row, 1, &first, error));
+    SAP_TRY(sap_recording_read(recording, "contact/count", row, 1, &count, error));
+    for (int64_t i = 0; i < (int64_t)count; ++i) {
+      double values[CONTACT_COLUMNS], *to = values;
+      for (int s = 0; s < CONTACT_SETS; ++s) {
+        SAP_TRY(
+            sap_recording_read(recording, contact_sets[s].name, (int64_t)first + i, 1, to, error));
+        to += contact_sets[s].columns;
+      }
+      (void)fprintf(out, "%.17g", t);
+      for (int k = 0; k < CONTACT_COLUMNS; ++k) {
+        (void)fprintf(out, ",%.17g", values[k]);
+      }
+      (void)fputc('\n', out);
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status write_file(const sap_recording* recording, const export_request* r,
+                             sap_error* error) {
+  sap_file* file = NULL;
+  sap_status status = sap_file_create(r->output, &file, error);
+  if (status == SAP_STATUS_OK) {
+    FILE* out = sap_file_stream(file);
+    status = r->contacts ? write_contacts(recording, out, error)
+                         : write_quantities(recording, r, out, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
+  return status;
+}
+
+static int run_export(const cli_command* command, int argc, char** argv) {
+  export_request r = {0};
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r, argc, argv)) {
+    return parser.exit_code;
+  }
+  if (parser.noperands < 1 || (r.contacts && parser.noperands > 1)) {
+    return cli_usage_error(
+        command, "%s",
+        parser.noperands < 1 ? "a recording is needed" : "--contacts excludes quantities");
+  }
+  r.recording = parser.operands[0];
+  r.names = parser.noperands > 1 ? parser.operands + 1 : everything;
+  r.count = parser.noperands > 1 ? parser.noperands - 1 : EVERYTHING;
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  sap_status status = sap_recording_open(r.recording, &recording, &error);
+  if (status == SAP_STATUS_OK && r.output != NULL) {
+    status = write_file(recording, &r, &error);
+  } else if (status == SAP_STATUS_OK) {
+    status = r.contacts ? write_contacts(recording, stdout, &error)
+                        : write_quantities(recording, &r, stdout, &error);
+  }
+  sap_recording_close(recording);
+  return status == SAP_STATUS_OK ? CLI_OK : cli_report(&error);
+}
+
+const cli_command cli_command_export = {
+    .name = "export",
+    .operands = "RECORDING [QUANTITY...]",
+    .summary = "write quantities, or all contacts, as CSV",
+    .description =
+        "Writes quantities of a recording over time, or all its contacts, as CSV with units in\n"
+        "the names of the columns. Quantities are those of 'sapstep plot'; without any, states,\n"
+        "energies, momenta, contacts in short, and what the solver did.",
+    .examples =
+        "  sapstep export clutter.h5 energy position:s3 > a.csv\n"
+        "  sapstep export clutter.h5 --contacts -o contacts.csv\n",
+    .options = export_options,
+    .run = run_export,
+};
+
+// --- sapstep view: a 3D page ---
+
+typedef struct view_request {
+  const char *recording, *output;
+  sap_page_options page;
+} view_request;
+
+#define AT(member) .offset = offsetof(view_request, member)
+static const cli_option view_options[] = {
+    {"output", "FILE", "the page, also -o (the recording's name with .html)", CLI_PATH, AT(output)},
+    {"title", "TEXT", "its title (the model's name)", CLI_TEXT, AT(page.title)},
+    {"frame-rate", "N", "frames per simulated second at most, 0: all rows (60)", CLI_REAL,
+     AT(page.frame_rate), 0, 1e300},
+    {"contacts", "N", "total number of contacts at most, the strongest stay\n(1000000)",
+     CLI_INTEGER, AT(page.max_contacts), 0, INT32_MAX},
+    {0},
+};
+#undef AT
+
+static int run_view(const cli_command* command, int argc, char** argv) {
+  view_request r = {.page = sap_page_options_default()};
+  cli_parser parser;
+  if (!cli_parse(&parser, command, &r, argc, argv)) {
+    return parser.exit_code;
+  }
+  if (parser.noperands != 1) {
+    return cli_usage_error(command, "one recording is needed, found %d", parser.noperands);
+  }
+  r.recording = parser.operands[0];
+  sap_recording* recording = NULL;
+  sap_page_summary summary;
+  sap_error error = {0};
+  char* named = r.output == NULL ? cli_sibling_path(r.recording, ".html") : NULL;
+  const char* path = r.output != NULL ? r.output : named;
+  int exit_code = CLI_OK;
+  if (path == NULL) {
+    exit_code = cli_out_of_memory();
+  } else if (cli_check_sibling(path, r.recording, &error) != SAP_STATUS_OK ||
+             sap_recording_open(r.recording, &recording, &error) != SAP_STATUS_OK ||
+             sap_page_write(recording, path, &r.page, &summary, &error) != SAP_STATUS_OK) {
+    exit_code = cli_report(&error);
+  } else {
+    (void)printf("%s: %lld frames, %.1f MB; open it in a browser\n", path,
+                 (long long)summary.frames, 1e-6 * (double)summary.bytes);
+    if (summary.contacts < summary.contacts_all) {
+      cli_message("the page has the %lld strongest of %lld contacts, see --contacts",
+                  (long long)summary.contacts, (long long)summary.contacts_all);
+    }
+  }
+  sap_recording_close(recording);
+  free(named);
+  return exit_code;
+}
+
+const cli_command cli_command_view = {
+    .name = "view",
+    .operands = "RECORDING",
+    .summary = "turn a recording into a 3D page that any browser plays",
+    .description =
+        "Writes one HTML file that replays a recording of 'sapstep run --record' without a\n"
+        "network: shapes, contact points and forces coloured by mode, penetration, charts at\n"
+        "the time cursor. '?' on the page lists its keys.",
+    .examples =
+        "  sapstep run examples/scenes/clutter_40.xml --record clutter.h5\n"
+        "  sapstep view clutter.h5 -o clutter.html\n",
+    .options = view_options,
+    .run = run_view,
 };
