@@ -35,59 +35,33 @@ extern const char* const cli_contact_models[];
     "keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT, \
         CLI_SCENE_AT(owner, keyframe)                                           \
   }
-#define CLI_SCENE_CONTACT_ROWS(owner)                                                  \
-  {"stiffness",                                                                        \
-   "K",                                                                                \
-   "contact stiffness of every shape [N/m]",                                           \
-   CLI_POSITIVE,                                                                       \
-   CLI_SCENE_AT(owner, override.stiffness),                                            \
-   .high = 1e300},                                                                     \
-      {"relaxation-time",                                                              \
-       "S",                                                                            \
-       "relaxation time of every shape [s]",                                           \
-       CLI_REAL,                                                                       \
-       CLI_SCENE_AT(owner, override.relaxation_time),                                  \
-       .high = 1e300},                                                                 \
-      {"friction",                                                                     \
-       "MU",                                                                           \
-       "friction coefficient of every shape",                                          \
-       CLI_REAL,                                                                       \
-       CLI_SCENE_AT(owner, override.friction),                                         \
-       .high = 1e300},                                                                 \
-      {"contact-model",                                                                \
-       "NAME",                                                                         \
-       "sap, similar or lagged for all contacts (the scene's)",                        \
-       CLI_WORD,                                                                       \
-       CLI_SCENE_AT(owner, contact_model),                                             \
-       .words = cli_contact_models},                                                   \
-      {"dissipation",                                                                  \
-       "D",                                                                            \
-       "Hunt-Crossley dissipation of every shape (similar, lagged) [s/m]",             \
-       CLI_REAL,                                                                       \
-       CLI_SCENE_AT(owner, override.dissipation),                                      \
-       .high = 1e300},                                                                 \
-      {"stiction-tolerance",                                                           \
-       "V",                                                                            \
-       "slip speed below which contacts stick (similar, lagged) [m/s]",                \
-       CLI_POSITIVE,                                                                   \
-       CLI_SCENE_AT(owner, override.stiction_tolerance),                               \
-       .high = 1e300},                                                                 \
-      {"static-friction",                                                              \
-       "MU",                                                                           \
-       "static friction of every shape (similar, lagged)",                             \
-       CLI_REAL,                                                                       \
-       CLI_SCENE_AT(owner, override.static_friction),                                  \
-       .high = 1e300},                                                                 \
-      {"sigma",                                                                        \
-       "X",                                                                            \
-       "slip parameter of the regularization (the scene's)",                           \
-       CLI_POSITIVE,                                                                   \
-       CLI_SCENE_AT(owner, sigma),                                                     \
-       .high = 1e300},                                                                 \
-  {                                                                                    \
-    "beta", "X", "near-rigid parameter of the regularization (the scene's)", CLI_REAL, \
-        CLI_SCENE_AT(owner, beta), .high = 1e300                                       \
-  }
+#define CLI_SCENE_NUMBER(owner, kind, member, name, argument, help) \
+  { name, argument, help, kind, CLI_SCENE_AT(owner, member), .high = 1e300 }
+#define CLI_SCENE_SHAPES(owner, kind, member, name, argument, help) \
+  CLI_SCENE_NUMBER(owner, kind, override.member, name, argument, help)
+#define CLI_SCENE_CONTACT_ROWS(owner)                                                       \
+  CLI_SCENE_SHAPES(owner, CLI_POSITIVE, stiffness, "stiffness", "K",                        \
+                   "contact stiffness of every shape [N/m]"),                               \
+      CLI_SCENE_SHAPES(owner, CLI_REAL, relaxation_time, "relaxation-time", "S",            \
+                       "relaxation time of every shape [s]"),                               \
+      CLI_SCENE_SHAPES(owner, CLI_REAL, friction, "friction", "MU",                         \
+                       "friction coefficient of every shape"),                              \
+      {"contact-model",                                                                     \
+       "NAME",                                                                              \
+       "sap, similar or lagged for all contacts (the scene's)",                             \
+       CLI_WORD,                                                                            \
+       CLI_SCENE_AT(owner, contact_model),                                                  \
+       .words = cli_contact_models},                                                        \
+      CLI_SCENE_SHAPES(owner, CLI_REAL, dissipation, "dissipation", "D",                    \
+                       "Hunt-Crossley dissipation of every shape (similar, lagged) [s/m]"), \
+      CLI_SCENE_SHAPES(owner, CLI_POSITIVE, stiction_tolerance, "stiction-tolerance", "V",  \
+                       "slip speed below which contacts stick (similar, lagged) [m/s]"),    \
+      CLI_SCENE_SHAPES(owner, CLI_REAL, static_friction, "static-friction", "MU",           \
+                       "static friction of every shape (similar, lagged)"),                 \
+      CLI_SCENE_NUMBER(owner, CLI_POSITIVE, sigma, "sigma", "X",                            \
+                       "slip parameter of the regularization (the scene's)"),               \
+      CLI_SCENE_NUMBER(owner, CLI_REAL, beta, "beta", "X",                                  \
+                       "near-rigid parameter of the regularization (the scene's)")
 #define CLI_SCENE_URDF_ROWS(owner)                                             \
   {"floating-base", NULL, "let the root link of a URDF move freely", CLI_FLAG, \
    CLI_SCENE_AT(owner, floating_base)},                                        \

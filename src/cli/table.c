@@ -58,23 +58,33 @@ static void add_cell(cli_table* table, cell value) {
   table->cells[table->count++] = value;
 }
 
-void cli_table_text(cli_table* table, const char* text) {
-  const size_t size = strlen(text) + 1;
-  char* copy = malloc(size);
-  if (copy == NULL) {
-    table->failed = true;
-    return;
+void cli_table_cells(cli_table* table, const cli_value* values, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    const cli_cell_kind kind = table->columns[table->count % (size_t)table->ncolumns].kind;
+    cell value = {.integer = values[i].integer, .real = values[i].real};
+    if (kind == CLI_CELL_TEXT) {
+      const size_t size = strlen(values[i].text) + 1;
+      value.text = malloc(size);
+      if (value.text == NULL) {
+        table->failed = true;
+        return;
+      }
+      memcpy(value.text, values[i].text, size);
+    }
+    add_cell(table, value);
   }
-  memcpy(copy, text, size);
-  add_cell(table, (cell){.text = copy});
+}
+
+void cli_table_text(cli_table* table, const char* text) {
+  CLI_CELLS(table, CLI_T(text));
 }
 
 void cli_table_integer(cli_table* table, int64_t value) {
-  add_cell(table, (cell){.integer = value});
+  CLI_CELLS(table, CLI_I(value));
 }
 
 void cli_table_real(cli_table* table, double value) {
-  add_cell(table, (cell){.real = value});
+  CLI_CELLS(table, CLI_R(value));
 }
 
 // Length of the UTF-8 sequence at `text`; 0: not valid.

@@ -32,7 +32,24 @@ typedef struct cli_table cli_table;
 // Returns NULL without memory. `columns` must outlive the table.
 cli_table* cli_table_create(const cli_column* columns, int ncolumns);
 void cli_table_destroy(cli_table* table);
-// Cells are added row by row, from left to right, in the kind of their column. Texts are copied.
+// A cell: text is copied.
+typedef struct cli_value {
+  const char* text;
+  int64_t integer;
+  double real;
+} cli_value;
+#define CLI_T(value) \
+  { .text = (value) }
+#define CLI_I(value) \
+  { .integer = (value) }
+#define CLI_R(value) \
+  { .real = (value) }
+// Adds cells of the given kinds, which must be those of the next columns: rows one after the other,
+// each from left to right.
+#define CLI_CELLS(table, ...)                                \
+  cli_table_cells((table), (const cli_value[]){__VA_ARGS__}, \
+                  sizeof((const cli_value[]){__VA_ARGS__}) / sizeof(cli_value))
+void cli_table_cells(cli_table* table, const cli_value* values, size_t count);
 void cli_table_text(cli_table* table, const char* text);
 void cli_table_integer(cli_table* table, int64_t value);
 void cli_table_real(cli_table* table, double value);

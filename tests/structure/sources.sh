@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # sources.sh SOURCE_DIR: every source has its licence line first, none is longer than 600 lines or
-# names a path of one machine, tests that skip say why, and the top level holds what it should.
+# names a path of one machine, tests that skip say why, and the top level holds what it should (and
+# MUJOCO_LOG.TXT, which MuJoCo writes into the folder it runs in).
 set -euo pipefail
 cd "$1"
 shopt -s nullglob
@@ -33,7 +34,7 @@ fi
 for entry in *; do
   case $entry in
     src | include | integrators | tests | examples | cmake | CMakeLists.txt | README.md | LICENSE | \
-      CHANGELOG.md | build*) ;;
+      CHANGELOG.md | build* | MUJOCO_LOG.TXT) ;;
     *)
       echo "$entry: not part of the layout"
       bad=1

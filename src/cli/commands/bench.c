@@ -353,24 +353,22 @@ static double bench_quantile(const double* values, int32_t count, double part) {
 
 static void bench_report_side(bench* b, int index) {
   const bench_side* s = &b->sides[index];
-  cli_table_text(b->table, cli_base_name(b->request.scene));
-  cli_table_text(b->table, index == 0 ? "sapstep" : b->peers[index - 1].name);
-  cli_table_integer(b->table, s->count);
-  cli_table_real(b->table, 1e6 * bench_quantile(s->step, s->count, 0.5));
-  cli_table_real(b->table, 1e6 * bench_quantile(s->step, s->count, 0.0));
-  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.5));
-  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.25));
-  cli_table_real(b->table, bench_quantile(s->ratio, s->count, 0.75));
+  CLI_CELLS(b->table, CLI_T(cli_base_name(b->request.scene)),
+            CLI_T(index == 0 ? "sapstep" : b->peers[index - 1].name), CLI_I(s->count),
+            CLI_R(1e6 * bench_quantile(s->step, s->count, 0.5)),
+            CLI_R(1e6 * bench_quantile(s->step, s->count, 0.0)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.5)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.25)),
+            CLI_R(bench_quantile(s->ratio, s->count, 0.75)));
   const bool any = s->count > 0;
   const double nan = (double)NAN;
   // The last repetition's share of the median.
-  cli_table_real(
+  CLI_CELLS(
       b->table,
-      any ? 1e6 * bench_quantile(s->step, s->count, 0.5) * (s->last.solver / s->last.step) : nan);
-  cli_table_real(b->table, any ? s->last.contacts : nan);
-  cli_table_real(b->table, any ? s->last.iterations : nan);
-  cli_table_real(b->table, any ? s->last.residual : nan);
-  cli_table_real(b->table, b->request.dt);
+      CLI_R(any ? 1e6 * bench_quantile(s->step, s->count, 0.5) * (s->last.solver / s->last.step)
+                : nan),
+      CLI_R(any ? s->last.contacts : nan), CLI_R(any ? s->last.iterations : nan),
+      CLI_R(any ? s->last.residual : nan), CLI_R(b->request.dt));
 }
 
 // The chart's lines go from left to right.

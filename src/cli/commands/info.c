@@ -40,8 +40,7 @@ static void add_reference(cli_table* table, const sap_model* model, sap_element 
 }
 
 static void add_id(cli_table* table, const sap_model* model, sap_element kind, int32_t id) {
-  cli_table_integer(table, id);
-  cli_table_text(table, sap_model_get_name(model, kind, id));
+  CLI_CELLS(table, CLI_I(id), CLI_T(sap_model_get_name(model, kind, id)));
 }
 
 static void add_reals(cli_table* table, const double* values, int count) {
@@ -79,8 +78,7 @@ static void add_body(cli_table* table, const sap_model* model, int32_t id) {
   } else {
     add_reference(table, model, SAP_ELEMENT_BODY, def.parent);
   }
-  cli_table_integer(table, sap_model_get_body_tree(model, id));
-  cli_table_real(table, def.mass);
+  CLI_CELLS(table, CLI_I(sap_model_get_body_tree(model, id)), CLI_R(def.mass));
   add_reals(table, def.I_BCo_B, 3);
 }
 
@@ -101,9 +99,7 @@ static void add_tree(cli_table* table, const sap_model* model, int32_t id) {
   }
   cli_table_integer(table, id);
   add_reference(table, model, SAP_ELEMENT_BODY, root);
-  cli_table_integer(table, count);
-  cli_table_integer(table, sap_model_get_tree_dofs(model, id));
-  cli_table_real(table, mass);
+  CLI_CELLS(table, CLI_I(count), CLI_I(sap_model_get_tree_dofs(model, id)), CLI_R(mass));
 }
 
 static const cli_column joint_columns[] = {CLI_INTEGERS("id"),
@@ -161,11 +157,8 @@ static void add_shape(cli_table* table, const sap_model* model, int32_t id) {
   } else {
     cli_table_text(table, "");
   }
-  cli_table_integer(table, def.condim);
-  cli_table_real(table, def.material.friction);
-  cli_table_real(table, def.material.stiffness);
-  cli_table_real(table, def.margin);
-  cli_table_real(table, def.rest_distance);
+  CLI_CELLS(table, CLI_I(def.condim), CLI_R(def.material.friction), CLI_R(def.material.stiffness),
+            CLI_R(def.margin), CLI_R(def.rest_distance));
 }
 
 static const cli_column mesh_columns[] = {CLI_INTEGERS("id"), CLI_TEXTS("name"),
@@ -218,8 +211,7 @@ static void add_actuator(cli_table* table, const sap_model* model, int32_t id) {
       add_reference(table, model, SAP_ELEMENT_BODY, def.target);
       break;
   }
-  cli_table_real(table, def.gear);
-  cli_table_real(table, def.gain);
+  CLI_CELLS(table, CLI_R(def.gear), CLI_R(def.gain));
   add_reals(table, def.bias, 3);
   const double ranges[] = {def.control_lower, def.control_upper, def.force_lower, def.force_upper};
   add_reals(table, ranges, 4);
@@ -234,8 +226,8 @@ static void add_tendon(cli_table* table, const sap_model* model, int32_t id) {
   sap_tendon_def def = {0};
   (void)sap_model_get_tendon(model, id, &def, NULL);
   add_id(table, model, SAP_ELEMENT_TENDON, id);
-  cli_table_text(table, def.npoints > 0 ? "spatial" : "fixed");
-  cli_table_integer(table, def.npoints > 0 ? def.npoints : def.njoints);
+  CLI_CELLS(table, CLI_T(def.npoints > 0 ? "spatial" : "fixed"),
+            CLI_I(def.npoints > 0 ? def.npoints : def.njoints));
   const double values[] = {def.lower, def.upper, def.stiffness, def.damping, def.friction_loss};
   add_reals(table, values, 5);
 }

@@ -81,15 +81,10 @@ static sap_status solve_problem(void* context, const char* path, int64_t index, 
     SAP_TRY(sap_problem_writer_solution(job->writer, &job->solution, error));
   }
   const sap_outcome outcome = job->report.outcome;
-  cli_table_text(job->table, path);
-  cli_table_integer(job->table, index);
-  cli_table_integer(job->table, sap_problem_velocity_count(job->problem));
-  cli_table_integer(job->table, sap_problem_block_count(job->problem));
-  cli_table_text(job->table, sap_outcome_text(outcome));
-  cli_table_integer(job->table, job->report.iterations);
-  cli_table_real(job->table, residual.cost);
-  cli_table_real(job->table, residual.momentum);
-  cli_table_real(job->table, 1e6 * time);
+  CLI_CELLS(job->table, CLI_T(path), CLI_I(index), CLI_I(sap_problem_velocity_count(job->problem)),
+            CLI_I(sap_problem_block_count(job->problem)), CLI_T(sap_outcome_text(outcome)),
+            CLI_I(job->report.iterations), CLI_R(residual.cost), CLI_R(residual.momentum),
+            CLI_R(1e6 * time));
   if (outcome != SAP_OUTCOME_CONVERGED && outcome != SAP_OUTCOME_ROUNDOFF) {
     job->unconverged = true;
   }
@@ -219,14 +214,11 @@ static int run_solvers(const cli_command* command, int argc, char** argv) {
   bool printed = table != NULL;
   for (int32_t i = 0; i < sap_solver_count() && printed; ++i) {
     const sap_solver_info* info = sap_solver_get_info(i);
-    cli_table_text(table, info->name);
-    cli_table_text(table, info->model);
-    cli_table_text(table, info->principles);
+    CLI_CELLS(table, CLI_T(info->name), CLI_T(info->model), CLI_T(info->principles));
     char blocks[96];
     (void)snprintf(blocks, sizeof blocks, "%s%s", info->blocks, info->needs_R ? "; R > 0" : "");
-    cli_table_text(table, blocks);
-    cli_table_text(table, info->rigid ? "Moreau-Jean" : "semi-implicit");
-    cli_table_text(table, info->reference);
+    CLI_CELLS(table, CLI_T(blocks), CLI_T(info->rigid ? "Moreau-Jean" : "semi-implicit"),
+              CLI_T(info->reference));
   }
   printed = printed && cli_table_print(table, format, stdout);
   cli_table_destroy(table);

@@ -51,24 +51,14 @@ static int32_t count_cones(const sap_problem* problem) {
 void compare_rows_add(compare_job* job, const compare_contender* contender,
                       const compare_where* where, const sap_problem* problem, const sap_residual* r,
                       double difference) {
-  cli_table_text(job->rows, where->name);
-  cli_table_integer(job->rows, where->index);
-  cli_table_text(job->rows, contender->name);
-  cli_table_text(job->rows, compare_start_names[start_of(job, contender)]);
-  cli_table_text(job->rows, sap_outcome_text(job->report.outcome));
-  cli_table_integer(job->rows, job->report.iterations);
-  cli_table_real(job->rows, 1e6 * job->report.time);
-  cli_table_real(job->rows, compare_map(r, false));
-  cli_table_real(job->rows, compare_map(r, true));
-  cli_table_real(job->rows, r->momentum);
-  cli_table_real(job->rows, r->slackness);
-  cli_table_real(job->rows, r->set_violation);
-  cli_table_real(job->rows, r->ncp_dual);
-  cli_table_real(job->rows, r->ncp_complementarity);
-  cli_table_real(job->rows, r->signorini);
-  cli_table_real(job->rows, r->dissipation);
-  cli_table_real(job->rows, difference);
-  cli_table_integer(job->rows, count_cones(problem));
+  CLI_CELLS(job->rows, CLI_T(where->name), CLI_I(where->index), CLI_T(contender->name),
+            CLI_T(compare_start_names[start_of(job, contender)]),
+            CLI_T(sap_outcome_text(job->report.outcome)), CLI_I(job->report.iterations),
+            CLI_R(1e6 * job->report.time), CLI_R(compare_map(r, false)),
+            CLI_R(compare_map(r, true)), CLI_R(r->momentum), CLI_R(r->slackness),
+            CLI_R(r->set_violation), CLI_R(r->ncp_dual), CLI_R(r->ncp_complementarity),
+            CLI_R(r->signorini), CLI_R(r->dissipation), CLI_R(difference),
+            CLI_I(count_cones(problem)));
 }
 
 void compare_scene_name(const char* path, char out[COMPARE_LABEL_SIZE]) {
@@ -164,14 +154,9 @@ static void print_group(const compare_job* job, const compare_where* where, int 
   } else {
     cli_table_integer(table, g->steps);
   }
-  cli_table_integer(table, g->problems);
-  cli_table_integer(table, g->refused);
-  cli_table_integer(table, g->solved_4);
-  cli_table_integer(table, g->solved_8);
-  cli_table_real(table, n > 0.0 ? (double)g->iterations / n : nan);
-  cli_table_integer(table, g->iterations_max);
-  cli_table_real(table, 1e6 * compare_median_time(g));
-  cli_table_real(table, n > 0.0 ? 1e6 * g->time_max : nan);
+  CLI_CELLS(table, CLI_I(g->problems), CLI_I(g->refused), CLI_I(g->solved_4), CLI_I(g->solved_8),
+            CLI_R(n > 0.0 ? (double)g->iterations / n : nan), CLI_I(g->iterations_max),
+            CLI_R(1e6 * compare_median_time(g)), CLI_R(n > 0.0 ? 1e6 * g->time_max : nan));
   for (int i = 0; i < COMPARE_RESIDUALS; ++i) {
     if (shown(job, i)) {
       cli_table_real(table, n > 0.0 ? g->worst[i] : nan);

@@ -126,27 +126,17 @@ static bool print_rows(const converge_study* s, const series* all) {
   for (int i = 0; i < s->series; ++i) {
     for (int l = 0; l < s->options.levels; ++l) {
       const converge_case* c = converge_at(s, i, l);
-      cli_table_text(table, sap_scheme_text(c->scheme));
-      cli_table_text(table, sap_stage_text(c->stage));
-      cli_table_text(table, c->solver);
-      cli_table_real(table, c->dt);
-      cli_table_real(table, all[i].position.all[l]);
-      cli_table_real(table, local_order(&all[i].position, l));
-      cli_table_real(table, all[i].velocity.all[l]);
-      cli_table_real(table, local_order(&all[i].velocity, l));
-      cli_table_real(table, c->done ? c->errors.position_end : nan);
-      cli_table_real(table, c->done ? c->errors.velocity_end : nan);
-      cli_table_real(table, c->done ? c->energy_drift : nan);
-      cli_table_real(table, c->penetration);
-      cli_table_real(table, c->drift);
-      cli_table_real(table, c->newton);
-      cli_table_real(table, c->seconds);
-      cli_table_text(table, verdict(c, all[i].coarse[l]));
+      CLI_CELLS(table, CLI_T(sap_scheme_text(c->scheme)), CLI_T(sap_stage_text(c->stage)),
+                CLI_T(c->solver), CLI_R(c->dt), CLI_R(all[i].position.all[l]),
+                CLI_R(local_order(&all[i].position, l)), CLI_R(all[i].velocity.all[l]),
+                CLI_R(local_order(&all[i].velocity, l)),
+                CLI_R(c->done ? c->errors.position_end : nan),
+                CLI_R(c->done ? c->errors.velocity_end : nan),
+                CLI_R(c->done ? c->energy_drift : nan), CLI_R(c->penetration), CLI_R(c->drift),
+                CLI_R(c->newton), CLI_R(c->seconds), CLI_T(verdict(c, all[i].coarse[l])));
       if (fits) {
-        cli_table_real(table, all[i].position.fit.order);
-        cli_table_real(table, all[i].position.fit.uncertainty);
-        cli_table_real(table, all[i].velocity.fit.order);
-        cli_table_real(table, all[i].velocity.fit.uncertainty);
+        CLI_CELLS(table, CLI_R(all[i].position.fit.order), CLI_R(all[i].position.fit.uncertainty),
+                  CLI_R(all[i].velocity.fit.order), CLI_R(all[i].velocity.fit.uncertainty));
       }
     }
   }
@@ -168,14 +158,10 @@ static bool print_orders(const converge_study* s, const series* all) {
   }
   for (int i = 0; i < s->series; ++i) {
     const converge_case* c = converge_at(s, i, 0);
-    cli_table_text(table, sap_scheme_text(c->scheme));
-    cli_table_text(table, sap_stage_text(c->stage));
-    cli_table_text(table, c->solver);
-    cli_table_real(table, all[i].position.fit.order);
-    cli_table_real(table, all[i].position.fit.uncertainty);
-    cli_table_real(table, all[i].velocity.fit.order);
-    cli_table_real(table, all[i].velocity.fit.uncertainty);
-    cli_table_integer(table, all[i].position.fit.points);
+    CLI_CELLS(table, CLI_T(sap_scheme_text(c->scheme)), CLI_T(sap_stage_text(c->stage)),
+              CLI_T(c->solver), CLI_R(all[i].position.fit.order),
+              CLI_R(all[i].position.fit.uncertainty), CLI_R(all[i].velocity.fit.order),
+              CLI_R(all[i].velocity.fit.uncertainty), CLI_I(all[i].position.fit.points));
   }
   (void)printf("\n");
   const bool printed = cli_table_print(table, CLI_FORMAT_TABLE, stdout);

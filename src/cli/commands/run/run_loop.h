@@ -85,48 +85,34 @@ typedef struct run_plan {
   cli_format format;
 } run_plan;
 
-#define RUN_AT(owner, member) .offset = offsetof(owner, plan) + offsetof(run_plan, member)
+#define RUN_ROW(owner, member, kind, low, high, name, argument, help)                              \
+  {                                                                                                \
+    name, argument, help, kind, .offset = offsetof(owner, plan) + offsetof(run_plan, member), low, \
+                                high, .words = cli_formats_without_csv                             \
+  }
 // Rows of a command whose struct of options has a member `run_plan plan`.
-#define RUN_START_ROWS(owner)                                                               \
-  {"duration", "S", "simulated time (5) [s]", CLI_REAL, RUN_AT(owner, duration), 0, 1e9}, { \
-    "keyframe", "NAME", "start from this keyframe, by name or index", CLI_TEXT,             \
-        RUN_AT(owner, keyframe)                                                             \
-  }
-#define RUN_OUTPUT_ROWS(owner)                                                                     \
-  {"output", "FILE", "write the trajectory as CSV, also -o", CLI_PATH, RUN_AT(owner, output)},     \
-      {"record", "FILE",                                                                           \
-       "record states, poses, contacts, energies and the solver's report\nas HDF5, for plot, "     \
-       "export and view",                                                                          \
-       CLI_PATH, RUN_AT(owner, record)},                                                           \
-      {"every",                                                                                    \
-       "N",                                                                                        \
-       "write a row of trajectory and recording every N steps (1)",                                \
-       CLI_INTEGER,                                                                                \
-       RUN_AT(owner, every),                                                                       \
-       1,                                                                                          \
-       INT32_MAX},                                                                                 \
-      {"compression",                                                                              \
-       "N",                                                                                        \
-       "deflate level of the recording, 0 (none) to 9 (1)",                                        \
-       CLI_INTEGER,                                                                                \
-       RUN_AT(owner, recorder.compression),                                                        \
-       0,                                                                                          \
-       9},                                                                                         \
-      {"checkpoint", "FILE", "save the state of the run at its end, for --resume", CLI_PATH,       \
-       RUN_AT(owner, checkpoint)},                                                                 \
-      {"checkpoint-every",                                                                         \
-       "N",                                                                                        \
-       "and every N steps, in the same file",                                                      \
-       CLI_INTEGER,                                                                                \
-       RUN_AT(owner, checkpoint_every),                                                            \
-       1,                                                                                          \
-       INT32_MAX},                                                                                 \
-      {"resume", "FILE", "continue from a checkpoint of the same scene and options,\nbit for bit", \
-       CLI_PATH, RUN_AT(owner, resume)},                                                           \
-      {"stats", NULL, "report time per phase and memory", CLI_FLAG, RUN_AT(owner, stats)}, {       \
-    "format", "NAME", "table or json (table)", CLI_WORD, RUN_AT(owner, format),                    \
-        .words = cli_formats_without_csv                                                           \
-  }
+#define RUN_START_ROWS(owner)                                                            \
+  RUN_ROW(owner, duration, CLI_REAL, 0, 1e9, "duration", "S", "simulated time (5) [s]"), \
+      RUN_ROW(owner, keyframe, CLI_TEXT, 0, 0, "keyframe", "NAME",                       \
+              "start from this keyframe, by name or index")
+#define RUN_OUTPUT_ROWS(owner)                                                                  \
+  RUN_ROW(owner, output, CLI_PATH, 0, 0, "output", "FILE",                                      \
+          "write the trajectory as CSV, also -o"),                                              \
+      RUN_ROW(owner, record, CLI_PATH, 0, 0, "record", "FILE",                                  \
+              "record states, poses, contacts, energies and the solver's report\nas HDF5, for " \
+              "plot, export and view"),                                                         \
+      RUN_ROW(owner, every, CLI_INTEGER, 1, INT32_MAX, "every", "N",                            \
+              "write a row of trajectory and recording every N steps (1)"),                     \
+      RUN_ROW(owner, recorder.compression, CLI_INTEGER, 0, 9, "compression", "N",               \
+              "deflate level of the recording, 0 (none) to 9 (1)"),                             \
+      RUN_ROW(owner, checkpoint, CLI_PATH, 0, 0, "checkpoint", "FILE",                          \
+              "save the state of the run at its end, for --resume"),                            \
+      RUN_ROW(owner, checkpoint_every, CLI_INTEGER, 1, INT32_MAX, "checkpoint-every", "N",      \
+              "and every N steps, in the same file"),                                           \
+      RUN_ROW(owner, resume, CLI_PATH, 0, 0, "resume", "FILE",                                  \
+              "continue from a checkpoint of the same scene and options,\nbit for bit"),        \
+      RUN_ROW(owner, stats, CLI_FLAG, 0, 0, "stats", NULL, "report time per phase and memory"), \
+      RUN_ROW(owner, format, CLI_WORD, 0, 0, "format", "NAME", "table or json (table)")
 
 run_plan run_plan_default(void);
 // Checks combinations of these options, and that there is one operand, a `what` file. CLI_OK: go

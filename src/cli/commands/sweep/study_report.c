@@ -143,10 +143,8 @@ static void summarize(const study_spec* s, const study_row* rows, int measure, c
     }
   }
   const double nan = (double)NAN;
-  cli_table_text(table, s->measures[measure].name);
-  cli_table_real(table, count > 0 ? sum / (double)count : nan);
-  cli_table_real(table, count > 0 ? least : nan);
-  cli_table_real(table, count > 0 ? most : nan);
+  CLI_CELLS(table, CLI_T(s->measures[measure].name), CLI_R(count > 0 ? sum / (double)count : nan),
+            CLI_R(count > 0 ? least : nan), CLI_R(count > 0 ? most : nan));
 }
 
 // Prints a row per point of the grid with the means over its samples, for grids of readable size.
