@@ -5,7 +5,7 @@
 
 #include <sapstep/problem.h>
 
-#include "core/pool.h"
+#include "core/memory.h"
 
 #ifdef SAPSTEP_HDF5
 #include <hdf5.h>
