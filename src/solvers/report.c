@@ -56,15 +56,16 @@ sap_status sap_solution_resize(sap_solution* solution, int32_t nv, int32_t nrows
   return SAP_STATUS_OK;
 }
 
-void sap_totals_add(sap_totals* sum, const sap_totals* island) {
+void sap_report_add(sap_report* sum, const sap_report* island) {
   sum->outcome = island->outcome > sum->outcome ? island->outcome : sum->outcome;
   sum->iterations = island->iterations > sum->iterations ? island->iterations : sum->iterations;
   sum->total_iterations += island->total_iterations;
   sum->factorizations += island->factorizations;
   sum->evaluations += island->evaluations;
-  sum->analyses += island->analyses;
+  sum->symbolic_analyses += island->symbolic_analyses;
   sum->islands += island->islands;
-  sum->largest = island->largest > sum->largest ? island->largest : sum->largest;
+  sum->largest_island =
+      island->largest_island > sum->largest_island ? island->largest_island : sum->largest_island;
   sum->cost += island->cost;
 }
 
@@ -82,35 +83,29 @@ static void copy_numbers(double* to, const double* from, int32_t count) {
   }
 }
 
-void sap_report_write(const sap_solve_call* call, const sap_answer* answer, const sap_totals* sum,
+void sap_solution_copy(sap_solution* to, const sap_solution* from) {
+  to->nv = from->nv;
+  to->nrows = from->nrows;
+  to->cost = from->cost;
+  copy_numbers(to->v, from->v, from->nv);
+  copy_numbers(to->impulse, from->impulse, from->nv);
+  copy_numbers(to->gamma, from->gamma, from->nrows);
+  copy_numbers(to->vc, from->vc, from->nrows);
+}
+
+void sap_report_write(const sap_solve_call* call, const sap_solution* answer, const sap_report* sum,
                       const sap_history* history) {
-  const sap_problem* p = call->problem;
-  sap_solution* solution = call->solution;
-  solution->nv = p->nv;
-  solution->nrows = p->nrows;
-  solution->cost = sum->cost;
-  copy_numbers(solution->v, answer->v, p->nv);
-  copy_numbers(solution->gamma, answer->gamma, p->nrows);
-  copy_numbers(solution->vc, answer->vc, p->nrows);
-  if (answer->impulse != NULL) {
-    copy_numbers(solution->impulse, answer->impulse, p->nv);
-  } else {
-    sap_generalized_impulse(p, answer->gamma, solution->impulse);
-  }
   sap_report* report = call->report;
+  sap_solution_copy(call->solution, answer);
+  call->solution->cost = sum->cost;
   if (report == NULL) {
     return;
   }
-  report->outcome = sum->outcome;
-  report->iterations = sum->iterations;
-  report->total_iterations = sum->total_iterations;
-  report->factorizations = sum->factorizations;
-  report->symbolic_analyses = sum->analyses;
-  report->evaluations = sum->evaluations;
-  report->islands = sum->islands;
-  report->largest_island = sum->largest;
-  report->cost = sum->cost;
-  report->momentum_error = answer->momentum_error;
+  const sap_report room = *report;
+  *report = *sum;
+  report->time = room.time;
+  report->history = room.history;
+  report->history_capacity = room.history_capacity;
   report->history_count = history->count;
   for (int32_t i = 0; i < history->count; ++i) {
     report->history[i] = sap_history_iteration(&history->rows[i]);

@@ -40,32 +40,16 @@ double sap_history_error(const sap_history_row* row);
 sap_iteration sap_history_iteration(const sap_history_row* row);
 void sap_history_clear(sap_history* history);
 
-// Counts of one island, or of several added up.
-typedef struct sap_totals {
-  sap_outcome outcome;  // the worst
-  int32_t iterations;   // the most of any island
-  int32_t total_iterations, factorizations, evaluations, analyses;
-  int32_t islands, largest;  // velocities of the largest
-  double cost;               // l(v) [J]
-} sap_totals;
-
-// Adds an island's totals.
-void sap_totals_add(sap_totals* sum, const sap_totals* island);
-
-// Arrays to be copied into a solution.
-typedef struct sap_answer {
-  const double* v;        // (nv)
-  const double* gamma;    // (nrows)
-  const double* vc;       // (nrows)
-  const double* impulse;  // J' gamma (nv); NULL: computed from gamma
-  double momentum_error;
-} sap_answer;
+// Adds the outcome, counts and cost of an island, or of one solve, to those of several.
+void sap_report_add(sap_report* sum, const sap_report* island);
 
 // Makes room for the solution and, if there is a report, for history_rows of history. The values of
 // both stay as they are.
 sap_status sap_report_reserve(const sap_solve_call* call, int32_t history_rows, sap_error* error);
-// Writes solution and report. Needs the room.
-void sap_report_write(const sap_solve_call* call, const sap_answer* answer, const sap_totals* sum,
+// Copies all but capacities. Needs the room.
+void sap_solution_copy(sap_solution* to, const sap_solution* from);
+// Writes solution and report; the report's time stays. Needs the room.
+void sap_report_write(const sap_solve_call* call, const sap_solution* answer, const sap_report* sum,
                       const sap_history* history);
 
 #endif

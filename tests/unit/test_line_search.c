@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "solvers/primal/newton.h"
 #include "solvers/primal/line_search.h"
+#include "solvers/primal/newton.h"
 #include "support/near.h"
 
 // From v along Newton's step dv: a mass of 1 kg on a row of the set, or a cone's normal, with
@@ -35,7 +35,7 @@ static sap_step search(sap_set set, int32_t nrows, double v_star, double v, doub
   assert_int_equal(sap_problem_set_v_star(problem, &v_star, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_problem_add_block(problem, &block, NULL), SAP_STATUS_OK);
   assert_int_equal(sap_islands_find(&islands, problem, false, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_newton_create(&newton, NULL), SAP_STATUS_OK);
+  sap_newton_init(&newton);
   assert_int_equal(sap_newton_gather(&newton, problem, &islands, 0, NULL), SAP_STATUS_OK);
   newton.v[0] = v;
   sap_newton_evaluate(&newton);

@@ -31,7 +31,7 @@ static void set_up_block(fixture* f, const sap_block* law, const double R[3], co
   const double A[9] = {1, 0, 0, 0, 2, 0, 0, 0, 3}, v_hat[3] = {0.0, 0.0, 0.1};
   f->problem = one_contact_problem_of(law, A, R, v_hat);
   assert_int_equal(sap_islands_find(&f->islands, f->problem, false, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_newton_create(&f->newton, NULL), SAP_STATUS_OK);
+  sap_newton_init(&f->newton);
   assert_int_equal(sap_newton_gather(&f->newton, f->problem, &f->islands, 0, NULL), SAP_STATUS_OK);
   memcpy(f->newton.v, v, 3 * sizeof *v);
   sap_newton_evaluate(&f->newton);

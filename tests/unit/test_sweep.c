@@ -56,7 +56,7 @@ static void set_up(fixture* f, uint32_t seed, const double* known) {
   assert_int_equal(pile_fill(&options, f->problem, NULL), SAP_STATUS_OK);
   add_limits(f->problem);
   assert_int_equal(sap_islands_find(&f->islands, f->problem, true, NULL), SAP_STATUS_OK);
-  assert_int_equal(sap_newton_create(&f->newton, NULL), SAP_STATUS_OK);
+  sap_newton_init(&f->newton);
   assert_int_equal(sap_newton_gather(&f->newton, f->problem, &f->islands, 0, NULL), SAP_STATUS_OK);
   assert_true(sap_problem_row_count(f->problem) <= MOST_ROWS);
   for (int32_t i = 0; i < sap_problem_row_count(f->problem); ++i) {
@@ -217,7 +217,7 @@ static void test_refused(void** state) {
     assert_int_equal(sap_problem_create(&f.problem, NULL), SAP_STATUS_OK);
     assert_int_equal(pile_fill(&options, f.problem, NULL), SAP_STATUS_OK);
     assert_int_equal(sap_islands_find(&f.islands, f.problem, true, NULL), SAP_STATUS_OK);
-    assert_int_equal(sap_newton_create(&f.newton, NULL), SAP_STATUS_OK);
+    sap_newton_init(&f.newton);
     assert_int_equal(sap_newton_gather(&f.newton, f.problem, &f.islands, 0, NULL), SAP_STATUS_OK);
     assert_false(sap_newton_is_sweepable(&f.newton));
     tear_down(&f);

@@ -196,8 +196,8 @@ typedef struct dual_workspace {
   sap_history history;
   sap_warm_start warm;  // impulses of the previous solve
   sap_sort_key* order;  // of islands
-  double *v, *gamma, *vc;
-  int32_t v_capacity, gamma_capacity, vc_capacity, order_capacity;
+  sap_solution answer;
+  int32_t order_capacity;
 } dual_workspace;
 
 sap_status sap_dual_create(void** workspace, sap_error* error) {
@@ -231,9 +231,7 @@ void sap_dual_destroy(void* workspace) {
   sap_history_clear(&w->history);
   sap_warm_start_clear(&w->warm);
   sap_free(w->order);
-  sap_free(w->v);
-  sap_free(w->gamma);
-  sap_free(w->vc);
+  sap_solution_clear(&w->answer);
   sap_free(w);
 }
 
@@ -290,19 +288,19 @@ static void finish_island(dual_workspace* w, const sap_problem* p) {
   sap_delassus_velocity(&d->op, d->z_best, d->v);
   for (int32_t t = 0; t < d->op.ntrees; ++t) {
     const int32_t tree = d->op.trees[t];
-    memcpy(w->v + p->tree_start[tree], d->v + d->op.start[t],
+    memcpy(w->answer.v + p->tree_start[tree], d->v + d->op.start[t],
            (size_t)p->tree_size[tree] * sizeof(double));
   }
   for (int32_t k = 0; k < d->op.nitems; ++k) {
     const sap_delassus_item* item = &d->op.items[k];
     for (int32_t r = 0; r < item->nrows; ++r) {
-      w->gamma[item->problem_row + r] = item->scale * d->z_best[item->first + r];
+      w->answer.gamma[item->problem_row + r] = item->scale * d->z_best[item->first + r];
     }
   }
 }
 
 static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, int32_t index,
-                               sap_dual_method method, sap_totals* sum, sap_error* error) {
+                               sap_dual_method method, sap_report* sum, sap_error* error) {
   const sap_island island = sap_islands_get(&w->islands, index);
   const sap_delassus_island part = {.trees = island.trees,
                                     .blocks = island.blocks,
@@ -322,30 +320,31 @@ static sap_status solve_island(dual_workspace* w, const sap_solve_call* call, in
     sap_history_end_island(d->history);
   }
   finish_island(w, call->problem);
-  const sap_totals one = {.outcome = d->outcome,
+  const sap_report one = {.outcome = d->outcome,
                           .iterations = d->iterations,
                           .total_iterations = d->iterations,
                           .factorizations = d->factorizations,
                           .evaluations = d->evaluations,
                           .islands = 1,
-                          .largest = d->op.nv};
-  sap_totals_add(sum, &one);
+                          .largest_island = d->op.nv};
+  sap_report_add(sum, &one);
   return SAP_STATUS_OK;
 }
 
 // Judges the impulses and writes solution and report. Fails before it writes any of them.
-static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_totals* sum,
+static sap_status hand_over(dual_workspace* w, const sap_solve_call* call, sap_report* sum,
                             sap_error* error) {
   const sap_problem* p = call->problem;
   sap_residual residual;
-  SAP_TRY(sap_residuals(p, w->v, w->gamma, &residual, error));
+  SAP_TRY(sap_residuals(p, w->answer.v, w->answer.gamma, &residual, error));
   SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
   SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
-  sap_contact_velocity(p, w->v, w->vc);
-  sap_warm_start_store(&w->warm, p, w->gamma);
-  const sap_answer answer = {w->v, w->gamma, w->vc, NULL, residual.momentum};
+  sap_contact_velocity(p, w->answer.v, w->answer.vc);
+  sap_warm_start_store(&w->warm, p, w->answer.gamma);
+  sap_generalized_impulse(p, w->answer.gamma, w->answer.impulse);
+  sum->momentum_error = residual.momentum;
   sum->cost = residual.cost;
-  sap_report_write(call, &answer, sum, &w->history);
+  sap_report_write(call, &w->answer, sum, &w->history);
   return SAP_STATUS_OK;
 }
 
@@ -368,9 +367,7 @@ sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
   const sap_problem* p = call->problem;
   sap_dual* d = &w->dual;
   const double limit = call->options->time_limit;
-  SAP_TRY(SAP_GROW(&w->v, &w->v_capacity, p->nv, error));
-  SAP_TRY(SAP_GROW(&w->gamma, &w->gamma_capacity, p->nrows, error));
-  SAP_TRY(SAP_GROW(&w->vc, &w->vc_capacity, p->nrows, error));
+  SAP_TRY(sap_solution_resize(&w->answer, p->nv, p->nrows, error));
   SAP_TRY(sap_islands_find(&w->islands, p, !call->options->islands, error));
   SAP_TRY(order_islands(w, limit > 0.0, error));
   if (call->report != NULL) {
@@ -383,9 +380,9 @@ sap_status sap_dual_run(void* workspace, const sap_solve_call* call, bool ncp,
   d->history = call->report != NULL ? &w->history : NULL;
   d->deadline = limit > 0.0 ? sap_clock_seconds() + limit : (double)INFINITY;
   if (p->nv > 0) {
-    memcpy(w->v, p->v_star, (size_t)p->nv * sizeof(double));
+    memcpy(w->answer.v, p->v_star, (size_t)p->nv * sizeof(double));
   }
-  sap_totals sum = {.outcome = SAP_OUTCOME_CONVERGED};
+  sap_report sum = {.outcome = SAP_OUTCOME_CONVERGED};
   for (int32_t i = 0; i < w->islands.count; ++i) {
     SAP_TRY(solve_island(w, call, w->order[i].index, method, &sum, error));
   }

@@ -46,7 +46,7 @@ typedef struct sap_ncp {
   sap_warm_start warm;       // shifts of the previous solve, in the rows of normals
   sap_solution inner, best;  // of the last inner solve, of the least error
   sap_report report;         // of the last inner solve
-  sap_totals totals;         // over the inner solves
+  sap_report totals;         // over the inner solves
   sap_history history;       // one row per inner solve
   double least_error;        // of `best`: the larger of natural map and momentum error
   double deadline;           // clock of the time limit [s]
@@ -177,13 +177,10 @@ sap_status sap_ncp_create(void** workspace, sap_error* error) {
   if (w == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
   }
-  sap_status status = sap_primal_create(&w->primal, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_dual_create(&w->polish, error);
-  }
-  if (status != SAP_STATUS_OK) {
+  if (sap_primal_create(&w->primal, error) != SAP_STATUS_OK ||
+      sap_dual_create(&w->polish, error) != SAP_STATUS_OK) {
     sap_ncp_destroy(w);
-    return status;
+    return SAP_STATUS_MEMORY;
   }
   *workspace = w;
   return SAP_STATUS_OK;
@@ -279,15 +276,9 @@ static void find_images(sap_ncp* w, const sap_problem* p) {
 
 // Makes the inner solution, its shifts and images the best.  fails: MEMORY
 static sap_status keep_best(sap_ncp* w, const sap_problem* p, sap_error* error) {
-  const size_t nv = (size_t)p->nv, nrows = (size_t)p->nrows, nc = (size_t)w->ncones;
+  const size_t nc = (size_t)w->ncones;
   SAP_TRY(sap_solution_resize(&w->best, p->nv, p->nrows, error));
-  if (nv > 0) {
-    memcpy(w->best.v, w->inner.v, nv * sizeof(double));
-  }
-  if (nrows > 0) {
-    memcpy(w->best.gamma, w->inner.gamma, nrows * sizeof(double));
-    memcpy(w->best.vc, w->inner.vc, nrows * sizeof(double));
-  }
+  sap_solution_copy(&w->best, &w->inner);
   if (nc > 0) {
     memcpy(w->best_shift, w->shift, nc * sizeof(double));
     memcpy(w->best_image, w->image, nc * sizeof(double));
@@ -340,13 +331,10 @@ static sap_status solve_shifted(sap_ncp* w, const sap_solve_call* call, bool con
 // their islands are the same.
 static void add_solve(sap_ncp* w, double map) {
   const sap_report* report = &w->report;
-  const sap_totals one = {.iterations = w->totals.iterations + report->iterations,
-                          .total_iterations = report->total_iterations,
-                          .factorizations = report->factorizations,
-                          .analyses = report->symbolic_analyses,
-                          .evaluations = report->evaluations,
-                          .largest = report->largest_island};
-  sap_totals_add(&w->totals, &one);
+  sap_report one = *report;
+  one.outcome = SAP_OUTCOME_CONVERGED;  // that of the last solve counts
+  one.iterations += w->totals.iterations;
+  sap_report_add(&w->totals, &one);
   w->totals.islands = report->islands;
   // rows were reserved; a relative error has scale 1
   (void)sap_history_add(&w->history,
@@ -421,9 +409,10 @@ static sap_status hand_over(sap_ncp* w, const sap_solve_call* call, sap_error* e
   SAP_TRY(sap_report_reserve(call, w->history.capacity, error));
   SAP_TRY(sap_warm_start_reserve(&w->warm, p, error));
   sap_warm_start_store(&w->warm, p, w->shift_rows);
-  const sap_answer answer = {w->best.v, w->best.gamma, w->best.vc, NULL, residual.momentum};
+  sap_generalized_impulse(p, w->best.gamma, w->best.impulse);
+  w->totals.momentum_error = residual.momentum;
   w->totals.cost = residual.cost;
-  sap_report_write(call, &answer, &w->totals, &w->history);
+  sap_report_write(call, &w->best, &w->totals, &w->history);
   return SAP_STATUS_OK;
 }
 
@@ -431,7 +420,7 @@ sap_status sap_ncp_solve(void* workspace, const sap_solver_row* row, const sap_s
                          sap_error* error) {
   (void)row;
   sap_ncp* w = workspace;
-  w->totals = (sap_totals){0};
+  w->totals = (sap_report){0};
   w->least_error = 0.0;
   w->deadline = sap_clock_seconds() + call->options->time_limit;
   SAP_TRY(begin_shifts(w, call->problem, call->options->warm_start, error));

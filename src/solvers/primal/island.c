@@ -16,11 +16,9 @@ struct sap_tree_pair {
   int32_t index;        // in pair_values
 };
 
-sap_status sap_newton_create(sap_newton* newton, sap_error* error) {
-  (void)error;
+void sap_newton_init(sap_newton* newton) {
   *newton =
       (sap_newton){.kernels = sap_patch_kernels_get(0), .cone_kernels = sap_cone_kernels_get(0)};
-  return SAP_STATUS_OK;
 }
 
 void sap_newton_clear(sap_newton* n) {

@@ -164,7 +164,7 @@ typedef struct sap_newton {
   } capacity;
 } sap_newton;
 
-sap_status sap_newton_create(sap_newton* newton, sap_error* error);
+void sap_newton_init(sap_newton* newton);
 void sap_newton_clear(sap_newton* newton);
 
 // Gathers island `index`.  fails: MEMORY; NOT_SPD names a tree whose diagonal of A is not positive.

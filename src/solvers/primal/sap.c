@@ -35,52 +35,39 @@ static void clear_batches(sap_primal* s) {
   s->nbatches = 0;
 }
 
-static sap_status create_batches(sap_primal* s, int32_t count, sap_error* error) {
-  sap_status status = SAP_STATUS_OK;
-  s->batches = sap_allocate((size_t)count, sizeof *s->batches);
-  if (s->batches == NULL) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
-  }
-  while (status == SAP_STATUS_OK && s->nbatches < count) {
-    status = sap_newton_create(&s->batches[s->nbatches++].newton, error);
-  }
-  return status;
-}
-
 // Creates the batches of the threads. own: false if the problem brings threads.  fails: MEMORY
 static sap_status set_batches(sap_primal* s, int32_t threads, bool own, sap_error* error) {
   const int32_t count = threads == 1 ? 1 : BATCHES_PER_THREAD * threads;
-  sap_status status = SAP_STATUS_OK;
   if (s->nbatches != count) {
     clear_batches(s);
-    status = create_batches(s, count, error);
+    s->batches = sap_allocate((size_t)count, sizeof *s->batches);
+    if (s->batches == NULL) {
+      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
+    }
+    for (; s->nbatches < count; ++s->nbatches) {
+      sap_newton_init(&s->batches[s->nbatches].newton);
+    }
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_threads_set_count(&s->threads, own ? threads : 1, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    clear_batches(s);
-  }
-  return status;
+  return sap_threads_set_count(&s->threads, own ? threads : 1, error);
 }
 
 // Copies the island's results to the problem's rows and velocities.
 static void scatter_results(const sap_primal* s, const sap_newton* n, const sap_problem* p) {
   for (int32_t t = 0; t < n->ntrees; ++t) {
     const size_t size = (size_t)n->size[t] * sizeof(double);
-    memcpy(s->v + p->tree_start[n->trees[t]], n->v + n->start[t], size);
-    memcpy(s->impulse + p->tree_start[n->trees[t]], n->impulse + n->start[t], size);
+    memcpy(s->answer.v + p->tree_start[n->trees[t]], n->v + n->start[t], size);
+    memcpy(s->answer.impulse + p->tree_start[n->trees[t]], n->impulse + n->start[t], size);
   }
   for (int32_t c = 0; c < n->ncones; ++c) {
     for (int32_t r = 0; r < 3; ++r) {
-      s->gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
-      s->vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
+      s->answer.gamma[n->cone_row[c] + r] = n->cone_gamma[r * n->ncones + c];
+      s->answer.vc[n->cone_row[c] + r] = n->cone_vc[r * n->ncones + c];
       s->lambda[n->cone_row[c] + r] = n->cone_lambda[r * n->ncones + c];
     }
   }
   for (int32_t k = 0; k < n->nrows; ++k) {
-    s->gamma[n->problem_row[k]] = n->row_gamma[k];
-    s->vc[n->problem_row[k]] = n->row_vc[k];
+    s->answer.gamma[n->problem_row[k]] = n->row_gamma[k];
+    s->answer.vc[n->problem_row[k]] = n->row_vc[k];
     s->lambda[n->problem_row[k]] = n->row_lambda[k];
   }
 }
@@ -162,8 +149,8 @@ static void deal_islands(sap_primal* s) {
 }
 
 // Sums over islands in their order, whatever their batch.  fails: MEMORY
-static sap_status sum_islands(sap_primal* s, bool keep_history, sap_totals* sum, sap_error* error) {
-  *sum = (sap_totals){.outcome = SAP_OUTCOME_CONVERGED};
+static sap_status sum_islands(sap_primal* s, bool keep_history, sap_report* sum, sap_error* error) {
+  *sum = (sap_report){.outcome = SAP_OUTCOME_CONVERGED};
   for (int32_t l = 0; l < s->nbatches; ++l) {
     const sap_history* iterates = &s->batches[l].iterates;
     for (int32_t i = s->batches[l].first; i < s->batches[l].end; ++i) {
@@ -175,23 +162,23 @@ static sap_status sum_islands(sap_primal* s, bool keep_history, sap_totals* sum,
       if (keep_history) {
         sap_history_end_island(&s->history);
       }
-      const sap_totals one = {.outcome = result->outcome,
+      const sap_report one = {.outcome = result->outcome,
                               .iterations = result->iterations,
                               .total_iterations = result->iterations,
                               .factorizations = result->factorizations,
                               .evaluations = result->evaluations,
-                              .analyses = r->analysed ? 1 : 0,
+                              .symbolic_analyses = r->analysed ? 1 : 0,
                               .islands = 1,
-                              .largest = r->nv,
+                              .largest_island = r->nv,
                               .cost = r->state.cost};
-      sap_totals_add(sum, &one);
+      sap_report_add(sum, &one);
     }
   }
   return SAP_STATUS_OK;
 }
 
 // Solves all islands: v, gamma, vc, impulse and lambda of the workspace, its history, the totals.
-static sap_status solve_islands(const primal_call* call, sap_totals* sum, sap_error* error) {
+static sap_status solve_islands(const primal_call* call, sap_report* sum, sap_error* error) {
   sap_primal* s = call->primal;
   sap_threads* lent = call->problem->threads;
   deal_islands(s);
@@ -213,11 +200,6 @@ sap_status sap_primal_create(void** workspace, sap_error* error) {
   if (s == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory for a solver");
   }
-  const sap_status status = set_batches(s, 1, true, error);
-  if (status != SAP_STATUS_OK) {
-    sap_free(s);
-    return status;
-  }
   *workspace = s;
   return SAP_STATUS_OK;
 }
@@ -231,10 +213,7 @@ void sap_primal_destroy(void* workspace) {
   clear_batches(s);
   sap_free(s->results);
   sap_history_clear(&s->history);
-  sap_free(s->v);
-  sap_free(s->impulse);
-  sap_free(s->gamma);
-  sap_free(s->vc);
+  sap_solution_clear(&s->answer);
   sap_free(s->lambda);
   sap_warm_start_clear(&s->warm);
   sap_free(s);
@@ -245,10 +224,7 @@ sap_status sap_primal_archive(void* workspace, sap_archive* archive, sap_error* 
 }
 
 static sap_status reserve_solve(sap_primal* s, const sap_problem* p, sap_error* error) {
-  SAP_TRY(SAP_GROW(&s->v, &s->v_capacity, p->nv, error));
-  SAP_TRY(SAP_GROW(&s->impulse, &s->impulse_capacity, p->nv, error));
-  SAP_TRY(SAP_GROW(&s->gamma, &s->gamma_capacity, p->nrows, error));
-  SAP_TRY(SAP_GROW(&s->vc, &s->vc_capacity, p->nrows, error));
+  SAP_TRY(sap_solution_resize(&s->answer, p->nv, p->nrows, error));
   SAP_TRY(SAP_GROW(&s->lambda, &s->lambda_capacity, p->nrows, error));
   SAP_TRY(SAP_GROW(&s->results, &s->result_capacity, p->ntrees, error));
   return sap_warm_start_reserve(&s->warm, p, error);
@@ -303,8 +279,8 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
     SAP_TRY(sap_history_begin(&s->history, rows, free_2, error));
   }
   if (p->nv > 0) {
-    memcpy(s->v, p->v_star, (size_t)p->nv * sizeof(double));
-    memset(s->impulse, 0, (size_t)p->nv * sizeof(double));
+    memcpy(s->answer.v, p->v_star, (size_t)p->nv * sizeof(double));
+    memset(s->answer.impulse, 0, (size_t)p->nv * sizeof(double));
   }
   sap_warm_start_recall(&s->warm, p, s->lambda);
   const primal_call work = {.primal = s,
@@ -314,11 +290,11 @@ sap_status sap_primal_solve(void* workspace, const sap_solver_row* row, const sa
                             .deadline = options->time_limit > 0.0
                                             ? sap_clock_seconds() + options->time_limit
                                             : (double)INFINITY};
-  sap_totals sum;
+  sap_report sum;
   SAP_TRY(solve_islands(&work, &sum, error));
   SAP_TRY(sap_report_reserve(call, s->history.capacity, error));
-  const sap_answer answer = {s->v, s->gamma, s->vc, s->impulse, momentum_error(s, free_2)};
-  sap_report_write(call, &answer, &sum, &s->history);
+  sum.momentum_error = momentum_error(s, free_2);
+  sap_report_write(call, &s->answer, &sum, &s->history);
   if (options->newton == SAP_NEWTON_PRIMAL_DUAL) {
     sap_warm_start_store(&s->warm, p, s->lambda);
   }

@@ -43,12 +43,10 @@ typedef struct sap_primal {
   sap_threads* threads;        // for problems without threads of their own; NULL: one thread
   sap_island_result* results;  // of each island; room for one per tree
   sap_history history;
-  sap_warm_start warm;     // multipliers of the previous solve
-  double *v, *gamma, *vc;  // of the whole problem
-  double* impulse;         // J' gamma
-  double* lambda;          // multipliers (linearise.c)
-  int32_t v_capacity, impulse_capacity, gamma_capacity, vc_capacity, lambda_capacity;
-  int32_t result_capacity;
+  sap_warm_start warm;  // multipliers of the previous solve
+  sap_solution answer;  // of the whole problem
+  double* lambda;       // multipliers (linearise.c)
+  int32_t lambda_capacity, result_capacity;
 } sap_primal;
 
 sap_status sap_primal_create(void** workspace, sap_error* error);
