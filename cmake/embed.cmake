@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # cmake -DOUT=FILE -DPARTS="name=file+file|name=..." -P embed.cmake: a C file with the bytes of each part,
 # files joined, as sap_page_<name> and sap_page_<name>_size. A part without files is empty.
-set(text "// Generated.\n#include \"output/page/page_assets.h\"\n")
+set(text "// Generated.\n#include \"output/page/page.h\"\n")
 string(REPLACE "|" ";" parts "${PARTS}")
 foreach(part IN LISTS parts)
   string(REGEX MATCH "^([a-z]+)=(.*)$" matched "${part}")

@@ -6,7 +6,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "io/hdf5/hdf5_set.h"
-#include "output/recorder/recorder_data.h"
+#include "output/recorder/recorder.h"
 
 #ifdef SAPSTEP_HDF5
 
@@ -17,8 +17,9 @@ struct sap_recording {
   int64_t rows;
 };
 
-// One text of one length; anything else has no place in a recording. ARGUMENT: it is none; MEMORY.
-static sap_status take_attribute(hid_t attribute, char* out, size_t size) {
+// Copies a text of fixed length, cut to `size` bytes. Fails with ARGUMENT if the attribute is not
+// one, or with MEMORY.
+static sap_status copy_attribute(hid_t attribute, char* out, size_t size) {
   const hid_t type = attribute >= 0 ? H5Aget_type(attribute) : -1;
   const hid_t space = attribute >= 0 ? H5Aget_space(attribute) : -1;
   sap_status status = SAP_STATUS_ARGUMENT;
@@ -39,24 +40,24 @@ static sap_status take_attribute(hid_t attribute, char* out, size_t size) {
   return status;
 }
 
-// Is the attribute a text that equals `expected`?
+// Sets *equal to true if the attribute is the text `expected`. Fails with MEMORY.
 static sap_status compare_attribute(hid_t file, const char* name, const char* expected,
                                     bool* equal) {
   char text[64] = "";
   const hid_t attribute = H5Aexists(file, name) > 0 ? H5Aopen(file, name, H5P_DEFAULT) : -1;
-  const sap_status status = take_attribute(attribute, text, sizeof text);
+  const sap_status status = copy_attribute(attribute, text, sizeof text);
   (void)H5Aclose(attribute);
   *equal = status == SAP_STATUS_OK && strcmp(text, expected) == 0;
   return status == SAP_STATUS_MEMORY ? status : SAP_STATUS_OK;
 }
 
-// A data set of one or two dimensions; false: there is none such. Closed by sap_hdf5_set_close,
-// also after a failure.
+// Opens a data set of one or two dimensions; returns false if there is none. Must be closed by
+// sap_hdf5_set_close, also after a failure.
 static bool open_table(hid_t file, const char* name, sap_hdf5_set* set) {
   return sap_hdf5_set_open(file, name, set) && (set->rank == 1 || set->rank == 2);
 }
 
-static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* columns) {
+static bool measure_table(hid_t file, const char* name, int64_t* rows, int64_t* columns) {
   sap_hdf5_set set;
   const bool good = open_table(file, name, &set);
   *rows = good ? (int64_t)set.rows : 0;
@@ -65,7 +66,7 @@ static bool measure(hid_t file, const char* name, int64_t* rows, int64_t* column
   return good;
 }
 
-// The rows that all data sets have: a flush that was cut off may have left some longer.
+// Finds the number of rows that all data sets have: an interrupted flush may leave some longer.
 static bool count_rows(sap_recording* recording) {
   static const char* const names[] = {
       "time",           "pose",          "energy",           "momentum",         "step",
@@ -73,7 +74,7 @@ static bool count_rows(sap_recording* recording) {
       "iteration/count"};
   for (size_t i = 0; i < sizeof names / sizeof *names; ++i) {
     int64_t rows, columns;
-    if (!measure(recording->file, names[i], &rows, &columns)) {
+    if (!measure_table(recording->file, names[i], &rows, &columns)) {
       return false;
     }
     recording->rows = i == 0 || rows < recording->rows ? rows : recording->rows;
@@ -81,7 +82,7 @@ static bool count_rows(sap_recording* recording) {
   return true;
 }
 
-// Are names texts of many lengths, as in earlier recordings?
+// Returns true if names are texts of variable length, as in recordings of earlier versions.
 static bool names_vary(hid_t file) {
   const hid_t set = H5Dopen2(file, "model/bodies", H5P_DEFAULT);
   const hid_t type = set >= 0 ? H5Dget_type(set) : -1;
@@ -92,10 +93,7 @@ static bool names_vary(hid_t file) {
 }
 
 static sap_status open_file(const char* path, sap_recording* recording, sap_error* error) {
-  const sap_status status = sap_file_regular(path, error);  // HDF5 does not tell why it cannot open
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(sap_file_regular(path, error));  // HDF5 gives no reason
   recording->file = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
   if (recording->file < 0) {
     const bool other = H5Fis_hdf5(path) == 0;
@@ -117,13 +115,13 @@ static sap_status open_file(const char* path, sap_recording* recording, sap_erro
   if (!format || !version) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
                     format ? "'%s' is a recording of another version than " SAP_RECORDING_VERSION
-                           : "'%s' is an HDF5 file, but no recording",
+                           : "'%s' is an HDF5 file, but not a recording",
                     path);
   }
   if (names_vary(recording->file)) {
     return sap_fail(error, SAP_STATUS_SYNTAX,
-                    "'%s' was recorded by an earlier sapstep, whose way of keeping names is no "
-                    "longer read: record it again",
+                    "'%s' was recorded by an earlier sapstep, whose names cannot be read any "
+                    "more: record it again",
                     path);
   }
   return count_rows(recording)
@@ -148,7 +146,7 @@ sap_status sap_recording_open(const char* path, sap_recording** out, sap_error* 
   const sap_status status = open_file(path, recording, error);
   sap_hdf5_silence_end(&silence);
   if (status != SAP_STATUS_OK) {
-    if (recording->file >= 0) {  // what is in it may be damaged
+    if (recording->file >= 0) {  // its contents may be damaged
       sap_hdf5_silence_exit();
     }
     sap_recording_close(recording);
@@ -174,15 +172,15 @@ int64_t sap_recording_rows(const sap_recording* recording) {
   return recording == NULL ? 0 : recording->rows;
 }
 
-// After a call of HDF5 that may have met damage: what exists and could not be read.
-static void end_quietly(hid_t file, const char* name, bool good, const sap_hdf5_silence* silence) {
+// Ends the silence after calls of HDF5. If an existing object could not be read, the file is damaged.
+static void end_silence(hid_t file, const char* name, bool good, const sap_hdf5_silence* silence) {
   if (!good && sap_hdf5_exists(file, name)) {
     sap_hdf5_silence_exit();
   }
   sap_hdf5_silence_end(silence);
 }
 
-static sap_status no_table(const char* name, sap_error* error) {
+static sap_status fail_no_table(const char* name, sap_error* error) {
   return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no data set '%s'", name);
 }
 
@@ -193,20 +191,19 @@ sap_status sap_recording_size(const sap_recording* recording, const char* name, 
   }
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const bool good = measure(recording->file, name, rows, columns);
-  end_quietly(recording->file, name, good, &silence);
-  return good ? SAP_STATUS_OK : no_table(name, error);
+  const bool good = measure_table(recording->file, name, rows, columns);
+  end_silence(recording->file, name, good, &silence);
+  return good ? SAP_STATUS_OK : fail_no_table(name, error);
 }
 
-// Of an open data set.
 static sap_status read_rows(const sap_hdf5_set* set, const char* name, int64_t first, int64_t count,
                             double* out, sap_error* error) {
   const int64_t rows = (int64_t)set->rows;
-  const char* why = "no numbers";
+  const char* why = "it has no numbers";
   sap_status status = SAP_STATUS_SYNTAX;
   if (out == NULL || first < 0 || count < 0 || first > rows || count > rows - first) {
     return sap_fail(error, SAP_STATUS_ARGUMENT,
-                    "%lld rows of '%s' from %lld on must lie in [0, %lld), with memory for them",
+                    "%lld rows of '%s' from %lld on must be within [0, %lld), with out != NULL",
                     (long long)count, name, (long long)first, (long long)rows);
   }
   if (set->kind == SAP_HDF5_INTEGERS || set->kind == SAP_HDF5_FLOATS) {
@@ -228,9 +225,9 @@ sap_status sap_recording_read(const sap_recording* recording, const char* name, 
   sap_hdf5_silence_begin(&silence);
   const bool found = open_table(recording->file, name, &set);
   const sap_status status =
-      found ? read_rows(&set, name, first, count, out, error) : no_table(name, error);
+      found ? read_rows(&set, name, first, count, out, error) : fail_no_table(name, error);
   sap_hdf5_set_close(&set);
-  end_quietly(recording->file, name,
+  end_silence(recording->file, name,
               status == SAP_STATUS_OK || (found && status == SAP_STATUS_ARGUMENT), &silence);
   return status;
 }
@@ -244,16 +241,16 @@ sap_status sap_recording_attribute(const sap_recording* recording, const char* n
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const hid_t id = H5Aopen_by_name(recording->file, name, attribute, H5P_DEFAULT, H5P_DEFAULT);
-  const sap_status status = take_attribute(id, out, size);
+  const sap_status status = copy_attribute(id, out, size);
   (void)H5Aclose(id);
-  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
+  end_silence(recording->file, name, status == SAP_STATUS_OK, &silence);
   return status == SAP_STATUS_OK ? status
          : status == SAP_STATUS_MEMORY
              ? sap_fail(error, status, "out of memory: attribute")
              : sap_fail(error, status, "'%s' has no attribute '%s'", name, attribute);
 }
 
-// Texts of one length alone: see recorder_model.c.
+// Copies a text of fixed length, the only kind in a recording (see sap_hdf5_write_texts).
 static sap_status read_text(hid_t file, const char* name, int64_t index, char* out, size_t size) {
   const char* why;
   sap_hdf5_set set;
@@ -280,12 +277,12 @@ sap_status sap_recording_text(const sap_recording* recording, const char* name, 
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
   const sap_status status = read_text(recording->file, name, index, out, size);
-  end_quietly(recording->file, name, status == SAP_STATUS_OK, &silence);
-  if (status == SAP_STATUS_OK || status == SAP_STATUS_MEMORY) {
-    return status == SAP_STATUS_OK ? status : sap_fail(error, status, "out of memory: text");
-  }
-  return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has no text %lld in '%s'",
-                  (long long)index, name);
+  end_silence(recording->file, name, status == SAP_STATUS_OK, &silence);
+  return status == SAP_STATUS_OK ? SAP_STATUS_OK
+         : status == SAP_STATUS_MEMORY
+             ? sap_fail(error, status, "out of memory: text")
+             : sap_fail(error, status, "the recording has no text %lld in '%s'", (long long)index,
+                        name);
 }
 
 #endif

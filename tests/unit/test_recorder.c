@@ -245,7 +245,7 @@ static void test_wrong_files(void** unused) {
     }
   }
   expect_refused(scratch_write(&folder, "other.h5", bytes, size, other), SAP_STATUS_SYNTAX,
-                 "but no recording");
+                 "but not a recording");
   free(bytes);
   scratch_end(&folder);
 }

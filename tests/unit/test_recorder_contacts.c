@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -115,8 +116,41 @@ static void test_contacts(void** state) {
   simulation_end(&s);
 }
 
+// Recording collects the contacts of the step, before or after the caller does; contacts of another
+// configuration are refused.
+static void test_order(void** state) {
+  SKIP_WITHOUT_HDF5();
+  char path[SCRATCH_PATH_SIZE];
+  sap_recorder* recorder = NULL;
+  sap_recording* recording = NULL;
+  sap_error error = {0};
+  (void)scratch_path(*state, "a.h5", path);
+  simulation s = begin();
+  assert_int_equal(sap_recorder_create(path, s.model, NULL, &recorder, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_stepper_step(s.stepper, &s.state, &s.report, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, &s.report, NULL),
+                   SAP_STATUS_OK);
+  const double recorded = sap_multibody_contacts(s.multibody)[RESTS].gamma[2];
+  assert_true(recorded > 0.0);
+  assert_int_equal(sap_multibody_collect(s.multibody, &s.report, NULL), SAP_STATUS_OK);
+  assert_true(sap_multibody_contacts(s.multibody)[RESTS].gamma[2] == recorded);
+  assert_int_equal(sap_multibody_detect(s.multibody, s.state.q, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_recorder_write(recorder, s.multibody, &s.state, &s.report, &error),
+                   SAP_STATUS_ARGUMENT);
+  assert_non_null(strstr(error.message, "the contacts are not those of the last step"));
+  assert_int_equal(sap_recorder_close(recorder, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_recording_open(path, &recording, NULL), SAP_STATUS_OK);
+  assert_int_equal(sap_recording_rows(recording), 1);
+  double* impulse = read_all(recording, "contact/impulse", BALLS, 3);
+  assert_true(impulse[3 * RESTS + 2] == recorded);
+  free(impulse);
+  sap_recording_close(recording);
+  simulation_end(&s);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_contacts, scratch_setup, scratch_teardown)};
+      cmocka_unit_test_setup_teardown(test_contacts, scratch_setup, scratch_teardown),
+      cmocka_unit_test_setup_teardown(test_order, scratch_setup, scratch_teardown)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

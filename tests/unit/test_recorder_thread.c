@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recorder's thread: the same file whoever works and writes; what goes wrong beside the caller
-// is told by the next call; nothing hangs.
+// The recorder's thread: the file is the same with and without it; its errors are returned by the
+// next call; nothing hangs.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,16 +21,16 @@
 #include <sapstep/multibody.h>
 #include <sapstep/recorder.h>
 
-#include "output/recorder/recorder_data.h"
+#include "output/recorder/recorder.h"
 #include "support/scratch.h"
 #include "support/simulation.h"
 #include "support/skip.h"
 
 #ifdef SAPSTEP_HDF5
 
-// How a recorder works: by a thread that writes, by one that does not, by the calls; or by the
-// calls because no thread could be started.
-typedef enum way { THREAD_WRITES, CALLER_WRITES, NO_THREAD, THREAD_REFUSED, WAYS } way;
+// Ways of a recorder to work: with a thread, or without one because HDF5 is not built for threads,
+// because the options say so, or because no thread could be started.
+typedef enum way { THREAD_WRITES, UNSAFE_HDF5, NO_THREAD, THREAD_REFUSED, WAYS } way;
 
 static bool refuse_threads;
 
@@ -57,13 +57,12 @@ static sap_recorder* create(const char* path, way how, int32_t flush_rows) {
   sap_recorder* recorder = NULL;
   sap_error error = {0};
   refuse_threads = how == THREAD_REFUSED;
-  if (sap_recorder_create_as(path, &model, &options, how == THREAD_WRITES, &recorder, &error) !=
+  if (sap_recorder_create_as(path, &model, &options, how != UNSAFE_HDF5, &recorder, &error) !=
       SAP_STATUS_OK) {
     fail_msg("%s", error.message);
   }
   refuse_threads = false;
-  assert_int_equal(recorder->queue.threaded, how <= CALLER_WRITES);
-  assert_int_equal(recorder->queue.direct, how != CALLER_WRITES);
+  assert_int_equal(recorder->queue.threaded, how == THREAD_WRITES);
   return recorder;
 }
 
@@ -108,7 +107,7 @@ static sap_status write_row(sap_recorder* recorder, int k, int contacts, int for
   return sap_recorder_write_row(recorder, &row, error);
 }
 
-// Rows of very different sizes: some larger than a batch, or with more contacts than a lot holds.
+// Rows of very different sizes: some larger than a batch, or with more contacts than a chunk holds.
 static void record(const char* path, way how, int32_t flush_rows, int rows) {
   sap_recorder* recorder = create(path, how, flush_rows);
   sap_error error = {0};

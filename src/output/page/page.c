@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes pages: the template with its scripts, a JSON header, and the block as base64 of deflate.
+// Writes pages: the template with its scripts, a JSON header, and the block, deflated, as base64.
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,8 +8,7 @@
 #include "core/file.h"
 #include "core/memory.h"
 #include "core/platform.h"
-#include "output/page/page_assets.h"
-#include "output/page/page_data.h"
+#include "output/page/page.h"
 
 #ifdef SAPSTEP_HDF5
 #include <zlib.h>
@@ -25,7 +24,7 @@ bool sap_page_available(void) {
   return sap_recorder_available() && sap_page_three_size > 0;
 }
 
-// A JSON string that may stand in a script element.
+// Prints a JSON string that is valid in a script element.
 static void print_string(FILE* out, const char* text) {
   (void)fputc('"', out);
   for (; *text != '\0'; ++text) {
@@ -47,13 +46,12 @@ static void print_numbers(FILE* out, const char* name, const double* x, int coun
   (void)fputs("]", out);
 }
 
-static sap_status print_shapes(FILE* out, const sap_recording* recording, sap_error* error) {
+static sap_status print_shapes(FILE* out, sap_page_data* data, sap_error* error) {
   double* shapes = NULL;
   int64_t count = 0;
-  const sap_status status =
-      sap_page_read(recording, "model/shape", SAP_SHAPE_COLUMNS, &shapes, &count, error);
-  for (int64_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
-    const double* s = shapes + SAP_SHAPE_COLUMNS * i;
+  SAP_TRY(sap_page_read(data, "model/shape", SAP_PAGE_SHAPE_COLUMNS, &shapes, &count, error));
+  for (int64_t i = 0; i < count; ++i) {
+    const double* s = shapes + SAP_PAGE_SHAPE_COLUMNS * i;
     (void)fprintf(out, "%s{\"type\":%d,\"body\":%d,\"mesh\":%d,\"collides\":%s,",
                   i > 0 ? ",\n" : "", (int)s[0], (int)s[1], (int)s[2],
                   s[3] > 0.0 ? "true" : "false");
@@ -68,24 +66,22 @@ static sap_status print_shapes(FILE* out, const sap_recording* recording, sap_er
     }
     (void)fputs("}", out);
   }
-  sap_free(shapes);
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static sap_status print_meshes(FILE* out, const sap_recording* recording, sap_error* error) {
+static sap_status print_meshes(FILE* out, sap_page_data* data, sap_error* error) {
   double* meshes = NULL;
   int64_t count = 0;
-  const sap_status status = sap_page_read(recording, "model/mesh", 4, &meshes, &count, error);
-  for (int64_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+  SAP_TRY(sap_page_read(data, "model/mesh", 4, &meshes, &count, error));
+  for (int64_t i = 0; i < count; ++i) {
     const double* m = meshes + 4 * i;
     (void)fprintf(out, "%s[%d,%d,%d,%d]", i > 0 ? "," : "", (int)m[0], (int)m[1], (int)m[2],
                   (int)m[3]);
   }
-  sap_free(meshes);
-  return status;
+  return SAP_STATUS_OK;
 }
 
-// What is never anything but zero is not shown.
+// Prints the list of series; those that are always zero are not shown.
 static void print_series(FILE* out, const sap_page_data* data) {
   static const struct {
     const char *chart, *name, *unit;
@@ -105,32 +101,27 @@ static void print_series(FILE* out, const sap_page_data* data) {
   }
 }
 
-static sap_status print_header(FILE* out, const sap_page_data* data, const char* title,
-                               sap_error* error) {
+static sap_status print_header(FILE* out, sap_page_data* data, sap_error* error) {
+  const char* title = data->options->title;
   char name[NAME_SIZE] = "";
-  sap_status status = SAP_STATUS_OK;
   (void)sap_recording_attribute(data->recording, "model", "name", name, sizeof name, NULL);
   (void)fputs("{\"title\":", out);
   print_string(out, title != NULL ? title : name[0] != '\0' ? name : "sapstep");
   if (data->contacts < data->contacts_all) {
-    (void)fprintf(out, ",\n\"note\":\"Shown are the %lld strongest of %lld contacts.\"",
+    (void)fprintf(out, ",\n\"note\":\"The %lld strongest of %lld contacts are shown.\"",
                   (long long)data->contacts, (long long)data->contacts_all);
   }
   (void)fprintf(out, ",\n\"frames\":%ld,\"lengthUnit\":%.9g,\"turnUnit\":%.9g,\n\"bodies\":[",
                 (long)data->frames, data->length_unit, data->turn_unit);
-  for (int32_t b = 0; b < data->bodies && status == SAP_STATUS_OK; ++b) {
-    status = sap_recording_text(data->recording, "model/bodies", b, name, sizeof name, error);
+  for (int32_t b = 0; b < data->bodies; ++b) {
+    SAP_TRY(sap_recording_text(data->recording, "model/bodies", b, name, sizeof name, error));
     (void)fputs(b > 0 ? "," : "", out);
     print_string(out, name);
   }
   (void)fputs("],\n\"shapes\":[", out);
-  if (status == SAP_STATUS_OK) {
-    status = print_shapes(out, data->recording, error);
-  }
+  SAP_TRY(print_shapes(out, data, error));
   (void)fputs("],\n\"meshes\":[", out);
-  if (status == SAP_STATUS_OK) {
-    status = print_meshes(out, data->recording, error);
-  }
+  SAP_TRY(print_meshes(out, data, error));
   (void)fputs("],\n\"series\":[", out);
   print_series(out, data);
   (void)fputs("],\n\"sections\":{", out);
@@ -139,7 +130,7 @@ static sap_status print_header(FILE* out, const sap_page_data* data, const char*
                   (long)data->block.sections[i].offset, (long)data->block.sections[i].size);
   }
   (void)fputs("}}", out);
-  return status;
+  return SAP_STATUS_OK;
 }
 
 #ifdef SAPSTEP_HDF5
@@ -174,72 +165,76 @@ static sap_status print_block(FILE* out, const sap_page_block* block, sap_error*
 }
 #endif
 
-// Copies the template and puts the parts where their names stand.
-static sap_status print_page(FILE* out, const sap_page_data* data, const char* title,
-                             sap_error* error) {
-  const struct {
-    const char* name;
-    const unsigned char* bytes;
-    size_t size;
-  } parts[] = {{"@CSS@", sap_page_style, sap_page_style_size},
-               {"@THREE@", sap_page_three, sap_page_three_size},
-               {"@ORBIT@", sap_page_orbit, sap_page_orbit_size},
-               {"@JS@", sap_page_script, sap_page_script_size},
-               {"@HEADER@", NULL, 0},
-               {"@BLOCK@", NULL, 1}};
-  const char* text = (const char*)sap_page_template;
-  sap_status status = SAP_STATUS_OK;
-  while (*text != '\0' && status == SAP_STATUS_OK) {
-    size_t skip = 0;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && skip == 0; ++i) {
-      const size_t length = strlen(parts[i].name);
-      if (strncmp(text, parts[i].name, length) != 0) {
-        continue;
-      }
-      skip = length;
-      if (parts[i].bytes != NULL) {
-        (void)fwrite(parts[i].bytes, 1, parts[i].size, out);
-      } else {
-        status = parts[i].size == 0 ? print_header(out, data, title, error)
-                                    : print_block(out, &data->block, error);
-      }
-    }
-    if (skip == 0) {
-      (void)fputc(*text, out);
-    }
-    text += skip > 0 ? skip : 1;
-  }
-  return status;
+static void print_bytes(FILE* out, const unsigned char* bytes, size_t size) {
+  (void)fwrite(bytes, 1, size, out);
 }
 
-static sap_status write_file(const char* path, const sap_page_data* data, const char* title,
-                             sap_page_summary* summary, sap_error* error) {
-  sap_file* file = NULL;
+// Prints the part of the page that replaces the mark at the start of `text`, and sets *length to
+// that of the mark; 0: there is no mark.
+static sap_status print_part(FILE* out, const char* text, size_t* length, sap_page_data* data,
+                             sap_error* error) {
+  static const char* const marks[] = {"@CSS@", "@THREE@", "@ORBIT@", "@JS@", "@HEADER@", "@BLOCK@"};
+  enum { MARKS = sizeof marks / sizeof *marks };
+  int which = 0;
+  while (which < MARKS && strncmp(text, marks[which], strlen(marks[which])) != 0) {
+    ++which;
+  }
+  *length = which < MARKS ? strlen(marks[which]) : 0;
+  switch (which) {
+    case 0:
+      print_bytes(out, sap_page_style, sap_page_style_size);
+      break;
+    case 1:
+      print_bytes(out, sap_page_three, sap_page_three_size);
+      break;
+    case 2:
+      print_bytes(out, sap_page_orbit, sap_page_orbit_size);
+      break;
+    case 3:
+      print_bytes(out, sap_page_script, sap_page_script_size);
+      break;
+    case 4:
+      return print_header(out, data, error);
+    case 5:
+      return print_block(out, &data->block, error);
+    default:
+      break;
+  }
+  return SAP_STATUS_OK;
+}
+
+// Copies the template, with its marks replaced.
+static sap_status print_page(FILE* out, sap_page_data* data, sap_error* error) {
+  for (const char* text = (const char*)sap_page_template; *text != '\0';) {
+    size_t length = 0;
+    SAP_TRY(print_part(out, text, &length, data, error));
+    if (length == 0) {
+      (void)fputc(*text, out);
+    }
+    text += length > 0 ? length : 1;
+  }
+  return SAP_STATUS_OK;
+}
+
+static sap_status write_page(sap_file* file, sap_page_data* data, sap_page_summary* summary,
+                             sap_error* error) {
+  FILE* out = sap_file_stream(file);
   sap_c_locale locale;
-  sap_status status = sap_file_create(path, &file, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  status = sap_c_locale_begin(&locale, error);
-  if (status == SAP_STATUS_OK) {
-    status = print_page(sap_file_stream(file), data, title, error);
-    sap_c_locale_end(&locale);
-  }
-  if (status == SAP_STATUS_OK && summary != NULL) {
+  SAP_TRY(sap_c_locale_begin(&locale, error));
+  const sap_status status = print_page(out, data, error);
+  sap_c_locale_end(&locale);
+  SAP_TRY(status);
+  if (summary != NULL) {
     *summary = (sap_page_summary){.frames = data->frames,
-                                  .bytes = ftell(sap_file_stream(file)),
+                                  .bytes = ftell(out),
                                   .contacts = data->contacts,
                                   .contacts_all = data->contacts_all};
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_file_commit(file, error);
-  }
-  sap_file_close(file);
-  return status;
+  return sap_file_commit(file, error);
 }
 
-static sap_status check(const sap_recording* recording, const char* path,
-                        const sap_page_options* options, sap_error* error) {
+static sap_status check_arguments(const sap_recording* recording, const char* path,
+                                  const sap_page_options* options, sap_error* error) {
   if (recording == NULL || path == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL",
                     recording == NULL ? "recording" : "path");
@@ -259,31 +254,39 @@ static sap_status check(const sap_recording* recording, const char* path,
                         "3D pages");
 }
 
+static sap_status fill_data(sap_page_data* data, sap_error* error) {
+  sap_status (*const parts[])(sap_page_data*, sap_error*) = {
+      sap_page_pick_frames, sap_page_add_poses, sap_page_add_meshes, sap_page_add_contacts,
+      sap_page_add_series};
+  sap_status status = SAP_STATUS_OK;
+  for (size_t i = 0; i < sizeof parts / sizeof *parts && status == SAP_STATUS_OK; ++i) {
+    status = parts[i](data, error);
+    sap_pool_free(&data->scratch);
+  }
+  return status;
+}
+
 sap_status sap_page_write(const sap_recording* recording, const char* path,
                           const sap_page_options* options, sap_page_summary* summary,
                           sap_error* error) {
   const sap_page_options defaults = sap_page_options_default();
   options = options != NULL ? options : &defaults;
-  sap_page_data data = {.recording = recording};
-  sap_status status = check(recording, path, options, error);
+  SAP_TRY(check_arguments(recording, path, options, error));
+  sap_page_data data = {.recording = recording,
+                        .options = options,
+                        .pool = {.owner = "page"},
+                        .scratch = {.owner = "page"}};
+  sap_file* file = NULL;
+  sap_status status = fill_data(&data, error);
   if (status == SAP_STATUS_OK) {
-    status = sap_page_pick_frames(&data, options->frame_rate, error);
+    status = sap_file_create(path, &file, error);
   }
   if (status == SAP_STATUS_OK) {
-    status = sap_page_add_poses(&data, error);
+    status = write_page(file, &data, summary, error);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_add_meshes(&data, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_add_contacts(&data, options->max_contacts, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_add_series(&data, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = write_file(path, &data, options->title, summary, error);
-  }
-  sap_page_data_clear(&data);
+  sap_file_close(file);
+  sap_pool_free(&data.scratch);
+  sap_pool_free(&data.pool);
+  sap_free(data.block.bytes);
   return status;
 }

@@ -1,78 +1,103 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Frames, poses, meshes and series of a page.
-#include "output/page/page_data.h"
-
+// The block of a page, and its frames, poses, meshes and series.
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "core/memory.h"
+#include "output/page/page.h"
 
-// A ten-thousandth of the typical shape: too small to be seen.
+// Positions are rounded to a ten-thousandth of the typical shape, which is invisible.
 static const double LENGTH_SHARE = 1e-4, TURN_UNIT = 1.0 / 16384.0;
-static const int words[2] = {4, 0};
 
-void sap_page_data_clear(sap_page_data* data) {
-  sap_free(data->row);
-  sap_free(data->series);
-  sap_free(data->block.bytes);
-}
+// --- the block ---
 
-static sap_status out_of_memory(sap_error* error) {
-  return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: page");
-}
-
-// The first row of every 1/rate, and the last.
-sap_status sap_page_pick_frames(sap_page_data* data, double frame_rate, sap_error* error) {
-  double* time = NULL;
-  sap_status status = sap_page_read(data->recording, "time", 1, &time, &data->rows, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
+sap_status sap_page_add_section(sap_page_data* data, sap_page_layout layout, const uint32_t* values,
+                                size_t count, sap_error* error) {
+  sap_page_block* block = &data->block;
+  if (count > (size_t)(INT32_MAX - block->size) / 4 || block->count == SAP_PAGE_SECTIONS) {
+    return sap_fail(error, SAP_STATUS_UNSUPPORTED,
+                    "the recording is too large for a page: take fewer frames or contacts");
   }
-  data->rows = sap_recording_rows(data->recording);
-  data->row = sap_allocate((size_t)data->rows, sizeof *data->row);
-  uint32_t* bits = sap_allocate((size_t)data->rows, sizeof *bits);
-  if (data->rows < 1 || data->rows > INT32_MAX) {
-    status =
-        sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has %lld rows", (long long)data->rows);
-  } else if (data->row == NULL || bits == NULL) {
-    status = out_of_memory(error);
-  } else {
-    double due = time[0];
-    for (int64_t i = 0; i < data->rows; ++i) {
-      if (frame_rate == 0.0 || time[i] >= due - 1e-9 || i + 1 == data->rows) {
-        bits[data->frames] = sap_page_float_bits(time[i]);
-        data->row[data->frames++] = i;
-        due = frame_rate > 0.0 ? fmax(due + 1.0 / frame_rate, time[i]) : due;
-      }
+  const int32_t size = layout.width * (int32_t)count;
+  SAP_TRY(SAP_GROW(&block->bytes, &block->capacity, block->size + size, error));
+  unsigned char* to = block->bytes + block->size;
+  for (int p = 0; p < layout.width; ++p) {
+    for (size_t i = 0; i < count; ++i) {
+      *to++ = (unsigned char)(values[i] >> (8 * p + layout.shift) & 0xFF);
     }
-    data->series = sap_allocate((size_t)data->frames * SAP_PAGE_SERIES, sizeof *data->series);
-    status = data->series == NULL ? out_of_memory(error)
-                                  : sap_page_block_add(&data->block, "time", bits,
-                                                       (size_t)data->frames, words, error);
   }
-  sap_free(time);
-  sap_free(bits);
-  return status;
+  block->sections[block->count].name = layout.name;
+  block->sections[block->count].offset = block->size;
+  block->sections[block->count++].size = size;
+  block->size += size;
+  return SAP_STATUS_OK;
 }
+
+uint32_t sap_page_float_bits(double x) {
+  const float value = (float)x;
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+int32_t sap_page_quantize(double x, double unit) {
+  return (int32_t)fmin(fmax(round(x / unit), -1e9), 1e9);
+}
+
+sap_status sap_page_read(sap_page_data* data, const char* name, int64_t columns, double** out,
+                         int64_t* rows, sap_error* error) {
+  int64_t width = 0;
+  SAP_TRY(sap_recording_size(data->recording, name, rows, &width, error));
+  if (width != columns) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "'%s' has %lld columns, not %lld", name,
+                    (long long)width, (long long)columns);
+  }
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, out, *rows * width, error));
+  return sap_recording_read(data->recording, name, 0, *rows, *out, error);
+}
+
+// --- frames ---
+
+// Picks the first row of every 1/frame_rate, and the last.
+sap_status sap_page_pick_frames(sap_page_data* data, sap_error* error) {
+  const double frame_rate = data->options->frame_rate;
+  double* time = NULL;
+  uint32_t* bits = NULL;
+  SAP_TRY(sap_page_read(data, "time", 1, &time, &data->rows, error));
+  data->rows = sap_recording_rows(data->recording);
+  if (data->rows < 1 || data->rows > INT32_MAX) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "the recording has %lld rows",
+                    (long long)data->rows);
+  }
+  SAP_TRY(SAP_POOL_ADD(&data->pool, &data->row, data->rows, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &bits, data->rows, error));
+  double due = time[0];
+  for (int64_t i = 0; i < data->rows; ++i) {
+    if (frame_rate == 0.0 || time[i] >= due - 1e-9 || i + 1 == data->rows) {
+      bits[data->frames] = sap_page_float_bits(time[i]);
+      data->row[data->frames++] = i;
+      due = frame_rate > 0.0 ? fmax(due + 1.0 / frame_rate, time[i]) : due;
+    }
+  }
+  SAP_TRY(SAP_POOL_ADD(&data->pool, &data->series, (size_t)data->frames * SAP_PAGE_SERIES, error));
+  return sap_page_add_words(data, "time", bits, (size_t)data->frames, error);
+}
+
+// --- poses ---
 
 static int ascending(const void* a, const void* b) {
   const double x = *(const double*)a, y = *(const double*)b;
   return (x > y) - (x < y);
 }
 
-// From the middle size of all shapes.
+// Derives the length unit from the median size of the shapes.
 static sap_status choose_units(sap_page_data* data, sap_error* error) {
   double* shapes = NULL;
-  int64_t count = 0;
-  const sap_status status =
-      sap_page_read(data->recording, "model/shape", SAP_SHAPE_COLUMNS, &shapes, &count, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  int64_t n = 0;
+  int64_t count = 0, n = 0;
+  SAP_TRY(sap_page_read(data, "model/shape", SAP_PAGE_SHAPE_COLUMNS, &shapes, &count, error));
   for (int64_t i = 0; i < count; ++i) {
-    const double* s = shapes + SAP_SHAPE_COLUMNS * i;
+    const double* s = shapes + SAP_PAGE_SHAPE_COLUMNS * i;
     const double size = fmax(fmax(s[4], s[5]), s[6]);
     if (s[0] > 0.0 && size > 0.0) {
       shapes[n++] = size;
@@ -81,40 +106,35 @@ static sap_status choose_units(sap_page_data* data, sap_error* error) {
   qsort(shapes, (size_t)n, sizeof *shapes, ascending);
   data->length_unit = LENGTH_SHARE * (n > 0 ? fmin(fmax(shapes[n / 2], 1e-3), 1.0) : 0.1);
   data->turn_unit = TURN_UNIT;
-  sap_free(shapes);
   return SAP_STATUS_OK;
 }
 
-// Poses of all frames, quaternions without sudden changes of sign. (frames x 7 bodies)
-static sap_status read_poses(const sap_page_data* data, float* poses, sap_error* error) {
+// Reads the poses of all frames (frames x 7 bodies), flipping quaternions so that their signs do
+// not jump.
+static sap_status read_poses(sap_page_data* data, float* poses, sap_error* error) {
   const size_t width = 7 * (size_t)data->bodies;
-  double* row = sap_allocate(width, sizeof *row);
-  sap_status status = row != NULL ? SAP_STATUS_OK : out_of_memory(error);
-  for (int32_t f = 0; f < data->frames && status == SAP_STATUS_OK; ++f) {
+  double* row = NULL;
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &row, width, error));
+  for (int32_t f = 0; f < data->frames; ++f) {
     float* to = poses + width * (size_t)f;
-    status = sap_recording_read(data->recording, "pose", data->row[f], 1, row, error);
-    for (size_t b = 0; b < width && status == SAP_STATUS_OK; b += 7) {
-      double dot = 1.0;
+    SAP_TRY(sap_recording_read(data->recording, "pose", data->row[f], 1, row, error));
+    for (size_t b = 0; b < width; b += 7) {
+      double dot = f > 0 ? 0.0 : 1.0;
       for (size_t k = 0; k < 7; ++k) {
         to[b + k] = isfinite(row[b + k]) ? (float)row[b + k] : 0.0f;
       }
-      if (f > 0) {
-        const float* from = to - width;
-        dot = 0.0;
-        for (size_t k = 3; k < 7; ++k) {
-          dot += (double)to[b + k] * (double)from[b + k];
-        }
+      for (size_t k = 3; k < 7 && f > 0; ++k) {
+        dot += (double)to[b + k] * (double)*(to + b + k - width);
       }
       for (size_t k = 3; k < 7 && dot < 0.0; ++k) {
         to[b + k] = -to[b + k];
       }
     }
   }
-  sap_free(row);
-  return status;
+  return SAP_STATUS_OK;
 }
 
-static bool moves(const sap_page_data* data, const float* poses, int32_t body) {
+static bool body_moves(const sap_page_data* data, const float* poses, int32_t body) {
   const size_t width = 7 * (size_t)data->bodies;
   for (int32_t f = 1; f < data->frames; ++f) {
     for (size_t k = 7 * (size_t)body; k < 7 * ((size_t)body + 1); ++k) {
@@ -126,18 +146,13 @@ static bool moves(const sap_page_data* data, const float* poses, int32_t body) {
   return false;
 }
 
-static int32_t quantize(double x, double unit) {
-  const double steps = round(x / unit);
-  return (int32_t)fmin(fmax(steps, -1e9), 1e9);
-}
-
-// Second differences in time of one coordinate of one body.
-static void add_differences(const sap_page_data* data, const float* from, double unit,
-                            uint32_t* to) {
+// Encodes one coordinate of one body as second differences in time.
+static void encode_differences(const sap_page_data* data, const float* from, double unit,
+                               uint32_t* to) {
   const size_t width = 7 * (size_t)data->bodies;
   uint32_t last = 0, step = 0;  // modulo 2^32
   for (int32_t f = 0; f < data->frames; ++f) {
-    const uint32_t x = (uint32_t)quantize((double)from[width * (size_t)f], unit);
+    const uint32_t x = (uint32_t)sap_page_quantize((double)from[width * (size_t)f], unit);
     const uint32_t new_step = x - last;
     const uint32_t value = f < 2 ? new_step : new_step - step;
     to[f] = value << 1 ^ (value >> 31 != 0 ? UINT32_MAX : 0u);
@@ -146,132 +161,88 @@ static void add_differences(const sap_page_data* data, const float* from, double
   }
 }
 
-static sap_status add_sections(sap_page_data* data, const float* poses, uint32_t* numbers,
-                               sap_error* error) {
-  const size_t frames = (size_t)data->frames;
-  uint32_t* moving = sap_allocate((size_t)data->bodies, sizeof *moving);
-  if (moving == NULL) {
-    return out_of_memory(error);
-  }
+sap_status sap_page_add_poses(sap_page_data* data, sap_error* error) {
+  int64_t rows, columns;
+  SAP_TRY(choose_units(data, error));
+  SAP_TRY(sap_recording_size(data->recording, "pose", &rows, &columns, error));
+  data->bodies = (int32_t)(columns / 7);
+  const size_t frames = (size_t)data->frames, width = 7 * (size_t)data->bodies;
+  float* poses = NULL;
+  uint32_t *numbers = NULL, *moving = NULL;
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &poses, width * frames, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &numbers, width * frames, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &moving, data->bodies, error));
+  SAP_TRY(read_poses(data, poses, error));
   size_t n = 0, count = 0;
   for (int32_t b = 0; b < data->bodies; ++b) {
-    if (moves(data, poses, b)) {
+    if (body_moves(data, poses, b)) {
       moving[n++] = sap_page_zigzag(b);
       for (int k = 0; k < 7; ++k, count += frames) {
-        add_differences(data, poses + 7 * b + k, k < 3 ? data->length_unit : data->turn_unit,
-                        numbers + count);
+        encode_differences(data, poses + 7 * b + k, k < 3 ? data->length_unit : data->turn_unit,
+                           numbers + count);
       }
     }
   }
-  sap_status status = sap_page_block_add(&data->block, "moving", moving, n, words, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_block_add(&data->block, "pose", numbers, count, words, error);
-  }
-  for (int32_t i = 0; i < 7 * data->bodies; ++i) {
+  SAP_TRY(sap_page_add_words(data, "moving", moving, n, error));
+  SAP_TRY(sap_page_add_words(data, "pose", numbers, count, error));
+  for (size_t i = 0; i < width; ++i) {
     numbers[i] = sap_page_float_bits((double)poses[i]);
   }
-  sap_free(moving);
-  return status == SAP_STATUS_OK ? sap_page_block_add(&data->block, "rest", numbers,
-                                                      7 * (size_t)data->bodies, words, error)
-                                 : status;
+  return sap_page_add_words(data, "rest", numbers, width, error);
 }
 
-sap_status sap_page_add_poses(sap_page_data* data, sap_error* error) {
-  int64_t rows, columns;
-  sap_status status = choose_units(data, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_recording_size(data->recording, "pose", &rows, &columns, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  data->bodies = (int32_t)(columns / 7);
-  const size_t count = 7 * (size_t)data->bodies * (size_t)data->frames;
-  float* poses = sap_allocate(count, sizeof *poses);
-  uint32_t* numbers = sap_allocate(count, sizeof *numbers);
-  status = poses == NULL || numbers == NULL ? out_of_memory(error) : read_poses(data, poses, error);
-  if (status == SAP_STATUS_OK) {
-    status = add_sections(data, poses, numbers, error);
-  }
-  sap_free(poses);
-  sap_free(numbers);
-  return status;
-}
+// --- meshes ---
 
+// Adds a table of three columns as floats or as integers.
 static sap_status add_table(sap_page_data* data, const char* name, const char* section, bool real,
                             sap_error* error) {
   double* values = NULL;
+  uint32_t* numbers = NULL;
   int64_t rows = 0;
-  sap_status status = sap_page_read(data->recording, name, 3, &values, &rows, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
-  const size_t count = 3 * (size_t)rows;
-  uint32_t* numbers = sap_allocate(count, sizeof *numbers);
-  for (size_t i = 0; i < count && numbers != NULL; ++i) {
+  SAP_TRY(sap_page_read(data, name, 3, &values, &rows, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &numbers, 3 * rows, error));
+  for (int64_t i = 0; i < 3 * rows; ++i) {
     numbers[i] = real ? sap_page_float_bits(values[i]) : sap_page_zigzag((int32_t)values[i]);
   }
-  status = numbers == NULL
-               ? out_of_memory(error)
-               : sap_page_block_add(&data->block, section, numbers, count, words, error);
-  sap_free(values);
-  sap_free(numbers);
-  return status;
+  return sap_page_add_words(data, section, numbers, 3 * (size_t)rows, error);
 }
 
 sap_status sap_page_add_meshes(sap_page_data* data, sap_error* error) {
-  const sap_status status = add_table(data, "model/vertex", "vertex", true, error);
-  return status == SAP_STATUS_OK ? add_table(data, "model/triangle", "triangle", false, error)
-                                 : status;
+  SAP_TRY(add_table(data, "model/vertex", "vertex", true, error));
+  return add_table(data, "model/triangle", "triangle", false, error);
 }
 
-static float* series(sap_page_data* data, int which) {
-  return data->series + (size_t)which * (size_t)data->frames;
-}
+// --- series ---
 
-// Energies of the frames' rows; of what steps did, the most since the frame before.
-static sap_status fill_series(sap_page_data* data, sap_error* error) {
+// Energies are those of the frames' rows; iterations and step times the largest since the frame
+// before.
+sap_status sap_page_add_series(sap_page_data* data, sap_error* error) {
+  const size_t count = (size_t)data->frames * SAP_PAGE_SERIES;
   double *energy = NULL, *step = NULL, lowest = DBL_MAX;
+  uint32_t* bits = NULL;
   int64_t rows = 0;
-  sap_status status = sap_page_read(data->recording, "energy", 3, &energy, &rows, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_read(data->recording, "step", SAP_STEP_COLUMNS, &step, &rows, error);
-  }
-  for (int64_t i = 0; i < data->rows && status == SAP_STATUS_OK; ++i) {
+  SAP_TRY(sap_page_read(data, "energy", 3, &energy, &rows, error));
+  SAP_TRY(sap_page_read(data, "step", SAP_PAGE_STEP_COLUMNS, &step, &rows, error));
+  SAP_TRY(SAP_POOL_ADD(&data->scratch, &bits, count, error));
+  for (int64_t i = 0; i < data->rows; ++i) {
     lowest = fmin(lowest, energy[3 * i + 1]);
   }
-  for (int32_t f = 0; f < data->frames && status == SAP_STATUS_OK; ++f) {
+  for (int32_t f = 0; f < data->frames; ++f) {
     const double* e = energy + 3 * data->row[f];
     double iterations = 0.0, time = 0.0;
     for (int64_t i = f > 0 ? data->row[f - 1] + 1 : 0; i <= data->row[f]; ++i) {
-      iterations = fmax(iterations, step[SAP_STEP_COLUMNS * i]);
-      time = fmax(time, step[SAP_STEP_COLUMNS * i + 8]);
+      iterations = fmax(iterations, step[SAP_PAGE_STEP_COLUMNS * i]);
+      time = fmax(time, step[SAP_PAGE_STEP_COLUMNS * i + 8]);
     }
-    series(data, SAP_PAGE_KINETIC)[f] = (float)e[0];
-    series(data, SAP_PAGE_GRAVITY)[f] = (float)(e[1] - lowest);
-    series(data, SAP_PAGE_SPRINGS)[f] = (float)e[2];
-    series(data, SAP_PAGE_TOTAL)[f] = (float)(e[0] + e[1] - lowest + e[2]);
-    series(data, SAP_PAGE_ITERATIONS)[f] = (float)iterations;
-    series(data, SAP_PAGE_STEP_TIME)[f] = (float)(1e3 * time);
+    sap_page_series(data, SAP_PAGE_KINETIC)[f] = (float)e[0];
+    sap_page_series(data, SAP_PAGE_GRAVITY)[f] = (float)(e[1] - lowest);
+    sap_page_series(data, SAP_PAGE_SPRINGS)[f] = (float)e[2];
+    sap_page_series(data, SAP_PAGE_TOTAL)[f] = (float)(e[0] + e[1] - lowest + e[2]);
+    sap_page_series(data, SAP_PAGE_ITERATIONS)[f] = (float)iterations;
+    sap_page_series(data, SAP_PAGE_STEP_TIME)[f] = (float)(1e3 * time);
   }
-  sap_free(energy);
-  sap_free(step);
-  return status;
-}
-
-sap_status sap_page_add_series(sap_page_data* data, sap_error* error) {
-  const size_t count = (size_t)data->frames * SAP_PAGE_SERIES;
-  sap_status status = fill_series(data, error);
-  uint32_t* bits = sap_allocate(count, sizeof *bits);
-  if (status == SAP_STATUS_OK && bits == NULL) {
-    status = out_of_memory(error);
-  }
-  for (size_t i = 0; i < count && status == SAP_STATUS_OK; ++i) {
+  for (size_t i = 0; i < count; ++i) {
     bits[i] = sap_page_float_bits((double)data->series[i]);
   }
-  if (status == SAP_STATUS_OK) {
-    status = sap_page_block_add(&data->block, "series", bits, count, words, error);
-  }
-  sap_free(bits);
-  return status;
+  return sap_page_add_words(data, "series", bits, count, error);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes recordings; the layout stands in the header.
+// Creates, feeds and closes recorders. The layout of the file is described in the public header.
+#include "output/recorder/recorder.h"
+
 #include "core/file.h"
 #include "core/memory.h"
-#include "output/recorder/hdf5_file.h"
-#include "output/recorder/recorder_data.h"
 
 sap_recorder_options sap_recorder_options_default(void) {
   return (sap_recorder_options){.compression = 1, .flush_rows = 0};
@@ -17,43 +17,29 @@ bool sap_recorder_available(void) {
   return true;
 }
 
-sap_status sap_recorder_fail(sap_recorder* recorder, sap_error* error) {
-  recorder->failed = true;
-  return sap_fail_io(error, recorder->failure, "write the recording", recorder->path);
+// Returns IO if a write has failed.
+static sap_status check_writes(sap_recorder* recorder, sap_error* error) {
+  return atomic_load(&recorder->failed)
+             ? sap_fail_io(error, recorder->failure, "write the recording", recorder->path)
+             : SAP_STATUS_OK;
 }
 
-static sap_status so_far(sap_recorder* recorder, sap_error* error) {
-  return recorder->failed ? sap_recorder_fail(recorder, error) : SAP_STATUS_OK;
-}
-
-// Closes without flushing, and frees. The queue must be drained.
-static sap_status destroy(sap_recorder* recorder, sap_error* error) {
+// Closes the file without a flush and frees everything. The queue must be drained.
+static sap_status destroy_recorder(sap_recorder* recorder, sap_error* error) {
   sap_recorder_queue_clear(recorder);
   for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
     sap_hdf5_column_clear(&recorder->columns[i]);
   }
   if (!sap_hdf5_file_close(recorder->file, recorder->driver) || recorder->failure != 0) {
-    recorder->failed = true;
+    atomic_store(&recorder->failed, true);
   }
-  const sap_status status = so_far(recorder, error);
+  const sap_status status = check_writes(recorder, error);
   sap_chunk_packer_destroy(recorder->packer);
-  sap_recorder_forget_model(recorder);
+  sap_recorder_workspace_clear(&recorder->workspace);
+  sap_free(recorder->scratch);
   sap_free(recorder->path);
   sap_free(recorder);
   return status;
-}
-
-static bool begin_file(hid_t file) {
-  static const char* const groups[] = {"contact", "constraint", "iteration", "actuator"};
-  bool good = sap_hdf5_attribute(file, "format", SAP_RECORDING_FORMAT) &&
-              sap_hdf5_attribute(file, "version", SAP_RECORDING_VERSION) &&
-              sap_hdf5_attribute(file, "program", sap_version());
-  for (size_t i = 0; i < sizeof groups / sizeof *groups && good; ++i) {
-    const hid_t group = H5Gcreate2(file, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    good = group >= 0;
-    (void)H5Gclose(group);
-  }
-  return good;
 }
 
 static sap_status check_model(const sap_recorded_model* model, sap_error* error) {
@@ -88,8 +74,8 @@ static sap_status check_model(const sap_recorded_model* model, sap_error* error)
   return SAP_STATUS_OK;
 }
 
-static sap_status check(const char* path, const sap_recorded_model* model,
-                        const sap_recorder_options* options, sap_error* error) {
+static sap_status check_arguments(const char* path, const sap_recorded_model* model,
+                                  const sap_recorder_options* options, sap_error* error) {
   if (path == NULL || model == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", path == NULL ? "path" : "model");
   }
@@ -104,32 +90,56 @@ static sap_status check(const char* path, const sap_recorded_model* model,
   return check_model(model, error);
 }
 
+static bool create_groups(hid_t file) {
+  static const char* const groups[] = {"contact", "constraint", "iteration", "actuator"};
+  bool good = sap_hdf5_attribute(file, "format", SAP_RECORDING_FORMAT) &&
+              sap_hdf5_attribute(file, "version", SAP_RECORDING_VERSION) &&
+              sap_hdf5_attribute(file, "program", sap_version());
+  for (size_t i = 0; i < sizeof groups / sizeof *groups && good; ++i) {
+    const hid_t group = H5Gcreate2(file, groups[i], H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    good = group >= 0;
+    (void)H5Gclose(group);
+  }
+  return good;
+}
+
 static sap_status create_file(sap_recorder* recorder, const sap_recorded_model* model,
                               const sap_recorder_options* options, sap_error* error) {
   recorder->file = sap_hdf5_file_create(recorder->path, &recorder->failure, &recorder->driver);
-  const bool good = recorder->file >= 0 && begin_file(recorder->file) &&
+  const bool good = recorder->file >= 0 && create_groups(recorder->file) &&
                     sap_recorder_write_model(recorder->file, model, &recorder->failure) &&
                     sap_recorder_create_columns(recorder, options) &&
                     H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
-  return good ? SAP_STATUS_OK : sap_recorder_fail(recorder, error);
+  atomic_store(&recorder->failed, !good);
+  return check_writes(recorder, error);
 }
 
-static sap_status create_workspace(sap_recorder* recorder, const sap_recorder_options* options,
-                                   bool safe, sap_error* error) {
-  size_t chunk = 0, bound = 0;
+static sap_status create_packer(sap_recorder* recorder, int32_t level, sap_error* error) {
+  size_t most = 0;
   for (int i = 0; i < SAP_RECORD_COLUMNS; ++i) {
-    const sap_hdf5_column* column = &recorder->columns[i];
-    const size_t size = sap_hdf5_column_chunk_size(column), most = sap_hdf5_column_bound(column);
-    chunk = size > chunk ? size : chunk;
-    bound = most > bound ? most : bound;
+    const size_t size = sap_hdf5_column_chunk_size(&recorder->columns[i]);
+    most = size > most ? size : most;
   }
+  recorder->packer = sap_chunk_packer_create(level, most);
+  recorder->scratch = sap_allocate(sap_chunk_packer_bound(most), 1);
+  return recorder->packer != NULL && recorder->scratch != NULL
+             ? SAP_STATUS_OK
+             : sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+}
+
+// Creates the parts of a recorder, which the caller destroys after a failure.
+static sap_status create_parts(sap_recorder* recorder, const char* path,
+                               const sap_recorded_model* model, const sap_recorder_options* options,
+                               bool safe, sap_error* error) {
+  recorder->path = sap_duplicate_string(path);
+  if (recorder->path == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  SAP_TRY(create_file(recorder, model, options, error));
   if (options->compression > 0) {
-    recorder->packer = sap_chunk_packer_create(options->compression, chunk);
-    if (recorder->packer == NULL) {
-      return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-    }
+    SAP_TRY(create_packer(recorder, options->compression, error));
   }
-  return sap_recorder_queue_create(recorder, bound, !options->no_thread, safe, error);
+  return sap_recorder_queue_create(recorder, safe && !options->no_thread, error);
 }
 
 sap_status sap_recorder_create_foreign(const char* path, const sap_recorded_model* model,
@@ -149,10 +159,7 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
     return sap_fail(error, SAP_STATUS_ARGUMENT, "out is NULL");
   }
   *out = NULL;
-  sap_status status = check(path, model, options, error);
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  SAP_TRY(check_arguments(path, model, options, error));
   sap_recorder* recorder = sap_allocate(1, sizeof *recorder);
   if (recorder == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
@@ -160,39 +167,16 @@ sap_status sap_recorder_create_as(const char* path, const sap_recorded_model* mo
   recorder->sizes = model->sizes;
   recorder->file = recorder->driver = -1;
   recorder->prompt = options->flush_rows > 0;
-  recorder->path = sap_duplicate_string(path);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  status = recorder->path == NULL ? sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder")
-                                  : create_file(recorder, model, options, error);
-  if (status == SAP_STATUS_OK) {
-    status = create_workspace(recorder, options, safe, error);
-  }
+  const sap_status status = create_parts(recorder, path, model, options, safe, error);
   if (status != SAP_STATUS_OK) {
-    (void)destroy(recorder, NULL);
+    (void)destroy_recorder(recorder, NULL);
   } else {
     *out = recorder;
   }
   sap_hdf5_silence_end(&silence);
   return status;
-}
-
-void sap_recorder_commit(sap_recorder* recorder, sap_chunk_lot* lot, int32_t most) {
-  sap_hdf5_silence silence;
-  sap_hdf5_silence_begin(&silence);
-  bool good = !recorder->failed;
-  for (; lot->written < lot->count && most > 0; ++lot->written, --most) {
-    const sap_hdf5_chunk* chunk = &lot->chunks[lot->written];
-    good = good && sap_hdf5_column_write(&recorder->columns[chunk->column], chunk) &&
-           recorder->failure == 0;
-  }
-  if (lot->written == lot->count && lot->flush && good) {
-    good = H5Fflush(recorder->file, H5F_SCOPE_GLOBAL) >= 0 && recorder->failure == 0;
-  }
-  if (!good) {
-    recorder->failed = true;
-  }
-  sap_hdf5_silence_end(&silence);
 }
 
 static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row* row,
@@ -220,30 +204,18 @@ static sap_status check_row(const sap_recorder* recorder, const sap_recorded_row
   return SAP_STATUS_OK;
 }
 
-sap_status sap_recorder_take_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
-                                 sap_error* error) {
-  bool fits = false;
-  sap_status status = so_far(recorder, error);
-  while (!fits && status == SAP_STATUS_OK) {
-    sap_row_batch* batch = sap_recorder_queue_batch(recorder);
-    status = sap_row_batch_add(batch, &recorder->sizes, row, derive, &fits, error);
-    if (!fits) {
-      sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
-    }
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+sap_status sap_recorder_add_row(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+                                sap_error* error) {
+  SAP_TRY(check_writes(recorder, error));
+  SAP_TRY(sap_recorder_queue_add(recorder, row, derive, error));
   ++recorder->rows;
-  if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {
-    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);  // a flush falls due
+  if (recorder->rows % recorder->columns[SAP_RECORD_TIME].capacity == 0) {  // a flush falls due
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
     if (recorder->prompt) {
       sap_recorder_queue_drain(recorder);
     }
-  } else {
-    sap_recorder_queue_look(recorder);
   }
-  return so_far(recorder, error);
+  return check_writes(recorder, error);
 }
 
 sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row* row,
@@ -251,8 +223,8 @@ sap_status sap_recorder_write_row(sap_recorder* recorder, const sap_recorded_row
   if (recorder == NULL || row == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", row == NULL ? "row" : "recorder");
   }
-  const sap_status status = check_row(recorder, row, error);
-  return status == SAP_STATUS_OK ? sap_recorder_take_row(recorder, row, false, error) : status;
+  SAP_TRY(check_row(recorder, row, error));
+  return sap_recorder_add_row(recorder, row, false, error);
 }
 
 sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
@@ -261,7 +233,7 @@ sap_status sap_recorder_flush(sap_recorder* recorder, sap_error* error) {
   }
   sap_recorder_queue_give(recorder, SAP_THEN_FLUSH);
   sap_recorder_queue_drain(recorder);
-  return so_far(recorder, error);
+  return check_writes(recorder, error);
 }
 
 sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
@@ -272,7 +244,7 @@ sap_status sap_recorder_close(sap_recorder* recorder, sap_error* error) {
   sap_recorder_queue_drain(recorder);
   sap_hdf5_silence silence;
   sap_hdf5_silence_begin(&silence);
-  const sap_status status = destroy(recorder, error);
+  const sap_status status = destroy_recorder(recorder, error);
   sap_hdf5_silence_end(&silence);
   return status;
 }

@@ -1,72 +1,223 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What recordings say of steps of our own models.
+// Records models and steps of this library's own multibody engine.
 #include <string.h>
 
 #include <sapstep/multibody.h>
 
 #include "core/memory.h"
-#include "multibody/dynamics/elements.h"
-#include "multibody/dynamics/momentum.h"
-#include "output/recorder/recorder_data.h"
+#include "output/recorder/recorder.h"
 
 #ifdef SAPSTEP_HDF5
 
 #include "multibody/assembly/assembly_data.h"
+#include "multibody/dynamics/elements.h"
+#include "multibody/dynamics/momentum.h"
 #include "multibody/engine/multibody_data.h"
 #include "multibody/model/model_data.h"
 
-// Finds the nonzero rows of all blocks but contacts: limits, dry friction, servos, equalities.
-static sap_status find_forces(sap_recorder* recorder, sap_block_range contacts,
-                              const sap_step_report* report, sap_recorded_row* row,
-                              sap_error* error) {
-  const sap_solution* solution = report != NULL ? report->solution : NULL;
-  const int32_t count = solution != NULL ? sap_problem_block_count(report->problem) : 0;
-  sap_status status = SAP_STATUS_OK;
-  for (int32_t i = 0; status == SAP_STATUS_OK && i < count; ++i) {
-    sap_block block;
-    int32_t start = 0;
-    if (i >= contacts.first && i < contacts.end) {
-      continue;
-    }
-    status = sap_problem_block(report->problem, i, &block, &start, error);
-    if (status == SAP_STATUS_OK) {
-      status = SAP_GROW(&recorder->forces, &recorder->force_capacity,
-                        row->force_count + block.nrows, error);
-    }
-    for (int32_t r = 0; status == SAP_STATUS_OK && r < block.nrows; ++r) {
-      const double force = solution->gamma[start + r] / sap_problem_dt(report->problem);
-      if (force != 0.0) {
-        recorder->forces[row->force_count++] =
-            (sap_recorded_force){.kind = sap_assembly_key_kind(block.key) - SAP_KEY_LOWER,
-                                 .id = sap_assembly_key_id(block.key, 0),
-                                 .row = sap_assembly_key_id(block.key, 1) + r,
-                                 .force = force};
-      }
-    }
-  }
-  row->forces = recorder->forces;
-  return status;
+// --- the model ---
+
+// Arrays of a description of the model.
+typedef struct description {
+  sap_pool pool;
+  sap_recorded_body* bodies;
+  sap_recorded_joint* joints;
+  sap_recorded_shape* shapes;
+  int32_t (*meshes)[4];
+  float (*vertices)[3];
+  int32_t (*triangles)[3];
+} description;
+
+static const char* element_name(const void* model, sap_element kind, int32_t id) {
+  return sap_model_get_name(model, kind, id);
 }
 
-// Their kinematics are those of the beginning of the step: before anything else is looked at.
-static sap_status find_actuators(sap_recorder* recorder, sap_multibody* multibody,
-                                 const sap_step_report* report, sap_recorded_row* row,
+static void fill_elements(const sap_model* model, description* d) {
+  for (int32_t i = 0; i < model->sizes.bodies; ++i) {
+    sap_body_def body = {0};
+    (void)sap_model_get_body(model, i, &body, NULL);
+    d->bodies[i].parent = i > 0 ? body.parent : -1;
+    d->bodies[i].mass = body.mass;
+    memcpy(d->bodies[i].center, body.p_BCo, sizeof body.p_BCo);
+  }
+  for (int32_t i = 0; i < model->sizes.joints; ++i) {
+    sap_recorded_joint* joint = &d->joints[i];
+    (void)sap_model_joint_address(model, i, &joint->type, &joint->body, &joint->first_q,
+                                  &joint->first_v, NULL);
+  }
+  for (int32_t i = 0; i < model->sizes.shapes; ++i) {
+    sap_shape_def shape;
+    sap_recorded_shape* to = &d->shapes[i];
+    if (sap_model_get_shape(model, i, &shape, NULL) == SAP_STATUS_OK) {
+      *to = (sap_recorded_shape){
+          .type = shape.type, .body = shape.body, .mesh = shape.mesh, .collides = true};
+      memcpy(to->size, shape.size, sizeof to->size);
+      memcpy(to->p_BS, shape.p_BS, sizeof to->p_BS);
+      memcpy(to->q_BS, shape.q_BS, sizeof to->q_BS);
+      memcpy(to->color, shape.color, sizeof to->color);
+    }
+  }
+}
+
+// Copies hulls as triangles: fans of their polygons.
+static void fill_surfaces(const sap_model* model, description* d) {
+  int32_t triangle = 0, vertex = 0;
+  for (int32_t i = 0; i < model->sizes.meshes; ++i) {
+    const sap_hull* mesh = &model->meshes[i];
+    d->meshes[i][0] = vertex;
+    d->meshes[i][1] = mesh->nvertices;
+    d->meshes[i][2] = triangle;
+    for (int32_t f = 0; f < mesh->nfaces; ++f) {
+      const int32_t start = mesh->face_start[f], end = mesh->face_start[f + 1];
+      const int32_t* corner = mesh->face_vertices;
+      for (int32_t k = start + 1; k + 1 < end; ++k, ++triangle) {
+        const int32_t corners[3] = {corner[start], corner[k], corner[k + 1]};
+        memcpy(d->triangles[triangle], corners, sizeof corners);
+      }
+    }
+    d->meshes[i][3] = triangle - d->meshes[i][2];
+    for (int32_t k = 0; k < 3 * mesh->nvertices; ++k) {
+      d->vertices[vertex + k / 3][k % 3] = (float)mesh->vertices[k];
+    }
+    vertex += mesh->nvertices;
+  }
+}
+
+static sap_status describe_model(const sap_model* model, description* d, sap_recorded_model* out,
                                  sap_error* error) {
+  const sap_model_sizes* n = &model->sizes;
+  int32_t nvertices = 0, ntriangles = 0;
+  for (int32_t i = 0; i < n->meshes; ++i) {
+    const sap_hull* mesh = &model->meshes[i];
+    nvertices += mesh->nvertices;
+    ntriangles += mesh->face_start[mesh->nfaces] - 2 * mesh->nfaces;
+  }
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->bodies, n->bodies, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->joints, n->joints, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->shapes, n->shapes, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->meshes, n->meshes, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->vertices, nvertices, error));
+  SAP_TRY(SAP_POOL_ADD(&d->pool, &d->triangles, ntriangles, error));
+  fill_elements(model, d);
+  fill_surfaces(model, d);
+  *out = (sap_recorded_model){
+      .name = model->options.name,
+      .sizes = *n,
+      .element_name = element_name,
+      .context = model,
+      .bodies = d->bodies,
+      .joints = d->joints,
+      .shapes = d->shapes,
+      .meshes = (const int32_t(*)[4])d->meshes,
+      .vertices = (const float(*)[3])d->vertices,
+      .triangles = (const int32_t(*)[3])d->triangles,
+      .nvertices = nvertices,
+      .ntriangles = ntriangles,
+  };
+  return SAP_STATUS_OK;
+}
+
+static sap_status create_workspace(const sap_model* model, sap_recorder_workspace* w,
+                                   sap_error* error) {
+  w->actuator_force = sap_allocate((size_t)model->sizes.nu, sizeof *w->actuator_force);
+  if (w->actuator_force == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  SAP_TRY(sap_dynamics_create(model, &w->dynamics, error));
+  return sap_kinematics_create(&w->kinematics, w->dynamics, error);
+}
+
+void sap_recorder_workspace_clear(sap_recorder_workspace* w) {
+  sap_kinematics_clear(&w->kinematics);
+  sap_dynamics_destroy(w->dynamics);
+  sap_model_release(w->model);
+  sap_free(w->actuator_force);
+  sap_free(w->forces);
+}
+
+sap_status sap_recorder_create(const char* path, const sap_model* model,
+                               const sap_recorder_options* options, sap_recorder** out,
+                               sap_error* error) {
+  if (out == NULL || model == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "%s is NULL", out == NULL ? "out" : "model");
+  }
+  *out = NULL;
+  description d = {.pool = {.owner = "recorder"}};
+  sap_recorded_model recorded;
+  sap_recorder_workspace workspace = {0};
+  sap_status status = describe_model(model, &d, &recorded, error);
+  if (status == SAP_STATUS_OK) {
+    status = create_workspace(model, &workspace, error);
+  }
+  if (status == SAP_STATUS_OK) {
+    status = sap_recorder_create_foreign(path, &recorded, options, out, error);
+  }
+  sap_pool_free(&d.pool);
+  if (status != SAP_STATUS_OK) {
+    sap_recorder_workspace_clear(&workspace);
+    return status;
+  }
+  workspace.model = sap_model_hold(model);
+  (*out)->workspace = workspace;
+  return SAP_STATUS_OK;
+}
+
+// --- steps ---
+
+static sap_status add_block_forces(sap_recorder_workspace* w, const sap_step_report* report,
+                                   int32_t index, sap_recorded_row* row, sap_error* error) {
+  sap_block block;
+  int32_t start = 0;
+  SAP_TRY(sap_problem_block(report->problem, index, &block, &start, error));
+  SAP_TRY(SAP_GROW(&w->forces, &w->force_capacity, row->force_count + block.nrows, error));
+  for (int32_t r = 0; r < block.nrows; ++r) {
+    const double force = report->solution->gamma[start + r] / sap_problem_dt(report->problem);
+    if (force != 0.0) {
+      w->forces[row->force_count++] =
+          (sap_recorded_force){.kind = sap_assembly_key_kind(block.key) - SAP_KEY_LOWER,
+                               .id = sap_assembly_key_id(block.key, 0),
+                               .row = sap_assembly_key_id(block.key, 1) + r,
+                               .force = force};
+    }
+  }
+  return SAP_STATUS_OK;
+}
+
+// Finds the nonzero rows of all blocks but contacts: limits, dry friction, servos, equalities.
+static sap_status find_forces(sap_recorder_workspace* w, sap_block_range contacts,
+                              const sap_step_report* report, sap_recorded_row* row,
+                              sap_error* error) {
+  const bool solved = report != NULL && report->solution != NULL;
+  const int32_t count = solved ? sap_problem_block_count(report->problem) : 0;
+  for (int32_t i = 0; i < count; ++i) {
+    if (i < contacts.first || i >= contacts.end) {
+      SAP_TRY(add_block_forces(w, report, i, row, error));
+    }
+  }
+  row->forces = w->forces;
+  return SAP_STATUS_OK;
+}
+
+// Computes the actuators' forces of the step.
+static sap_status find_actuator_forces(sap_recorder* recorder, sap_multibody* multibody,
+                                       const sap_step_report* report, sap_recorded_row* row,
+                                       sap_error* error) {
+  sap_recorder_workspace* w = &recorder->workspace;
   const int32_t nu = recorder->sizes.nu;
   if (nu == 0 || report == NULL) {
     return SAP_STATUS_OK;
   }
-  if (recorder->actuator_force == NULL) {  // a recorder of somebody else's model
-    recorder->actuator_force = sap_allocate((size_t)nu, sizeof *recorder->actuator_force);
+  if (w->actuator_force == NULL) {  // a recorder of a foreign model
+    w->actuator_force = sap_allocate((size_t)nu, sizeof *w->actuator_force);
   }
-  if (recorder->actuator_force == NULL) {
+  if (w->actuator_force == NULL) {
     return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
   }
-  row->actuator_force = recorder->actuator_force;
-  return sap_multibody_actuator_forces(multibody, report, recorder->actuator_force, error);
+  row->actuator_force = w->actuator_force;
+  return sap_multibody_actuator_forces(multibody, report, w->actuator_force, error);
 }
 
-static void take_report(const sap_step_report* report, sap_recorded_row* row) {
+static void copy_report(const sap_step_report* report, sap_recorded_row* row) {
   row->stepped = true;
   row->solver = report->solver;
   row->constraint_rows = report->rows;
@@ -75,6 +226,60 @@ static void take_report(const sap_step_report* report, sap_recorded_row* row) {
   row->dt = sap_problem_dt(report->problem);
   row->time_total = report->time_total;
   row->time_solver = report->time_solver;
+}
+
+static void copy_diagnostics(const sap_diagnostics* d, sap_recorded_row* row) {
+  row->energy[0] = d->kinetic;
+  row->energy[1] = d->potential_gravity;
+  row->energy[2] = d->potential_springs;
+  memcpy(row->momentum, d->linear_momentum, 3 * sizeof(double));
+  memcpy(row->momentum + 3, d->angular_momentum, 3 * sizeof(double));
+}
+
+void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
+  sap_recorder_workspace* w = &recorder->workspace;
+  sap_diagnostics d;
+  sap_kinematics_set(&w->kinematics, row->q);
+  sap_dynamics_diagnose(w->dynamics, &w->kinematics, row->v, &d);
+  copy_diagnostics(&d, row);
+  row->p_WB = w->kinematics.p_WB;
+  row->q_WB = w->kinematics.q_WB;
+}
+
+// Computes poses, energy and momentum now, for a recorder of a foreign model.
+static sap_status diagnose_row(sap_multibody* multibody, const sap_state* state,
+                               sap_recorded_row* row, sap_error* error) {
+  sap_diagnostics d;
+  SAP_TRY(sap_multibody_diagnose(multibody, state, &d, error));
+  const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, state->q);
+  row->p_WB = kin->p_WB;
+  row->q_WB = kin->q_WB;
+  copy_diagnostics(&d, row);
+  return SAP_STATUS_OK;
+}
+
+// Copies the switches of force elements, on which energies depend. Rows recorded before a change
+// are processed first.
+static void copy_switches(sap_recorder* recorder, sap_dynamics* from, sap_element_force_kind kind,
+                          int32_t count) {
+  const bool* now = sap_dynamics_element_switches(from, kind);
+  bool* own = sap_dynamics_element_switches(recorder->workspace.dynamics, kind);
+  if (count > 0 && memcmp(own, now, (size_t)count * sizeof *now) != 0) {
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+    sap_recorder_queue_drain(recorder);
+    memcpy(own, now, (size_t)count * sizeof *now);
+  }
+}
+
+// Prepares sap_recorder_derive for a row.
+static sap_status prepare_derive(sap_recorder* recorder, sap_multibody* multibody,
+                                 const sap_state* state, sap_error* error) {
+  const sap_model_sizes* n = &recorder->sizes;
+  SAP_TRY(sap_check_numbers("q", state->q, state->nq, error));
+  SAP_TRY(sap_check_numbers("v", state->v, state->nv, error));
+  copy_switches(recorder, multibody->dynamics, SAP_FORCE_SPRING, n->springs);
+  copy_switches(recorder, multibody->dynamics, SAP_FORCE_BUSHING, n->bushings);
+  return SAP_STATUS_OK;
 }
 
 static sap_status check_state(const sap_recorder* recorder, const sap_state* state,
@@ -91,70 +296,13 @@ static sap_status check_state(const sap_recorder* recorder, const sap_state* sta
   return SAP_STATUS_OK;
 }
 
-static void take_diagnostics(const sap_diagnostics* d, sap_recorded_row* row) {
-  row->energy[0] = d->kinetic;
-  row->energy[1] = d->potential_gravity;
-  row->energy[2] = d->potential_springs;
-  memcpy(row->momentum, d->linear_momentum, 3 * sizeof(double));
-  memcpy(row->momentum + 3, d->angular_momentum, 3 * sizeof(double));
-}
-
-void sap_recorder_derive(sap_recorder* recorder, sap_recorded_row* row) {
-  sap_diagnostics d;
-  sap_kinematics_set(&recorder->kinematics, row->q);
-  sap_dynamics_diagnose(recorder->dynamics, &recorder->kinematics, row->v, &d);
-  take_diagnostics(&d, row);
-  row->p_WB = recorder->kinematics.p_WB;
-  row->q_WB = recorder->kinematics.q_WB;
-}
-
-// Energies count what is switched on: rows before a change are to be done first.
-static void take_switches(sap_recorder* recorder, sap_dynamics* from, sap_element_force_kind kind,
-                          int32_t count) {
-  const bool* now = sap_dynamics_element_switches(from, kind);
-  bool* known = sap_dynamics_element_switches(recorder->dynamics, kind);
-  if (count > 0 && memcmp(known, now, (size_t)count * sizeof *now) != 0) {
-    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
-    sap_recorder_queue_drain(recorder);
-    memcpy(known, now, (size_t)count * sizeof *now);
-  }
-}
-
-// Of somebody else's model: poses, energy and momentum, at once.
-static sap_status look(sap_multibody* multibody, const sap_state* state, sap_recorded_row* row,
-                       sap_error* error) {
-  sap_diagnostics d;
-  const sap_status status = sap_multibody_diagnose(multibody, state, &d, error);
-  if (status == SAP_STATUS_OK) {
-    const sap_kinematics* kin = sap_multibody_start_kinematics(multibody, state->q);
-    row->p_WB = kin->p_WB;
-    row->q_WB = kin->q_WB;
-    take_diagnostics(&d, row);
-  }
-  return status;
-}
-
-// What the thread that works finds them from.
-static sap_status prepare(sap_recorder* recorder, sap_multibody* multibody, const sap_state* state,
-                          sap_error* error) {
-  sap_status status = sap_check_numbers("q", state->q, state->nq, error);
-  if (status == SAP_STATUS_OK) {
-    status = sap_check_numbers("v", state->v, state->nv, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    const sap_model_sizes* n = &recorder->sizes;
-    take_switches(recorder, multibody->dynamics, SAP_FORCE_SPRING, n->springs);
-    take_switches(recorder, multibody->dynamics, SAP_FORCE_BUSHING, n->bushings);
-  }
-  return status;
-}
-
 sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                               const sap_state* state, const sap_step_report* report,
                               sap_error* error) {
   if (recorder == NULL || multibody == NULL || state == NULL) {
     return sap_fail(error, SAP_STATUS_ARGUMENT, "recorder, multibody or state is NULL");
   }
+  SAP_TRY(check_state(recorder, state, error));
   if (report != NULL && report->solution != NULL && !multibody->collected) {
     SAP_TRY(sap_multibody_collect(multibody, report, error));
   }
@@ -164,26 +312,17 @@ sap_status sap_recorder_write(sap_recorder* recorder, sap_multibody* multibody,
                           .act = state->act,
                           .contacts = sap_multibody_contacts(multibody),
                           .contact_count = sap_multibody_contact_count(multibody)};
-  const bool derive = recorder->model == multibody->model;
-  sap_status status = check_state(recorder, state, error);
-  if (status == SAP_STATUS_OK) {
-    status = find_actuators(recorder, multibody, report, &row, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status = find_forces(recorder, sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT),
-                         report, &row, error);
-  }
-  if (status == SAP_STATUS_OK) {
-    status =
-        derive ? prepare(recorder, multibody, state, error) : look(multibody, state, &row, error);
-  }
-  if (status != SAP_STATUS_OK) {
-    return status;
-  }
+  const sap_block_range contacts = sap_assembly_blocks(multibody->assembly, SAP_BLOCKS_CONTACT);
+  const bool derive = recorder->workspace.model == multibody->model;
+  // Actuators first: they need the kinematics at the start of the step, which diagnosis replaces.
+  SAP_TRY(find_actuator_forces(recorder, multibody, report, &row, error));
+  SAP_TRY(find_forces(&recorder->workspace, contacts, report, &row, error));
+  SAP_TRY(derive ? prepare_derive(recorder, multibody, state, error)
+                 : diagnose_row(multibody, state, &row, error));
   if (report != NULL) {
-    take_report(report, &row);
+    copy_report(report, &row);
   }
-  return sap_recorder_take_row(recorder, &row, derive, error);
+  return sap_recorder_add_row(recorder, &row, derive, error);
 }
 
 #endif

@@ -1,25 +1,140 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Batches of rows, and the thread that processes them.
 #define _POSIX_C_SOURCE 200809L
-#include "output/recorder/recorder_queue.h"
+#include "output/recorder/recorder.h"
 
 #ifdef SAPSTEP_HDF5
 #include <signal.h>
+#include <string.h>
 
 #include "core/memory.h"
-#include "output/recorder/recorder_data.h"
 
-static void lock(sap_recorder_queue* q) {
+enum {
+  ALIGNMENT = 16,
+  BATCH_BYTES = 256 * 1024  // unless a single row is larger
+};
+
+// --- rows in a batch ---
+
+static size_t rounded(size_t size) {
+  return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+// Copies an array to *at, advances *at and returns the copy. With *at NULL, only adds to *total and
+// returns `from`.
+static const void* copy_array(const void* from, size_t count, size_t size, unsigned char** at,
+                              size_t* total) {
+  if (from == NULL || count == 0) {
+    return from;
+  }
+  const size_t room = rounded(count * size);
+  *total += room;
+  if (*at == NULL) {
+    return from;
+  }
+  unsigned char* to = *at;
+  memcpy(to, from, count * size);
+  *at = to + room;
+  return to;
+}
+
+// Copies the arrays of a row and of its solver's report to `at`, and lets the row point to them.
+// With `at` NULL copies nothing. Returns the bytes of all arrays.
+static size_t copy_arrays(const sap_model_sizes* n, sap_packed_row* packed, unsigned char* at) {
+  const size_t real = sizeof(double), bodies = (size_t)n->bodies;
+  sap_recorded_row* row = &packed->row;
+  sap_report* solver = &packed->solver;
+  size_t size = 0;
+  row->q = copy_array(row->q, (size_t)n->nq, real, &at, &size);
+  row->v = copy_array(row->v, (size_t)n->nv, real, &at, &size);
+  row->act = copy_array(row->act, (size_t)n->na, real, &at, &size);
+  row->p_WB = copy_array(row->p_WB, 3 * bodies, real, &at, &size);
+  row->q_WB = copy_array(row->q_WB, 4 * bodies, real, &at, &size);
+  row->actuator_force = copy_array(row->actuator_force, (size_t)n->nu, real, &at, &size);
+  row->forces = copy_array(row->forces, (size_t)row->force_count, sizeof *row->forces, &at, &size);
+  row->contacts =
+      copy_array(row->contacts, (size_t)row->contact_count, sizeof *row->contacts, &at, &size);
+  solver->history = (sap_iteration*)(uintptr_t)copy_array(
+      solver->history, (size_t)solver->history_count, sizeof *solver->history, &at, &size);
+  return size;
+}
+
+// Makes room for `size` bytes in an empty batch.
+static sap_status grow_batch(sap_row_batch* batch, size_t size, sap_error* error) {
+  unsigned char* bytes = sap_allocate(size, 1);
+  if (bytes == NULL) {
+    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
+  }
+  sap_free(batch->bytes);
+  batch->bytes = bytes;
+  batch->room = size;
+  return SAP_STATUS_OK;
+}
+
+// Returns the batch that is being filled. Without a thread it is always the first.
+static sap_row_batch* filling_batch(sap_recorder_queue* q) {
+  return &q->batches[q->given % SAP_RECORDER_BATCHES];
+}
+
+sap_status sap_recorder_queue_add(sap_recorder* recorder, const sap_recorded_row* row, bool derive,
+                                  sap_error* error) {
+  sap_packed_row packed = {.derive = derive, .row = *row};
+  if (row->solver != NULL) {
+    packed.solver = *row->solver;
+  }
+  const size_t head = rounded(sizeof packed);
+  packed.size = head + copy_arrays(&recorder->sizes, &packed, NULL);
+  sap_row_batch* batch = filling_batch(&recorder->queue);
+  if (batch->used > 0 && packed.size > batch->room - batch->used) {
+    sap_recorder_queue_give(recorder, SAP_THEN_NOTHING);
+    batch = filling_batch(&recorder->queue);
+  }
+  if (packed.size > batch->room - batch->used) {
+    SAP_TRY(grow_batch(batch, packed.size, error));
+  }
+  unsigned char* place = batch->bytes + batch->used;
+  (void)copy_arrays(&recorder->sizes, &packed, place + head);
+  memcpy(place, &packed, sizeof packed);
+  batch->used += packed.size;
+  return SAP_STATUS_OK;
+}
+
+// --- the worker ---
+
+static void process_batch(sap_recorder* recorder, const sap_row_batch* batch) {
+  sap_hdf5_silence silence;
+  sap_hdf5_silence_begin(&silence);
+  const sap_hdf5_column* time = &recorder->columns[SAP_RECORD_TIME];
+  for (size_t at = 0; at < batch->used;) {
+    sap_packed_row* packed = (sap_packed_row*)(void*)(batch->bytes + at);
+    at += packed->size;
+    packed->row.solver = packed->row.solver != NULL ? &packed->solver : NULL;
+    if (packed->derive) {
+      sap_recorder_derive(recorder, &packed->row);
+    }
+    sap_recorder_write_columns(recorder, &packed->row);
+    if (time->count == time->capacity) {
+      sap_recorder_flush_columns(recorder, false);
+    }
+  }
+  if (batch->then != SAP_THEN_NOTHING) {
+    sap_recorder_flush_columns(recorder, batch->then == SAP_THEN_CLOSE);
+  }
+  sap_hdf5_silence_end(&silence);
+}
+
+static void lock_queue(sap_recorder_queue* q) {
   (void)pthread_mutex_lock(&q->mutex);
 }
 
-static void unlock(sap_recorder_queue* q) {
+static void unlock_queue(sap_recorder_queue* q) {
   (void)pthread_mutex_unlock(&q->mutex);
 }
 
-static void* work(void* context) {
+static void* run_worker(void* context) {
   sap_recorder* recorder = context;
   sap_recorder_queue* q = &recorder->queue;
-  lock(q);
+  lock_queue(q);
   for (;;) {
     while (!q->ending && q->done == q->given) {
       (void)pthread_cond_wait(&q->to_worker, &q->mutex);
@@ -28,66 +143,51 @@ static void* work(void* context) {
       break;
     }
     const sap_row_batch* batch = &q->batches[q->done % SAP_RECORDER_BATCHES];
-    unlock(q);
-    sap_recorder_work(recorder, batch);
-    lock(q);
+    unlock_queue(q);
+    process_batch(recorder, batch);
+    lock_queue(q);
     ++q->done;
     (void)pthread_cond_signal(&q->to_caller);
   }
-  unlock(q);
+  unlock_queue(q);
   return NULL;
 }
 
-// Signals are for the threads of the program.
-static bool start(sap_recorder* recorder) {
+// Starts the thread with all signals blocked: they are for the threads of the program.
+static bool start_thread(sap_recorder* recorder) {
   sap_recorder_queue* q = &recorder->queue;
   sigset_t all, before;
   (void)sigfillset(&all);
   const bool masked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
-  const bool good = pthread_create(&q->thread, NULL, work, recorder) == 0;
+  const bool good = pthread_create(&q->thread, NULL, run_worker, recorder) == 0;
   if (masked) {
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
   }
   return good;
 }
 
-sap_status sap_recorder_queue_create(sap_recorder* recorder, size_t lot_bytes, bool threaded,
-                                     bool safe, sap_error* error) {
+// --- the queue ---
+
+sap_status sap_recorder_queue_create(sap_recorder* recorder, bool threaded, sap_error* error) {
   sap_recorder_queue* q = &recorder->queue;
-  q->direct = safe || !threaded;
-  // One is enough where it is empty again before the next is needed.
-  const int batches = threaded ? SAP_RECORDER_BATCHES : 1, lots = q->direct ? 1 : SAP_RECORDER_LOTS;
-  bool good = true;
   q->created = true;
   (void)pthread_mutex_init(&q->mutex, NULL);
   (void)pthread_cond_init(&q->to_worker, NULL);
   (void)pthread_cond_init(&q->to_caller, NULL);
-  for (int i = 0; i < lots; ++i) {
-    sap_chunk_lot* lot = &q->lots[i];
-    lot->room = lot_bytes > SAP_RECORDER_LOT_BYTES ? lot_bytes : SAP_RECORDER_LOT_BYTES;
-    lot->bytes = sap_allocate(lot->room, 1);
-    good = good && lot->bytes != NULL;
+  for (int i = 0; i < (threaded ? SAP_RECORDER_BATCHES : 1); ++i) {
+    SAP_TRY(grow_batch(&q->batches[i], BATCH_BYTES, error));
   }
-  for (int i = 0; i < batches; ++i) {
-    q->batches[i].room = SAP_RECORDER_BATCH_BYTES;
-    q->batches[i].bytes = sap_allocate(SAP_RECORDER_BATCH_BYTES, 1);
-    good = good && q->batches[i].bytes != NULL;
-  }
-  if (!good) {
-    return sap_fail(error, SAP_STATUS_MEMORY, "out of memory: recorder");
-  }
-  q->threaded = threaded && start(recorder);
-  q->direct = safe || !q->threaded;
+  q->threaded = threaded && start_thread(recorder);
   return SAP_STATUS_OK;
 }
 
 void sap_recorder_queue_clear(sap_recorder* recorder) {
   sap_recorder_queue* q = &recorder->queue;
   if (q->threaded) {
-    lock(q);
+    lock_queue(q);
     q->ending = true;
     (void)pthread_cond_signal(&q->to_worker);
-    unlock(q);
+    unlock_queue(q);
     (void)pthread_join(q->thread, NULL);
   }
   if (q->created) {
@@ -95,109 +195,34 @@ void sap_recorder_queue_clear(sap_recorder* recorder) {
     (void)pthread_cond_destroy(&q->to_caller);
     (void)pthread_mutex_destroy(&q->mutex);
   }
-  for (int i = 0; i < SAP_RECORDER_LOTS; ++i) {
-    sap_free(q->lots[i].bytes);
-  }
   for (int i = 0; i < SAP_RECORDER_BATCHES; ++i) {
     sap_free(q->batches[i].bytes);
   }
 }
 
-// Without a thread the first is the only one.
-static sap_row_batch* filling(sap_recorder_queue* q) {
-  return &q->batches[q->given % SAP_RECORDER_BATCHES];
-}
-
-sap_row_batch* sap_recorder_queue_batch(sap_recorder* recorder) {
-  return filling(&recorder->queue);
-}
-
-static void empty(sap_chunk_lot* lot) {
-  lot->count = lot->written = 0;
-  lot->flush = false;
-  lot->used = 0;
-}
-
-// Of the lot that has waited longest; there is one.
-static void commit(sap_recorder* recorder, int32_t most) {
-  sap_recorder_queue* q = &recorder->queue;
-  sap_chunk_lot* lot = &q->lots[q->committed % SAP_RECORDER_LOTS];
-  sap_recorder_commit(recorder, lot, most);
-  if (lot->written == lot->count) {
-    empty(lot);
-    lock(q);
-    ++q->committed;
-    atomic_store(&q->has_lot, q->posted > q->committed);
-    (void)pthread_cond_signal(&q->to_worker);
-    unlock(q);
-  }
-}
-
-void sap_recorder_queue_look(sap_recorder* recorder) {
-  if (atomic_load(&recorder->queue.has_lot)) {
-    commit(recorder, 1);
-  }
-}
-
-// The mutex is held. The worker may wait for a lot that is free.
-static void wait_for_worker(sap_recorder* recorder) {
-  sap_recorder_queue* q = &recorder->queue;
-  if (q->posted > q->committed) {
-    unlock(q);
-    commit(recorder, INT32_MAX);
-    lock(q);
-  } else {
-    (void)pthread_cond_wait(&q->to_caller, &q->mutex);
-  }
-}
-
 void sap_recorder_queue_give(sap_recorder* recorder, sap_recorder_then then) {
   sap_recorder_queue* q = &recorder->queue;
-  filling(q)->then = then;
+  filling_batch(q)->then = then;
   if (!q->threaded) {
-    sap_recorder_work(recorder, filling(q));
+    process_batch(recorder, filling_batch(q));
   } else {
-    lock(q);
+    lock_queue(q);
     ++q->given;
     (void)pthread_cond_signal(&q->to_worker);
     while (q->given - q->done == SAP_RECORDER_BATCHES) {
-      wait_for_worker(recorder);
+      (void)pthread_cond_wait(&q->to_caller, &q->mutex);
     }
-    unlock(q);
+    unlock_queue(q);
   }
-  filling(q)->used = 0;
+  filling_batch(q)->used = 0;
 }
 
 void sap_recorder_queue_drain(sap_recorder* recorder) {
   sap_recorder_queue* q = &recorder->queue;
-  lock(q);
-  while (q->done < q->given || q->posted > q->committed) {
-    wait_for_worker(recorder);
+  lock_queue(q);
+  while (q->done < q->given) {
+    (void)pthread_cond_wait(&q->to_caller, &q->mutex);
   }
-  unlock(q);
-}
-
-sap_chunk_lot* sap_recorder_queue_lot(sap_recorder* recorder) {
-  sap_recorder_queue* q = &recorder->queue;
-  return &q->lots[q->posted % SAP_RECORDER_LOTS];
-}
-
-void sap_recorder_queue_post(sap_recorder* recorder, bool flush) {
-  sap_recorder_queue* q = &recorder->queue;
-  sap_chunk_lot* lot = sap_recorder_queue_lot(recorder);
-  lot->flush = flush;
-  if (q->direct) {
-    sap_recorder_commit(recorder, lot, INT32_MAX);
-    empty(lot);
-    return;
-  }
-  lock(q);
-  ++q->posted;
-  atomic_store(&q->has_lot, true);
-  (void)pthread_cond_signal(&q->to_caller);
-  while (q->posted - q->committed == SAP_RECORDER_LOTS) {
-    (void)pthread_cond_wait(&q->to_worker, &q->mutex);
-  }
-  unlock(q);
+  unlock_queue(q);
 }
 #endif
