@@ -102,13 +102,10 @@ sap_status sap_assembly_rows_scale(const sap_assembly_call* call, int32_t first,
                                           rows->parts, w, call->error);
 }
 
-sap_status sap_assembly_name_failure(const sap_assembly_call* call, sap_status status,
-                                     const char* what, sap_element element, int32_t id) {
-  if (status != SAP_STATUS_OK) {
-    sap_error_prefix(call->error, "%s %d '%s'", what, id,
-                     sap_model_get_name(call->assembly->model, element, id));
-  }
-  return status;
+void sap_assembly_add_prefix(const sap_assembly_call* call, const char* what, sap_element element,
+                             int32_t id) {
+  sap_error_prefix(call->error, "%s %d '%s'", what, id,
+                   sap_model_get_name(call->assembly->model, element, id));
 }
 
 sap_status sap_assembly_add_packed_rows(const sap_assembly_call* call, const sap_row_law* law) {

@@ -74,8 +74,13 @@ static sap_status add_scalar_limits(const sap_assembly_call* call, int32_t id) {
   }
   const double q = start->q0[joint->q_start];
   const double v_star = sap_problem_v_star(call->problem)[joint->v_start];
-  const double speed = fmax(fabs(start->v0[joint->v_start]), fabs(v_star));
+  const double speed0 = fabs(start->v0[joint->v_start]), speed_star = fabs(v_star);
+  const double speed = speed0 > speed_star ? speed0 : speed_star;
   const double range = joint->upper - joint->lower;
+  const double below = q - joint->lower, above = joint->upper - q;
+  if (!may_act(call, below < above ? below : above, range, speed, joint->limit_relaxation_time)) {
+    return SAP_STATUS_OK;
+  }
   for (int32_t side = 0; side < 2; ++side) {
     const double bound = side == 0 ? joint->lower : joint->upper;
     const double sign = side == 0 ? 1.0 : -1.0;

@@ -97,12 +97,15 @@ struct sap_dynamics {
 static inline void sap_dynamics_set_link_velocity(sap_dynamics* d, const sap_dynamics_state* at,
                                                   int32_t l) {
   const sap_link* link = &d->links[l];
-  for (int i = 0; i < 6; ++i) {
-    d->V[l][i] = link->parent >= 0 ? d->V[link->parent][i] : 0.0;
+  double(*S)[6] = at->kin->S;
+  double V[6] = {0.0};
+  if (link->parent >= 0) {
+    memcpy(V, d->V[link->parent], sizeof V);
   }
   for (int32_t i = link->first_dof; i < link->first_dof + link->ndofs; ++i) {
-    sap_spatial_add_scaled(d->V[l], at->kin->S[i], at->v[i]);
+    sap_spatial_add_scaled(V, S[i], at->v[i]);
   }
+  memcpy(d->V[l], V, sizeof V);
 }
 // tau = S . F for the links of `trees` (NULL: all) except lone ones. Adds the forces F of children
 // to those of their parents first.

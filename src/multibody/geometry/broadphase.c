@@ -51,27 +51,35 @@ static bool comes_after(double x_a, int32_t a, double x_b, int32_t b) {
   return x_a > x_b || (x_a == x_b && a > b);
 }
 
-// Sorts by lower x, ties by index: the result depends only on the boxes. Shell sort (gaps of Ciura),
-// near-linear for the almost sorted order of the last call.
+// Sorts the ranks `gap` apart by insertion; returns false, with part of them sorted, if that takes
+// more than `moves`.
+static bool sort_gap(sap_broadphase* bp, int32_t gap, int64_t moves) {
+  for (int32_t r = gap; r < bp->count && moves >= 0; ++r) {
+    const int32_t index = bp->order[r];
+    const double x = bp->lower_x[r];
+    int32_t at = r;
+    for (; at >= gap && comes_after(bp->lower_x[at - gap], bp->order[at - gap], x, index);
+         at -= gap) {
+      bp->order[at] = bp->order[at - gap];
+      bp->lower_x[at] = bp->lower_x[at - gap];
+      --moves;
+    }
+    bp->order[at] = index;
+    bp->lower_x[at] = x;
+  }
+  return moves >= 0;
+}
+
+// Sorts by lower x, ties by index: the result depends only on the boxes. The order of the last call
+// is mostly almost sorted; else Shell sort (gaps of Ciura).
 static void sort_boxes(sap_broadphase* bp) {
   static const int32_t gaps[] = {1750, 701, 301, 132, 57, 23, 10, 4, 1};
   for (int32_t r = 0; r < bp->count; ++r) {
     bp->lower_x[r] = bp->boxes[bp->order[r]].lower[0];
   }
-  for (size_t k = 0; k < sizeof gaps / sizeof *gaps; ++k) {
-    const int32_t gap = gaps[k];
-    for (int32_t r = gap; r < bp->count; ++r) {
-      const int32_t index = bp->order[r];
-      const double x = bp->lower_x[r];
-      int32_t at = r;
-      for (; at >= gap && comes_after(bp->lower_x[at - gap], bp->order[at - gap], x, index);
-           at -= gap) {
-        bp->order[at] = bp->order[at - gap];
-        bp->lower_x[at] = bp->lower_x[at - gap];
-      }
-      bp->order[at] = index;
-      bp->lower_x[at] = x;
-    }
+  bool sorted = sort_gap(bp, 1, 16 * (int64_t)bp->count);
+  for (size_t k = 0; !sorted && k < sizeof gaps / sizeof *gaps; ++k) {
+    sorted = sort_gap(bp, gaps[k], INT64_MAX) && gaps[k] == 1;
   }
 }
 

@@ -19,7 +19,7 @@ static double distance2(const sap_identity* a, const sap_identity* b) {
 
 void sap_identity_match(const sap_identity* old, int32_t old_count, double tolerance,
                         sap_identity* points, int32_t count) {
-  bool matched[SAP_MANIFOLD_POINTS] = {false}, taken[SAP_MANIFOLD_POINTS] = {false};
+  bool matched[SAP_MANIFOLD_POINTS] = {false};
   double apart2[SAP_MANIFOLD_POINTS][SAP_MANIFOLD_POINTS];
   for (int32_t i = 0; i < count; ++i) {
     for (int32_t j = 0; j < old_count; ++j) {
@@ -30,8 +30,8 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
     double best = tolerance * tolerance;
     int32_t best_point = -1, best_old = -1;
     for (int32_t i = 0; i < count; ++i) {
-      for (int32_t j = 0; j < old_count && !matched[i]; ++j) {
-        if (!taken[j] && apart2[i][j] < best) {
+      for (int32_t j = 0; j < old_count; ++j) {
+        if (apart2[i][j] < best) {
           best = apart2[i][j];
           best_point = i;
           best_old = j;
@@ -41,8 +41,14 @@ void sap_identity_match(const sap_identity* old, int32_t old_count, double toler
     if (best_point < 0) {
       break;
     }
-    matched[best_point] = taken[best_old] = true;
+    matched[best_point] = true;
     points[best_point].feature = old[best_old].feature;
+    for (int32_t j = 0; j < old_count; ++j) {
+      apart2[best_point][j] = HUGE_VAL;
+    }
+    for (int32_t i = 0; i < count; ++i) {
+      apart2[i][best_old] = HUGE_VAL;
+    }
   }
   int32_t fresh = 0;
   for (int32_t i = 0; i < count; ++i) {
