@@ -37,10 +37,4 @@ void quantity_clear(quantity* q);
 sap_status quantity_read_history(const sap_recording* recording, int64_t row, quantity* out,
                                  sap_error* error);
 
-// Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
-// falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps
-// its band; else every k-th point and the last.
-int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
-                      double* ys);
-
 #endif

@@ -11,6 +11,7 @@
 #include <sapstep/sapstep.h>
 
 #include "cli/files.h"
+#include "cli/lines.h"
 #include "cli/options.h"
 #include "cli/quantity.h"
 #include "core/file.h"

@@ -238,7 +238,7 @@ static void destroy(compare_job* job) {
   cli_table_destroy(job->rows);
   profile_clear(&job->profile);
   compare_convergence_destroy(job->convergence);
-  compare_lines_clear(&job->lines);
+  cli_lines_clear(&job->lines);
   sap_problem_destroy(job->problem);
   const int groups = job->scene_count * job->options.value_count * COMPARE_CLASSES * job->count;
   for (int i = 0; job->groups != NULL && i < groups; ++i) {

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/commands/sweep/study.h"
+#include "cli/lines.h"
 #include "cli/table.h"
 
 enum {
@@ -21,31 +22,6 @@ enum {
 };
 
 enum { COMPARE_LABEL_SIZE = 96 };
-
-typedef struct compare_line {
-  int panel;
-  char label[COMPARE_LABEL_SIZE];
-  int64_t count;
-  double *x, *y;  //                                                                (count)
-} compare_line;
-
-typedef struct compare_lines {
-  compare_line* lines;
-  int count, capacity;
-} compare_lines;
-
-// Lines are copied.
-bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
-                      const double* x, const double* y);
-// True if a panel's values differ enough for a logarithmic axis.
-bool compare_lines_spread(const compare_lines* lines, int panel);
-// Returns the unit of a varied parameter, " [s]"; "" if its name does not tell.
-const char* compare_unit_of(const char* name);
-void compare_lines_clear(compare_lines* lines);
-// Writes panels without series as SVG, with the collected lines thinned to what can be seen, and
-// the lines as CSV beside it.
-sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
-                               const char* path, sap_error* error);
 
 // Performance profiles: the share of problems that a solver solves within tau times the time of the
 // fastest.                                                                     Dolan, More 2002
@@ -185,7 +161,7 @@ typedef struct compare_job {
   int scene_count;
   profile profile;
   compare_convergence* convergence;  // NULL: none
-  compare_lines lines;
+  cli_lines lines;
   cli_table* rows;  // a row per problem and contender; NULL: not wanted
   sap_problem* problem;
   sap_solution solution, first;

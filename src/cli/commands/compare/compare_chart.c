@@ -1,151 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Charts of collected lines, with the numbers as CSV beside them, and performance profiles.
+// Charts of a comparison: performance profiles, natural maps over the limit, times of scenes.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/output.h>
-
-#include "cli/command.h"
 #include "cli/commands/compare/compare.h"
 #include "cli/files.h"
-#include "cli/quantity.h"
 #include "core/file.h"
 
-enum { POINTS = 400, PANELS_MAX = COMPARE_QUANTITIES_MAX };
-
-bool compare_line_add(compare_lines* lines, int panel, const char* label, int64_t count,
-                      const double* x, const double* y) {
-  if (lines->count == lines->capacity) {
-    const int capacity = 2 * lines->capacity + 16;
-    compare_line* grown = realloc(lines->lines, (size_t)capacity * sizeof *grown);
-    if (grown == NULL) {
-      return false;
-    }
-    lines->lines = grown;
-    lines->capacity = capacity;
-  }
-  compare_line* line = &lines->lines[lines->count];
-  *line = (compare_line){.panel = panel, .count = count};
-  (void)snprintf(line->label, sizeof line->label, "%.*s", COMPARE_LABEL_SIZE - 1, label);
-  line->x = malloc(((size_t)count + 1) * sizeof *line->x);
-  line->y = malloc(((size_t)count + 1) * sizeof *line->y);
-  if (line->x == NULL || line->y == NULL) {
-    free(line->x);
-    free(line->y);
-    return false;
-  }
-  memcpy(line->x, x, (size_t)count * sizeof *x);
-  memcpy(line->y, y, (size_t)count * sizeof *y);
-  ++lines->count;
-  return true;
-}
-
-void compare_lines_clear(compare_lines* lines) {
-  for (int i = 0; i < lines->count; ++i) {
-    free(lines->lines[i].x);
-    free(lines->lines[i].y);
-  }
-  free(lines->lines);
-  *lines = (compare_lines){0};
-}
-
-const char* compare_unit_of(const char* name) {
-  static const char* const units[][2] = {
-      {"dt", " [s]"}, {"mass", " [kg]"}, {"stiffness", " [N/m]"}, {"relaxation_time", " [s]"}};
-  const char* slash = strrchr(name, '/');
-  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
-    if (strcmp(slash != NULL ? slash + 1 : name, units[i][0]) == 0) {
-      return units[i][1];
-    }
-  }
-  return "";
-}
-
-bool compare_lines_spread(const compare_lines* lines, int panel) {
-  double least = (double)INFINITY, most = 0.0;
-  for (int i = 0; i < lines->count; ++i) {
-    const compare_line* line = &lines->lines[i];
-    for (int64_t k = 0; line->panel == panel && k < line->count; ++k) {
-      const double y = line->y[k];
-      least = isfinite(y) ? fmin(least, y) : least;
-      most = isfinite(y) ? fmax(most, y) : most;
-    }
-  }
-  return !(least > 0.0) || most > 2.0 * least;
-}
-
-static void put_text(FILE* file, const char* text) {
-  (void)fputc('"', file);
-  sap_csv_put(file, text);
-  (void)fputs("\",", file);
-}
-
-static void print_csv(const compare_lines* lines, const sap_chart_panel* panels, FILE* file) {
-  (void)fputs("panel,line,x_label,x,y_label,y\n", file);
-  for (int i = 0; i < lines->count; ++i) {
-    const compare_line* line = &lines->lines[i];
-    const sap_chart_panel* p = &panels[line->panel];
-    for (int64_t k = 0; k < line->count; ++k) {
-      put_text(file, p->title);
-      put_text(file, line->label);
-      put_text(file, p->x_label);
-      (void)fprintf(file, "%.17g,", line->x[k]);
-      put_text(file, p->y_label);
-      (void)fprintf(file, "%.17g\n", line->y[k]);
-    }
-  }
-}
-
-static sap_status write_csv(const compare_lines* lines, const sap_chart_panel* panels,
-                            const char* path, sap_error* error) {
-  sap_file* file = NULL;
-  char* name = cli_sibling_path(path, ".csv");
-  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
-  if (status == SAP_STATUS_OK) {
-    print_csv(lines, panels, sap_file_stream(file));
-    status = sap_file_commit(file, error);
-  }
-  sap_file_close(file);
-  free(name);
-  return status;
-}
-
-sap_status compare_chart_write(const compare_lines* lines, sap_chart_panel* panels, int count,
-                               const char* path, sap_error* error) {
-  sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
-  double* points = malloc(((size_t)lines->count + 1) * 2 * POINTS * sizeof *points);
-  if (series == NULL || points == NULL) {
-    free(series);
-    free(points);
-    return cli_no_memory(error);
-  }
-  int used = 0;
-  bool alike = true;  // one legend for all
-  for (int p = 0; p < count; ++p) {
-    panels[p].series = series + used;
-    panels[p].series_count = 0;
-    for (int i = 0; i < lines->count; ++i) {
-      const compare_line* line = &lines->lines[i];
-      if (line->panel == p) {
-        const int k = panels[p].series_count++;
-        double *xs = points + (size_t)used * 2 * POINTS, *ys = xs + POINTS;
-        const int32_t drawn = cli_thin_line(line->count, line->x, line->y, POINTS, xs, ys);
-        series[used++] = (sap_chart_series){line->label, drawn, xs, ys};
-        alike = alike &&
-                (k >= panels[0].series_count || strcmp(panels[0].series[k].name, line->label) == 0);
-      }
-    }
-  }
-  // At most three panels side by side are readable.
-  const sap_status status = alike && count <= 3
-                                ? sap_chart_write(path, panels, count, error)
-                                : sap_chart_write_stacked(path, panels, count, error);
-  free(series);
-  free(points);
-  return status == SAP_STATUS_OK ? write_csv(lines, panels, path, error) : status;
-}
+// --- performance profiles ---
 
 enum { TITLE_SIZE = 160 };
 
@@ -278,5 +142,201 @@ sap_status profile_write(const profile* p, const char* const* names, double tole
   free(memory);
   free(counts);
   free(series);
+  return status;
+}
+
+// --- convergence ---
+//
+// How the natural map of a solver's own model falls with iterations and time: problems are solved
+// anew with ever higher limits, and what comes back, the best found until then, is judged as any
+// other solution. Lines are medians over the problems.
+
+enum { LIMITS = 27, PROBLEMS_MAX = 1000, REPEATS = 3 };  // the shortest time of three
+
+// Exact results are drawn at this value, so that a logarithmic axis shows them.
+#define LEAST_MAP 1e-17
+// Relative to impulses that are hardly there yet: not shown.
+#define GREATEST_MAP 1e3
+
+// About sqrt(2) apart.
+static const int32_t limits[LIMITS] = {1,   2,    3,    4,    6,    8,    11,   16,   23,
+                                       32,  45,   64,   91,   128,  181,  256,  362,  512,
+                                       724, 1024, 1448, 2048, 2896, 4096, 5793, 8192, 10000};
+
+typedef struct point {
+  double map, time;  // NaN: not measured
+} point;
+
+struct compare_convergence {
+  int64_t problems;
+  point* points;  // [(problem contenders + contender) LIMITS + limit]
+};
+
+// A limit beyond what the solver needs repeats its last point.
+static sap_status measure_convergence(const compare_job* job, int contender,
+                                      const sap_problem* problem, point* out, sap_error* error) {
+  const compare_contender* c = &job->contenders[contender];
+  sap_solver_options options = c->options;
+  sap_solution solution = {0};
+  sap_report report = {0};
+  sap_status status = SAP_STATUS_OK;
+  bool ended = false;
+  for (int k = 0; k < LIMITS && status == SAP_STATUS_OK; ++k) {
+    out[k] = k > 0 && ended ? out[k - 1] : (point){(double)NAN, (double)NAN};
+    if (ended || limits[k] > c->options.max_sweeps) {
+      continue;
+    }
+    options.max_sweeps = options.max_iterations = limits[k];
+    sap_solver* solver = NULL;
+    sap_residual r;
+    status = sap_solver_create(c->info->name, &options, &solver, error);
+    double time = (double)INFINITY;
+    for (int i = 0; i < REPEATS && status == SAP_STATUS_OK; ++i) {
+      sap_solver_forget(solver);
+      status = sap_solver_solve(solver, problem, &solution, &report, error);
+      time = fmin(time, report.time);
+    }
+    if (status == SAP_STATUS_OK) {
+      status = sap_residuals(problem, solution.v, solution.gamma, &r, error);
+    }
+    if (status == SAP_STATUS_OK) {
+      out[k].map = c->nonlinear ? r.ncp_natural_map_scaled : r.ccp_natural_map_scaled;
+      out[k].time = time;
+      ended = report.outcome != SAP_OUTCOME_ITERATION_LIMIT;
+    }
+    sap_solver_destroy(solver);
+  }
+  sap_solution_clear(&solution);
+  sap_report_clear(&report);
+  for (int k = 0; status == SAP_STATUS_UNSUPPORTED && k < LIMITS; ++k) {
+    out[k] = (point){(double)NAN, (double)NAN};
+  }
+  return status == SAP_STATUS_UNSUPPORTED ? SAP_STATUS_OK : status;
+}
+
+sap_status compare_convergence_add(compare_job* job, const sap_problem* problem, sap_error* error) {
+  if (job->convergence == NULL) {
+    job->convergence = calloc(1, sizeof *job->convergence);
+  }
+  compare_convergence* all = job->convergence;
+  const size_t each = (size_t)job->count * LIMITS;
+  if (all != NULL && all->problems >= PROBLEMS_MAX) {
+    return SAP_STATUS_OK;
+  }
+  point* points = all != NULL
+                      ? realloc(all->points, ((size_t)all->problems + 1) * each * sizeof *points)
+                      : NULL;
+  if (points == NULL) {
+    return cli_no_memory(error);
+  }
+  all->points = points;
+  for (int i = 0; i < job->count; ++i) {
+    SAP_TRY(measure_convergence(job, i, problem,
+                                points + (size_t)all->problems * each + (size_t)i * LIMITS, error));
+  }
+  all->problems += 1;
+  return SAP_STATUS_OK;
+}
+
+static bool add_lines(compare_job* job, int contender, cli_lines* lines) {
+  const compare_convergence* all = job->convergence;
+  double x[LIMITS], y[LIMITS], t[LIMITS], maps[PROBLEMS_MAX], times[PROBLEMS_MAX];
+  int count = 0;
+  for (int k = 0; k < LIMITS; ++k) {
+    for (int64_t p = 0; p < all->problems; ++p) {
+      const size_t at = ((size_t)p * (size_t)job->count + (size_t)contender) * LIMITS + (size_t)k;
+      maps[p] = all->points[at].map;
+      times[p] = all->points[at].time;
+    }
+    x[count] = limits[k];
+    const double map = compare_median(maps, all->problems);
+    y[count] = map < LEAST_MAP ? LEAST_MAP : map;
+    t[count] = 1e6 * compare_median(times, all->problems);
+    // The line ends where it no longer falls.
+    const bool falls = count == 0 || y[count] < y[count - 1];
+    count += falls && y[count] <= GREATEST_MAP ? 1 : 0;
+  }
+  const char* label = job->contenders[contender].name;
+  return cli_line_add(lines, 0, label, count, x, y) && cli_line_add(lines, 1, label, count, t, y);
+}
+
+sap_status compare_convergence_write(compare_job* job, sap_error* error) {
+  cli_lines lines = {0};
+  sap_status status = SAP_STATUS_OK;
+  if (job->convergence == NULL) {
+    return sap_fail(error, SAP_STATUS_ARGUMENT, "--convergence: no step had a contact problem");
+  }
+  bool good = true;
+  for (int i = 0; i < job->count && good; ++i) {
+    good = (job->contenders[i].warm && job->options.start == COMPARE_BOTH) ||
+           add_lines(job, i, &lines);
+  }
+  sap_chart_panel panels[2] = {{.title = "Residual over iterations",
+                                .x_label = "iterations",
+                                .y_label = "natural map of the own model",
+                                .log_x = true,
+                                .log_y = true,
+                                .markers = true}};
+  panels[1] = panels[0];
+  panels[1].title = "Residual over time";
+  panels[1].x_label = "time [µs]";
+  if (good) {
+    status = cli_lines_write(&lines, panels, 2, job->options.convergence, true, error);
+  } else {
+    status = cli_no_memory(error);
+  }
+  cli_lines_clear(&lines);
+  return status;
+}
+
+void compare_convergence_destroy(compare_convergence* convergence) {
+  if (convergence != NULL) {
+    free(convergence->points);
+  }
+  free(convergence);
+}
+
+// Median times of solvers on scenes, cold beside warm.
+
+sap_status compare_timings_write(compare_job* job, sap_error* error) {
+  const compare_options* o = &job->options;
+  const int first = o->start == COMPARE_WARM ? 1 : 0, last = o->start == COMPARE_COLD ? 0 : 1;
+  static const char* const titles[] = {"Cold start", "Warm start"};
+  char names[COMPARE_VALUES_MAX][COMPARE_LABEL_SIZE];
+  const char* x_names[COMPARE_VALUES_MAX];
+  const int scenes = job->scene_count < COMPARE_VALUES_MAX ? job->scene_count : COMPARE_VALUES_MAX;
+  cli_lines lines = {0};
+  sap_chart_panel panels[2] = {{0}};
+  for (int s = 0; s < scenes; ++s) {
+    compare_scene_name(o->operands[s], names[s]);
+    x_names[s] = names[s];
+  }
+  bool good = true;
+  for (int i = 0; i < job->count && good; ++i) {
+    const compare_contender* c = &job->contenders[i];
+    double x[COMPARE_VALUES_MAX], y[COMPARE_VALUES_MAX];
+    for (int s = 0; s < scenes; ++s) {
+      const compare_where where = {.scene = s};
+      x[s] = s;
+      y[s] = 1e6 * compare_median_time(compare_group_of(job, &where, i));
+    }
+    good = cli_line_add(&lines, (c->warm ? 1 : 0) - first, c->name, scenes, x, y);
+  }
+  for (int p = first; p <= last; ++p) {
+    panels[p - first] = (sap_chart_panel){.title = titles[p],
+                                          .x_label = "",
+                                          .y_label = "median time of a solve [µs]",
+                                          .log_y = true,
+                                          .markers = true,
+                                          .x_names = x_names,
+                                          .x_name_count = scenes};
+  }
+  sap_status status = SAP_STATUS_OK;
+  if (good) {
+    status = cli_lines_write(&lines, panels, last - first + 1, o->timings, true, error);
+  } else {
+    status = cli_no_memory(error);
+  }
+  cli_lines_clear(&lines);
   return status;
 }

@@ -349,8 +349,8 @@ static bool keep_lines(follower* f) {
     if (q->drawn) {
       const double* x = q->over >= 0 ? f->values + f->run.planned * q->over : f->times;
       good = good && (q->statistic != COMPARE_OVER_TIME ||
-                      compare_line_add(&f->job->lines, panel, label, f->group->steps, x,
-                                       f->values + f->run.planned * i));
+                      cli_line_add(&f->job->lines, panel, label, f->group->steps, x,
+                                   f->values + f->run.planned * i));
       ++panel;
     }
   }
@@ -451,7 +451,7 @@ static bool add_exact(compare_job* job, int panel, const char* formula) {
     t[i] = job->options.duration * i / (EXACT_POINTS - 1);
     y[i] = expression_value(formula, t[i], &wrong);
   }
-  return compare_line_add(&job->lines, panel, "exact", EXACT_POINTS, t, y);
+  return cli_line_add(&job->lines, panel, "exact", EXACT_POINTS, t, y);
 }
 
 // Adds a line per scene and solver over the varied values, or over their order if they are not
@@ -474,10 +474,30 @@ static bool add_statistics(compare_job* job, int panel, int quantity) {
       compare_scene_name(o->operands[scene], name);
       (void)snprintf(label, sizeof label, "%s%s%s", job->contenders[c].label,
                      job->scene_count > 1 ? ", " : "", job->scene_count > 1 ? name : "");
-      good = good && compare_line_add(&job->lines, panel, label, o->value_count, x, y);
+      good = good && cli_line_add(&job->lines, panel, label, o->value_count, x, y);
     }
   }
   return good;
+}
+
+// Returns the unit of a varied parameter, " [s]"; "" if its name does not tell.
+static const char* unit_of(const char* name) {
+  static const char* const units[][2] = {
+      {"dt", " [s]"}, {"mass", " [kg]"}, {"stiffness", " [N/m]"}, {"relaxation_time", " [s]"}};
+  const char* slash = strrchr(name, '/');
+  for (size_t i = 0; i < sizeof units / sizeof *units; ++i) {
+    if (strcmp(slash != NULL ? slash + 1 : name, units[i][0]) == 0) {
+      return units[i][1];
+    }
+  }
+  return "";
+}
+
+// True if a panel's values differ enough for a logarithmic axis.
+static bool is_spread(const cli_lines* lines, int panel) {
+  double low, high;
+  cli_lines_range(lines, panel, false, &low, &high);
+  return !(low > 0.0) || high > 2.0 * low;
 }
 
 sap_status compare_self_write(compare_job* job, sap_error* error) {
@@ -501,7 +521,7 @@ sap_status compare_self_write(compare_job* job, sap_error* error) {
     compare_quantity_label(q, labels[count]);
     (void)snprintf(x_labels[count], COMPARE_LABEL_SIZE, "%.60s%s",
                    varied && o->vary != NULL ? o->vary : "time [s]",
-                   varied && o->vary != NULL ? compare_unit_of(o->vary) : "");
+                   varied && o->vary != NULL ? unit_of(o->vary) : "");
     if (q->over >= 0) {
       compare_quantity_label(&o->quantities[q->over], x_labels[count]);
     }
@@ -515,11 +535,11 @@ sap_status compare_self_write(compare_job* job, sap_error* error) {
     p->slopes = varied && strcmp(q->name, "deviation") == 0 ? 1 : 0;
     good = (!varied || add_statistics(job, count, i)) &&
            (q->exact == NULL || varied || add_exact(job, count, q->exact));
-    p->log_y = p->log_y && (!varied || compare_lines_spread(&job->lines, count));
+    p->log_y = p->log_y && (!varied || is_spread(&job->lines, count));
     ++count;
   }
   if (!good) {
     return cli_no_memory(error);
   }
-  return compare_chart_write(&job->lines, panels, count, o->svg, error);
+  return cli_lines_write(&job->lines, panels, count, o->svg, true, error);
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <sapstep/output.h>
-
 #include "cli/commands/sweep/study.h"
+#include "cli/files.h"
+#include "cli/lines.h"
 #include "cli/table.h"
 
 enum {
@@ -223,18 +223,7 @@ int study_print(const study_spec* s, const study_row* rows) {
 // A sweep as a chart: each measure over a parameter of the grid, a line for each combination of the
 // others, means over samples.
 
-enum { LINES_MAX = 12, LABEL_SIZE = 256, LOG_RATIO = 20 };
-
-typedef struct drawing {
-  const study_spec* study;
-  const study_row* rows;
-  int x;           // the parameter
-  int64_t points;  // of the grid
-  int32_t lines;
-  char labels[LINES_MAX][LABEL_SIZE];
-  int32_t counts[LINES_MAX];
-  double* values;  // x and y of all points, measure by measure, line by line
-} drawing;
+enum { LINES_MAX = 12, LOG_RATIO = 20 };
 
 // The first of the grid whose values are numbers, and most of them; -1: none.
 static int find_x(const study_spec* s) {
@@ -250,104 +239,63 @@ static int find_x(const study_spec* s) {
 }
 
 // "scheme midpoint, dt 0.01": the others of the grid at a point.
-static void label_of(const drawing* d, int64_t point, char out[LABEL_SIZE]) {
-  const study_spec* s = d->study;
+static void label_of(const study_spec* s, int x, int64_t point, char out[CLI_LABEL_SIZE]) {
   size_t used = 0;
   out[0] = '\0';
   for (int i = 0; i < s->parameter_count; ++i) {
     char value[STUDY_TEXT_SIZE];
-    if (s->parameters[i].kind == STUDY_GRID && i != d->x && used < LABEL_SIZE) {
+    if (s->parameters[i].kind == STUDY_GRID && i != x && used < CLI_LABEL_SIZE) {
       study_value(s, i, point * s->samples, value);
-      const int n = snprintf(out + used, LABEL_SIZE - used, "%s%s %s", used > 0 ? ", " : "",
+      const int n = snprintf(out + used, CLI_LABEL_SIZE - used, "%s%s %s", used > 0 ? ", " : "",
                              s->parameters[i].name, value);
       used += n > 0 ? (size_t)n : 0;
     }
   }
 }
 
-static int32_t line_of(drawing* d, int64_t point) {
-  char label[LABEL_SIZE];
-  label_of(d, point, label);
-  for (int32_t i = 0; i < d->lines; ++i) {
-    if (strcmp(d->labels[i], label) == 0) {
-      return i;
-    }
-  }
-  (void)memcpy(d->labels[d->lines], label, LABEL_SIZE);
-  return d->lines++;
-}
-
 // The mean of a measure over the samples of a point.
-static double mean_of(const drawing* d, int64_t point, int measure) {
+static double mean_of(const study_spec* s, const study_row* rows, int64_t point, int measure) {
   double sum = 0.0, n = 0.0;
-  for (int64_t i = point * d->study->samples; i < (point + 1) * d->study->samples; ++i) {
-    const double x = d->rows[i].index >= 0 ? d->rows[i].measures[measure] : (double)NAN;
+  for (int64_t i = point * s->samples; i < (point + 1) * s->samples; ++i) {
+    const double x = rows[i].index >= 0 ? rows[i].measures[measure] : (double)NAN;
     sum += isfinite(x) ? x : 0.0;
     n += isfinite(x) ? 1.0 : 0.0;
   }
   return n > 0.0 ? sum / n : (double)NAN;
 }
 
-static double* values_of(const drawing* d, int measure, int32_t line) {
-  const size_t most = (size_t)d->study->parameters[d->x].count;
-  return d->values + ((size_t)measure * LINES_MAX + (size_t)line) * 2 * most;
-}
-
-static void collect(drawing* d) {
-  const int32_t most = d->study->parameters[d->x].count;
-  for (int64_t point = 0; point < d->points; ++point) {
-    const int32_t line = line_of(d, point), k = d->counts[line]++;
-    char value[STUDY_TEXT_SIZE];
-    study_value(d->study, d->x, point * d->study->samples, value);
-    for (int m = 0; m < d->study->measure_count; ++m) {
-      double* xy = values_of(d, m, line);
-      xy[k] = strtod(value, NULL);
-      xy[most + k] = mean_of(d, point, m);
+// Adds the line of the points that have the label of `first`, a line for each measure.
+static bool add_lines(const study_spec* s, const study_row* rows, int x, int64_t first,
+                      const char* label, cli_lines* lines) {
+  const size_t most = (size_t)s->parameters[x].count;
+  double* values = malloc((size_t)(s->measure_count + 1) * most * sizeof *values);
+  char value[STUDY_TEXT_SIZE], other[CLI_LABEL_SIZE];
+  size_t count = 0;
+  for (int64_t p = first; values != NULL && p < s->cases / s->samples && count < most; ++p) {
+    label_of(s, x, p, other);
+    if (strcmp(label, other) == 0) {
+      study_value(s, x, p * s->samples, value);
+      values[count] = strtod(value, NULL);
+      for (int m = 0; m < s->measure_count; ++m) {
+        values[(size_t)(m + 1) * most + count] = mean_of(s, rows, p, m);
+      }
+      ++count;
     }
   }
+  bool good = values != NULL;
+  for (int m = 0; good && m < s->measure_count; ++m) {  // a line alone is named by its scene
+    good = cli_line_add(lines, m, label[0] != '\0' ? label : cli_base_name(s->scene),
+                        (int64_t)count, values, values + (size_t)(m + 1) * most);
+  }
+  free(values);
+  return good;
 }
 
 // True if all values are positive and spread over a ratio that a linear axis would hide.
-static bool spread(const drawing* d, int measure, bool of_x) {
-  const int32_t most = d->study->parameters[d->x].count;
-  double low = (double)INFINITY, high = 0.0;
-  for (int32_t i = 0; i < d->lines; ++i) {
-    const double* v = values_of(d, measure, i) + (of_x ? 0 : most);
-    for (int32_t k = 0; k < d->counts[i]; ++k) {
-      low = isfinite(v[k]) ? fmin(low, v[k]) : low;
-      high = isfinite(v[k]) ? fmax(high, v[k]) : high;
-    }
-  }
+static bool is_spread(const cli_lines* lines, int panel, bool of_x) {
+  double low, high;
+  cli_lines_range(lines, panel, of_x, &low, &high);
   return low > 0.0 && high > LOG_RATIO * low;
-}
-
-static sap_status write_panels(const drawing* d, const char* path, sap_error* error) {
-  sap_chart_series series[STUDY_MEASURES_MAX][LINES_MAX];
-  sap_chart_panel panels[STUDY_MEASURES_MAX];
-  char y_labels[STUDY_MEASURES_MAX][LABEL_SIZE];
-  const study_spec* s = d->study;
-  const int32_t most = s->parameters[d->x].count;
-  const char* slash = strrchr(s->scene, '/');
-  const char* scene = slash != NULL ? slash + 1 : s->scene;  // a line alone is named by that
-  for (int m = 0; m < s->measure_count; ++m) {
-    const char* name = s->measures[m].name;
-    for (int32_t i = 0; i < d->lines; ++i) {
-      const double* xy = values_of(d, m, i);
-      const char* label = d->labels[i][0] != '\0' ? d->labels[i] : scene;
-      series[m][i] = (sap_chart_series){label, d->counts[i], xy, xy + most};
-    }
-    (void)snprintf(y_labels[m], LABEL_SIZE, "%s%s", name, study_measure_unit(name));
-    panels[m] = (sap_chart_panel){.title = name,
-                                  .x_label = s->parameters[d->x].name,
-                                  .y_label = y_labels[m],
-                                  .log_x = spread(d, m, true),
-                                  .log_y = spread(d, m, false),
-                                  .markers = true,
-                                  .series_count = d->lines,
-                                  .series = series[m]};
-  }
-  return s->measure_count <= 3 ? sap_chart_write(path, panels, s->measure_count, error)
-                               : sap_chart_write_stacked(path, panels, s->measure_count, error);
 }
 
 bool study_chart_possible(const study_spec* study, sap_error* error) {
@@ -368,24 +316,37 @@ bool study_chart_possible(const study_spec* study, sap_error* error) {
   return true;
 }
 
-sap_status study_chart_write(const study_spec* study, const study_row* rows, const char* path,
+sap_status study_chart_write(const study_spec* s, const study_row* rows, const char* path,
                              sap_error* error) {
-  drawing* d = calloc(1, sizeof *d);
-  if (d == NULL) {
-    return cli_no_memory(error);
+  sap_chart_panel panels[STUDY_MEASURES_MAX];
+  char labels[LINES_MAX][CLI_LABEL_SIZE], y_labels[STUDY_MEASURES_MAX][STUDY_NAME_SIZE + 16];
+  cli_lines lines = {0};
+  const int x = find_x(s);
+  int32_t count = 0;
+  bool good = true;
+  for (int64_t point = 0; good && point < s->cases / s->samples && count < LINES_MAX; ++point) {
+    int32_t same = 0;
+    label_of(s, x, point, labels[count]);
+    while (strcmp(labels[same], labels[count]) != 0) {
+      ++same;
+    }
+    if (same == count) {
+      good = add_lines(s, rows, x, point, labels[count++], &lines);
+    }
   }
-  sap_status status;
-  *d = (drawing){
-      .study = study, .rows = rows, .x = find_x(study), .points = study->cases / study->samples};
-  d->values = calloc((size_t)study->measure_count * LINES_MAX * 2,
-                     (size_t)study->parameters[d->x].count * sizeof *d->values);
-  if (d->values != NULL) {
-    collect(d);
-    status = write_panels(d, path, error);
-  } else {
-    status = cli_no_memory(error);
+  for (int m = 0; m < s->measure_count; ++m) {
+    const char* name = s->measures[m].name;
+    (void)snprintf(y_labels[m], sizeof y_labels[m], "%s%s", name, study_measure_unit(name));
+    panels[m] = (sap_chart_panel){.title = name,
+                                  .x_label = s->parameters[x].name,
+                                  .y_label = y_labels[m],
+                                  .log_x = is_spread(&lines, m, true),
+                                  .log_y = is_spread(&lines, m, false),
+                                  .markers = true};
   }
-  free(d->values);
-  free(d);
+  const sap_status status =
+      good ? cli_lines_write(&lines, panels, s->measure_count, path, false, error)
+           : cli_no_memory(error);
+  cli_lines_clear(&lines);
   return status;
 }

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "cli/lines.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/command.h"
+#include "cli/files.h"
+#include "core/file.h"
+
+enum { POINTS = 400 };
+
+static bool never_falls(int64_t n, const double* x) {
+  for (int64_t i = 1; i < n; ++i) {
+    if (!(x[i] >= x[i - 1])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static int32_t every_kth(int64_t n, const double* x, const double* y, int32_t most, double* xs,
+                         double* ys) {
+  const int64_t stride = n > most ? (n + most - 1) / most : 1;
+  int32_t count = 0;
+  for (int64_t i = 0; i < n; i += stride) {
+    const int64_t at = i + stride < n ? i : n - 1;
+    xs[count] = x[at];
+    ys[count++] = y[at];
+  }
+  return count;
+}
+
+int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
+                      double* ys) {
+  if (n <= most || !never_falls(n, x)) {
+    return every_kth(n, x, y, most, xs, ys);
+  }
+  const int64_t stretch = (n + most / 2 - 1) / (most / 2);
+  int32_t count = 0;
+  for (int64_t at = 0; at < n; at += stretch) {
+    int64_t low = at, high = at;
+    for (int64_t i = at; i < n && i < at + stretch; ++i) {
+      low = y[i] < y[low] || isnan(y[low]) ? i : low;
+      high = y[i] > y[high] || isnan(y[high]) ? i : high;
+    }
+    const int64_t pair[2] = {low < high ? low : high, low < high ? high : low};
+    for (int k = 0; k < (low == high ? 1 : 2); ++k, ++count) {
+      xs[count] = x[pair[k]];
+      ys[count] = y[pair[k]];
+    }
+  }
+  return count;
+}
+
+bool cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
+                  const double* y) {
+  if (lines->count == lines->capacity) {
+    const int capacity = 2 * lines->capacity + 16;
+    cli_line* grown = realloc(lines->lines, (size_t)capacity * sizeof *grown);
+    if (grown == NULL) {
+      return false;
+    }
+    lines->lines = grown;
+    lines->capacity = capacity;
+  }
+  cli_line* line = &lines->lines[lines->count];
+  *line = (cli_line){.panel = panel, .count = count};
+  (void)snprintf(line->label, sizeof line->label, "%.*s", CLI_LABEL_SIZE - 1, label);
+  line->x = malloc(((size_t)count + 1) * sizeof *line->x);
+  line->y = malloc(((size_t)count + 1) * sizeof *line->y);
+  if (line->x == NULL || line->y == NULL) {
+    free(line->x);
+    free(line->y);
+    return false;
+  }
+  memcpy(line->x, x, (size_t)count * sizeof *x);
+  memcpy(line->y, y, (size_t)count * sizeof *y);
+  ++lines->count;
+  return true;
+}
+
+void cli_lines_clear(cli_lines* lines) {
+  for (int i = 0; i < lines->count; ++i) {
+    free(lines->lines[i].x);
+    free(lines->lines[i].y);
+  }
+  free(lines->lines);
+  *lines = (cli_lines){0};
+}
+
+void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high) {
+  *low = (double)INFINITY;
+  *high = 0.0;
+  for (int i = 0; i < lines->count; ++i) {
+    const cli_line* line = &lines->lines[i];
+    const double* values = of_x ? line->x : line->y;
+    for (int64_t k = 0; line->panel == panel && k < line->count; ++k) {
+      *low = isfinite(values[k]) ? fmin(*low, values[k]) : *low;
+      *high = isfinite(values[k]) ? fmax(*high, values[k]) : *high;
+    }
+  }
+}
+
+static void put_text(FILE* file, const char* text) {
+  (void)fputc('"', file);
+  sap_csv_put(file, text);
+  (void)fputs("\",", file);
+}
+
+static void print_csv(const cli_lines* lines, const sap_chart_panel* panels, FILE* file) {
+  (void)fputs("panel,line,x_label,x,y_label,y\n", file);
+  for (int i = 0; i < lines->count; ++i) {
+    const cli_line* line = &lines->lines[i];
+    const sap_chart_panel* p = &panels[line->panel];
+    for (int64_t k = 0; k < line->count; ++k) {
+      put_text(file, p->title);
+      put_text(file, line->label);
+      put_text(file, p->x_label);
+      (void)fprintf(file, "%.17g,", line->x[k]);
+      put_text(file, p->y_label);
+      (void)fprintf(file, "%.17g\n", line->y[k]);
+    }
+  }
+}
+
+static sap_status write_csv(const cli_lines* lines, const sap_chart_panel* panels, const char* path,
+                            sap_error* error) {
+  sap_file* file = NULL;
+  char* name = cli_sibling_path(path, ".csv");
+  sap_status status = name != NULL ? sap_file_create(name, &file, error) : cli_no_memory(error);
+  if (status == SAP_STATUS_OK) {
+    print_csv(lines, panels, sap_file_stream(file));
+    status = sap_file_commit(file, error);
+  }
+  sap_file_close(file);
+  free(name);
+  return status;
+}
+
+sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
+                           const char* path, bool table, sap_error* error) {
+  sap_chart_series* series = calloc((size_t)lines->count + 1, sizeof *series);
+  double* points = malloc(((size_t)lines->count + 1) * 2 * POINTS * sizeof *points);
+  if (series == NULL || points == NULL) {
+    free(series);
+    free(points);
+    return cli_no_memory(error);
+  }
+  int used = 0;
+  bool alike = true;  // one legend for all
+  for (int p = 0; p < count; ++p) {
+    panels[p].series = series + used;
+    panels[p].series_count = 0;
+    for (int i = 0; i < lines->count; ++i) {
+      const cli_line* line = &lines->lines[i];
+      if (line->panel == p) {
+        const int k = panels[p].series_count++;
+        double *xs = points + (size_t)used * 2 * POINTS, *ys = xs + POINTS;
+        const int32_t drawn = cli_thin_line(line->count, line->x, line->y, POINTS, xs, ys);
+        series[used++] = (sap_chart_series){line->label, drawn, xs, ys};
+        alike = alike &&
+                (k >= panels[0].series_count || strcmp(panels[0].series[k].name, line->label) == 0);
+      }
+    }
+  }
+  // At most three panels side by side are readable.
+  const sap_status status = alike && count <= 3
+                                ? sap_chart_write(path, panels, count, error)
+                                : sap_chart_write_stacked(path, panels, count, error);
+  free(series);
+  free(points);
+  return status == SAP_STATUS_OK && table ? write_csv(lines, panels, path, error) : status;
+}

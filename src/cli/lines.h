@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lines of a chart that are collected before it is drawn.
+#ifndef SAP_CLI_LINES_H
+#define SAP_CLI_LINES_H
+
+#include <sapstep/sapstep.h>
+
+enum { CLI_LABEL_SIZE = 256 };
+
+typedef struct cli_line {
+  int panel;
+  char label[CLI_LABEL_SIZE];
+  int64_t count;
+  double *x, *y;  //                                                                (count)
+} cli_line;
+
+typedef struct cli_lines {
+  cli_line* lines;
+  int count, capacity;
+} cli_lines;
+
+// Adds a copy of a line; false: out of memory.
+bool cli_line_add(cli_lines* lines, int panel, const char* label, int64_t count, const double* x,
+                  const double* y);
+// Finds the range of a panel's finite values of x or y: low is infinite without any, high >= 0.
+void cli_lines_range(const cli_lines* lines, int panel, bool of_x, double* low, double* high);
+void cli_lines_clear(cli_lines* lines);
+// Writes panels without series as SVG, with the collected lines thinned to what can be seen;
+// `table`: and the lines as CSV beside it.
+sap_status cli_lines_write(const cli_lines* lines, sap_chart_panel* panels, int count,
+                           const char* path, bool table, sap_error* error);
+
+// Thins a line to at most `most` points (even, > 2) in xs and ys; returns their number. If x never
+// falls the lowest and highest point of each stretch are kept, so that a dense oscillation keeps
+// its band; else every k-th point and the last.
+int32_t cli_thin_line(int64_t n, const double* x, const double* y, int32_t most, double* xs,
+                      double* ys);
+
+#endif
